@@ -1,0 +1,29 @@
+/** A pending timer; `cancel` is safe to call twice. */
+export type Timer = { cancel(): void }
+
+/**
+ * Time as an input. Everything that waits or compares times takes a clock, so that tests move it by hand.
+ */
+export interface Clock {
+  /** Wall time, milliseconds since the epoch. It may jump; never measure a duration with it. */
+  now(): number
+  /** Milliseconds that only grow, for durations and deadlines. */
+  monotonic(): number
+  /** Runs `task` once after `milliseconds`. The timer does not keep the process alive. */
+  setTimeout(task: () => void, milliseconds: number): Timer
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimeout(task, milliseconds) {
+    const handle = setTimeout(task, milliseconds)
+    handle.unref()
+    return { cancel: () => clearTimeout(handle) }
+  },
+}
+
+/** RFC 3339 in UTC with whole seconds, the form that Kubernetes writes. */
+export function timestamp(milliseconds: number): string {
+  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`
+}

@@ -1,0 +1,78 @@
+/**
+ * The closed set of error codes that the facade answers with and the status of each
+ * (interface section 7; areas add theirs here, so that a code means one thing everywhere).
+ */
+export const ERROR_STATUS = {
+  MODEL_BINDING_FAILED: 400,
+  BAD_REQUEST: 400,
+  BODY_TOO_LARGE: 400,
+  INVALID_ACTION: 400,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  NOT_ACCEPTABLE: 406,
+  ALREADY_EXISTS: 409,
+  CONFLICT: 409,
+  INVALID_STATE: 409,
+  IN_USE: 409,
+  API_KEY_DISABLED: 409,
+  BOUNDARY_NOT_EMPTY: 409,
+  DELETION_PROTECTED: 409,
+  HOST_TAKEN: 409,
+  RULE_VIOLATION: 422,
+  QUOTA_EXCEEDED: 422,
+  PLAN_NOT_FOUND: 422,
+  PLAN_DEPRECATED: 422,
+  PLAN_DOES_NOT_FIT: 422,
+  CLUSTER_NOT_PROJECTED: 422,
+  REFERENCE_NOT_FOUND: 422,
+  STORAGE_CANNOT_SHRINK: 422,
+  DOWNGRADE_REFUSED: 422,
+  IMAGE_NOT_ALLOWED: 422,
+  TENANT_NOT_FOUND: 422,
+  TOO_MANY_REQUESTS: 429,
+  INTERNAL_ERROR: 500,
+  NOT_IMPLEMENTED: 501,
+  UPSTREAM_FAILED: 502,
+  SERVICE_UNAVAILABLE: 503,
+  ENGINE_MISSING: 503,
+} as const satisfies Record<string, number>
+
+export type ErrorCode = keyof typeof ERROR_STATUS
+
+/** One rejected place of a body: the path of the field in dots, and why. */
+export type FieldError = { field: string; message: string }
+
+/**
+ * A refusal or failure that a caller may see: a stable code, one sentence (what failed, where, for which input, what
+ * to do) and extra top-level fields of the error body. Nothing secret and no text of another system goes in.
+ */
+export class PlatformError extends Error {
+  readonly code: ErrorCode
+  readonly extras: Readonly<Record<string, unknown>>
+
+  constructor(code: ErrorCode, message: string, extras: Record<string, unknown> = {}, options?: { cause: unknown }) {
+    super(message, options)
+    this.name = 'PlatformError'
+    this.code = code
+    this.extras = extras
+  }
+
+  get status(): number {
+    return ERROR_STATUS[this.code]
+  }
+}
+
+/** 400 for a body or query that is readable but not allowed, naming each field. */
+export function badRequest(message: string, errors: FieldError[]): PlatformError {
+  return new PlatformError('BAD_REQUEST', message, { errors })
+}
+
+export function notFound(what: string): PlatformError {
+  return new PlatformError('NOT_FOUND', `${what} was not found.`)
+}
+
+/** The text of anything that was thrown, for logs and conditions. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}

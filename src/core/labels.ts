@@ -1,0 +1,25 @@
+/** Labels, annotations and finalizers of ours. All begin with `freehold.dev/`; an admission policy keeps others from writing them. */
+export const PREFIX = 'freehold.dev/'
+
+/** On every namespace of ours and on every child: the boundary's id. */
+export const BOUNDARY_LABEL = `${PREFIX}boundary`
+/** On a group's namespace and everything in it that is ours: the group's name. */
+export const GROUP_LABEL = `${PREFIX}resource-group`
+/** On children: the kind and the name of the resource they belong to, for selection and pruning. */
+export const OWNER_KIND_LABEL = `${PREFIX}owner-kind`
+export const OWNER_NAME_LABEL = `${PREFIX}owner-name`
+
+/** A random id that each object of ours gets once. It survives a restore from backup, but not a deletion. */
+export const INCARNATION_ANNOTATION = `${PREFIX}incarnation`
+/** Who wrote the generation that the annotation names: `<generation> <principalId>`. */
+export const ACTOR_ANNOTATION = `${PREFIX}actor`
+/** Who created the object, for `createdBy`. */
+export const CREATED_BY_ANNOTATION = `${PREFIX}created-by`
+/** On a volume claim kept after its resource was deleted: the kind and name that may have it back. */
+export const RETAINED_FOR_ANNOTATION = `${PREFIX}retained-for`
+
+/** The one finalizer, on kinds that own a namespace or data. */
+export const FINALIZER = `${PREFIX}teardown`
+
+export const MANAGED_BY_LABEL = 'app.kubernetes.io/managed-by'
+export const MANAGED_BY = 'freehold'

@@ -1,0 +1,42 @@
+import { pino } from 'pino'
+
+/** Structured logging: fields first, then one sentence. */
+export type Log = {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+  child(fields: object): Log
+}
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/**
+ * Names whose values never reach a log line, wherever they stand in the first three levels of its fields.
+ * Secrets do not belong in fields at all; this is the net below that rule.
+ */
+const SECRET_FIELDS = ['authorization', 'cookie', 'password', 'apiKey', 'clientSecret', 'client_secret', 'token', 'value', 'data', 'stringData']
+
+function redactedPaths(): string[] {
+  return SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`])
+}
+
+/** JSON lines on standard output, one per outcome. */
+export function createLog(level: LogLevel, fields: object = {}): Log {
+  return pino({
+    level,
+    base: fields,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+    redact: { paths: redactedPaths(), censor: '[redacted]' },
+  })
+}
+
+export const silentLog: Log = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: () => {},
+  child: () => silentLog,
+}

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto'
+
+/** RFC 1123 label of at most 52 characters: room for the suffixes that workloads add before the limit of 63. */
+export const RESOURCE_NAME_PATTERN = '^[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?$'
+export const RESOURCE_NAME_MAX_LENGTH = 52
+const RESOURCE_NAME = new RegExp(RESOURCE_NAME_PATTERN)
+
+/** RFC 9562, lower case only: two spellings of one id would be two keys. */
+export const UUID_PATTERN = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$'
+const UUID = new RegExp(UUID_PATTERN)
+
+export function isResourceName(text: string): boolean {
+  return RESOURCE_NAME.test(text)
+}
+
+export function isUuid(text: string): boolean {
+  return UUID.test(text)
+}
+
+/** Where platform-root objects, our own workloads and their secrets live. */
+export const SYSTEM_NAMESPACE = 'freehold-system'
+
+/** The namespace of a boundary's own objects (assignments, resource groups, sources). */
+export function boundaryNamespace(boundaryId: string): string {
+  return `boundary-${boundaryId}`
+}
+
+/** The boundary that a boundary namespace belongs to, or undefined for any other namespace. */
+export function boundaryOfNamespace(namespace: string): string | undefined {
+  const id = namespace.startsWith('boundary-') ? namespace.slice('boundary-'.length) : ''
+  return isUuid(id) ? id : undefined
+}
+
+/**
+ * The namespace of a resource group's resources. The hash keeps equal group names of two boundaries apart and cannot be
+ * chosen by a tenant; the readable part is cut so that the whole stays a label.
+ */
+export function groupNamespace(boundaryId: string, group: string): string {
+  return `${group}-${sha256(`${boundaryId}/${group}`).slice(0, 10)}`
+}
+
+const CHILD_NAME_MAX_LENGTH = 50
+
+/**
+ * The name of a child object: `<short name of the kind>-<name>`, so that two kinds never collide. Longer names are cut
+ * and closed with a hash of the whole, because StatefulSets add to it (pod ordinals, revision labels of 63 characters).
+ */
+export function childName(shortName: string, name: string, suffix = ''): string {
+  const whole = `${shortName}-${name}`
+  const stem = whole.length <= CHILD_NAME_MAX_LENGTH ? whole : `${whole.slice(0, CHILD_NAME_MAX_LENGTH - 9).replace(/-+$/, '')}-${sha256(whole).slice(0, 8)}`
+  return suffix === '' ? stem : `${stem}-${suffix}`
+}
+
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

@@ -1,0 +1,86 @@
+/** What the API server keeps about an object (API conventions, "Metadata"). Times are RFC 3339 strings. */
+export type ObjectMeta = {
+  name: string
+  generateName?: string
+  namespace?: string
+  uid?: string
+  resourceVersion?: string
+  generation?: number
+  labels?: Record<string, string>
+  annotations?: Record<string, string>
+  ownerReferences?: OwnerReference[]
+  finalizers?: string[]
+  creationTimestamp?: string
+  deletionTimestamp?: string
+  deletionGracePeriodSeconds?: number
+  managedFields?: unknown[]
+}
+
+export type OwnerReference = {
+  apiVersion: string
+  kind: string
+  name: string
+  uid: string
+  controller?: boolean
+  blockOwnerDeletion?: boolean
+}
+
+/** Any object of the API server. Narrow it with a type of your own where `spec` and `status` matter. */
+export type KubeObject = {
+  apiVersion: string
+  kind: string
+  metadata: ObjectMeta
+  [key: string]: unknown
+}
+
+/** What a client needs to address a type: our kinds and core kinds alike. `group` is empty for the core group. */
+export type Resource = {
+  readonly group: string
+  readonly version: string
+  readonly plural: string
+  readonly kind: string
+  readonly namespaced: boolean
+}
+
+/** Names one object of a resource; `namespace` stays out for cluster-scoped ones. */
+export type ObjectRef = { namespace?: string | undefined; name: string }
+
+/** `<namespace>/<name>`, or only the name where there is no namespace. Neither part can hold a slash. */
+export function objectKey(namespace: string | undefined, name: string): string {
+  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`
+}
+
+export function keyOf(object: KubeObject): string {
+  return objectKey(object.metadata.namespace, object.metadata.name)
+}
+
+export function refOf(object: KubeObject): ObjectRef {
+  return { namespace: object.metadata.namespace, name: object.metadata.name }
+}
+
+/** The inverse of `objectKey`. */
+export function refOfKey(key: string): ObjectRef {
+  const slash = key.indexOf('/')
+  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
+}
+
+export function apiVersionOf(resource: Pick<Resource, 'group' | 'version'>): string {
+  return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`
+}
+
+/** `plural.group`, unique among the types of a server: key of caches, label of metrics. */
+export function resourceId(resource: Pick<Resource, 'group' | 'plural'>): string {
+  return resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`
+}
+
+/** An owner reference that makes `owner` the controller and lets the garbage collector follow it. */
+export function ownerReferenceTo(owner: KubeObject): OwnerReference {
+  return {
+    apiVersion: owner.apiVersion,
+    kind: owner.kind,
+    name: owner.metadata.name,
+    uid: owner.metadata.uid ?? '',
+    controller: true,
+    blockOwnerDeletion: true,
+  }
+}

@@ -1,0 +1,31 @@
+import type { NotReadyReason, ReadyReason, ReconcilingReason, StalledReason } from './reasons.ts'
+
+/**
+ * What one step of a reconcile answers. A step that throws is the fourth outcome: retried with backoff.
+ * Durations are milliseconds.
+ */
+export type Outcome =
+  /** Nothing left to do; look again after `after` only where time itself is an input. */
+  | { kind: 'done'; reason?: ReadyReason; message?: string; after?: number }
+  /** Something else must happen first. A watch wakes us; `after` only where no watch can. */
+  | { kind: 'waiting'; reason: ReconcilingReason; message: string; after?: number }
+  /** The engine reports trouble that may pass. */
+  | { kind: 'degraded'; reason: NotReadyReason; message: string; after?: number }
+  /** A person must change something; no retry until an object changes. */
+  | { kind: 'stalled'; reason: StalledReason; message: string }
+
+export function done(options: { reason?: ReadyReason; message?: string; after?: number } = {}): Outcome {
+  return { kind: 'done', ...options }
+}
+
+export function waiting(reason: ReconcilingReason, message: string, after?: number): Outcome {
+  return after === undefined ? { kind: 'waiting', reason, message } : { kind: 'waiting', reason, message, after }
+}
+
+export function degraded(reason: NotReadyReason, message: string, after?: number): Outcome {
+  return after === undefined ? { kind: 'degraded', reason, message } : { kind: 'degraded', reason, message, after }
+}
+
+export function stalled(reason: StalledReason, message: string): Outcome {
+  return { kind: 'stalled', reason, message }
+}

@@ -1,0 +1,60 @@
+/** A Kubernetes quantity: what the API server's own grammar accepts, positive and without an exponent of ten in letters. */
+export const QUANTITY_PATTERN = '^[0-9]{1,15}(\\.[0-9]{1,9})?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$'
+const QUANTITY = new RegExp(QUANTITY_PATTERN)
+
+const MULTIPLIER: Record<string, bigint> = {
+  m: 1n,
+  '': 1000n,
+  k: 1000n ** 2n,
+  M: 1000n ** 3n,
+  G: 1000n ** 4n,
+  T: 1000n ** 5n,
+  P: 1000n ** 6n,
+  E: 1000n ** 7n,
+  Ki: 1000n * 1024n,
+  Mi: 1000n * 1024n ** 2n,
+  Gi: 1000n * 1024n ** 3n,
+  Ti: 1000n * 1024n ** 4n,
+  Pi: 1000n * 1024n ** 5n,
+  Ei: 1000n * 1024n ** 6n,
+}
+
+export function isQuantity(text: string): boolean {
+  return QUANTITY.test(text)
+}
+
+/**
+ * The quantity in thousandths of its unit (millicores, thousandths of a byte), exactly.
+ *
+ * @throws RangeError where the text is not a quantity; callers check input with `isQuantity` first
+ */
+export function parseQuantity(text: string): bigint {
+  const match = /^([0-9]+)(?:\.([0-9]+))?([A-Za-z]*)$/.exec(text)
+  const multiplier = MULTIPLIER[match?.[3] ?? '?']
+  if (match === null || multiplier === undefined) throw new RangeError(`"${text}" is not a Kubernetes quantity.`)
+  const fraction = match[2] ?? ''
+  const scaled = BigInt(`${match[1]}${fraction}`) * multiplier
+  const divisor = 10n ** BigInt(fraction.length)
+  // Kubernetes rounds up to the next thousandth, so that a request is never less than what was written.
+  return (scaled + divisor - 1n) / divisor
+}
+
+/** Negative, zero or positive, as `a` is less than, equal to or more than `b`. */
+export function compareQuantities(a: string, b: string): number {
+  const difference = parseQuantity(a) - parseQuantity(b)
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0
+}
+
+/** Writes thousandths as cores (`1500m`, `2`). */
+export function formatCores(thousandths: bigint): string {
+  return thousandths % 1000n === 0n ? String(thousandths / 1000n) : `${thousandths}m`
+}
+
+/** Writes thousandths of a byte with the largest binary unit that divides them. */
+export function formatBytes(thousandths: bigint): string {
+  const bytes = thousandths / 1000n
+  for (const [unit, size] of [['Ti', 1024n ** 4n], ['Gi', 1024n ** 3n], ['Mi', 1024n ** 2n], ['Ki', 1024n]] as const) {
+    if (bytes !== 0n && bytes % size === 0n) return `${bytes / size}${unit}`
+  }
+  return String(bytes)
+}

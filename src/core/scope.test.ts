@@ -1,0 +1,178 @@
+import { expect } from 'chai'
+import { formatScope, parseScope, ROOT_SCOPE, type Scope, scopeAncestors, scopeContains, scopeDepth } from './scope.ts'
+
+const B1 = '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b'
+const B2 = '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1c'
+const BOUNDARY = `/boundaries/${B1}`
+const GROUP = `${BOUNDARY}/resourcegroups/shop`
+const RESOURCE = `${GROUP}/resources/vectorclusters/index`
+
+const scope = (text: string): Scope => {
+  const parsed = parseScope(text)
+  if (parsed === undefined) throw new Error(`the test names a scope that is none: ${text}`)
+  return parsed
+}
+
+describe('parseScope', () => {
+  const valid: [string, string, number][] = [
+    ['the root', '/', 0],
+    ['a boundary', BOUNDARY, 1],
+    ['a resource group', GROUP, 2],
+    ['a resource', RESOURCE, 3],
+    ['a group of one character', `${BOUNDARY}/resourcegroups/a`, 2],
+    ['a group of 52 characters', `${BOUNDARY}/resourcegroups/${'a'.repeat(52)}`, 2],
+    [
+      'a resource called resources in a group called resourcegroups',
+      `${BOUNDARY}/resourcegroups/resourcegroups/resources/resources/resources`,
+      3,
+    ],
+    [
+      'the longest scope there is',
+      `${BOUNDARY}/resourcegroups/${'a'.repeat(52)}/resources/${'c'.repeat(63)}/${'n'.repeat(52)}`,
+      3,
+    ],
+  ]
+  for (const [sentence, text, depth] of valid) {
+    it(`reads ${sentence} and writes it back letter by letter`, () => {
+      expect(scopeDepth(scope(text))).to.equal(depth)
+      expect(formatScope(scope(text))).to.equal(text)
+    })
+  }
+
+  const hostile: [string, unknown][] = [
+    ['nothing', ''],
+    ['a space', ' '],
+    ['two slashes', '//'],
+    ['no leading slash', `boundaries/${B1}`],
+    ['a leading space', ` ${BOUNDARY}`],
+    ['a trailing space', `${BOUNDARY} `],
+    ['a trailing slash at a boundary', `${BOUNDARY}/`],
+    ['a trailing slash at a group', `${GROUP}/`],
+    ['a trailing slash at a resource', `${RESOURCE}/`],
+    ['a trailing newline', `${BOUNDARY}\n`],
+    ['a second line', `${BOUNDARY}\n${BOUNDARY}`],
+    ['a NUL at the end', `${BOUNDARY}\0`],
+    ['a tab inside', `${BOUNDARY}\t/resourcegroups/shop`],
+    ['a doubled leading slash', `/${BOUNDARY}`],
+    ['a doubled slash inside', `/boundaries//${B1}`],
+    ['an upper-case uuid', `/boundaries/${B1.toUpperCase()}`],
+    ['one upper-case letter in the uuid', `/boundaries/${B1.replace('f', 'F')}`],
+    ['an upper-case word', `/Boundaries/${B1}`],
+    ['an upper-case group', `${BOUNDARY}/resourcegroups/Shop`],
+    ['camel case in resourceGroups', `${BOUNDARY}/resourceGroups/shop`],
+    ['an upper-case collection', `${GROUP}/resources/vectorClusters/index`],
+    ['an encoded slash in lower case', `${BOUNDARY}%2fresourcegroups%2fshop`],
+    ['an encoded slash in upper case', `${BOUNDARY}%2Fresourcegroups/shop`],
+    ['a doubly encoded slash', `${BOUNDARY}%252fresourcegroups/shop`],
+    ['an encoded letter', `/%62oundaries/${B1}`],
+    ['an encoded dot segment', `${BOUNDARY}/%2e%2e`],
+    ['a dot segment', `${BOUNDARY}/./resourcegroups/shop`],
+    ['a parent segment', `${BOUNDARY}/../${B2}`],
+    ['a parent segment as group', `${BOUNDARY}/resourcegroups/..`],
+    ['a backslash for a slash', `\\boundaries\\${B1}`],
+    ['a fraction slash', `/boundaries\u2044${B1}`],
+    ['a full-width slash', `\uff0fboundaries/${B1}`],
+    ['a full-width letter in the group', `${BOUNDARY}/resourcegroups/\uff53hop`],
+    ['a Cyrillic a in boundaries', `/bound\u0430ries/${B1}`],
+    ['a zero-width space in the uuid', `/boundaries/${B1.slice(0, 8)}\u200b${B1.slice(8)}`],
+    ['a byte order mark in front', `\ufeff${BOUNDARY}`],
+    ['a dotless i', `/boundar\u0131es/${B1}`],
+    ['no uuid', '/boundaries'],
+    ['no uuid but its slash', '/boundaries/'],
+    ['a name for the uuid', '/boundaries/b1'],
+    ['a star for the uuid', '/boundaries/*'],
+    ['a uuid short of one letter', `/boundaries/${B1.slice(0, -1)}`],
+    ['a uuid with one letter more', `/boundaries/${B1}0`],
+    ['a uuid in braces', `/boundaries/{${B1}}`],
+    ['a uuid without hyphens', `/boundaries/${B1.replaceAll('-', '')}`],
+    ['a uuid as URN', `/boundaries/urn:uuid:${B1}`],
+    ['a uuid with a letter beyond f', `/boundaries/${B1.replace('f', 'g')}`],
+    ['a group without name', `${BOUNDARY}/resourcegroups`],
+    ['a group with an empty name', `${BOUNDARY}/resourcegroups/`],
+    ['a group of 53 characters', `${BOUNDARY}/resourcegroups/${'a'.repeat(53)}`],
+    ['a group that begins with a hyphen', `${BOUNDARY}/resourcegroups/-a`],
+    ['a group that ends with a hyphen', `${BOUNDARY}/resourcegroups/a-`],
+    ['a group with an underscore', `${BOUNDARY}/resourcegroups/a_b`],
+    ['a group with a dot', `${BOUNDARY}/resourcegroups/a.b`],
+    ['resources without a group', `${BOUNDARY}/resources/vectorclusters/index`],
+    ['resources without a collection', `${GROUP}/resources`],
+    ['a collection without a name', `${GROUP}/resources/vectorclusters`],
+    ['an empty collection', `${GROUP}/resources//index`],
+    ['a collection that begins with a digit', `${GROUP}/resources/1clusters/index`],
+    ['a segment below a resource', `${RESOURCE}/apikey`],
+    ['a second group', `${GROUP}/resourcegroups/other`],
+    ['a query', `${BOUNDARY}?x=1`],
+    ['a fragment', `${BOUNDARY}#x`],
+    ['a matrix parameter', `${BOUNDARY};v=1`],
+    ['a whole URL', `https://example.org${BOUNDARY}`],
+    ['the path of another cloud', `/subscriptions/${B1}`],
+    ['a megabyte of slashes', '/'.repeat(1_048_576)],
+    ['a megabyte of group name', `${BOUNDARY}/resourcegroups/${'a'.repeat(1_048_576)}`],
+    ['nothing at all', undefined],
+    ['null', null],
+    ['a number', 1],
+    ['a list that prints as a scope', [BOUNDARY]],
+    ['a list that prints as the root', ['/']],
+    ['an object that prints as a scope', { toString: () => BOUNDARY }],
+  ]
+  for (const [sentence, text] of hostile) {
+    it(`refuses ${sentence}`, () => {
+      expect(parseScope(text as string)).to.equal(undefined)
+    })
+  }
+
+  it('has at least forty hostile forms to refuse', () => {
+    expect(hostile.length).to.be.at.least(40)
+  })
+})
+
+describe('scopeContains', () => {
+  const cases: [string, string, string, boolean][] = [
+    ['the root holds itself', '/', '/', true],
+    ['the root holds a boundary', '/', BOUNDARY, true],
+    ['the root holds a resource', '/', RESOURCE, true],
+    ['a boundary does not hold the root', BOUNDARY, '/', false],
+    ['a boundary holds itself', BOUNDARY, BOUNDARY, true],
+    ['a boundary holds its group', BOUNDARY, GROUP, true],
+    ['a boundary holds its resource', BOUNDARY, RESOURCE, true],
+    ['a boundary does not hold its sibling', BOUNDARY, `/boundaries/${B2}`, false],
+    ['a boundary does not hold a group of its sibling', BOUNDARY, `/boundaries/${B2}/resourcegroups/shop`, false],
+    ['a group does not hold its boundary', GROUP, BOUNDARY, false],
+    ['a group holds its resource', GROUP, RESOURCE, true],
+    ['group b1 does not hold group b10', `${BOUNDARY}/resourcegroups/b1`, `${BOUNDARY}/resourcegroups/b10`, false],
+    ['group b10 does not hold group b1', `${BOUNDARY}/resourcegroups/b10`, `${BOUNDARY}/resourcegroups/b1`, false],
+    [
+      'group b1 does not hold a resource of group b10',
+      `${BOUNDARY}/resourcegroups/b1`,
+      `${BOUNDARY}/resourcegroups/b10/resources/apps/a`,
+      false,
+    ],
+    ['group b does not hold group b-1', `${BOUNDARY}/resourcegroups/b`, `${BOUNDARY}/resourcegroups/b-1`, false],
+    ['a group does not hold the group of that name elsewhere', GROUP, GROUP.replace(B1, B2), false],
+    ['resource a1 does not hold resource a10', `${GROUP}/resources/apps/a1`, `${GROUP}/resources/apps/a10`, false],
+    ['an app does not hold the job of its name', `${GROUP}/resources/apps/a`, `${GROUP}/resources/jobs/a`, false],
+    ['collection app does not hold collection apps', `${GROUP}/resources/app/a`, `${GROUP}/resources/apps/a`, false],
+    ['a resource does not hold its group', RESOURCE, GROUP, false],
+    ['a resource does not hold its twin in another group', RESOURCE, RESOURCE.replace('shop', 'shop2'), false],
+  ]
+  for (const [sentence, outer, inner, expected] of cases) {
+    it(sentence, () => {
+      expect(scopeContains(scope(outer), scope(inner))).to.equal(expected)
+    })
+  }
+
+  it('agrees with the list of ancestors', () => {
+    const ancestors = scopeAncestors(scope(RESOURCE))
+    expect(ancestors.map(formatScope)).to.deep.equal(['/', BOUNDARY, GROUP])
+    for (const ancestor of ancestors) expect(scopeContains(ancestor, scope(RESOURCE))).to.equal(true)
+    expect(scopeAncestors(ROOT_SCOPE)).to.deep.equal([])
+  })
+})
+
+describe('formatScope', () => {
+  it('refuses parts that would add segments or change the level', () => {
+    expect(() => formatScope({ level: 'boundary', boundaryId: `${B1}/resourcegroups/shop` })).to.throw(RangeError)
+    expect(() => formatScope({ level: 'resourceGroup', boundaryId: B1, resourceGroup: '../x' })).to.throw(RangeError)
+    expect(() => formatScope({ level: 'boundary', boundaryId: '' })).to.throw(RangeError)
+  })
+})

@@ -1,0 +1,113 @@
+/**
+ * Scopes of the authorization model (interface section 5): the platform root, a boundary, a resource group in it, a
+ * resource in that. A scope holds another only if its segments are the first segments of the other; comparing the texts
+ * instead would let `/boundaries/…b1` reach into `/boundaries/…b10`.
+ */
+export type RootScope = { readonly level: 'root' }
+export type BoundaryScope = { readonly level: 'boundary'; readonly boundaryId: string }
+export type ResourceGroupScope = {
+  readonly level: 'resourceGroup'
+  readonly boundaryId: string
+  readonly resourceGroup: string
+}
+export type ResourceScope = {
+  readonly level: 'resource'
+  readonly boundaryId: string
+  readonly resourceGroup: string
+  readonly collection: string
+  readonly name: string
+}
+export type Scope = RootScope | BoundaryScope | ResourceGroupScope | ResourceScope
+
+export const ROOT_SCOPE: RootScope = { level: 'root' }
+
+/** 0 at the root, 3 at a resource. */
+export const SCOPE_DEPTH = { root: 0, boundary: 1, resourceGroup: 2, resource: 3 } as const satisfies Record<
+  Scope['level'],
+  number
+>
+
+const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
+const NAME = '[a-z0-9](?:[a-z0-9-]{0,50}[a-z0-9])?'
+const COLLECTION = '[a-z][a-z0-9]{0,62}'
+const BELOW_ROOT = new RegExp(
+  `^/boundaries/(${UUID})(?:/resourcegroups/(${NAME})(?:/resources/(${COLLECTION})/(${NAME}))?)?$`,
+)
+/** No valid scope is longer; the check keeps the cost of hostile input constant. */
+const MAX_LENGTH = 260
+
+/**
+ * Reads `/`, `/boundaries/<uuid>`, `…/resourcegroups/<name>` or `…/resources/<collection>/<name>`. Only the canonical
+ * spelling is a scope: lower case, no trailing slash, no percent encoding, because two spellings of one scope would be
+ * two keys. Returns undefined for everything else (the facade answers 400).
+ */
+export function parseScope(text: string): Scope | undefined {
+  if (text === '/') return ROOT_SCOPE
+  if (typeof text !== 'string' || text.length > MAX_LENGTH) return undefined
+  const match = BELOW_ROOT.exec(text)
+  if (match === null) return undefined
+  const [, boundaryId, resourceGroup, collection, name] = match
+  if (boundaryId === undefined) return undefined
+  if (resourceGroup === undefined) return { level: 'boundary', boundaryId }
+  if (collection === undefined || name === undefined) return { level: 'resourceGroup', boundaryId, resourceGroup }
+  return { level: 'resource', boundaryId, resourceGroup, collection, name }
+}
+
+/** The canonical text. Throws RangeError where a part is not a valid id or name, so that no part can add segments. */
+export function formatScope(scope: Scope): string {
+  const text = `/${pathOf(scope).join('/')}`
+  if (parseScope(text)?.level !== scope.level) {
+    throw new RangeError(
+      `${JSON.stringify(text)} is not a ${scope.level} scope: a part of it is not a valid id or name.`,
+    )
+  }
+  return text
+}
+
+/** What tells a scope from its siblings at each level below the root: boundary id, group name, collection and name. */
+export function scopeSegments(scope: Scope): string[] {
+  switch (scope.level) {
+    case 'root':
+      return []
+    case 'boundary':
+      return [scope.boundaryId]
+    case 'resourceGroup':
+      return [scope.boundaryId, scope.resourceGroup]
+    case 'resource':
+      return [scope.boundaryId, scope.resourceGroup, `${scope.collection}/${scope.name}`]
+  }
+}
+
+/** True if `inner` is `outer` or lies below it. */
+export function scopeContains(outer: Scope, inner: Scope): boolean {
+  const inside = scopeSegments(inner)
+  return scopeSegments(outer).every((segment, depth) => inside[depth] === segment)
+}
+
+export function scopeDepth(scope: Scope): number {
+  return SCOPE_DEPTH[scope.level]
+}
+
+/** The scopes above this one, widest first, without itself: none for the root. */
+export function scopeAncestors(scope: Scope): Scope[] {
+  switch (scope.level) {
+    case 'root':
+      return []
+    case 'boundary':
+      return [ROOT_SCOPE]
+    case 'resourceGroup':
+      return [ROOT_SCOPE, { level: 'boundary', boundaryId: scope.boundaryId }]
+    case 'resource': {
+      const { boundaryId, resourceGroup } = scope
+      return [ROOT_SCOPE, { level: 'boundary', boundaryId }, { level: 'resourceGroup', boundaryId, resourceGroup }]
+    }
+  }
+}
+
+function pathOf(scope: Scope): string[] {
+  const path: string[] = []
+  if ('boundaryId' in scope) path.push('boundaries', scope.boundaryId)
+  if ('resourceGroup' in scope) path.push('resourcegroups', scope.resourceGroup)
+  if ('collection' in scope) path.push('resources', scope.collection, scope.name)
+  return path
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { DisplayName, Quota, Tags, Uuid } from './fields.ts'
+import { tagKeyRule } from './tags.ts'
+
+/** The top-level unit of tenancy. Its name is the boundaryId; it owns the namespace `boundary-<id>`. */
+export const Boundary = defineKind({
+  group: 'core',
+  kind: 'Boundary',
+  plural: 'boundaries',
+  shortNames: ['bnd'],
+  placement: 'cluster',
+  name: 'uuid',
+  area: 'boundaries',
+  actions: 'boundaries',
+  description: 'A tenant boundary: members, resource groups and everything in them. Its name is a uuid, the boundaryId.',
+  spec: z.strictObject({
+    displayName: DisplayName.describe('What people call the boundary; need not be unique'),
+    tenantId: Uuid.optional().describe('The tenant that the boundary belongs to; none when absent'),
+    initialOwner: z
+      .strictObject({ principalId: Uuid, principalType: z.enum(['User', 'ServicePrincipal']) })
+      .optional()
+      .describe('Becomes Owner; counts as one until the assignment is written'),
+    quota: Quota.prefault({}).describe('Limits over all resource groups together'),
+    tags: Tags.prefault({}),
+  }),
+  status: resourceStatus.extend({ namespace: z.string().optional() }),
+  immutable: ['initialOwner'],
+  rules: [tagKeyRule],
+  columns: [
+    { name: 'Display Name', path: '.spec.displayName' },
+    ...statusColumns,
+    { name: 'Namespace', path: '.status.namespace', priority: 1 },
+  ],
+  selectable: ['spec.tenantId'],
+})
+export type Boundary = ObjectOf<typeof Boundary>

@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { DisplayName } from './fields.ts'
+
+/** A Kubernetes cluster that workloads run on. The platform's own is made at install. */
+export const PlatformCluster = defineKind({
+  group: 'core',
+  kind: 'PlatformCluster',
+  plural: 'platformclusters',
+  shortNames: ['pcl'],
+  placement: 'cluster',
+  name: 'uuid',
+  area: 'clusters',
+  description: 'A cluster that runs workloads. Its name is a uuid, the clusterId.',
+  spec: z.strictObject({
+    displayName: DisplayName,
+    region: z.string().max(64).default(''),
+    domain: z.string().max(200).regex(/^[a-z0-9]([a-z0-9.-]{0,198}[a-z0-9])?$/).describe('Suffix of the host names that resources get by default'),
+    isPlatform: z.boolean().default(false).describe('The cluster that the platform itself runs on'),
+    ingressClassName: z.string().max(63).optional(),
+  }),
+  status: resourceStatus,
+  immutable: ['isPlatform'],
+  columns: [{ name: 'Display Name', path: '.spec.displayName' }, { name: 'Region', path: '.spec.region' }, ...statusColumns],
+})
+export type PlatformCluster = ObjectOf<typeof PlatformCluster>

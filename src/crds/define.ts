@@ -1,0 +1,177 @@
+import { z } from 'zod'
+import type { ErrorCode, FieldError } from '../core/errors.ts'
+import type { ObjectMeta, Resource } from '../core/object.ts'
+
+/** API groups: `freehold.dev` for `core`, else `<group>.freehold.dev`. */
+export const API_GROUPS = ['core', 'iam', 'data', 'compute', 'delivery', 'registry', 'monitoring', 'lifecycle'] as const
+export type ApiGroup = (typeof API_GROUPS)[number]
+
+export const API_VERSION = 'v1alpha1'
+
+/**
+ * Where objects of a kind may stand. One generated admission policy holds kubectl and Git to it:
+ * - `cluster`: no namespace;
+ * - `platform`: only in freehold-system;
+ * - `boundary`: only in a boundary's own namespace;
+ * - `boundaryOrPlatform`: there, or in freehold-system for objects at the root scope;
+ * - `group`: only in the namespace of a resource group.
+ */
+export type Placement = 'cluster' | 'platform' | 'boundary' | 'boundaryOrPlatform' | 'group'
+
+/**
+ * A rule over a spec, declared once: the API server runs `cel`, the facade runs `test` before any API call and answers
+ * with `code`. A rule that names `oldSelf` speaks of updates only. One table test runs both on the same cases.
+ */
+export type Rule<Spec> = {
+  cel: string
+  message: string
+  code: ErrorCode
+  /** The field that the message is about, in dots below `spec`. */
+  field: string
+  test: (next: Spec, previous: Spec) => boolean
+}
+
+export type Column = {
+  name: string
+  path: string
+  type?: 'string' | 'integer' | 'date' | 'boolean'
+  description?: string
+  /** 0 is always shown, 1 with `-o wide`. */
+  priority?: 0 | 1
+}
+
+type AnySpec = z.ZodObject
+type AnyStatus = z.ZodObject
+
+export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
+  group: ApiGroup
+  kind: string
+  /** Lower-case plural; also the URL segment of REST where the kind has routes. */
+  plural: string
+  shortNames: readonly string[]
+  placement: Placement
+  description: string
+  /** The basename that the kind's files share in every room. */
+  area: string
+  spec: S
+  status: T
+  /** What a person sees with `kubectl get`; the age is added at the end. */
+  columns: readonly Column[]
+  scale?: { replicas: string; ready: string; selector: string }
+  /** Fields that never change after creation, not even from absent to present. */
+  immutable?: readonly (keyof z.output<S> & string)[]
+  rules?: readonly Rule<z.output<S>>[]
+  /** Paths that field selectors may name. */
+  selectable?: readonly string[]
+  /** How `metadata.name` is checked: a resource name (the default) or a uuid. */
+  name?: 'resource' | 'uuid' | 'free'
+  /** IAM kinds are never part of the view, edit and admin roles of Kubernetes. */
+  aggregate?: boolean
+  /** The prefix of this kind's actions (`vectorcluster`), for the roles that are generated for kubectl. */
+  actions?: string
+}
+
+export type Kind<S extends AnySpec = AnySpec, T extends AnyStatus = AnyStatus> = Readonly<
+  Omit<KindDefinition<S, T>, 'rules' | 'immutable' | 'name' | 'aggregate'> & {
+    rules: readonly Rule<z.output<S>>[]
+    immutable: readonly string[]
+    name: 'resource' | 'uuid' | 'free'
+    aggregate: boolean
+    resource: Resource
+    apiVersion: string
+  }
+>
+
+/** An object of a kind as the API server returns it, defaults applied. */
+export type ObjectOf<K> = K extends { spec: infer S extends AnySpec; status: infer T extends AnyStatus }
+  ? { apiVersion: string; kind: string; metadata: ObjectMeta; spec: z.output<S>; status?: z.output<T> }
+  : never
+
+export type SpecOf<K> = K extends { spec: infer S extends AnySpec } ? z.output<S> : never
+export type StatusOf<K> = K extends { status: infer T extends AnyStatus } ? z.output<T> : never
+
+/** Any kind, for code that walks over all of them and does not care for the fields. */
+export type AnyKind = Omit<Kind, 'rules' | 'spec' | 'status'> & {
+  rules: readonly Rule<never>[]
+  spec: AnySpec
+  status: AnyStatus
+}
+
+export const conditionSchema = z.object({
+  type: z.string(),
+  status: z.enum(['True', 'False', 'Unknown']),
+  reason: z.string(),
+  message: z.string(),
+  observedGeneration: z.int().optional(),
+  lastTransitionTime: z.string(),
+})
+
+/** What the engine writes for every kind; areas extend it with what their controller observes. */
+export const resourceStatus = z.object({
+  observedGeneration: z.int().optional(),
+  conditions: z
+    .array(conditionSchema)
+    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+    .optional(),
+  status: z.string().optional().describe('Pending, Provisioning, Running, Updating, Stopped, Degraded, Failed or Deleting'),
+  phase: z.string().optional().describe('The reason constant of the condition that matters most'),
+  statusMessage: z.string().optional().describe("One sentence; the engine's own where there is one"),
+  firstReadyAt: z.string().optional(),
+  serving: z.boolean().optional(),
+})
+
+/** Columns that every reconciled kind shows first. */
+export const statusColumns: readonly Column[] = [
+  { name: 'Ready', path: '.status.conditions[?(@.type=="Ready")].status' },
+  { name: 'Status', path: '.status.status' },
+]
+
+/**
+ * Declares a kind. From the declaration come the CRD, the rights of the operator, the roles of tenants, the placement
+ * policy, the OpenAPI components, the reference page and the types.
+ */
+export function defineKind<const S extends AnySpec, const T extends AnyStatus>(definition: KindDefinition<S, T>): Kind<S, T> {
+  const group = definition.group === 'core' ? 'freehold.dev' : `${definition.group}.freehold.dev`
+  const immutable = definition.immutable ?? []
+  return Object.freeze({
+    ...definition,
+    rules: [...immutable.map((field) => immutableRule<z.output<S>>(field)), ...(definition.rules ?? [])],
+    immutable,
+    name: definition.name ?? 'resource',
+    aggregate: definition.aggregate ?? true,
+    apiVersion: `${group}/${API_VERSION}`,
+    resource: {
+      group,
+      version: API_VERSION,
+      plural: definition.plural,
+      kind: definition.kind,
+      namespaced: definition.placement !== 'cluster',
+    },
+  })
+}
+
+function immutableRule<Spec>(field: string): Rule<Spec> {
+  const value = (spec: Spec) => JSON.stringify((spec as Record<string, unknown>)[field] ?? null)
+  return {
+    cel: `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`,
+    message: `${field} cannot be changed after creation`,
+    code: 'BAD_REQUEST',
+    field,
+    test: (next, previous) => value(next) === value(previous),
+  }
+}
+
+/** Whether a rule compares with the stored object and so does not apply to a create. */
+export function isTransition(rule: { cel: string }): boolean {
+  return rule.cel.includes('oldSelf')
+}
+
+export type BrokenRule = FieldError & { code: ErrorCode }
+
+/** The rules of a kind that `next` breaks, in the order of their declaration; empty when it may be written. */
+export function brokenRules<Spec>(kind: { rules: readonly Rule<Spec>[] }, next: Spec, previous?: Spec): BrokenRule[] {
+  return kind.rules
+    .filter((rule) => previous !== undefined || !isTransition(rule))
+    .filter((rule) => !rule.test(next, previous ?? next))
+    .map(({ field, message, code }) => ({ field, message, code }))
+}

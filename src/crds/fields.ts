@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN, UUID_PATTERN } from '../core/names.ts'
+import { QUANTITY_PATTERN } from '../core/quantity.ts'
+
+/** Field types that kinds share. Patterns are RE2, because the API server runs them too. */
+
+export const Uuid = z.string().regex(new RegExp(UUID_PATTERN)).max(36)
+
+export const ResourceName = z.string().regex(new RegExp(RESOURCE_NAME_PATTERN)).max(RESOURCE_NAME_MAX_LENGTH)
+
+export const Quantity = z.string().regex(new RegExp(QUANTITY_PATTERN)).max(32)
+
+/** Display names: 1 to 128 characters, no control characters, no space at either end. */
+export const DisplayName = z
+  .string()
+  .min(1)
+  .max(128)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what the pattern refuses.
+  .regex(/^[^\s\u0000-\u001f\u007f]([^\u0000-\u001f\u007f]*[^\s\u0000-\u001f\u007f])?$/)
+
+export const Description = z.string().max(512)
+
+/** At most 50 pairs that people choose; kept in the spec and never made labels, which have narrower rules. */
+export const Tags = z.record(z.string(), z.string().max(256)).meta({ maxProperties: 50 })
+
+/** Limits over everything in a boundary or group; an absent one is unlimited. */
+export const Quota = z.strictObject({
+  cpu: Quantity.optional(),
+  memory: Quantity.optional(),
+  storage: Quantity.optional(),
+  resourceGroups: z.int().min(0).max(100000).optional(),
+  resources: z.int().min(0).max(1000000).optional(),
+  pods: z.int().min(0).max(1000000).optional(),
+})
+
+/** A scope as IAM writes it; the full shape is checked by `core/scope`. */
+export const Scope = z
+  .string()
+  .max(400)
+  .regex(/^\/(boundaries\/[0-9a-f-]{36}(\/resourcegroups\/[a-z0-9-]{1,52}(\/resources\/[a-z]{1,40}\/[a-z0-9-]{1,52})?)?)?$/)
+
+export const PrincipalType = z.enum(['User', 'Group', 'ServicePrincipal'])
+
+/** RFC 3339 date and time. */
+export const DateTime = z.string().max(40).meta({ format: 'date-time' })

@@ -1,0 +1,24 @@
+import { Boundary } from './boundaries.ts'
+import { PlatformCluster } from './clusters.ts'
+import type { AnyKind } from './define.ts'
+import { PlatformClient, PlatformUser } from './identity.ts'
+import { NameClaim } from './nameclaims.ts'
+import { ComputePlan } from './plans.ts'
+import { PrincipalGroup, RoleAssignment, RoleDefinition } from './rbac.ts'
+import { ResourceGroup } from './resourcegroups.ts'
+import { VectorCluster } from './vector.ts'
+
+/** Every kind of the platform. What walks over kinds (CRDs, rights, policies, docs, tests) walks over this list. */
+export const KINDS: readonly AnyKind[] = [
+  Boundary,
+  ResourceGroup,
+  ComputePlan,
+  PlatformCluster,
+  NameClaim,
+  RoleDefinition,
+  RoleAssignment,
+  PrincipalGroup,
+  PlatformUser,
+  PlatformClient,
+  VectorCluster,
+]

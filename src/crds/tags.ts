@@ -1,0 +1,18 @@
+import type { Rule } from './define.ts'
+
+const RESERVED_PREFIXES = ['freehold.dev/', 'kubernetes.io/']
+const KEY = /^[A-Za-z0-9 _.:/=+@-]{1,128}$/
+
+function isTagKey(key: string): boolean {
+  return KEY.test(key) && !key.includes('.k8s.io/') && !RESERVED_PREFIXES.some((prefix) => key.startsWith(prefix))
+}
+
+/** The rule over `spec.tags` that every kind with tags carries (records: names, tags, values). */
+export const tagKeyRule: Rule<{ tags: Record<string, string> }> = {
+  cel: `self.tags.all(k, k.matches('^[A-Za-z0-9 _.:/=+@-]{1,128}$') && !k.contains('.k8s.io/') && !k.startsWith('freehold.dev/') && !k.startsWith('kubernetes.io/'))`,
+  message:
+    'a tag key has 1 to 128 letters, digits, spaces or _.:/=+@- and does not begin with freehold.dev/ or kubernetes.io/ nor hold .k8s.io/',
+  code: 'BAD_REQUEST',
+  field: 'tags',
+  test: (next) => Object.keys(next.tags).every(isTagKey),
+}
