@@ -1,0 +1,333 @@
+import type { Readable } from 'node:stream'
+import { type Log, silentLog } from '../core/log.ts'
+import { Caller, type CallerOptions, type CallOptions, type RequestObservation } from './call.ts'
+import type { ClusterAccess } from './credentials.ts'
+import { isKubeError, KubeError } from './errors.ts'
+import { apiVersionOf, type KubeObject, type ObjectRef, type Resource, refOf } from './object.ts'
+import { type Query, queryString, resourcePath } from './path.ts'
+import { type WatchEvent, type WatchStreamOptions, watchEvents } from './stream.ts'
+
+export type { RequestObservation } from './call.ts'
+export type { WatchEvent, WatchStreamOptions } from './stream.ts'
+
+export type ListOptions = CallOptions & {
+  namespace?: string | undefined
+  labelSelector?: string | undefined
+  fieldSelector?: string | undefined
+  /** At most so many items, and no further pages. Left out: everything, page by page. */
+  limit?: number | undefined
+  /** `0` lets the API server answer from its cache, which may be a moment old. */
+  resourceVersion?: string | undefined
+}
+export type ListResult<T> = { items: T[]; resourceVersion: string }
+export type WriteOptions = CallOptions & { dryRun?: boolean | undefined }
+export type PatchOptions = WriteOptions & {
+  subresource?: string | undefined
+  /** Precondition: a 409 Conflict where the stored version differs. */
+  resourceVersion?: string | undefined
+  /** Precondition: a 409 Conflict where another object of that name took its place. */
+  uid?: string | undefined
+}
+export type ApplyOptions = WriteOptions & {
+  force?: boolean | undefined
+  fieldManager?: string | undefined
+  subresource?: string | undefined
+}
+export type RemoveOptions = WriteOptions & {
+  uid?: string | undefined
+  resourceVersion?: string | undefined
+  propagation?: 'Background' | 'Foreground' | 'Orphan' | undefined
+  gracePeriodSeconds?: number | undefined
+  /** Makes an object that is not there an error. */
+  mustExist?: boolean | undefined
+}
+/** A request in its own words: version, readiness, the service proxy. Non-GET requests are fenced like any write. */
+export type RawRequest = CallOptions & {
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  path: string
+  query?: Query
+  headers?: Record<string, string>
+  body?: string | Buffer
+}
+/** Any answer, whatever its status. Read or destroy `body`. */
+export type RawAnswer = {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  body: Readable
+  text(): Promise<string>
+}
+
+/**
+ * Typed calls to one API server. Every method throws KubeError, or the reason of the caller's own AbortSignal. Reads
+ * and repeatable writes are tried again on 429 and 5xx within the deadline; a conflict never is.
+ */
+export interface KubeClient {
+  /** @throws KubeError NotFound */
+  get<T extends KubeObject = KubeObject>(resource: Resource, ref: ObjectRef, options?: CallOptions): Promise<T>
+  list<T extends KubeObject = KubeObject>(resource: Resource, options?: ListOptions): Promise<ListResult<T>>
+  /** @throws KubeError AlreadyExists, Invalid, Forbidden */
+  create<T extends KubeObject>(resource: Resource, object: T, options?: WriteOptions): Promise<T>
+  /** PUT of the whole object with its resourceVersion. @throws KubeError Conflict, NotFound, Invalid */
+  update<T extends KubeObject>(
+    resource: Resource,
+    object: T,
+    options?: WriteOptions & { subresource?: string },
+  ): Promise<T>
+  /** RFC 7396 merge patch. @throws KubeError Conflict, NotFound, Invalid */
+  mergePatch<T extends KubeObject = KubeObject>(
+    resource: Resource,
+    ref: ObjectRef,
+    patch: object,
+    options?: PatchOptions,
+  ): Promise<T>
+  /** Server-side apply. @throws KubeError Conflict where another manager owns a field and `force` is not set */
+  apply<T extends KubeObject>(resource: Resource, object: T, options?: ApplyOptions): Promise<T>
+  /** The object if it still exists (finalizers hold it), undefined if it is gone or never was. */
+  remove(resource: Resource, ref: ObjectRef, options?: RemoveOptions): Promise<KubeObject | undefined>
+  request(request: RawRequest): Promise<RawAnswer>
+  /** One watch until it ends. @throws KubeError for refused opens, ERROR events, unreadable lines and lost streams */
+  watchStream<T extends KubeObject = KubeObject>(
+    resource: Resource,
+    options: WatchStreamOptions,
+  ): AsyncIterable<WatchEvent<T>>
+  close(): Promise<void>
+}
+
+/** Hears the API server's answer to each write of this process, so that caches show it at once. */
+export type WriteObserver = {
+  written(resource: Resource, object: KubeObject): void
+  /** The object is gone for good; `uid` is unknown where the server did not say. */
+  removed(resource: Resource, ref: ObjectRef, uid: string | undefined): void
+}
+
+export type KubeClientOptions = {
+  fieldManager: string
+  userAgent: string
+  log?: Log
+  /** Called before every write is sent, each time: throws when this process may not write any more. */
+  fence?: () => void
+  onRequest?: (observation: RequestObservation) => void
+  observer?: WriteObserver
+  /** Milliseconds for a call with its retries; 30 s. */
+  timeout?: number
+  /** For tests. */
+  random?: () => number
+}
+
+const PAGE_SIZE = 500
+
+/** A client with one connection pool. Close it at the end. */
+export function createKubeClient(access: ClusterAccess, options: KubeClientOptions): KubeClient {
+  const callerOptions: CallerOptions = { ...options, log: options.log ?? silentLog }
+  return new HttpKubeClient(new Caller(access, callerOptions), options)
+}
+
+class HttpKubeClient implements KubeClient {
+  readonly #caller: Caller
+  readonly #fieldManager: string
+  readonly #observer: WriteObserver | undefined
+
+  constructor(caller: Caller, options: KubeClientOptions) {
+    this.#caller = caller
+    this.#fieldManager = options.fieldManager
+    this.#observer = options.observer
+  }
+
+  async get<T extends KubeObject>(resource: Resource, ref: ObjectRef, options: CallOptions = {}): Promise<T> {
+    const path = resourcePath(resource, ref)
+    return this.#caller.json<T>({ verb: 'get', resource, ref }, { method: 'GET', path, idempotent: true }, options)
+  }
+
+  async list<T extends KubeObject>(resource: Resource, options: ListOptions = {}): Promise<ListResult<T>> {
+    try {
+      return await this.#pages<T>(resource, options, options.limit ?? PAGE_SIZE)
+    } catch (error) {
+      // A continue token outlived the history: one whole list instead, which cannot run out half-way.
+      if (options.limit === undefined && isKubeError(error, 'Gone')) return this.#pages<T>(resource, options, undefined)
+      throw error
+    }
+  }
+
+  async #pages<T extends KubeObject>(
+    resource: Resource,
+    options: ListOptions,
+    limit: number | undefined,
+  ): Promise<ListResult<T>> {
+    type Page = { metadata?: { resourceVersion?: string; continue?: string }; items?: T[] }
+    const apiVersion = apiVersionOf(resource)
+    const path = resourcePath(resource, { namespace: options.namespace })
+    const items: T[] = []
+    let token: string | undefined
+    for (;;) {
+      const { labelSelector, fieldSelector } = options
+      // A token carries its version; naming both is refused.
+      const resourceVersion = token === undefined ? options.resourceVersion : undefined
+      const query = queryString({ labelSelector, fieldSelector, limit, continue: token, resourceVersion })
+      const page = await this.#caller.json<Page>(
+        { verb: 'list', resource, ref: { namespace: options.namespace } },
+        { method: 'GET', path: path + query, idempotent: true },
+        options,
+      )
+      // Items of core lists come without their type.
+      for (const item of page.items ?? []) items.push(Object.assign(item, { apiVersion, kind: resource.kind }))
+      token = page.metadata?.continue || undefined
+      if (token === undefined || options.limit !== undefined) {
+        return { items, resourceVersion: page.metadata?.resourceVersion ?? '' }
+      }
+    }
+  }
+
+  create<T extends KubeObject>(resource: Resource, object: T, options: WriteOptions = {}): Promise<T> {
+    const { namespace } = object.metadata
+    return this.#write<T>('create', resource, refOf(object), options, {
+      method: 'POST',
+      path: resourcePath(resource, { namespace }),
+      body: object,
+      query: { fieldManager: this.#fieldManager, fieldValidation: 'Strict' },
+      idempotent: false,
+    })
+  }
+
+  update<T extends KubeObject>(
+    resource: Resource,
+    object: T,
+    options: WriteOptions & { subresource?: string } = {},
+  ): Promise<T> {
+    const ref = refOf(object)
+    return this.#write<T>('update', resource, ref, options, {
+      method: 'PUT',
+      path: resourcePath(resource, { ...ref, subresource: options.subresource }),
+      body: object,
+      query: { fieldManager: this.#fieldManager, fieldValidation: 'Strict' },
+      // A repeated PUT with a version meets its own first success as a conflict: safe, and the caller looks again.
+      idempotent: object.metadata.resourceVersion !== undefined,
+    })
+  }
+
+  mergePatch<T extends KubeObject>(
+    resource: Resource,
+    ref: ObjectRef,
+    patch: object,
+    options: PatchOptions = {},
+  ): Promise<T> {
+    const { resourceVersion, uid } = options
+    const metadata = (patch as { metadata?: object }).metadata
+    const guarded =
+      resourceVersion === undefined && uid === undefined
+        ? patch
+        : { ...patch, metadata: { ...metadata, ...(resourceVersion && { resourceVersion }), ...(uid && { uid }) } }
+    return this.#write<T>('patch', resource, ref, options, {
+      method: 'PATCH',
+      path: resourcePath(resource, { ...ref, subresource: options.subresource }),
+      body: guarded,
+      contentType: 'application/merge-patch+json',
+      query: { fieldManager: this.#fieldManager, fieldValidation: 'Strict' },
+      idempotent: true,
+    })
+  }
+
+  apply<T extends KubeObject>(resource: Resource, object: T, options: ApplyOptions = {}): Promise<T> {
+    const ref = refOf(object)
+    return this.#write<T>('apply', resource, ref, options, {
+      method: 'PATCH',
+      path: resourcePath(resource, { ...ref, subresource: options.subresource }),
+      body: { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind },
+      contentType: 'application/apply-patch+yaml',
+      query: { fieldManager: options.fieldManager ?? this.#fieldManager, force: options.force },
+      idempotent: true,
+    })
+  }
+
+  async remove(resource: Resource, ref: ObjectRef, options: RemoveOptions = {}): Promise<KubeObject | undefined> {
+    const { uid, resourceVersion, propagation, gracePeriodSeconds } = options
+    const body = {
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      ...(uid === undefined && resourceVersion === undefined ? {} : { preconditions: { uid, resourceVersion } }),
+      propagationPolicy: propagation ?? 'Background',
+      ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+    }
+    const attempt = { verb: 'delete', resource, ref }
+    try {
+      const path = resourcePath(resource, ref) + queryString(dryRunOf(options))
+      const request = { method: 'DELETE', path, body: JSON.stringify(body), idempotent: true } as const
+      const answer = await this.#caller.json<KubeObject & { details?: { uid?: string } }>(attempt, request, options)
+      const stays = answer.kind === resource.kind && (answer.metadata.finalizers?.length ?? 0) > 0
+      const graceful = answer.kind === resource.kind && (answer.metadata.deletionGracePeriodSeconds ?? 0) > 0
+      if (options.dryRun === true) return stays || graceful ? answer : undefined
+      if (stays || graceful) {
+        this.#observer?.written(resource, answer)
+        return answer
+      }
+      this.#observer?.removed(resource, ref, answer.details?.uid ?? answer.metadata?.uid ?? uid)
+      return undefined
+    } catch (error) {
+      const gone = isKubeError(error, 'NotFound') && !error.typeMissing && options.mustExist !== true
+      if (gone) return undefined
+      throw error
+    }
+  }
+
+  request(request: RawRequest): Promise<RawAnswer> {
+    const method = request.method ?? 'GET'
+    return this.#caller.raw(
+      { verb: method, path: request.path },
+      {
+        method,
+        path: request.path + queryString(request.query ?? {}),
+        body: request.body,
+        ...(request.headers === undefined ? {} : { headers: request.headers }),
+        idempotent: method === 'GET',
+      },
+      request,
+    )
+  }
+
+  watchStream<T extends KubeObject>(resource: Resource, options: WatchStreamOptions): AsyncIterable<WatchEvent<T>> {
+    return watchEvents<T>(this.#caller, resource, options)
+  }
+
+  close(): Promise<void> {
+    return this.#caller.close()
+  }
+
+  async #write<T extends KubeObject>(
+    verb: string,
+    resource: Resource,
+    ref: ObjectRef,
+    options: WriteOptions,
+    request: {
+      method: 'POST' | 'PUT' | 'PATCH'
+      path: string
+      body: object
+      query: Query
+      contentType?: string
+      idempotent: boolean
+    },
+  ): Promise<T> {
+    const answer = await this.#caller.json<T>(
+      { verb, resource, ref },
+      {
+        method: request.method,
+        path: request.path + queryString({ ...request.query, ...dryRunOf(options) }),
+        body: JSON.stringify(request.body),
+        headers: { 'content-type': request.contentType ?? 'application/json' },
+        idempotent: request.idempotent,
+      },
+      options,
+    )
+    if (typeof answer.metadata !== 'object') {
+      throw new KubeError('Unexpected', `Cannot ${verb} ${resource.plural}: the answer is not an object.`, {
+        status: 200,
+        resource,
+      })
+    }
+    // The answer of a subresource may be of another kind (Scale), which is nothing for a cache.
+    if (options.dryRun !== true && answer.kind === resource.kind) this.#observer?.written(resource, answer)
+    return answer
+  }
+}
+
+function dryRunOf(options: WriteOptions): Query {
+  return options.dryRun === true ? { dryRun: 'All' } : {}
+}

@@ -1,0 +1,86 @@
+import { readFile, stat } from 'node:fs/promises'
+import type { Clock } from '../core/clock.ts'
+
+/** What a TLS connection to an API server is made with. PEM throughout. */
+export type TlsMaterial = {
+  ca?: string
+  cert?: string
+  key?: string
+  servername?: string
+  rejectUnauthorized?: boolean
+}
+
+/** How to reach one API server, with credentials that may change while we run. */
+export interface ClusterAccess {
+  /** Origin and optional path prefix, without a slash at the end. */
+  readonly server: string
+  /** Namespace of the context, or of the pod in a cluster; `default` where none is named. */
+  readonly namespace: string
+  readonly proxyUrl: string | undefined
+  /** The same object as long as nothing changed: a new one asks for new connections. */
+  tls(): Promise<TlsMaterial>
+  /** Value of the Authorization header, or undefined where a certificate is all there is. */
+  authorization(): Promise<string | undefined>
+  /** The API server answered 401: read files and ask plugins again before the next request. */
+  refresh(): void
+}
+
+/** How long a file is believed. Kubelets rotate tokens minutes ahead, so ten seconds of an old one do no harm. */
+const RECHECK_MILLISECONDS = 10_000
+
+/** The text of a file that others replace, such as a projected token: read again when it changed. */
+export class WatchedFile {
+  readonly #path: string
+  readonly #clock: Clock
+  #text: string | undefined
+  #stamp = ''
+  #checkedAt = Number.NEGATIVE_INFINITY
+
+  constructor(path: string, clock: Clock) {
+    this.#path = path
+    this.#clock = clock
+  }
+
+  /** @throws Error of the file system, where the file never could be read */
+  async text(): Promise<string> {
+    const now = this.#clock.monotonic()
+    if (this.#text !== undefined && now - this.#checkedAt < RECHECK_MILLISECONDS) return this.#text
+    try {
+      const { mtimeMs, ino, size } = await stat(this.#path)
+      const stamp = `${mtimeMs}:${ino}:${size}`
+      if (stamp !== this.#stamp || this.#text === undefined) {
+        this.#text = await readFile(this.#path, 'utf8')
+        this.#stamp = stamp
+      }
+    } catch (error) {
+      // In the middle of a rotation the file may be away for a moment: the old text is better than none.
+      if (this.#text === undefined) throw error
+    }
+    this.#checkedAt = now
+    return this.#text
+  }
+
+  forget(): void {
+    this.#checkedAt = Number.NEGATIVE_INFINITY
+    this.#stamp = ''
+  }
+}
+
+/** Access to a server with nothing that changes. For tests, and for servers without authentication on loopback. */
+export function staticAccess(options: {
+  server: string
+  token?: string
+  tls?: TlsMaterial
+  namespace?: string
+}): ClusterAccess {
+  const tls = options.tls ?? {}
+  const header = options.token === undefined ? undefined : `Bearer ${options.token}`
+  return {
+    server: options.server.replace(/\/+$/, ''),
+    namespace: options.namespace ?? 'default',
+    proxyUrl: undefined,
+    tls: async () => tls,
+    authorization: async () => header,
+    refresh: () => {},
+  }
+}

@@ -1,0 +1,239 @@
+import type { ObjectRef, Resource } from './object.ts'
+import { objectKey, resourceId } from './object.ts'
+
+export type KubeErrorReason =
+  | 'NotFound'
+  | 'Conflict'
+  | 'AlreadyExists'
+  | 'Invalid'
+  | 'Forbidden'
+  | 'Unauthorized'
+  | 'Throttled'
+  | 'Gone'
+  | 'Unavailable'
+  | 'Unexpected'
+
+/** One place of an object that the API server refused: the path of the field in dots (may be empty), and why. */
+export type KubeErrorCause = { field: string; message: string }
+
+/** A refusal by a ValidatingAdmissionPolicy: the policy's name and the message that the policy's author wrote. */
+export type PolicyDenial = { policy: string; message: string }
+
+export type KubeErrorDetail = {
+  /** The HTTP status; 0 where there was no answer. */
+  status: number
+  resource?: Resource | undefined
+  namespace?: string | undefined
+  name?: string | undefined
+  causes?: readonly KubeErrorCause[] | undefined
+  denial?: PolicyDenial | undefined
+  retryAfterSeconds?: number | undefined
+  typeMissing?: boolean | undefined
+  maybeApplied?: boolean | undefined
+  cause?: unknown
+}
+
+/**
+ * A call to the API server that failed. The message is ours and names verb, resource and object; it holds no text of
+ * the server. What the server said about fields stands apart in `causes`, a policy's own words in `denial`.
+ */
+export class KubeError extends Error {
+  readonly reason: KubeErrorReason
+  readonly status: number
+  readonly resource: Resource | undefined
+  readonly namespace: string | undefined
+  readonly objectName: string | undefined
+  readonly causes: readonly KubeErrorCause[]
+  readonly denial: PolicyDenial | undefined
+  readonly retryAfterSeconds: number | undefined
+  /** The server does not know the type at all (no CRD, or not served yet), so nothing is known about the object. */
+  readonly typeMissing: boolean
+  /** The request was sent and no answer came: a write may or may not have happened. */
+  readonly maybeApplied: boolean
+
+  constructor(reason: KubeErrorReason, message: string, detail: KubeErrorDetail) {
+    super(message, detail.cause === undefined ? undefined : { cause: detail.cause })
+    this.name = 'KubeError'
+    this.reason = reason
+    this.status = detail.status
+    this.resource = detail.resource
+    this.namespace = detail.namespace
+    this.objectName = detail.name
+    this.causes = detail.causes ?? []
+    this.denial = detail.denial
+    this.retryAfterSeconds = detail.retryAfterSeconds
+    this.typeMissing = detail.typeMissing ?? false
+    this.maybeApplied = detail.maybeApplied ?? false
+  }
+}
+
+/** True for a KubeError, with one of the given reasons if any are given. */
+export function isKubeError(thrown: unknown, ...reasons: KubeErrorReason[]): thrown is KubeError {
+  return thrown instanceof KubeError && (reasons.length === 0 || reasons.includes(thrown.reason))
+}
+
+/** What was attempted, for the sentence of an error. */
+export type Attempt = {
+  verb: string
+  resource?: Resource | undefined
+  ref?: Partial<ObjectRef> | undefined
+  path?: string
+}
+
+export function describeAttempt({ verb, resource, ref, path }: Attempt): string {
+  if (resource === undefined) return `${verb} ${path ?? 'the API server'}`
+  if (ref?.name !== undefined) return `${verb} ${resourceId(resource)} "${objectKey(ref.namespace, ref.name)}"`
+  return ref?.namespace === undefined
+    ? `${verb} ${resourceId(resource)}`
+    : `${verb} ${resourceId(resource)} in namespace "${ref.namespace}"`
+}
+
+type StatusBody = {
+  reason?: string
+  message?: string
+  details?: {
+    name?: string
+    retryAfterSeconds?: number
+    causes?: { field?: string; message?: string; reason?: string }[]
+  }
+}
+
+const SENTENCE: Record<KubeErrorReason, string> = {
+  NotFound: 'it does not exist',
+  Conflict: 'it was changed by someone else meanwhile',
+  AlreadyExists: 'the name is taken',
+  Invalid: 'the API server refused the object',
+  Forbidden: 'this is not permitted',
+  Unauthorized: 'the API server did not accept the credentials',
+  Throttled: 'the API server asked to slow down',
+  Gone: 'the requested version is no longer in the history',
+  Unavailable: 'the API server is not available',
+  Unexpected: 'the API server gave an answer that was not expected',
+}
+
+/**
+ * Maps an answer of the API server to our union.
+ *
+ * @param status HTTP status, or the code inside an ERROR event of a watch
+ * @param text the body; parsed only if it is a Status object, and never copied into the message
+ */
+export function errorFromAnswer(
+  attempt: Attempt,
+  status: number,
+  text: string,
+  retryAfter?: string | undefined,
+): KubeError {
+  const body = parseStatus(text)
+  const causes = causesOf(body)
+  const denial = denialOf(body)
+  const reason = reasonOf(status, body, causes)
+  const typeMissing = reason === 'NotFound' && attempt.resource !== undefined && body?.details?.name === undefined
+  const sentence = typeMissing ? 'the API server does not serve this type' : SENTENCE[reason]
+  const where = denial === undefined ? '' : ` (policy "${denial.policy}")`
+  return new KubeError(reason, `Cannot ${describeAttempt(attempt)}: ${sentence}${where} (HTTP ${status}).`, {
+    status,
+    resource: attempt.resource,
+    namespace: attempt.ref?.namespace,
+    name: attempt.ref?.name,
+    causes,
+    denial,
+    typeMissing,
+    retryAfterSeconds: retryAfterOf(retryAfter) ?? body?.details?.retryAfterSeconds,
+  })
+}
+
+/** A call that got no answer: connection refused or reset, name not found, deadline passed. */
+export function errorFromTransport(attempt: Attempt, thrown: unknown, maybeApplied: boolean): KubeError {
+  const code = transportCode(thrown)
+  return new KubeError('Unavailable', `Cannot ${describeAttempt(attempt)}: no answer from the API server (${code}).`, {
+    status: 0,
+    resource: attempt.resource,
+    namespace: attempt.ref?.namespace,
+    name: attempt.ref?.name,
+    maybeApplied,
+    cause: thrown,
+  })
+}
+
+/** The code of a failed connection, such as ECONNREFUSED: a word, not a message that could carry an address or a header. */
+export function transportCode(thrown: unknown): string {
+  for (let error = thrown; error instanceof Error; error = error.cause) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (typeof code === 'string') return code
+    if (error.name === 'TimeoutError') return 'TIMEOUT'
+  }
+  return 'CONNECTION_FAILED'
+}
+
+function parseStatus(text: string): StatusBody | undefined {
+  try {
+    const body: unknown = JSON.parse(text)
+    if (typeof body !== 'object' || body === null || (body as { kind?: unknown }).kind !== 'Status') return undefined
+    return body as StatusBody
+  } catch {
+    return undefined // Proxies and dying servers answer in plain text or half a document.
+  }
+}
+
+function reasonOf(status: number, body: StatusBody | undefined, causes: readonly KubeErrorCause[]): KubeErrorReason {
+  switch (status) {
+    case 400:
+    case 413:
+    case 415:
+    case 422:
+      return 'Invalid'
+    case 401:
+      return 'Unauthorized'
+    case 403:
+      return 'Forbidden'
+    case 404:
+      return 'NotFound'
+    case 409:
+      return body?.reason === 'AlreadyExists' ? 'AlreadyExists' : 'Conflict'
+    case 410:
+      return 'Gone'
+    case 429:
+      return 'Throttled'
+    case 500:
+      // Server-side apply answers an unknown field with 500; to the caller it is a refused object like any other.
+      return causes.length > 0 && body?.reason !== 'InternalError' ? 'Invalid' : 'Unavailable'
+    case 502:
+    case 503:
+    case 504:
+      return 'Unavailable'
+    default:
+      return 'Unexpected'
+  }
+}
+
+const STRICT = /(unknown|duplicate) field "([^"]+)"/g
+const UNDECLARED = /(\.[A-Za-z0-9_.\-[\]"=]+): field not declared in schema/g
+
+function causesOf(body: StatusBody | undefined): KubeErrorCause[] {
+  const listed = (body?.details?.causes ?? []).map((cause) => ({
+    field: cause.field ?? '',
+    message: cause.message ?? cause.reason ?? '',
+  }))
+  // A policy's denial is listed as a cause without a field; it has a place of its own.
+  const fields = listed.filter((cause) => !DENIAL.test(cause.message))
+  if (fields.length > 0) return fields
+  const message = body?.message ?? ''
+  const strict = [...message.matchAll(STRICT)].map((match) => ({ field: match[2] ?? '', message: `${match[1]} field` }))
+  const undeclared = [...message.matchAll(UNDECLARED)].map((match) => ({
+    field: (match[1] ?? '').slice(1),
+    message: 'unknown field',
+  }))
+  return [...strict, ...undeclared]
+}
+
+const DENIAL = /ValidatingAdmissionPolicy '([^']+)' with binding '[^']+' denied request: ([\s\S]*)$/
+
+function denialOf(body: StatusBody | undefined): PolicyDenial | undefined {
+  const match = DENIAL.exec(body?.message ?? '')
+  return match === null ? undefined : { policy: match[1] ?? '', message: match[2] ?? '' }
+}
+
+/** Seconds of a Retry-After header; its date form is not used by the API server and is ignored. */
+function retryAfterOf(header: string | undefined): number | undefined {
+  return header !== undefined && /^[0-9]{1,6}$/.test(header) ? Number(header) : undefined
+}

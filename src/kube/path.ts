@@ -1,0 +1,42 @@
+import type { Resource } from './object.ts'
+import { apiVersionOf, resourceId } from './object.ts'
+
+export type Query = Record<string, string | number | boolean | undefined>
+
+/**
+ * The path of a type or of one object of it, escaped. Names come from outside: one that could step out of its segment
+ * is refused here, whoever forgot to check it before.
+ *
+ * @throws RangeError for an empty name, a dot segment, a slash or a control character
+ */
+export function resourcePath(
+  resource: Resource,
+  at: { namespace?: string | undefined; name?: string | undefined; subresource?: string | undefined },
+): string {
+  const root = resource.group === '' ? `/api/${resource.version}` : `/apis/${apiVersionOf(resource)}`
+  const parts = [root]
+  if (resource.namespaced && at.namespace !== undefined) parts.push('namespaces', segment(at.namespace))
+  if (resource.namespaced && at.namespace === undefined && at.name !== undefined) {
+    throw new RangeError(`An object of ${resourceId(resource)} is addressed by its namespace and name.`)
+  }
+  parts.push(resource.plural)
+  if (at.name !== undefined) parts.push(segment(at.name))
+  if (at.subresource !== undefined) parts.push(...at.subresource.split('/').map(segment))
+  return parts.join('/')
+}
+
+/** One path segment that holds exactly the given name. */
+export function segment(name: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not pass
+  if (name === '' || name === '.' || name === '..' || /[/\\\x00-\x1f\x7f]/.test(name)) {
+    throw new RangeError(`${JSON.stringify(name)} is not a name of an object.`)
+  }
+  return encodeURIComponent(name)
+}
+
+export function queryString(query: Query): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value))
+  const text = search.toString()
+  return text === '' ? '' : `?${text}`
+}

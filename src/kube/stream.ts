@@ -1,0 +1,128 @@
+import { StringDecoder } from 'node:string_decoder'
+import type { Caller } from './call.ts'
+import { type Attempt, errorFromAnswer, errorFromTransport, isKubeError, KubeError } from './errors.ts'
+import { apiVersionOf, type KubeObject, type Resource } from './object.ts'
+import { queryString, resourcePath } from './path.ts'
+
+export type WatchStreamOptions = {
+  namespace?: string | undefined
+  labelSelector?: string | undefined
+  fieldSelector?: string | undefined
+  resourceVersion?: string | undefined
+  /** A streaming list: first every object, then a bookmark with `INITIAL_EVENTS_END`, then changes. */
+  sendInitialEvents?: boolean | undefined
+  /** After this the server ends the stream in good order. */
+  timeoutSeconds?: number | undefined
+  signal?: AbortSignal | undefined
+  /** Hears that bytes arrived, before they make a line. */
+  onActivity?: (() => void) | undefined
+}
+
+export type WatchEvent<T extends KubeObject = KubeObject> = {
+  type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'
+  object: T
+}
+
+/** Annotation of the bookmark that ends a streaming list (KEP-3157). */
+export const INITIAL_EVENTS_END = 'k8s.io/initial-events-end'
+
+/** An object is at most 1.5 MiB in etcd; a line longer than this is no object. */
+const MAX_LINE = 16 * 1024 * 1024
+
+/**
+ * The events of one watch, until the server ends it in good order.
+ *
+ * @throws KubeError for a refused open, an ERROR event (410 as Gone), a line that is not JSON, a stream cut or reset
+ */
+export async function* watchEvents<T extends KubeObject>(
+  caller: Caller,
+  resource: Resource,
+  options: WatchStreamOptions,
+): AsyncGenerator<WatchEvent<T>, void, undefined> {
+  const attempt: Attempt = { verb: 'watch', resource, ref: { namespace: options.namespace } }
+  const path = resourcePath(resource, { namespace: options.namespace }) + watchQuery(options)
+  const body = await caller.open(attempt, { method: 'GET', path, signal: options.signal })
+  try {
+    for await (const line of lines(body, attempt, options.onActivity)) yield readEvent<T>(line, attempt, resource)
+  } catch (error) {
+    options.signal?.throwIfAborted()
+    throw isKubeError(error) ? error : errorFromTransport(attempt, error, false)
+  } finally {
+    body.destroy()
+  }
+}
+
+function watchQuery(options: WatchStreamOptions): string {
+  const { labelSelector, fieldSelector, resourceVersion, sendInitialEvents, timeoutSeconds } = options
+  return queryString({
+    watch: 1,
+    allowWatchBookmarks: true,
+    labelSelector,
+    fieldSelector,
+    resourceVersion,
+    timeoutSeconds,
+    ...(sendInitialEvents === true && { sendInitialEvents, resourceVersionMatch: 'NotOlderThan' }),
+  })
+}
+
+async function* lines(
+  body: AsyncIterable<Buffer>,
+  attempt: Attempt,
+  onActivity: (() => void) | undefined,
+): AsyncGenerator<string, void, undefined> {
+  const decoder = new StringDecoder('utf8')
+  let rest = ''
+  for await (const chunk of body) {
+    onActivity?.()
+    let searched = rest.length
+    rest += decoder.write(chunk)
+    let start = 0
+    for (let end = rest.indexOf('\n', searched); end >= 0; end = rest.indexOf('\n', searched)) {
+      if (end > start) yield rest.slice(start, end)
+      start = end + 1
+      searched = start
+    }
+    rest = rest.slice(start)
+    if (rest.length > MAX_LINE) throw unreadable(attempt, 'a line is longer than any object can be')
+  }
+  if (rest.trim() !== '') throw unreadable(attempt, 'the stream ended inside a line')
+}
+
+function readEvent<T extends KubeObject>(line: string, attempt: Attempt, resource: Resource): WatchEvent<T> {
+  let event: { type?: unknown; object?: unknown }
+  try {
+    event = JSON.parse(line) as { type?: unknown; object?: unknown }
+  } catch {
+    // Skipping it could lose a change for ever: the stream is opened again from the last version that was read.
+    throw unreadable(attempt, 'a line is not JSON')
+  }
+  const object = event?.object
+  if (event?.type === 'ERROR') {
+    const code = (object as { code?: unknown } | null)?.code
+    throw errorFromAnswer(attempt, typeof code === 'number' ? code : 500, JSON.stringify(object))
+  }
+  if (!isEventType(event?.type) || typeof object !== 'object' || object === null || !hasMetadata(object)) {
+    throw unreadable(attempt, 'a line is not a watch event')
+  }
+  return {
+    type: event.type,
+    object: Object.assign(object, { apiVersion: apiVersionOf(resource), kind: resource.kind }) as T,
+  }
+}
+
+function isEventType(type: unknown): type is WatchEvent['type'] {
+  return type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED' || type === 'BOOKMARK'
+}
+
+function hasMetadata(object: object): boolean {
+  const metadata = (object as { metadata?: unknown }).metadata
+  if (typeof metadata !== 'object' || metadata === null) return false
+  return typeof (metadata as { resourceVersion?: unknown }).resourceVersion === 'string'
+}
+
+function unreadable(attempt: Attempt, why: string): KubeError {
+  return new KubeError('Unexpected', `Cannot watch ${attempt.resource?.plural ?? ''}: ${why}.`, {
+    status: 200,
+    resource: attempt.resource,
+  })
+}
