@@ -1,0 +1,282 @@
+import { parseScope } from '../core/scope.ts'
+import type { ActionName } from './actions.ts'
+import { describeDenial, describeGrant, describeTrust, widestFirst } from './explanation.ts'
+import {
+  ancestorAt,
+  anyCounts,
+  counts,
+  denies,
+  firstPermitting,
+  grantedSet,
+  isBelow,
+  isExcluded,
+  isWithin,
+  permits,
+  subjectDenies,
+  subjectGrants,
+  upwards,
+  type Wanted,
+  wantedAction,
+  withGroups,
+} from './matching.ts'
+import { openActionWitnesses } from './openActions.ts'
+import {
+  type ActionSet,
+  actionNames,
+  type CompiledPermissions,
+  compilePermissions,
+  coversOpenAction,
+  emptyActionSet,
+  hasAction,
+  intersect,
+  isSubset,
+  type Permissions,
+  subtract,
+  unite,
+} from './permissions.ts'
+import { PolicyIndex, type TrustEntry } from './policyIndex.ts'
+import { type Denial, type Grant, groupsOf, PrincipalNode } from './principals.ts'
+import type { Decision } from './records.ts'
+import { type ScopeNode, scopeText } from './scopeTree.ts'
+
+/** Where a principal holds an action: at and below `granted`, but not at or below `denied`. Both are canonical texts. */
+export type ScopesOfAction = { readonly granted: readonly string[]; readonly denied: readonly string[] }
+
+/** The boundaries that assignments of a principal reach into; `everywhere` when one of them stands at `/`. */
+export type BoundariesOfPrincipal = { readonly everywhere: boolean; readonly boundaryIds: readonly string[] }
+
+/**
+ * Answers who may do what where (interface section 5). A deny beats every grant; grants count at their scope and below,
+ * through groups of any depth; data actions are held through data patterns only, root actions through assignments at
+ * `/` only. Times are milliseconds since the epoch and come from the caller, so that an answer depends on its question
+ * and the policy alone. An unknown action or a text that is no scope is allowed to nobody.
+ */
+export class Evaluator {
+  readonly policy: PolicyIndex
+
+  constructor(policy: PolicyIndex = new PolicyIndex()) {
+    this.policy = policy
+  }
+
+  isAllowed(principalId: string, action: string, scope: string, at: number): boolean {
+    // Every way to be allowed starts from a record that names the principal or a group of it.
+    const principal = this.policy.principals.find(principalId)
+    if (principal === undefined) return false
+    const wanted = wantedAction(action)
+    const place = wanted === undefined ? undefined : this.policy.scopes.locate(scope)
+    if (wanted === undefined || place === undefined) return false
+    if (this.#grantedByAssignment(principal, wanted, place, at)) return !this.#isDenied(principal, wanted, place, at)
+    if (!this.policy.hasTrusts || this.#isDenied(principal, wanted, place, at)) return false
+    return this.#trustFor(principal, wanted, place, at) !== undefined
+  }
+
+  /** The same answer with its reason and the record that decided; of several records, the one at the widest scope. */
+  explain(principalId: string, action: string, scope: string, at: number): Decision {
+    const wanted = wantedAction(action)
+    const place = this.policy.scopes.locate(scope)
+    if (wanted === undefined || place === undefined) return { allowed: false, reason: 'NoAssignment' }
+    // Somebody whom no record names is still one of everyone.
+    const principal = this.policy.principals.find(principalId) ?? new PrincipalNode(principalId)
+    const denial = this.#decidingDenial(principal, wanted, place, at)
+    if (denial !== undefined) {
+      return { allowed: false, reason: 'DeniedByAssignment', decidedBy: describeDenial(denial, principal) }
+    }
+    const grant = this.#decidingGrant(principal, wanted, place, at)
+    if (grant !== undefined) {
+      return { allowed: true, reason: 'AllowedByAssignment', decidedBy: describeGrant(grant, principal) }
+    }
+    const trust = this.#trustFor(principal, wanted, place, at)
+    if (trust !== undefined) return { allowed: true, reason: 'AllowedByTrust', decidedBy: describeTrust(trust, place) }
+    return { allowed: false, reason: wanted.known?.isRoot ? 'RootOnly' : 'NoAssignment' }
+  }
+
+  /** Every action of the interface that the principal holds at the scope, in the order of ACTIONS. */
+  permissionsAt(principalId: string, scope: string, at: number): ActionName[] {
+    const principal = this.policy.principals.find(principalId)
+    const place = this.policy.scopes.locate(scope)
+    if (principal === undefined || place === undefined) return []
+    const held = this.#heldByAssignment(principal, place, at)
+    for (const { trust, trusted } of this.#trustsInto(place, at)) {
+      const throughTrust = this.#heldByAssignment(principal, trusted, at)
+      subtract(throughTrust, this.#denied(principal, trusted, at))
+      intersect(throughTrust, trust.actions)
+      unite(held, throughTrust)
+    }
+    subtract(held, this.#denied(principal, place, at))
+    return actionNames(held)
+  }
+
+  /** Where the principal holds the action: what a list over many scopes filters by. */
+  scopesWith(principalId: string, action: string, at: number): ScopesOfAction {
+    const principal = this.policy.principals.find(principalId)
+    const wanted = wantedAction(action)
+    if (principal === undefined || wanted === undefined) return { granted: [], denied: [] }
+    const denied = new Set<ScopeNode>()
+    for (const denial of this.#denialsOf(principal)) if (denies(denial, wanted, at)) denied.add(denial.scope)
+    const granted = new Set<ScopeNode>()
+    for (const subject of withGroups(principal)) {
+      for (const head of subject.grants?.values() ?? []) if (firstPermitting(head, wanted, at)) granted.add(head.scope)
+    }
+    for (const trust of this.policy.trusts()) {
+      for (const { granting, trusted } of trust.directions) {
+        if (this.#holdsThrough(principal, trust, trusted, wanted, at)) granted.add(granting)
+      }
+    }
+    const open = [...granted].filter((scope) => !isWithin(scope, denied) && !isBelow(scope, granted))
+    const closed = [...denied].filter((scope) => isBelow(scope, granted) && !isBelow(scope, denied))
+    return { granted: open.map(scopeText), denied: closed.map(scopeText) }
+  }
+
+  /** The boundaries in which assignments, of the principal or of its groups, stand or that they hold. */
+  boundariesOf(principalId: string, at: number): BoundariesOfPrincipal {
+    const principal = this.policy.principals.find(principalId)
+    const boundaryIds = new Set<string>()
+    let everywhere = false
+    for (const subject of principal === undefined ? [] : withGroups(principal)) {
+      for (const head of subject.grants?.values() ?? []) {
+        if (!anyCounts(head, at)) continue
+        const boundary = ancestorAt(head.scope, 1)
+        if (boundary === undefined) everywhere = true
+        else boundaryIds.add(boundary.segment)
+      }
+    }
+    return { everywhere, boundaryIds: [...boundaryIds] }
+  }
+
+  /**
+   * Whether the principal may hand these permissions on at the scope: it must hold every action of them itself, there
+   * and everywhere below (a deny on a part of the scope would otherwise be shed by granting to a second account), by
+   * assignment (what a trust lends is not the borrower's to give).
+   */
+  holdsAll(principalId: string, permissions: Permissions, scope: string, at: number): boolean {
+    const principal = this.policy.principals.find(principalId)
+    const place = this.policy.scopes.locate(scope)
+    if (principal === undefined || place === undefined) return false
+    const wanted = compilePermissions(permissions)
+    const held = this.#heldByAssignment(principal, place, at)
+    subtract(held, this.#denied(principal, place, at))
+    const below = this.#denialsBelow(principal, scope, at)
+    for (const denial of below) subtract(held, denial.permissions.atRoot)
+    if (!isSubset(parseScope(scope)?.level === 'root' ? wanted.atRoot : wanted.belowRoot, held)) return false
+    return openActionWitnesses([wanted, ...this.#permissionsNear(principal)]).every(
+      (action) => !coversOpenAction(wanted, action) || this.#holdsOpen(principal, action, place, below, at),
+    )
+  }
+
+  #holdsOpen(principal: PrincipalNode, name: string, place: ScopeNode, below: readonly Denial[], at: number): boolean {
+    const wanted: Wanted = { known: undefined, name }
+    if (below.some((denial) => denies(denial, wanted, at))) return false
+    return this.#grantedByAssignment(principal, wanted, place, at) && !this.#isDenied(principal, wanted, place, at)
+  }
+
+  #grantedByAssignment(principal: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): boolean {
+    if (subjectGrants(principal, wanted, place, at)) return true
+    const groups = groupsOf(principal)
+    for (let index = 0; index < groups.length; index += 1) {
+      const group = groups[index]
+      if (group !== undefined && subjectGrants(group, wanted, place, at)) return true
+    }
+    return false
+  }
+
+  #isDenied(principal: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): boolean {
+    if (subjectDenies(this.policy.everyone, principal, wanted, place, at)) return true
+    if (subjectDenies(principal, principal, wanted, place, at)) return true
+    const groups = groupsOf(principal)
+    for (let index = 0; index < groups.length; index += 1) {
+      const group = groups[index]
+      if (group !== undefined && subjectDenies(group, principal, wanted, place, at)) return true
+    }
+    return false
+  }
+
+  #decidingGrant(principal: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): Grant | undefined {
+    const found: Grant[] = []
+    for (const subject of withGroups(principal)) {
+      for (const grant of upwards(subject.grants, place)) if (permits(grant, wanted, at)) found.push(grant)
+    }
+    return found.sort(widestFirst(principal))[0]
+  }
+
+  #decidingDenial(principal: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): Denial | undefined {
+    const found = this.#denialsAbove(principal, place).filter((denial) => denies(denial, wanted, at))
+    return found.sort(widestFirst(principal))[0]
+  }
+
+  /** The trust that lends the principal the action here. Trusts lend at the boundary and in all of it. */
+  #trustFor(principal: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): TrustEntry | undefined {
+    for (const { trust, trusted } of this.#trustsInto(place, at)) {
+      if (this.#holdsThrough(principal, trust, trusted, wanted, at)) return trust
+    }
+    return undefined
+  }
+
+  *#trustsInto(place: ScopeNode, at: number): Generator<{ trust: TrustEntry; trusted: ScopeNode }> {
+    if (!this.policy.hasTrusts) return
+    const boundary = ancestorAt(place, 1)
+    for (const trust of this.policy.trusts()) {
+      if (!(at < trust.expiresAt)) continue
+      for (const { granting, trusted } of trust.directions) if (granting === boundary) yield { trust, trusted }
+    }
+  }
+
+  #holdsThrough(principal: PrincipalNode, trust: TrustEntry, trusted: ScopeNode, wanted: Wanted, at: number): boolean {
+    if (!(at < trust.expiresAt)) return false
+    const lends =
+      wanted.known === undefined ? trust.openActions.has(wanted.name) : hasAction(trust.actions, wanted.known.index)
+    if (!lends || !this.#grantedByAssignment(principal, wanted, trusted, at)) return false
+    return !this.#isDenied(principal, wanted, trusted, at)
+  }
+
+  #heldByAssignment(principal: PrincipalNode, place: ScopeNode, at: number): ActionSet {
+    const held = emptyActionSet()
+    for (const subject of withGroups(principal)) {
+      for (const grant of upwards(subject.grants, place)) if (counts(grant, at)) unite(held, grantedSet(grant))
+    }
+    return held
+  }
+
+  #denied(principal: PrincipalNode, place: ScopeNode, at: number): ActionSet {
+    const denied = emptyActionSet()
+    for (const denial of this.#denialsAbove(principal, place))
+      if (at < denial.expiresAt) unite(denied, denial.permissions.atRoot)
+    return denied
+  }
+
+  /** Denies that reach the principal, wherever they stand. */
+  *#denialsOf(principal: PrincipalNode): Generator<Denial> {
+    for (const subject of [this.policy.everyone, ...withGroups(principal)]) {
+      for (const head of subject.denials?.values() ?? []) {
+        for (let denial: Denial | undefined = head; denial !== undefined; denial = denial.next) {
+          if (!isExcluded(denial, principal)) yield denial
+        }
+      }
+    }
+  }
+
+  #denialsAbove(principal: PrincipalNode, place: ScopeNode): Denial[] {
+    const subjects = [this.policy.everyone, ...withGroups(principal)]
+    const above = subjects.flatMap((subject) => [...upwards(subject.denials, place)])
+    return above.filter((denial) => !isExcluded(denial, principal))
+  }
+
+  #denialsBelow(principal: PrincipalNode, scope: string, at: number): Denial[] {
+    const node = this.policy.scopes.find(scope)
+    if (node === undefined) return []
+    const all = this.#denialsOf(principal)
+    return [...all].filter((denial) => denial.scope !== node && node.contains(denial.scope) && at < denial.expiresAt)
+  }
+
+  /** Everything whose patterns can tell one open action from another for this principal. */
+  #permissionsNear(principal: PrincipalNode): CompiledPermissions[] {
+    const near = new Set<CompiledPermissions>()
+    for (const subject of withGroups(principal)) {
+      for (const head of subject.grants?.values() ?? []) {
+        for (let grant: Grant | undefined = head; grant !== undefined; grant = grant.next)
+          near.add(grant.role.permissions)
+      }
+    }
+    for (const denial of this.#denialsOf(principal)) near.add(denial.permissions)
+    return [...near]
+  }
+}

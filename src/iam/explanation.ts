@@ -1,0 +1,39 @@
+import { ancestorAt } from './matching.ts'
+import type { TrustEntry } from './policyIndex.ts'
+import { type Denial, type Grant, groupsOf, type PrincipalNode } from './principals.ts'
+import type { DecidingGrant } from './records.ts'
+import { type ScopeNode, scopeText } from './scopeTree.ts'
+
+/** Widest scope first, then what names the principal itself, then by id, so that the order of arrival shows nowhere. */
+export function widestFirst(principal: PrincipalNode): (one: Grant | Denial, other: Grant | Denial) => number {
+  const distance = (entry: Grant | Denial) => (entry.principal === principal ? 0 : 1)
+  return (one, other) =>
+    one.scope.depth - other.scope.depth || distance(one) - distance(other) || (one.id < other.id ? -1 : 1)
+}
+
+function describe(kind: DecidingGrant['kind'], entry: Grant | Denial, principal: PrincipalNode): DecidingGrant {
+  const isGroup = groupsOf(principal).includes(entry.principal)
+  return {
+    kind,
+    id: entry.id,
+    scope: scopeText(entry.scope),
+    ...(isGroup && { viaGroupId: entry.principal.id }),
+    ...(Number.isFinite(entry.expiresAt) && { expiresAt: entry.expiresAt }),
+  }
+}
+
+export function describeDenial(denial: Denial, principal: PrincipalNode): DecidingGrant {
+  return describe('DenyAssignment', denial, principal)
+}
+
+export function describeGrant(grant: Grant, principal: PrincipalNode): DecidingGrant {
+  const base = describe('RoleAssignment', grant, principal)
+  const jit = grant.jitRequestId === undefined ? {} : ({ kind: 'JitRequest', id: grant.jitRequestId } as const)
+  return { ...base, ...jit, roleDefinitionName: grant.role.displayName }
+}
+
+export function describeTrust(trust: TrustEntry, place: ScopeNode): DecidingGrant {
+  const boundary = ancestorAt(place, 1)
+  const expiry = Number.isFinite(trust.expiresAt) ? { expiresAt: trust.expiresAt } : {}
+  return { kind: 'BoundaryTrust', id: trust.id, scope: boundary === undefined ? '/' : scopeText(boundary), ...expiry }
+}

@@ -1,0 +1,205 @@
+import { findAction, isOpenAction } from './actions.ts'
+import {
+  type ActionSet,
+  addAction,
+  compilePermissions,
+  emptyActionSet,
+  NO_PERMISSIONS,
+  ROOT_ACTION_SET,
+  subtract,
+} from './permissions.ts'
+import { type Denial, type Grant, link, PrincipalIndex, PrincipalNode, type RoleEntry, unlink } from './principals.ts'
+import type { Assignment, Deny, PrincipalGroup, Trust } from './records.ts'
+import { BUILT_IN_ROLES, isAssignableAtRoot, isAssignableBelowRoot, type Role } from './roles.ts'
+import { type ScopeNode, ScopeTree } from './scopeTree.ts'
+
+export type TrustEntry = {
+  readonly id: string
+  /** The boundaries that grant, each with the boundary whose people it trusts. */
+  readonly directions: readonly { readonly granting: ScopeNode; readonly trusted: ScopeNode }[]
+  readonly actions: ActionSet
+  readonly openActions: ReadonlySet<string>
+  readonly expiresAt: number
+}
+
+/**
+ * The records that decide, indexed by principal and scope. Each change costs about as much as the record itself,
+ * however many there are, and the next question obeys it.
+ *
+ * A record that cannot be read throws (InvalidActionPattern, RangeError for a scope). A broken assignment, role or
+ * trust then counts for nothing, whatever it was before; a broken deny leaves the deny of that id as it was. So a slip
+ * never gives anybody more.
+ */
+export class PolicyIndex {
+  readonly scopes = new ScopeTree()
+  readonly principals = new PrincipalIndex()
+  /** Carries the denies of everyone; not among the principals, so that no principal can have its id. */
+  readonly everyone = new PrincipalNode('everyone')
+  readonly #grants = new Map<string, Grant>()
+  readonly #denials = new Map<string, Denial>()
+  readonly #trusts = new Map<string, TrustEntry>()
+  readonly #rolesByDisplayName = new Map<string, RoleEntry>()
+  readonly #displayNames = new Map<string, string>()
+  readonly #builtIn: ReadonlySet<string>
+
+  constructor(builtInRoles: readonly Role[] = BUILT_IN_ROLES) {
+    for (const role of builtInRoles) this.#define(role)
+    this.#builtIn = new Set(builtInRoles.map((role) => role.name))
+  }
+
+  get assignmentCount(): number {
+    return this.#grants.size
+  }
+
+  upsertAssignment(assignment: Assignment): void {
+    this.removeAssignment(assignment.id)
+    const scope = this.scopes.retain(assignment.scope)
+    const principal = this.principals.ensure(assignment.principalId)
+    const role = this.#role(assignment.roleName)
+    role.uses += 1
+    const { id, expiresAt = Number.POSITIVE_INFINITY, jitRequestId } = assignment
+    const grant: Grant = { id, principal, role, scope, expiresAt, jitRequestId, next: undefined }
+    principal.grants ??= new Map()
+    link(principal.grants, grant)
+    this.#grants.set(id, grant)
+  }
+
+  removeAssignment(id: string): void {
+    const grant = this.#grants.get(id)
+    if (grant === undefined) return
+    this.#grants.delete(id)
+    if (grant.principal.grants !== undefined) unlink(grant.principal.grants, grant)
+    this.principals.forgetIfUnused(grant.principal)
+    this.scopes.release(grant.scope)
+    grant.role.uses -= 1
+    this.#forgetRoleIfUnused(grant.role)
+  }
+
+  upsertDeny(deny: Deny): void {
+    const { id, actions, dataActions, excludedPrincipalIds, expiresAt = Number.POSITIVE_INFINITY } = deny
+    const permissions = compilePermissions({ actions, dataActions, notActions: [], notDataActions: [] })
+    const scope = this.scopes.retain(deny.scope)
+    this.removeDeny(id)
+    const principal = deny.principal === 'everyone' ? this.everyone : this.principals.ensure(deny.principal.id)
+    const excluded = excludedPrincipalIds.length === 0 ? undefined : new Set(excludedPrincipalIds)
+    // A time that cannot be read must not end a deny.
+    const until = Number.isNaN(expiresAt) ? Number.POSITIVE_INFINITY : expiresAt
+    const denial: Denial = { id, principal, permissions, scope, expiresAt: until, excluded, next: undefined }
+    principal.denials ??= new Map()
+    link(principal.denials, denial)
+    this.#denials.set(id, denial)
+  }
+
+  removeDeny(id: string): void {
+    const denial = this.#denials.get(id)
+    if (denial === undefined) return
+    this.#denials.delete(id)
+    if (denial.principal.denials !== undefined) unlink(denial.principal.denials, denial)
+    if (denial.principal === this.everyone) {
+      if (this.everyone.denials?.size === 0) this.everyone.denials = undefined
+    } else this.principals.forgetIfUnused(denial.principal)
+    this.scopes.release(denial.scope)
+  }
+
+  upsertGroup(group: PrincipalGroup): void {
+    this.principals.setMembers(group)
+  }
+
+  removeGroup(id: string): void {
+    this.principals.setMembers({ id, memberIds: [] })
+  }
+
+  /**
+   * Takes a custom role or a change of it. False if its display name belongs to another role: then the definition does
+   * not count until it is given again after the other is gone. Definitions named like a built-in role are ignored:
+   * built-in roles are part of the program and cannot be changed from outside.
+   */
+  upsertRole(role: Role): boolean {
+    if (this.#builtIn.has(role.name)) return true
+    return this.#define(role)
+  }
+
+  removeRole(name: string): void {
+    if (!this.#builtIn.has(name)) this.#undefine(name)
+  }
+
+  upsertTrust(trust: Trust): void {
+    this.removeTrust(trust.id)
+    const { id, boundaryId, trustedBoundaryId, bidirectional, expiresAt = Number.POSITIVE_INFINITY } = trust
+    const one = this.scopes.retain(`/boundaries/${boundaryId}`)
+    const other = this.#retainOr(`/boundaries/${trustedBoundaryId}`, one)
+    const directions = [{ granting: one, trusted: other }]
+    if (bidirectional) directions.push({ granting: other, trusted: one })
+    const known = trust.actions.flatMap((name) => findAction(name) ?? []).filter((action) => !action.isData)
+    const actions = emptyActionSet()
+    for (const action of known) addAction(actions, action.index)
+    subtract(actions, ROOT_ACTION_SET)
+    const openActions = new Set(trust.actions.filter(isOpenAction))
+    this.#trusts.set(id, { id, directions, actions, openActions, expiresAt })
+  }
+
+  removeTrust(id: string): void {
+    const trust = this.#trusts.get(id)
+    const direction = trust?.directions[0]
+    if (direction === undefined) return
+    this.#trusts.delete(id)
+    this.scopes.release(direction.granting)
+    this.scopes.release(direction.trusted)
+  }
+
+  /** Trusts are few and made at the platform root, so a list serves. */
+  trusts(): Iterable<TrustEntry> {
+    return this.#trusts.values()
+  }
+
+  get hasTrusts(): boolean {
+    return this.#trusts.size > 0
+  }
+
+  /** Retains a second scope; gives the first back if the second cannot be read. */
+  #retainOr(text: string, first: ScopeNode): ScopeNode {
+    try {
+      return this.scopes.retain(text)
+    } catch (error) {
+      this.scopes.release(first)
+      throw error
+    }
+  }
+
+  #role(displayName: string): RoleEntry {
+    let entry = this.#rolesByDisplayName.get(displayName)
+    if (entry === undefined) {
+      const nothing = { permissions: NO_PERMISSIONS, assignableAtRoot: false, assignableBelowRoot: false }
+      entry = { displayName, holder: undefined, ...nothing, uses: 0 }
+      this.#rolesByDisplayName.set(displayName, entry)
+    }
+    return entry
+  }
+
+  #define(role: Role): boolean {
+    this.#undefine(role.name, role.displayName)
+    const entry = this.#role(role.displayName)
+    if (entry.holder !== undefined && entry.holder !== role.name) return false
+    entry.permissions = NO_PERMISSIONS
+    entry.holder = role.name
+    this.#displayNames.set(role.name, role.displayName)
+    entry.permissions = compilePermissions(role)
+    entry.assignableAtRoot = isAssignableAtRoot(role)
+    entry.assignableBelowRoot = isAssignableBelowRoot(role)
+    return true
+  }
+
+  #undefine(name: string, exceptDisplayName?: string): void {
+    const displayName = this.#displayNames.get(name)
+    if (displayName === undefined || displayName === exceptDisplayName) return
+    this.#displayNames.delete(name)
+    const entry = this.#role(displayName)
+    entry.holder = undefined
+    entry.permissions = NO_PERMISSIONS
+    this.#forgetRoleIfUnused(entry)
+  }
+
+  #forgetRoleIfUnused(entry: RoleEntry): void {
+    if (entry.uses === 0 && entry.holder === undefined) this.#rolesByDisplayName.delete(entry.displayName)
+  }
+}

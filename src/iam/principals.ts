@@ -1,0 +1,151 @@
+import type { CompiledPermissions } from './permissions.ts'
+import type { PrincipalGroup } from './records.ts'
+import type { ScopeNode } from './scopeTree.ts'
+
+/** A role as assignments see it; it stays the same object while its definition changes. */
+export type RoleEntry = {
+  readonly displayName: string
+  /** Name of the definition that holds the display name now; undefined while there is none. */
+  holder: string | undefined
+  permissions: CompiledPermissions
+  assignableAtRoot: boolean
+  assignableBelowRoot: boolean
+  uses: number
+}
+
+/**
+ * An assignment in the index. Those of one principal at one scope form a list through `next`: nearly every list holds
+ * one, and an array for each would cost more memory than the assignment.
+ */
+export type Grant = {
+  readonly id: string
+  readonly principal: PrincipalNode
+  readonly role: RoleEntry
+  readonly scope: ScopeNode
+  readonly expiresAt: number
+  readonly jitRequestId: string | undefined
+  next: Grant | undefined
+}
+
+/** A deny in the index, in a list like that of grants. */
+export type Denial = {
+  readonly id: string
+  readonly principal: PrincipalNode
+  readonly permissions: CompiledPermissions
+  readonly scope: ScopeNode
+  readonly expiresAt: number
+  readonly excluded: ReadonlySet<string> | undefined
+  next: Denial | undefined
+}
+
+/** A person, service principal or group with all that names it. */
+export class PrincipalNode {
+  readonly id: string
+  grants: Map<ScopeNode, Grant> | undefined = undefined
+  denials: Map<ScopeNode, Denial> | undefined = undefined
+  /** The groups that list it. */
+  parents: Set<PrincipalNode> | undefined = undefined
+  members: Set<PrincipalNode> | undefined = undefined
+  /** Every group that holds it, however deep; undefined until asked for again after a change. */
+  closure: readonly PrincipalNode[] | undefined = undefined
+
+  constructor(id: string) {
+    this.id = id
+  }
+}
+
+type Entry<Self> = { readonly scope: ScopeNode; next: Self | undefined }
+
+/** Puts a record at the head of its scope's list. */
+export function link<Self extends Entry<Self>>(index: Map<ScopeNode, Self>, entry: Self): void {
+  entry.next = index.get(entry.scope)
+  index.set(entry.scope, entry)
+}
+
+/** Takes a record out of its scope's list. */
+export function unlink<Self extends Entry<Self>>(index: Map<ScopeNode, Self>, entry: Self): void {
+  const head = index.get(entry.scope)
+  if (head === entry) {
+    if (entry.next === undefined) index.delete(entry.scope)
+    else index.set(entry.scope, entry.next)
+  } else {
+    let before = head
+    while (before !== undefined && before.next !== entry) before = before.next
+    if (before !== undefined) before.next = entry.next
+  }
+  entry.next = undefined
+}
+
+/** Principals by id, with groups in groups to any depth. Principals that nothing names any more are forgotten. */
+export class PrincipalIndex {
+  readonly #nodes = new Map<string, PrincipalNode>()
+
+  get size(): number {
+    return this.#nodes.size
+  }
+
+  find(id: string): PrincipalNode | undefined {
+    return this.#nodes.get(id)
+  }
+
+  ensure(id: string): PrincipalNode {
+    let node = this.#nodes.get(id)
+    if (node === undefined) {
+      node = new PrincipalNode(id)
+      this.#nodes.set(id, node)
+    }
+    return node
+  }
+
+  forgetIfUnused(node: PrincipalNode): void {
+    if (node.grants?.size === 0) node.grants = undefined
+    if (node.denials?.size === 0) node.denials = undefined
+    if (node.parents?.size === 0) node.parents = undefined
+    if (node.members?.size === 0) node.members = undefined
+    if ((node.grants ?? node.denials ?? node.parents ?? node.members) === undefined) this.#nodes.delete(node.id)
+  }
+
+  /** Replaces the members of a group; an empty list removes it. Costs as much as the members that came or went. */
+  setMembers(group: PrincipalGroup): void {
+    const node = this.ensure(group.id)
+    const wanted = new Set(group.memberIds)
+    for (const member of node.members ?? []) {
+      if (wanted.delete(member.id)) continue
+      forgetClosures(member)
+      node.members?.delete(member)
+      member.parents?.delete(node)
+      if (member !== node) this.forgetIfUnused(member)
+    }
+    for (const id of wanted) {
+      const member = this.ensure(id)
+      node.members ??= new Set()
+      node.members.add(member)
+      member.parents ??= new Set()
+      member.parents.add(node)
+      forgetClosures(member)
+    }
+    this.forgetIfUnused(node)
+  }
+}
+
+const NO_GROUPS: readonly PrincipalNode[] = []
+
+/** Every group that holds the principal, directly or through groups. A loop of groups ends where it meets itself. */
+export function groupsOf(node: PrincipalNode): readonly PrincipalNode[] {
+  if (node.parents === undefined) return NO_GROUPS
+  if (node.closure !== undefined) return node.closure
+  const seen = new Set([node])
+  for (const next of seen) for (const parent of next.parents ?? NO_GROUPS) seen.add(parent)
+  seen.delete(node)
+  node.closure = [...seen]
+  return node.closure
+}
+
+/** Whoever is below a changed membership must look its groups up again. */
+function forgetClosures(member: PrincipalNode): void {
+  const below = new Set([member])
+  for (const node of below) {
+    node.closure = undefined
+    for (const next of node.members ?? NO_GROUPS) below.add(next)
+  }
+}
