@@ -1,0 +1,96 @@
+// The entry of every npm script. Plain JavaScript for any Node from 18 on, without a dependency: it installs the
+// locked packages (Node 24 is one of them) and goes on under that Node.
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const NODE_MAJOR = 24
+const [script, ...args] = process.argv.slice(2)
+
+if (script === undefined || !/^[a-z]+$/.test(script) || !existsSync(join(root, 'scripts', `${script}.ts`))) {
+  fail(`There is no scripts/${script ?? '<name>'}.ts. Usage: node scripts/bootstrap.mjs <script> [arguments]`)
+}
+const stale = whatIsStale()
+if (stale !== undefined) install(stale)
+run(findNode())
+
+function readJson(path) {
+  try {
+    return JSON.parse(readFileSync(join(root, path), 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** Compares what npm installed with what the lock asks for: versions, never times, which a checkout does not keep. */
+function whatIsStale() {
+  const installed = readJson('node_modules/.package-lock.json')
+  if (installed === undefined) return 'node_modules is missing'
+  const locked = readJson('package-lock.json')
+  if (locked === undefined)
+    fail(`${join(root, 'package-lock.json')} is missing or broken: check out the repository again.`)
+  for (const [path, { version, optional }] of Object.entries(locked.packages)) {
+    if (path === '') continue
+    const found = installed.packages[path]
+    if (found === undefined ? !optional : found.version !== version) return `${path} is not at ${version}`
+  }
+  return undefined
+}
+
+function install(reason) {
+  process.stderr.write(`Installing packages (${reason})\n`)
+  const started = Date.now()
+  // shell: npm is npm.cmd on Windows. The arguments are constants.
+  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    shell: process.platform === 'win32',
+  })
+  if (status !== 0)
+    fail('npm ci failed: its messages are above. Is npm 10 or newer installed, and a registry in reach?')
+  process.stderr.write(`Installed in ${Math.round((Date.now() - started) / 1000)} s\n`)
+}
+
+/** Node 24 as installed; where install scripts are forbidden, its own step is run here; else the Node we run under. */
+function findNode() {
+  const own = join(root, 'node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+  if (majorOf(own) >= NODE_MAJOR) return own
+  if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) return process.execPath
+  process.stderr.write(`Fetching Node ${NODE_MAJOR}, which npm did not do by itself\n`)
+  spawnSync(process.execPath, ['installArchSpecificPackage.js'], {
+    cwd: join(root, 'node_modules', 'node'),
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  if (majorOf(own) >= NODE_MAJOR) return own
+  return fail(
+    `Node ${NODE_MAJOR} could not be fetched for ${process.platform}-${process.arch}: install it and try again.`,
+  )
+}
+
+function majorOf(executable) {
+  if (!existsSync(executable)) return 0
+  const { stdout } = spawnSync(executable, ['--version'], { encoding: 'utf8' })
+  return Number(/^v(\d+)\./.exec(stdout || '')?.[1] || 0)
+}
+
+function run(node) {
+  // The channel tells `up` that this process is gone, even by SIGKILL, so that it stops instead of staying behind.
+  const channel = script === 'up' ? ['ipc'] : []
+  const child = spawn(node, [join(root, 'scripts', `${script}.ts`), ...args], {
+    stdio: ['inherit', 'inherit', 'inherit', ...channel],
+    env: { ...process.env, PATH: `${join(root, 'node_modules', '.bin')}:${dirname(node)}:${process.env.PATH}` },
+  })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child.on('error', (error) => fail(`${node} did not start: ${error.message}`))
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? 128 + ({ SIGHUP: 1, SIGINT: 2, SIGKILL: 9, SIGTERM: 15 }[signal] || 0)
+    if (child.connected) child.disconnect()
+  })
+}
+
+function fail(message) {
+  process.stderr.write(`${message}\n`)
+  process.exit(1)
+}

@@ -1,0 +1,132 @@
+/** Whose access tokens the API server accepts, beside client certificates and service accounts. */
+export type OidcIssuer = {
+  /** Exactly the `iss` of the tokens, https. The issuer need not be up when the API server starts. */
+  issuerUrl: string
+  caPem: string
+  audience: string
+}
+
+/** A SubjectAccessReview webhook that is asked before RBAC. */
+export type AuthorizationWebhook = { url: string; caPem: string }
+
+const CONFIGURATION = 'apiserver.config.k8s.io/v1'
+/** Namespaces of boundaries, of resource groups, and of the platform itself. */
+const OUR_NAMESPACES = '^(freehold-system|boundary-[0-9a-f-]{36}|.+-[0-9a-f]{10})$'
+const MAX_TOKEN_LIFETIME_SECONDS = 86_400
+
+/** AuthenticationConfiguration: anonymous callers reach the health paths only. */
+export function authenticationConfiguration(oidc: OidcIssuer | undefined): object {
+  return {
+    apiVersion: CONFIGURATION,
+    kind: 'AuthenticationConfiguration',
+    anonymous: { enabled: true, conditions: ['/livez', '/readyz', '/healthz'].map((path) => ({ path })) },
+    jwt: oidc === undefined ? [] : [jwtAuthenticator(oidc)],
+  }
+}
+
+function jwtAuthenticator({ issuerUrl, caPem, audience }: OidcIssuer): object {
+  return {
+    issuer: { url: issuerUrl, audiences: [audience], certificateAuthority: caPem },
+    // Groups stay empty: membership lives in our own kinds, where it can be withdrawn before a token expires.
+    claimMappings: { username: { claim: 'sub', prefix: 'p:' }, uid: { claim: 'sub' } },
+    claimValidationRules: [
+      // An ID token has the same issuer and may have the same audience; only access tokens say Bearer.
+      { expression: "has(claims.typ) && claims.typ == 'Bearer'", message: 'only access tokens are accepted' },
+      {
+        expression: `claims.exp - claims.iat <= ${MAX_TOKEN_LIFETIME_SECONDS}`,
+        message: `the token lives longer than ${MAX_TOKEN_LIFETIME_SECONDS} s`,
+      },
+    ],
+    userValidationRules: [
+      { expression: "!user.username.startsWith('system:')", message: 'names that start with system: are reserved' },
+      { expression: "user.groups.all(group, !group.startsWith('system:'))", message: 'system: groups are reserved' },
+    ],
+  }
+}
+
+/** AuthorizationConfiguration: nodes, our webhook when there is one, RBAC. */
+export function authorizationConfiguration(webhookKubeconfig: string | undefined): object {
+  const webhook = webhookKubeconfig === undefined ? [] : [webhookAuthorizer(webhookKubeconfig)]
+  return {
+    apiVersion: CONFIGURATION,
+    kind: 'AuthorizationConfiguration',
+    authorizers: [{ type: 'Node', name: 'node' }, ...webhook, { type: 'RBAC', name: 'rbac' }],
+  }
+}
+
+function webhookAuthorizer(kubeConfigFile: string): object {
+  return {
+    type: 'Webhook',
+    name: 'freehold',
+    webhook: {
+      timeout: '1s',
+      subjectAccessReviewVersion: 'v1',
+      matchConditionSubjectAccessReviewVersion: 'v1',
+      // Not a TTL of 0, which means the default of minutes: a withdrawn right must end at once.
+      cacheAuthorizedRequests: false,
+      cacheUnauthorizedRequests: false,
+      // A deny that cannot be asked for must not turn into an allow by RBAC.
+      failurePolicy: 'Deny',
+      connectionInfo: { type: 'KubeConfigFile', kubeConfigFile },
+      matchConditions: [
+        'has(request.resourceAttributes)',
+        `request.resourceAttributes.group.matches('(^|[.])freehold[.]dev$') || request.resourceAttributes.namespace.matches('${OUR_NAMESPACES}')`,
+        // Components of Kubernetes and our own must work while the webhook is down; nobody else may be exempt.
+        "!('system:masters' in request.groups || 'system:nodes' in request.groups)",
+        "!('system:serviceaccounts:kube-system' in request.groups || 'system:serviceaccounts:freehold-system' in request.groups)",
+        "!(request.user in ['system:apiserver', 'system:kube-controller-manager', 'system:kube-scheduler', 'freehold:player'])",
+      ].map((expression) => ({ expression })),
+    },
+  }
+}
+
+/** EncryptionConfiguration: Secrets at rest. `identity` last, so that what was stored in clear can still be read. */
+export function encryptionConfiguration(keyBase64: string): object {
+  return {
+    apiVersion: CONFIGURATION,
+    kind: 'EncryptionConfiguration',
+    resources: [
+      {
+        resources: ['secrets'],
+        providers: [{ secretbox: { keys: [{ name: 'key1', secret: keyBase64 }] } }, { identity: {} }],
+      },
+    ],
+  }
+}
+
+/** Pod Security for namespaces that say nothing: no privileged pods. Tenant namespaces are labelled `restricted`. */
+export function admissionConfiguration(): object {
+  return {
+    apiVersion: CONFIGURATION,
+    kind: 'AdmissionConfiguration',
+    plugins: [
+      {
+        name: 'PodSecurity',
+        configuration: {
+          apiVersion: 'pod-security.admission.config.k8s.io/v1',
+          kind: 'PodSecurityConfiguration',
+          defaults: { enforce: 'baseline', warn: 'restricted' },
+          exemptions: { namespaces: ['kube-system'] },
+        },
+      },
+    ],
+  }
+}
+
+/** Who changed or deleted one of our objects, without bodies. */
+export function auditPolicy(): object {
+  const groups = ['freehold', 'iam', 'data', 'compute', 'delivery', 'registry', 'monitoring', 'lifecycle']
+  return {
+    apiVersion: 'audit.k8s.io/v1',
+    kind: 'Policy',
+    omitStages: ['RequestReceived'],
+    rules: [
+      {
+        level: 'Metadata',
+        verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
+        resources: groups.map((name) => ({ group: name === 'freehold' ? 'freehold.dev' : `${name}.freehold.dev` })),
+      },
+      { level: 'None' },
+    ],
+  }
+}

@@ -1,0 +1,146 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdir, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { identityOf } from './identity.ts'
+import { linkerFlags, PROGRAMS, type ProgramName, type ToolLock } from './modules.ts'
+import type { Progress } from './progress.ts'
+import { programsIn } from './sources.ts'
+
+const TAIL_CHARACTERS = 4_000
+const LOCK_POLL_MS = 500
+
+/**
+ * Builds programs from the module locks of `tools/` into the cache folder. Each is built in a folder of its own and
+ * moved when whole, so an interrupted build leaves nothing that looks ready.
+ *
+ * @throws Error when Go is missing or too old, or when a build fails (with the end of its output)
+ */
+export async function buildPrograms(options: {
+  toolsFolder: string
+  cacheFolder: string
+  lock: ToolLock
+  names: readonly ProgramName[]
+  progress: Progress
+}): Promise<void> {
+  const { toolsFolder, cacheFolder, lock, names, progress } = options
+  await mkdir(cacheFolder, { recursive: true })
+  const release = await takeBuildLock(join(cacheFolder, '.building'), progress)
+  const temporary = await mkdtemp(join(cacheFolder, '.build-'))
+  try {
+    const meanwhile = await programsIn(cacheFolder)
+    const wanted = PROGRAMS.filter(({ name }) => names.includes(name) && meanwhile[name] === undefined)
+    if (wanted.length === 0) return
+    requireGo(await goVersion(), lock.goVersion)
+    progress.note(
+      `Building ${wanted.length} programs with Go (some minutes the first time, then cached in ${cacheFolder})`,
+    )
+    for (const { name, module, package: path } of wanted) {
+      const output = join(temporary, name)
+      await progress.step(`build ${name}`, () =>
+        goBuild(join(toolsFolder, module), [
+          'build',
+          '-trimpath',
+          '-ldflags',
+          linkerFlags(lock.kubernetesVersion),
+          '-o',
+          output,
+          path,
+        ]),
+      )
+      await rename(output, join(cacheFolder, name))
+    }
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
+    await release()
+  }
+}
+
+/** @throws Error that says what to install */
+export function requireGo(found: string | undefined, wanted: string): void {
+  const advice = `Install Go ${wanted} or newer (https://go.dev/dl), or set KUBEBUILDER_ASSETS to a folder with kube-apiserver and etcd, or name a cluster with --kubeconfig.`
+  if (found === undefined)
+    throw new Error(`The control plane must be built once, but no "go" is on the PATH. ${advice}`)
+  const version = /^go(\d+(?:\.\d+)*)/.exec(found)?.[1]
+  // A development build ("devel ...") has no number; it is newer than any release that we could name.
+  if (version !== undefined && isOlder(version, wanted)) {
+    throw new Error(`The control plane needs Go ${wanted} to build, but "go" on the PATH is ${version}. ${advice}`)
+  }
+}
+
+function isOlder(version: string, wanted: string): boolean {
+  const [left, right] = [version, wanted].map((text) => text.split('.').map(Number))
+  for (let index = 0; index < 3; index += 1) {
+    const difference = (left?.[index] ?? 0) - (right?.[index] ?? 0)
+    if (difference !== 0) return difference < 0
+  }
+  return false
+}
+
+async function goVersion(): Promise<string | undefined> {
+  try {
+    const { stdout } = await promisify(execFile)('go', ['env', 'GOVERSION'])
+    return stdout.trim()
+  } catch {
+    return undefined
+  }
+}
+
+async function goBuild(folder: string, args: readonly string[]): Promise<void> {
+  // -mod=readonly: the locks decide, whatever the environment says.
+  const child = spawn('go', args, {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      GOFLAGS: `${process.env.GOFLAGS ?? ''} -mod=readonly -buildvcs=false`.trim(),
+      GOWORK: 'off',
+    },
+  })
+  let tail = ''
+  const keep = (chunk: Buffer) => {
+    tail = (tail + chunk.toString()).slice(-TAIL_CHARACTERS)
+  }
+  child.stdout.on('data', keep)
+  child.stderr.on('data', keep)
+  // Go's children end with it; without this an interrupted `up` would leave the compiler running for minutes.
+  const stop = () => child.kill('SIGTERM')
+  process.once('exit', stop)
+  const code = await new Promise<number | null>((done, failed) => child.once('error', failed).once('close', done))
+  process.removeListener('exit', stop)
+  if (code !== 0)
+    throw new Error(`go ${args.join(' ')} in ${folder} failed with code ${code}. Its last words:\n${tail.trim()}`)
+}
+
+/** A file with the holder's process in it; a holder that is gone does not count. */
+async function takeBuildLock(path: string, progress: Progress): Promise<() => Promise<void>> {
+  for (let told = false; ; ) {
+    try {
+      const file = await open(path, 'wx', 0o600)
+      await file.writeFile(JSON.stringify({ pid: process.pid, identity: identityOf(process.pid) }))
+      await file.close()
+      return () => rm(path, { force: true })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+    if (!(await holderLives(path))) {
+      await rm(path, { force: true })
+      continue
+    }
+    if (!told) progress.note('Another build of the same programs is under way: waiting for it')
+    told = true
+    await delay(LOCK_POLL_MS)
+  }
+}
+
+async function holderLives(path: string): Promise<boolean> {
+  try {
+    const { pid, identity } = JSON.parse(await readFile(path, 'utf8'))
+    return identity !== undefined && identityOf(pid) === identity
+  } catch {
+    // Between open and write the file is empty for a moment; an old empty file is a crash at that point.
+    const { mtimeMs } = await import('node:fs/promises').then(({ stat }) => stat(path)).catch(() => ({ mtimeMs: 0 }))
+    return Date.now() - mtimeMs < 2_000
+  }
+}

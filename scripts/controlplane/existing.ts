@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { load } from 'js-yaml'
+import { Agent, request } from 'undici'
+import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
+import { type Kubeconfig, kubeconfigOf, writeKubeconfigFile } from './kubeconfig.ts'
+import { Authority } from './pki.ts'
+import { onPath } from './processes.ts'
+import type { ControlPlane } from './types.ts'
+
+/** A cluster of somebody else's: it is asked for its version, and nothing is started or stopped. */
+export async function openExisting(folder: string, path: string): Promise<ControlPlane> {
+  const access = loadKubeconfig(path)
+  const tls = await access.tls()
+  const caPem = tls.ca === undefined ? '' : String(tls.ca)
+  const servingCa = await Authority.open(join(folder, 'pki'), 'serving-ca')
+  const refuse = (what: string) => async () => {
+    throw new Error(`The cluster of ${path} is not ours to ${what}: do it with that cluster's own means.`)
+  }
+  return {
+    source: 'kubeconfig',
+    version: await versionOf(access.server, tls, await access.authorization(), path),
+    simulated: [],
+    apiServerUrl: access.server,
+    caPem,
+    servingCaPem: servingCa.certPem,
+    kubeconfigPath: path,
+    adminKubeconfig: load(await readFile(path, 'utf8')) as Kubeconfig,
+    kubectlPath: onPath('kubectl'),
+    issueClientCertificate: refuse('issue client certificates for'),
+    issueServingCertificate: (names) =>
+      servingCa.issue({ commonName: names[0] ?? 'freehold', names, purpose: 'server' }),
+    writeKubeconfig: (target, ...contexts) => writeKubeconfigFile(target, kubeconfigOf(access.server, caPem, contexts)),
+    reconfigure: refuse('configure the API server of'),
+    processes: [],
+    failed: new Promise(() => undefined),
+    stop: async () => undefined,
+  }
+}
+
+async function versionOf(
+  server: string,
+  tls: object,
+  authorization: string | undefined,
+  path: string,
+): Promise<string> {
+  const agent = new Agent({ connect: tls, headersTimeout: 10_000 })
+  try {
+    const headers = authorization === undefined ? {} : { authorization }
+    const answer = await request(`${server}/version`, { dispatcher: agent, headers })
+    if (answer.statusCode !== 200) throw new Error(`it answered ${answer.statusCode}`)
+    return ((await answer.body.json()) as { gitVersion: string }).gitVersion
+  } catch (error) {
+    throw new Error(`The API server of ${path} (${server}) cannot be used: ${(error as Error).message}`)
+  } finally {
+    await agent.destroy()
+  }
+}

@@ -1,0 +1,167 @@
+import { join } from 'node:path'
+import type { Ports } from './ports.ts'
+
+export const PORT_NAMES = ['apiServer', 'etcd', 'etcdPeer'] as const
+export type ControlPlanePorts = Ports<(typeof PORT_NAMES)[number]>
+
+/** Service addresses; the API server takes the first. */
+export const SERVICE_RANGE = '10.96.0.0/12'
+export const API_SERVER_NAMES = [
+  '127.0.0.1',
+  'localhost',
+  'kubernetes',
+  'kubernetes.default',
+  'kubernetes.default.svc',
+  'kubernetes.default.svc.cluster.local',
+  '10.96.0.1',
+]
+
+export type FlagOptions = {
+  folder: string
+  ports: ControlPlanePorts
+  /** False for tests: the store does not wait for the disk, and a power cut loses it. */
+  durable: boolean
+  audit: boolean
+}
+
+/** Where everything of a data folder lies. */
+export function layout(folder: string) {
+  const pki = join(folder, 'pki')
+  const configuration = join(folder, 'configuration')
+  return {
+    pki,
+    certificate: (name: string) => join(pki, `${name}.crt`),
+    key: (name: string) => join(pki, `${name}.key`),
+    configuration: (name: string) => join(configuration, `${name}.yaml`),
+    kubeconfig: (name: string) => join(folder, 'kubeconfigs', name),
+    etcdData: join(folder, 'etcd'),
+    auditLog: join(folder, 'logs', 'audit.log'),
+  }
+}
+
+const flags = (values: Record<string, string | number | boolean>) =>
+  Object.entries(values).map(([name, value]) => `--${name}=${value}`)
+
+/** Client certificates of an authority of its own are the only way in: whoever reads etcd has every Secret's envelope. */
+export function etcdFlags({ folder, ports, durable }: FlagOptions): string[] {
+  const paths = layout(folder)
+  const [client, peer] = [`https://127.0.0.1:${ports.etcd}`, `https://127.0.0.1:${ports.etcdPeer}`]
+  return flags({
+    name: 'freehold',
+    'data-dir': paths.etcdData,
+    'listen-client-urls': client,
+    'advertise-client-urls': client,
+    'listen-peer-urls': peer,
+    'initial-advertise-peer-urls': peer,
+    'initial-cluster': `freehold=${peer}`,
+    'cert-file': paths.certificate('etcd'),
+    'key-file': paths.key('etcd'),
+    'client-cert-auth': true,
+    'trusted-ca-file': paths.certificate('etcd-ca'),
+    'peer-cert-file': paths.certificate('etcd'),
+    'peer-key-file': paths.key('etcd'),
+    'peer-client-cert-auth': true,
+    'peer-trusted-ca-file': paths.certificate('etcd-ca'),
+    // Old revisions go after 5 minutes, and 4 GiB instead of 2 keep a busy day from filling it.
+    'auto-compaction-mode': 'periodic',
+    'auto-compaction-retention': '5m',
+    'quota-backend-bytes': 4 * 1024 ** 3,
+    'log-level': 'warn',
+    ...(durable ? {} : { 'unsafe-no-fsync': true }),
+  })
+}
+
+export function apiServerFlags({ folder, ports, audit }: FlagOptions): string[] {
+  const paths = layout(folder)
+  return flags({
+    'bind-address': '127.0.0.1',
+    'secure-port': ports.apiServer,
+    // Loopback is no valid endpoint address, so nobody may publish one: the played pods need none.
+    'advertise-address': '127.0.0.1',
+    'endpoint-reconciler-type': 'none',
+    'etcd-servers': `https://127.0.0.1:${ports.etcd}`,
+    'etcd-cafile': paths.certificate('etcd-ca'),
+    'etcd-certfile': paths.certificate('etcd-client'),
+    'etcd-keyfile': paths.key('etcd-client'),
+    'tls-cert-file': paths.certificate('kube-apiserver'),
+    'tls-private-key-file': paths.key('kube-apiserver'),
+    'client-ca-file': paths.certificate('ca'),
+    'kubelet-client-certificate': paths.certificate('kubelet-client'),
+    'kubelet-client-key': paths.key('kubelet-client'),
+    'service-account-issuer': 'https://kubernetes.default.svc.cluster.local',
+    'service-account-signing-key-file': paths.key('service-account'),
+    'service-account-key-file': paths.key('service-account'),
+    'service-cluster-ip-range': SERVICE_RANGE,
+    'authentication-config': paths.configuration('authentication'),
+    'authorization-config': paths.configuration('authorization'),
+    'encryption-provider-config': paths.configuration('encryption'),
+    'admission-control-config-file': paths.configuration('admission'),
+    'enable-admission-plugins': 'NodeRestriction',
+    'requestheader-client-ca-file': paths.certificate('front-proxy-ca'),
+    'requestheader-allowed-names': 'front-proxy-client',
+    'requestheader-username-headers': 'X-Remote-User',
+    'requestheader-group-headers': 'X-Remote-Group',
+    'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
+    'proxy-client-cert-file': paths.certificate('front-proxy-client'),
+    'proxy-client-key-file': paths.key('front-proxy-client'),
+    'enable-aggregator-routing': true,
+    'allow-privileged': true,
+    profiling: false,
+    ...(audit
+      ? {
+          'audit-policy-file': paths.configuration('audit'),
+          'audit-log-path': paths.auditLog,
+          'audit-log-maxsize': 100,
+          'audit-log-maxbackup': 2,
+        }
+      : {}),
+  })
+}
+
+/** The usual limits of 20 and 30 requests a second make 1,000 pods take most of a minute. */
+const CLIENT_LIMITS = { qps: 500, burst: 1000 }
+
+export function controllerManagerFlags({ folder }: FlagOptions): string[] {
+  const paths = layout(folder)
+  return flags({
+    kubeconfig: paths.kubeconfig('kube-controller-manager'),
+    // It serves nothing, so it needs no port and no certificate.
+    'secure-port': 0,
+    'leader-elect': false,
+    'use-service-account-credentials': true,
+    'service-account-private-key-file': paths.key('service-account'),
+    'root-ca-file': paths.certificate('ca'),
+    'cluster-signing-cert-file': paths.certificate('ca'),
+    'cluster-signing-key-file': paths.key('ca'),
+    'service-cluster-ip-range': SERVICE_RANGE,
+    'enable-hostpath-provisioner': true,
+    'kube-api-qps': CLIENT_LIMITS.qps,
+    'kube-api-burst': CLIENT_LIMITS.burst,
+    'concurrent-statefulset-syncs': 20,
+    'concurrent-deployment-syncs': 20,
+    'concurrent-replicaset-syncs': 20,
+    'concurrent-namespace-syncs': 20,
+    'concurrent-gc-syncs': 20,
+    profiling: false,
+  })
+}
+
+export function schedulerFlags({ folder }: FlagOptions): string[] {
+  return flags({ config: layout(folder).configuration('scheduler'), 'secure-port': 0 })
+}
+
+/** KubeSchedulerConfiguration: client limits have no flag of their own any more. */
+export function schedulerConfiguration(kubeconfig: string): object {
+  return {
+    apiVersion: 'kubescheduler.config.k8s.io/v1',
+    kind: 'KubeSchedulerConfiguration',
+    clientConnection: { kubeconfig, ...CLIENT_LIMITS },
+    leaderElection: { leaderElect: false },
+    enableProfiling: false,
+  }
+}
+
+export function playerFlags({ folder }: FlagOptions): string[] {
+  const paths = layout(folder)
+  return flags({ kubeconfig: paths.kubeconfig('kwok'), config: paths.configuration('kwok') })
+}

@@ -1,0 +1,45 @@
+import { dump } from 'js-yaml'
+import { writePrivate } from './files.ts'
+
+/** One way into the API server: a client certificate or a token. */
+export type KubeconfigContext = {
+  name: string
+  user: { certPem: string; keyPem: string } | { token: string }
+  namespace?: string
+}
+
+export type Kubeconfig = {
+  apiVersion: 'v1'
+  kind: 'Config'
+  clusters: { name: string; cluster: Record<string, unknown> }[]
+  users: { name: string; user: Record<string, unknown> }[]
+  contexts: { name: string; context: Record<string, unknown> }[]
+  'current-context': string
+}
+
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+/** A kubeconfig with everything in it, so that it may be copied; the first context is the current one. */
+export function kubeconfigOf(server: string, caPem: string, contexts: readonly KubeconfigContext[]): Kubeconfig {
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'freehold', cluster: { server, 'certificate-authority-data': base64(caPem) } }],
+    users: contexts.map(({ name, user }) => ({
+      name,
+      user:
+        'token' in user
+          ? { token: user.token }
+          : { 'client-certificate-data': base64(user.certPem), 'client-key-data': base64(user.keyPem) },
+    })),
+    contexts: contexts.map(({ name, namespace }) => ({
+      name,
+      context: { cluster: 'freehold', user: name, ...(namespace === undefined ? {} : { namespace }) },
+    })),
+    'current-context': contexts[0]?.name ?? '',
+  }
+}
+
+export async function writeKubeconfigFile(path: string, kubeconfig: Kubeconfig): Promise<void> {
+  await writePrivate(path, dump(kubeconfig, { lineWidth: -1 }))
+}

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** One program of the control plane: the folder under `tools/` whose go.mod locks it, and its package there. */
+export type Program = { name: ProgramName; module: ModuleName; package: string }
+export type ModuleName = 'kubernetes' | 'etcd' | 'kwok'
+export type ProgramName = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'kwok' | 'kubectl'
+
+/** Smallest first: the first line of progress comes soon. */
+export const PROGRAMS: readonly Program[] = [
+  { name: 'etcd', module: 'etcd', package: 'go.etcd.io/etcd/server/v3' },
+  { name: 'kube-apiserver', module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-apiserver' },
+  { name: 'kube-controller-manager', module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-controller-manager' },
+  { name: 'kube-scheduler', module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-scheduler' },
+  { name: 'kubectl', module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kubectl' },
+  { name: 'kwok', module: 'kwok', package: 'sigs.k8s.io/kwok/cmd/kwok' },
+]
+
+const MODULES: readonly ModuleName[] = ['kubernetes', 'etcd', 'kwok']
+
+/** What is built: the version of Kubernetes, the oldest Go that builds it, and the key of the cache folder. */
+export type ToolLock = { kubernetesVersion: string; goVersion: string; cacheKey: string }
+
+/** Reads `tools/*`, the only place that names the versions. */
+export async function readToolLock(toolsFolder: string): Promise<ToolLock> {
+  const files = await Promise.all(
+    MODULES.flatMap((module) => ['go.mod', 'go.sum'].map((name) => readFile(join(toolsFolder, module, name), 'utf8'))),
+  )
+  return toolLockOf(files)
+}
+
+/** @param files the texts of all go.mod and go.sum, that of Kubernetes' go.mod first */
+export function toolLockOf(files: readonly string[]): ToolLock {
+  const kubernetes = files[0] ?? ''
+  const kubernetesVersion = /^\s*k8s\.io\/kubernetes (v\d+\.\d+\.\d+)/m.exec(kubernetes)?.[1]
+  const goVersion = /^go (\d+\.\d+(?:\.\d+)?)$/m.exec(kubernetes)?.[1]
+  if (kubernetesVersion === undefined || goVersion === undefined) {
+    throw new Error('tools/kubernetes/go.mod names no version of k8s.io/kubernetes or of Go: check the file out again.')
+  }
+  const hash = createHash('sha256')
+  for (const text of files) hash.update(`${text.length}\n`).update(text)
+  return { kubernetesVersion, goVersion, cacheKey: `${kubernetesVersion}-${hash.digest('hex').slice(0, 16)}` }
+}
+
+/** Linker flags: without them the programs say v0.0.0-master and clients guess wrong about what the server can. */
+export function linkerFlags(version: string): string {
+  const [major = '', minor = ''] = version.replace(/^v/, '').split('.')
+  const set = { gitVersion: version, gitMajor: major, gitMinor: minor }
+  const variables = Object.entries(set).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`)
+  return ['-s', '-w', ...variables].join(' ')
+}

@@ -1,0 +1,65 @@
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { readIfThere, writePrivate } from './files.ts'
+
+export type Ports<Name extends string> = Record<Name, number>
+
+/** Says which stored ports to keep: those that are a port, differ from each other, and are free. */
+export function keptPorts<Name extends string>(
+  names: readonly Name[],
+  stored: Readonly<Partial<Record<Name, unknown>>>,
+  isFree: (port: number) => boolean,
+): Partial<Ports<Name>> {
+  const kept: Partial<Ports<Name>> = {}
+  const taken = new Set<number>()
+  for (const name of names) {
+    const port = stored[name]
+    if (typeof port !== 'number' || !Number.isInteger(port) || port < 1 || port > 65_535) continue
+    if (taken.has(port) || !isFree(port)) continue
+    taken.add(port)
+    kept[name] = port
+  }
+  return kept
+}
+
+/**
+ * Ports on loopback for the named listeners: those of the last run where they are free, so that kubeconfigs and
+ * bookmarks stay good, else free ones. All are held open while choosing, so no two are the same.
+ */
+export async function choosePorts<Name extends string>(folder: string, names: readonly Name[]): Promise<Ports<Name>> {
+  const path = join(folder, 'ports.json')
+  const stored = parsed(await readIfThere(path))
+  const held = new Map<number, Server>()
+  try {
+    for (const port of Object.values(stored)) await hold(port, held)
+    const chosen = keptPorts(names, stored as Partial<Ports<Name>>, (port) => held.has(port))
+    for (const name of names) chosen[name] ??= await hold(0, held)
+    await writePrivate(path, `${JSON.stringify({ ...stored, ...chosen }, null, 2)}\n`)
+    return chosen as Ports<Name>
+  } finally {
+    await Promise.all([...held.values()].map((server) => new Promise((done) => server.close(done))))
+  }
+}
+
+function parsed(text: string | undefined): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text ?? '{}')
+    return typeof value === 'object' && value !== null ? { ...value } : {}
+  } catch {
+    return {}
+  }
+}
+
+async function hold(port: unknown, held: Map<number, Server>): Promise<number> {
+  if (typeof port !== 'number' || held.has(port)) return 0
+  const server = createServer()
+  const bound = await new Promise<number>((done) => {
+    server.once('error', () => done(0))
+    server.listen({ host: '127.0.0.1', port, exclusive: true }, () => {
+      const address = server.address()
+      done(typeof address === 'object' && address !== null ? address.port : 0)
+    })
+  })
+  if (bound !== 0) held.set(bound, server)
+  return bound
+}

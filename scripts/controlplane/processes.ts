@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { accessSync, closeSync, constants, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { readIfThere } from './files.ts'
+import { identityOf } from './identity.ts'
+
+/** A process as the data folder remembers it: `identity` keeps a recycled number from being stopped. */
+export type ProcessRecord = { name: string; pid: number; identity: string }
+export type RunningProcess = ProcessRecord & { logFile: string; child: ChildProcess; exited: Promise<string> }
+
+const TAIL_LINES = 20
+const STOP_POLL_MS = 20
+
+/** Starts, remembers and stops the processes of one data folder. */
+export class ProcessGroup {
+  readonly running: RunningProcess[] = []
+  /** Rejects with the end of the log of the first process that ends without being asked to. */
+  readonly failed: Promise<never>
+  #fail: (error: Error) => void = () => undefined
+  #stopping = false
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+    this.failed = new Promise((_done, reject) => {
+      this.#fail = reject
+    })
+    // Who cares races against it; nobody listening is no crash.
+    this.failed.catch(() => undefined)
+  }
+
+  start(name: string, program: string, args: readonly string[]): RunningProcess {
+    const logFolder = join(this.#folder, 'logs')
+    mkdirSync(logFolder, { recursive: true, mode: 0o700 })
+    const logFile = join(logFolder, `${name}.log`)
+    const log = openSync(logFile, 'w', 0o600)
+    const [command = program, ...rest] = dyingWithParent([program, ...args])
+    // A session of its own: Ctrl-C in the terminal reaches us only, and we stop the processes in order.
+    const child = spawn(command, rest, { stdio: ['ignore', log, log], detached: true })
+    closeSync(log)
+    const exited = new Promise<string>((done) => {
+      child.once('error', (error) => done(error.message))
+      child.once('exit', (code, signal) => done(signal ?? `code ${code}`))
+    })
+    void exited.then((how) => {
+      if (!this.#stopping) this.#fail(new Error(`${name} ended (${how}). The end of ${logFile}:\n${tailOf(logFile)}`))
+    })
+    const process: RunningProcess = {
+      name,
+      pid: child.pid ?? 0,
+      identity: child.pid === undefined ? '' : (identityOf(child.pid) ?? ''),
+      logFile,
+      child,
+      exited,
+    }
+    this.running.push(process)
+    writeProcessRecords(this.#folder, this.running)
+    return process
+  }
+
+  /** Last started first: who needs the API server goes before it, and the API server before its store. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    const order = [...this.running].reverse()
+    const [clients, servers] = [order.filter(isClient), order.filter((process) => !isClient(process))]
+    await Promise.all(clients.map((process) => stopRecord(process, 3_000)))
+    for (const process of servers) await stopRecord(process, 10_000)
+    this.running.length = 0
+    writeProcessRecords(this.#folder, [])
+  }
+}
+
+const SERVERS = ['kube-apiserver', 'etcd']
+const isClient = ({ name }: { name: string }) => !SERVERS.includes(name)
+
+/** Linux can end a child when its parent dies, by SIGKILL too; `setpriv` (util-linux) asks for it. */
+function dyingWithParent(command: readonly string[]): readonly string[] {
+  const setpriv = process.platform === 'linux' ? onPath('setpriv') : undefined
+  return setpriv === undefined ? command : [setpriv, '--pdeathsig', 'KILL', '--', ...command]
+}
+
+/** The path of a program, if the PATH has it. */
+export function onPath(name: string): string | undefined {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    const path = join(folder, name)
+    try {
+      accessSync(path, constants.X_OK)
+      return path
+    } catch {}
+  }
+  return undefined
+}
+
+/** SIGTERM, then SIGKILL at the deadline; never a process that only has the same number. */
+export async function stopRecord(record: ProcessRecord, deadlineMs: number): Promise<boolean> {
+  const lives = () => record.identity !== '' && identityOf(record.pid) === record.identity
+  if (!lives()) return false
+  signal(record.pid, 'SIGTERM')
+  for (const deadline = Date.now() + deadlineMs; lives() && Date.now() < deadline; ) await delay(STOP_POLL_MS)
+  if (lives()) signal(record.pid, 'SIGKILL')
+  while (lives()) await delay(STOP_POLL_MS)
+  return true
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    // It ended between the look and the signal.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+export function tailOf(logFile: string, lines = TAIL_LINES): string {
+  return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n')
+}
+
+const recordsFile = (folder: string) => join(folder, 'processes.json')
+
+/** Synchronous: no two writers meet, and next to no time passes between a start and its record. */
+export function writeProcessRecords(folder: string, processes: readonly ProcessRecord[]): void {
+  const records = processes.map(({ name, pid, identity }) => ({ name, pid, identity }))
+  const temporary = `${recordsFile(folder)}.new`
+  writeFileSync(temporary, `${JSON.stringify(records, null, 2)}\n`, { mode: 0o600 })
+  renameSync(temporary, recordsFile(folder))
+}
+
+export async function readProcessRecords(folder: string): Promise<ProcessRecord[]> {
+  const value: unknown = JSON.parse((await readIfThere(recordsFile(folder))) ?? '[]')
+  return Array.isArray(value) ? value : []
+}
+
+/** Stops what an earlier run of this data folder left behind. */
+export async function stopLeftovers(folder: string): Promise<string[]> {
+  const records = (await readProcessRecords(folder)).reverse()
+  const stopped: string[] = []
+  for (const record of [...records.filter(isClient), ...records.filter((one) => !isClient(one))]) {
+    if (await stopRecord(record, isClient(record) ? 3_000 : 10_000)) stopped.push(record.name)
+  }
+  writeProcessRecords(folder, [])
+  return stopped
+}

@@ -1,0 +1,61 @@
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { PROGRAMS, type ProgramName, type ToolLock } from './modules.ts'
+
+/** Where the programs come from. `mixed`: a given folder had some, the cache or a build the rest. */
+export type SourceName = 'kubeconfig' | 'kubebuilder-assets' | 'cache' | 'go-build' | 'mixed'
+
+export type SourcePlan =
+  | { source: 'kubeconfig'; kubeconfig: string }
+  | { source: Exclude<SourceName, 'kubeconfig'>; found: Partial<Record<ProgramName, string>>; build: ProgramName[] }
+
+export type SourceFacts = {
+  /** A cluster that exists, as the caller named it. */
+  kubeconfig?: string | undefined
+  /** Programs of `KUBEBUILDER_ASSETS`, as name and path. */
+  assets: Partial<Record<ProgramName, string>>
+  cache: Partial<Record<ProgramName, string>>
+}
+
+/** First that serves, program by program: an existing cluster, the given folder, our cache, a build with Go. */
+export function chooseSource(facts: SourceFacts): SourcePlan {
+  if (facts.kubeconfig !== undefined) return { source: 'kubeconfig', kubeconfig: facts.kubeconfig }
+  const found: Partial<Record<ProgramName, string>> = {}
+  const build: ProgramName[] = []
+  const used = new Set<Exclude<SourceName, 'kubeconfig' | 'mixed'>>()
+  for (const { name } of PROGRAMS) {
+    const path = facts.assets[name] ?? facts.cache[name]
+    if (path === undefined) build.push(name)
+    else found[name] = path
+    used.add(facts.assets[name] !== undefined ? 'kubebuilder-assets' : path !== undefined ? 'cache' : 'go-build')
+  }
+  // A cache that only lacked some program is still our own build of the same lock, so it counts as one.
+  if (used.has('go-build')) used.delete('cache')
+  const [only, ...others] = used
+  return { source: others.length === 0 && only !== undefined ? only : 'mixed', found, build }
+}
+
+/** The folder of programs that this lock gives: `$XDG_CACHE_HOME/freehold/<version>-<hash>`. */
+export function cacheFolder(lock: ToolLock, environment: NodeJS.ProcessEnv): string {
+  const base = environment.XDG_CACHE_HOME
+  return join(base !== undefined && base !== '' ? base : join(homedir(), '.cache'), 'freehold', lock.cacheKey)
+}
+
+/** The programs that a folder holds and that may be run. */
+export async function programsIn(folder: string | undefined): Promise<Partial<Record<ProgramName, string>>> {
+  const found: Partial<Record<ProgramName, string>> = {}
+  if (folder === undefined || folder === '') return found
+  await Promise.all(
+    PROGRAMS.map(async ({ name }) => {
+      const path = join(folder, name)
+      const executable = await access(path, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+      if (executable) found[name] = path
+    }),
+  )
+  return found
+}

@@ -1,0 +1,254 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { dump, loadAll } from 'js-yaml'
+import {
+  admissionConfiguration,
+  auditPolicy,
+  authenticationConfiguration,
+  authorizationConfiguration,
+  encryptionConfiguration,
+} from './access.ts'
+import { buildPrograms } from './build.ts'
+import { openExisting } from './existing.ts'
+import { readOrCreate, writePrivate } from './files.ts'
+import {
+  API_SERVER_NAMES,
+  apiServerFlags,
+  controllerManagerFlags,
+  etcdFlags,
+  type FlagOptions,
+  layout,
+  PORT_NAMES,
+  playerFlags,
+  schedulerConfiguration,
+  schedulerFlags,
+} from './flags.ts'
+import { kubeconfigOf, writeKubeconfigFile } from './kubeconfig.ts'
+import { PROGRAMS, type ProgramName, readToolLock } from './modules.ts'
+import { MAX_NODES, playedNode } from './nodes.ts'
+import { Authority, keepServiceAccountKey } from './pki.ts'
+import { choosePorts } from './ports.ts'
+import { ProcessGroup, stopLeftovers } from './processes.ts'
+import { type Progress, silentProgress } from './progress.ts'
+import { type AdminClient, adminClient, waitUntil } from './request.ts'
+import { cacheFolder, chooseSource, programsIn, type SourceName } from './sources.ts'
+import type { AccessOptions, ControlPlane, StartOptions } from './types.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const STAGES = join(ROOT, 'deploy', 'stages')
+const READY_DEADLINE_MS = 60_000
+
+/**
+ * Starts a control plane on a data folder, or opens an existing cluster. What an earlier run of this folder left
+ * running is stopped first. When this returns, the API server is ready, nodes are, and namespaces get their accounts.
+ *
+ * @throws Error with the end of the log of the process that failed, or saying what to install
+ */
+export async function startControlPlane(options: StartOptions): Promise<ControlPlane> {
+  const folder = resolve(options.folder)
+  const progress = options.progress ?? silentProgress
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await chmod(folder, 0o700)
+  if (options.kubeconfig !== undefined) return openExisting(folder, resolve(options.kubeconfig))
+  if ((options.nodes ?? 1) > MAX_NODES)
+    throw new Error(`At most ${MAX_NODES} nodes can be played, not ${options.nodes}.`)
+
+  const leftovers = await stopLeftovers(folder)
+  if (leftovers.length > 0) progress.note(`Stopped what an earlier run left behind: ${leftovers.join(', ')}`)
+  const { programs, source, version } = await findPrograms(options.environment ?? process.env, progress)
+  const files = await progress.step('certificates and configuration', () => prepare(folder, options))
+  const group = new ProcessGroup(folder)
+  try {
+    const client = await run({ group, programs, files, progress, version, nodes: options.nodes ?? 1 })
+    await client.close()
+  } catch (error) {
+    await group.stop()
+    throw error
+  }
+  let stopped: Promise<void> | undefined
+  return {
+    source,
+    version,
+    simulated: ['nodes', 'pods', 'volumes', 'load-balancers'],
+    apiServerUrl: files.server,
+    caPem: files.ca.certPem,
+    servingCaPem: files.servingCa.certPem,
+    kubeconfigPath: files.adminPath,
+    adminKubeconfig: files.adminKubeconfig,
+    kubectlPath: programs.kubectl,
+    issueClientCertificate: (commonName, organizations = []) =>
+      files.ca.issue({ commonName, organizations, purpose: 'client' }),
+    issueServingCertificate: (names) =>
+      files.servingCa.issue({ commonName: names[0] ?? 'freehold', names, purpose: 'server' }),
+    writeKubeconfig: (path, ...contexts) =>
+      writeKubeconfigFile(path, kubeconfigOf(files.server, files.ca.certPem, contexts)),
+    reconfigure: (access) => writeAccess(folder, files.ca, access),
+    processes: group.running,
+    failed: group.failed,
+    stop: () => (stopped ??= group.stop()),
+  }
+}
+
+type Programs = Record<ProgramName, string>
+
+async function findPrograms(environment: NodeJS.ProcessEnv, progress: Progress) {
+  const toolsFolder = join(ROOT, 'tools')
+  const lock = await readToolLock(toolsFolder)
+  const cache = cacheFolder(lock, environment)
+  const assets = await programsIn(environment.KUBEBUILDER_ASSETS)
+  const plan = chooseSource({ assets, cache: await programsIn(cache) })
+  if (plan.source === 'kubeconfig') throw new Error('A named kubeconfig needs no programs.')
+  if (plan.build.length > 0) {
+    await buildPrograms({ toolsFolder, cacheFolder: cache, lock, names: plan.build, progress })
+  }
+  const programs = { ...(await programsIn(cache)), ...plan.found }
+  const missing = PROGRAMS.filter(({ name }) => programs[name] === undefined).map(({ name }) => name)
+  if (missing.length > 0)
+    throw new Error(`${cache} lacks ${missing.join(', ')} after the build: remove that folder and try again.`)
+  return { programs: programs as Programs, source: plan.source satisfies SourceName, version: lock.kubernetesVersion }
+}
+
+type Files = Awaited<ReturnType<typeof prepare>>
+
+/** Everything that the processes read: certificates, kubeconfigs, configuration. */
+async function prepare(folder: string, options: StartOptions) {
+  const paths = layout(folder)
+  const ports = await choosePorts(folder, PORT_NAMES)
+  const server = `https://127.0.0.1:${ports.apiServer}`
+  const [ca, etcdCa, frontProxyCa, servingCa] = (await Promise.all(
+    (['ca', 'etcd-ca', 'front-proxy-ca', 'serving-ca'] as const).map((name) => Authority.open(paths.pki, name)),
+  )) as [Authority, Authority, Authority, Authority]
+  const client = (name: string, commonName: string, organizations: readonly string[] = []) =>
+    ca.keep(paths.pki, name, { commonName, organizations, purpose: 'client' })
+  const [admin, controllerManager, scheduler, player] = await Promise.all([
+    client('admin', 'freehold:admin', ['system:masters']),
+    client('kube-controller-manager', 'system:kube-controller-manager'),
+    client('kube-scheduler', 'system:kube-scheduler'),
+    client('kwok', 'freehold:player'),
+    client('kubelet-client', 'kube-apiserver-kubelet-client', ['system:masters']),
+    client('authorization-webhook', 'freehold:authorization-webhook-caller'),
+    ca.keep(paths.pki, 'kube-apiserver', { commonName: 'kube-apiserver', purpose: 'server', names: API_SERVER_NAMES }),
+    etcdCa.keep(paths.pki, 'etcd', { commonName: 'etcd', purpose: 'peer', names: ['127.0.0.1', 'localhost'] }),
+    etcdCa.keep(paths.pki, 'etcd-client', { commonName: 'kube-apiserver', purpose: 'client' }),
+    frontProxyCa.keep(paths.pki, 'front-proxy-client', { commonName: 'front-proxy-client', purpose: 'client' }),
+    keepServiceAccountKey(paths.pki),
+  ])
+  const kubeconfig = (name: string, user: { certPem: string; keyPem: string }) =>
+    kubeconfigOf(server, ca.certPem, [{ name, user }])
+  const adminKubeconfig = kubeconfig('freehold-admin', admin)
+  await Promise.all([
+    writeKubeconfigFile(paths.kubeconfig('admin'), adminKubeconfig),
+    writeKubeconfigFile(
+      paths.kubeconfig('kube-controller-manager'),
+      kubeconfig('controller-manager', controllerManager),
+    ),
+    writeKubeconfigFile(paths.kubeconfig('kube-scheduler'), kubeconfig('scheduler', scheduler)),
+    writeKubeconfigFile(paths.kubeconfig('kwok'), kubeconfig('player', player)),
+    writeConfiguration(folder, ca, options),
+  ])
+  const flagOptions: FlagOptions = { folder, ports, durable: options.durable ?? true, audit: options.audit ?? false }
+  return { server, ca, servingCa, admin, adminKubeconfig, adminPath: paths.kubeconfig('admin'), flagOptions }
+}
+
+async function writeConfiguration(folder: string, ca: Authority, options: StartOptions): Promise<void> {
+  const paths = layout(folder)
+  const write = (name: string, object: object) =>
+    writePrivate(paths.configuration(name), dump(object, { lineWidth: -1 }))
+  const secretsKey = await readOrCreate(join(paths.pki, 'secrets-at-rest.key'), () =>
+    randomBytes(32).toString('base64'),
+  )
+  const stages = ['configuration', 'node', 'pod', 'service'].map((name) =>
+    readFile(join(STAGES, `${name}.yaml`), 'utf8'),
+  )
+  await Promise.all([
+    writeAccess(folder, ca, options),
+    write('encryption', encryptionConfiguration(secretsKey)),
+    write('admission', admissionConfiguration()),
+    write('audit', auditPolicy()),
+    write('scheduler', schedulerConfiguration(paths.kubeconfig('kube-scheduler'))),
+    writePrivate(paths.configuration('kwok'), (await Promise.all(stages)).join('---\n')),
+  ])
+}
+
+/** The two files that the API server reads again when they change. */
+async function writeAccess(folder: string, ca: Authority, access: AccessOptions): Promise<void> {
+  const paths = layout(folder)
+  const write = (name: string, object: object) =>
+    writePrivate(paths.configuration(name), dump(object, { lineWidth: -1 }))
+  await write('authentication', authenticationConfiguration(access.oidc))
+  const webhook = access.authorizationWebhook
+  if (webhook === undefined) return write('authorization', authorizationConfiguration(undefined))
+  // The webhook knows by this client certificate that the API server asks.
+  const user = await ca.keep(paths.pki, 'authorization-webhook', {
+    commonName: 'freehold:authorization-webhook-caller',
+    purpose: 'client',
+  })
+  const path = paths.kubeconfig('authorization-webhook')
+  await writeKubeconfigFile(path, kubeconfigOf(webhook.url, webhook.caPem, [{ name: 'api-server', user }]))
+  await write('authorization', authorizationConfiguration(path))
+}
+
+type RunOptions = {
+  group: ProcessGroup
+  programs: Programs
+  files: Files
+  progress: Progress
+  version: string
+  nodes: number
+}
+
+async function run({ group, programs, files, progress, version, nodes }: RunOptions): Promise<AdminClient> {
+  const { flagOptions } = files
+  const client = adminClient(files.server, { caPem: files.ca.certPem, ...files.admin })
+  const isOk = async (path: string) => (await client.send('GET', path)).status === 200
+  await progress.step('etcd and kube-apiserver', async () => {
+    group.start('etcd', programs.etcd, etcdFlags(flagOptions))
+    group.start('kube-apiserver', programs['kube-apiserver'], apiServerFlags(flagOptions))
+    await waitUntil('/readyz of kube-apiserver', READY_DEADLINE_MS, () => isOk('/readyz'), group.failed)
+  })
+  await progress.step('controllers, scheduler, played nodes', async () => {
+    group.start('kube-controller-manager', programs['kube-controller-manager'], controllerManagerFlags(flagOptions))
+    group.start('kube-scheduler', programs['kube-scheduler'], schedulerFlags(flagOptions))
+    await applyBasics(client, version, nodes)
+    group.start('kwok', programs.kwok, playerFlags(flagOptions))
+    const allReady = async () => {
+      const answers = await Promise.all(Array.from({ length: nodes }, (_, index) => isNodeReady(client, index)))
+      return answers.every(Boolean) && (await isOk('/api/v1/namespaces/default/serviceaccounts/default'))
+    }
+    await waitUntil('a ready node and the default service account', READY_DEADLINE_MS, allReady, group.failed)
+  })
+  return client
+}
+
+/** StorageClass, the player's rights, and the nodes it plays. */
+async function applyBasics(client: AdminClient, version: string, nodes: number): Promise<void> {
+  const documents = loadAll(await readFile(join(STAGES, 'cluster.yaml'), 'utf8')) as BasicObject[]
+  await Promise.all(documents.map((object) => client.apply(basicPath(object), object)))
+  for (let index = 0; index < nodes; index += 1) {
+    const { status, ...node } = playedNode(index, version)
+    await client.apply(`/api/v1/nodes/${node.metadata.name}`, node)
+    await client.apply(`/api/v1/nodes/${node.metadata.name}/status`, { ...node, spec: undefined, status })
+  }
+}
+
+type BasicObject = { apiVersion: string; kind: string; metadata: { name: string } }
+const PLURALS: Record<string, string> = {
+  StorageClass: 'storageclasses',
+  ClusterRole: 'clusterroles',
+  ClusterRoleBinding: 'clusterrolebindings',
+}
+
+function basicPath({ apiVersion, kind, metadata }: BasicObject): string {
+  const plural = PLURALS[kind]
+  if (plural === undefined) throw new Error(`deploy/stages/cluster.yaml holds a ${kind}, which is not known there.`)
+  return `/apis/${apiVersion}/${plural}/${metadata.name}`
+}
+
+async function isNodeReady(client: AdminClient, index: number): Promise<boolean> {
+  const { status, text } = await client.send('GET', `/api/v1/nodes/freehold-node-${index}`)
+  if (status !== 200) return false
+  const node = JSON.parse(text) as { status?: { conditions?: { type: string; status: string }[] } }
+  return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
+}

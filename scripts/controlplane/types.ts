@@ -1,0 +1,60 @@
+import type { AuthorizationWebhook, OidcIssuer } from './access.ts'
+import type { Kubeconfig, KubeconfigContext } from './kubeconfig.ts'
+import type { CertificatePair } from './pki.ts'
+import type { ProcessRecord } from './processes.ts'
+import type { Progress } from './progress.ts'
+import type { SourceName } from './sources.ts'
+
+/** What is played instead of run, as `dev.json` and `/version` tell. */
+export type Simulated = 'nodes' | 'pods' | 'volumes' | 'load-balancers'
+
+/** What the API server asks others about; may change while it runs. */
+export type AccessOptions = {
+  oidc?: OidcIssuer | undefined
+  authorizationWebhook?: AuthorizationWebhook | undefined
+}
+
+export type StartOptions = AccessOptions & {
+  /** Holds data, certificates and logs; made when missing (0700). */
+  folder: string
+  /** A cluster that exists: nothing is started. */
+  kubeconfig?: string | undefined
+  /** Default true. False (tests) does not wait for the disk. */
+  durable?: boolean
+  /** Played nodes, default 1. */
+  nodes?: number
+  /** Writes `logs/audit.log`: who changed our objects. Default false. */
+  audit?: boolean
+  progress?: Progress
+  environment?: NodeJS.ProcessEnv
+}
+
+export type ControlPlane = {
+  source: SourceName
+  /** For example v1.36.3. */
+  version: string
+  simulated: readonly Simulated[]
+  apiServerUrl: string
+  /** Of the API server; empty when an existing cluster's certificate is signed by a public authority. */
+  caPem: string
+  /** Signs what `issueServingCertificate` gives. */
+  servingCaPem: string
+  /** Full rights (system:masters); of an existing cluster: the file that was named. */
+  kubeconfigPath: string
+  adminKubeconfig: Kubeconfig
+  /** kubectl of the same version, where there is one. */
+  kubectlPath: string | undefined
+  /** A client certificate of the cluster's authority, good for a year. @throws Error on an existing cluster */
+  issueClientCertificate(commonName: string, organizations?: readonly string[]): Promise<CertificatePair>
+  /** A certificate for servers of ours (identity provider, webhooks), for these DNS names and addresses. */
+  issueServingCertificate(names: readonly string[]): Promise<CertificatePair>
+  /** Writes a kubeconfig (0600) for this API server. */
+  writeKubeconfig(path: string, ...contexts: KubeconfigContext[]): Promise<void>
+  /** Replaces the issuer and the webhook; live after 10 s and at once. @throws Error on an existing cluster */
+  reconfigure(access: AccessOptions): Promise<void>
+  processes: readonly ProcessRecord[]
+  /** Rejects when a process ends that should not, with the end of its log. Never resolves. */
+  failed: Promise<never>
+  /** Stops what was started; a second call waits for the first. */
+  stop(): Promise<void>
+}
