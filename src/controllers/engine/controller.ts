@@ -1,0 +1,130 @@
+import type { Clock } from '../../core/clock.ts'
+import type { Log } from '../../core/log.ts'
+import type { KubeObject, ObjectRef, Resource } from '../../core/object.ts'
+import type { Outcome } from '../../core/outcome.ts'
+import type { Reason } from '../../core/reasons.ts'
+import type { AnyKind, ObjectOf, StatusOf } from '../../crds/define.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import type { Children } from './children.ts'
+
+export type { Children, Ensured } from './children.ts'
+export { StalledError } from './stalled.ts'
+export { steps } from './steps.ts'
+
+/** What a controller reads of a cache. Objects are frozen and without managedFields. */
+export interface CacheView<T extends KubeObject = KubeObject> {
+  get(ref: ObjectRef): T | undefined
+  /** All objects, or those of one namespace. */
+  list(namespace?: string): readonly T[]
+}
+
+/** One cluster as a controller sees it: a client that writes, and caches that are kept current by watches. */
+export interface Workspace {
+  readonly client: KubeClient
+  /** @throws Error for a resource that the controller did not declare in `observes` or `reads` */
+  cache<T extends KubeObject = KubeObject>(resource: Resource): CacheView<T>
+}
+
+/** One look at one object. Steps read it, hand things on through `state`, and answer an outcome. */
+export type Pass<K extends AnyKind = AnyKind, State = undefined> = {
+  readonly kind: K
+  /** `<namespace>/<name>`, or the name of a cluster-scoped object. */
+  readonly key: string
+  /** As the cache holds it, after incarnation and finalizer were put on. Frozen. */
+  readonly object: ObjectOf<K>
+  /** The random id that the object got once; children carry it, so that a namesake made later does not inherit them. */
+  readonly incarnation: string
+  readonly records: Workspace
+  /** Where children go: the same workspace as `records` in one cluster. */
+  readonly workloads: Workspace
+  readonly children: Children
+  readonly clock: Clock
+  readonly log: Log
+  /** The time of this pass, RFC 3339. One pass has one time. */
+  readonly now: string
+  /** What earlier steps of this pass left for later ones; made afresh for each pass. */
+  readonly state: State
+  /** Fields for the one status patch at the end of the pass; later calls win. */
+  report(fields: Partial<StatusOf<K>>): void
+  /** Whether anything of the resource serves now; tells Degraded from Failed. */
+  serving(value: boolean): void
+  /** An event of its own, for what is not an outcome. Outcomes make theirs when they change. */
+  event(type: 'Normal' | 'Warning', reason: Reason, note: string): void
+}
+
+/** One named part of a reconcile. Its name appears in logs, so it is a function with a name, not an arrow in a list. */
+export type Step<K extends AnyKind = AnyKind, State = undefined> = (pass: Pass<K, State>) => Outcome | Promise<Outcome>
+
+/** Objects whose changes wake a controller. Children wake their owner; others say themselves whom they concern. */
+export type Observed =
+  | Resource
+  | {
+      resource: Resource
+      /** `records` for kinds of ours, `workloads` (the default) for what runs. */
+      in?: 'records' | 'workloads'
+      /** The keys that a change of this object concerns. */
+      keysOf: (object: KubeObject, records: Workspace) => readonly string[]
+    }
+
+/** A right that a controller needs, for the generated roles of the operator. */
+export type Rights = {
+  resource: Pick<Resource, 'group' | 'plural'>
+  verbs: readonly string[]
+  resourceNames?: readonly string[]
+}
+
+export type ControllerOptions<K extends AnyKind, State> = {
+  /** What wakes this controller, besides the kind itself. Everything observed can be read from its cache. */
+  observes: readonly Observed[]
+  /** Further resources read from a cache, whose changes wake nobody. */
+  reads?: readonly { resource: Resource; in?: 'records' | 'workloads' }[]
+  /** What the controller writes. Generated into the operator's role: a verb that is missing here is a 403 at run time. */
+  writes: readonly Rights[]
+  reconcile: Step<K, State>
+  /**
+   * Runs while the object is being deleted; `done` lets it go. Only for kinds that own a namespace or data: with it
+   * comes the finalizer, which is put on before the first step.
+   */
+  finalize?: Step<K, State>
+  /** Milliseconds from deletion until a wait is reported as DeletionBlocked; 10 minutes. */
+  finalizeWithin?: number
+  /** Makes what steps of one pass share. */
+  state?: () => State
+  /** Keys worked on at once; 4. */
+  workers?: number
+}
+
+/** A kind with the code that keeps it as its spec says. Made by `controller`, run by `startControllers`. */
+export type Controller<K extends AnyKind = AnyKind, State = unknown> = Readonly<
+  Required<Omit<ControllerOptions<K, State>, 'finalize'>> & {
+    kind: K
+    /** The kind in lower case; label of metrics, name of the queue. */
+    name: string
+    finalize: Step<K, State> | undefined
+  }
+>
+
+const TEN_MINUTES = 600_000
+
+/**
+ * Declares a controller.
+ *
+ *   controller(VectorCluster, { observes: [statefulSet], writes: [...], reconcile: steps(resolvePlan, applyWorkload) })
+ */
+export function controller<K extends AnyKind, State = undefined>(
+  kind: K,
+  options: ControllerOptions<K, State>,
+): Controller<K, State> {
+  return Object.freeze({
+    kind,
+    name: kind.kind.toLowerCase(),
+    observes: options.observes,
+    reads: options.reads ?? [],
+    writes: options.writes,
+    reconcile: options.reconcile,
+    finalize: options.finalize,
+    finalizeWithin: options.finalizeWithin ?? TEN_MINUTES,
+    state: options.state ?? (() => undefined as State),
+    workers: options.workers ?? 4,
+  })
+}

@@ -1,0 +1,15 @@
+import type { StalledReason } from '../../core/reasons.ts'
+
+/**
+ * Thrown from deep inside a step where a person must change something. The engine reports it as `stalled(reason)` does
+ * and does not retry; a step that can return its outcome returns it.
+ */
+export class StalledError extends Error {
+  readonly reason: StalledReason
+
+  constructor(reason: StalledReason, message: string) {
+    super(message)
+    this.name = 'StalledError'
+    this.reason = reason
+  }
+}
