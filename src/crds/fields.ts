@@ -16,7 +16,7 @@ export const DisplayName = z
   .min(1)
   .max(128)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what the pattern refuses.
-  .regex(/^[^\s\u0000-\u001f\u007f]([^\u0000-\u001f\u007f]*[^\s\u0000-\u001f\u007f])?$/)
+  .regex(/^[^ \x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^ \x00-\x1f\x7f])?$/)
 
 export const Description = z.string().max(512)
 

@@ -1,0 +1,279 @@
+import { BOUNDARY_LABEL, GROUP_LABEL, PREFIX } from '../../src/core/labels.ts'
+import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import type { AnyKind, Placement } from '../../src/crds/define.ts'
+
+/** Names that the policies know callers by. */
+export const CONTROLLERS_ACCOUNT = 'freehold-controllers'
+export const FACADE_ACCOUNT = 'freehold-facade'
+
+const accountName = (account: string) => `system:serviceaccount:${SYSTEM_NAMESPACE}:${account}`
+
+/** Who writes: ours, a cluster administrator, or the parts of Kubernetes that clean up and stamp out children. */
+const CALLER_VARIABLES = [
+  {
+    name: 'isPlatform',
+    expression: `request.userInfo.username in ['${accountName(CONTROLLERS_ACCOUNT)}', '${accountName(FACADE_ACCOUNT)}']`,
+  },
+  {
+    name: 'isAdministrator',
+    expression: `('system:masters' in request.userInfo.?groups.orValue([])) || authorizer.group('*').resource('*').check('*').allowed()`,
+  },
+  {
+    // The namespace controller, the garbage collector and the workload controllers; exempt, or a namespace would stay in Terminating.
+    name: 'isKubernetes',
+    expression: `request.userInfo.username == 'system:kube-controller-manager' || request.userInfo.username.startsWith('system:serviceaccount:kube-system:')`,
+  },
+  { name: 'isExempt', expression: 'variables.isPlatform || variables.isKubernetes || variables.isAdministrator' },
+]
+
+type Policy = {
+  name: string
+  rules: object[]
+  operations?: never
+  matchConditions?: { name: string; expression: string }[]
+  namespaceSelector?: object
+  variables?: { name: string; expression: string }[]
+  validations: { expression: string; message?: string; messageExpression?: string; reason?: string }[]
+}
+
+function policyWithBinding(policy: Policy): KubeObject[] {
+  const labels = { 'app.kubernetes.io/part-of': 'freehold', 'app.kubernetes.io/component': 'admission' }
+  return [
+    {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: { name: policy.name, labels },
+      spec: {
+        failurePolicy: 'Fail',
+        matchConstraints: {
+          resourceRules: policy.rules,
+          ...(policy.namespaceSelector === undefined ? {} : { namespaceSelector: policy.namespaceSelector }),
+        },
+        ...(policy.matchConditions === undefined ? {} : { matchConditions: policy.matchConditions }),
+        variables: policy.variables ?? [],
+        validations: policy.validations,
+      },
+    },
+    {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata: { name: policy.name, labels },
+      spec: { policyName: policy.name, validationActions: ['Deny'] },
+    },
+  ]
+}
+
+const ruleFor = (kinds: readonly AnyKind[], operations: string[]) => ({
+  apiGroups: [...new Set(kinds.map((kind) => kind.resource.group))],
+  apiVersions: ['*'],
+  resources: [...new Set(kinds.map((kind) => kind.resource.plural))],
+  operations,
+  scope: '*',
+})
+
+const PLACEMENT_RULES: Record<Exclude<Placement, 'cluster'>, { test: string; message: string }> = {
+  platform: {
+    test: `request.namespace == '${SYSTEM_NAMESPACE}'`,
+    message: `stands only in namespace ${SYSTEM_NAMESPACE}`,
+  },
+  boundary: {
+    test: "variables.boundary != '' && variables.group == ''",
+    message: "stands only in a boundary's own namespace, boundary-<id>",
+  },
+  boundaryOrPlatform: {
+    test: `(variables.boundary != '' && variables.group == '') || request.namespace == '${SYSTEM_NAMESPACE}'`,
+    message: `stands only in a boundary's own namespace, boundary-<id>, or in ${SYSTEM_NAMESPACE}`,
+  },
+  group: {
+    test: "variables.boundary != '' && variables.group != ''",
+    message: 'stands only in the namespace of a resource group',
+  },
+}
+
+const label = (name: string) => `namespaceObject.metadata.?labels[?'${name}'].orValue('')`
+
+/** Admits each namespaced kind only where its placement says; the same for kubectl, Git and REST. */
+function placementPolicy(kinds: readonly AnyKind[]): KubeObject[] {
+  const namespaced = kinds.filter((kind) => kind.placement !== 'cluster')
+  const validations = Object.entries(PLACEMENT_RULES).flatMap(([placement, rule]) => {
+    const here = namespaced.filter((kind) => kind.placement === placement)
+    if (here.length === 0) return []
+    const names = here.map((kind) => `'${kind.resource.plural}'`).join(', ')
+    return [
+      {
+        expression: `!(request.resource.resource in [${names}]) || (${rule.test})`,
+        messageExpression: `'a ' + request.kind.kind + ' ${rule.message.replaceAll("'", "\\'")}; "' + request.namespace + '" is none'`,
+        reason: 'Invalid',
+      },
+    ]
+  })
+  return policyWithBinding({
+    name: 'freehold-placement',
+    rules: [ruleFor(namespaced, ['CREATE'])],
+    variables: [
+      { name: 'boundary', expression: label(BOUNDARY_LABEL) },
+      { name: 'group', expression: label(GROUP_LABEL) },
+    ],
+    validations,
+  })
+}
+
+/** IAM kinds are written through REST only, until the grant rules stand in admission too. */
+function iamPolicy(kinds: readonly AnyKind[]): KubeObject[] {
+  return policyWithBinding({
+    name: 'freehold-iam-writers',
+    rules: [
+      ruleFor(
+        kinds.filter((kind) => kind.group === 'iam'),
+        ['CREATE', 'UPDATE', 'DELETE'],
+      ),
+    ],
+    variables: CALLER_VARIABLES,
+    validations: [
+      {
+        expression: 'variables.isExempt',
+        messageExpression: `'' + request.kind.kind + ' objects are written through the REST API, where the rules of granting are checked; ask an administrator of the cluster for anything else'`,
+        reason: 'Forbidden',
+      },
+    ],
+  })
+}
+
+const ours = (map: string) => `(has(${map}) ? ${map} : {})`
+
+/** True when nothing whose key begins with our prefix was added, changed or removed. */
+function unchanged(field: 'labels' | 'annotations'): string {
+  const [next, old] = [ours(`object.metadata.${field}`), ours(`oldObject.metadata.${field}`)]
+  const mine = (key: string) => `!${key}.startsWith('${PREFIX}')`
+  return [
+    `(request.operation == 'CREATE' ? ${next}.all(k, ${mine('k')}) :`,
+    `${next}.all(k, ${mine('k')} || (k in ${old} && ${old}[k] == ${next}[k])) && ${old}.all(k, ${mine('k')} || k in ${next}))`,
+  ].join(' ')
+}
+
+const OWNER_TEST = `o.apiVersion.startsWith('${PREFIX}') || o.apiVersion.contains('.${PREFIX}')`
+
+/**
+ * Our labels and annotations, and owner references to our kinds, are written by us alone: they decide what the
+ * controllers adopt, prune and show. Whoever could forge them could have an object of theirs taken for ours.
+ */
+function protectedMetadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
+  const inOurNamespaces = {
+    name: 'freehold-protected-metadata',
+    rules: [
+      { apiGroups: ['*'], apiVersions: ['*'], resources: ['*'], operations: ['CREATE', 'UPDATE'], scope: 'Namespaced' },
+    ],
+    namespaceSelector: { matchExpressions: [{ key: BOUNDARY_LABEL, operator: 'Exists' }] },
+  }
+  const elsewhere = {
+    name: 'freehold-protected-metadata-cluster',
+    rules: [
+      ruleFor(
+        kinds.filter((kind) => kind.placement === 'cluster'),
+        ['CREATE', 'UPDATE'],
+      ),
+      { apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces'], operations: ['CREATE', 'UPDATE'], scope: '*' },
+    ],
+  }
+  return [inOurNamespaces, elsewhere].flatMap((where) =>
+    policyWithBinding({
+      ...where,
+      matchConditions: [
+        {
+          name: 'not-kubernetes',
+          expression:
+            "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && request.userInfo.username != 'system:kube-controller-manager'",
+        },
+      ],
+      variables: CALLER_VARIABLES,
+      validations: [
+        {
+          expression: `variables.isExempt || (${unchanged('labels')} && ${unchanged('annotations')})`,
+          message: `labels and annotations that begin with ${PREFIX} are written by the platform only`,
+          reason: 'Forbidden',
+        },
+        {
+          expression: `variables.isExempt || !has(object.metadata.ownerReferences) || object.metadata.ownerReferences.all(o, !(${OWNER_TEST}) || (request.operation == 'UPDATE' && has(oldObject.metadata.ownerReferences) && oldObject.metadata.ownerReferences.exists(p, p.uid == o.uid)))`,
+          message: 'an owner reference to an object of the platform is written by the platform only',
+          reason: 'Forbidden',
+        },
+      ],
+    }),
+  )
+}
+
+/** Holds our own service accounts to the namespaces that carry our label, whatever a bug or a stolen token asks for. */
+function ownAccountsPolicy(): KubeObject[] {
+  return [
+    ...policyWithBinding({
+      name: 'freehold-own-namespaces',
+      rules: [
+        {
+          apiGroups: [''],
+          apiVersions: ['v1'],
+          resources: ['namespaces'],
+          operations: ['CREATE', 'UPDATE', 'DELETE'],
+          scope: '*',
+        },
+      ],
+      variables: CALLER_VARIABLES,
+      validations: [
+        {
+          expression: `!variables.isPlatform || ((request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') != '' && (request.operation != 'UPDATE' || oldObject.metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') != ''))`,
+          message: `the platform writes and deletes only namespaces that carry the label ${BOUNDARY_LABEL}`,
+          reason: 'Forbidden',
+        },
+      ],
+    }),
+    ...policyWithBinding({
+      name: 'freehold-own-bindings',
+      rules: [
+        {
+          apiGroups: ['rbac.authorization.k8s.io'],
+          apiVersions: ['*'],
+          resources: ['rolebindings', 'roles'],
+          operations: ['CREATE', 'UPDATE', 'DELETE'],
+          scope: 'Namespaced',
+        },
+      ],
+      variables: CALLER_VARIABLES,
+      validations: [
+        {
+          expression: `!variables.isPlatform || ${label(BOUNDARY_LABEL)} != ''`,
+          message: `the platform binds roles only in namespaces that carry the label ${BOUNDARY_LABEL}`,
+          reason: 'Forbidden',
+        },
+      ],
+    }),
+  ]
+}
+
+/** Names that the REST paths need for themselves cannot be given to resources, by kubectl either. */
+function reservedNamesPolicy(kinds: readonly AnyKind[], reserved: readonly string[]): KubeObject[] {
+  const named = kinds.filter(
+    (kind) => (kind.placement === 'group' || kind.kind === 'ResourceGroup') && kind.name === 'resource',
+  )
+  return policyWithBinding({
+    name: 'freehold-reserved-names',
+    rules: [ruleFor(named, ['CREATE'])],
+    validations: [
+      {
+        expression: `!(object.metadata.?name.orValue('') in [${reserved.map((name) => `'${name}'`).join(', ')}])`,
+        messageExpression: `'the name "' + object.metadata.name + '" is reserved: it is a word of the REST paths'`,
+        reason: 'Invalid',
+      },
+    ],
+  })
+}
+
+/** Every admission policy, generated from the kinds and the route table. */
+export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly string[]): KubeObject[] {
+  return [
+    ...placementPolicy(kinds),
+    ...iamPolicy(kinds),
+    ...protectedMetadataPolicy(kinds),
+    ...ownAccountsPolicy(),
+    ...reservedNamesPolicy(kinds, reserved),
+  ]
+}

@@ -1,0 +1,97 @@
+import type { KubeObject } from '../core/object.ts'
+import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN, UUID_PATTERN } from '../core/names.ts'
+import { type AnyKind, API_VERSION, type Column, isTransition, type Rule } from './define.ts'
+import { type StructuralSchema, structuralSchema } from './structural.ts'
+
+/** The CustomResourceDefinition of a kind, as `npm run generate` writes it. */
+export function crdManifest(kind: AnyKind): KubeObject {
+  const { group, plural } = kind.resource
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}`, labels: { 'app.kubernetes.io/part-of': 'freehold', 'app.kubernetes.io/component': 'crds' } },
+    spec: {
+      group,
+      scope: kind.placement === 'cluster' ? 'Cluster' : 'Namespaced',
+      names: {
+        plural,
+        singular: kind.kind.toLowerCase(),
+        kind: kind.kind,
+        listKind: `${kind.kind}List`,
+        shortNames: kind.shortNames,
+        categories: ['freehold'],
+      },
+      versions: [
+        {
+          name: API_VERSION,
+          served: true,
+          storage: true,
+          additionalPrinterColumns: [...kind.columns.map(printerColumn), { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }],
+          ...(kind.selectable === undefined ? {} : { selectableFields: kind.selectable.map((path) => ({ jsonPath: `.${path}` })) }),
+          subresources: subresources(kind),
+          schema: { openAPIV3Schema: rootSchema(kind) },
+        },
+      ],
+    },
+  }
+}
+
+function printerColumn(column: Column): object {
+  return {
+    name: column.name,
+    type: column.type ?? 'string',
+    jsonPath: column.path.startsWith('.') ? column.path : `.${column.path}`,
+    ...(column.description === undefined ? {} : { description: column.description }),
+    ...(column.priority === undefined ? {} : { priority: column.priority }),
+  }
+}
+
+function subresources(kind: AnyKind): object {
+  if (kind.scale === undefined) return { status: {} }
+  return {
+    status: {},
+    scale: {
+      specReplicasPath: kind.scale.replicas,
+      statusReplicasPath: kind.scale.ready,
+      labelSelectorPath: kind.scale.selector,
+    },
+  }
+}
+
+function rootSchema(kind: AnyKind): StructuralSchema {
+  const spec = structuralSchema(kind.spec, `${kind.kind}.spec`)
+  // Where every field has a default, `kubectl apply` of a manifest without a spec means the defaults.
+  const defaults = kind.spec.safeParse({})
+  if (defaults.success) spec.default = defaults.data
+  if (kind.rules.length > 0) spec['x-kubernetes-validations'] = kind.rules.map((rule) => validation(rule as Rule<unknown>))
+  return {
+    type: 'object',
+    description: kind.description,
+    ...(defaults.success ? {} : { required: ['spec'] }),
+    properties: {
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      // Declared, so that a rule at the root may speak of the name.
+      metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 253 } } },
+      spec,
+      status: structuralSchema(kind.status, `${kind.kind}.status`),
+    },
+    ...nameRule(kind),
+  }
+}
+
+function validation(rule: Rule<unknown>): object {
+  const fieldPath = `.${rule.field}`
+  // A transition rule on the whole spec has the old spec at hand, also where the field is new.
+  return { rule: rule.cel, message: rule.message, ...(isTransition(rule) ? {} : { fieldPath }), reason: 'FieldValueInvalid' }
+}
+
+function nameRule(kind: AnyKind): object {
+  if (kind.name === 'free') return {}
+  const [pattern, message] =
+    kind.name === 'uuid'
+      ? [UUID_PATTERN, 'the name of this kind is a uuid in lower case']
+      : [RESOURCE_NAME_PATTERN, `the name is an RFC 1123 label of at most ${RESOURCE_NAME_MAX_LENGTH} characters`]
+  const rule = `self.metadata.name.matches('${pattern}')`
+  return { 'x-kubernetes-validations': [{ rule, message, fieldPath: '.metadata.name', reason: 'FieldValueInvalid' }] }
+}

@@ -1,0 +1,66 @@
+import { z } from 'zod'
+
+/** A structural schema of the API server (KEP-2335): the part of OpenAPI 3.0 that a CRD may hold. */
+export type StructuralSchema = { [key: string]: unknown }
+
+/** Keys that zod writes and the API server refuses under strict field validation or warns of. */
+const DROPPED_KEYS = new Set(['$schema', 'examples', 'deprecated', 'readOnly', 'id', 'contentEncoding', 'propertyNames'])
+/** Formats that the API server knows; any other one is a warning at each apply. */
+const KNOWN_FORMATS = new Set(['date-time', 'date', 'uuid', 'email', 'uri', 'ipv4', 'ipv6', 'int32', 'int64', 'byte', 'password'])
+const SAFE_INTEGER_BOUNDS = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER])
+
+/**
+ * Turns a zod schema into the structural schema of a CRD, from the input side: what a writer may send.
+ *
+ * @throws Error where the schema holds something that no structural schema can say (unions, recursion), naming the path,
+ * so that the build fails and not the install
+ */
+export function structuralSchema(schema: z.ZodType, path: string): StructuralSchema {
+  const json = z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input', reused: 'inline' })
+  return structural(json as StructuralSchema, path)
+}
+
+function structural(node: StructuralSchema, path: string): StructuralSchema {
+  refuseWhatCannotBeSaid(node, path)
+  const result: StructuralSchema = {}
+  for (const [key, value] of Object.entries(node)) {
+    if (!isKept(key, value, node)) continue
+    result[key] = structuralValue(key, value, path)
+  }
+  if (result.type === undefined && result['x-kubernetes-int-or-string'] !== true) {
+    result['x-kubernetes-preserve-unknown-fields'] = true
+  }
+  return result
+}
+
+function isKept(key: string, value: unknown, node: StructuralSchema): boolean {
+  if (DROPPED_KEYS.has(key)) return false
+  // `false` beside properties is refused; unknown fields are pruned or refused by the server anyway.
+  if (key === 'additionalProperties' && typeof value === 'boolean') return false
+  if (key === 'format') return KNOWN_FORMATS.has(String(value))
+  // zod spells out the formats it knows as patterns too; the server checks the format itself.
+  if (key === 'pattern') return node.format === undefined || !KNOWN_FORMATS.has(String(node.format))
+  if (key === 'minimum' || key === 'maximum') return !SAFE_INTEGER_BOUNDS.has(Number(value))
+  return true
+}
+
+function structuralValue(key: string, value: unknown, path: string): unknown {
+  if (key === 'properties') {
+    return Object.fromEntries(
+      Object.entries(value as Record<string, StructuralSchema>).map(([name, property]) => [name, structural(property, `${path}.${name}`)]),
+    )
+  }
+  if (key === 'items') return structural(value as StructuralSchema, `${path}[]`)
+  if (key === 'additionalProperties') return structural(value as StructuralSchema, `${path}{}`)
+  if (key === 'allOf') return (value as StructuralSchema[]).map(({ type: _, ...rest }) => rest)
+  return value
+}
+
+function refuseWhatCannotBeSaid(node: StructuralSchema, path: string): void {
+  for (const key of ['anyOf', 'oneOf', '$ref', 'not']) {
+    if (key in node) throw new Error(`${path}: "${key}" cannot stand in a structural schema; write optional fields and a rule instead.`)
+  }
+  if (typeof node.pattern === 'string' && /\(\?[=!<]/.test(node.pattern)) {
+    throw new Error(`${path}: the pattern ${node.pattern} looks ahead or behind, which RE2 cannot.`)
+  }
+}
