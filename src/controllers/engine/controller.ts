@@ -1,9 +1,10 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
-import type { KubeObject, ObjectRef, Resource } from '../../core/object.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { Reason } from '../../core/reasons.ts'
 import type { AnyKind, ObjectOf, StatusOf } from '../../crds/define.ts'
+import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { Children } from './children.ts'
 
@@ -12,11 +13,10 @@ export { StalledError } from './stalled.ts'
 export { steps } from './steps.ts'
 
 /** What a controller reads of a cache. Objects are frozen and without managedFields. */
-export interface CacheView<T extends KubeObject = KubeObject> {
-  get(ref: ObjectRef): T | undefined
-  /** All objects, or those of one namespace. */
-  list(namespace?: string): readonly T[]
-}
+export type CacheView<T extends KubeObject = KubeObject> = Pick<
+  WatchCache<T>,
+  'get' | 'list' | 'byIndex' | 'byUid' | 'isAtLeast' | 'subscribe'
+>
 
 /** One cluster as a controller sees it: a client that writes, and caches that are kept current by watches. */
 export interface Workspace {
@@ -24,6 +24,12 @@ export interface Workspace {
   /** @throws Error for a resource that the controller did not declare in `observes` or `reads` */
   cache<T extends KubeObject = KubeObject>(resource: Resource): CacheView<T>
 }
+
+/**
+ * Where an object stands, from the labels of its namespace. The engine checks it before the first step: a kind of a
+ * group has both fields, a kind of a boundary has `boundaryId`.
+ */
+export type Place = { readonly boundaryId?: string; readonly resourceGroup?: string }
 
 /** One look at one object. Steps read it, hand things on through `state`, and answer an outcome. */
 export type Pass<K extends AnyKind = AnyKind, State = undefined> = {
@@ -34,6 +40,7 @@ export type Pass<K extends AnyKind = AnyKind, State = undefined> = {
   readonly object: ObjectOf<K>
   /** The random id that the object got once; children carry it, so that a namesake made later does not inherit them. */
   readonly incarnation: string
+  readonly place: Place
   readonly records: Workspace
   /** Where children go: the same workspace as `records` in one cluster. */
   readonly workloads: Workspace
