@@ -180,8 +180,10 @@ function reasonOf(status: number, body: StatusBody | undefined, causes: readonly
     case 400:
     case 413:
     case 415:
-    case 422:
       return 'Invalid'
+    case 422:
+      // A patch with the uid of another incarnation is refused as an immutable field: it is a failed precondition.
+      return causes.some((cause) => cause.field === 'metadata.uid') ? 'Conflict' : 'Invalid'
     case 401:
       return 'Unauthorized'
     case 403:

@@ -14,6 +14,8 @@ export type WatchStreamOptions = {
   /** After this the server ends the stream in good order. */
   timeoutSeconds?: number | undefined
   signal?: AbortSignal | undefined
+  /** Hears that the server accepted the watch. */
+  onOpen?: (() => void) | undefined
   /** Hears that bytes arrived, before they make a line. */
   onActivity?: (() => void) | undefined
 }
@@ -42,6 +44,7 @@ export async function* watchEvents<T extends KubeObject>(
   const attempt: Attempt = { verb: 'watch', resource, ref: { namespace: options.namespace } }
   const path = resourcePath(resource, { namespace: options.namespace }) + watchQuery(options)
   const body = await caller.open(attempt, { method: 'GET', path, signal: options.signal })
+  options.onOpen?.()
   try {
     for await (const line of lines(body, attempt, options.onActivity)) yield readEvent<T>(line, attempt, resource)
   } catch (error) {

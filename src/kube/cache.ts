@@ -1,0 +1,339 @@
+import { type Clock, systemClock } from '../core/clock.ts'
+import { type Log, silentLog } from '../core/log.ts'
+import type { KubeClient } from './client.ts'
+import { type KubeObject, keyOf, type ObjectRef, objectKey, type Resource, resourceId } from './object.ts'
+import { type IndexFunction, ObjectStore, type Previous, type PutOptions } from './store.ts'
+import { compareVersions, isNewer } from './version.ts'
+import { WATCH_TIMINGS, WatchLoop, type WatchObserver, type WatchSink, type WatchTimings } from './watch.ts'
+
+export type CacheEvent<T extends KubeObject> =
+  | { type: 'added'; object: T; previous?: undefined }
+  | { type: 'modified'; object: T; readonly previous: T }
+  /** `object` is the last state that was known. */
+  | { type: 'removed'; object: T; previous?: undefined }
+
+export type CacheHandler<T extends KubeObject> = (event: CacheEvent<T>) => void
+
+export type WatchCacheOptions<T extends KubeObject> = {
+  client: Pick<KubeClient, 'list' | 'watchStream'>
+  resource: Resource
+  /** Only this namespace. */
+  namespace?: string | undefined
+  labelSelector?: string | undefined
+  indexes?: Record<string, IndexFunction<T>>
+  clock?: Clock
+  random?: () => number
+  log?: Log
+  timings?: Partial<WatchTimings>
+  observer?: WatchObserver
+}
+
+export type CacheMetrics = {
+  resource: string
+  objects: number
+  /** Characters of stored JSON. */
+  bytes: number
+  synced: boolean
+  /** A stream is open now. */
+  live: boolean
+  opens: number
+  listings: number
+  events: number
+  /** Events and listings that were older than what was known. */
+  stale: number
+  handlerErrors: number
+}
+
+/** How long a server may answer with nothing but older listings before its history counts as restored from a backup. */
+const ROLLBACK_MILLISECONDS = 60_000
+
+/**
+ * All objects of one resource (of one namespace, with a label selector) in memory, kept up to date by a watch.
+ * Objects are frozen and slim; see `ObjectStore`. What is older than what is known never gets in, from whichever
+ * server it comes, and own writes are visible at once through `observeWrite`.
+ */
+export class WatchCache<T extends KubeObject = KubeObject> {
+  readonly resource: Resource
+  readonly namespace: string | undefined
+  readonly labelSelector: string | undefined
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #store: ObjectStore<T>
+  readonly #loop: WatchLoop<T>
+  readonly #handlers = new Set<CacheHandler<T>>()
+  /** Uids that a delete of ours removed while the stream may still tell of their life. */
+  readonly #buried = new Set<string>()
+  readonly #counts = { opens: 0, listings: 0, events: 0, stale: 0, handlerErrors: 0 }
+  readonly #synced = Promise.withResolvers<void>()
+  #version: string | undefined
+  #seen: Set<string> | undefined
+  #stillListed = new Set<string>()
+  /** Of a listing: objects that we hold for deleted. Right only if the listing turns out to be newer than that. */
+  #doubtful: T[] = []
+  #behindSince: number | undefined
+  /** The next listing counts whatever its versions say. */
+  #rebase = false
+
+  constructor(options: WatchCacheOptions<T>) {
+    this.resource = options.resource
+    this.namespace = options.namespace
+    this.labelSelector = options.labelSelector
+    this.#clock = options.clock ?? systemClock
+    this.#log = (options.log ?? silentLog).child({ resource: resourceId(options.resource) })
+    this.#store = new ObjectStore<T>(options.resource, options.indexes)
+    // Whoever never asks must not see an unhandled rejection when the cache is stopped before it was synced.
+    this.#synced.promise.catch(() => {})
+    this.#loop = new WatchLoop<T>({
+      client: options.client,
+      resource: options.resource,
+      namespace: options.namespace,
+      labelSelector: options.labelSelector,
+      sink: this.#sink(),
+      clock: this.#clock,
+      random: options.random ?? Math.random,
+      log: this.#log,
+      timings: { ...WATCH_TIMINGS, ...options.timings },
+      observer: this.#observer(options.observer ?? {}),
+    })
+  }
+
+  /** A first listing is complete. It stays true while the watch is away: the cache is then old, not empty. */
+  get synced(): boolean {
+    return this.#version !== undefined
+  }
+
+  /** Up to where the stream has told everything; undefined before the first listing. */
+  get resourceVersion(): string | undefined {
+    return this.#version
+  }
+
+  get size(): number {
+    return this.#store.size
+  }
+
+  /** Rejects if the cache is stopped before. */
+  whenSynced(): Promise<void> {
+    return this.#synced.promise
+  }
+
+  get(namespace: string | undefined, name: string): T | undefined {
+    return this.#store.get(objectKey(namespace, name))
+  }
+
+  list(filter: { namespace?: string | undefined } = {}): readonly T[] {
+    return this.#store.list(filter.namespace)
+  }
+
+  byIndex(index: string, key: string): readonly T[] {
+    return this.#store.byIndex(index, key)
+  }
+
+  byUid(uid: string): T | undefined {
+    return this.#store.byUid(uid)
+  }
+
+  /** True when every change up to this version of this resource is in: for a key whose own write must be seen first. */
+  isAtLeast(resourceVersion: string): boolean {
+    return this.#version !== undefined && compareVersions(this.#version, resourceVersion) >= 0
+  }
+
+  /**
+   * Hears of every change from now on, in order, after the cache holds it. With `replay` also of what is there. A
+   * handler that throws is logged and otherwise alone with it.
+   */
+  subscribe(handler: CacheHandler<T>, options: { replay?: boolean } = {}): () => void {
+    this.#handlers.add(handler)
+    if (options.replay === true) for (const object of this.#store.list()) this.#call(handler, { type: 'added', object })
+    return () => this.#handlers.delete(handler)
+  }
+
+  /** The API server's answer to a write of ours: readers see it at once, unless the stream is further already. */
+  observeWrite(object: T): void {
+    const { resourceVersion, namespace } = object.metadata
+    if (resourceVersion === undefined || (this.namespace !== undefined && namespace !== this.namespace)) return
+    const known = this.#store.versionOf(keyOf(object)) !== undefined
+    // Absent although the stream has passed this version: it was deleted since, and must not come back.
+    if (!known && !isNewer(resourceVersion, this.#version)) return
+    if (this.labelSelector !== undefined && !known) return // It may not match; the stream knows.
+    this.#put(object, { shared: true })
+  }
+
+  /** The API server confirmed that the object is gone. */
+  observeRemoval(ref: ObjectRef, uid: string | undefined): void {
+    const key = objectKey(ref.namespace, ref.name)
+    const held = this.#store.uidOf(key)
+    if (held === undefined || (uid !== undefined && held !== uid)) return
+    if (held !== '') this.#buried.add(held)
+    this.#drop(key)
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop()
+    this.#synced.reject(new Error(`The cache of ${resourceId(this.resource)} was stopped before it was complete.`))
+  }
+
+  metrics(): CacheMetrics {
+    return {
+      resource: resourceId(this.resource),
+      objects: this.#store.size,
+      bytes: this.#store.bytes,
+      synced: this.synced,
+      live: this.#loop.live,
+      ...this.#counts,
+    }
+  }
+
+  #observer(outer: WatchObserver): WatchObserver {
+    return {
+      opened: (resource) => {
+        this.#counts.opens += 1
+        outer.opened?.(resource)
+      },
+      listing: (resource) => {
+        this.#counts.listings += 1
+        outer.listing?.(resource)
+      },
+      ended: (resource, error) => outer.ended?.(resource, error),
+    }
+  }
+
+  #sink(): WatchSink<T> {
+    const cache = this
+    return {
+      get version() {
+        return cache.#version
+      },
+      beginListing: () => {
+        this.#seen = new Set()
+        this.#stillListed = new Set()
+        this.#doubtful = []
+      },
+      listed: (object) => this.#listed(object),
+      endListing: (version) => this.#endListing(version),
+      changed: (type, object) => this.#changed(type, object),
+      bookmark: (version) => this.#advance(version),
+    }
+  }
+
+  #listed(object: T): void {
+    const key = keyOf(object)
+    this.#seen?.add(key)
+    const uid = object.metadata.uid ?? ''
+    const version = object.metadata.resourceVersion ?? '0'
+    if (this.#rebase) this.#put(object, { force: true })
+    else if (this.#buried.has(uid)) this.#stillListed.add(uid)
+    else if (this.#store.versionOf(key) === undefined && !isNewer(version, this.#version)) this.#doubtful.push(object)
+    else this.#put(object)
+  }
+
+  #endListing(version: string): boolean {
+    const seen = this.#seen ?? new Set()
+    const doubtful = this.#doubtful
+    const rebase = this.#rebase
+    this.#seen = undefined
+    this.#doubtful = []
+    if (!rebase && this.#version !== undefined && compareVersions(version, this.#version) < 0) {
+      this.#counts.stale += 1
+      this.#noteBehind(version)
+      return false
+    }
+    this.#rebase = false
+    this.#behindSince = undefined
+    for (const object of doubtful) this.#put(object)
+    for (const key of [...this.#store.keys()]) {
+      // What is newer than the listing was written meanwhile; the stream will tell.
+      if (!seen.has(key) && (rebase || !isNewer(this.#store.versionOf(key) ?? '0', version))) this.#drop(key)
+    }
+    for (const uid of this.#buried) if (!this.#stillListed.has(uid)) this.#buried.delete(uid)
+    this.#version = version
+    this.#synced.resolve()
+    return true
+  }
+
+  /**
+   * One lagging server is waited for. Only when nothing newer was served for a minute the history itself went back,
+   * as after a restore from a backup: then the versions of before mean nothing any more.
+   */
+  #noteBehind(version: string): void {
+    const now = this.#clock.monotonic()
+    this.#behindSince ??= now
+    if (now - this.#behindSince < ROLLBACK_MILLISECONDS) return
+    this.#log.error(
+      { known: this.#version, served: version },
+      'The history of the API server went back: taking it as it is.',
+    )
+    this.#rebase = true
+  }
+
+  #changed(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void {
+    this.#counts.events += 1
+    const key = keyOf(object)
+    const version = object.metadata.resourceVersion ?? '0'
+    const uid = object.metadata.uid ?? ''
+    const held = this.#store.versionOf(key)
+    if (type === 'DELETED') {
+      if (held !== undefined && !isNewer(held, version)) this.#drop(key)
+      this.#buried.delete(uid)
+    } else if (this.#buried.has(uid) || (held === undefined && !isNewer(version, this.#version))) {
+      this.#counts.stale += 1
+    } else {
+      this.#put(object)
+    }
+    this.#advance(version)
+  }
+
+  #advance(version: string): void {
+    if (isNewer(version, this.#version)) this.#version = version
+  }
+
+  #put(object: T, options: PutOptions = {}): void {
+    const { outcome, previous } = this.#store.put(object, options)
+    if (outcome === 'stale') {
+      this.#counts.stale += 1
+      return
+    }
+    if (this.#handlers.size === 0) return
+    const key = keyOf(object)
+    const stored = this.#store.get(key)
+    if (stored !== undefined)
+      this.#emit(previous === undefined ? { type: 'added', object: stored } : modified(stored, previous))
+  }
+
+  #drop(key: string): void {
+    const previous = this.#store.delete(key)
+    if (previous !== undefined && this.#handlers.size > 0) this.#emit({ type: 'removed', object: previous.object() })
+  }
+
+  #emit(event: CacheEvent<T>): void {
+    for (const handler of [...this.#handlers]) this.#call(handler, event)
+  }
+
+  #call(handler: CacheHandler<T>, event: CacheEvent<T>): void {
+    const failed = (error: unknown) => {
+      this.#counts.handlerErrors += 1
+      this.#log.error({ key: keyOf(event.object), err: error }, 'A handler of cache events failed.')
+    }
+    try {
+      // An async function passes for a handler; its rejection would end the process.
+      const answer: unknown = handler(event)
+      if (answer instanceof Promise) answer.catch(failed)
+    } catch (error) {
+      failed(error)
+    }
+  }
+}
+
+/** `previous` is parsed only by those who read it. */
+function modified<T extends KubeObject>(object: T, previous: Previous<T>): CacheEvent<T> {
+  return {
+    type: 'modified',
+    object,
+    get previous() {
+      return previous.object()
+    },
+  }
+}

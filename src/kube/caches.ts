@@ -1,0 +1,189 @@
+import type { CacheHandler, CacheMetrics, WatchCacheOptions } from './cache.ts'
+import { WatchCache } from './cache.ts'
+import type { WriteObserver } from './client.ts'
+import { type KubeObject, type ObjectRef, type Resource, resourceId } from './object.ts'
+
+/** What every cache of a set has in common. */
+export type CacheSetOptions = Omit<
+  WatchCacheOptions<KubeObject>,
+  'resource' | 'indexes' | 'namespace' | 'labelSelector'
+>
+export type CacheOptions<T extends KubeObject> = Pick<WatchCacheOptions<T>, 'indexes' | 'namespace' | 'labelSelector'>
+
+/**
+ * One cache per resource, started and awaited together. Give `observer()` to the client, and every write of this
+ * process is in its cache when the call returns.
+ */
+export class CacheSet {
+  readonly #options: CacheSetOptions
+  readonly #caches = new Map<string, WatchCache<KubeObject>>()
+  readonly #scoped: { resource: Resource; caches: ScopedCaches<KubeObject> }[] = []
+  #started = false
+
+  constructor(options: CacheSetOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Declares the cache of a resource. Once per resource: two watches of one type would show two truths.
+   *
+   * @throws Error where the resource has a cache already
+   */
+  add<T extends KubeObject>(resource: Resource, options: CacheOptions<T> = {}): WatchCache<T> {
+    const id = resourceId(resource)
+    if (this.#caches.has(id)) throw new Error(`The cache of ${id} is declared twice.`)
+    const cache = new WatchCache<T>({ ...this.#options, ...options, resource })
+    // The map forgets T; `get` gives it back to the caller who knows the resource.
+    this.#caches.set(id, cache as unknown as WatchCache<KubeObject>)
+    if (this.#started) cache.start()
+    return cache
+  }
+
+  /** The caches of a resource that may only be read namespace by namespace. */
+  addScoped<T extends KubeObject>(
+    resource: Resource,
+    options: Pick<WatchCacheOptions<T>, 'indexes' | 'labelSelector'> = {},
+  ): ScopedCaches<T> {
+    const caches = new ScopedCaches<T>({ ...this.#options, ...options, resource })
+    this.#scoped.push({ resource, caches: caches as unknown as ScopedCaches<KubeObject> })
+    return caches
+  }
+
+  /** @throws Error for a resource without a cache */
+  get<T extends KubeObject = KubeObject>(resource: Resource): WatchCache<T> {
+    const cache = this.#caches.get(resourceId(resource))
+    if (cache === undefined) throw new Error(`${resourceId(resource)} has no cache.`)
+    return cache as unknown as WatchCache<T>
+  }
+
+  has(resource: Resource): boolean {
+    return this.#caches.has(resourceId(resource))
+  }
+
+  start(): void {
+    this.#started = true
+    for (const cache of this.#caches.values()) cache.start()
+  }
+
+  /** Every cache holds its first listing. Namespaces that come and go are not waited for. */
+  async whenAllSynced(): Promise<void> {
+    await Promise.all(Array.from(this.#caches.values(), (cache) => cache.whenSynced()))
+  }
+
+  /** Resources whose first listing is not complete: what a readiness probe names. */
+  unsynced(): string[] {
+    return [...this.#caches].filter(([, cache]) => !cache.synced).map(([id]) => id)
+  }
+
+  async stopAll(): Promise<void> {
+    const caches = [...this.#caches.values(), ...this.#scoped.map((entry) => entry.caches)]
+    await Promise.all(caches.map((cache) => cache.stop()))
+  }
+
+  metrics(): CacheMetrics[] {
+    return [
+      ...Array.from(this.#caches.values(), (cache) => cache.metrics()),
+      ...this.#scoped.flatMap(({ caches }) => caches.metrics()),
+    ]
+  }
+
+  observer(): WriteObserver {
+    return {
+      written: (resource, object) => {
+        this.#caches.get(resourceId(resource))?.observeWrite(object)
+        for (const scoped of this.#scopedOf(resource)) scoped.observeWrite(object)
+      },
+      removed: (resource, ref, uid) => {
+        this.#caches.get(resourceId(resource))?.observeRemoval(ref, uid)
+        for (const scoped of this.#scopedOf(resource)) scoped.observeRemoval(ref, uid)
+      },
+    }
+  }
+
+  #scopedOf(resource: Resource): ScopedCaches<KubeObject>[] {
+    const id = resourceId(resource)
+    return this.#scoped.filter((entry) => resourceId(entry.resource) === id).map((entry) => entry.caches)
+  }
+}
+
+/**
+ * One watch per namespace over a set of namespaces that changes: for Secrets, which the operator may read only where
+ * a RoleBinding of ours lets it.
+ */
+export class ScopedCaches<T extends KubeObject = KubeObject> {
+  readonly #options: Omit<WatchCacheOptions<T>, 'namespace'>
+  readonly #caches = new Map<string, WatchCache<T>>()
+  readonly #handlers = new Set<CacheHandler<T>>()
+
+  constructor(options: Omit<WatchCacheOptions<T>, 'namespace'>) {
+    this.#options = options
+  }
+
+  /** Begins to watch the namespace; answers its cache, the same one however often it is asked. */
+  addNamespace(namespace: string): WatchCache<T> {
+    const present = this.#caches.get(namespace)
+    if (present !== undefined) return present
+    const cache = new WatchCache<T>({ ...this.#options, namespace })
+    this.#caches.set(namespace, cache)
+    cache.subscribe((event) => {
+      for (const handler of this.#handlers) handler(event)
+    })
+    cache.start()
+    return cache
+  }
+
+  /** Stops the watch and forgets the objects; subscribers hear nothing, for nothing was deleted. */
+  async removeNamespace(namespace: string): Promise<void> {
+    const cache = this.#caches.get(namespace)
+    this.#caches.delete(namespace)
+    await cache?.stop()
+  }
+
+  namespaces(): readonly string[] {
+    return [...this.#caches.keys()]
+  }
+
+  synced(namespace: string): boolean {
+    return this.#caches.get(namespace)?.synced ?? false
+  }
+
+  /** @throws Error for a namespace that is not watched, or no longer */
+  async whenSynced(namespace: string): Promise<void> {
+    const cache = this.#caches.get(namespace)
+    if (cache === undefined) throw new Error(`Namespace "${namespace}" is not watched.`)
+    await cache.whenSynced()
+  }
+
+  get(namespace: string, name: string): T | undefined {
+    return this.#caches.get(namespace)?.get(namespace, name)
+  }
+
+  list(filter: { namespace: string }): readonly T[] {
+    return this.#caches.get(filter.namespace)?.list() ?? []
+  }
+
+  byIndex(namespace: string, index: string, key: string): readonly T[] {
+    return this.#caches.get(namespace)?.byIndex(index, key) ?? []
+  }
+
+  subscribe(handler: CacheHandler<T>): () => void {
+    this.#handlers.add(handler)
+    return () => this.#handlers.delete(handler)
+  }
+
+  observeWrite(object: T): void {
+    this.#caches.get(object.metadata.namespace ?? '')?.observeWrite(object)
+  }
+
+  observeRemoval(ref: ObjectRef, uid: string | undefined): void {
+    this.#caches.get(ref.namespace ?? '')?.observeRemoval(ref, uid)
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(Array.from(this.#caches.values(), (cache) => cache.stop()))
+  }
+
+  metrics(): CacheMetrics[] {
+    return Array.from(this.#caches.values(), (cache) => cache.metrics())
+  }
+}

@@ -1,0 +1,252 @@
+import { type Clock, systemClock, type Timer } from '../core/clock.ts'
+import { type Log, silentLog } from '../core/log.ts'
+
+export type QueueOptions = {
+  /** For logs and metrics. */
+  name: string
+  /** Works one key off. A throw is logged and the key comes again with backoff. */
+  handle: (key: string) => Promise<void>
+  workers: number
+  clock?: Clock
+  log?: Log
+  random?: () => number
+  /** Keys of one group share a turn, so that a busy tenant delays only itself. Default: the key's namespace. */
+  groupOf?: (key: string) => string
+  /** Milliseconds of the first and of the longest backoff. */
+  backoff?: { first: number; longest: number }
+  /** Hears of each pass, for histograms. Durations in seconds. */
+  onPass?: (pass: QueuePass) => void
+}
+
+export type QueuePass = { queue: string; waitedSeconds: number; workedSeconds: number; failed: boolean }
+
+export type QueueMetrics = {
+  /** Keys that wait for a worker now. */
+  depth: number
+  /** Keys that a timer will add. */
+  delayed: number
+  working: number
+  /** Seconds that the oldest waiting key has waited. */
+  oldestSeconds: number
+  /** Since start. */
+  adds: number
+  retries: number
+}
+
+/** Node's timers wrap to 1 ms beyond this. */
+const LONGEST_TIMER = 2 ** 31 - 1
+
+/** Milliseconds. */
+const CHANGED_WHILE_FAILING = 1_000
+
+/**
+ * A work queue of keys. A key waits at most once and is never worked on by two workers; one that is added while it is
+ * worked on runs once more afterwards.
+ *
+ *   add ──> waiting ──worker──> working ──ok──> gone
+ *            ^  ^                  │
+ *            │  └── added again ───┤
+ *            └── timer <── throw ──┘   (backoff doubles until `forget`)
+ */
+export class KeyedQueue {
+  readonly #options: QueueOptions
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #random: () => number
+  readonly #backoff: { first: number; longest: number }
+  readonly #groupOf: (key: string) => string
+  /** Waiting keys by group, groups in order of their next turn; the value is when the key was added. */
+  readonly #waiting = new Map<string, Map<string, number>>()
+  readonly #working = new Set<string>()
+  /** Added while worked on. */
+  readonly #again = new Set<string>()
+  readonly #delayed = new Map<string, { due: number; timer: Timer }>()
+  readonly #failures = new Map<string, number>()
+  #depth = 0
+  #adds = 0
+  #retries = 0
+  #running = false
+  #closed = false
+  #idle: (() => void)[] = []
+
+  constructor(options: QueueOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#log = (options.log ?? silentLog).child({ queue: options.name })
+    this.#random = options.random ?? Math.random
+    this.#backoff = options.backoff ?? { first: 5, longest: 300_000 }
+    this.#groupOf = options.groupOf ?? ((key) => key.slice(0, Math.max(0, key.indexOf('/'))))
+  }
+
+  /** Lets workers begin. Keys may be added before. */
+  start(): void {
+    this.#running = true
+    this.#dispatch()
+  }
+
+  /** The key is due now. A timer of the same key stays: it was asked for because of time, not because of a change. */
+  add(key: string): void {
+    if (this.#closed) return
+    this.#adds += 1
+    if (this.#working.has(key)) this.#again.add(key)
+    else this.#enqueue(key)
+    this.#dispatch()
+  }
+
+  /** The key is due after so many milliseconds, unless an earlier timer of it is set. */
+  addAfter(key: string, milliseconds: number): void {
+    if (this.#closed) return
+    if (milliseconds <= 0) {
+      this.add(key)
+      return
+    }
+    const due = this.#clock.monotonic() + milliseconds
+    const set = this.#delayed.get(key)
+    if (set !== undefined && set.due <= due) return
+    set?.timer.cancel()
+    this.#arm(key, due)
+  }
+
+  /** The key failed: it is due after a backoff that doubles with each failure, with a fifth of jitter. */
+  addRateLimited(key: string): void {
+    const failures = this.#failures.get(key) ?? 0
+    this.#failures.set(key, failures + 1)
+    this.#retries += 1
+    const { first, longest } = this.#backoff
+    const backoff = Math.min(longest, first * 2 ** Math.min(failures, 40))
+    this.addAfter(key, backoff * (0.8 + 0.4 * this.#random()))
+  }
+
+  /** The key succeeded: its next failure begins with the shortest backoff. */
+  forget(key: string): void {
+    this.#failures.delete(key)
+  }
+
+  /** How often the key failed since it was last forgotten. */
+  failures(key: string): number {
+    return this.#failures.get(key) ?? 0
+  }
+
+  /** The key's object is gone: no timer and no backoff remain. */
+  drop(key: string): void {
+    this.#failures.delete(key)
+    this.#delayed.get(key)?.timer.cancel()
+    this.#delayed.delete(key)
+  }
+
+  metrics(): QueueMetrics {
+    let oldest = Number.POSITIVE_INFINITY
+    for (const group of this.#waiting.values()) for (const since of group.values()) oldest = Math.min(oldest, since)
+    return {
+      depth: this.#depth,
+      delayed: this.#delayed.size,
+      working: this.#working.size,
+      oldestSeconds: this.#depth === 0 ? 0 : (this.#clock.monotonic() - oldest) / 1000,
+      adds: this.#adds,
+      retries: this.#retries,
+    }
+  }
+
+  /** Resolves when nothing waits and nothing is worked on; timers may be set. */
+  whenIdle(): Promise<void> {
+    if (this.#depth === 0 && this.#working.size === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#idle.push(resolve))
+  }
+
+  /** Takes no more keys, drops those that wait, and resolves when the workers have finished the ones in hand. */
+  async shutDown(): Promise<void> {
+    this.#closed = true
+    for (const { timer } of this.#delayed.values()) timer.cancel()
+    this.#delayed.clear()
+    this.#waiting.clear()
+    this.#again.clear()
+    this.#depth = 0
+    await this.whenIdle()
+  }
+
+  #arm(key: string, due: number): void {
+    const wait = Math.min(LONGEST_TIMER, Math.max(0, due - this.#clock.monotonic()))
+    const timer = this.#clock.setTimeout(() => {
+      if (this.#clock.monotonic() < due) {
+        this.#arm(key, due)
+        return
+      }
+      this.#delayed.delete(key)
+      this.add(key)
+    }, wait)
+    this.#delayed.set(key, { due, timer })
+  }
+
+  #enqueue(key: string): void {
+    const name = this.#groupOf(key)
+    let group = this.#waiting.get(name)
+    if (group === undefined) {
+      group = new Map()
+      this.#waiting.set(name, group)
+    }
+    if (group.has(key)) return
+    group.set(key, this.#clock.monotonic())
+    this.#depth += 1
+  }
+
+  /** The oldest key of the group whose turn it is; the group goes to the end of the round. */
+  #next(): { key: string; since: number } | undefined {
+    for (const [name, group] of this.#waiting) {
+      this.#waiting.delete(name)
+      for (const [key, since] of group) {
+        group.delete(key)
+        if (group.size > 0) this.#waiting.set(name, group)
+        this.#depth -= 1
+        return { key, since }
+      }
+    }
+    return undefined
+  }
+
+  #dispatch(): void {
+    while (this.#running && this.#working.size < this.#options.workers) {
+      const next = this.#next()
+      if (next === undefined) return
+      this.#working.add(next.key)
+      void this.#work(next.key, next.since)
+    }
+  }
+
+  /** Never rejects: whatever a handler throws is one failed pass of one key. */
+  async #work(key: string, since: number): Promise<void> {
+    const started = this.#clock.monotonic()
+    let failed = false
+    // The caller of `add` is in the middle of something, often a watch event: work begins after it.
+    await Promise.resolve()
+    try {
+      await this.#options.handle(key)
+    } catch (error) {
+      failed = true
+      this.#log.warn({ key, failures: this.failures(key) + 1, err: error }, `Work on "${key}" failed and is retried.`)
+    }
+    this.#working.delete(key)
+    if (failed && !this.#closed) this.addRateLimited(key)
+    if (this.#again.delete(key) && !this.#closed) this.#runAgain(key, failed)
+    this.#observe({ waited: started - since, worked: this.#clock.monotonic() - started, failed })
+    this.#dispatch()
+    if (this.#depth === 0 && this.#working.size === 0) for (const resolve of this.#idle.splice(0)) resolve()
+  }
+
+  /**
+   * After a failed pass a change waits a moment even so: often it is our own write, and a key that fails after each
+   * write would run in a hot loop.
+   */
+  #runAgain(key: string, failed: boolean): void {
+    if (failed) this.addAfter(key, Math.min(CHANGED_WHILE_FAILING, this.#backoff.longest))
+    else this.#enqueue(key)
+  }
+
+  #observe({ waited, worked, failed }: { waited: number; worked: number; failed: boolean }): void {
+    const { onPass, name } = this.#options
+    try {
+      onPass?.({ queue: name, waitedSeconds: waited / 1000, workedSeconds: worked / 1000, failed })
+    } catch (error) {
+      this.#log.error({ err: error }, 'An observer of the queue failed.')
+    }
+  }
+}

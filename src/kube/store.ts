@@ -1,0 +1,227 @@
+import { apiVersionOf, type KubeObject, keyOf, type Resource } from './object.ts'
+import { compareVersions } from './version.ts'
+
+/** Names the keys under which an object is found again. Must be pure: it is asked again when the object goes. */
+export type IndexFunction<T extends KubeObject> = (object: T) => readonly string[]
+
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
+
+/**
+ * One stored object. A parsed object takes three to five times its JSON, so what is kept is the text, without the
+ * parts that are the same for the whole type; the object is parsed when it is asked for and lives as long as somebody,
+ * or the garbage collector's patience, holds it.
+ */
+class Entry<T extends KubeObject> {
+  readonly key: string
+  readonly uid: string
+  readonly version: string
+  readonly text: string
+  parsed: WeakRef<T> | undefined
+
+  constructor(key: string, uid: string, version: string, text: string) {
+    this.key = key
+    this.uid = uid
+    this.version = version
+    this.text = text
+  }
+}
+
+/** Entries under one index key. Most keys hold one, and a Set for one costs as much as the entry. */
+type Bucket<T extends KubeObject> = Entry<T> | Set<Entry<T>>
+
+export type PutOptions = {
+  /** The caller keeps the object and may change it. */
+  shared?: boolean
+  /** Store it even over a newer version. */
+  force?: boolean
+}
+
+/** What a change found before it; `object` parses it. */
+export type Previous<T extends KubeObject> = { readonly version: string; readonly uid: string; object(): T }
+
+/**
+ * Objects of one type in memory, slimmed (no managedFields, no last-applied), frozen, found by key, uid, namespace and
+ * declared indexes in time that depends on the result only.
+ */
+export class ObjectStore<T extends KubeObject> {
+  readonly #apiVersion: string
+  readonly #kind: string
+  readonly #indexes: Record<string, IndexFunction<T>>
+  readonly #entries = new Map<string, Entry<T>>()
+  readonly #uids = new Map<string, Entry<T>>()
+  readonly #namespaces = new Map<string, Bucket<T>>()
+  readonly #buckets: Map<string, Map<string, Bucket<T>>>
+  #bytes = 0
+
+  constructor(resource: Resource, indexes: Record<string, IndexFunction<T>> = {}) {
+    this.#apiVersion = apiVersionOf(resource)
+    this.#kind = resource.kind
+    this.#indexes = indexes
+    this.#buckets = new Map(Object.keys(indexes).map((name) => [name, new Map()]))
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** Characters of stored text, for metrics. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#entries.keys()
+  }
+
+  get(key: string): T | undefined {
+    const entry = this.#entries.get(key)
+    return entry === undefined ? undefined : this.#read(entry)
+  }
+
+  versionOf(key: string): string | undefined {
+    return this.#entries.get(key)?.version
+  }
+
+  uidOf(key: string): string | undefined {
+    return this.#entries.get(key)?.uid
+  }
+
+  byUid(uid: string): T | undefined {
+    const entry = this.#uids.get(uid)
+    return entry === undefined ? undefined : this.#read(entry)
+  }
+
+  list(namespace?: string): readonly T[] {
+    if (namespace === undefined) return Array.from(this.#entries.values(), (entry) => this.#read(entry))
+    return this.#readBucket(this.#namespaces.get(namespace))
+  }
+
+  /** @throws RangeError for an index that was not declared */
+  byIndex(index: string, key: string): readonly T[] {
+    const buckets = this.#buckets.get(index)
+    if (buckets === undefined) throw new RangeError(`No index "${index}" is declared for ${this.#kind}.`)
+    return this.#readBucket(buckets.get(key))
+  }
+
+  /**
+   * Stores the object and answers what it replaced.
+   *
+   * @returns `stale` where an equal or newer version of it is stored already
+   */
+  put(object: T, options: PutOptions = {}): { outcome: 'added' | 'modified' | 'stale'; previous?: Previous<T> } {
+    const key = keyOf(object)
+    const version = object.metadata.resourceVersion ?? '0'
+    const before = this.#entries.get(key)
+    if (before !== undefined && options.force !== true && compareVersions(version, before.version) <= 0) {
+      return { outcome: 'stale' }
+    }
+    const slim = slimmed(object)
+    const entry = new Entry<T>(key, object.metadata.uid ?? '', version, pack(slim))
+    if (options.shared !== true) entry.parsed = new WeakRef(slim)
+    const previous = before === undefined ? undefined : this.#remove(before)
+    this.#insert(entry, slim)
+    return previous === undefined ? { outcome: 'added' } : { outcome: 'modified', previous }
+  }
+
+  delete(key: string): Previous<T> | undefined {
+    const entry = this.#entries.get(key)
+    return entry === undefined ? undefined : this.#remove(entry)
+  }
+
+  #insert(entry: Entry<T>, object: T): void {
+    this.#entries.set(entry.key, entry)
+    this.#bytes += entry.text.length
+    if (entry.uid !== '') this.#uids.set(entry.uid, entry)
+    const namespace = object.metadata.namespace
+    if (namespace !== undefined) insertInto(this.#namespaces, namespace, entry)
+    this.#eachIndexKey(object, (buckets, key) => insertInto(buckets, key, entry))
+  }
+
+  #remove(entry: Entry<T>): Previous<T> {
+    const object = this.#read(entry)
+    this.#entries.delete(entry.key)
+    this.#bytes -= entry.text.length
+    if (this.#uids.get(entry.uid) === entry) this.#uids.delete(entry.uid)
+    const namespace = object.metadata.namespace
+    if (namespace !== undefined) removeFrom(this.#namespaces, namespace, entry)
+    this.#eachIndexKey(object, (buckets, key) => removeFrom(buckets, key, entry))
+    return { version: entry.version, uid: entry.uid, object: () => this.#read(entry) }
+  }
+
+  /** An index function that throws on one odd object costs that object its place in the index, not the stream. */
+  #eachIndexKey(object: T, visit: (buckets: Map<string, Bucket<T>>, key: string) => void): void {
+    for (const [name, buckets] of this.#buckets) {
+      let keys: readonly string[] = []
+      try {
+        keys = this.#indexes[name]?.(object) ?? []
+      } catch {
+        // Same answer at insertion and removal, so nothing is left behind.
+      }
+      for (const key of keys) visit(buckets, key)
+    }
+  }
+
+  #readBucket(bucket: Bucket<T> | undefined): readonly T[] {
+    if (bucket === undefined) return []
+    if (bucket instanceof Entry) return [this.#read(bucket)]
+    return Array.from(bucket, (entry) => this.#read(entry))
+  }
+
+  #read(entry: Entry<T>): T {
+    const held = entry.parsed?.deref()
+    if (held !== undefined) return freeze(held)
+    const object = freeze(unpack(entry, this.#apiVersion, this.#kind) as T)
+    entry.parsed = new WeakRef(object)
+    return object
+  }
+}
+
+function insertInto<T extends KubeObject>(buckets: Map<string, Bucket<T>>, key: string, entry: Entry<T>): void {
+  const bucket = buckets.get(key)
+  if (bucket === undefined) buckets.set(key, entry)
+  else if (bucket instanceof Entry) buckets.set(key, new Set([bucket, entry]))
+  else bucket.add(entry)
+}
+
+function removeFrom<T extends KubeObject>(buckets: Map<string, Bucket<T>>, key: string, entry: Entry<T>): void {
+  const bucket = buckets.get(key)
+  if (bucket === entry) buckets.delete(key)
+  else if (bucket instanceof Set && bucket.delete(entry) && bucket.size === 0) buckets.delete(key)
+}
+
+/** A copy, sharing its parts, without what nobody here reads and everybody would pay for. */
+function slimmed<T extends KubeObject>(object: T): T {
+  const { managedFields: _managedFields, ...metadata } = object.metadata
+  if (metadata.annotations?.[LAST_APPLIED] !== undefined) {
+    const { [LAST_APPLIED]: _lastApplied, ...annotations } = metadata.annotations
+    if (Object.keys(annotations).length > 0) metadata.annotations = annotations
+    else delete metadata.annotations
+  }
+  return { ...object, metadata }
+}
+
+function pack(object: KubeObject): string {
+  const { apiVersion: _apiVersion, kind: _kind, metadata, ...rest } = object
+  const { name: _name, namespace: _namespace, uid: _uid, resourceVersion: _version, ...others } = metadata
+  return JSON.stringify([others, rest])
+}
+
+function unpack<T extends KubeObject>(entry: Entry<T>, apiVersion: string, kind: string): KubeObject {
+  const [others, rest] = JSON.parse(entry.text) as [object, object]
+  const slash = entry.key.indexOf('/')
+  const metadata = {
+    name: entry.key.slice(slash + 1),
+    ...(slash < 0 ? {} : { namespace: entry.key.slice(0, slash) }),
+    ...(entry.uid === '' ? {} : { uid: entry.uid }),
+    resourceVersion: entry.version,
+    ...others,
+  }
+  return { apiVersion, kind, metadata, ...rest }
+}
+
+/** Freezes all the way down: an object of the cache has many readers. */
+export function freeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  for (const part of Object.values(value)) freeze(part)
+  return Object.freeze(value)
+}

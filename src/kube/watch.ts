@@ -1,0 +1,323 @@
+import type { Clock } from '../core/clock.ts'
+import type { Log } from '../core/log.ts'
+import type { KubeClient } from './client.ts'
+import { isKubeError, KubeError } from './errors.ts'
+import { type KubeObject, type Resource, resourceId } from './object.ts'
+import { INITIAL_EVENTS_END, type WatchEvent } from './stream.ts'
+
+/** Where the events of a resource go. None of these may throw. */
+export type WatchSink<T extends KubeObject> = {
+  /** A listing begins; one that broke off before is void. */
+  beginListing(): void
+  listed(object: T): void
+  /** False: the listing is older than what is known, and nothing came of it. */
+  endListing(version: string): boolean
+  changed(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void
+  bookmark(version: string): void
+  /** Where to resume; undefined before the first listing. */
+  readonly version: string | undefined
+}
+
+export type WatchTimings = {
+  /** Seconds that the server is asked to keep a stream; drawn anew for each, so that kinds do not re-open together. */
+  streamSeconds: { least: number; most: number }
+  /** Milliseconds of silence after which a stream is held for dead. Bookmarks come about once a minute. */
+  stall: number
+  /** Milliseconds that the server may take to accept a stream. */
+  open: number
+}
+
+export const WATCH_TIMINGS: WatchTimings = {
+  streamSeconds: { least: 330, most: 600 },
+  stall: 100_000,
+  open: 10_000,
+}
+
+export type WatchObserver = {
+  opened?(resource: Resource): void
+  ended?(resource: Resource, error: KubeError | undefined): void
+  /** A listing began, the first one included. */
+  listing?(resource: Resource): void
+}
+
+export type WatchLoopOptions<T extends KubeObject> = {
+  client: Pick<KubeClient, 'list' | 'watchStream'>
+  resource: Resource
+  namespace?: string | undefined
+  labelSelector?: string | undefined
+  sink: WatchSink<T>
+  clock: Clock
+  random: () => number
+  log: Log
+  timings: WatchTimings
+  observer: WatchObserver
+}
+
+/**
+ * Keeps one resource watched for ever:
+ *
+ *   streaming list ──bookmark "initial events end"──> events ──ended, cut, silent, refused──> pause ──> resume at the
+ *        ^                                                                                      │       last version
+ *        └────────────────────────────── 410: the version left the history ─────────────────────┘
+ *
+ * The server that knows no streaming lists is asked for a plain list and a watch from its version.
+ */
+export class WatchLoop<T extends KubeObject> {
+  readonly #options: WatchLoopOptions<T>
+  readonly #stop = new AbortController()
+  #done: Promise<void> | undefined
+  #streamingLists = true
+  #relist = false
+  #failures = 0
+  #live = false
+
+  constructor(options: WatchLoopOptions<T>) {
+    this.#options = options
+  }
+
+  /** A stream is open now. */
+  get live(): boolean {
+    return this.#live
+  }
+
+  start(): void {
+    this.#done ??= this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await this.#done
+  }
+
+  async #run(): Promise<void> {
+    const { clock, resource, observer, log } = this.#options
+    const stopped = this.#stop.signal
+    while (!stopped.aborted) {
+      const started = clock.monotonic()
+      let error: KubeError | undefined
+      try {
+        await this.#once()
+      } catch (thrown) {
+        if (stopped.aborted) return
+        error = isKubeError(thrown) ? thrown : unexpected(resource, thrown)
+      }
+      this.#live = false
+      this.#judge(error, clock.monotonic() - started)
+      report(() => observer.ended?.(resource, error), log)
+      if (!stopped.aborted) await this.#pause(error)
+    }
+  }
+
+  /** One stream from its opening to its end. */
+  async #once(): Promise<void> {
+    const { sink, observer, resource, log } = this.#options
+    if (sink.version !== undefined && !this.#relist) return this.#stream(false)
+    report(() => observer.listing?.(resource), log)
+    sink.beginListing()
+    if (this.#streamingLists) return this.#stream(true)
+    await this.#plainList()
+    return this.#stream(false)
+  }
+
+  async #plainList(): Promise<void> {
+    const { client, resource, namespace, labelSelector, sink } = this.#options
+    const { items, resourceVersion } = await client.list<T>(resource, {
+      namespace,
+      labelSelector,
+      signal: this.#stop.signal,
+    })
+    for (const item of items) sink.listed(item)
+    this.#listingEnded(sink.endListing(resourceVersion))
+  }
+
+  #listingEnded(accepted: boolean): void {
+    if (accepted) {
+      this.#relist = false
+      return
+    }
+    this.#relist = true
+    throw new KubeError(
+      'Unavailable',
+      `Cannot watch ${resourceId(this.#options.resource)}: the API server is behind.`,
+      {
+        status: 200,
+        resource: this.#options.resource,
+      },
+    )
+  }
+
+  async #stream(initial: boolean): Promise<void> {
+    const { client, resource, namespace, labelSelector, sink, random, timings } = this.#options
+    const { least, most } = timings.streamSeconds
+    const guard = new StallGuard(this.#options.clock, timings, this.#stop.signal)
+    let listing = initial
+    try {
+      const events = client.watchStream<T>(resource, {
+        namespace,
+        labelSelector,
+        resourceVersion: initial ? '' : sink.version,
+        sendInitialEvents: initial,
+        timeoutSeconds: Math.round(least + (most - least) * random()),
+        signal: guard.signal,
+        onOpen: () => {
+          guard.opened()
+          this.#opened(initial)
+        },
+        onActivity: () => guard.active(),
+      })
+      for await (const event of events) {
+        if (listing) listing = this.#listingEvent(event)
+        else deliver(sink, event)
+      }
+      if (listing) throw cutShort(resource)
+    } catch (error) {
+      throw guard.stalled && !this.#stop.signal.aborted ? silent(resource) : error
+    } finally {
+      guard.release()
+    }
+  }
+
+  #opened(initial: boolean): void {
+    const { observer, resource, log } = this.#options
+    this.#live = !initial
+    report(() => observer.opened?.(resource), log)
+  }
+
+  /** @returns whether the listing goes on */
+  #listingEvent({ type, object }: WatchEvent<T>): boolean {
+    const { sink } = this.#options
+    if (type === 'ADDED') sink.listed(object)
+    if (type !== 'BOOKMARK' || object.metadata.annotations?.[INITIAL_EVENTS_END] !== 'true') return true
+    this.#listingEnded(sink.endListing(object.metadata.resourceVersion ?? ''))
+    this.#live = true
+    return false
+  }
+
+  #judge(error: KubeError | undefined, lasted: number): void {
+    const { resource, log } = this.#options
+    // A server that ends each stream at once is in trouble as well, however politely it does so.
+    const healthy = lasted > 5_000 || (error === undefined && lasted > 1_000)
+    this.#failures = healthy ? 0 : this.#failures + 1
+    if (error === undefined) return
+    if (error.reason === 'Gone') this.#relist = true
+    const wasListing = this.#relist || this.#options.sink.version === undefined
+    if (error.reason === 'Invalid' && wasListing) this.#streamingLists = false
+    const level = error.status === 0 && lasted > 1_000 ? 'debug' : 'info'
+    log[level]({ resource: resourceId(resource), reason: error.reason, failures: this.#failures }, error.message)
+  }
+
+  #pause(error: KubeError | undefined): Promise<void> {
+    const milliseconds = pauseAfter(error, this.#failures, this.#options.random)
+    const { clock } = this.#options
+    const { signal } = this.#stop
+    return new Promise((resolve) => {
+      const finish = () => {
+        timer.cancel()
+        signal.removeEventListener('abort', finish)
+        resolve()
+      }
+      const timer = clock.setTimeout(finish, milliseconds)
+      signal.addEventListener('abort', finish)
+    })
+  }
+}
+
+/**
+ * Milliseconds until the stream is opened again. A lost connection is tried often, because a refused attempt costs
+ * nothing and the server may be back; a server that answers with trouble is given time; a type or a right that is
+ * missing waits for a person.
+ */
+export function pauseAfter(error: KubeError | undefined, failures: number, random: () => number): number {
+  const jitter = 0.5 + 0.5 * random()
+  const asked = Math.min(30, error?.retryAfterSeconds ?? 0) * 1000 * (1 + 0.2 * random())
+  if (failures === 0) return Math.max(asked, 200 * random())
+  if (error?.status === 0) return Math.min(700, 100 * 2 ** Math.min(failures, 10)) * jitter
+  const patience = error?.reason === 'NotFound' || error?.reason === 'Forbidden' ? 30_000 : 4_000
+  return Math.max(asked, Math.min(patience, 125 * 2 ** Math.min(failures, 20)) * jitter)
+}
+
+function deliver<T extends KubeObject>(sink: WatchSink<T>, { type, object }: WatchEvent<T>): void {
+  if (type === 'BOOKMARK') sink.bookmark(object.metadata.resourceVersion ?? '')
+  else sink.changed(type, object)
+}
+
+/** An observer that throws never ends a stream. */
+function report(call: () => void, log: Log): void {
+  try {
+    call()
+  } catch (error) {
+    log.error({ err: error }, 'An observer of a watch failed.')
+  }
+}
+
+/** Ends a stream that fell silent: a half-open connection gives no error of its own. */
+class StallGuard {
+  readonly #abort = new AbortController()
+  readonly #clock: Clock
+  readonly #timings: WatchTimings
+  readonly #outer: AbortSignal
+  readonly #forward = () => this.#abort.abort()
+  #lastActive: number
+  #allowed: number
+  #timer: { cancel(): void }
+  stalled = false
+
+  constructor(clock: Clock, timings: WatchTimings, outer: AbortSignal) {
+    this.#clock = clock
+    this.#timings = timings
+    this.#outer = outer
+    this.#lastActive = clock.monotonic()
+    this.#allowed = timings.open
+    this.#timer = this.#arm(timings.open)
+    if (outer.aborted) this.#abort.abort()
+    outer.addEventListener('abort', this.#forward)
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  opened(): void {
+    this.#allowed = this.#timings.stall
+    this.active()
+  }
+
+  active(): void {
+    this.#lastActive = this.#clock.monotonic()
+  }
+
+  release(): void {
+    this.#timer.cancel()
+    this.#outer.removeEventListener('abort', this.#forward)
+  }
+
+  #arm(milliseconds: number): { cancel(): void } {
+    return this.#clock.setTimeout(() => this.#check(), milliseconds)
+  }
+
+  #check(): void {
+    const left = this.#lastActive + this.#allowed - this.#clock.monotonic()
+    if (left > 0) {
+      this.#timer = this.#arm(left)
+      return
+    }
+    this.stalled = true
+    this.#abort.abort()
+  }
+}
+
+function silent(resource: Resource): KubeError {
+  return new KubeError('Unavailable', `The watch of ${resourceId(resource)} fell silent.`, { status: 0, resource })
+}
+
+function cutShort(resource: Resource): KubeError {
+  return new KubeError('Unavailable', `The listing of ${resourceId(resource)} ended before it was complete.`, {
+    status: 200,
+    resource,
+  })
+}
+
+function unexpected(resource: Resource, cause: unknown): KubeError {
+  const message = `The watch of ${resourceId(resource)} failed in a way that was not expected.`
+  return new KubeError('Unexpected', message, { status: 0, resource, cause })
+}
