@@ -1,0 +1,70 @@
+import {
+  BOUNDARY_LABEL,
+  GROUP_LABEL,
+  INCARNATION_ANNOTATION,
+  MANAGED_BY,
+  MANAGED_BY_LABEL,
+  OWNER_INCARNATION_ANNOTATION,
+  OWNER_KIND_LABEL,
+  OWNER_NAME_LABEL,
+  OWNER_NAMESPACE_ANNOTATION,
+} from './labels.ts'
+import { boundaryNamespace, groupNamespace } from './names.ts'
+import { type KubeObject, ownerReferenceTo } from './object.ts'
+
+/** Pod Security Standards, level restricted, for the version of the server (KEP-2579). */
+const RESTRICTED = {
+  'pod-security.kubernetes.io/enforce': 'restricted',
+  'pod-security.kubernetes.io/enforce-version': 'latest',
+  'pod-security.kubernetes.io/warn': 'restricted',
+} as const
+
+/**
+ * The namespace `boundary-<id>` of a boundary as it is stored. The garbage collector deletes it with the boundary.
+ *
+ * @param boundary as the API server answered it: with uid and incarnation
+ */
+export function boundaryNamespaceObject(boundary: KubeObject): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: {
+      name: boundaryNamespace(boundary.metadata.name),
+      labels: {
+        ...RESTRICTED,
+        [MANAGED_BY_LABEL]: MANAGED_BY,
+        [BOUNDARY_LABEL]: boundary.metadata.name,
+        [OWNER_KIND_LABEL]: boundary.kind,
+        [OWNER_NAME_LABEL]: boundary.metadata.name,
+      },
+      annotations: { [OWNER_INCARNATION_ANNOTATION]: boundary.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '' },
+      ownerReferences: [ownerReferenceTo(boundary)],
+    },
+  }
+}
+
+/**
+ * The namespace of a resource group's resources. A namespace cannot be owned by a namespaced object, so the group's
+ * incarnation says whose it is, and the group's finalizer deletes it.
+ */
+export function groupNamespaceObject(boundaryId: string, group: string, incarnation: string): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: {
+      name: groupNamespace(boundaryId, group),
+      labels: {
+        ...RESTRICTED,
+        [MANAGED_BY_LABEL]: MANAGED_BY,
+        [BOUNDARY_LABEL]: boundaryId,
+        [GROUP_LABEL]: group,
+        [OWNER_KIND_LABEL]: 'ResourceGroup',
+        [OWNER_NAME_LABEL]: group,
+      },
+      annotations: {
+        [OWNER_INCARNATION_ANNOTATION]: incarnation,
+        [OWNER_NAMESPACE_ANNOTATION]: boundaryNamespace(boundaryId),
+      },
+    },
+  }
+}
