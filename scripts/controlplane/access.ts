@@ -2,12 +2,13 @@
 export type OidcIssuer = {
   /** Exactly the `iss` of the tokens, https. The issuer need not be up when the API server starts. */
   issuerUrl: string
-  caPem: string
+  /** Signs the issuer's certificate; left out: the authority of `issueServingCertificate`. */
+  caPem?: string
   audience: string
 }
 
-/** A SubjectAccessReview webhook that is asked before RBAC. */
-export type AuthorizationWebhook = { url: string; caPem: string }
+/** A SubjectAccessReview webhook that is asked before RBAC; `caPem` as above. */
+export type AuthorizationWebhook = { url: string; caPem?: string }
 
 const CONFIGURATION = 'apiserver.config.k8s.io/v1'
 /** Namespaces of boundaries, of resource groups, and of the platform itself. */
@@ -15,7 +16,7 @@ const OUR_NAMESPACES = '^(freehold-system|boundary-[0-9a-f-]{36}|.+-[0-9a-f]{10}
 const MAX_TOKEN_LIFETIME_SECONDS = 86_400
 
 /** AuthenticationConfiguration: anonymous callers reach the health paths only. */
-export function authenticationConfiguration(oidc: OidcIssuer | undefined): object {
+export function authenticationConfiguration(oidc: Required<OidcIssuer> | undefined): object {
   return {
     apiVersion: CONFIGURATION,
     kind: 'AuthenticationConfiguration',
@@ -24,7 +25,7 @@ export function authenticationConfiguration(oidc: OidcIssuer | undefined): objec
   }
 }
 
-function jwtAuthenticator({ issuerUrl, caPem, audience }: OidcIssuer): object {
+function jwtAuthenticator({ issuerUrl, caPem, audience }: Required<OidcIssuer>): object {
   return {
     issuer: { url: issuerUrl, audiences: [audience], certificateAuthority: caPem },
     // Groups stay empty: membership lives in our own kinds, where it can be withdrawn before a token expires.

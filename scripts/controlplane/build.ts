@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { mkdir, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -23,10 +23,11 @@ export async function buildPrograms(options: {
   lock: ToolLock
   names: readonly ProgramName[]
   progress: Progress
+  signal: AbortSignal | undefined
 }): Promise<void> {
-  const { toolsFolder, cacheFolder, lock, names, progress } = options
+  const { toolsFolder, cacheFolder, lock, names, progress, signal } = options
   await mkdir(cacheFolder, { recursive: true })
-  const release = await takeBuildLock(join(cacheFolder, '.building'), progress)
+  const release = await takeBuildLock(join(cacheFolder, '.building'), progress, signal)
   const temporary = await mkdtemp(join(cacheFolder, '.build-'))
   try {
     const meanwhile = await programsIn(cacheFolder)
@@ -39,15 +40,11 @@ export async function buildPrograms(options: {
     for (const { name, module, package: path } of wanted) {
       const output = join(temporary, name)
       await progress.step(`build ${name}`, () =>
-        goBuild(join(toolsFolder, module), [
-          'build',
-          '-trimpath',
-          '-ldflags',
-          linkerFlags(lock.kubernetesVersion),
-          '-o',
-          output,
-          path,
-        ]),
+        goBuild(
+          join(toolsFolder, module),
+          ['build', '-trimpath', '-ldflags', linkerFlags(lock.kubernetesVersion), '-o', output, path],
+          signal,
+        ),
       )
       await rename(output, join(cacheFolder, name))
     }
@@ -87,11 +84,13 @@ async function goVersion(): Promise<string | undefined> {
   }
 }
 
-async function goBuild(folder: string, args: readonly string[]): Promise<void> {
+async function goBuild(folder: string, args: readonly string[], signal: AbortSignal | undefined): Promise<void> {
   // -mod=readonly: the locks decide, whatever the environment says.
   const child = spawn('go', args, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
+    // Go passes the signal on to its compilers; killed without one they would run on.
+    ...(signal === undefined ? {} : { signal, killSignal: 'SIGINT' as const }),
     env: {
       ...process.env,
       GOFLAGS: `${process.env.GOFLAGS ?? ''} -mod=readonly -buildvcs=false`.trim(),
@@ -104,17 +103,17 @@ async function goBuild(folder: string, args: readonly string[]): Promise<void> {
   }
   child.stdout.on('data', keep)
   child.stderr.on('data', keep)
-  // Go's children end with it; without this an interrupted `up` would leave the compiler running for minutes.
-  const stop = () => child.kill('SIGTERM')
-  process.once('exit', stop)
   const code = await new Promise<number | null>((done, failed) => child.once('error', failed).once('close', done))
-  process.removeListener('exit', stop)
   if (code !== 0)
     throw new Error(`go ${args.join(' ')} in ${folder} failed with code ${code}. Its last words:\n${tail.trim()}`)
 }
 
 /** A file with the holder's process in it; a holder that is gone does not count. */
-async function takeBuildLock(path: string, progress: Progress): Promise<() => Promise<void>> {
+async function takeBuildLock(
+  path: string,
+  progress: Progress,
+  signal: AbortSignal | undefined,
+): Promise<() => Promise<void>> {
   for (let told = false; ; ) {
     try {
       const file = await open(path, 'wx', 0o600)
@@ -130,7 +129,7 @@ async function takeBuildLock(path: string, progress: Progress): Promise<() => Pr
     }
     if (!told) progress.note('Another build of the same programs is under way: waiting for it')
     told = true
-    await delay(LOCK_POLL_MS)
+    await delay(LOCK_POLL_MS, undefined, signal === undefined ? {} : { signal })
   }
 }
 
@@ -140,7 +139,7 @@ async function holderLives(path: string): Promise<boolean> {
     return identity !== undefined && identityOf(pid) === identity
   } catch {
     // Between open and write the file is empty for a moment; an old empty file is a crash at that point.
-    const { mtimeMs } = await import('node:fs/promises').then(({ stat }) => stat(path)).catch(() => ({ mtimeMs: 0 }))
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: 0 }))
     return Date.now() - mtimeMs < 2_000
   }
 }

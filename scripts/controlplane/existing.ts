@@ -5,11 +5,13 @@ import { Agent, request } from 'undici'
 import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
 import { type Kubeconfig, kubeconfigOf, writeKubeconfigFile } from './kubeconfig.ts'
 import { Authority } from './pki.ts'
-import { onPath } from './processes.ts'
+import { onPath, ProcessGroup, stopLeftovers } from './processes.ts'
 import type { ControlPlane } from './types.ts'
 
-/** A cluster of somebody else's: it is asked for its version, and nothing is started or stopped. */
+/** A cluster of somebody else's: it is asked for its version, and nothing of it is started or stopped. */
 export async function openExisting(folder: string, path: string): Promise<ControlPlane> {
+  await stopLeftovers(folder)
+  const group = new ProcessGroup(folder)
   const access = loadKubeconfig(path)
   const tls = await access.tls()
   const caPem = tls.ca === undefined ? '' : String(tls.ca)
@@ -32,9 +34,10 @@ export async function openExisting(folder: string, path: string): Promise<Contro
       servingCa.issue({ commonName: names[0] ?? 'freehold', names, purpose: 'server' }),
     writeKubeconfig: (target, ...contexts) => writeKubeconfigFile(target, kubeconfigOf(access.server, caPem, contexts)),
     reconfigure: refuse('configure the API server of'),
-    processes: [],
-    failed: new Promise(() => undefined),
-    stop: async () => undefined,
+    startProcess: (command) => group.start(command),
+    processes: group.running,
+    failed: group.failed,
+    stop: () => group.stop(),
   }
 }
 

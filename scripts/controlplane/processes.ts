@@ -7,6 +7,14 @@ import { identityOf } from './identity.ts'
 
 /** A process as the data folder remembers it: `identity` keeps a recycled number from being stopped. */
 export type ProcessRecord = { name: string; pid: number; identity: string }
+export type ProcessCommand = {
+  /** Names its log file too. */
+  name: string
+  program: string
+  args: readonly string[]
+  /** Left out: that of this process. */
+  environment?: NodeJS.ProcessEnv
+}
 export type RunningProcess = ProcessRecord & { logFile: string; child: ChildProcess; exited: Promise<string> }
 
 const TAIL_LINES = 20
@@ -30,14 +38,14 @@ export class ProcessGroup {
     this.failed.catch(() => undefined)
   }
 
-  start(name: string, program: string, args: readonly string[]): RunningProcess {
+  start({ name, program, args, environment }: ProcessCommand): RunningProcess {
     const logFolder = join(this.#folder, 'logs')
     mkdirSync(logFolder, { recursive: true, mode: 0o700 })
     const logFile = join(logFolder, `${name}.log`)
     const log = openSync(logFile, 'w', 0o600)
     const [command = program, ...rest] = dyingWithParent([program, ...args])
     // A session of its own: Ctrl-C in the terminal reaches us only, and we stop the processes in order.
-    const child = spawn(command, rest, { stdio: ['ignore', log, log], detached: true })
+    const child = spawn(command, rest, { stdio: ['ignore', log, log], detached: true, env: environment ?? process.env })
     closeSync(log)
     const exited = new Promise<string>((done) => {
       child.once('error', (error) => done(error.message))
@@ -46,7 +54,7 @@ export class ProcessGroup {
     void exited.then((how) => {
       if (!this.#stopping) this.#fail(new Error(`${name} ended (${how}). The end of ${logFile}:\n${tailOf(logFile)}`))
     })
-    const process: RunningProcess = {
+    const started: RunningProcess = {
       name,
       pid: child.pid ?? 0,
       identity: child.pid === undefined ? '' : (identityOf(child.pid) ?? ''),
@@ -54,25 +62,39 @@ export class ProcessGroup {
       child,
       exited,
     }
-    this.running.push(process)
+    this.running.push(started)
     writeProcessRecords(this.#folder, this.running)
-    return process
+    return started
   }
 
-  /** Last started first: who needs the API server goes before it, and the API server before its store. */
+  /** Ends the wait of who starts or watches, as if a process had failed. */
+  abort(reason: Error): void {
+    this.#fail(reason)
+  }
+
   async stop(): Promise<void> {
     this.#stopping = true
-    const order = [...this.running].reverse()
-    const [clients, servers] = [order.filter(isClient), order.filter((process) => !isClient(process))]
-    await Promise.all(clients.map((process) => stopRecord(process, 3_000)))
-    for (const process of servers) await stopRecord(process, 10_000)
+    await stopInOrder(this.running)
     this.running.length = 0
     writeProcessRecords(this.#folder, [])
   }
 }
 
-const SERVERS = ['kube-apiserver', 'etcd']
-const isClient = ({ name }: { name: string }) => !SERVERS.includes(name)
+/** Who needs the API server goes before it, and the API server before its store; ours, which write to it, go first. */
+const STOP_ORDER = [['kube-controller-manager', 'kube-scheduler', 'kwok'], ['kube-apiserver'], ['etcd']]
+const STOP_DEADLINE_MS = 10_000
+
+async function stopInOrder(records: readonly ProcessRecord[]): Promise<string[]> {
+  const known = STOP_ORDER.flat()
+  const ours = records.filter(({ name }) => !known.includes(name))
+  const stages = STOP_ORDER.map((names) => records.filter(({ name }) => names.includes(name)))
+  const stopped: string[] = []
+  for (const stage of [ours, ...stages]) {
+    const lived = await Promise.all(stage.map((record) => stopRecord(record, STOP_DEADLINE_MS)))
+    stopped.push(...stage.filter((_, index) => lived[index]).map(({ name }) => name))
+  }
+  return stopped
+}
 
 /** Linux can end a child when its parent dies, by SIGKILL too; `setpriv` (util-linux) asks for it. */
 function dyingWithParent(command: readonly string[]): readonly string[] {
@@ -133,11 +155,9 @@ export async function readProcessRecords(folder: string): Promise<ProcessRecord[
 
 /** Stops what an earlier run of this data folder left behind. */
 export async function stopLeftovers(folder: string): Promise<string[]> {
-  const records = (await readProcessRecords(folder)).reverse()
-  const stopped: string[] = []
-  for (const record of [...records.filter(isClient), ...records.filter((one) => !isClient(one))]) {
-    if (await stopRecord(record, isClient(record) ? 3_000 : 10_000)) stopped.push(record.name)
-  }
+  const records = await readProcessRecords(folder)
+  if (records.length === 0) return []
+  const stopped = await stopInOrder(records)
   writeProcessRecords(folder, [])
   return stopped
 }

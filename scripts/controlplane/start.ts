@@ -57,9 +57,11 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
 
   const leftovers = await stopLeftovers(folder)
   if (leftovers.length > 0) progress.note(`Stopped what an earlier run left behind: ${leftovers.join(', ')}`)
-  const { programs, source, version } = await findPrograms(options.environment ?? process.env, progress)
+  const { programs, source, version } = await findPrograms(options.environment ?? process.env, progress, options.signal)
   const files = await progress.step('certificates and configuration', () => prepare(folder, options))
   const group = new ProcessGroup(folder)
+  options.signal?.addEventListener('abort', () => group.abort(new Error('The start was interrupted.')), { once: true })
+  options.signal?.throwIfAborted()
   try {
     const client = await run({ group, programs, files, progress, version, nodes: options.nodes ?? 1 })
     await client.close()
@@ -73,18 +75,19 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
     version,
     simulated: ['nodes', 'pods', 'volumes', 'load-balancers'],
     apiServerUrl: files.server,
-    caPem: files.ca.certPem,
-    servingCaPem: files.servingCa.certPem,
+    caPem: files.authorities.ca.certPem,
+    servingCaPem: files.authorities.servingCa.certPem,
     kubeconfigPath: files.adminPath,
     adminKubeconfig: files.adminKubeconfig,
     kubectlPath: programs.kubectl,
     issueClientCertificate: (commonName, organizations = []) =>
-      files.ca.issue({ commonName, organizations, purpose: 'client' }),
+      files.authorities.ca.issue({ commonName, organizations, purpose: 'client' }),
     issueServingCertificate: (names) =>
-      files.servingCa.issue({ commonName: names[0] ?? 'freehold', names, purpose: 'server' }),
+      files.authorities.servingCa.issue({ commonName: names[0] ?? 'freehold', names, purpose: 'server' }),
     writeKubeconfig: (path, ...contexts) =>
-      writeKubeconfigFile(path, kubeconfigOf(files.server, files.ca.certPem, contexts)),
-    reconfigure: (access) => writeAccess(folder, files.ca, access),
+      writeKubeconfigFile(path, kubeconfigOf(files.server, files.authorities.ca.certPem, contexts)),
+    reconfigure: (access) => writeAccess(folder, files.authorities, access),
+    startProcess: (command) => group.start(command),
     processes: group.running,
     failed: group.failed,
     stop: () => (stopped ??= group.stop()),
@@ -93,7 +96,7 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
 
 type Programs = Record<ProgramName, string>
 
-async function findPrograms(environment: NodeJS.ProcessEnv, progress: Progress) {
+async function findPrograms(environment: NodeJS.ProcessEnv, progress: Progress, signal: AbortSignal | undefined) {
   const toolsFolder = join(ROOT, 'tools')
   const lock = await readToolLock(toolsFolder)
   const cache = cacheFolder(lock, environment)
@@ -101,7 +104,7 @@ async function findPrograms(environment: NodeJS.ProcessEnv, progress: Progress) 
   const plan = chooseSource({ assets, cache: await programsIn(cache) })
   if (plan.source === 'kubeconfig') throw new Error('A named kubeconfig needs no programs.')
   if (plan.build.length > 0) {
-    await buildPrograms({ toolsFolder, cacheFolder: cache, lock, names: plan.build, progress })
+    await buildPrograms({ toolsFolder, cacheFolder: cache, lock, names: plan.build, progress, signal })
   }
   const programs = { ...(await programsIn(cache)), ...plan.found }
   const missing = PROGRAMS.filter(({ name }) => programs[name] === undefined).map(({ name }) => name)
@@ -146,13 +149,22 @@ async function prepare(folder: string, options: StartOptions) {
     ),
     writeKubeconfigFile(paths.kubeconfig('kube-scheduler'), kubeconfig('scheduler', scheduler)),
     writeKubeconfigFile(paths.kubeconfig('kwok'), kubeconfig('player', player)),
-    writeConfiguration(folder, ca, options),
+    writeConfiguration(folder, { ca, servingCa }, options),
   ])
   const flagOptions: FlagOptions = { folder, ports, durable: options.durable ?? true, audit: options.audit ?? false }
-  return { server, ca, servingCa, admin, adminKubeconfig, adminPath: paths.kubeconfig('admin'), flagOptions }
+  return {
+    server,
+    authorities: { ca, servingCa },
+    admin,
+    adminKubeconfig,
+    adminPath: paths.kubeconfig('admin'),
+    flagOptions,
+  }
 }
 
-async function writeConfiguration(folder: string, ca: Authority, options: StartOptions): Promise<void> {
+type Authorities = { ca: Authority; servingCa: Authority }
+
+async function writeConfiguration(folder: string, authorities: Authorities, options: StartOptions): Promise<void> {
   const paths = layout(folder)
   const write = (name: string, object: object) =>
     writePrivate(paths.configuration(name), dump(object, { lineWidth: -1 }))
@@ -163,7 +175,7 @@ async function writeConfiguration(folder: string, ca: Authority, options: StartO
     readFile(join(STAGES, `${name}.yaml`), 'utf8'),
   )
   await Promise.all([
-    writeAccess(folder, ca, options),
+    writeAccess(folder, authorities, options),
     write('encryption', encryptionConfiguration(secretsKey)),
     write('admission', admissionConfiguration()),
     write('audit', auditPolicy()),
@@ -173,11 +185,12 @@ async function writeConfiguration(folder: string, ca: Authority, options: StartO
 }
 
 /** The two files that the API server reads again when they change. */
-async function writeAccess(folder: string, ca: Authority, access: AccessOptions): Promise<void> {
+async function writeAccess(folder: string, { ca, servingCa }: Authorities, access: AccessOptions): Promise<void> {
   const paths = layout(folder)
   const write = (name: string, object: object) =>
     writePrivate(paths.configuration(name), dump(object, { lineWidth: -1 }))
-  await write('authentication', authenticationConfiguration(access.oidc))
+  const caPem = servingCa.certPem
+  await write('authentication', authenticationConfiguration(access.oidc && { caPem, ...access.oidc }))
   const webhook = access.authorizationWebhook
   if (webhook === undefined) return write('authorization', authorizationConfiguration(undefined))
   // The webhook knows by this client certificate that the API server asks.
@@ -186,7 +199,7 @@ async function writeAccess(folder: string, ca: Authority, access: AccessOptions)
     purpose: 'client',
   })
   const path = paths.kubeconfig('authorization-webhook')
-  await writeKubeconfigFile(path, kubeconfigOf(webhook.url, webhook.caPem, [{ name: 'api-server', user }]))
+  await writeKubeconfigFile(path, kubeconfigOf(webhook.url, webhook.caPem ?? caPem, [{ name: 'api-server', user }]))
   await write('authorization', authorizationConfiguration(path))
 }
 
@@ -201,18 +214,19 @@ type RunOptions = {
 
 async function run({ group, programs, files, progress, version, nodes }: RunOptions): Promise<AdminClient> {
   const { flagOptions } = files
-  const client = adminClient(files.server, { caPem: files.ca.certPem, ...files.admin })
+  const client = adminClient(files.server, { caPem: files.authorities.ca.certPem, ...files.admin })
+  const launch = (name: ProgramName, args: readonly string[]) => group.start({ name, program: programs[name], args })
   const isOk = async (path: string) => (await client.send('GET', path)).status === 200
   await progress.step('etcd and kube-apiserver', async () => {
-    group.start('etcd', programs.etcd, etcdFlags(flagOptions))
-    group.start('kube-apiserver', programs['kube-apiserver'], apiServerFlags(flagOptions))
+    launch('etcd', etcdFlags(flagOptions))
+    launch('kube-apiserver', apiServerFlags(flagOptions))
     await waitUntil('/readyz of kube-apiserver', READY_DEADLINE_MS, () => isOk('/readyz'), group.failed)
   })
   await progress.step('controllers, scheduler, played nodes', async () => {
-    group.start('kube-controller-manager', programs['kube-controller-manager'], controllerManagerFlags(flagOptions))
-    group.start('kube-scheduler', programs['kube-scheduler'], schedulerFlags(flagOptions))
+    launch('kube-controller-manager', controllerManagerFlags(flagOptions))
+    launch('kube-scheduler', schedulerFlags(flagOptions))
     await applyBasics(client, version, nodes)
-    group.start('kwok', programs.kwok, playerFlags(flagOptions))
+    launch('kwok', playerFlags(flagOptions))
     const allReady = async () => {
       const answers = await Promise.all(Array.from({ length: nodes }, (_, index) => isNodeReady(client, index)))
       return answers.every(Boolean) && (await isOk('/api/v1/namespaces/default/serviceaccounts/default'))

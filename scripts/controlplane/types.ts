@@ -1,7 +1,7 @@
 import type { AuthorizationWebhook, OidcIssuer } from './access.ts'
 import type { Kubeconfig, KubeconfigContext } from './kubeconfig.ts'
 import type { CertificatePair } from './pki.ts'
-import type { ProcessRecord } from './processes.ts'
+import type { ProcessCommand, ProcessRecord } from './processes.ts'
 import type { Progress } from './progress.ts'
 import type { SourceName } from './sources.ts'
 
@@ -26,6 +26,8 @@ export type StartOptions = AccessOptions & {
   /** Writes `logs/audit.log`: who changed our objects. Default false. */
   audit?: boolean
   progress?: Progress
+  /** Aborting it stops the start, and what was started. */
+  signal?: AbortSignal
   environment?: NodeJS.ProcessEnv
 }
 
@@ -52,6 +54,8 @@ export type ControlPlane = {
   writeKubeconfig(path: string, ...contexts: KubeconfigContext[]): Promise<void>
   /** Replaces the issuer and the webhook; live after 10 s and at once. @throws Error on an existing cluster */
   reconfigure(access: AccessOptions): Promise<void>
+  /** Runs a process of ours beside it: logged, remembered, and stopped first. */
+  startProcess(command: ProcessCommand): ProcessRecord
   processes: readonly ProcessRecord[]
   /** Rejects when a process ends that should not, with the end of its log. Never resolves. */
   failed: Promise<never>

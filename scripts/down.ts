@@ -1,0 +1,20 @@
+import { stopLeftovers, stopRecord } from './controlplane/processes.ts'
+import { parseDownArguments, UsageError } from './up/arguments.ts'
+import { becomeSupervisor, runningSupervisor } from './up/state.ts'
+
+const STOP_DEADLINE_MS = 40_000
+
+try {
+  const { folder } = parseDownArguments(process.argv.slice(2))
+  const supervisor = await runningSupervisor(folder)
+  if (supervisor !== undefined) await stopRecord(supervisor, STOP_DEADLINE_MS)
+  // What a killed `up` left behind, where its end did not end them.
+  const leftovers = await stopLeftovers(folder)
+  const release = await becomeSupervisor(folder)
+  await release?.()
+  const stopped = [...(supervisor === undefined ? [] : ['the platform']), ...leftovers]
+  process.stdout.write(stopped.length === 0 ? `Nothing runs on ${folder}.\n` : `Stopped ${stopped.join(', ')}.\n`)
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = error instanceof UsageError ? 2 : 1
+}

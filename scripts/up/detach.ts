@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { tailOf } from '../controlplane/processes.ts'
+import type { DevFile } from './state.ts'
+
+/** What the background process tells the one that started it. */
+export type DetachMessage = { line: string } | { ready: DevFile }
+
+/**
+ * Starts `up` in the background and waits until it is ready; then the two part.
+ *
+ * @param script path of up.ts
+ * @throws Error with the end of its log when it ends before
+ */
+export async function startDetached(
+  script: string,
+  words: readonly string[],
+  folder: string,
+  print: (line: string) => void,
+): Promise<DevFile> {
+  const logs = join(folder, 'logs')
+  mkdirSync(logs, { recursive: true, mode: 0o700 })
+  // Beside the folder of logs, which --fresh removes: the log of the process that does so must stay.
+  const logFile = join(folder, 'up.log')
+  const log = openSync(logFile, 'w', 0o600)
+  const child = spawn(process.execPath, [script, ...words, '--supervise'], {
+    stdio: ['ignore', log, log, 'ipc'],
+    detached: true,
+  })
+  closeSync(log)
+  const interrupt = () => child.kill('SIGTERM')
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt)
+  try {
+    return await new Promise<DevFile>((done, failed) => {
+      child.on('error', failed)
+      child.on('message', (message: DetachMessage) => {
+        if ('line' in message) print(message.line)
+        else done(message.ready)
+      })
+      child.on('exit', (code, signal) => {
+        failed(
+          new Error(
+            `The platform did not start (${signal ?? `code ${code}`}). The end of ${logFile}:\n${tailOf(logFile)}`,
+          ),
+        )
+      })
+    })
+  } finally {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.removeListener(signal, interrupt)
+    child.removeAllListeners()
+    if (child.connected) child.disconnect()
+    child.unref()
+  }
+}

@@ -1,0 +1,77 @@
+import { join } from 'node:path'
+import { writePrivate } from '../controlplane/files.ts'
+import { type ControlPlane, type Progress, startControlPlane } from '../controlplane/index.ts'
+import { writeKubeconfigFile } from '../controlplane/kubeconfig.ts'
+import { choosePorts } from '../controlplane/ports.ts'
+import { stopLeftovers } from '../controlplane/processes.ts'
+import { installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
+import type { UpArguments } from './arguments.ts'
+import { becomeSupervisor, type DevFile, forgetData, writeDevFile } from './state.ts'
+
+export type Supervision = {
+  progress: Progress
+  /** Ends the run, before or after it is ready. */
+  signal: AbortSignal
+  onReady(dev: DevFile): void
+}
+
+/**
+ * Runs everything until the signal or until a process fails, then stops everything.
+ *
+ * @returns false when another process runs on this data folder
+ * @throws Error of the step or the process that failed; nothing is left running then
+ */
+export async function supervise(options: UpArguments, { progress, signal, onReady }: Supervision): Promise<boolean> {
+  const { folder } = options
+  const release = await becomeSupervisor(folder)
+  if (release === undefined) return false
+  let controlPlane: ControlPlane | undefined
+  try {
+    if (options.fresh) {
+      await stopLeftovers(folder)
+      await forgetData(folder)
+    }
+    const chosen = await choosePorts(folder, PLATFORM_PORTS)
+    const ports = { ...chosen, ...(options.facadePort === undefined ? {} : { facade: options.facadePort }) }
+    controlPlane = await startControlPlane({
+      folder,
+      kubeconfig: options.kubeconfig,
+      nodes: options.nodes,
+      progress,
+      signal,
+      ...platformAccess(ports),
+    })
+    const platform = await installPlatform(controlPlane, { folder, ports, progress, signal })
+    signal.throwIfAborted()
+    const dev = { ...platform, ...(await describe(folder, controlPlane)) }
+    await writeDevFile(folder, dev)
+    onReady(dev)
+    await Promise.race([controlPlane.failed, aborted(signal)])
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    const running = controlPlane
+    if (running !== undefined) await progress.step('stopping', () => running.stop())
+    await release()
+  }
+  return true
+}
+
+async function describe(folder: string, controlPlane: ControlPlane) {
+  const certificateAuthority = join(folder, 'certificate-authority.crt')
+  await writePrivate(certificateAuthority, controlPlane.servingCaPem)
+  const { source, version, simulated } = controlPlane
+  let kubeconfig = controlPlane.kubeconfigPath
+  if (source !== 'kubeconfig') {
+    kubeconfig = join(folder, 'kubeconfig')
+    await writeKubeconfigFile(kubeconfig, controlPlane.adminKubeconfig)
+  }
+  return { kubeconfig, kubernetes: { source, version, simulated }, certificateAuthority }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) done()
+    else signal.addEventListener('abort', () => done(), { once: true })
+  })
+}
