@@ -6,8 +6,8 @@ import { Quantity, ResourceName, Tags, Uuid } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
 
 /** Versions of Qdrant that can be chosen, oldest first; the last one is the default. */
-export const VECTOR_VERSIONS = ['1.13.6', '1.14.1', '1.15.5', '1.16.3'] as const
-export const NEWEST_VECTOR_VERSION = '1.16.3'
+export const VECTOR_VERSIONS = ['1.13.6', '1.14.1', '1.15.5', '1.16.3', '1.17.1', '1.18.2'] as const
+export const NEWEST_VECTOR_VERSION = '1.18.2'
 
 const spec = z.strictObject({
   clusterId: Uuid.optional().describe("Where it runs; the boundary's default cluster when absent"),
@@ -118,6 +118,8 @@ export const VectorCluster = defineKind({
     externalAddresses: z.array(z.string()).optional(),
     restartedAt: z.string().optional(),
     vectorVersion: z.string().optional(),
+    /** When the removal of the peer that is being emptied began; after 24 hours it is given up. */
+    drainingSince: z.string().optional(),
   }),
   scale: { replicas: '.spec.replicas', ready: '.status.replicas', selector: '.status.selector' },
   immutable: ['clusterId', 'storageClass', 'imageName'],
