@@ -1,5 +1,14 @@
 import { expect } from 'chai'
-import { formatScope, parseScope, ROOT_SCOPE, type Scope, scopeAncestors, scopeContains, scopeDepth } from './scope.ts'
+import {
+  formatScope,
+  isRestOfScope,
+  parseScope,
+  ROOT_SCOPE,
+  type Scope,
+  scopeAncestors,
+  scopeContains,
+  scopeDepth,
+} from './scope.ts'
 
 const B1 = '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b'
 const B2 = '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1c'
@@ -36,6 +45,9 @@ describe('parseScope', () => {
     it(`reads ${sentence} and writes it back letter by letter`, () => {
       expect(scopeDepth(scope(text))).to.equal(depth)
       expect(formatScope(scope(text))).to.equal(text)
+      if (depth > 0) expect(isRestOfScope(text, 0, 0)).to.equal(true)
+      if (depth > 1) expect(isRestOfScope(text, 1, BOUNDARY.length)).to.equal(true)
+      if (depth > 2) expect(isRestOfScope(text, 2, text.indexOf('/resources/'))).to.equal(true)
     })
   }
 
@@ -118,6 +130,10 @@ describe('parseScope', () => {
   for (const [sentence, text] of hostile) {
     it(`refuses ${sentence}`, () => {
       expect(parseScope(text as string)).to.equal(undefined)
+      if (typeof text !== 'string') return
+      expect(isRestOfScope(text, 0, 0)).to.equal(false)
+      if (text.startsWith(BOUNDARY)) expect(isRestOfScope(text, 1, BOUNDARY.length)).to.equal(false)
+      if (text.startsWith(GROUP)) expect(isRestOfScope(text, 2, GROUP.length)).to.equal(false)
     })
   }
 

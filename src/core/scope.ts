@@ -53,6 +53,23 @@ export function parseScope(text: string): Scope | undefined {
   return { level: 'resource', boundaryId, resourceGroup, collection, name }
 }
 
+/** By depth: what may follow the root, a boundary, a group. Sticky, so that the part already known is not read again. */
+const REST = [
+  new RegExp(`/boundaries/${UUID}(?:/resourcegroups/${NAME}(?:/resources/${COLLECTION}/${NAME})?)?$`, 'y'),
+  new RegExp(`/resourcegroups/${NAME}(?:/resources/${COLLECTION}/${NAME})?$`, 'y'),
+  new RegExp(`/resources/${COLLECTION}/${NAME}$`, 'y'),
+] as const
+
+/**
+ * Whether the text is a scope, given that its first `position` characters are known to be one of this depth (at the
+ * root: none). For who follows scopes step by step; everybody else calls `parseScope`.
+ */
+export function isRestOfScope(text: string, depth: 0 | 1 | 2, position: number): boolean {
+  if (text.length > MAX_LENGTH) return false
+  REST[depth].lastIndex = position
+  return REST[depth].test(text)
+}
+
 /** The canonical text. Throws RangeError where a part is not a valid id or name, so that no part can add segments. */
 export function formatScope(scope: Scope): string {
   const text = `/${pathOf(scope).join('/')}`

@@ -1,4 +1,4 @@
-import { parseScope, type Scope, scopeSegments } from '../core/scope.ts'
+import { isRestOfScope, parseScope, scopeSegments } from '../core/scope.ts'
 
 /** A scope that some record names, or that lies above one. Nodes are compared by identity, never by text. */
 export class ScopeNode {
@@ -24,6 +24,9 @@ export class ScopeNode {
 }
 
 const WORDS = ['', '/boundaries/', '/resourcegroups/', '/resources/'] as const
+const BOUNDARY_START = WORDS[1].length
+const BOUNDARY_END = BOUNDARY_START + 'xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx'.length
+const GROUP_START = BOUNDARY_END + WORDS[2].length
 
 export function scopeText(node: ScopeNode): string {
   if (node.parent === undefined) return '/'
@@ -70,27 +73,34 @@ export class ScopeTree {
     }
   }
 
-  /** The deepest node that is the scope or holds it: all that can matter to a question. Undefined if it is no scope. */
+  /**
+   * The deepest node that is the scope or holds it: all that can matter to a question. Undefined if it is no scope. Runs
+   * for every decision, so it follows the text through the tree and reads the grammar only where the tree ends: what
+   * the tree knows was checked when it came in.
+   */
   locate(text: string): ScopeNode | undefined {
-    const scope = parseScope(text)
-    if (scope === undefined) return undefined
-    return this.#deepest(scope)
+    const { root } = this
+    if (text === '/') return root
+    if (typeof text !== 'string' || !text.startsWith(WORDS[1])) return undefined
+    const boundary = root.children?.get(text.slice(BOUNDARY_START, BOUNDARY_END))
+    if (boundary === undefined) return ifRest(text, 0, 0, root)
+    if (text.length === BOUNDARY_END) return boundary
+    if (!text.startsWith(WORDS[2], BOUNDARY_END)) return undefined
+    const groupEnd = text.indexOf('/', GROUP_START)
+    const group = boundary.children?.get(groupEnd < 0 ? text.slice(GROUP_START) : text.slice(GROUP_START, groupEnd))
+    if (group === undefined) return ifRest(text, 1, BOUNDARY_END, boundary)
+    if (groupEnd < 0) return group
+    if (!text.startsWith(WORDS[3], groupEnd)) return undefined
+    return group.children?.get(text.slice(groupEnd + WORDS[3].length)) ?? ifRest(text, 2, groupEnd, group)
   }
 
   /** The node of exactly this scope; undefined where nothing stands at or below it. */
   find(text: string): ScopeNode | undefined {
-    const scope = parseScope(text)
-    if (scope === undefined) return undefined
-    const node = this.#deepest(scope)
-    return node.depth === scopeSegments(scope).length ? node : undefined
+    const node = this.locate(text)
+    return node !== undefined && scopeText(node) === text ? node : undefined
   }
+}
 
-  #deepest(scope: Scope): ScopeNode {
-    const boundary = scope.level === 'root' ? undefined : this.root.children?.get(scope.boundaryId)
-    if (scope.level === 'root' || boundary === undefined) return this.root
-    const group = scope.level === 'boundary' ? undefined : boundary.children?.get(scope.resourceGroup)
-    if (scope.level === 'boundary' || group === undefined) return boundary
-    const resource = scope.level === 'resource' ? group.children?.get(`${scope.collection}/${scope.name}`) : undefined
-    return resource ?? group
-  }
+function ifRest(text: string, depth: 0 | 1 | 2, position: number, node: ScopeNode): ScopeNode | undefined {
+  return isRestOfScope(text, depth, position) ? node : undefined
 }
