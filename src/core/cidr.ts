@@ -31,7 +31,10 @@ function toInteger(address: string, family: number): bigint {
   const left = head === '' ? [] : head.split(':')
   const right = tail === undefined || tail === '' ? [] : tail.split(':')
   const zeros = tail === undefined ? 0 : 8 - left.length - right.length
-  return [...left, ...Array<string>(zeros).fill('0'), ...right].reduce((sum, part) => sum * 65536n + BigInt(`0x${part}`), 0n)
+  return [...left, ...Array<string>(zeros).fill('0'), ...right].reduce(
+    (sum, part) => sum * 65536n + BigInt(`0x${part}`),
+    0n,
+  )
 }
 
 /** `::ffff:1.2.3.4` carries its last 32 bits in the older spelling. */

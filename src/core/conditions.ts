@@ -12,7 +12,16 @@ export type Condition = {
 }
 
 /** What a resource shows of its life: one of eight words for callers. */
-export const RESOURCE_STATES = ['Pending', 'Provisioning', 'Running', 'Updating', 'Stopped', 'Degraded', 'Failed', 'Deleting'] as const
+export const RESOURCE_STATES = [
+  'Pending',
+  'Provisioning',
+  'Running',
+  'Updating',
+  'Stopped',
+  'Degraded',
+  'Failed',
+  'Deleting',
+] as const
 export type ResourceState = (typeof RESOURCE_STATES)[number]
 
 /** The part of every status that the engine writes. */
@@ -100,7 +109,8 @@ export function summarize(status: ReconcileStatus | undefined, deleting: boolean
   if (deleting) return summary('Deleting')
   if (find('Stalled')?.status === 'True') return summary(status?.serving === true ? 'Degraded' : 'Failed')
   if (ready?.status === 'True' && ready.reason === 'Stopped') return summary('Stopped')
-  if (find('Reconciling')?.status === 'True') return summary(status?.firstReadyAt === undefined ? 'Provisioning' : 'Updating')
+  if (find('Reconciling')?.status === 'True')
+    return summary(status?.firstReadyAt === undefined ? 'Provisioning' : 'Updating')
   if (ready?.status === 'False') return summary(status?.serving === true ? 'Degraded' : 'Failed')
   if (ready?.status === 'True') return summary('Running')
   return { status: 'Pending', phase: null, statusMessage: null }

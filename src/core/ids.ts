@@ -6,7 +6,11 @@ const ID_NAMESPACE = '6f1c3a52-0f0e-5d67-9b2e-3c1f2f8f7a10'
 
 /** RFC 9562 section 5.5: a name-based uuid (version 5, SHA-1). */
 export function uuidV5(name: string, namespace: string = ID_NAMESPACE): string {
-  const bytes = createHash('sha1').update(Buffer.from(namespace.replaceAll('-', ''), 'hex')).update(name).digest().subarray(0, 16)
+  const bytes = createHash('sha1')
+    .update(Buffer.from(namespace.replaceAll('-', ''), 'hex'))
+    .update(name)
+    .digest()
+    .subarray(0, 16)
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6)
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
   const hex = bytes.toString('hex')

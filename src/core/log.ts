@@ -16,7 +16,18 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
  * Names whose values never reach a log line, wherever they stand in the first three levels of its fields.
  * Secrets do not belong in fields at all; this is the net below that rule.
  */
-const SECRET_FIELDS = ['authorization', 'cookie', 'password', 'apiKey', 'clientSecret', 'client_secret', 'token', 'value', 'data', 'stringData']
+const SECRET_FIELDS = [
+  'authorization',
+  'cookie',
+  'password',
+  'apiKey',
+  'clientSecret',
+  'client_secret',
+  'token',
+  'value',
+  'data',
+  'stringData',
+]
 
 function redactedPaths(): string[] {
   return SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`])

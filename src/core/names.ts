@@ -47,7 +47,10 @@ const CHILD_NAME_MAX_LENGTH = 50
  */
 export function childName(shortName: string, name: string, suffix = ''): string {
   const whole = `${shortName}-${name}`
-  const stem = whole.length <= CHILD_NAME_MAX_LENGTH ? whole : `${whole.slice(0, CHILD_NAME_MAX_LENGTH - 9).replace(/-+$/, '')}-${sha256(whole).slice(0, 8)}`
+  const stem =
+    whole.length <= CHILD_NAME_MAX_LENGTH
+      ? whole
+      : `${whole.slice(0, CHILD_NAME_MAX_LENGTH - 9).replace(/-+$/, '')}-${sha256(whole).slice(0, 8)}`
   return suffix === '' ? stem : `${stem}-${suffix}`
 }
 

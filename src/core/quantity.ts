@@ -53,7 +53,12 @@ export function formatCores(thousandths: bigint): string {
 /** Writes thousandths of a byte with the largest binary unit that divides them. */
 export function formatBytes(thousandths: bigint): string {
   const bytes = thousandths / 1000n
-  for (const [unit, size] of [['Ti', 1024n ** 4n], ['Gi', 1024n ** 3n], ['Mi', 1024n ** 2n], ['Ki', 1024n]] as const) {
+  for (const [unit, size] of [
+    ['Ti', 1024n ** 4n],
+    ['Gi', 1024n ** 3n],
+    ['Mi', 1024n ** 2n],
+    ['Ki', 1024n],
+  ] as const) {
     if (bytes !== 0n && bytes % size === 0n) return `${bytes / size}${unit}`
   }
   return String(bytes)

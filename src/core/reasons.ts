@@ -29,7 +29,14 @@ export const RECONCILING_REASONS = [
 
 export const READY_REASONS = ['Available', 'Stopped'] as const
 
-export const NOT_READY_REASONS = ['PartiallyAvailable', 'ArchivingFailing', 'BackupFailing', 'CertificateExpiring', 'CrashLooping', 'ImagePullFailed'] as const
+export const NOT_READY_REASONS = [
+  'PartiallyAvailable',
+  'ArchivingFailing',
+  'BackupFailing',
+  'CertificateExpiring',
+  'CrashLooping',
+  'ImagePullFailed',
+] as const
 
 export const STALLED_REASONS = [
   'PlanNotFound',

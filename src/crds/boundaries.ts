@@ -13,7 +13,8 @@ export const Boundary = defineKind({
   name: 'uuid',
   area: 'boundaries',
   actions: 'boundaries',
-  description: 'A tenant boundary: members, resource groups and everything in them. Its name is a uuid, the boundaryId.',
+  description:
+    'A tenant boundary: members, resource groups and everything in them. Its name is a uuid, the boundaryId.',
   spec: z.strictObject({
     displayName: DisplayName.describe('What people call the boundary; need not be unique'),
     tenantId: Uuid.optional().describe('The tenant that the boundary belongs to; none when absent'),

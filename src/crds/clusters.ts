@@ -15,12 +15,20 @@ export const PlatformCluster = defineKind({
   spec: z.strictObject({
     displayName: DisplayName,
     region: z.string().max(64).default(''),
-    domain: z.string().max(200).regex(/^[a-z0-9]([a-z0-9.-]{0,198}[a-z0-9])?$/).describe('Suffix of the host names that resources get by default'),
+    domain: z
+      .string()
+      .max(200)
+      .regex(/^[a-z0-9]([a-z0-9.-]{0,198}[a-z0-9])?$/)
+      .describe('Suffix of the host names that resources get by default'),
     isPlatform: z.boolean().default(false).describe('The cluster that the platform itself runs on'),
     ingressClassName: z.string().max(63).optional(),
   }),
   status: resourceStatus,
   immutable: ['isPlatform'],
-  columns: [{ name: 'Display Name', path: '.spec.displayName' }, { name: 'Region', path: '.spec.region' }, ...statusColumns],
+  columns: [
+    { name: 'Display Name', path: '.spec.displayName' },
+    { name: 'Region', path: '.spec.region' },
+    ...statusColumns,
+  ],
 })
 export type PlatformCluster = ObjectOf<typeof PlatformCluster>

@@ -113,7 +113,10 @@ export const resourceStatus = z.object({
     .array(conditionSchema)
     .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
     .optional(),
-  status: z.string().optional().describe('Pending, Provisioning, Running, Updating, Stopped, Degraded, Failed or Deleting'),
+  status: z
+    .string()
+    .optional()
+    .describe('Pending, Provisioning, Running, Updating, Stopped, Degraded, Failed or Deleting'),
   phase: z.string().optional().describe('The reason constant of the condition that matters most'),
   statusMessage: z.string().optional().describe("One sentence; the engine's own where there is one"),
   firstReadyAt: z.string().optional(),
@@ -130,7 +133,9 @@ export const statusColumns: readonly Column[] = [
  * Declares a kind. From the declaration come the CRD, the rights of the operator, the roles of tenants, the placement
  * policy, the OpenAPI components, the reference page and the types.
  */
-export function defineKind<const S extends AnySpec, const T extends AnyStatus>(definition: KindDefinition<S, T>): Kind<S, T> {
+export function defineKind<const S extends AnySpec, const T extends AnyStatus>(
+  definition: KindDefinition<S, T>,
+): Kind<S, T> {
   const group = definition.group === 'core' ? 'freehold.dev' : `${definition.group}.freehold.dev`
   const immutable = definition.immutable ?? []
   return Object.freeze({

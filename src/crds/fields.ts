@@ -37,7 +37,9 @@ export const Quota = z.strictObject({
 export const Scope = z
   .string()
   .max(400)
-  .regex(/^\/(boundaries\/[0-9a-f-]{36}(\/resourcegroups\/[a-z0-9-]{1,52}(\/resources\/[a-z]{1,40}\/[a-z0-9-]{1,52})?)?)?$/)
+  .regex(
+    /^\/(boundaries\/[0-9a-f-]{36}(\/resourcegroups\/[a-z0-9-]{1,52}(\/resources\/[a-z]{1,40}\/[a-z0-9-]{1,52})?)?)?$/,
+  )
 
 export const PrincipalType = z.enum(['User', 'Group', 'ServicePrincipal'])
 

@@ -12,7 +12,8 @@ export const PlatformUser = defineKind({
   name: 'uuid',
   area: 'identity',
   aggregate: false,
-  description: 'A person who can sign in at the local identity provider. Its name is a uuid, the subject of the tokens.',
+  description:
+    'A person who can sign in at the local identity provider. Its name is a uuid, the subject of the tokens.',
   spec: z.strictObject({
     userName: z.string().min(1).max(128),
     email: z.string().max(254).optional(),
@@ -43,7 +44,8 @@ export const PlatformClient = defineKind({
   name: 'uuid',
   area: 'identity',
   aggregate: false,
-  description: 'A service account. Its name is a uuid and is client id, principalId and subject at once; its secret lies in a Secret.',
+  description:
+    'A service account. Its name is a uuid and is client id, principalId and subject at once; its secret lies in a Secret.',
   spec: z.strictObject({
     displayName: DisplayName,
     description: Description.default(''),

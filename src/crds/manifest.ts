@@ -1,5 +1,5 @@
-import type { KubeObject } from '../core/object.ts'
 import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN, UUID_PATTERN } from '../core/names.ts'
+import type { KubeObject } from '../core/object.ts'
 import { type AnyKind, API_VERSION, type Column, isTransition, type Rule } from './define.ts'
 import { type StructuralSchema, structuralSchema } from './structural.ts'
 
@@ -9,7 +9,10 @@ export function crdManifest(kind: AnyKind): KubeObject {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}`, labels: { 'app.kubernetes.io/part-of': 'freehold', 'app.kubernetes.io/component': 'crds' } },
+    metadata: {
+      name: `${plural}.${group}`,
+      labels: { 'app.kubernetes.io/part-of': 'freehold', 'app.kubernetes.io/component': 'crds' },
+    },
     spec: {
       group,
       scope: kind.placement === 'cluster' ? 'Cluster' : 'Namespaced',
@@ -26,8 +29,13 @@ export function crdManifest(kind: AnyKind): KubeObject {
           name: API_VERSION,
           served: true,
           storage: true,
-          additionalPrinterColumns: [...kind.columns.map(printerColumn), { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }],
-          ...(kind.selectable === undefined ? {} : { selectableFields: kind.selectable.map((path) => ({ jsonPath: `.${path}` })) }),
+          additionalPrinterColumns: [
+            ...kind.columns.map(printerColumn),
+            { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+          ],
+          ...(kind.selectable === undefined
+            ? {}
+            : { selectableFields: kind.selectable.map((path) => ({ jsonPath: `.${path}` })) }),
           subresources: subresources(kind),
           schema: { openAPIV3Schema: rootSchema(kind) },
         },
@@ -63,7 +71,8 @@ function rootSchema(kind: AnyKind): StructuralSchema {
   // Where every field has a default, `kubectl apply` of a manifest without a spec means the defaults.
   const defaults = kind.spec.safeParse({})
   if (defaults.success) spec.default = defaults.data
-  if (kind.rules.length > 0) spec['x-kubernetes-validations'] = kind.rules.map((rule) => validation(rule as Rule<unknown>))
+  if (kind.rules.length > 0)
+    spec['x-kubernetes-validations'] = kind.rules.map((rule) => validation(rule as Rule<unknown>))
   return {
     type: 'object',
     description: kind.description,
@@ -83,7 +92,12 @@ function rootSchema(kind: AnyKind): StructuralSchema {
 function validation(rule: Rule<unknown>): object {
   const fieldPath = `.${rule.field}`
   // A transition rule on the whole spec has the old spec at hand, also where the field is new.
-  return { rule: rule.cel, message: rule.message, ...(isTransition(rule) ? {} : { fieldPath }), reason: 'FieldValueInvalid' }
+  return {
+    rule: rule.cel,
+    message: rule.message,
+    ...(isTransition(rule) ? {} : { fieldPath }),
+    reason: 'FieldValueInvalid',
+  }
 }
 
 function nameRule(kind: AnyKind): object {

@@ -3,7 +3,10 @@ import { defineKind, type ObjectOf } from './define.ts'
 import { DateTime, Description, DisplayName, PrincipalType, Scope, Uuid } from './fields.ts'
 
 /** An action name, or a pattern whose first or last segment is `*`. */
-const ActionPattern = z.string().max(128).regex(/^(\*|(\*\/)?[a-zA-Z]+(\/[a-zA-Z]+)*(\/\*)?)$/)
+const ActionPattern = z
+  .string()
+  .max(128)
+  .regex(/^(\*|(\*\/)?[a-zA-Z]+(\/[a-zA-Z]+)*(\/\*)?)$/)
 const ActionPatterns = z.array(ActionPattern).max(200)
 
 /** What a role allows. Built-in ones are installed with the platform. */
@@ -23,7 +26,10 @@ export const RoleDefinition = defineKind({
     notActions: ActionPatterns.default([]),
     dataActions: ActionPatterns.default([]),
     notDataActions: ActionPatterns.default([]),
-    assignableScopes: z.array(z.enum(['/', '/boundaries/*'])).min(1).max(2),
+    assignableScopes: z
+      .array(z.enum(['/', '/boundaries/*']))
+      .min(1)
+      .max(2),
     isBuiltIn: z.boolean().default(false),
   }),
   status: z.object({}),
@@ -51,7 +57,11 @@ export const RoleAssignment = defineKind({
     principalType: PrincipalType,
     roleDefinitionName: DisplayName.describe('The display name of the role'),
     scope: Scope,
-    scopeIncarnation: z.string().max(64).optional().describe('Of the object at the scope, so that a thing made anew inherits nothing'),
+    scopeIncarnation: z
+      .string()
+      .max(64)
+      .optional()
+      .describe('Of the object at the scope, so that a thing made anew inherits nothing'),
     expiresAt: DateTime.optional(),
     reason: Description.optional(),
   }),

@@ -4,9 +4,29 @@ import { z } from 'zod'
 export type StructuralSchema = { [key: string]: unknown }
 
 /** Keys that zod writes and the API server refuses under strict field validation or warns of. */
-const DROPPED_KEYS = new Set(['$schema', 'examples', 'deprecated', 'readOnly', 'id', 'contentEncoding', 'propertyNames'])
+const DROPPED_KEYS = new Set([
+  '$schema',
+  'examples',
+  'deprecated',
+  'readOnly',
+  'id',
+  'contentEncoding',
+  'propertyNames',
+])
 /** Formats that the API server knows; any other one is a warning at each apply. */
-const KNOWN_FORMATS = new Set(['date-time', 'date', 'uuid', 'email', 'uri', 'ipv4', 'ipv6', 'int32', 'int64', 'byte', 'password'])
+const KNOWN_FORMATS = new Set([
+  'date-time',
+  'date',
+  'uuid',
+  'email',
+  'uri',
+  'ipv4',
+  'ipv6',
+  'int32',
+  'int64',
+  'byte',
+  'password',
+])
 const SAFE_INTEGER_BOUNDS = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER])
 
 /**
@@ -47,7 +67,10 @@ function isKept(key: string, value: unknown, node: StructuralSchema): boolean {
 function structuralValue(key: string, value: unknown, path: string): unknown {
   if (key === 'properties') {
     return Object.fromEntries(
-      Object.entries(value as Record<string, StructuralSchema>).map(([name, property]) => [name, structural(property, `${path}.${name}`)]),
+      Object.entries(value as Record<string, StructuralSchema>).map(([name, property]) => [
+        name,
+        structural(property, `${path}.${name}`),
+      ]),
     )
   }
   if (key === 'items') return structural(value as StructuralSchema, `${path}[]`)
@@ -58,7 +81,10 @@ function structuralValue(key: string, value: unknown, path: string): unknown {
 
 function refuseWhatCannotBeSaid(node: StructuralSchema, path: string): void {
   for (const key of ['anyOf', 'oneOf', '$ref', 'not']) {
-    if (key in node) throw new Error(`${path}: "${key}" cannot stand in a structural schema; write optional fields and a rule instead.`)
+    if (key in node)
+      throw new Error(
+        `${path}: "${key}" cannot stand in a structural schema; write optional fields and a rule instead.`,
+      )
   }
   if (typeof node.pattern === 'string' && /\(\?[=!<]/.test(node.pattern)) {
     throw new Error(`${path}: the pattern ${node.pattern} looks ahead or behind, which RE2 cannot.`)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isCidrList } from '../core/cidr.ts'
 import { compareQuantities } from '../core/quantity.ts'
-import { defineKind, type ObjectOf, resourceStatus, type Rule, statusColumns } from './define.ts'
+import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { Quantity, ResourceName, Tags, Uuid } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
 
@@ -20,7 +20,13 @@ const spec = z.strictObject({
   storageClass: z.string().min(1).max(63).optional(),
   replicas: z.int().min(0).max(99).optional().describe('Peers; 0 keeps the data and runs nothing'),
   vectorVersion: z.enum(VECTOR_VERSIONS).default(NEWEST_VECTOR_VERSION),
-  imageName: z.string().min(1).max(255).regex(/^[a-z0-9][a-zA-Z0-9._:/@-]*$/).optional().describe('An image of your own, where the platform allows it'),
+  imageName: z
+    .string()
+    .min(1)
+    .max(255)
+    .regex(/^[a-z0-9][a-zA-Z0-9._:/@-]*$/)
+    .optional()
+    .describe('An image of your own, where the platform allows it'),
   apiKeyEnabled: z.boolean().default(true),
   apiKeyVersion: z.int().min(1).max(1000000).default(1).describe('Grows by one to rotate the keys'),
   enableIngress: z.boolean().default(false),
@@ -30,9 +36,18 @@ const spec = z.strictObject({
     .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/)
     .optional(),
   enableLoadBalancer: z.boolean().default(false),
-  allowedCidrs: z.string().max(2400).optional().describe('Comma-separated networks that may use the public paths; all when absent'),
+  allowedCidrs: z
+    .string()
+    .max(2400)
+    .optional()
+    .describe('Comma-separated networks that may use the public paths; all when absent'),
   running: z.boolean().default(true),
-  restartedAt: z.string().max(40).meta({ format: 'date-time' }).optional().describe('A later time restarts every peer in turn'),
+  restartedAt: z
+    .string()
+    .max(40)
+    .meta({ format: 'date-time' })
+    .optional()
+    .describe('A later time restarts every peer in turn'),
   onDelete: z.enum(['Delete', 'Retain']).default('Delete').describe('What becomes of the volumes'),
   tags: Tags.prefault({}),
 })
@@ -63,7 +78,9 @@ const rules: Rule<Spec>[] = [
     code: 'STORAGE_CANNOT_SHRINK',
     field: 'storageSize',
     test: (next, previous) =>
-      next.storageSize === undefined || previous.storageSize === undefined || compareQuantities(next.storageSize, previous.storageSize) >= 0,
+      next.storageSize === undefined ||
+      previous.storageSize === undefined ||
+      compareQuantities(next.storageSize, previous.storageSize) >= 0,
   },
   {
     cel: "int(self.vectorVersion.split('.')[1]) >= int(oldSelf.vectorVersion.split('.')[1])",
@@ -84,11 +101,13 @@ const rules: Rule<Spec>[] = [
     message: 'apiKeyVersion grows by one at a time: each step makes one new key',
     code: 'BAD_REQUEST',
     field: 'apiKeyVersion',
-    test: (next, previous) => next.apiKeyVersion === previous.apiKeyVersion || next.apiKeyVersion === previous.apiKeyVersion + 1,
+    test: (next, previous) =>
+      next.apiKeyVersion === previous.apiKeyVersion || next.apiKeyVersion === previous.apiKeyVersion + 1,
   },
   {
     cel: "!has(self.allowedCidrs) || self.allowedCidrs == '' || (self.allowedCidrs.split(',').size() <= 50 && self.allowedCidrs.split(',').all(c, isCIDR(c) && cidr(c).masked() == cidr(c)))",
-    message: 'allowedCidrs is a comma-separated list of at most 50 canonical networks, such as 203.0.113.0/24,2001:db8::/32',
+    message:
+      'allowedCidrs is a comma-separated list of at most 50 canonical networks, such as 203.0.113.0/24,2001:db8::/32',
     code: 'BAD_REQUEST',
     field: 'allowedCidrs',
     test: (next) => next.allowedCidrs === undefined || next.allowedCidrs === '' || isCidrList(next.allowedCidrs),

@@ -1,0 +1,36 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { generatedFiles } from './generate/files.ts'
+
+/** Folders that hold nothing but generated files: what is not generated any more is removed from them. */
+const GENERATED_FOLDERS = ['deploy/crds', 'docs/reference/kinds']
+const root = join(import.meta.dirname, '..')
+
+/**
+ * `npm run generate` writes what is derived from the declarations; `--check` writes nothing, names each file that
+ * differs and ends with status 1.
+ */
+function main(): void {
+  const checkOnly = process.argv.includes('--check')
+  const files = generatedFiles()
+  const stale = GENERATED_FOLDERS.filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
+    .filter((path) => !files.has(path))
+  const changed = [...files].filter(
+    ([path, content]) => !existsSync(join(root, path)) || readFileSync(join(root, path), 'utf8') !== content,
+  )
+  if (checkOnly) {
+    for (const path of [...changed.map(([path]) => path), ...stale])
+      console.error(`${path} is not what the declarations say; run \`npm run generate\`.`)
+    process.exitCode = changed.length + stale.length > 0 ? 1 : 0
+    return
+  }
+  for (const path of stale) rmSync(join(root, path))
+  for (const [path, content] of changed) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), content)
+  }
+  console.log(`${files.size} files, ${changed.length} written, ${stale.length} removed.`)
+}
+
+main()

@@ -1,0 +1,165 @@
+import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policies.ts'
+
+/** One need of ours: verbs on a resource, perhaps only on objects of given names. */
+export type Right = {
+  resource: { group: string; plural: string }
+  verbs: readonly string[]
+  resourceNames?: readonly string[]
+}
+
+const RBAC = 'rbac.authorization.k8s.io'
+const labels = (component: string) => ({
+  'app.kubernetes.io/part-of': 'freehold',
+  'app.kubernetes.io/component': component,
+})
+
+type PolicyRule = { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] }
+
+/** Rules with equal verbs and group are one line, so that a reviewer can read the role. */
+export function policyRules(rights: readonly Right[]): PolicyRule[] {
+  const verbs = new Map<string, { right: Right; verbs: Set<string> }>()
+  for (const right of rights) {
+    const key = [right.resource.group, right.resource.plural, ...(right.resourceNames ?? [])].join('|')
+    const entry = verbs.get(key) ?? { right, verbs: new Set() }
+    for (const verb of right.verbs) entry.verbs.add(verb)
+    verbs.set(key, entry)
+  }
+  const rules = new Map<string, PolicyRule>()
+  for (const { right, verbs: set } of verbs.values()) {
+    const sorted = [...set].sort()
+    const key = [right.resource.group, ...sorted, ...(right.resourceNames ?? [])].join('|')
+    const rule = rules.get(key) ?? {
+      apiGroups: [right.resource.group],
+      resources: [],
+      verbs: sorted,
+      ...(right.resourceNames === undefined ? {} : { resourceNames: [...right.resourceNames] }),
+    }
+    rule.resources.push(right.resource.plural)
+    rule.resources.sort()
+    rules.set(key, rule)
+  }
+  return [...rules.values()].sort((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)))
+}
+
+function clusterRole(
+  name: string,
+  rights: readonly Right[],
+  component: string,
+  extraLabels: Record<string, string> = {},
+): KubeObject {
+  return {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'ClusterRole',
+    metadata: { name, labels: { ...labels(component), ...extraLabels } },
+    rules: policyRules(rights),
+  }
+}
+
+function bindCluster(account: string): KubeObject {
+  return {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name: account, labels: labels('rbac') },
+    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: account },
+    subjects: [{ kind: 'ServiceAccount', name: account, namespace: SYSTEM_NAMESPACE }],
+  }
+}
+
+/** A role in our own namespace: leases, and the Secrets of the identity provider. */
+function systemRole(account: string, rights: readonly Right[]): KubeObject[] {
+  return [
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: 'Role',
+      metadata: { name: account, namespace: SYSTEM_NAMESPACE, labels: labels('rbac') },
+      rules: policyRules(rights),
+    },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: 'RoleBinding',
+      metadata: { name: account, namespace: SYSTEM_NAMESPACE, labels: labels('rbac') },
+      roleRef: { apiGroup: RBAC, kind: 'Role', name: account },
+      subjects: [{ kind: 'ServiceAccount', name: account, namespace: SYSTEM_NAMESPACE }],
+    },
+  ]
+}
+
+const READ = ['get', 'list', 'watch'] as const
+const secrets = { group: '', plural: 'secrets' }
+
+/** Roles over tenants' kinds for kubectl, one set per area, gathered into Kubernetes' own view, edit and admin. */
+function aggregatedRoles(kinds: readonly AnyKind[]): KubeObject[] {
+  const areas = [
+    ...new Set(kinds.filter((kind) => kind.aggregate && kind.placement !== 'cluster').map((kind) => kind.area)),
+  ]
+  return areas.flatMap((area) => {
+    const here = kinds.filter((kind) => kind.area === area && kind.aggregate && kind.placement !== 'cluster')
+    const view = here.flatMap((kind) => [{ resource: kind.resource, verbs: READ }, ...subresourceRights(kind, ['get'])])
+    const edit = here.flatMap((kind) => [
+      { resource: kind.resource, verbs: [...READ, 'create', 'update', 'patch', 'delete', 'deletecollection'] },
+      ...subresourceRights(kind, ['get', 'update', 'patch']),
+    ])
+    const aggregateTo = (role: string) => ({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' })
+    return [
+      clusterRole(`freehold-${area}-view`, view, 'rbac', aggregateTo('view')),
+      clusterRole(`freehold-${area}-edit`, edit, 'rbac', { ...aggregateTo('edit'), ...aggregateTo('admin') }),
+    ]
+  })
+}
+
+function subresourceRights(kind: AnyKind, verbs: string[]): Right[] {
+  if (kind.scale === undefined) return []
+  return [{ resource: { group: kind.resource.group, plural: `${kind.resource.plural}/scale` }, verbs }]
+}
+
+/** What the facade does: reads and writes our kinds and makes their namespaces; cluster-wide it sees no Secret. */
+function facadeRights(kinds: readonly AnyKind[], facadeReads: readonly Right[]): Right[] {
+  return [
+    ...kinds.map((kind) => ({ resource: kind.resource, verbs: [...READ, 'create', 'update', 'patch', 'delete'] })),
+    { resource: { group: '', plural: 'namespaces' }, verbs: ['get', 'create', 'patch'] },
+    ...facadeReads,
+  ]
+}
+
+/**
+ * Accounts, roles and bindings of the platform.
+ *
+ * @param operator what the controllers declare that they read and write
+ * @param facadeReads core resources that routes read (nodes and pods for the verdict of a plan)
+ */
+export function accessObjects(
+  kinds: readonly AnyKind[],
+  operator: readonly Right[],
+  facadeReads: readonly Right[],
+): KubeObject[] {
+  const accounts = [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT].map((name) => ({
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name, namespace: SYSTEM_NAMESPACE, labels: labels('rbac') },
+    automountServiceAccountToken: false,
+  }))
+  return [
+    ...accounts,
+    clusterRole(CONTROLLERS_ACCOUNT, operator, 'rbac'),
+    bindCluster(CONTROLLERS_ACCOUNT),
+    clusterRole(FACADE_ACCOUNT, facadeRights(kinds, facadeReads), 'rbac'),
+    bindCluster(FACADE_ACCOUNT),
+    ...systemRole(CONTROLLERS_ACCOUNT, [
+      { resource: { group: 'coordination.k8s.io', plural: 'leases' }, verbs: ['get', 'create', 'update', 'patch'] },
+    ]),
+    ...systemRole(FACADE_ACCOUNT, [
+      { resource: secrets, verbs: ['get', 'list', 'watch', 'create', 'update', 'patch'] },
+    ]),
+    // Bound namespace by namespace, where a group's resources live; nobody of ours reads Secrets anywhere else.
+    clusterRole(
+      'freehold-secrets',
+      [{ resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete'] }],
+      'rbac',
+    ),
+    clusterRole('freehold-facade-secrets', [{ resource: secrets, verbs: ['get', 'create', 'patch'] }], 'rbac'),
+    ...aggregatedRoles(kinds),
+  ]
+}

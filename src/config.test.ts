@@ -1,0 +1,44 @@
+import { expect } from 'chai'
+import { ConfigurationError, readConfiguration, variableName } from './config.ts'
+
+const least = { PLATFORM_ISSUER: 'https://login.example/realms/freehold' }
+
+describe('configuration', () => {
+  it('takes defaults for everything but the issuer', () => {
+    const configuration = readConfiguration(least)
+    expect(configuration.facadePort).to.equal(8080)
+    expect(configuration.accessTokenSeconds).to.equal(900)
+    expect(configuration.identityHost).to.equal('127.0.0.1')
+  })
+
+  it('reads variables by the upper snake case of their names', () => {
+    expect(variableName('facadePort')).to.equal('PLATFORM_FACADE_PORT')
+    expect(readConfiguration({ ...least, PLATFORM_FACADE_PORT: '0', PLATFORM_LEADER_ELECTION: 'false' })).to.include({
+      facadePort: 0,
+      leaderElection: false,
+    })
+  })
+
+  it('lets a flag win over a variable', () => {
+    expect(readConfiguration({ ...least, PLATFORM_ROLE: 'facade' }, { role: 'controllers' }).role).to.equal(
+      'controllers',
+    )
+  })
+
+  const refused: [string, Record<string, string>, RegExp][] = [
+    ['a variable that nobody knows', { PLATFORM_FACADE_PROT: '1' }, /PLATFORM_FACADE_PROT/],
+    ['a port beyond 65535', { PLATFORM_FACADE_PORT: '70000' }, /PLATFORM_FACADE_PORT/],
+    ['a role that does not exist', { PLATFORM_ROLE: 'boss' }, /PLATFORM_ROLE/],
+    ['an issuer that is no http address', { PLATFORM_ISSUER: 'ftp://x' }, /PLATFORM_ISSUER/],
+    ['a flag that is neither yes nor no', { PLATFORM_LEADER_ELECTION: 'perhaps' }, /PLATFORM_LEADER_ELECTION/],
+  ]
+  for (const [what, variables, message] of refused) {
+    it(`refuses ${what} and names it`, () => {
+      expect(() => readConfiguration({ ...least, ...variables })).to.throw(ConfigurationError, message)
+    })
+  }
+
+  it("leaves the command-line client's variables alone", () => {
+    expect(readConfiguration({ ...least, PLATFORM_TOKEN: 'x', PLATFORM_CLIENT_SECRET: 'y' }).role).to.equal('all')
+  })
+})

@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs'
+import { load } from 'js-yaml'
+import { z } from 'zod'
+import { LOG_LEVELS } from './core/log.ts'
+
+export const ROLES = ['facade', 'controllers', 'all'] as const
+
+const Port = z.coerce.number().int().min(0).max(65535)
+const Seconds = z.coerce.number().int().min(1)
+const Flag = z.union([z.boolean(), z.stringbool()])
+const List = z.union([
+  z.array(z.string()),
+  z.string().transform((text) => text.split(',').filter((part) => part !== '')),
+])
+const Url = z.url({ protocol: /^https?$/ })
+
+/**
+ * The whole configuration: every name is also an environment variable, `PLATFORM_` and the name in upper snake case
+ * (`facadePort` is `PLATFORM_FACADE_PORT`). The reference page is generated from the descriptions.
+ */
+export const Configuration = z.strictObject({
+  role: z.enum(ROLES).default('all').describe('Which parts this process runs'),
+  logLevel: z.enum(LOG_LEVELS).default('info'),
+
+  kubeconfig: z.string().optional().describe('Path of a kubeconfig; in-cluster credentials when absent'),
+  facadeContext: z.string().optional().describe('Context of that file for the facade; the current one when absent'),
+  controllersContext: z.string().optional().describe('Context of that file for the controllers'),
+
+  facadeHost: z.string().default('0.0.0.0'),
+  facadePort: Port.default(8080),
+  publicUrl: Url.optional().describe('How callers reach the facade; used in links'),
+  managementHost: z
+    .string()
+    .default('0.0.0.0')
+    .describe('Where /livez, /readyz and /metrics listen, apart from the public port'),
+  managementPort: Port.default(9090),
+  requestsPerMinute: z.coerce.number().int().min(1).default(6000).describe('Per principal; over it: 429'),
+  anonymousRequestsPerMinute: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(600)
+    .describe('Per address, on routes without a token and for refused tokens'),
+  trustedProxies: List.default([]).describe('Addresses or networks whose X-Forwarded-For is believed'),
+
+  identityProvider: z
+    .enum(['local', 'external'])
+    .default('external')
+    .describe('local serves tokens from PlatformClient and PlatformUser objects'),
+  issuer: Url.describe('Exactly the iss claim of accepted tokens'),
+  realm: z.string().min(1).max(63).default('freehold'),
+  audience: z.string().min(1).default('platform-kubernetes-client'),
+  jwksUrl: Url.optional().describe("Where the issuer's keys are; its well-known place when absent"),
+  issuerCertificateAuthority: z.string().optional().describe('Path of a PEM bundle that the issuer is verified with'),
+  identityHost: z
+    .string()
+    .default('127.0.0.1')
+    .describe('The local provider binds loopback only unless told otherwise'),
+  identityHttpsPort: Port.default(8443),
+  identityHttpPort: Port.default(8081),
+  identityCertificate: z
+    .string()
+    .optional()
+    .describe('Path of a PEM certificate for the https side of the local provider'),
+  identityKey: z.string().optional().describe('Path of its PEM key'),
+  accessTokenSeconds: Seconds.default(900),
+
+  leaderElection: Flag.default(true),
+  workersPerController: z.coerce.number().int().min(1).max(64).default(4),
+  engines: z
+    .enum(['real', 'simulated'])
+    .default('real')
+    .describe('simulated: pods are played and no engine answers, as in the embedded control plane'),
+  engineAccess: z
+    .enum(['service', 'proxy'])
+    .default('service')
+    .describe("How engines are reached: cluster DNS, or the API server's proxy from outside"),
+  clusterDomain: z
+    .string()
+    .default('freehold.localhost')
+    .describe('Suffix of default host names, for the PlatformCluster made at install'),
+  region: z.string().default(''),
+  allowOwnImages: Flag.default(false).describe('Whether a resource may name an image of its own'),
+  simulated: List.default([]).describe('What /version lists as played'),
+
+  commit: z.string().default('unknown'),
+  builtAt: z.string().default('1970-01-01T00:00:00Z'),
+})
+export type Configuration = z.output<typeof Configuration>
+
+const PREFIX = 'PLATFORM_'
+/** Variables with our prefix that belong to the command-line client (interface section 5). */
+const CLIENT_VARIABLES = new Set([
+  'PLATFORM_TOKEN',
+  'PLATFORM_CLIENT_ID',
+  'PLATFORM_CLIENT_SECRET',
+  'PLATFORM_CONFIG_FILE',
+])
+
+export class ConfigurationError extends Error {}
+
+export function variableName(field: string): string {
+  return `${PREFIX}${field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
+}
+
+/**
+ * Reads the configuration: an optional YAML file named by PLATFORM_CONFIG_FILE, variables over it, flags over both.
+ *
+ * @throws ConfigurationError naming each unknown or wrong entry; nothing is guessed
+ */
+export function readConfiguration(
+  environment: Record<string, string | undefined>,
+  flags: Record<string, string> = {},
+): Configuration {
+  const file = environment.PLATFORM_CONFIG_FILE
+  const entries = { ...(file === undefined ? {} : readFile(file)), ...readVariables(environment), ...flags }
+  const parsed = Configuration.safeParse(entries)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map((issue) => `${variableName(issue.path.join('.'))}: ${issue.message}`)
+  throw new ConfigurationError(`The configuration is not usable:\n  ${problems.join('\n  ')}`)
+}
+
+function readFile(path: string): Record<string, unknown> {
+  const content = load(readFileSync(path, 'utf8'))
+  if (typeof content !== 'object' || content === null || Array.isArray(content)) {
+    throw new ConfigurationError(`${path}: expected a mapping of configuration names to values.`)
+  }
+  return content as Record<string, unknown>
+}
+
+function readVariables(environment: Record<string, string | undefined>): Record<string, string> {
+  const fields = new Map(Object.keys(Configuration.shape).map((field) => [variableName(field), field]))
+  const entries: Record<string, string> = {}
+  const unknown: string[] = []
+  for (const [name, value] of Object.entries(environment)) {
+    if (!name.startsWith(PREFIX) || value === undefined || CLIENT_VARIABLES.has(name)) continue
+    const field = fields.get(name)
+    if (field === undefined) unknown.push(name)
+    else entries[field] = value
+  }
+  if (unknown.length > 0)
+    throw new ConfigurationError(
+      `Unknown variables: ${unknown.sort().join(', ')}. See docs/reference/configuration.md.`,
+    )
+  return entries
+}

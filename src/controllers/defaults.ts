@@ -1,0 +1,90 @@
+import { uuidV5 } from '../core/ids.ts'
+import type { Log } from '../core/log.ts'
+import type { KubeObject, Resource } from '../core/object.ts'
+import { PlatformCluster } from '../crds/clusters.ts'
+import { DEFAULT_PLANS } from '../crds/defaultPlans.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { ComputePlan } from '../crds/plans.ts'
+import { RoleDefinition } from '../crds/rbac.ts'
+import { BUILT_IN_ROLES } from '../iam/roles.ts'
+import { namespace } from '../kube/builtin.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { isKubeError } from '../kube/errors.ts'
+
+/** What installing the defaults needs, for the generated role of the operator. */
+export const DEFAULTS_RIGHTS = [
+  { resource: RoleDefinition.resource, verbs: ['get', 'create', 'patch', 'update'] },
+  { resource: ComputePlan.resource, verbs: ['list', 'create'] },
+  { resource: PlatformCluster.resource, verbs: ['list', 'create'] },
+  { resource: namespace, verbs: ['get'] },
+]
+
+function objectOf(kind: AnyKind, name: string, spec: object): KubeObject {
+  return { apiVersion: kind.apiVersion, kind: kind.kind, metadata: { name }, spec }
+}
+
+/**
+ * Makes what a new platform starts with: the built-in roles (kept as this release defines them), a first offer of plans
+ * and the record of the cluster that we run on (each only where none is there, since they belong to the administrators
+ * from then on). Done by the leader at start, so that `kubectl apply` of the manifests needs no second run once the
+ * CRDs stand.
+ */
+export async function installDefaults(
+  client: KubeClient,
+  platform: { domain: string; region: string },
+  log: Log,
+): Promise<void> {
+  await Promise.all(BUILT_IN_ROLES.map((role) => installRole(client, role)))
+  if (await isEmpty(client, ComputePlan.resource)) {
+    await Promise.all(
+      Object.entries(DEFAULT_PLANS).map(([name, spec]) =>
+        createOnce(client, ComputePlan.resource, objectOf(ComputePlan, name, spec)),
+      ),
+    )
+    log.info({ plans: Object.keys(DEFAULT_PLANS).length }, 'The default plans were installed.')
+  }
+  if (await isEmpty(client, PlatformCluster.resource)) {
+    const { metadata } = await client.get(namespace, { name: 'kube-system' })
+    const name = uuidV5(`cluster/${metadata.uid ?? 'unknown'}`)
+    const spec = { displayName: 'Platform cluster', region: platform.region, domain: platform.domain, isPlatform: true }
+    await createOnce(client, PlatformCluster.resource, objectOf(PlatformCluster, name, spec))
+    log.info({ clusterId: name }, 'The record of the platform cluster was made.')
+  }
+}
+
+async function installRole(client: KubeClient, role: (typeof BUILT_IN_ROLES)[number]): Promise<void> {
+  const { name, displayName, description, actions, notActions, dataActions, notDataActions, assignableScopes } = role
+  const spec = {
+    displayName,
+    description,
+    actions,
+    notActions,
+    dataActions,
+    notDataActions,
+    assignableScopes,
+    isBuiltIn: true,
+  }
+  const stored = await client.get(RoleDefinition.resource, { name }).catch((error) => {
+    if (isKubeError(error, 'NotFound')) return undefined
+    throw error
+  })
+  if (stored !== undefined && JSON.stringify(sorted(stored.spec)) === JSON.stringify(sorted(spec))) return
+  await client.apply(RoleDefinition.resource, objectOf(RoleDefinition, name, spec), { force: true })
+}
+
+function sorted(spec: unknown): unknown {
+  return Object.entries(spec as object).sort(([a], [b]) => a.localeCompare(b))
+}
+
+async function isEmpty(client: KubeClient, resource: Resource): Promise<boolean> {
+  return (await client.list(resource, { limit: 1 })).items.length === 0
+}
+
+async function createOnce(client: KubeClient, resource: Resource, object: KubeObject): Promise<void> {
+  try {
+    await client.create(resource, object)
+  } catch (error) {
+    // Another replica was first; what it wrote is the same.
+    if (!isKubeError(error, 'AlreadyExists')) throw error
+  }
+}

@@ -1,0 +1,75 @@
+import type { SpecOf } from './define.ts'
+import type { ComputePlan } from './plans.ts'
+
+type PlanSpec = SpecOf<typeof ComputePlan>
+
+function vectorPlan(
+  displayName: string,
+  cpu: [string, string],
+  memory: [string, string],
+  storageSize: string,
+  replicas: number,
+  description: string,
+  isDefault = false,
+): PlanSpec {
+  return {
+    family: 'Vector',
+    displayName,
+    description,
+    cpuRequest: cpu[0],
+    cpuLimit: cpu[1],
+    memoryRequest: memory[0],
+    memoryLimit: memory[1],
+    storageSize,
+    storageClass: '',
+    replicas,
+    isDefault,
+    deprecated: false,
+    extras: {},
+  }
+}
+
+/** The offer that a new platform starts with; administrators change it with kubectl. Keys are the plan ids. */
+export const DEFAULT_PLANS: Readonly<Record<string, PlanSpec>> = {
+  'vector-dev': vectorPlan(
+    'Development',
+    ['250m', '500m'],
+    ['512Mi', '1Gi'],
+    '5Gi',
+    1,
+    'One small peer, to try things out.',
+    true,
+  ),
+  'vector-small': vectorPlan(
+    'Small',
+    ['500m', '1'],
+    ['2Gi', '2Gi'],
+    '20Gi',
+    1,
+    'One peer for up to about a million vectors.',
+  ),
+  'vector-medium': vectorPlan(
+    'Medium',
+    ['1', '2'],
+    ['4Gi', '4Gi'],
+    '50Gi',
+    3,
+    'Three peers that survive the loss of one.',
+  ),
+  'vector-large': vectorPlan(
+    'Large',
+    ['2', '4'],
+    ['16Gi', '16Gi'],
+    '200Gi',
+    3,
+    'Three peers for tens of millions of vectors.',
+  ),
+  'vector-xlarge': vectorPlan(
+    'Extra large',
+    ['4', '8'],
+    ['32Gi', '32Gi'],
+    '500Gi',
+    3,
+    'Three large peers for hundreds of millions of vectors.',
+  ),
+}

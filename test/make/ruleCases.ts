@@ -1,0 +1,150 @@
+import { Boundary } from '../../src/crds/boundaries.ts'
+import { PlatformCluster } from '../../src/crds/clusters.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { NameClaim } from '../../src/crds/nameclaims.ts'
+import { ComputePlan } from '../../src/crds/plans.ts'
+import { RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+
+/**
+ * Specs that rules admit or refuse. The unit tests run the rules of the facade on them, the end-to-end tests send the
+ * same specs to the API server: both must give the same messages.
+ */
+export type RuleCase = {
+  name: string
+  kind: AnyKind
+  previous?: object
+  next: object
+  /** Messages of the rules that refuse; none when the write is admitted. */
+  refused: readonly string[]
+}
+
+const TAGS =
+  'a tag key has 1 to 128 letters, digits, spaces or _.:/=+@- and does not begin with freehold.dev/ or kubernetes.io/ nor hold .k8s.io/'
+const CIDRS =
+  'allowedCidrs is a comma-separated list of at most 50 canonical networks, such as 203.0.113.0/24,2001:db8::/32'
+const SHRINK = 'storageSize may grow but not shrink: volumes cannot give space back'
+const BACK = 'vectorVersion cannot go back: an older engine does not read the newer storage format'
+const STEP = 'vectorVersion goes up one minor version at a time, as the storage format is migrated step by step'
+const KEYS = 'apiKeyVersion grows by one at a time: each step makes one new key'
+const fixed = (field: string) => `${field} cannot be changed after creation`
+
+function cases<K extends AnyKind>(
+  kind: K,
+  base: object,
+  list: [name: string, previous: object | undefined, next: object, ...refused: string[]][],
+): RuleCase[] {
+  const full = (spec: object) => kind.spec.parse({ ...base, ...spec }) as object
+  return list.map(([name, previous, next, ...refused]) => ({
+    name: `${kind.kind}: ${name}`,
+    kind,
+    ...(previous === undefined ? {} : { previous: full(previous) }),
+    next: full(next),
+    refused,
+  }))
+}
+
+const ID = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
+const OTHER = '8c1d6e7f-2a3b-4c4d-9e5f-6a7b8c9d0e1f'
+const holder = { kind: 'VectorCluster', namespace: 'search-0123456789', name: 'products', incarnation: ID }
+
+export const RULE_CASES: readonly RuleCase[] = [
+  ...cases(Boundary, { displayName: 'Acme' }, [
+    ['admits a plain boundary', undefined, { tags: { 'team.name/a b': 'search' } }],
+    ['refuses a tag key of ours', undefined, { tags: { 'freehold.dev/x': '1' } }, TAGS],
+    ['refuses a tag key of Kubernetes', undefined, { tags: { 'kubernetes.io/x': '1' } }, TAGS],
+    ['refuses a tag key that holds .k8s.io/', undefined, { tags: { 'app.k8s.io/x': '1' } }, TAGS],
+    ['refuses a tag key with a comma', undefined, { tags: { 'a,b': '1' } }, TAGS],
+    [
+      'refuses another first owner',
+      { initialOwner: { principalId: ID, principalType: 'User' } },
+      { initialOwner: { principalId: OTHER, principalType: 'User' } },
+      fixed('initialOwner'),
+    ],
+    [
+      'refuses a first owner that comes later',
+      {},
+      { initialOwner: { principalId: ID, principalType: 'User' } },
+      fixed('initialOwner'),
+    ],
+  ]),
+  ...cases(ResourceGroup, {}, [
+    ['admits an empty spec', undefined, {}],
+    ['refuses a tag key of ours', undefined, { tags: { 'freehold.dev/x': '1' } }, TAGS],
+  ]),
+  ...cases(
+    ComputePlan,
+    { displayName: 'Small', cpuRequest: '1', cpuLimit: '2', memoryRequest: '1Gi', memoryLimit: '1Gi' },
+    [
+      ['admits a new price of the same family', { family: 'Vector' }, { family: 'Vector', cpuLimit: '3' }],
+      ['refuses to become a plan of another family', { family: 'Vector' }, { family: 'Sql' }, fixed('family')],
+    ],
+  ),
+  ...cases(PlatformCluster, { displayName: 'Here', domain: 'apps.example.com' }, [
+    ['admits another display name', { isPlatform: true }, { isPlatform: true, displayName: 'There' }],
+    ['refuses to stop being the platform cluster', { isPlatform: true }, { isPlatform: false }, fixed('isPlatform')],
+  ]),
+  ...cases(NameClaim, { type: 'Host', value: 'a.example.com', holder }, [
+    ['admits an unchanged claim', {}, {}],
+    ['refuses another type', {}, { type: 'Vault' }, fixed('type')],
+    ['refuses another value', {}, { value: 'b.example.com' }, fixed('value')],
+    ['refuses another holder', {}, { holder: { ...holder, name: 'orders' } }, fixed('holder')],
+  ]),
+  ...cases(RoleDefinition, { displayName: 'Auditor', assignableScopes: ['/'] }, [
+    ['admits further actions', {}, { actions: ['*/read'] }],
+    ['refuses to become built in', {}, { isBuiltIn: true }, fixed('isBuiltIn')],
+  ]),
+  ...cases(RoleAssignment, { principalId: ID, principalType: 'User', roleDefinitionName: 'Reader', scope: '/' }, [
+    ['admits an end', {}, { expiresAt: '2030-01-01T00:00:00Z' }],
+    ['refuses another principal', {}, { principalId: OTHER }, fixed('principalId')],
+    ['refuses another type of principal', {}, { principalType: 'Group' }, fixed('principalType')],
+    ['refuses another role', {}, { roleDefinitionName: 'Owner' }, fixed('roleDefinitionName')],
+    ['refuses another scope', {}, { scope: `/boundaries/${ID}` }, fixed('scope')],
+    ['refuses another incarnation', {}, { scopeIncarnation: ID }, fixed('scopeIncarnation')],
+    ['refuses another reason', {}, { reason: 'because' }, fixed('reason')],
+  ]),
+  ...cases(VectorCluster, {}, [
+    ['admits an empty spec', undefined, {}],
+    ['refuses a tag key of ours', undefined, { tags: { 'freehold.dev/x': '1' } }, TAGS],
+    [
+      'refuses a CPU limit below the request',
+      undefined,
+      { cpuRequest: '2', cpuLimit: '1500m' },
+      'cpuLimit must not be less than cpuRequest',
+    ],
+    ['admits equal CPU in other words', undefined, { cpuRequest: '2', cpuLimit: '2000m' }],
+    [
+      'refuses a memory limit below the request',
+      undefined,
+      { memoryRequest: '1Gi', memoryLimit: '1000Mi' },
+      'memoryLimit must not be less than memoryRequest',
+    ],
+    ['admits more storage', { storageSize: '10Gi' }, { storageSize: '11Gi' }],
+    ['refuses less storage', { storageSize: '10Gi' }, { storageSize: '10G' }, SHRINK],
+    ['admits the next minor version', { vectorVersion: '1.14.1' }, { vectorVersion: '1.15.5' }],
+    ['refuses to skip a minor version', { vectorVersion: '1.14.1' }, { vectorVersion: '1.16.3' }, STEP],
+    ['refuses to go back', { vectorVersion: '1.15.5' }, { vectorVersion: '1.14.1' }, BACK],
+    ['admits the next key', { apiKeyVersion: 1 }, { apiKeyVersion: 2 }],
+    ['refuses to skip a key', { apiKeyVersion: 1 }, { apiKeyVersion: 3 }, KEYS],
+    ['refuses to go back to an older key', { apiKeyVersion: 2 }, { apiKeyVersion: 1 }, KEYS],
+    [
+      'admits canonical networks of both families',
+      undefined,
+      { allowedCidrs: '203.0.113.0/24,2001:db8::/32,0.0.0.0/0,::/0,192.0.2.7/32' },
+    ],
+    ['admits an empty list of networks', undefined, { allowedCidrs: '' }],
+    ['refuses a network with host bits', undefined, { allowedCidrs: '10.0.0.1/8' }, CIDRS],
+    ['refuses an address without a prefix', undefined, { allowedCidrs: '10.0.0.1' }, CIDRS],
+    ['refuses a space in the list', undefined, { allowedCidrs: '10.0.0.0/8, 192.0.2.0/24' }, CIDRS],
+    [
+      'refuses 51 networks',
+      undefined,
+      { allowedCidrs: Array.from({ length: 51 }, (_, i) => `10.${i}.0.0/16`).join(',') },
+      CIDRS,
+    ],
+    ['refuses another storage class', { storageClass: 'fast' }, { storageClass: 'slow' }, fixed('storageClass')],
+    ['refuses another image', { imageName: 'a/b:1' }, { imageName: 'a/b:2' }, fixed('imageName')],
+    ['refuses another cluster', { clusterId: ID }, { clusterId: OTHER }, fixed('clusterId')],
+  ]),
+]

@@ -1,0 +1,82 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { Boundary } from '../../src/crds/boundaries.ts'
+import { brokenRules, isTransition } from '../../src/crds/define.ts'
+import { KINDS } from '../../src/crds/index.ts'
+import { crdManifest } from '../../src/crds/manifest.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+import { RULE_CASES } from '../make/ruleCases.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+/** Kinds of Kubernetes and of the operators that a platform runs: a kind of ours of the same name would be ambiguous in kubectl. */
+const TAKEN = [
+  'Job',
+  'Cluster',
+  'Group',
+  'User',
+  'Backup',
+  'Function',
+  'Role',
+  'Secret',
+  'Service',
+  'Namespace',
+  'Pod',
+  'Restore',
+  'Schedule',
+  'Bucket',
+  'Certificate',
+  'Database',
+  'Project',
+]
+
+describe('kinds', () => {
+  it('are all seen', () => expect(KINDS.length).to.be.greaterThan(10))
+
+  it('have names of their own', () => {
+    const names = KINDS.flatMap((kind) => [kind.kind.toLowerCase(), kind.resource.plural, ...kind.shortNames])
+    expect(new Set(names).size).to.equal(names.length)
+    expect(KINDS.map((kind) => kind.kind).filter((kind) => TAKEN.includes(kind))).to.deep.equal([])
+  })
+
+  for (const kind of KINDS) {
+    describe(kind.kind, () => {
+      it('has a CRD whose rules name their field', () => {
+        expect(() => crdManifest(kind)).not.to.throw()
+        for (const rule of kind.rules)
+          expect(Object.keys(kind.spec.shape), rule.message).to.include(rule.field.split('.')[0])
+      })
+
+      it('has a reference page', () => {
+        expect(existsSync(join(root, `docs/reference/kinds/${kind.kind}.md`))).to.equal(true)
+      })
+
+      it('says for every rule a case that it refuses and one that it admits', () => {
+        const cases = RULE_CASES.filter((entry) => entry.kind.kind === kind.kind)
+        const missing = kind.rules
+          .filter(
+            (rule) =>
+              !cases.some((entry) => entry.refused.includes(rule.message)) ||
+              !cases.some((entry) => entry.refused.length === 0),
+          )
+          .map((rule) => rule.message)
+        expect(missing).to.deep.equal([])
+      })
+    })
+  }
+})
+
+describe('rules, as the facade runs them', () => {
+  for (const { name, kind, next, previous, refused } of RULE_CASES) {
+    it(name, () => {
+      const found = brokenRules(kind as never, next as never, previous as never)
+      expect(found.map((rule) => rule.message).sort()).to.deep.equal([...refused].sort())
+    })
+  }
+
+  it('ask transition rules on updates only', () => {
+    const transitions = [...Boundary.rules, ...VectorCluster.rules].filter(isTransition)
+    expect(transitions.length).to.be.greaterThan(5)
+  })
+})

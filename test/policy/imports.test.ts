@@ -1,0 +1,104 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { expect } from 'chai'
+
+const root = resolve(import.meta.dirname, '../..')
+
+/**
+ * Who may import whom (docs/architecture.md). A room that is not listed here may not exist; `types` may be imported with
+ * `import type` only; `port` lets a room see the port of an adapter and nothing behind it.
+ */
+const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }> = {
+  core: { may: [] },
+  crds: { may: ['core'] },
+  iam: { may: ['core'], types: ['crds'] },
+  desired: { may: ['core', 'crds'] },
+  kube: { may: ['core'], types: ['crds'] },
+  adapters: { may: ['core'], types: ['crds', 'kube'] },
+  controllers: { may: ['core', 'crds', 'iam', 'desired', 'kube', 'adapters'] },
+  api: { may: ['core', 'crds', 'iam', 'kube'], port: ['adapters'] },
+  identity: { may: ['core', 'crds', 'kube'] },
+  client: { may: [] },
+  cli: { may: ['core', 'client'] },
+  'main.ts': {
+    may: ['config.ts', 'core', 'crds', 'iam', 'desired', 'kube', 'adapters', 'controllers', 'api', 'identity'],
+  },
+  'config.ts': { may: ['core'] },
+}
+
+type Import = { from: string; to: string; isType: boolean; target: string; statement: string }
+
+function sources(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+    .map((path) => join(folder, path))
+}
+
+const roomOf = (path: string) => relative(join(root, 'src'), path).split('/')[0] ?? ''
+
+function importsOf(path: string): Import[] {
+  const text = readFileSync(path, 'utf8')
+  const found = [
+    ...text.matchAll(/^(import|export)\s+(type\s)?[^'"]*?from\s+'([^']+)'|import\('([^']+)'\)|^import\s+'([^']+)'/gm),
+  ]
+  return found
+    .map((match) => ({
+      isType: match[2] !== undefined,
+      target: match[3] ?? match[4] ?? match[5] ?? '',
+      statement: match[0],
+    }))
+    .map(({ isType, target, statement }) => ({
+      from: relative(root, path),
+      to: target.startsWith('.') ? roomOf(resolve(dirname(path), target)) : target,
+      isType: isType || /^(import|export)\s+\{(\s*type\s[^,}]+,?)+\s*\}/.test(statement),
+      target,
+      statement,
+    }))
+}
+
+function isAllowed(found: Import, room: string): boolean {
+  const rule = RULES[room]
+  if (rule === undefined) return false
+  if (found.to === room || rule.may.includes(found.to)) return true
+  if (found.isType && rule.types?.includes(found.to)) return true
+  return rule.port?.includes(found.to) === true && (/\/port\.ts$/.test(found.target) || found.isType)
+}
+
+describe('import rules', () => {
+  const modules = sources(join(root, 'src'))
+  const imports = modules.flatMap((path) => importsOf(path).map((found) => ({ ...found, room: roomOf(path) })))
+
+  it('sees the modules and their imports at all', () => {
+    expect(modules.length).to.be.greaterThan(60)
+    expect(imports.length).to.be.greaterThan(modules.length)
+  })
+
+  it('knows every room', () => {
+    expect([...new Set(modules.map(roomOf))].filter((room) => !(room in RULES))).to.deep.equal([])
+  })
+
+  it('lets each room import only what its line allows', () => {
+    const own = imports.filter((found) => found.target.startsWith('.'))
+    const broken = own.filter((found) => !isAllowed(found, found.room))
+    expect(broken.map((found) => `${found.from}: ${found.statement.replaceAll(/\s+/g, ' ')}`)).to.deep.equal([])
+  })
+
+  it('keeps the Kubernetes client library in the kube room', () => {
+    const broken = imports.filter((found) => found.target.startsWith('@kubernetes/') && found.room !== 'kube')
+    expect(broken.map((found) => found.from)).to.deep.equal([])
+  })
+
+  it('lets only the composition root read the environment', () => {
+    const readers = modules
+      .filter((path) => readFileSync(path, 'utf8').includes('process.env'))
+      .map((path) => relative(root, path))
+    expect(readers.filter((path) => path !== 'src/main.ts')).to.deep.equal([])
+  })
+
+  it('has no module without a room of words everyone understands', () => {
+    const names = modules.filter((path) =>
+      /(^|\/)(utils?|helpers?|common|manager|data)(\.ts|\/)/.test(relative(root, path).replace('api/common.ts', '')),
+    )
+    expect(names.map((path) => relative(root, path))).to.deep.equal([])
+  })
+})
