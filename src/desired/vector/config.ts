@@ -1,0 +1,38 @@
+import { VECTOR_PORTS, vectorNames } from '../../core/vector.ts'
+import { metadataOf } from './metadata.ts'
+import type { Child, VectorInput } from './types.ts'
+
+/** Where the image keeps things; the storage directory is the volume. */
+export const STORAGE_PATH = '/qdrant/storage'
+
+/**
+ * The engine's `production.yaml`. Cluster mode is on even for one peer, because a peer that was started without it can
+ * never be joined by a second. Snapshots lie on the volume: the root file system is read-only and a node's own disk is
+ * too small for them. Keys are not here: they come as environment variables from the Secret.
+ */
+export const PRODUCTION_YAML = `log_level: INFO
+logger:
+  format: json
+storage:
+  storage_path: ${STORAGE_PATH}
+  snapshots_path: ${STORAGE_PATH}/snapshots
+service:
+  host: 0.0.0.0
+  http_port: ${VECTOR_PORTS.rest}
+  grpc_port: ${VECTOR_PORTS.grpc}
+  enable_cors: false
+cluster:
+  enabled: true
+  p2p:
+    port: ${VECTOR_PORTS.peer}
+telemetry_disabled: true
+`
+
+export function configMap(input: VectorInput): Child<'ConfigMap', { data: Record<string, string> }> {
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: metadataOf(input, vectorNames(input.cluster.metadata.name).config),
+    data: { 'production.yaml': PRODUCTION_YAML },
+  }
+}

@@ -1,0 +1,31 @@
+import type { KubeObject } from '../../core/object.ts'
+import { configMap } from './config.ts'
+import { clientService, ingress, networkPolicy, peerService, podDisruptionBudget, publicService } from './network.ts'
+import { statefulSet } from './statefulSet.ts'
+import type { VectorInput } from './types.ts'
+
+export { keySecret } from './keys.ts'
+export { INGRESS_NAMESPACE_LABEL } from './network.ts'
+export { statefulSet, vectorImage } from './statefulSet.ts'
+export type { PodKeys, VectorInput } from './types.ts'
+
+/**
+ * The children of a vector database in the order in which they are written, without the Secret (which comes first) and
+ * the StatefulSet (which comes last, so that pods find what they mount). What is missing here is pruned.
+ */
+export function vectorSurroundings(input: VectorInput): KubeObject[] {
+  const objects = [
+    configMap(input),
+    peerService(input),
+    clientService(input),
+    networkPolicy(input),
+    publicService(input),
+    ingress(input),
+    podDisruptionBudget(input),
+  ]
+  return objects.filter((object) => object !== undefined)
+}
+
+export function vectorWorkload(input: VectorInput): KubeObject {
+  return statefulSet(input)
+}

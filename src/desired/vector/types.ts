@@ -1,0 +1,31 @@
+import type { ObjectMeta } from '../../core/object.ts'
+import type { VectorKey } from '../../core/vector.ts'
+import type { VectorCluster } from '../../crds/vector.ts'
+import type { EffectivePlan } from '../plans.ts'
+
+/** Everything that the children of a vector database depend on, decided before. */
+export type VectorInput = {
+  cluster: VectorCluster
+  plan: EffectivePlan
+  incarnation: string
+  /** Peers to run now: what is asked for, or more while a peer is being emptied, or 0 while stopped. */
+  peers: number
+  /** The keys that a pod started now is given; undefined where keys are switched off. */
+  keys: PodKeys | undefined
+  /** The host of the Ingress, claimed before; undefined for none. */
+  host: string | undefined
+  ingressClassName: string | undefined
+}
+
+/** Which generation of keys a pod accepts. `alternative` is accepted too, by engines that can (a rotation without a gap). */
+export type PodKeys = {
+  main: Pick<VectorKey, 'version' | 'id'>
+  alternative: Pick<VectorKey, 'version' | 'id'> | undefined
+}
+
+/** A child before it is owned: name, namespace, labels and the fields that we decide. */
+export type Child<Kind extends string, Fields extends object> = {
+  apiVersion: string
+  kind: Kind
+  metadata: ObjectMeta
+} & Fields

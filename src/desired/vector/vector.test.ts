@@ -1,0 +1,345 @@
+import { expect } from 'chai'
+import { vectorInput } from '../../../test/make/vector.ts'
+import { statefulSet, type VectorInput, vectorSurroundings, vectorWorkload } from './index.ts'
+
+const labels = {
+  'freehold.dev/owner-kind': 'VectorCluster',
+  'freehold.dev/owner-name': 'products',
+  'app.kubernetes.io/managed-by': 'freehold',
+  'app.kubernetes.io/name': 'qdrant',
+  'app.kubernetes.io/instance': 'products',
+}
+const selector = { 'freehold.dev/owner-kind': 'VectorCluster', 'freehold.dev/owner-name': 'products' }
+const metadata = (name: string) => ({ name, namespace: 'search-0123456789', labels })
+const rest = { name: 'rest', port: 6333, targetPort: 'rest', protocol: 'TCP' }
+const grpc = { name: 'grpc', port: 6334, targetPort: 'grpc', protocol: 'TCP' }
+const peer = { name: 'peer', port: 6335, targetPort: 'peer', protocol: 'TCP' }
+const clientPorts = [
+  { port: 6333, protocol: 'TCP' },
+  { port: 6334, protocol: 'TCP' },
+]
+const platform = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'freehold-system' } } }
+
+type Loose = {
+  kind: string
+  metadata: { name: string; annotations?: Record<string, string> }
+  spec: Record<string, unknown>
+}
+const all = (input: VectorInput) => vectorSurroundings(input) as unknown as Loose[]
+const one = (input: VectorInput, kind: string) => all(input).filter((object) => object.kind === kind)
+
+/** The parts of a pod that tests look at. */
+type PodTemplate = {
+  metadata: { annotations: Record<string, string> }
+  spec: Record<string, unknown> & {
+    containers: [Record<string, unknown> & { env: { name: string; valueFrom?: object }[] }]
+  }
+}
+const template = (input: VectorInput) => (statefulSet(input).spec as { template: PodTemplate }).template
+
+describe('the children of a vector database', () => {
+  it('are, for one peer of the development plan, exactly these beside the workload', () => {
+    expect(vectorSurroundings(vectorInput())).to.deep.equal([
+      {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: metadata('vc-products-config'),
+        data: {
+          'production.yaml': [
+            'log_level: INFO',
+            'logger:',
+            '  format: json',
+            'storage:',
+            '  storage_path: /qdrant/storage',
+            '  snapshots_path: /qdrant/storage/snapshots',
+            'service:',
+            '  host: 0.0.0.0',
+            '  http_port: 6333',
+            '  grpc_port: 6334',
+            '  enable_cors: false',
+            'cluster:',
+            '  enabled: true',
+            '  p2p:',
+            '    port: 6335',
+            'telemetry_disabled: true',
+            '',
+          ].join('\n'),
+        },
+      },
+      {
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: metadata('vc-products-peers'),
+        spec: { selector, clusterIP: 'None', publishNotReadyAddresses: true, ports: [rest, grpc, peer] },
+      },
+      {
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: metadata('vc-products'),
+        spec: { selector, type: 'ClusterIP', ports: [rest, grpc] },
+      },
+      {
+        apiVersion: 'networking.k8s.io/v1',
+        kind: 'NetworkPolicy',
+        metadata: metadata('vc-products'),
+        spec: {
+          podSelector: { matchLabels: selector },
+          policyTypes: ['Ingress'],
+          ingress: [
+            { from: [{ podSelector: {} }, platform], ports: clientPorts },
+            { from: [{ podSelector: { matchLabels: selector } }], ports: [{ port: 6335, protocol: 'TCP' }] },
+          ],
+        },
+      },
+    ])
+  })
+
+  it('have, for three peers, this workload', () => {
+    const secret = (name: string, key: string) => ({
+      name,
+      valueFrom: { secretKeyRef: { name: 'vc-products-apikey', key } },
+    })
+    const probe = (path: string, periodSeconds: number, failureThreshold: number) => ({
+      httpGet: { path, port: 'rest' },
+      periodSeconds,
+      failureThreshold,
+      timeoutSeconds: 3,
+    })
+    const spread = (topologyKey: string) => ({
+      maxSkew: 1,
+      topologyKey,
+      whenUnsatisfiable: 'ScheduleAnyway',
+      labelSelector: { matchLabels: selector },
+    })
+    const input = vectorInput({ computePlan: 'vector-medium', vectorVersion: '1.16.3', storageClass: 'fast' })
+    const { annotations } = template(input).metadata
+    expect(annotations['freehold.dev/config']).to.match(/^[0-9a-f]{16}$/)
+    expect(vectorWorkload(input)).to.deep.equal({
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: metadata('vc-products'),
+      spec: {
+        replicas: 3,
+        serviceName: 'vc-products-peers',
+        selector: { matchLabels: selector },
+        podManagementPolicy: 'Parallel',
+        updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } },
+        persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
+        revisionHistoryLimit: 5,
+        template: {
+          metadata: { labels, annotations: { ...annotations, 'freehold.dev/api-key-id': 'k1' } },
+          spec: {
+            automountServiceAccountToken: false,
+            enableServiceLinks: false,
+            terminationGracePeriodSeconds: 60,
+            securityContext: {
+              runAsNonRoot: true,
+              runAsUser: 1000,
+              runAsGroup: 1000,
+              fsGroup: 3000,
+              fsGroupChangePolicy: 'OnRootMismatch',
+              seccompProfile: { type: 'RuntimeDefault' },
+            },
+            topologySpreadConstraints: [spread('kubernetes.io/hostname'), spread('topology.kubernetes.io/zone')],
+            containers: [
+              {
+                name: 'qdrant',
+                image: 'docker.io/qdrant/qdrant:v1.16.3-unprivileged',
+                command: ['/bin/sh', '-c'],
+                args: [
+                  [
+                    'URI="http://$POD_NAME.vc-products-peers:6335"',
+                    `if [ "\${POD_NAME##*-}" = 0 ]; then exec ./entrypoint.sh --uri "$URI"; fi`,
+                    'exec ./entrypoint.sh --bootstrap "http://vc-products-0.vc-products-peers:6335" --uri "$URI"',
+                    '',
+                  ].join('\n'),
+                ],
+                env: [
+                  { name: 'POD_NAME', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } },
+                  { name: 'QDRANT_INIT_FILE_PATH', value: '/qdrant/init/.qdrant-initialized' },
+                  secret('QDRANT__SERVICE__API_KEY', 'api-key.v1'),
+                  secret('QDRANT__SERVICE__READ_ONLY_API_KEY', 'read-only-api-key.v1'),
+                ],
+                ports: [
+                  { name: 'rest', containerPort: 6333, protocol: 'TCP' },
+                  { name: 'grpc', containerPort: 6334, protocol: 'TCP' },
+                  { name: 'peer', containerPort: 6335, protocol: 'TCP' },
+                ],
+                startupProbe: probe('/livez', 5, 720),
+                livenessProbe: probe('/livez', 10, 6),
+                readinessProbe: probe('/readyz', 5, 3),
+                resources: { requests: { cpu: '1', memory: '4Gi' }, limits: { cpu: '2', memory: '4Gi' } },
+                securityContext: {
+                  allowPrivilegeEscalation: false,
+                  readOnlyRootFilesystem: true,
+                  runAsNonRoot: true,
+                  capabilities: { drop: ['ALL'] },
+                },
+                volumeMounts: [
+                  { name: 'storage', mountPath: '/qdrant/storage' },
+                  {
+                    name: 'config',
+                    mountPath: '/qdrant/config/production.yaml',
+                    subPath: 'production.yaml',
+                    readOnly: true,
+                  },
+                  { name: 'init', mountPath: '/qdrant/init' },
+                  { name: 'tmp', mountPath: '/tmp' },
+                ],
+              },
+            ],
+            volumes: [
+              { name: 'config', configMap: { name: 'vc-products-config' } },
+              { name: 'init', emptyDir: {} },
+              { name: 'tmp', emptyDir: {} },
+            ],
+          },
+        },
+        volumeClaimTemplates: [
+          {
+            apiVersion: 'v1',
+            kind: 'PersistentVolumeClaim',
+            metadata: {
+              name: 'storage',
+              labels,
+              annotations: { 'freehold.dev/incarnation-of-owner': 'incarnation-products' },
+            },
+            spec: {
+              accessModes: ['ReadWriteOnce'],
+              storageClassName: 'fast',
+              resources: { requests: { storage: '50Gi' } },
+              volumeMode: 'Filesystem',
+            },
+          },
+        ],
+      },
+    })
+  })
+})
+
+describe('an option of a vector database', () => {
+  const env = (input: VectorInput) => template(input).spec.containers[0].env.map(({ name }) => name)
+  const policyFrom = (input: VectorInput) =>
+    one(input, 'NetworkPolicy').flatMap(({ spec }) => (spec.ingress as [{ from: object[] }])[0].from)
+  const cidrs = '203.0.113.0/24,2001:db8::/32'
+
+  const cases: [sentence: string, look: () => unknown, expected: unknown][] = [
+    ['one peer has no disruption budget', () => one(vectorInput(), 'PodDisruptionBudget'), []],
+    [
+      'three peers may lose one at a time',
+      () => one(vectorInput({ computePlan: 'vector-medium' }), 'PodDisruptionBudget').map(({ spec }) => spec),
+      [{ maxUnavailable: 1, selector: { matchLabels: selector } }],
+    ],
+    ['stopped runs no peer', () => statefulSet(vectorInput({}, { peers: 0 })).spec.replicas, 0],
+    [
+      'no key leaves no key in the environment',
+      () => env(vectorInput({}, { keys: undefined })),
+      ['POD_NAME', 'QDRANT_INIT_FILE_PATH'],
+    ],
+    [
+      'an alternative key is a third variable, and the pod names both',
+      () => {
+        const input = vectorInput(
+          {},
+          { keys: { main: { version: 2, id: 'k2' }, alternative: { version: 1, id: 'k1' } } },
+        )
+        return [env(input).slice(2), template(input).metadata.annotations['freehold.dev/api-key-id']]
+      },
+      [['QDRANT__SERVICE__API_KEY', 'QDRANT__SERVICE__READ_ONLY_API_KEY', 'QDRANT__SERVICE__ALT_API_KEY'], 'k2 k1'],
+    ],
+    [
+      'a restart is an annotation of the pods',
+      () =>
+        template(vectorInput({ restartedAt: '2026-11-02T00:00:00Z' })).metadata.annotations[
+          'freehold.dev/restarted-at'
+        ],
+      '2026-11-02T00:00:00Z',
+    ],
+    [
+      'an image of one’s own is taken as it is',
+      () => template(vectorInput({ imageName: 'registry.example.org/qdrant:mine' })).spec.containers[0].image,
+      'registry.example.org/qdrant:mine',
+    ],
+    ['no Ingress without a claimed host', () => one(vectorInput({ enableIngress: true }), 'Ingress'), []],
+    [
+      'an Ingress leads the host to the REST port, over TLS',
+      () =>
+        one(vectorInput({}, { host: 'p.example.org', ingressClassName: 'nginx' }), 'Ingress').map(({ spec }) => spec),
+      [
+        {
+          ingressClassName: 'nginx',
+          tls: [{ hosts: ['p.example.org'] }],
+          rules: [
+            {
+              host: 'p.example.org',
+              http: {
+                paths: [
+                  {
+                    path: '/',
+                    pathType: 'Prefix',
+                    backend: { service: { name: 'vc-products', port: { name: 'rest' } } },
+                  },
+                ],
+              },
+            },
+          ],
+        },
+      ],
+    ],
+    [
+      'allowed networks become the annotation of the Ingress',
+      () => one(vectorInput({ allowedCidrs: cidrs }, { host: 'p.example.org' }), 'Ingress')[0]?.metadata.annotations,
+      { 'nginx.ingress.kubernetes.io/whitelist-source-range': cidrs },
+    ],
+    [
+      'an Ingress lets its controller’s namespace through the policy',
+      () => policyFrom(vectorInput({}, { host: 'p.example.org' })).at(-1),
+      { namespaceSelector: { matchLabels: { 'freehold.dev/ingress-controller': 'true' } } },
+    ],
+    [
+      'a load balancer is a Service of its own and the inner address stays',
+      () =>
+        one(vectorInput({ enableLoadBalancer: true }), 'Service').map((service) => [
+          service.metadata.name,
+          service.spec.type,
+        ]),
+      [
+        ['vc-products-peers', undefined],
+        ['vc-products', 'ClusterIP'],
+        ['vc-products-public', 'LoadBalancer'],
+      ],
+    ],
+    [
+      'a load balancer without allowed networks is open to all',
+      () => policyFrom(vectorInput({ enableLoadBalancer: true })).slice(2),
+      [{ ipBlock: { cidr: '0.0.0.0/0' } }, { ipBlock: { cidr: '::/0' } }],
+    ],
+    [
+      'allowed networks bound the load balancer and the policy alike',
+      () => {
+        const input = vectorInput({ enableLoadBalancer: true, allowedCidrs: cidrs })
+        return [one(input, 'Service').at(-1)?.spec.loadBalancerSourceRanges, policyFrom(input).slice(2)]
+      },
+      [
+        ['203.0.113.0/24', '2001:db8::/32'],
+        [{ ipBlock: { cidr: '203.0.113.0/24' } }, { ipBlock: { cidr: '2001:db8::/32' } }],
+      ],
+    ],
+    [
+      'allowed networks alone open nothing',
+      () => policyFrom(vectorInput({ allowedCidrs: cidrs })),
+      [{ podSelector: {} }, platform],
+    ],
+    [
+      'the default storage class stays unnamed',
+      () => Object.keys((statefulSet(vectorInput()).spec.volumeClaimTemplates as [{ spec: object }])[0].spec),
+      ['accessModes', 'resources', 'volumeMode'],
+    ],
+  ]
+  for (const [sentence, look, expected] of cases) it(sentence, () => expect(look()).to.deep.equal(expected))
+
+  it('changes nothing of the rest: two equal inputs build equal objects', () => {
+    expect(vectorSurroundings(vectorInput())).to.deep.equal(vectorSurroundings(vectorInput()))
+    expect(vectorWorkload(vectorInput())).to.deep.equal(vectorWorkload(vectorInput()))
+  })
+})

@@ -1,0 +1,47 @@
+import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
+import type { SpecOf } from '../../src/crds/define.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+import { choosePlan, VECTOR_PLANS } from '../../src/desired/plans.ts'
+import type { VectorInput } from '../../src/desired/vector/index.ts'
+
+export type VectorSpec = SpecOf<typeof VectorCluster>
+
+/** A vector database named `products`, as the API server would answer it after a create with these fields. */
+export function vectorCluster(
+  spec: Partial<VectorSpec> = {},
+  metadata: Partial<VectorCluster['metadata']> = {},
+): VectorCluster {
+  const { annotations, ...rest } = metadata
+  return {
+    apiVersion: VectorCluster.apiVersion,
+    kind: VectorCluster.kind,
+    metadata: {
+      name: 'products',
+      namespace: 'search-0123456789',
+      uid: 'uid-products',
+      resourceVersion: '1',
+      generation: 1,
+      creationTimestamp: '2026-11-01T10:00:00Z',
+      annotations: { [INCARNATION_ANNOTATION]: 'incarnation-products', ...annotations },
+      ...rest,
+    },
+    spec: VectorCluster.spec.parse(spec),
+  }
+}
+
+/** What the builders of its children take, with the plan chosen from those that are installed. */
+export function vectorInput(spec: Partial<VectorSpec> = {}, over: Partial<VectorInput> = {}): VectorInput {
+  const cluster = vectorCluster(spec)
+  const choice = choosePlan('Vector', cluster.spec, VECTOR_PLANS)
+  if (choice.kind === 'refused') throw new Error(choice.message)
+  return {
+    cluster,
+    plan: choice.plan,
+    incarnation: 'incarnation-products',
+    peers: cluster.spec.replicas ?? choice.plan.replicas,
+    keys: { main: { version: 1, id: 'k1' }, alternative: undefined },
+    host: undefined,
+    ingressClassName: undefined,
+    ...over,
+  }
+}
