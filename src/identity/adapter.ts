@@ -1,0 +1,70 @@
+import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
+import type { Attempts } from './attempts.ts'
+import type { ClientStore, IdentityClient } from './clients.ts'
+
+/** 429 in the form of RFC 6749 section 5.2, with the seconds that the answer's Retry-After names. */
+export class TooManyAttempts extends errors.OIDCProviderError {
+  readonly retryAfterSeconds: number
+
+  constructor(retryAfterSeconds: number) {
+    super(429, 'temporarily_unavailable')
+    this.error_description = `too many refused secrets for this client; try again in ${retryAfterSeconds} s`
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+export type AdapterOptions = {
+  clients: ClientStore
+  attempts: Attempts
+  /** The caller's address in the request that is being answered. */
+  address: () => string
+}
+
+/**
+ * oidc-provider's storage over our kinds. Access tokens are self-contained, so clients are all that is looked up;
+ * whatever else the provider would keep is refused, until a grant that needs it brings its own adapter.
+ */
+export function adapterFor(options: AdapterOptions): (model: string) => Adapter {
+  return (model) => (model === 'Client' ? clientAdapter(options) : unusedAdapter(model))
+}
+
+function clientAdapter({ clients, attempts, address }: AdapterOptions): Adapter {
+  return {
+    ...unusedAdapter('Client'),
+    async find(clientId) {
+      const blocked = await attempts.blockedFor(address(), clientId)
+      if (blocked !== undefined) throw new TooManyAttempts(blocked)
+      const client = await clients.find(clientId)
+      return client?.isEnabled === true ? clientMetadata(client) : undefined
+    },
+  }
+}
+
+/** RFC 7591 section 2. `client_secret_post` also admits HTTP Basic: both are compared in constant time. */
+function clientMetadata({ clientId, secret, displayName }: IdentityClient): AdapterPayload {
+  return {
+    client_id: clientId,
+    client_secret: secret,
+    client_name: displayName,
+    grant_types: ['client_credentials'],
+    response_types: [],
+    redirect_uris: [],
+    token_endpoint_auth_method: 'client_secret_post',
+  }
+}
+
+function unusedAdapter(model: string): Adapter {
+  const refuse = async (): Promise<never> => {
+    throw new Error(`The identity provider stores no ${model}.`)
+  }
+  const none = async () => undefined
+  return {
+    upsert: refuse,
+    consume: refuse,
+    find: none,
+    findByUid: none,
+    findByUserCode: none,
+    destroy: none,
+    revokeByGrantId: none,
+  }
+}

@@ -1,0 +1,49 @@
+import { isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
+import { PlatformClient } from '../crds/identity.ts'
+import * as builtin from '../kube/builtin.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { isKubeError } from '../kube/errors.ts'
+import type { KubeObject, ObjectRef, Resource } from '../kube/object.ts'
+
+/** A service account that may ask for tokens. `secret` never leaves the provider. */
+export type IdentityClient = { clientId: string; secret: string; displayName: string; isEnabled: boolean }
+
+/** Where the provider finds service accounts. Asked for every token, so that a change counts at once. */
+export interface ClientStore {
+  /** @throws Error where the store does not answer */
+  find(clientId: string): Promise<IdentityClient | undefined>
+}
+
+/** The key of a client's Secret. */
+export const CLIENT_SECRET_KEY = 'client-secret'
+
+type SecretObject = KubeObject & { data?: Record<string, string> }
+type ClientObject = PlatformClient & KubeObject
+
+/**
+ * PlatformClient objects and their Secrets, read from the API server each time: two short reads, and a client that is
+ * disabled or deleted gets no further token, on whichever replica.
+ */
+export function kubeClientStore(client: Pick<KubeClient, 'get'>, namespace: string = SYSTEM_NAMESPACE): ClientStore {
+  async function read<T extends KubeObject>(resource: Resource, ref: ObjectRef): Promise<T | undefined> {
+    try {
+      return await client.get<T>(resource, ref)
+    } catch (error) {
+      // A type that is not served says nothing about the object: that is a failure, not an unknown client.
+      if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
+      throw error
+    }
+  }
+  return {
+    async find(clientId) {
+      // What is no uuid names no client, and must not become part of a path.
+      if (!isUuid(clientId)) return undefined
+      const found = await read<ClientObject>(PlatformClient.resource, { namespace, name: clientId })
+      if (found === undefined || found.metadata.deletionTimestamp !== undefined) return undefined
+      const { displayName, isEnabled, secretName } = found.spec
+      const secretObject = await read<SecretObject>(builtin.secret, { namespace, name: secretName })
+      const secret = Buffer.from(secretObject?.data?.[CLIENT_SECRET_KEY] ?? '', 'base64').toString('utf8')
+      return secret === '' ? undefined : { clientId, secret, displayName, isEnabled }
+    },
+  }
+}

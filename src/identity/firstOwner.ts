@@ -1,0 +1,49 @@
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../core/labels.ts'
+import { isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
+import type { KubeObject } from '../core/object.ts'
+import { PlatformClient } from '../crds/identity.ts'
+import { RoleAssignment } from '../crds/rbac.ts'
+import { CLIENT_SECRET_KEY } from './clients.ts'
+
+export type FirstOwner = { clientId: string; clientSecret: string; displayName: string }
+
+/**
+ * The service account that an installation begins with: a Secret, the PlatformClient that names it, and its assignment
+ * as Owner of everything. Applied in this order, so that the client is never there without its secret.
+ *
+ * @throws Error for a clientId that is no uuid, or an empty secret
+ */
+export function firstOwner({ clientId, clientSecret, displayName }: FirstOwner): KubeObject[] {
+  if (!isUuid(clientId)) throw new Error(`The client id of the first owner must be a uuid in lower case: ${clientId}`)
+  if (clientSecret === '') throw new Error('The secret of the first owner is empty.')
+  const namespace = SYSTEM_NAMESPACE
+  const labels = { [MANAGED_BY_LABEL]: MANAGED_BY }
+  const secretName = `client-${clientId}`
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { namespace, name: secretName, labels },
+      type: 'Opaque',
+      data: { [CLIENT_SECRET_KEY]: Buffer.from(clientSecret).toString('base64') },
+    },
+    {
+      apiVersion: PlatformClient.apiVersion,
+      kind: PlatformClient.kind,
+      metadata: { namespace, name: clientId, labels },
+      spec: { displayName, description: 'The first owner, made at installation', isEnabled: true, secretName },
+    },
+    {
+      apiVersion: RoleAssignment.apiVersion,
+      kind: RoleAssignment.kind,
+      metadata: { namespace, name: `owner-${clientId}`, labels },
+      spec: {
+        principalId: clientId,
+        principalType: 'ServicePrincipal',
+        roleDefinitionName: 'Owner',
+        scope: '/',
+        reason: 'The first owner, made at installation',
+      },
+    },
+  ]
+}

@@ -1,0 +1,74 @@
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../core/labels.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import * as builtin from '../kube/builtin.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { isKubeError } from '../kube/errors.ts'
+import type { KubeObject } from '../kube/object.ts'
+import { type KeyRing, parseRing, serializeRing } from './keyRing.ts'
+
+/** A ring as it is stored; `version` guards the next write. */
+export type StoredRing = { ring: KeyRing; version: string }
+
+/** Where all replicas find the same signing keys. */
+export interface KeyStore {
+  /** @throws Error where the store does not answer or its content is not readable */
+  read(): Promise<StoredRing | undefined>
+  /** Undefined where somebody else was faster: read again. */
+  create(ring: KeyRing): Promise<StoredRing | undefined>
+  /** Undefined where the stored version is another by now: read again. */
+  replace(ring: KeyRing, version: string): Promise<StoredRing | undefined>
+}
+
+export const KEYS_SECRET = 'freehold-identity-keys'
+const ENTRY = 'keys.json'
+
+type SecretObject = KubeObject & { data?: Record<string, string> }
+
+/** The ring in a Secret. The API server's own preconditions decide a race. */
+export function secretKeyStore(
+  client: Pick<KubeClient, 'get' | 'create' | 'update'>,
+  namespace: string = SYSTEM_NAMESPACE,
+): KeyStore {
+  const ref = { namespace, name: KEYS_SECRET }
+  const stored = (secret: SecretObject): StoredRing => ({
+    ring: parseRing(Buffer.from(secret.data?.[ENTRY] ?? '', 'base64').toString('utf8')),
+    version: secret.metadata.resourceVersion ?? '',
+  })
+  const object = (ring: KeyRing, resourceVersion?: string): SecretObject => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      ...ref,
+      labels: { [MANAGED_BY_LABEL]: MANAGED_BY },
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    },
+    type: 'Opaque',
+    data: { [ENTRY]: Buffer.from(serializeRing(ring)).toString('base64') },
+  })
+  return {
+    async read() {
+      try {
+        return stored(await client.get<SecretObject>(builtin.secret, ref))
+      } catch (error) {
+        if (isKubeError(error, 'NotFound')) return undefined
+        throw error
+      }
+    },
+    async create(ring) {
+      try {
+        return stored(await client.create<SecretObject>(builtin.secret, object(ring)))
+      } catch (error) {
+        if (isKubeError(error, 'AlreadyExists')) return undefined
+        throw error
+      }
+    },
+    async replace(ring, version) {
+      try {
+        return stored(await client.update<SecretObject>(builtin.secret, object(ring, version)))
+      } catch (error) {
+        if (isKubeError(error, 'Conflict', 'NotFound')) return undefined
+        throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,261 @@
+import { randomBytes } from 'node:crypto'
+import { expect } from 'chai'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
+import request from 'supertest'
+import { systemClock } from '../core/clock.ts'
+import { type Log, silentLog } from '../core/log.ts'
+import type { ClientStore, IdentityClient } from './clients.ts'
+import { generateSigningKey, type KeyRing, type SigningKey, withKey } from './keyRing.ts'
+import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from './provider.ts'
+import type { SigningKeys } from './signingKeys.ts'
+
+const ISSUER = 'https://identity.example:8443/realms/freehold'
+const TOKEN = '/realms/freehold/protocol/openid-connect/token'
+const CERTS = '/realms/freehold/protocol/openid-connect/certs'
+const DISCOVERY = '/realms/freehold/.well-known/openid-configuration'
+const CLIENT_ID = '3f0e6f0a-6a43-4a53-9d2b-1f3a7c0f9e11'
+const OTHER_ID = '9d2b3f0e-0a6a-434a-a53d-2b1f3a7c0f9e'
+const SECRET = randomBytes(32).toString('base64url')
+
+/** Keys whose ring and signing key a test sets by hand. */
+class KeysByHand implements SigningKeys {
+  #ring: KeyRing
+  #signing: SigningKey
+  readonly #listeners = new Set<() => void>()
+
+  constructor(key: SigningKey) {
+    this.#ring = [key]
+    this.#signing = key
+  }
+  ring = () => this.#ring
+  signing = () => this.#signing
+  look = async () => {}
+  stop = () => this.#listeners.clear()
+  onChange(listener: () => void) {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+  publish(key: SigningKey) {
+    this.#ring = withKey(this.#ring, key)
+    for (const listener of this.#listeners) listener()
+  }
+  use(key: SigningKey) {
+    this.#signing = key
+  }
+}
+
+describe('the local identity provider', () => {
+  let firstKey: SigningKey
+  let keys: KeysByHand
+  let clients: Map<string, IdentityClient>
+  let lines: string[]
+  let provider: IdentityProvider
+  const printed: string[] = []
+  const console_ = { info: console.info, warn: console.warn, error: console.error }
+
+  before(async () => {
+    for (const method of ['info', 'warn', 'error'] as const)
+      console[method] = (...words: unknown[]) => printed.push(words.join(' '))
+    firstKey = await generateSigningKey(systemClock.now())
+  })
+
+  beforeEach(() => {
+    keys = new KeysByHand(firstKey)
+    clients = new Map([
+      [CLIENT_ID, { clientId: CLIENT_ID, secret: SECRET, displayName: 'Pipeline', isEnabled: true }],
+      [OTHER_ID, { clientId: OTHER_ID, secret: 'another-secret', displayName: 'Other', isEnabled: true }],
+    ])
+    lines = []
+    provider = create({})
+  })
+
+  afterEach(() => provider.stop())
+
+  after(() => Object.assign(console, console_))
+
+  function create(options: Partial<IdentityProviderOptions>): IdentityProvider {
+    const store: ClientStore = { find: async (clientId) => clients.get(clientId) }
+    const note = (fields: object, message: string) => lines.push(JSON.stringify(fields) + message)
+    const log: Log = { ...silentLog, debug: note, info: note, warn: note, error: note }
+    return createIdentityProvider({
+      issuer: ISSUER,
+      realm: 'freehold',
+      audience: 'platform-kubernetes-client',
+      clients: store,
+      keys,
+      log,
+      ...options,
+    })
+  }
+
+  const ask = (fields: Record<string, string> = {}) =>
+    request(provider.handler)
+      .post(TOKEN)
+      .type('form')
+      .send({ grant_type: 'client_credentials', client_id: CLIENT_ID, client_secret: SECRET, ...fields })
+
+  it('gives a service account a JWT access token without a scope or audience parameter', async () => {
+    const before = Math.floor(Date.now() / 1000)
+    const answer = await ask().expect(200)
+    expect(answer.body).to.include({ token_type: 'Bearer', expires_in: 900 })
+    expect(answer.headers['cache-control']).to.equal('no-store')
+    expect(decodeProtectedHeader(answer.body.access_token)).to.deep.equal({
+      alg: 'RS256',
+      typ: 'at+jwt',
+      kid: firstKey.kid,
+    })
+    const { iat = 0, exp = 0, jti, ...claims } = decodeJwt(answer.body.access_token)
+    expect(claims).to.deep.equal({
+      iss: ISSUER,
+      sub: CLIENT_ID,
+      aud: 'platform-kubernetes-client',
+      client_id: CLIENT_ID,
+      azp: CLIENT_ID,
+      typ: 'Bearer',
+      name: 'Pipeline',
+      preferred_username: `service-account-${CLIENT_ID}`,
+    })
+    expect(iat).to.be.within(before, before + 5)
+    expect(exp - iat).to.equal(900)
+    expect(jti).to.be.a('string')
+  })
+
+  it('takes the credentials as HTTP Basic too', async () => {
+    const answer = await request(provider.handler)
+      .post(TOKEN)
+      .auth(CLIENT_ID, SECRET)
+      .type('form')
+      .send({ grant_type: 'client_credentials' })
+    expect(answer.status).to.equal(200)
+  })
+
+  for (const [name, fields] of Object.entries({
+    'a wrong secret': { client_secret: `${SECRET.slice(0, -1)}_` },
+    'the secret of another client': { client_secret: 'another-secret' },
+    'a secret cut short': { client_secret: SECRET.slice(0, 20) },
+    'no secret': { client_secret: '' },
+    'an unknown client': { client_id: 'f2b3f0e0-0a6a-434a-a53d-2b1f3a7c0f9e' },
+    'a client id in capitals': { client_id: CLIENT_ID.toUpperCase() },
+    'a client id that is a path': { client_id: '../secrets/x' },
+  })) {
+    it(`answers ${name} with invalid_client 401`, async () => {
+      const answer = await ask(fields)
+      expect(answer.status).to.equal(401)
+      expect(answer.body.error).to.equal('invalid_client')
+      expect(answer.body).to.not.have.property('access_token')
+    })
+  }
+
+  it('refuses a client at once when it is disabled or deleted, though it had tokens before', async () => {
+    await ask().expect(200)
+    clients.set(CLIENT_ID, { clientId: CLIENT_ID, secret: SECRET, displayName: 'Pipeline', isEnabled: false })
+    expect((await ask().expect(401)).body.error).to.equal('invalid_client')
+    clients.delete(CLIENT_ID)
+    expect((await ask().expect(401)).body.error).to.equal('invalid_client')
+  })
+
+  it('obeys a changed secret at once', async () => {
+    await ask().expect(200)
+    clients.set(CLIENT_ID, { clientId: CLIENT_ID, secret: 'changed', displayName: 'Pipeline', isEnabled: true })
+    await ask().expect(401)
+    await ask({ client_secret: 'changed' }).expect(200)
+  })
+
+  for (const [name, fields, error] of [
+    ['a password grant', { grant_type: 'password', username: 'a', password: 'b' }, 'unsupported_grant_type'],
+    ['an authorization code', { grant_type: 'authorization_code', code: 'x' }, 'invalid_request'],
+    ['a resource that is not the platform', { resource: 'https://elsewhere.example/' }, 'invalid_target'],
+  ] as const) {
+    it(`refuses ${name}`, async () => {
+      const answer = await ask(fields)
+      expect(answer.status).to.equal(400)
+      expect(answer.body.error).to.equal(error)
+    })
+  }
+
+  it('ignores scope and audience parameters that other providers ask for', async () => {
+    const answer = await ask({ scope: 'openid', audience: 'else' }).expect(200)
+    expect(decodeJwt(answer.body.access_token).aud).to.equal('platform-kubernetes-client')
+  })
+
+  it('publishes only the public half of its keys, with a short life in caches', async () => {
+    const answer = await request(provider.handler).get(CERTS).expect(200)
+    expect(answer.body.keys).to.have.length(1)
+    expect(Object.keys(answer.body.keys[0]).sort()).to.deep.equal(['alg', 'e', 'kid', 'kty', 'n', 'use'])
+    expect(answer.headers['cache-control']).to.equal('public, max-age=60')
+  })
+
+  it('tells the addresses of its issuer, whatever host the caller names', async () => {
+    const answer = await request(provider.handler).get(DISCOVERY).set('host', 'evil.example').expect(200)
+    expect(answer.body).to.include({
+      issuer: ISSUER,
+      token_endpoint: `${ISSUER}/protocol/openid-connect/token`,
+      jwks_uri: `${ISSUER}/protocol/openid-connect/certs`,
+      authorization_endpoint: `${ISSUER}/protocol/openid-connect/auth`,
+    })
+    expect(JSON.stringify(answer.body)).to.not.contain('evil.example')
+  })
+
+  it('publishes a new key before it signs with it, and signs with it without a restart', async () => {
+    const next = await generateSigningKey(systemClock.now())
+    keys.publish(next)
+    const published = await request(provider.handler).get(CERTS)
+    expect(published.body.keys.map((key: { kid: string }) => key.kid)).to.have.members([firstKey.kid, next.kid])
+    expect(decodeProtectedHeader((await ask()).body.access_token).kid).to.equal(firstKey.kid)
+    keys.use(next)
+    expect(decodeProtectedHeader((await ask()).body.access_token).kid).to.equal(next.kid)
+  })
+
+  it('stops an address that guesses the secret of a client, and only for that client', async () => {
+    provider.stop()
+    provider = create({ limits: { refusedSecretsPerMinute: 3 } })
+    for (let guess = 0; guess < 3; guess += 1) await ask({ client_secret: `guess-${guess}` }).expect(401)
+    const blocked = await ask()
+    expect(blocked.status).to.equal(429)
+    expect(blocked.body.error).to.equal('temporarily_unavailable')
+    expect(Number(blocked.headers['retry-after'])).to.be.within(1, 60)
+    await ask({ client_id: OTHER_ID, client_secret: 'another-secret' }).expect(200)
+  })
+
+  it('limits the requests of an address', async () => {
+    provider.stop()
+    provider = create({ limits: { tokenRequestsPerMinute: 2 } })
+    await ask().expect(200)
+    await ask().expect(200)
+    const refused = await ask()
+    expect(refused.status).to.equal(429)
+    expect(refused.headers).to.have.property('retry-after')
+  })
+
+  it('answers 404 outside its realm', async () => {
+    await request(provider.handler).get('/realms/other/.well-known/openid-configuration').expect(404)
+    await request(provider.handler).get('/').expect(404)
+  })
+
+  it('fails without a word of the cause when clients cannot be looked up', async () => {
+    provider.stop()
+    provider = create({ clients: { find: () => Promise.reject(new Error('etcd at 10.0.0.1 is away')) } })
+    const answer = await ask()
+    expect(answer.status).to.equal(500)
+    expect(answer.body.error).to.equal('server_error')
+    expect(JSON.stringify(answer.body)).to.not.contain('etcd')
+    expect(lines.join()).to.contain('etcd at 10.0.0.1 is away')
+  })
+
+  it('writes no secret to its log', async () => {
+    await ask()
+    await ask({ client_secret: 'wrong-secret-of-a-caller' })
+    expect(lines).to.have.length.above(1)
+    expect(lines.join()).to.not.contain(SECRET).and.to.not.contain('wrong-secret-of-a-caller')
+  })
+
+  it('refuses an issuer that is not https, or not of the realm', () => {
+    expect(() => create({ issuer: 'http://127.0.0.1/realms/freehold' })).to.throw(/https/)
+    expect(() => create({ issuer: 'https://127.0.0.1/realms/other' })).to.throw(/realms\/freehold/)
+    expect(() => create({ issuer: 'https://127.0.0.1/realms/freehold/' })).to.throw(/realms\/freehold/)
+  })
+
+  it('prints nothing to the console', () => {
+    expect(printed).to.deep.equal([])
+  })
+})

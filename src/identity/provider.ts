@@ -1,0 +1,171 @@
+import type { EventEmitter } from 'node:events'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import express from 'express'
+import { rateLimit } from 'express-rate-limit'
+import Provider, { type errors, type KoaContextWithOIDC } from 'oidc-provider'
+import { messageOf } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import { adapterFor, TooManyAttempts } from './adapter.ts'
+import { type Attempts, countAttempts } from './attempts.ts'
+import type { ClientStore } from './clients.ts'
+import { settings } from './settings.ts'
+import type { SigningKeys } from './signingKeys.ts'
+
+export type IdentityLimits = {
+  /** Requests to the token endpoint per address. */
+  tokenRequestsPerMinute: number
+  /** Refused secrets per address and client. */
+  refusedSecretsPerMinute: number
+}
+
+export type IdentityProviderOptions = {
+  /** Exactly the `iss` of every token: https, ending in `/realms/<realm>`. */
+  issuer: string
+  realm: string
+  /** The `aud` of every token. */
+  audience: string
+  clients: ClientStore
+  keys: SigningKeys
+  log: Log
+  /** 900. */
+  tokenLifetimeSeconds?: number
+  limits?: Partial<IdentityLimits>
+  /** Addresses or networks whose X-Forwarded-For is believed; none. */
+  trustedProxies?: readonly string[]
+}
+
+export interface IdentityProvider {
+  /** Serves everything below `/realms/<realm>`, over TLS and plain http alike; other paths are 404. */
+  handler: RequestListener
+  /** Seconds. */
+  readonly tokenLifetimeSeconds: number
+  stop(): void
+}
+
+const DEFAULT_LIMITS: IdentityLimits = { tokenRequestsPerMinute: 600, refusedSecretsPerMinute: 10 }
+/** Far below the time that a key is published before it signs, so that no verifier is surprised by a new one. */
+const KEYS_MAX_AGE_SECONDS = 60
+
+/**
+ * The local identity provider: OAuth 2.0 client_credentials (RFC 6749 section 4.4) at the paths of Keycloak
+ * (interface section 5).
+ *
+ * @throws Error for an issuer that is not https or does not end in the realm's path
+ */
+export function createIdentityProvider(options: IdentityProviderOptions): IdentityProvider {
+  const mountPath = `/realms/${options.realm}`
+  const issuer = new URL(options.issuer)
+  if (issuer.protocol !== 'https:' || issuer.pathname !== mountPath) {
+    throw new Error(`The issuer ${options.issuer} must be an https address that ends in ${mountPath}.`)
+  }
+  const tokenLifetimeSeconds = options.tokenLifetimeSeconds ?? 900
+  const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const attempts = countAttempts(limits.refusedSecretsPerMinute)
+  const build = () => buildProvider({ ...options, tokenLifetimeSeconds }, issuer, attempts).callback()
+  // oidc-provider reads its keys once, and keeps nothing that a new one would miss.
+  let serve = build()
+  const unsubscribe = options.keys.onChange(() => {
+    serve = build()
+  })
+
+  const app = express()
+  app.disable('x-powered-by')
+  app.set('trust proxy', options.trustedProxies ?? false)
+  app.use(onlyPaths)
+  app.post(`${mountPath}/protocol/openid-connect/token`, tokenLimit(limits.tokenRequestsPerMinute))
+  app.use(mountPath, (request, response) => serve(request, response))
+  app.use((_request, response) => {
+    response.status(404).json({ error: 'not_found', error_description: `everything here is below ${mountPath}` })
+  })
+  return {
+    handler: app,
+    tokenLifetimeSeconds,
+    stop() {
+      unsubscribe()
+      attempts.stop()
+    },
+  }
+}
+
+/** A target with a host of its own (`GET http://elsewhere/...`) would be copied into the addresses of discovery. */
+function onlyPaths(request: IncomingMessage, response: ServerResponse, next: () => void): void {
+  if (request.url?.startsWith('/') === true) {
+    next()
+    return
+  }
+  response.writeHead(400, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ error: 'invalid_request', error_description: 'the request target must be a path' }))
+}
+
+function tokenLimit(perMinute: number) {
+  return rateLimit({
+    windowMs: 60_000,
+    limit: perMinute,
+    standardHeaders: 'draft-8',
+    legacyHeaders: false,
+    message: { error: 'temporarily_unavailable', error_description: 'too many requests from this address' },
+  })
+}
+
+type BuildOptions = IdentityProviderOptions & { tokenLifetimeSeconds: number }
+
+function buildProvider(options: BuildOptions, issuer: URL, attempts: Attempts): Provider {
+  const provider = new Provider(options.issuer, {
+    ...settings(options),
+    adapter: adapterFor({
+      clients: options.clients,
+      attempts,
+      address: () => addressOf(Provider.ctx),
+    }),
+  })
+  // Addresses in discovery are the issuer's, whatever host a caller claims and whether it came over TLS or loopback.
+  Object.defineProperties(provider.request, {
+    protocol: { get: () => 'https' },
+    host: { get: () => issuer.host },
+  })
+  provider.use(cacheHeaders)
+  listen(provider, attempts, options.log)
+  return provider
+}
+
+async function cacheHeaders(context: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> {
+  await next()
+  const route = (context.oidc as { route?: string } | undefined)?.route
+  if (context.status !== 200 || (route !== 'jwks' && route !== 'discovery')) return
+  context.set('cache-control', `public, max-age=${KEYS_MAX_AGE_SECONDS}`)
+}
+
+function listen(provider: Provider, attempts: Attempts, log: Log): void {
+  provider.on('grant.success', (context) => {
+    log.debug({ clientId: clientIdOf(context), address: addressOf(context) }, 'An access token was issued.')
+  })
+  provider.on('grant.error', (context, error) => {
+    if (error instanceof TooManyAttempts) context.set('retry-after', String(error.retryAfterSeconds))
+    const clientId = clientIdOf(context)
+    log.info({ clientId, address: addressOf(context), error: codeOf(error) }, 'An access token was refused.')
+    if (codeOf(error) === 'invalid_client') void attempts.failed(addressOf(context), clientId)
+  })
+  provider.on('server_error', (context, error) => {
+    log.error({ path: context.path, error: messageOf(error) }, 'The identity provider failed on a request.')
+  })
+  // Koa prints to the console what nobody listens for.
+  const events: EventEmitter = provider
+  events.on('error', (error) => {
+    log.warn({ error: messageOf(error) }, 'The identity provider could not finish an answer.')
+  })
+}
+
+function codeOf(error: Error): string {
+  return (error as Partial<errors.OIDCProviderError>).error ?? 'server_error'
+}
+
+/** Of whoever is being answered; client ids are public, but a caller may send anything in their place. */
+function clientIdOf(context: KoaContextWithOIDC): string {
+  const claimed = context.oidc.client?.clientId ?? context.oidc.params?.client_id
+  return typeof claimed === 'string' ? claimed.slice(0, 64) : ''
+}
+
+function addressOf(context: { req: IncomingMessage } | undefined): string {
+  const request = context?.req as (IncomingMessage & { ip?: string }) | undefined
+  return request?.ip ?? request?.socket.remoteAddress ?? '::'
+}

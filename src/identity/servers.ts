@@ -1,0 +1,64 @@
+import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+
+const LOOPBACK = '127.0.0.1'
+
+export type IdentityServersOptions = {
+  handler: RequestListener
+  /** For the API server, which refuses issuers without TLS. PEM texts; port 0 takes a free one. */
+  tls: { port: number; host?: string; cert: string; key: string }
+  /** For tools on this machine that do not know our authority. Secrets pass in clear: loopback unless told otherwise. */
+  http?: { port: number; host?: string }
+}
+
+export interface IdentityServers {
+  readonly tlsPort: number
+  readonly httpPort: number | undefined
+  /** Serves a renewed certificate to connections from now on. */
+  renewCertificate(pair: { cert: string; key: string }): void
+  /** Ends all connections. */
+  stop(): Promise<void>
+}
+
+/** @throws Error where a port is taken or the certificate does not fit its key; nothing is left listening then */
+export async function startIdentityServers(options: IdentityServersOptions): Promise<IdentityServers> {
+  const { cert, key } = options.tls
+  const tls = createTlsServer({ cert, key, minVersion: 'TLSv1.2' }, options.handler)
+  await listening(tls, options.tls)
+  const plain = options.http && createHttpServer(options.handler)
+  try {
+    if (plain !== undefined && options.http !== undefined) await listening(plain, options.http)
+  } catch (error) {
+    await closed(tls)
+    throw error
+  }
+  return {
+    tlsPort: portOf(tls),
+    httpPort: plain && portOf(plain),
+    renewCertificate: (pair) => tls.setSecureContext(pair),
+    async stop() {
+      await Promise.all([tls, plain].map((server) => server && closed(server)))
+    },
+  }
+}
+
+function listening(server: Server, { port, host = LOOPBACK }: { port: number; host?: string }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause) => {
+      reject(new Error(`The identity provider cannot listen on ${host}:${port}.`, { cause }))
+    })
+    server.listen(port, host, resolve)
+  })
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port
+}

@@ -1,0 +1,135 @@
+import { type Clock, systemClock, type Timer } from '../core/clock.ts'
+import { messageOf } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import {
+  dueKey,
+  generateSigningKey,
+  type KeyRing,
+  type KeyTimes,
+  type SigningKey,
+  sameRing,
+  signingKeyAt,
+  withKey,
+  withoutExpired,
+} from './keyRing.ts'
+import type { KeyStore, StoredRing } from './keyStore.ts'
+
+/** The signing keys of a running provider: always there, and changing without a restart. */
+export interface SigningKeys {
+  /** What is published. */
+  ring(): KeyRing
+  /** What signs at this moment. */
+  signing(): SigningKey
+  /** Looks at the store now, as it does by itself every `lookEvery`. */
+  look(): Promise<void>
+  /** Tells of every change of the published keys; the answer ends it. */
+  onChange(listener: () => void): () => void
+  stop(): void
+}
+
+export type SigningKeysOptions = {
+  store: KeyStore
+  /** Longest lifetime of a token, seconds. */
+  tokenLifetimeSeconds: number
+  /** Milliseconds that a key signs; 30 days. */
+  rotateAfter?: number
+  /** Milliseconds that a key is published before it signs; 1 hour. */
+  publishAhead?: number
+  /** Milliseconds between looks at the store; 1 minute. Deleting the stored keys revokes them within this time. */
+  lookEvery?: number
+  clock?: Clock
+  log: Log
+  generate?: (notBefore: number) => Promise<SigningKey>
+}
+
+const MINUTE = 60_000
+const CLOCK_SKEW = 2 * MINUTE
+/** Each lost race means that another replica wrote, so a handful is already strange. */
+const MAX_RACES = 10
+
+/**
+ * Opens the stored keys, or makes the first one; replicas that start at once end up with the same.
+ *
+ * @throws Error where the store does not answer at the start; later failures are logged and the last keys kept
+ */
+export async function openSigningKeys(options: SigningKeysOptions): Promise<SigningKeys> {
+  const { clock = systemClock, log, lookEvery = MINUTE } = options
+  const times: KeyTimes = {
+    rotateAfter: options.rotateAfter ?? 30 * 24 * 60 * MINUTE,
+    publishAhead: options.publishAhead ?? 60 * MINUTE,
+    keepAfter: options.tokenLifetimeSeconds * 1000 + CLOCK_SKEW,
+  }
+  const settle = () => settledRing(options.store, times, clock, options.generate ?? generateSigningKey)
+  const listeners = new Set<() => void>()
+  let ring = await settle()
+  let timer: Timer | undefined
+  let stopped = false
+
+  async function look(): Promise<void> {
+    const found = await settle()
+    if (stopped || sameRing(ring, found)) return
+    ring = found
+    log.info({ keys: ring.map(({ kid }) => kid) }, 'The published signing keys changed.')
+    for (const listener of listeners) listener()
+  }
+  function schedule(): void {
+    timer = clock.setTimeout(() => {
+      look()
+        .catch((error: unknown) => {
+          log.warn({ error: messageOf(error) }, 'Cannot read the signing keys; the last known ones stay in use.')
+        })
+        .finally(() => {
+          if (!stopped) schedule()
+        })
+    }, lookEvery)
+  }
+  schedule()
+  return {
+    ring: () => ring,
+    signing: () => definite(signingKeyAt(ring, clock.now())),
+    look,
+    onChange(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    stop() {
+      stopped = true
+      timer?.cancel()
+      listeners.clear()
+    },
+  }
+}
+
+/** Reads the ring and brings it to what this time asks for, however many others do the same. */
+async function settledRing(
+  store: KeyStore,
+  times: KeyTimes,
+  clock: Clock,
+  generate: (notBefore: number) => Promise<SigningKey>,
+): Promise<KeyRing> {
+  for (let race = 0; race < MAX_RACES; race += 1) {
+    const stored = await store.read()
+    const wanted = await wantedRing(stored?.ring ?? [], times, clock.now(), generate)
+    if (stored !== undefined && sameRing(stored.ring, wanted)) return stored.ring
+    const written: StoredRing | undefined =
+      stored === undefined ? await store.create(wanted) : await store.replace(wanted, stored.version)
+    if (written !== undefined) return written.ring
+  }
+  throw new Error(`The signing keys changed ${MAX_RACES} times while they were read.`)
+}
+
+async function wantedRing(
+  ring: KeyRing,
+  times: KeyTimes,
+  now: number,
+  generate: (notBefore: number) => Promise<SigningKey>,
+): Promise<KeyRing> {
+  const due = dueKey(ring, now, times)
+  const kept = withoutExpired(ring, now, times)
+  return due === undefined ? kept : withKey(kept, await generate(due))
+}
+
+function definite(key: SigningKey | undefined): SigningKey {
+  if (key === undefined) throw new Error('There is no signing key.')
+  return key
+}
