@@ -1,4 +1,11 @@
-import type { KubeObject, ObjectRef, Resource } from '../../core/object.ts'
+import { type KubeObject, objectKey, type Resource, refOf, resourceId } from '../../core/object.ts'
+import { applyIfChanged } from '../../kube/apply.ts'
+import { secret } from '../../kube/builtin.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import type { Workspace } from './controller.ts'
+import type { Expectations } from './expectations.ts'
+import { StalledError, WaitingError } from './interruptions.ts'
+import { belongsTo, OWNER_INDEX, type Owner, withOwner } from './ownership.ts'
 
 export type Ensured<T extends KubeObject> = {
   object: T
@@ -12,14 +19,142 @@ export interface Children {
    * Makes the object be as desired: owner, labels and incarnation are added; nothing is sent where nothing differs.
    *
    * @throws StalledError NameOccupied where an object of that name belongs to somebody else
+   * @throws WaitingError WaitingForDependency while the one before is still being deleted
    */
   ensure<T extends KubeObject>(desired: T, options: { resource: Resource }): Promise<Ensured<T>>
-  /** The child as observed: from the cache, or by GET for Secrets, which are never cached. Foreign objects are undefined. */
-  get<T extends KubeObject = KubeObject>(resource: Resource, ref: ObjectRef): Promise<T | undefined>
-  /** Children of a cached resource, by the owner's uid or incarnation. */
+  /**
+   * The child as observed: from the cache, or by GET where the resource has none (Secrets). Undefined where it is
+   * absent or belongs to somebody else.
+   */
+  get<T extends KubeObject = KubeObject>(
+    resource: Resource,
+    namespace: string | undefined,
+    name: string,
+  ): Promise<T | undefined>
+  /** Children of an observed resource, by the owner's uid or incarnation. */
   owned<T extends KubeObject = KubeObject>(resource: Resource): readonly T[]
-  /** Deletes one child, with preconditions on uid and version. True once it is gone. */
-  remove(resource: Resource, ref: ObjectRef): Promise<boolean>
-  /** Deletes the children of a cached resource whose names are not listed; answers the names that were deleted. */
+  /** Deletes a child with preconditions on uid and version. True once it is gone; nothing foreign is touched. */
+  remove(resource: Resource, namespace: string | undefined, name: string): Promise<boolean>
+  /** Deletes the children of an observed resource whose names are not listed; answers the names that were deleted. */
   prune(resource: Resource, keepNames: readonly string[]): Promise<readonly string[]>
+}
+
+/** Children of one object during one pass. */
+export class PassChildren implements Children {
+  readonly #owner: Owner
+  readonly #key: string
+  readonly #workspace: Workspace
+  readonly #expectations: Expectations
+
+  constructor(owner: Owner, key: string, workspace: Workspace, expectations: Expectations) {
+    this.#owner = owner
+    this.#key = key
+    this.#workspace = workspace
+    this.#expectations = expectations
+  }
+
+  async ensure<T extends KubeObject>(desired: T, { resource }: { resource: Resource }): Promise<Ensured<T>> {
+    const { namespace, name } = desired.metadata
+    const observed = await this.#observe<T>(resource, namespace, name)
+    if (observed !== undefined) this.#requireUsable(resource, observed)
+    const { object, changed } = await applyIfChanged<T>(
+      this.#workspace.client,
+      resource,
+      withOwner(desired, this.#owner),
+      observed,
+      { absent: observed === undefined },
+    )
+    if (changed && isCached(resource)) this.#expectations.written(this.#key, this.#workspace.cache(resource), object)
+    return { object, changed }
+  }
+
+  async get<T extends KubeObject>(
+    resource: Resource,
+    namespace: string | undefined,
+    name: string,
+  ): Promise<T | undefined> {
+    const held = isCached(resource)
+      ? this.#workspace.cache<T>(resource).get(namespace, name)
+      : await this.#read<T>(resource, namespace, name)
+    return held !== undefined && belongsTo(held, this.#owner) ? held : undefined
+  }
+
+  owned<T extends KubeObject>(resource: Resource): readonly T[] {
+    const cache = this.#workspace.cache<T>(resource)
+    const { object, incarnation } = this.#owner
+    const found = new Map<string, T>()
+    for (const key of [object.metadata.uid, incarnation]) {
+      if (key === undefined || key === '') continue
+      for (const child of cache.byIndex(OWNER_INDEX, key)) {
+        found.set(objectKey(child.metadata.namespace, child.metadata.name), child)
+      }
+    }
+    return [...found.values()]
+  }
+
+  async remove(resource: Resource, namespace: string | undefined, name: string): Promise<boolean> {
+    const child = await this.get(resource, namespace, name)
+    if (child === undefined) return true
+    if (child.metadata.deletionTimestamp !== undefined) return false
+    return this.#delete(resource, child)
+  }
+
+  async prune(resource: Resource, keepNames: readonly string[]): Promise<readonly string[]> {
+    const keep = new Set(keepNames)
+    const pruned: string[] = []
+    for (const child of this.owned(resource)) {
+      if (keep.has(child.metadata.name) || child.metadata.deletionTimestamp !== undefined) continue
+      await this.#delete(resource, child)
+      pruned.push(child.metadata.name)
+    }
+    return pruned
+  }
+
+  async #delete(resource: Resource, child: KubeObject): Promise<boolean> {
+    const { uid, resourceVersion } = child.metadata
+    const left = await this.#workspace.client.remove(resource, refOf(child), { uid, resourceVersion })
+    if (isCached(resource)) this.#expectations.removed(this.#key, this.#workspace.cache(resource), child)
+    return left === undefined
+  }
+
+  /** An empty cache may only be late: before the first write the API server is asked, or a namesake would be adopted. */
+  async #observe<T extends KubeObject>(
+    resource: Resource,
+    namespace: string | undefined,
+    name: string,
+  ): Promise<T | undefined> {
+    const held = isCached(resource) ? this.#workspace.cache<T>(resource).get(namespace, name) : undefined
+    return held ?? this.#read<T>(resource, namespace, name)
+  }
+
+  async #read<T extends KubeObject>(
+    resource: Resource,
+    namespace: string | undefined,
+    name: string,
+  ): Promise<T | undefined> {
+    try {
+      return await this.#workspace.client.get<T>(resource, { namespace, name })
+    } catch (error) {
+      if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
+      throw error
+    }
+  }
+
+  #requireUsable(resource: Resource, observed: KubeObject): void {
+    const what = `${resource.kind} "${objectKey(observed.metadata.namespace, observed.metadata.name)}"`
+    if (!belongsTo(observed, this.#owner)) {
+      throw new StalledError(
+        'NameOccupied',
+        `${what} exists and does not belong to this ${this.#owner.object.kind}. Delete it, or choose another name.`,
+      )
+    }
+    if (observed.metadata.deletionTimestamp !== undefined) {
+      throw new WaitingError('WaitingForDependency', `${what} is being deleted; it is made anew once it is gone.`)
+    }
+  }
+}
+
+/** Secrets are readable namespace by namespace only and never held in a cache of the whole cluster. */
+function isCached(resource: Resource): boolean {
+  return resourceId(resource) !== resourceId(secret)
 }

@@ -9,7 +9,7 @@ import type { KubeClient } from '../../kube/client.ts'
 import type { Children } from './children.ts'
 
 export type { Children, Ensured } from './children.ts'
-export { StalledError } from './stalled.ts'
+export { StalledError, WaitingError } from './interruptions.ts'
 export { steps } from './steps.ts'
 
 /** What a controller reads of a cache. Objects are frozen and without managedFields. */

@@ -1,4 +1,4 @@
-import type { StalledReason } from '../../core/reasons.ts'
+import type { ReconcilingReason, StalledReason } from '../../core/reasons.ts'
 
 /**
  * Thrown from deep inside a step where a person must change something. The engine reports it as `stalled(reason)` does
@@ -10,6 +10,17 @@ export class StalledError extends Error {
   constructor(reason: StalledReason, message: string) {
     super(message)
     this.name = 'StalledError'
+    this.reason = reason
+  }
+}
+
+/** Thrown from deep inside a step where something must happen first that a watch will tell of. */
+export class WaitingError extends Error {
+  readonly reason: ReconcilingReason
+
+  constructor(reason: ReconcilingReason, message: string) {
+    super(message)
+    this.name = 'WaitingError'
     this.reason = reason
   }
 }

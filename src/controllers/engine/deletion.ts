@@ -1,0 +1,23 @@
+import { timestamp } from '../../core/clock.ts'
+import { type Outcome, waiting } from '../../core/outcome.ts'
+
+/**
+ * A wait during deletion gets an end that people can see. Before it, the message says until when; after it the phase is
+ * DeletionBlocked. The finalizer stays on either way: what it guards is data, and only its teardown may let it go.
+ */
+export function withDeadline(outcome: Outcome, deletedAt: string, within: number, now: number): Outcome {
+  if (outcome.kind !== 'waiting') return outcome
+  const deadline = Date.parse(deletedAt) + within
+  if (Number.isNaN(deadline)) return outcome
+  const until = timestamp(deadline)
+  if (now >= deadline) {
+    return { ...outcome, reason: 'DeletionBlocked', message: `${outcome.message} It was expected by ${until}.` }
+  }
+  // One timer, for the moment the deadline passes: until then a watch wakes us.
+  const remaining = deadline - now
+  return waiting(
+    outcome.reason,
+    `${outcome.message} Expected by ${until}.`,
+    Math.min(outcome.after ?? remaining, remaining),
+  )
+}

@@ -1,0 +1,24 @@
+import type { Clock } from '../../core/clock.ts'
+import type { Log } from '../../core/log.ts'
+import type { KubeObject } from '../../core/object.ts'
+import type { Workspace } from './controller.ts'
+import type { EngineMetrics } from './metrics.ts'
+
+/** Where events go. Never throws and never waits: an event that is lost costs nothing. */
+export type EventSink = {
+  emit(about: KubeObject, event: { type: 'Normal' | 'Warning'; reason: string; note: string }): void
+}
+
+/** What every controller of a process shares. */
+export type Environment = {
+  records: Workspace
+  workloads: Workspace
+  clock: Clock
+  log: Log
+  events: EventSink
+  metrics: EngineMetrics
+  /** Makes incarnations. */
+  newId: () => string
+  /** Between 0 and 1, for jitter. */
+  random: () => number
+}

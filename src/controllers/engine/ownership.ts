@@ -1,0 +1,94 @@
+import {
+  BOUNDARY_LABEL,
+  GROUP_LABEL,
+  MANAGED_BY,
+  MANAGED_BY_LABEL,
+  OWNER_INCARNATION_ANNOTATION,
+  OWNER_KIND_LABEL,
+  OWNER_NAME_LABEL,
+  OWNER_NAMESPACE_ANNOTATION,
+} from '../../core/labels.ts'
+import { type KubeObject, objectKey, ownerReferenceTo, type Resource } from '../../core/object.ts'
+import type { Place } from './controller.ts'
+
+/** Whose children a pass makes. */
+export type Owner = {
+  object: KubeObject
+  resource: Resource
+  incarnation: string
+  place: Place
+  /** Children live in the owner's own cluster, so its garbage collector can follow a reference. */
+  sameCluster: boolean
+}
+
+/** The desired child with everything that says whose it is. What the builder set in labels and annotations stays. */
+export function withOwner<T extends KubeObject>(desired: T, owner: Owner): T {
+  const { metadata } = desired
+  const { name, namespace } = owner.object.metadata
+  const referenced = mayReference(metadata.namespace, owner)
+  const elsewhere = namespace !== undefined && namespace !== metadata.namespace
+  return {
+    ...desired,
+    metadata: {
+      ...metadata,
+      labels: { ...ownerLabels(owner, name), ...metadata.labels },
+      annotations: {
+        ...metadata.annotations,
+        [OWNER_INCARNATION_ANNOTATION]: owner.incarnation,
+        ...(elsewhere ? { [OWNER_NAMESPACE_ANNOTATION]: namespace } : {}),
+      },
+      ...(referenced ? { ownerReferences: [ownerReferenceTo(owner.object)] } : {}),
+    },
+  }
+}
+
+function ownerLabels({ object, place }: Owner, name: string): Record<string, string> {
+  return {
+    [MANAGED_BY_LABEL]: MANAGED_BY,
+    [OWNER_KIND_LABEL]: object.kind,
+    [OWNER_NAME_LABEL]: name,
+    ...(place.boundaryId === undefined ? {} : { [BOUNDARY_LABEL]: place.boundaryId }),
+    ...(place.resourceGroup === undefined ? {} : { [GROUP_LABEL]: place.resourceGroup }),
+  }
+}
+
+/** A reference across namespaces, or from a cluster-scoped child to a namespaced owner, makes the collector delete the child. */
+function mayReference(childNamespace: string | undefined, { object, resource, sameCluster }: Owner): boolean {
+  return sameCluster && (!resource.namespaced || object.metadata.namespace === childNamespace)
+}
+
+/**
+ * True where the object carries the uid of this owner or its incarnation: the uid is enough where somebody removed
+ * the annotation, the incarnation where a backup was restored and every uid is new. Names prove nothing.
+ */
+export function belongsTo(object: KubeObject, owner: Owner): boolean {
+  const uid = owner.object.metadata.uid
+  if (uid !== undefined && object.metadata.ownerReferences?.some((reference) => reference.uid === uid)) return true
+  return owner.incarnation !== '' && object.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === owner.incarnation
+}
+
+/** The key of the object of this kind that owns `object`, or undefined where another kind or nobody does. */
+export function ownerKeyOf(object: KubeObject, kind: Resource): string | undefined {
+  const { ownerReferences, annotations, labels, namespace } = object.metadata
+  const reference = ownerReferences?.find(({ controller }) => controller === true)
+  if (reference !== undefined) {
+    const [group] = reference.apiVersion.split('/')
+    if (reference.kind !== kind.kind || group !== kind.group) return undefined
+    return objectKey(kind.namespaced ? namespace : undefined, reference.name)
+  }
+  const name = labels?.[OWNER_NAME_LABEL]
+  if (annotations?.[OWNER_INCARNATION_ANNOTATION] === undefined || labels?.[OWNER_KIND_LABEL] !== kind.kind) {
+    return undefined
+  }
+  if (name === undefined) return undefined
+  return objectKey(kind.namespaced ? (annotations[OWNER_NAMESPACE_ANNOTATION] ?? namespace) : undefined, name)
+}
+
+/** The index by which children are found again: under their owner's uid and incarnation. */
+export const OWNER_INDEX = 'owner'
+
+export function ownerIndexKeys(object: KubeObject): readonly string[] {
+  const incarnation = object.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION]
+  const uids = object.metadata.ownerReferences?.map(({ uid }) => uid) ?? []
+  return incarnation === undefined ? uids : [...uids, incarnation]
+}

@@ -1,0 +1,49 @@
+import { BOUNDARY_LABEL, GROUP_LABEL } from '../../core/labels.ts'
+import { boundaryOfNamespace } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import type { CacheView, Place } from './controller.ts'
+
+/** Whether what the engine needs to know about the namespace of a kind's objects is on the namespace itself. */
+export function dependsOnNamespace(kind: Pick<AnyKind, 'placement'>): boolean {
+  return kind.placement === 'group' || kind.placement === 'boundary'
+}
+
+/**
+ * Where the object stands, or the outcome that ends the pass because it cannot stand there. Admission refuses a wrong
+ * namespace; this holds where admission was off, or the namespace's labels were taken away.
+ */
+export function placeOf(
+  kind: Pick<AnyKind, 'placement' | 'kind'>,
+  object: KubeObject,
+  namespaces: CacheView,
+): { place: Place; obstacle: Outcome | undefined } {
+  const { namespace } = object.metadata
+  if (namespace === undefined || !dependsOnNamespace(kind)) return { place: {}, obstacle: undefined }
+  const home = namespaces.get(undefined, namespace)
+  const boundaryId = home?.metadata.labels?.[BOUNDARY_LABEL] ?? boundaryOfNamespace(namespace)
+  const resourceGroup = home?.metadata.labels?.[GROUP_LABEL]
+  const place: Place = {
+    ...(boundaryId === undefined ? {} : { boundaryId }),
+    ...(resourceGroup === undefined ? {} : { resourceGroup }),
+  }
+  return { place, obstacle: obstacleOf(kind, home, namespace, place) }
+}
+
+function obstacleOf(
+  kind: Pick<AnyKind, 'placement' | 'kind'>,
+  home: KubeObject | undefined,
+  namespace: string,
+  place: Place,
+): Outcome | undefined {
+  if (home === undefined) return waiting('WaitingForGroup', `Namespace "${namespace}" has not been seen yet.`)
+  if (home.metadata.deletionTimestamp !== undefined) {
+    return waiting('WaitingForGroup', `Namespace "${namespace}" is being deleted, with everything in it.`)
+  }
+  const wanted = kind.placement === 'group' ? place.resourceGroup : place.boundaryId
+  const wrong = kind.placement === 'boundary' && place.resourceGroup !== undefined
+  if (wanted !== undefined && !wrong) return undefined
+  const what = kind.placement === 'group' ? 'a resource group' : 'a boundary'
+  return stalled('ConfigurationInvalid', `${kind.kind} belongs in the namespace of ${what}; "${namespace}" is none.`)
+}

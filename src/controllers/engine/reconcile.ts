@@ -1,0 +1,256 @@
+import { timestamp } from '../../core/clock.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { FINALIZER, INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { type KubeObject, refOf, refOfKey, resourceId } from '../../core/object.ts'
+import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import type { ObjectOf } from '../../crds/define.ts'
+import { namespace } from '../../kube/builtin.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import { PassChildren } from './children.ts'
+import type { Controller, Pass, Place } from './controller.ts'
+import { withDeadline } from './deletion.ts'
+import type { Environment } from './environment.ts'
+import { Expectations } from './expectations.ts'
+import { StalledError, WaitingError } from './interruptions.ts'
+import { placeOf } from './place.ts'
+import { type Failed, nextStatus, statusPatch, transition } from './status.ts'
+import { currentStep } from './steps.ts'
+
+/** What the queue does with the key after a pass. */
+export type Verdict =
+  /** Forget earlier failures; come again after so many milliseconds, or when something changes. */
+  | { kind: 'settled'; after: number | undefined }
+  /** The object is gone. */
+  | { kind: 'gone' }
+  /** The cache has not seen the last pass's writes yet. */
+  | { kind: 'behind' }
+  /** Somebody else wrote first: look again soon, quietly. */
+  | { kind: 'conflict' }
+  | { kind: 'failed'; error: PassError }
+
+/** A pass that threw: the step where, and a message that may be shown. The cause is for the log. */
+export class PassError extends Error {
+  constructor(message: string, cause: unknown) {
+    super(message, { cause })
+    this.name = 'PassError'
+  }
+}
+
+/** From this failure in a row on, the object itself says that it fails; single failures are everyday. */
+const FAILURES_BEFORE_CONDITION = 3
+
+type Draft = { reported: Record<string, unknown>; serving: boolean | undefined }
+
+/** Takes keys of one kind from what is to what should be, one pass at a time. */
+export class Reconciler {
+  readonly #controller: Controller
+  readonly #environment: Environment
+  readonly #expectations = new Expectations()
+  readonly #failures = new Map<string, number>()
+
+  constructor(controller: Controller, environment: Environment) {
+    this.#controller = controller
+    this.#environment = environment
+  }
+
+  /** One pass. Never throws: whatever happens is a verdict about this one key. */
+  async reconcile(key: string): Promise<Verdict> {
+    try {
+      return await this.#pass(key)
+    } catch (error) {
+      // Before or after the steps: the metadata, the status patch, the cache.
+      if (this.#isConflict(error, key)) return { kind: 'conflict' }
+      return { kind: 'failed', error: new PassError(this.#sentence('reconcile', error), error) }
+    }
+  }
+
+  async #pass(key: string): Promise<Verdict> {
+    const { records } = this.#environment
+    const { kind } = this.#controller
+    const ref = refOfKey(key)
+    const found = records.cache(kind.resource).get(ref.namespace, ref.name)
+    if (found === undefined) return this.#forget(key)
+    if (!this.#expectations.met(key)) return { kind: 'behind' }
+    if (found.metadata.deletionTimestamp === undefined) return this.#keep(key, await this.#prepared(key, found))
+    return this.#letGo(key, found)
+  }
+
+  #forget(key: string): Verdict {
+    this.#expectations.forget(key)
+    this.#failures.delete(key)
+    return { kind: 'gone' }
+  }
+
+  async #keep(key: string, object: KubeObject): Promise<Verdict> {
+    const { place, obstacle } = this.#place(object)
+    const { pass, draft } = this.#begin(key, object, place)
+    const step = this.#controller.reconcile
+    return this.#conclude(pass, draft, await this.#run(pass, obstacle === undefined ? step : () => obstacle))
+  }
+
+  async #letGo(key: string, object: KubeObject): Promise<Verdict> {
+    const { finalize, finalizeWithin } = this.#controller
+    if (finalize === undefined || !object.metadata.finalizers?.includes(FINALIZER)) return settled()
+    const { pass, draft } = this.#begin(key, object, this.#place(object).place)
+    const outcome = await this.#run(pass, finalize)
+    if (outcome.kind === 'done') {
+      await this.#removeFinalizer(object)
+      return settled()
+    }
+    const now = this.#environment.clock.now()
+    const deletedAt = object.metadata.deletionTimestamp ?? ''
+    const ends = 'error' in outcome ? outcome : withDeadline(outcome, deletedAt, finalizeWithin, now)
+    return this.#conclude(pass, draft, ends)
+  }
+
+  #place(object: KubeObject): { place: Place; obstacle: Outcome | undefined } {
+    return placeOf(this.#controller.kind, object, this.#environment.records.cache(namespace))
+  }
+
+  /**
+   * Puts on what every object needs before anything is made for it: the incarnation that its children will carry, and
+   * the finalizer, without which a deletion in the middle of the first pass would leave them behind.
+   */
+  async #prepared(key: string, object: KubeObject): Promise<KubeObject> {
+    const { annotations, finalizers = [], resourceVersion, uid } = object.metadata
+    const lacksIncarnation = (annotations?.[INCARNATION_ANNOTATION] ?? '') === ''
+    const lacksFinalizer = this.#controller.finalize !== undefined && !finalizers.includes(FINALIZER)
+    if (!lacksIncarnation && !lacksFinalizer) return object
+    const metadata = {
+      ...(lacksIncarnation ? { annotations: { [INCARNATION_ANNOTATION]: this.#environment.newId() } } : {}),
+      ...(lacksFinalizer ? { finalizers: [...finalizers, FINALIZER] } : {}),
+    }
+    return this.#write(key, object, { metadata }, { resourceVersion, uid })
+  }
+
+  async #removeFinalizer(object: KubeObject): Promise<void> {
+    const { finalizers = [], resourceVersion, uid } = object.metadata
+    const patch = { metadata: { finalizers: finalizers.filter((name) => name !== FINALIZER) } }
+    const { client } = this.#environment.records
+    await client.mergePatch(this.#controller.kind.resource, refOf(object), patch, { resourceVersion, uid })
+  }
+
+  #begin(key: string, object: KubeObject, place: Place): { pass: Pass; draft: Draft } {
+    const { records, workloads, clock, log, events } = this.#environment
+    const { kind } = this.#controller
+    const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
+    const draft: Draft = { reported: {}, serving: undefined }
+    const sameCluster = records === workloads
+    const owner = { object, resource: kind.resource, incarnation, place, sameCluster }
+    const pass: Pass = {
+      kind,
+      key,
+      object: object as ObjectOf<typeof kind>,
+      incarnation,
+      place,
+      records,
+      workloads,
+      children: new PassChildren(owner, key, workloads, this.#expectations),
+      clock,
+      log: log.child({ controller: this.#controller.name, key }),
+      now: timestamp(clock.now()),
+      // The controller's own types tie state and steps together; the engine passes it through unread.
+      state: this.#controller.state() as undefined,
+      report: (fields) => void Object.assign(draft.reported, fields),
+      serving: (value) => {
+        draft.serving = value
+      },
+      event: (type, reason, note) => events.emit(object, { type, reason, note }),
+    }
+    return { pass, draft }
+  }
+
+  /** The steps' outcome, with everything thrown turned into one. */
+  async #run(pass: Pass, step: Controller['reconcile']): Promise<Outcome | (Failed & { error: unknown })> {
+    try {
+      return await step(pass as Pass<Pass['kind'], unknown>)
+    } catch (error) {
+      if (error instanceof StalledError) return stalled(error.reason, error.message)
+      if (error instanceof WaitingError) return waiting(error.reason, error.message)
+      return { kind: 'failed', message: this.#sentence(currentStep(pass), error), error }
+    }
+  }
+
+  /** The one place where an outcome becomes conditions, an event, a log line and the key's next turn. */
+  async #conclude(pass: Pass, draft: Draft, outcome: Outcome | (Failed & { error: unknown })): Promise<Verdict> {
+    switch (outcome.kind) {
+      case 'done':
+      case 'waiting':
+      case 'degraded':
+      case 'stalled':
+        this.#failures.delete(pass.key)
+        await this.#writeStatus(pass, draft, outcome)
+        return settled('after' in outcome ? outcome.after : undefined)
+      case 'failed': {
+        if (this.#isConflict(outcome.error, pass.key)) return { kind: 'conflict' }
+        const failures = (this.#failures.get(pass.key) ?? 0) + 1
+        this.#failures.set(pass.key, failures)
+        if (failures >= FAILURES_BEFORE_CONDITION) {
+          // What failed first is what people need to read, not that it could not be written down either.
+          await this.#writeStatus(pass, draft, outcome).catch((error: unknown) =>
+            pass.log.debug({ err: error }, 'The failure could not be written into the status.'),
+          )
+        }
+        return { kind: 'failed', error: new PassError(outcome.message, outcome.error) }
+      }
+    }
+  }
+
+  async #writeStatus(pass: Pass, draft: Draft, outcome: Outcome | Failed): Promise<void> {
+    const object = pass.object as KubeObject
+    const { generation = 0, deletionTimestamp } = object.metadata
+    const previous = (object.status ?? {}) as Record<string, unknown>
+    const deleting = deletionTimestamp !== undefined
+    const next = nextStatus({ previous, ...draft, outcome, generation, deleting, now: pass.now })
+    const patch = statusPatch(previous, next)
+    if (patch === undefined) return
+    await this.#write(pass.key, object, { status: patch }, { uid: object.metadata.uid, subresource: 'status' })
+    const change = transition(previous, next, outcome)
+    if (change === undefined) return
+    pass.event(change.type, change.reason as Parameters<Pass['event']>[1], change.note)
+    const { reason } = change
+    if (change.type === 'Normal') pass.log.info({ outcome: outcome.kind, reason }, `${reason}: ${change.note}`)
+    else pass.log.warn({ outcome: outcome.kind, reason }, `${reason}: ${change.note}`)
+  }
+
+  async #write(
+    key: string,
+    object: KubeObject,
+    patch: object,
+    options: { uid?: string | undefined; resourceVersion?: string | undefined; subresource?: string },
+  ): Promise<KubeObject> {
+    const { records } = this.#environment
+    const { resource } = this.#controller.kind
+    const written = await records.client.mergePatch(resource, refOf(object), patch, options)
+    this.#expectations.written(key, records.cache(resource), written)
+    return written
+  }
+
+  /** Somebody else wrote or deleted first. The cache will tell, and the next pass sees it. */
+  #isConflict(error: unknown, key: string): boolean {
+    if (isKubeError(error, 'Conflict', 'AlreadyExists')) return true
+    if (!isKubeError(error, 'NotFound') || error.typeMissing || error.resource === undefined) return false
+    return (
+      resourceId(error.resource) === resourceId(this.#controller.kind.resource) && key.endsWith(error.objectName ?? '/')
+    )
+  }
+
+  /** A sentence that may stand in a status: ours, or that of an error class whose messages are known to be clean. */
+  #sentence(step: string, error: unknown): string {
+    return `Step "${step}" failed and is tried again: ${describe(error)}`
+  }
+}
+
+function describe(error: unknown): string {
+  if (isKubeError(error)) {
+    const fields = [...new Set(error.causes.map((cause) => cause.field).filter((field) => field !== ''))].slice(0, 5)
+    // Of a refused object only the names of the fields: the server's words repeat the values, which may be secret.
+    return fields.length === 0 ? error.message : `${error.message} Fields: ${fields.join(', ')}.`
+  }
+  if (error instanceof PlatformError) return error.message
+  return `internal error (${error instanceof Error ? error.name : typeof error}); the log of the controllers tells more.`
+}
+
+function settled(after?: number): Verdict {
+  return { kind: 'settled', after }
+}

@@ -1,0 +1,151 @@
+import { BOUNDARY_LABEL, GROUP_LABEL } from '../../core/labels.ts'
+import { type KubeObject, keyOf, type Resource } from '../../core/object.ts'
+import { namespace } from '../../kube/builtin.ts'
+import type { CacheEvent } from '../../kube/cache.ts'
+import { KeyedQueue } from '../../kube/queue.ts'
+import type { Controller, Observed } from './controller.ts'
+import type { Environment } from './environment.ts'
+import type { PassResult } from './metrics.ts'
+import { ownerKeyOf } from './ownership.ts'
+import { dependsOnNamespace } from './place.ts'
+import { Reconciler, type Verdict } from './reconcile.ts'
+
+/** Milliseconds until a key whose own writes are not in the cache yet is looked at again, should no event come. */
+const BEHIND = 1_000
+
+/**
+ * Runs one controller: watch events become keys, keys become passes.
+ *
+ *   cache of the kind ──────────┐
+ *   caches of children ─owner──>├─ keys ─> queue ─> workers ─> Reconciler ─> verdict ─> forget | add after | backoff
+ *   caches of others ──keysOf──>┘                                                              (one switch)
+ */
+export class Runner {
+  readonly #controller: Controller
+  readonly #environment: Environment
+  readonly #reconciler: Reconciler
+  readonly #queue: KeyedQueue
+  readonly #subscriptions: (() => void)[] = []
+
+  constructor(controller: Controller, environment: Environment) {
+    const { clock, log, metrics, random } = environment
+    const { name, workers } = controller
+    this.#controller = controller
+    this.#environment = environment
+    this.#reconciler = new Reconciler(controller, environment)
+    this.#queue = new KeyedQueue({
+      name,
+      workers,
+      clock,
+      log,
+      random,
+      handle: (key) => this.#work(key),
+      onPass: (pass) => metrics.queuePass(pass),
+    })
+    metrics.watch(name, this.#queue, workers)
+  }
+
+  /** Begins with every object there is. The caches must be synced: an empty one would look like a deleted world. */
+  start(): void {
+    const { records } = this.#environment
+    const { kind } = this.#controller
+    this.#subscriptions.push(
+      records.cache(kind.resource).subscribe(({ object }) => this.#queue.add(keyOf(object)), { replay: true }),
+      ...this.#controller.observes.map((observed) => this.#observe(observed)),
+    )
+    if (dependsOnNamespace(kind)) {
+      this.#subscriptions.push(records.cache(namespace).subscribe((event) => this.#namespaceChanged(event)))
+    }
+    this.#queue.start()
+  }
+
+  /** Takes no more keys and resolves when the passes under way have ended. */
+  async stop(): Promise<void> {
+    for (const unsubscribe of this.#subscriptions.splice(0)) unsubscribe()
+    await this.#queue.shutDown()
+  }
+
+  whenIdle(): Promise<void> {
+    return this.#queue.whenIdle()
+  }
+
+  #observe(observed: Observed): () => void {
+    const { records, workloads } = this.#environment
+    if (!('resource' in observed)) {
+      const { resource } = this.#controller.kind
+      return workloads.cache(observed).subscribe(({ object }) => this.#addOwner(object, resource))
+    }
+    const workspace = observed.in === 'records' ? records : workloads
+    return workspace.cache(observed.resource).subscribe(({ object }) => {
+      for (const key of observed.keysOf(object, records)) this.#queue.add(key)
+    })
+  }
+
+  #addOwner(object: KubeObject, kind: Resource): void {
+    const key = ownerKeyOf(object, kind)
+    if (key !== undefined) this.#queue.add(key)
+  }
+
+  /** Namespaces say where objects stand. Their other changes are frequent and concern nobody here. */
+  #namespaceChanged(event: CacheEvent<KubeObject>): void {
+    if (event.type === 'modified' && samePlace(event.object, event.previous)) return
+    const { kind } = this.#controller
+    const objects = this.#environment.records.cache(kind.resource).list({ namespace: event.object.metadata.name })
+    for (const object of objects) this.#queue.add(keyOf(object))
+  }
+
+  async #work(key: string): Promise<void> {
+    const { clock, metrics } = this.#environment
+    const started = clock.monotonic()
+    const verdict = await this.#reconciler.reconcile(key)
+    metrics.reconciled(this.#controller.name, resultOf(verdict), (clock.monotonic() - started) / 1000)
+    this.#settle(key, verdict)
+  }
+
+  #settle(key: string, verdict: Verdict): void {
+    switch (verdict.kind) {
+      case 'settled':
+        this.#queue.forget(key)
+        if (verdict.after !== undefined) this.#queue.addAfter(key, verdict.after)
+        return
+      case 'gone':
+        this.#queue.drop(key)
+        return
+      case 'behind':
+        this.#queue.addAfter(key, BEHIND)
+        return
+      case 'conflict':
+        // With backoff all the same: two writers that fight would otherwise do so as fast as the server answers.
+        this.#queue.addRateLimited(key)
+        return
+      case 'failed':
+        // The queue logs it, counts it and comes again with backoff.
+        throw verdict.error
+    }
+  }
+}
+
+function resultOf(verdict: Verdict): PassResult {
+  switch (verdict.kind) {
+    case 'settled':
+      return verdict.after === undefined ? 'success' : 'requeue_after'
+    case 'gone':
+      return 'success'
+    case 'behind':
+      return 'requeue_after'
+    case 'conflict':
+      return 'requeue'
+    case 'failed':
+      return 'error'
+  }
+}
+
+function samePlace(next: KubeObject, previous: KubeObject): boolean {
+  const { labels, deletionTimestamp } = next.metadata
+  const before = previous.metadata
+  return (
+    labels?.[BOUNDARY_LABEL] === before.labels?.[BOUNDARY_LABEL] &&
+    labels?.[GROUP_LABEL] === before.labels?.[GROUP_LABEL] &&
+    deletionTimestamp === before.deletionTimestamp
+  )
+}

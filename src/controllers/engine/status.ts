@@ -1,0 +1,103 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Condition, nextConditions, type ReconcileStatus, summarize } from '../../core/conditions.ts'
+import type { Outcome } from '../../core/outcome.ts'
+
+export type Failed = { kind: 'failed'; message: string }
+
+/** What of a pass goes into the status. */
+export type StatusInput = {
+  previous: Record<string, unknown>
+  /** Of the steps; wins over what is stored, loses against the engine's own fields. */
+  reported: Record<string, unknown>
+  /** Undefined where no step said. */
+  serving: boolean | undefined
+  outcome: Outcome | Failed
+  generation: number
+  deleting: boolean
+  now: string
+}
+
+/** The whole status after an outcome. Equal input and an equal outcome give an equal status, whatever the time is. */
+export function nextStatus(input: StatusInput): Record<string, unknown> {
+  const { previous, reported, outcome, generation, deleting, now } = input
+  const before = previous as ReconcileStatus
+  const conditions = nextConditions(before.conditions ?? [], outcome, generation, now)
+  const reconcile: ReconcileStatus = {
+    // A failed pass looked at the generation but did not finish with it.
+    observedGeneration: outcome.kind === 'failed' ? before.observedGeneration : generation,
+    conditions,
+    firstReadyAt: before.firstReadyAt ?? (outcome.kind === 'done' && !deleting ? now : undefined),
+    serving: input.serving ?? servingOf(outcome, before.serving),
+  }
+  const { status, phase, statusMessage } = summarize(reconcile, deleting)
+  return {
+    ...previous,
+    ...reported,
+    ...reconcile,
+    status,
+    phase: phase ?? undefined,
+    statusMessage: statusMessage ?? undefined,
+  }
+}
+
+/** Where no step says whether anything serves, a resource that is ready does, unless it is ready because it is stopped. */
+function servingOf(outcome: Outcome | Failed, before: boolean | undefined): boolean | undefined {
+  return outcome.kind === 'done' ? outcome.reason !== 'Stopped' : before
+}
+
+/**
+ * The merge patch (RFC 7396) that leads from one status to the other, or undefined where nothing differs. Absent and
+ * undefined are the same. The order of conditions means nothing, since the list is a map by type.
+ */
+export function statusPatch(
+  previous: Record<string, unknown>,
+  next: Record<string, unknown>,
+): Record<string, unknown> | undefined {
+  const patch = difference(sorted(previous), sorted(next))
+  return Object.keys(patch).length === 0 ? undefined : patch
+}
+
+function sorted(status: Record<string, unknown>): Record<string, unknown> {
+  if (!Array.isArray(status.conditions)) return status
+  const conditions = [...(status.conditions as Condition[])].sort((a, b) => a.type.localeCompare(b.type))
+  return { ...status, conditions }
+}
+
+function difference(previous: Record<string, unknown>, next: Record<string, unknown>): Record<string, unknown> {
+  const patch: Record<string, unknown> = {}
+  for (const key of new Set([...Object.keys(previous), ...Object.keys(next)])) {
+    const [before, after] = [previous[key], next[key]]
+    if (after === undefined || after === null) {
+      if (before !== undefined && before !== null) patch[key] = null
+    } else if (isRecord(before) && isRecord(after)) {
+      const inner = difference(before, after)
+      if (Object.keys(inner).length > 0) patch[key] = inner
+    } else if (!isDeepStrictEqual(before, after)) {
+      patch[key] = after
+    }
+  }
+  return patch
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What `Ready` says, where it changed: the one thing that events and log lines are made of. */
+export type Transition = { type: 'Normal' | 'Warning'; reason: string; note: string }
+
+/** The transition between two statuses; undefined where `Ready` has the same status and reason as before. */
+export function transition(
+  previous: Record<string, unknown>,
+  next: Record<string, unknown>,
+  outcome: Outcome | Failed,
+): Transition | undefined {
+  const [before, after] = [readyOf(previous), readyOf(next)]
+  if (after === undefined || (before?.status === after.status && before.reason === after.reason)) return undefined
+  const good = outcome.kind === 'done' || outcome.kind === 'waiting'
+  return { type: good ? 'Normal' : 'Warning', reason: after.reason, note: after.message }
+}
+
+function readyOf(status: Record<string, unknown>): Condition | undefined {
+  return (status as ReconcileStatus).conditions?.find(({ type }) => type === 'Ready')
+}
