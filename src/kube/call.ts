@@ -10,6 +10,8 @@ export type CallOptions = {
   signal?: AbortSignal | undefined
   /** Milliseconds for the call with its retries. */
   timeout?: number | undefined
+  /** Only the lease itself writes without holding the lease. */
+  unfenced?: boolean | undefined
 }
 
 /** What metrics hear of each request on the wire, retries included. Status 0: no answer. */
@@ -47,7 +49,7 @@ export class Caller {
   json<T>(attempt: Attempt, request: CallRequest, options: CallOptions): Promise<T> {
     return this.#semaphore.run(() =>
       this.#attempts(attempt, request, options, async (signal) => {
-        const response = await this.#send(attempt, { ...request, signal })
+        const response = await this.#send(attempt, { ...request, signal }, options)
         const text = await response.body.text()
         if (response.statusCode >= 300) throw this.#refused(attempt, response, text)
         return parse<T>(attempt, response.statusCode, text)
@@ -71,7 +73,7 @@ export class Caller {
       const timer = setTimeout(() => deadline.abort(timeoutError()), options.timeout ?? DEFAULT_TIMEOUT)
       try {
         const signal = anySignal(options.signal, deadline.signal)
-        const response = await this.#send(attempt, { ...request, signal, bodyTimeout: 0 })
+        const response = await this.#send(attempt, { ...request, signal, bodyTimeout: 0 }, options)
         const { statusCode: status, headers, body } = response
         return { status, headers, body, text: () => body.text() }
       } finally {
@@ -84,7 +86,7 @@ export class Caller {
   async open(attempt: Attempt, request: WireRequest): Promise<Dispatcher.ResponseData['body']> {
     let response: Dispatcher.ResponseData
     try {
-      response = await this.#send(attempt, { ...request, bodyTimeout: 0 })
+      response = await this.#send(attempt, { ...request, bodyTimeout: 0 }, {})
     } catch (error) {
       request.signal?.throwIfAborted()
       throw isKubeError(error) ? error : errorFromTransport(attempt, error, false)
@@ -109,11 +111,11 @@ export class Caller {
     this.#budget.earn()
     for (let count = 1; ; count += 1) {
       options.signal?.throwIfAborted()
-      if (request.method !== 'GET') this.#options.fence?.()
       try {
         return await once(signal)
       } catch (thrown) {
         options.signal?.throwIfAborted()
+        if (thrown instanceof FencedError) throw thrown.cause
         const error = isKubeError(thrown) ? thrown : errorFromTransport(attempt, thrown, !wasNotSent(thrown))
         const pause = this.#pause(error, request, count)
         if (pause === undefined || deadline.aborted) throw error
@@ -141,11 +143,14 @@ export class Caller {
     return Math.max(backoff, asked) * (1 + 0.5 * this.#random())
   }
 
-  async #send(attempt: Attempt, request: WireRequest): Promise<Dispatcher.ResponseData> {
+  async #send(attempt: Attempt, request: WireRequest, options: CallOptions): Promise<Dispatcher.ResponseData> {
     const started = performance.now()
+    const fenced = request.method !== 'GET' && options.unfenced !== true
     let status = 0
     try {
-      const response = await this.#transport.send(request)
+      const response = await this.#transport.send(request, () => {
+        if (fenced) this.#fence()
+      })
       status = response.statusCode
       return response
     } finally {
@@ -158,9 +163,24 @@ export class Caller {
     }
   }
 
+  #fence(): void {
+    try {
+      this.#options.fence?.()
+    } catch (error) {
+      throw new FencedError(error)
+    }
+  }
+
   #refused(attempt: Attempt, response: Dispatcher.ResponseData, text: string): KubeError {
     const header = response.headers['retry-after']
     return errorFromAnswer(attempt, response.statusCode, text, typeof header === 'string' ? header : undefined)
+  }
+}
+
+/** Carries what the fence threw past everything that would take it for a lost connection. */
+class FencedError extends Error {
+  constructor(cause: unknown) {
+    super('This process may not write any more.', { cause })
   }
 }
 

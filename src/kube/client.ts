@@ -7,7 +7,7 @@ import { apiVersionOf, type KubeObject, type ObjectRef, type Resource, refOf } f
 import { type Query, queryString, resourcePath } from './path.ts'
 import { type WatchEvent, type WatchStreamOptions, watchEvents } from './stream.ts'
 
-export type { RequestObservation } from './call.ts'
+export type { CallOptions, RequestObservation } from './call.ts'
 export type { WatchEvent, WatchStreamOptions } from './stream.ts'
 
 export type ListOptions = CallOptions & {

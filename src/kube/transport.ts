@@ -36,11 +36,15 @@ export class Transport {
     this.#prefix = url.pathname.replace(/\/+$/, '')
   }
 
-  /** Sends one request once. The caller reads or destroys the body, or its socket is never used again. */
-  async send(request: WireRequest): Promise<Dispatcher.ResponseData> {
+  /**
+   * Sends one request once. The caller reads or destroys the body, or its socket is never used again. `before` runs
+   * after everything that takes time: what it permits is on its way in the same moment.
+   */
+  async send(request: WireRequest, before: () => void): Promise<Dispatcher.ResponseData> {
     const [agent, authorization] = [await this.#currentAgent(), await this.#access.authorization()]
     const headers: Record<string, string> = { 'user-agent': this.#userAgent, accept: 'application/json' }
     if (authorization !== undefined) headers.authorization = authorization
+    before()
     return agent.request({
       origin: this.#origin,
       path: this.#prefix + request.path,

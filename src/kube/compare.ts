@@ -1,0 +1,98 @@
+import { compareQuantities, isQuantity } from '../core/quantity.ts'
+
+/** Fields that tell the items of a list apart, by the API's own list-map keys. The first that fits all items is taken. */
+const MERGE_KEYS: readonly (readonly string[])[] = [
+  ['name'],
+  ['uid'],
+  ['mountPath'],
+  ['containerPort', 'protocol'],
+  ['port', 'protocol'],
+  ['topologyKey', 'whenUnsatisfiable'],
+  ['type'],
+  ['ip'],
+]
+
+/**
+ * Finds the first place where `observed` is not as `desired`, as a path in dots; undefined where everything desired is
+ * there. What is only in `observed` (defaults, fields and list items of others) is no difference.
+ *
+ * Equal are: quantities of the same amount ("1000m" and 1, "1Gi" and "1024Mi"); an absent field and the zero value
+ * that the API server does not store (null, false, 0, "", {}, []). Lists of named things are compared by name in any
+ * order, other lists item by item.
+ */
+export function firstDifference(desired: unknown, observed: unknown, path = ''): string | undefined {
+  if (isZero(desired) && (observed === undefined || observed === null)) return undefined
+  if (desired === undefined || desired === null) return undefined
+  if (Array.isArray(desired)) return Array.isArray(observed) ? listDifference(desired, observed, path) : path
+  if (isRecord(desired)) return isRecord(observed) ? recordDifference(desired, observed, path) : path
+  return sameScalar(desired, observed) ? undefined : path
+}
+
+function recordDifference(
+  desired: Record<string, unknown>,
+  observed: Record<string, unknown>,
+  path: string,
+): string | undefined {
+  for (const [field, value] of Object.entries(desired)) {
+    const found = firstDifference(value, observed[field], path === '' ? field : `${path}.${field}`)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function listDifference(desired: readonly unknown[], observed: readonly unknown[], path: string): string | undefined {
+  const keys = MERGE_KEYS.find((candidate) => fits(candidate, desired) && fits(candidate, observed))
+  if (keys === undefined || desired.length === 0) {
+    if (desired.length !== observed.length) return path
+    for (const [position, item] of desired.entries()) {
+      const found = firstDifference(item, observed[position], `${path}[${position}]`)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+  const byKey = new Map(observed.map((item) => [mergeKey(keys, item), item]))
+  for (const item of desired) {
+    const key = mergeKey(keys, item)
+    const found = firstDifference(item, byKey.get(key), `${path}[${key}]`)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** True where every item has the first of the keys and no two items are alike in all. */
+function fits(keys: readonly string[], items: readonly unknown[]): boolean {
+  const first = keys[0] ?? ''
+  if (!items.every((item) => isRecord(item) && isKeyValue(item[first]))) return false
+  return new Set(items.map((item) => mergeKey(keys, item))).size === items.length
+}
+
+function isKeyValue(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number'
+}
+
+/** The default protocol is written out, as the API server does. */
+function mergeKey(keys: readonly string[], item: unknown): string {
+  const record = item as Record<string, unknown>
+  return keys.map((key) => String(record[key] ?? (key === 'protocol' ? 'TCP' : ''))).join('/')
+}
+
+function sameScalar(desired: unknown, observed: unknown): boolean {
+  if (desired === observed) return true
+  const [one, other] = [amount(desired), amount(observed)]
+  return one !== undefined && other !== undefined && compareQuantities(one, other) === 0
+}
+
+function amount(value: unknown): string | undefined {
+  const text = typeof value === 'number' ? String(value) : value
+  return typeof text === 'string' && isQuantity(text) ? text : undefined
+}
+
+function isZero(value: unknown): boolean {
+  if (value === undefined || value === null || value === false || value === 0 || value === '') return true
+  if (Array.isArray(value)) return value.length === 0
+  return isRecord(value) && Object.values(value).every(isZero)
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

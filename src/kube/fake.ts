@@ -1,0 +1,426 @@
+import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import {
+  apiVersionOf,
+  type KubeObject,
+  keyOf,
+  type ObjectRef,
+  objectKey,
+  type Resource,
+  refOf,
+  resourceId,
+} from '../core/object.ts'
+import type {
+  ApplyOptions,
+  KubeClient,
+  ListOptions,
+  ListResult,
+  PatchOptions,
+  RawAnswer,
+  RawRequest,
+  RemoveOptions,
+  WatchEvent,
+  WatchStreamOptions,
+  WriteObserver,
+  WriteOptions,
+} from './client.ts'
+import { isRecord } from './compare.ts'
+import { KubeError, type KubeErrorReason } from './errors.ts'
+import { applyMerge, mergePatch, same } from './fakeMerge.ts'
+import { type Change, selects, visible } from './fakeSelect.ts'
+import { INITIAL_EVENTS_END } from './stream.ts'
+
+/** One call that the fake answered, for tests that count. */
+export type FakeCall = { verb: string; resource: string; key: string; subresource?: string }
+
+export type FakeKubeClientOptions = {
+  fieldManager?: string
+  /** Deletes what is owned only by objects that are gone, at once. */
+  collectGarbage?: boolean
+  observer?: WriteObserver
+  fence?: () => void
+  now?: () => number
+}
+
+const STATUS: Partial<Record<KubeErrorReason, number>> = {
+  NotFound: 404,
+  Conflict: 409,
+  AlreadyExists: 409,
+  Invalid: 422,
+  Forbidden: 403,
+  Unauthorized: 401,
+  Throttled: 429,
+  Gone: 410,
+  Unavailable: 503,
+}
+
+type Stream = { wake: () => void; failure: KubeError | 'end' | undefined }
+type Watched = { id: string; resource: Resource; options: WatchStreamOptions; stream: Stream }
+
+/**
+ * An API server in memory behind the same interface as the real client, and held to the same contract tests: versions,
+ * generations, uids, preconditions, finalizers, merge patches, an approximation of server-side apply (ownership by the
+ * manager's last intent), and watches. It knows no schemas: everything is accepted.
+ */
+export class FakeKubeClient implements KubeClient {
+  /** Every call that was made, failed ones included. */
+  readonly calls: FakeCall[] = []
+  readonly #options: FakeKubeClientOptions
+  readonly #objects = new Map<string, Map<string, KubeObject>>()
+  readonly #intents = new Map<string, KubeObject>()
+  readonly #log: Change[] = []
+  readonly #streams = new Set<Stream>()
+  readonly #planned: { verb: string; resource: string; left: number; error: KubeErrorReason | (() => void) }[] = []
+  readonly #answers: { path: RegExp; answer: (request: RawRequest) => { status?: number; text: string } }[] = []
+  #version = 1
+  #compacted = 0
+
+  constructor(options: FakeKubeClientOptions = {}) {
+    this.#options = options
+  }
+
+  /** Puts an object in as it is, status included, and tells watches. For the state before a test. */
+  seed<T extends KubeObject>(resource: Resource, object: T): T {
+    const metadata = {
+      ...object.metadata,
+      uid: object.metadata.uid ?? randomUUID(),
+      generation: object.metadata.generation ?? 1,
+    }
+    const before = this.#table(resource).get(keyOf(object))
+    const typed = { ...structuredClone(object), apiVersion: apiVersionOf(resource), kind: resource.kind, metadata }
+    metadata.creationTimestamp ??= this.#time()
+    return this.#store(resource, typed as unknown as T, before === undefined ? 'ADDED' : 'MODIFIED', before)
+  }
+
+  /** Changes an object as another writer would, without preconditions. */
+  edit<T extends KubeObject>(resource: Resource, ref: ObjectRef, change: (object: T) => void): T {
+    const current = this.#find<T>(resource, ref, 'edit')
+    const next = structuredClone(current)
+    change(next)
+    return this.#replace(resource, current, next)
+  }
+
+  /** Calls of one verb, or all. */
+  count(verb?: string, resource?: Resource): number {
+    return this.calls.filter(
+      (call) =>
+        (verb === undefined || call.verb === verb) &&
+        (resource === undefined || call.resource === resourceId(resource)),
+    ).length
+  }
+
+  /** The next calls of that verb and resource fail with this reason (or run this, which may throw or change things). */
+  fail(verb: string, resource: Resource, error: KubeErrorReason | (() => void), times = 1): void {
+    this.#planned.push({ verb, resource: resourceId(resource), left: times, error })
+  }
+
+  /** Answers `request` where the path matches; otherwise it is a 404. */
+  answer(path: RegExp, answer: (request: RawRequest) => { status?: number; text: string }): void {
+    this.#answers.push({ path, answer })
+  }
+
+  /** Ends every open watch, in good order or with an error. */
+  endStreams(failure: KubeError | 'end' = 'end'): void {
+    for (const stream of this.#streams) {
+      stream.failure = failure
+      stream.wake()
+    }
+  }
+
+  /** Forgets the history: a watch from an older version gets 410. */
+  compact(): void {
+    this.#compacted = this.#version
+  }
+
+  async get<T extends KubeObject = KubeObject>(resource: Resource, ref: ObjectRef): Promise<T> {
+    this.#called('get', resource, ref)
+    return structuredClone(this.#find<T>(resource, ref, 'get'))
+  }
+
+  async list<T extends KubeObject = KubeObject>(resource: Resource, options: ListOptions = {}): Promise<ListResult<T>> {
+    this.#called('list', resource, { namespace: options.namespace, name: '' })
+    const items = this.#matching(resource, options).slice(0, options.limit)
+    return { items: structuredClone(items) as T[], resourceVersion: String(this.#version) }
+  }
+
+  async create<T extends KubeObject>(resource: Resource, object: T, options: WriteOptions = {}): Promise<T> {
+    this.#called('create', resource, refOf(object), options)
+    const name = object.metadata.name ?? `${object.metadata.generateName ?? ''}${randomUUID().slice(0, 5)}`
+    const key = objectKey(object.metadata.namespace, name)
+    if (this.#table(resource).has(key)) throw this.#error('AlreadyExists', 'create', resource, refOf(object))
+    const { status: _status, ...rest }: KubeObject = structuredClone(object)
+    const born = {
+      ...rest,
+      apiVersion: apiVersionOf(resource),
+      kind: resource.kind,
+      metadata: { ...rest.metadata, name, uid: randomUUID(), generation: 1, creationTimestamp: this.#time() },
+    } as unknown as T
+    if (options.dryRun === true) return born
+    return this.#written(resource, this.#store(resource, born, 'ADDED', undefined))
+  }
+
+  async update<T extends KubeObject>(
+    resource: Resource,
+    object: T,
+    options: WriteOptions & { subresource?: string } = {},
+  ): Promise<T> {
+    this.#called('update', resource, refOf(object), options)
+    const current = this.#find<T>(resource, refOf(object), 'update')
+    this.#check(resource, current, object.metadata, 'update')
+    const next = this.#merged(current, structuredClone(object), options.subresource)
+    return options.dryRun === true ? next : this.#written(resource, this.#replace(resource, current, next))
+  }
+
+  async mergePatch<T extends KubeObject = KubeObject>(
+    resource: Resource,
+    ref: ObjectRef,
+    patch: object,
+    options: PatchOptions = {},
+  ): Promise<T> {
+    this.#called('patch', resource, ref, options)
+    const current = this.#find<T>(resource, ref, 'patch')
+    const metadata = (patch as { metadata?: { resourceVersion?: string; uid?: string } }).metadata
+    this.#check(resource, current, { ...metadata, ...options }, 'patch')
+    const next = this.#merged(current, mergePatch(current, patch) as T, options.subresource)
+    return options.dryRun === true ? next : this.#written(resource, this.#replace(resource, current, next))
+  }
+
+  async apply<T extends KubeObject>(resource: Resource, object: T, options: ApplyOptions = {}): Promise<T> {
+    const ref = refOf(object)
+    this.#called('apply', resource, ref, options)
+    const manager = `${options.fieldManager ?? this.#options.fieldManager ?? 'fake'}/${options.subresource ?? ''}`
+    const current = this.#table(resource).get(keyOf(object)) as T | undefined
+    if (current === undefined) return this.#applyNew(resource, object, options, manager)
+    this.#check(resource, current, object.metadata, 'apply')
+    const intentKey = `${current.metadata.uid} ${manager}`
+    const merged = applyMerge(current, this.#intents.get(intentKey), object) as T
+    const next = this.#merged(current, merged, options.subresource)
+    if (options.dryRun === true) return next
+    this.#intents.set(intentKey, structuredClone(object))
+    return this.#written(resource, this.#replace(resource, current, next))
+  }
+
+  #applyNew<T extends KubeObject>(resource: Resource, object: T, options: ApplyOptions, manager: string): T {
+    if (object.metadata.uid !== undefined) throw this.#error('Conflict', 'apply', resource, refOf(object))
+    const { status: _status, ...rest }: KubeObject = structuredClone(object)
+    const metadata = { ...rest.metadata, uid: randomUUID(), generation: 1, creationTimestamp: this.#time() }
+    const born = { ...rest, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as unknown as T
+    if (options.dryRun === true) return born
+    this.#intents.set(`${metadata.uid} ${manager}`, structuredClone(object))
+    return this.#written(resource, this.#store(resource, born, 'ADDED', undefined))
+  }
+
+  async remove(resource: Resource, ref: ObjectRef, options: RemoveOptions = {}): Promise<KubeObject | undefined> {
+    this.#called('delete', resource, ref, options)
+    const current = this.#table(resource).get(objectKey(ref.namespace, ref.name))
+    if (current === undefined) {
+      if (options.mustExist === true) throw this.#error('NotFound', 'delete', resource, ref)
+      return undefined
+    }
+    this.#check(resource, current, options, 'delete')
+    if (options.dryRun === true) return undefined
+    if ((current.metadata.finalizers?.length ?? 0) > 0) {
+      if (current.metadata.deletionTimestamp !== undefined) return structuredClone(current)
+      const next = structuredClone(current)
+      next.metadata.deletionTimestamp = this.#time()
+      next.metadata.generation = (next.metadata.generation ?? 0) + 1
+      return this.#written(resource, this.#store(resource, next, 'MODIFIED', current))
+    }
+    this.#delete(resource, current)
+    this.#options.observer?.removed(resource, ref, current.metadata.uid)
+    return undefined
+  }
+
+  async request(request: RawRequest): Promise<RawAnswer> {
+    this.calls.push({ verb: request.method ?? 'GET', resource: '', key: request.path })
+    const found = this.#answers.find(({ path }) => path.test(request.path))
+    const { status = 200, text } = found?.answer(request) ?? { status: 404, text: '' }
+    return { status, headers: {}, body: Readable.from([text]), text: async () => text }
+  }
+
+  async *watchStream<T extends KubeObject = KubeObject>(
+    resource: Resource,
+    options: WatchStreamOptions,
+  ): AsyncGenerator<WatchEvent<T>, void, undefined> {
+    this.#called('watch', resource, { namespace: options.namespace, name: '' })
+    const stream: Stream = { wake: () => {}, failure: undefined }
+    this.#streams.add(stream)
+    const abort = () => stream.wake()
+    options.signal?.addEventListener('abort', abort)
+    try {
+      options.onOpen?.()
+      yield* this.#watched<T>({ id: resourceId(resource), resource, options, stream })
+    } finally {
+      this.#streams.delete(stream)
+      options.signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  async *#watched<T extends KubeObject>({ id, resource, options, stream }: Watched): AsyncGenerator<WatchEvent<T>> {
+    let version = Number(options.resourceVersion ?? 0)
+    if (options.sendInitialEvents === true) {
+      version = this.#version
+      for (const object of this.#matching(resource, options))
+        yield { type: 'ADDED', object: structuredClone(object) as T }
+      const metadata = { name: '', resourceVersion: String(version), annotations: { [INITIAL_EVENTS_END]: 'true' } }
+      yield {
+        type: 'BOOKMARK',
+        object: { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as unknown as T,
+      }
+    } else if (version < this.#compacted) {
+      throw this.#error('Gone', 'watch', resource, {})
+    }
+    for (;;) {
+      options.signal?.throwIfAborted()
+      if (stream.failure === 'end') return
+      if (stream.failure !== undefined) throw stream.failure
+      const next = this.#log.find((change) => change.version > version)
+      if (next === undefined) {
+        await new Promise<void>((resolve) => {
+          stream.wake = resolve
+        })
+        continue
+      }
+      version = next.version
+      options.onActivity?.()
+      const type = next.id === id ? visible(next, options) : undefined
+      if (type !== undefined) yield { type, object: structuredClone(next.object) as T }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.endStreams()
+  }
+
+  #table(resource: Resource): Map<string, KubeObject> {
+    const id = resourceId(resource)
+    const table = this.#objects.get(id) ?? new Map<string, KubeObject>()
+    this.#objects.set(id, table)
+    return table
+  }
+
+  #matching(resource: Resource, options: ListOptions): KubeObject[] {
+    return [...this.#table(resource).values()].filter((object) => selects(object, options))
+  }
+
+  #called(verb: string, resource: Resource, ref: ObjectRef, options: PatchOptions = {}): void {
+    const { subresource } = options
+    const call = { verb, resource: resourceId(resource), key: objectKey(ref.namespace, ref.name) }
+    this.calls.push(subresource === undefined ? call : { ...call, subresource })
+    if (verb !== 'get' && verb !== 'list' && verb !== 'watch' && options.unfenced !== true) this.#options.fence?.()
+    const planned = this.#planned.find((plan) => plan.verb === verb && plan.resource === call.resource && plan.left > 0)
+    if (planned === undefined) return
+    planned.left -= 1
+    if (typeof planned.error === 'function') planned.error()
+    else throw this.#error(planned.error, verb, resource, ref)
+  }
+
+  #find<T extends KubeObject>(resource: Resource, ref: ObjectRef, verb: string): T {
+    const found = this.#table(resource).get(objectKey(ref.namespace, ref.name))
+    if (found === undefined) throw this.#error('NotFound', verb, resource, ref)
+    return found as T
+  }
+
+  #check(
+    resource: Resource,
+    current: KubeObject,
+    expected: { uid?: string | undefined; resourceVersion?: string | undefined },
+    verb: string,
+  ): void {
+    const { uid, resourceVersion } = current.metadata
+    const otherUid = expected.uid !== undefined && expected.uid !== uid
+    const otherVersion = expected.resourceVersion !== undefined && expected.resourceVersion !== resourceVersion
+    if (otherUid || otherVersion) throw this.#error('Conflict', verb, resource, refOf(current))
+  }
+
+  /** What a write may change: the status through its subresource, everything else through the object. */
+  #merged<T extends KubeObject>(current: T, next: T, subresource: string | undefined): T {
+    if (subresource === 'status') return { ...structuredClone(current), status: next.status }
+    if (subresource === 'scale') {
+      const spec =
+        isRecord(next.spec) && isRecord(current.spec) ? { ...current.spec, replicas: next.spec.replicas } : next.spec
+      return { ...structuredClone(current), spec }
+    }
+    const { status: _status, ...rest } = next
+    const { uid, creationTimestamp, deletionTimestamp, generation, resourceVersion } = current.metadata
+    const kept = { uid, creationTimestamp, deletionTimestamp, generation, resourceVersion }
+    const metadata = Object.fromEntries(
+      Object.entries({ ...next.metadata, ...kept }).filter(([, value]) => value !== undefined),
+    )
+    return {
+      ...rest,
+      ...('status' in current && { status: structuredClone(current.status) }),
+      metadata,
+    } as unknown as T
+  }
+
+  #replace<T extends KubeObject>(resource: Resource, current: T, next: T): T {
+    if (same(current, next)) return structuredClone(current)
+    const body = ({ metadata: _metadata, status: _status, ...rest }: KubeObject) => rest
+    if (!same(body(current), body(next))) next.metadata.generation = (current.metadata.generation ?? 0) + 1
+    if (next.metadata.deletionTimestamp !== undefined && (next.metadata.finalizers?.length ?? 0) === 0) {
+      this.#delete(resource, next)
+      return structuredClone(next)
+    }
+    return this.#store(resource, next, 'MODIFIED', current)
+  }
+
+  #store<T extends KubeObject>(
+    resource: Resource,
+    object: T,
+    type: 'ADDED' | 'MODIFIED',
+    before: KubeObject | undefined,
+  ): T {
+    this.#version += 1
+    object.metadata.resourceVersion = String(this.#version)
+    this.#table(resource).set(keyOf(object), object)
+    this.#tell({ version: this.#version, type, id: resourceId(resource), object, ...(before && { before }) })
+    return structuredClone(object)
+  }
+
+  #delete(resource: Resource, object: KubeObject): void {
+    this.#version += 1
+    this.#table(resource).delete(keyOf(object))
+    const last = {
+      ...structuredClone(object),
+      metadata: { ...object.metadata, resourceVersion: String(this.#version) },
+    }
+    this.#tell({ version: this.#version, type: 'DELETED', id: resourceId(resource), object: last, before: object })
+    if (this.#options.collectGarbage === true) this.#collect(object.metadata.uid ?? '')
+  }
+
+  #collect(gone: string): void {
+    for (const [id, table] of this.#objects) {
+      for (const object of [...table.values()]) {
+        const owners = object.metadata.ownerReferences ?? []
+        if (!owners.some((owner) => owner.uid === gone)) continue
+        if (owners.some((owner) => owner.uid !== gone && this.#exists(owner.uid))) continue
+        const [plural = '', ...group] = id.split('.')
+        this.#delete({ group: group.join('.'), version: '', plural, kind: object.kind, namespaced: true }, object)
+      }
+    }
+  }
+
+  #exists(uid: string): boolean {
+    return this.#objects.values().some((table) => table.values().some((object) => object.metadata.uid === uid))
+  }
+
+  #tell(change: Change): void {
+    this.#log.push({ ...change, object: structuredClone(change.object) })
+    for (const stream of this.#streams) stream.wake()
+  }
+
+  #written<T extends KubeObject>(resource: Resource, object: T): T {
+    this.#options.observer?.written(resource, structuredClone(object))
+    return object
+  }
+
+  #time(): string {
+    return `${new Date((this.#options.now ?? Date.now)()).toISOString().slice(0, 19)}Z`
+  }
+
+  #error(reason: KubeErrorReason, verb: string, resource: Resource, ref: Partial<ObjectRef>): KubeError {
+    const message = `Cannot ${verb} ${resourceId(resource)} "${objectKey(ref.namespace, ref.name ?? '')}": ${reason}.`
+    return new KubeError(reason, message, { status: STATUS[reason] ?? 500, resource, ...ref })
+  }
+}

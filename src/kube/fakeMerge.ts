@@ -1,0 +1,58 @@
+import { isRecord } from './compare.ts'
+
+/** RFC 7396, as a pure function. */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isRecord(patch)) return structuredClone(patch)
+  const merged: Record<string, unknown> = isRecord(target) ? structuredClone(target) : {}
+  for (const [field, value] of Object.entries(patch)) {
+    if (value === null) delete merged[field]
+    else merged[field] = mergePatch(merged[field], value)
+  }
+  return merged
+}
+
+/**
+ * Server-side apply, approximately: what the manager's last intent had and the new one lacks goes, what the new one
+ * has is set, everything else stays. Lists of named things merge by name, other lists are replaced.
+ */
+export function applyMerge(current: unknown, lastIntent: unknown, intent: unknown): unknown {
+  if (Array.isArray(intent)) return applyList(current, lastIntent, intent)
+  if (!isRecord(intent)) return structuredClone(intent)
+  const merged: Record<string, unknown> = isRecord(current) ? structuredClone(current) : {}
+  const last = isRecord(lastIntent) ? lastIntent : {}
+  for (const field of Object.keys(last)) if (!(field in intent)) delete merged[field]
+  for (const [field, value] of Object.entries(intent)) merged[field] = applyMerge(merged[field], last[field], value)
+  return merged
+}
+
+function applyList(current: unknown, lastIntent: unknown, intent: readonly unknown[]): unknown[] {
+  if (!Array.isArray(current) || !named(intent) || !named(current)) return structuredClone([...intent])
+  const last = Array.isArray(lastIntent) && named(lastIntent) ? lastIntent : []
+  const wanted = new Map(intent.map((item) => [item.name, item]))
+  const kept = current.filter((item) => wanted.has(item.name) || !last.some((old) => old.name === item.name))
+  const byName = new Map(kept.map((item) => [item.name, item]))
+  for (const item of intent) {
+    const before = last.find((old) => old.name === item.name)
+    byName.set(item.name, applyMerge(byName.get(item.name), before, item) as { name: string })
+  }
+  return [...byName.values()]
+}
+
+function named(items: readonly unknown[]): items is { name: string }[] {
+  return items.every((item) => isRecord(item) && typeof item.name === 'string')
+}
+
+/** Equal as JSON, whatever the order of fields. */
+export function same(one: unknown, other: unknown): boolean {
+  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other))
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isRecord(value)) return value
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sorted(value[key])]),
+  )
+}

@@ -1,0 +1,268 @@
+import { type Clock, systemClock, type Timer } from '../core/clock.ts'
+import { type Log, silentLog } from '../core/log.ts'
+import type { KubeObject, ObjectRef } from '../core/object.ts'
+import { lease as leaseResource } from './builtin.ts'
+import type { KubeClient } from './client.ts'
+import { isKubeError } from './errors.ts'
+
+export type LeaseObject = KubeObject & {
+  spec?: {
+    holderIdentity?: string | null
+    leaseDurationSeconds?: number
+    acquireTime?: string
+    renewTime?: string
+    leaseTransitions?: number
+  }
+}
+
+export type LeaderLeaseOptions = {
+  client: Pick<KubeClient, 'get' | 'create' | 'update'>
+  namespace: string
+  name: string
+  /** Unique to this process: two that share it would both lead. */
+  identity: string
+  onAcquired?: () => void
+  /** Called once; the process must stop what it does for the leader. Writes are refused by `fence` already. */
+  onLost?: (why: string) => void
+  clock?: Clock
+  log?: Log
+  random?: () => number
+  timings?: Partial<LeaseTimings>
+}
+
+/** Milliseconds. */
+export type LeaseTimings = {
+  /** How long others leave an unrenewed lease alone. */
+  duration: number
+  /** How long after its last renewal the holder still writes; less than the duration by more than a slow write takes. */
+  deadline: number
+  renewEvery: number
+  /** How often a candidate looks, and a holder tries again after a failure. */
+  retryEvery: number
+}
+
+const TIMINGS: LeaseTimings = { duration: 15_000, deadline: 10_000, renewEvery: 5_000, retryEvery: 1_500 }
+
+/** Thrown by `fence`: this process is not, or no longer, the leader. Nothing was sent. */
+export class LeaseLost extends Error {
+  constructor(name: string) {
+    super(`This process does not hold the lease "${name}" any more and writes nothing.`)
+    this.name = 'LeaseLost'
+  }
+}
+
+/**
+ * A leader lease on coordination.k8s.io/v1 with fencing.
+ *
+ *   holder      renew ─5 s─ renew ─5 s─ renew ┄┄ stalled or cut off ┄┄ 10 s: fence closes, onLost
+ *   candidate                            seen ───────────────────────────────────── 15 s: takes over
+ *
+ * Durations are measured on the monotonic clock from before a renewal is sent, and by a candidate from when it saw the
+ * renewal: no process relies on the wall clock of another. After a loss this object is spent.
+ */
+export class LeaderLease {
+  readonly #options: LeaderLeaseOptions
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #random: () => number
+  readonly #timings: LeaseTimings
+  readonly #ref: ObjectRef
+  #state: 'idle' | 'candidate' | 'leader' | 'lost' | 'stopped' = 'idle'
+  #validUntil = Number.NEGATIVE_INFINITY
+  #held: LeaseObject | undefined
+  /** The last foreign renewal that was seen, and when. */
+  #rival: { version: string; seenAt: number } | undefined
+  #timer: Timer | undefined
+  #expiry: Timer | undefined
+  #round: Promise<void> = Promise.resolve()
+
+  constructor(options: LeaderLeaseOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#log = (options.log ?? silentLog).child({ lease: options.name, identity: options.identity })
+    this.#random = options.random ?? Math.random
+    this.#timings = { ...TIMINGS, ...options.timings }
+    this.#ref = { namespace: options.namespace, name: options.name }
+  }
+
+  get isLeader(): boolean {
+    return this.#state === 'leader' && this.#clock.monotonic() < this.#validUntil
+  }
+
+  /** Give this to the client. @throws LeaseLost unless the lease is held for certain */
+  readonly fence = (): void => {
+    if (!this.isLeader) throw new LeaseLost(this.#options.name)
+  }
+
+  start(): void {
+    if (this.#state !== 'idle') return
+    this.#state = 'candidate'
+    this.#next(0)
+  }
+
+  /** Gives the lease back, so that the next one need not wait for its end. The caller has stopped writing before. */
+  async stop(): Promise<void> {
+    const wasLeader = this.isLeader
+    this.#end('stopped')
+    await this.#round
+    if (wasLeader) await this.#release()
+  }
+
+  #next(milliseconds: number): void {
+    this.#timer?.cancel()
+    this.#timer = this.#clock.setTimeout(() => {
+      this.#round = this.#turn()
+    }, milliseconds)
+  }
+
+  /** Never rejects. */
+  async #turn(): Promise<void> {
+    let wait = this.#timings.retryEvery
+    try {
+      if (this.#state === 'leader') wait = await this.#renew()
+      else if (this.#state === 'candidate') wait = await this.#contend()
+    } catch (error) {
+      this.#log.warn({ err: error }, 'The lease could not be read or written; trying again.')
+    }
+    if (this.#state === 'leader' || this.#state === 'candidate') this.#next(wait)
+  }
+
+  async #contend(): Promise<number> {
+    const { retryEvery, duration } = this.#timings
+    const current = await this.#read()
+    const now = this.#clock.monotonic()
+    if (current === undefined || this.#isFree(current)) return this.#take(current)
+    const version = current.metadata.resourceVersion ?? ''
+    if (this.#rival?.version !== version) this.#rival = { version, seenAt: now }
+    const theirs = (current.spec?.leaseDurationSeconds ?? duration / 1000) * 1000
+    const left = this.#rival.seenAt + theirs - now
+    if (left <= 0) return this.#take(current)
+    // Up to a tenth of jitter; never later than the moment in which the lease runs out.
+    return Math.min(left, retryEvery * (0.9 + 0.1 * this.#random()))
+  }
+
+  #isFree({ spec }: LeaseObject): boolean {
+    return (spec?.holderIdentity ?? '') === '' || spec?.holderIdentity === this.#options.identity
+  }
+
+  async #take(current: LeaseObject | undefined): Promise<number> {
+    const { namespace, name } = this.#options
+    const transitions = current?.spec?.leaseTransitions ?? -1
+    const spec = { ...this.#renewedSpec(), acquireTime: this.#microTime(), leaseTransitions: transitions + 1 }
+    const started = this.#clock.monotonic()
+    const call = { unfenced: true, timeout: this.#timings.retryEvery * 2 }
+    try {
+      this.#held =
+        current === undefined
+          ? await this.#options.client.create<LeaseObject>(
+              leaseResource,
+              { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name, namespace }, spec },
+              call,
+            )
+          : await this.#options.client.update<LeaseObject>(leaseResource, { ...current, spec }, call)
+    } catch (error) {
+      if (isKubeError(error, 'Conflict', 'AlreadyExists')) return this.#timings.retryEvery
+      throw error
+    }
+    if (this.#state !== 'candidate') return 0
+    this.#state = 'leader'
+    this.#renewed(started)
+    this.#log.info({}, 'This process leads now.')
+    this.#tell(() => this.#options.onAcquired?.())
+    return this.#timings.renewEvery
+  }
+
+  /** @returns milliseconds until the next renewal */
+  async #renew(): Promise<number> {
+    const started = this.#clock.monotonic()
+    const call = { unfenced: true, timeout: this.#timings.retryEvery * 2 }
+    const held = this.#held
+    if (held === undefined) return 0
+    try {
+      const spec = { ...held.spec, ...this.#renewedSpec() }
+      this.#held = await this.#options.client.update<LeaseObject>(leaseResource, { ...held, spec }, call)
+    } catch (error) {
+      if (!isKubeError(error, 'Conflict', 'NotFound')) throw error
+      return this.#contested()
+    }
+    if (this.#state === 'leader') this.#renewed(started)
+    return this.#timings.renewEvery
+  }
+
+  /** Somebody wrote the lease, or our own renewal went through without an answer. */
+  async #contested(): Promise<number> {
+    const current = await this.#read()
+    if (current?.spec?.holderIdentity !== this.#options.identity) {
+      this.#lose('another process took the lease')
+      return 0
+    }
+    this.#held = current
+    return 0
+  }
+
+  async #read(): Promise<LeaseObject | undefined> {
+    try {
+      const call = { timeout: this.#timings.retryEvery * 2 }
+      return await this.#options.client.get<LeaseObject>(leaseResource, this.#ref, call)
+    } catch (error) {
+      if (isKubeError(error, 'NotFound')) return undefined
+      throw error
+    }
+  }
+
+  #renewed(started: number): void {
+    this.#validUntil = started + this.#timings.deadline
+    this.#expiry?.cancel()
+    this.#expiry = this.#clock.setTimeout(
+      () => this.#lose('it could not be renewed in time'),
+      this.#validUntil - this.#clock.monotonic(),
+    )
+  }
+
+  #lose(why: string): void {
+    if (this.#state !== 'leader') return
+    this.#end('lost')
+    this.#log.error({ why }, 'This process lost the lease.')
+    this.#tell(() => this.#options.onLost?.(why))
+  }
+
+  #end(state: 'lost' | 'stopped'): void {
+    this.#state = state
+    this.#validUntil = Number.NEGATIVE_INFINITY
+    this.#timer?.cancel()
+    this.#expiry?.cancel()
+  }
+
+  async #release(): Promise<void> {
+    const held = this.#held
+    if (held === undefined) return
+    const spec = { ...held.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: this.#microTime() }
+    try {
+      const call = { unfenced: true, timeout: this.#timings.retryEvery * 2 }
+      await this.#options.client.update<LeaseObject>(leaseResource, { ...held, spec }, call)
+    } catch (error) {
+      this.#log.warn({ err: error }, 'The lease could not be given back; it runs out by itself.')
+    }
+  }
+
+  #renewedSpec() {
+    return {
+      holderIdentity: this.#options.identity,
+      leaseDurationSeconds: Math.ceil(this.#timings.duration / 1000),
+      renewTime: this.#microTime(),
+    }
+  }
+
+  /** RFC 3339 with microseconds, as the type asks. For people: nobody here compares it. */
+  #microTime(): string {
+    return new Date(this.#clock.now()).toISOString().replace('Z', '000Z')
+  }
+
+  #tell(call: () => void): void {
+    try {
+      call()
+    } catch (error) {
+      this.#log.error({ err: error }, 'A listener of the lease failed.')
+    }
+  }
+}
