@@ -1,5 +1,9 @@
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Ports } from './ports.ts'
+
+/** What the player plays, and what the cluster needs first. */
+export const STAGES = fileURLToPath(new URL('../../deploy/stages', import.meta.url))
 
 export const PORT_NAMES = ['apiServer', 'etcd', 'etcdPeer'] as const
 export type ControlPlanePorts = Ports<(typeof PORT_NAMES)[number]>

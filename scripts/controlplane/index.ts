@@ -1,4 +1,5 @@
 export type { AuthorizationWebhook, OidcIssuer } from './access.ts'
+export { attachControlPlane, type ControlPlaneReference } from './attach.ts'
 export type { Kubeconfig, KubeconfigContext } from './kubeconfig.ts'
 export type { CertificatePair } from './pki.ts'
 export { createProgress, type Progress, silentProgress } from './progress.ts'

@@ -1,44 +1,23 @@
-import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { dump, loadAll } from 'js-yaml'
-import {
-  admissionConfiguration,
-  auditPolicy,
-  authenticationConfiguration,
-  authorizationConfiguration,
-  encryptionConfiguration,
-} from './access.ts'
+import { loadAll } from 'js-yaml'
 import { buildPrograms } from './build.ts'
 import { openExisting } from './existing.ts'
-import { readOrCreate, writePrivate } from './files.ts'
-import {
-  API_SERVER_NAMES,
-  apiServerFlags,
-  controllerManagerFlags,
-  etcdFlags,
-  type FlagOptions,
-  layout,
-  PORT_NAMES,
-  playerFlags,
-  schedulerConfiguration,
-  schedulerFlags,
-} from './flags.ts'
-import { kubeconfigOf, writeKubeconfigFile } from './kubeconfig.ts'
+import { apiServerFlags, controllerManagerFlags, etcdFlags, playerFlags, STAGES, schedulerFlags } from './flags.ts'
 import { PROGRAMS, type ProgramName, readToolLock } from './modules.ts'
 import { MAX_NODES, playedNode } from './nodes.ts'
-import { Authority, keepServiceAccountKey } from './pki.ts'
-import { choosePorts } from './ports.ts'
+import { accessTo, type Files, prepare } from './prepare.ts'
 import { ProcessGroup, stopLeftovers } from './processes.ts'
 import { type Progress, silentProgress } from './progress.ts'
 import { type AdminClient, adminClient, waitUntil } from './request.ts'
 import { cacheFolder, chooseSource, programsIn, type SourceName } from './sources.ts'
-import type { AccessOptions, ControlPlane, StartOptions } from './types.ts'
+import type { ControlPlane, Simulated, StartOptions } from './types.ts'
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const STAGES = join(ROOT, 'deploy', 'stages')
+const TOOLS = fileURLToPath(new URL('../../tools', import.meta.url))
 const READY_DEADLINE_MS = 60_000
+/** Played instead of run, wherever this control plane is our own. */
+export const SIMULATED: readonly Simulated[] = ['nodes', 'pods', 'volumes', 'load-balancers']
 
 /**
  * Starts a control plane on a data folder, or opens an existing cluster. What an earlier run of this folder left
@@ -73,20 +52,9 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
   return {
     source,
     version,
-    simulated: ['nodes', 'pods', 'volumes', 'load-balancers'],
-    apiServerUrl: files.server,
-    caPem: files.authorities.ca.certPem,
-    servingCaPem: files.authorities.servingCa.certPem,
-    kubeconfigPath: files.adminPath,
-    adminKubeconfig: files.adminKubeconfig,
+    simulated: SIMULATED,
+    ...accessTo(folder, files),
     kubectlPath: programs.kubectl,
-    issueClientCertificate: (commonName, organizations = []) =>
-      files.authorities.ca.issue({ commonName, organizations, purpose: 'client' }),
-    issueServingCertificate: (names) =>
-      files.authorities.servingCa.issue({ commonName: names[0] ?? 'freehold', names, purpose: 'server' }),
-    writeKubeconfig: (path, ...contexts) =>
-      writeKubeconfigFile(path, kubeconfigOf(files.server, files.authorities.ca.certPem, contexts)),
-    reconfigure: (access) => writeAccess(folder, files.authorities, access),
     startProcess: (command) => group.start(command),
     processes: group.running,
     failed: group.failed,
@@ -97,110 +65,19 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
 type Programs = Record<ProgramName, string>
 
 async function findPrograms(environment: NodeJS.ProcessEnv, progress: Progress, signal: AbortSignal | undefined) {
-  const toolsFolder = join(ROOT, 'tools')
-  const lock = await readToolLock(toolsFolder)
+  const lock = await readToolLock(TOOLS)
   const cache = cacheFolder(lock, environment)
   const assets = await programsIn(environment.KUBEBUILDER_ASSETS)
   const plan = chooseSource({ assets, cache: await programsIn(cache) })
   if (plan.source === 'kubeconfig') throw new Error('A named kubeconfig needs no programs.')
   if (plan.build.length > 0) {
-    await buildPrograms({ toolsFolder, cacheFolder: cache, lock, names: plan.build, progress, signal })
+    await buildPrograms({ toolsFolder: TOOLS, cacheFolder: cache, lock, names: plan.build, progress, signal })
   }
   const programs = { ...(await programsIn(cache)), ...plan.found }
   const missing = PROGRAMS.filter(({ name }) => programs[name] === undefined).map(({ name }) => name)
   if (missing.length > 0)
     throw new Error(`${cache} lacks ${missing.join(', ')} after the build: remove that folder and try again.`)
   return { programs: programs as Programs, source: plan.source satisfies SourceName, version: lock.kubernetesVersion }
-}
-
-type Files = Awaited<ReturnType<typeof prepare>>
-
-/** Everything that the processes read: certificates, kubeconfigs, configuration. */
-async function prepare(folder: string, options: StartOptions) {
-  const paths = layout(folder)
-  const ports = await choosePorts(folder, PORT_NAMES)
-  const server = `https://127.0.0.1:${ports.apiServer}`
-  const [ca, etcdCa, frontProxyCa, servingCa] = (await Promise.all(
-    (['ca', 'etcd-ca', 'front-proxy-ca', 'serving-ca'] as const).map((name) => Authority.open(paths.pki, name)),
-  )) as [Authority, Authority, Authority, Authority]
-  const client = (name: string, commonName: string, organizations: readonly string[] = []) =>
-    ca.keep(paths.pki, name, { commonName, organizations, purpose: 'client' })
-  const [admin, controllerManager, scheduler, player] = await Promise.all([
-    client('admin', 'freehold:admin', ['system:masters']),
-    client('kube-controller-manager', 'system:kube-controller-manager'),
-    client('kube-scheduler', 'system:kube-scheduler'),
-    client('kwok', 'freehold:player'),
-    client('kubelet-client', 'kube-apiserver-kubelet-client', ['system:masters']),
-    client('authorization-webhook', 'freehold:authorization-webhook-caller'),
-    ca.keep(paths.pki, 'kube-apiserver', { commonName: 'kube-apiserver', purpose: 'server', names: API_SERVER_NAMES }),
-    etcdCa.keep(paths.pki, 'etcd', { commonName: 'etcd', purpose: 'peer', names: ['127.0.0.1', 'localhost'] }),
-    etcdCa.keep(paths.pki, 'etcd-client', { commonName: 'kube-apiserver', purpose: 'client' }),
-    frontProxyCa.keep(paths.pki, 'front-proxy-client', { commonName: 'front-proxy-client', purpose: 'client' }),
-    keepServiceAccountKey(paths.pki),
-  ])
-  const kubeconfig = (name: string, user: { certPem: string; keyPem: string }) =>
-    kubeconfigOf(server, ca.certPem, [{ name, user }])
-  const adminKubeconfig = kubeconfig('freehold-admin', admin)
-  await Promise.all([
-    writeKubeconfigFile(paths.kubeconfig('admin'), adminKubeconfig),
-    writeKubeconfigFile(
-      paths.kubeconfig('kube-controller-manager'),
-      kubeconfig('controller-manager', controllerManager),
-    ),
-    writeKubeconfigFile(paths.kubeconfig('kube-scheduler'), kubeconfig('scheduler', scheduler)),
-    writeKubeconfigFile(paths.kubeconfig('kwok'), kubeconfig('player', player)),
-    writeConfiguration(folder, { ca, servingCa }, options),
-  ])
-  const flagOptions: FlagOptions = { folder, ports, durable: options.durable ?? true, audit: options.audit ?? false }
-  return {
-    server,
-    authorities: { ca, servingCa },
-    admin,
-    adminKubeconfig,
-    adminPath: paths.kubeconfig('admin'),
-    flagOptions,
-  }
-}
-
-type Authorities = { ca: Authority; servingCa: Authority }
-
-async function writeConfiguration(folder: string, authorities: Authorities, options: StartOptions): Promise<void> {
-  const paths = layout(folder)
-  const write = (name: string, object: object) =>
-    writePrivate(paths.configuration(name), dump(object, { lineWidth: -1 }))
-  const secretsKey = await readOrCreate(join(paths.pki, 'secrets-at-rest.key'), () =>
-    randomBytes(32).toString('base64'),
-  )
-  const stages = ['configuration', 'node', 'pod', 'service'].map((name) =>
-    readFile(join(STAGES, `${name}.yaml`), 'utf8'),
-  )
-  await Promise.all([
-    writeAccess(folder, authorities, options),
-    write('encryption', encryptionConfiguration(secretsKey)),
-    write('admission', admissionConfiguration()),
-    write('audit', auditPolicy()),
-    write('scheduler', schedulerConfiguration(paths.kubeconfig('kube-scheduler'))),
-    writePrivate(paths.configuration('kwok'), (await Promise.all(stages)).join('---\n')),
-  ])
-}
-
-/** The two files that the API server reads again when they change. */
-async function writeAccess(folder: string, { ca, servingCa }: Authorities, access: AccessOptions): Promise<void> {
-  const paths = layout(folder)
-  const write = (name: string, object: object) =>
-    writePrivate(paths.configuration(name), dump(object, { lineWidth: -1 }))
-  const caPem = servingCa.certPem
-  await write('authentication', authenticationConfiguration(access.oidc && { caPem, ...access.oidc }))
-  const webhook = access.authorizationWebhook
-  if (webhook === undefined) return write('authorization', authorizationConfiguration(undefined))
-  // The webhook knows by this client certificate that the API server asks.
-  const user = await ca.keep(paths.pki, 'authorization-webhook', {
-    commonName: 'freehold:authorization-webhook-caller',
-    purpose: 'client',
-  })
-  const path = paths.kubeconfig('authorization-webhook')
-  await writeKubeconfigFile(path, kubeconfigOf(webhook.url, webhook.caPem ?? caPem, [{ name: 'api-server', user }]))
-  await write('authorization', authorizationConfiguration(path))
 }
 
 type RunOptions = {

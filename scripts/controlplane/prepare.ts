@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { dump } from 'js-yaml'
+import {
+  admissionConfiguration,
+  auditPolicy,
+  authenticationConfiguration,
+  authorizationConfiguration,
+  encryptionConfiguration,
+} from './access.ts'
+import { readOrCreate, writePrivate } from './files.ts'
+import { API_SERVER_NAMES, type FlagOptions, layout, PORT_NAMES, STAGES, schedulerConfiguration } from './flags.ts'
+import { kubeconfigOf, writeKubeconfigFile } from './kubeconfig.ts'
+import { Authority, keepServiceAccountKey } from './pki.ts'
+import { choosePorts } from './ports.ts'
+import type { AccessOptions, ControlPlane, StartOptions } from './types.ts'
+
+export type Files = Awaited<ReturnType<typeof prepare>>
+
+/** Everything that the processes read: certificates, kubeconfigs, configuration. */
+export async function prepare(folder: string, options: StartOptions) {
+  const paths = layout(folder)
+  const ports = await choosePorts(folder, PORT_NAMES)
+  const server = `https://127.0.0.1:${ports.apiServer}`
+  const [ca, etcdCa, frontProxyCa, servingCa] = (await Promise.all(
+    (['ca', 'etcd-ca', 'front-proxy-ca', 'serving-ca'] as const).map((name) => Authority.open(paths.pki, name)),
+  )) as [Authority, Authority, Authority, Authority]
+  const client = (name: string, commonName: string, organizations: readonly string[] = []) =>
+    ca.keep(paths.pki, name, { commonName, organizations, purpose: 'client' })
+  const [admin, controllerManager, scheduler, player] = await Promise.all([
+    client('admin', 'freehold:admin', ['system:masters']),
+    client('kube-controller-manager', 'system:kube-controller-manager'),
+    client('kube-scheduler', 'system:kube-scheduler'),
+    client('kwok', 'freehold:player'),
+    client('kubelet-client', 'kube-apiserver-kubelet-client', ['system:masters']),
+    client('authorization-webhook', 'freehold:authorization-webhook-caller'),
+    ca.keep(paths.pki, 'kube-apiserver', { commonName: 'kube-apiserver', purpose: 'server', names: API_SERVER_NAMES }),
+    etcdCa.keep(paths.pki, 'etcd', { commonName: 'etcd', purpose: 'peer', names: ['127.0.0.1', 'localhost'] }),
+    etcdCa.keep(paths.pki, 'etcd-client', { commonName: 'kube-apiserver', purpose: 'client' }),
+    frontProxyCa.keep(paths.pki, 'front-proxy-client', { commonName: 'front-proxy-client', purpose: 'client' }),
+    keepServiceAccountKey(paths.pki),
+  ])
+  const kubeconfig = (name: string, user: { certPem: string; keyPem: string }) =>
+    kubeconfigOf(server, ca.certPem, [{ name, user }])
+  const adminKubeconfig = kubeconfig('freehold-admin', admin)
+  await Promise.all([
+    writeKubeconfigFile(paths.kubeconfig('admin'), adminKubeconfig),
+    writeKubeconfigFile(
+      paths.kubeconfig('kube-controller-manager'),
+      kubeconfig('controller-manager', controllerManager),
+    ),
+    writeKubeconfigFile(paths.kubeconfig('kube-scheduler'), kubeconfig('scheduler', scheduler)),
+    writeKubeconfigFile(paths.kubeconfig('kwok'), kubeconfig('player', player)),
+    writeConfiguration(folder, { ca, servingCa }, options),
+  ])
+  const flagOptions: FlagOptions = { folder, ports, durable: options.durable ?? true, audit: options.audit ?? false }
+  return {
+    server,
+    authorities: { ca, servingCa },
+    admin,
+    adminKubeconfig,
+    adminPath: paths.kubeconfig('admin'),
+    flagOptions,
+  }
+}
+
+type Authorities = { ca: Authority; servingCa: Authority }
+
+async function writeConfiguration(folder: string, authorities: Authorities, options: StartOptions): Promise<void> {
+  const paths = layout(folder)
+  const write = (name: string, object: object) =>
+    writePrivate(paths.configuration(name), dump(object, { lineWidth: -1 }))
+  const secretsKey = await readOrCreate(join(paths.pki, 'secrets-at-rest.key'), () =>
+    randomBytes(32).toString('base64'),
+  )
+  const stages = ['configuration', 'node', 'pod', 'service'].map((name) =>
+    readFile(join(STAGES, `${name}.yaml`), 'utf8'),
+  )
+  await Promise.all([
+    writeAccess(folder, authorities, options),
+    write('encryption', encryptionConfiguration(secretsKey)),
+    write('admission', admissionConfiguration()),
+    write('audit', auditPolicy()),
+    write('scheduler', schedulerConfiguration(paths.kubeconfig('kube-scheduler'))),
+    writePrivate(paths.configuration('kwok'), (await Promise.all(stages)).join('---\n')),
+  ])
+}
+
+/** The two files that the API server reads again when they change. */
+async function writeAccess(folder: string, { ca, servingCa }: Authorities, access: AccessOptions): Promise<void> {
+  const paths = layout(folder)
+  const write = (name: string, object: object) =>
+    writePrivate(paths.configuration(name), dump(object, { lineWidth: -1 }))
+  const caPem = servingCa.certPem
+  await write('authentication', authenticationConfiguration(access.oidc && { caPem, ...access.oidc }))
+  const webhook = access.authorizationWebhook
+  if (webhook === undefined) return write('authorization', authorizationConfiguration(undefined))
+  // The webhook knows by this client certificate that the API server asks.
+  const user = await ca.keep(paths.pki, 'authorization-webhook', {
+    commonName: 'freehold:authorization-webhook-caller',
+    purpose: 'client',
+  })
+  const path = paths.kubeconfig('authorization-webhook')
+  await writeKubeconfigFile(path, kubeconfigOf(webhook.url, webhook.caPem ?? caPem, [{ name: 'api-server', user }]))
+  await write('authorization', authorizationConfiguration(path))
+}
+
+/** What a control plane on this folder offers whoever holds its keys, in the process that runs it or in another. */
+export function accessTo(
+  folder: string,
+  { server, authorities, adminKubeconfig, adminPath }: Omit<Files, 'admin' | 'flagOptions'>,
+) {
+  const { ca, servingCa } = authorities
+  return {
+    apiServerUrl: server,
+    caPem: ca.certPem,
+    servingCaPem: servingCa.certPem,
+    kubeconfigPath: adminPath,
+    adminKubeconfig,
+    issueClientCertificate: (commonName, organizations = []) =>
+      ca.issue({ commonName, organizations, purpose: 'client' }),
+    issueServingCertificate: (names) =>
+      servingCa.issue({ commonName: names[0] ?? 'freehold', names, purpose: 'server' }),
+    writeKubeconfig: (path, ...contexts) => writeKubeconfigFile(path, kubeconfigOf(server, ca.certPem, contexts)),
+    reconfigure: (access) => writeAccess(folder, authorities, access),
+  } satisfies Partial<ControlPlane>
+}

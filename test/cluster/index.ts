@@ -1,0 +1,61 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { writePrivate } from '../../scripts/controlplane/files.ts'
+import {
+  attachControlPlane,
+  type ControlPlane,
+  type ControlPlaneReference,
+  type StartOptions,
+  startControlPlane,
+} from '../../scripts/controlplane/index.ts'
+
+/** Names a file with a `ControlPlaneReference`: test processes that run side by side then share one control plane. */
+export const SHARED_CLUSTER_VARIABLE = 'FREEHOLD_TEST_CLUSTER'
+
+export type TestControlPlane = ControlPlane & { folder: string }
+
+/**
+ * A real control plane for tests: the shared one where there is one (give objects names of your own there; `stop`
+ * leaves it alone), else one of your own in a temporary folder that `stop` removes. Takes about 4 s.
+ */
+export async function startTestControlPlane(options: Omit<StartOptions, 'folder'> = {}): Promise<TestControlPlane> {
+  const shared = process.env[SHARED_CLUSTER_VARIABLE]
+  if (shared !== undefined && shared !== '') {
+    const reference = JSON.parse(await readFile(shared, 'utf8')) as ControlPlaneReference
+    return { ...(await attachControlPlane(reference)), folder: reference.folder }
+  }
+  return startOwnControlPlane(options)
+}
+
+/** One of your own even where a shared one exists: for tests of the control plane itself, and for who shares it. */
+export async function startOwnControlPlane(options: Omit<StartOptions, 'folder'> = {}): Promise<TestControlPlane> {
+  const folder = await mkdtemp(join(tmpdir(), 'freehold-test-'))
+  try {
+    const controlPlane = await startControlPlane({ durable: false, ...options, folder })
+    const stop = async () => {
+      await controlPlane.stop()
+      await rm(folder, { recursive: true, force: true })
+    }
+    return { ...controlPlane, folder, stop }
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** Writes the file that `FREEHOLD_TEST_CLUSTER` is to name. @returns its path */
+export async function shareTestControlPlane(controlPlane: TestControlPlane): Promise<string> {
+  const { folder, source, version, simulated, kubectlPath, kubeconfigPath } = controlPlane
+  const reference: ControlPlaneReference = {
+    folder,
+    source,
+    version,
+    simulated,
+    kubectlPath,
+    kubeconfig: kubeconfigPath,
+  }
+  const path = join(folder, 'shared.json')
+  await writePrivate(path, JSON.stringify(reference, null, 2))
+  return path
+}
