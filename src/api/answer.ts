@@ -1,0 +1,39 @@
+import type { Readable } from 'node:stream'
+
+/** What a handler answers. `body` becomes JSON; `parts` is JSON already, piece by piece; `stream` goes out as it comes. */
+export type Answer<Body = unknown> = {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Body
+  readonly parts?: readonly string[]
+  readonly stream?: Readable
+}
+
+type Extras = { etag?: string | undefined; headers?: Record<string, string> | undefined }
+
+function answer<Body>(status: number, body: Body, { etag, headers }: Extras): Answer<Body> {
+  if (etag === undefined) return headers === undefined ? { status, body } : { status, body, headers }
+  return { status, body, headers: { ...headers, etag } }
+}
+
+export function ok<Body>(body: Body, extras: Extras = {}): Answer<Body> {
+  return answer(200, body, extras)
+}
+
+export function created<Body>(body: Body, extras: Extras = {}): Answer<Body> {
+  return answer(201, body, extras)
+}
+
+/** Work goes on; `body` shows where it stands. */
+export function accepted<Body>(body: Body, extras: Extras = {}): Answer<Body> {
+  return answer(202, body, extras)
+}
+
+export function noContent(): Answer<never> {
+  return { status: 204 }
+}
+
+/** Accepted with nothing to show: a deletion that still tears something down. */
+export function acceptedEmpty(): Answer<never> {
+  return { status: 202 }
+}

@@ -1,0 +1,178 @@
+import { z } from 'zod'
+
+/** Records that every area answers with (interface section 2, records section 0). */
+
+export const Uuid = z.uuid()
+export const DateTime = z.iso.datetime({ offset: true })
+
+/** Fields that answers show and bodies may repeat without effect, so that what was read can be sent back. */
+export const headFields = {
+  id: Uuid.describe('The same for the whole life of the resource, also after a restore from backup'),
+  name: z.string(),
+  boundary: z.string().describe('Display name of the boundary, as it is now'),
+  boundaryId: Uuid,
+  resourceGroup: z.string(),
+  collection: z.string().describe('The URL segment of the kind'),
+  clusterName: z.string(),
+  region: z.string().describe('Empty where the cluster has none'),
+  createdAt: DateTime,
+  status: z
+    .enum(['Pending', 'Provisioning', 'Running', 'Updating', 'Stopped', 'Degraded', 'Failed', 'Deleting'])
+    .describe('Where the resource is in its life'),
+  phase: z.string().nullable().describe('The reason constant; null until first observed'),
+  statusMessage: z.string().nullable().describe("One sentence, the engine's own where there is one"),
+}
+
+export const Tags = z.record(z.string(), z.string().max(256)).describe('At most 50 pairs')
+
+/**
+ * The record of a kind in its two forms: `dto`, what answers hold (every field, null included), and `body`, the writable
+ * fields, each of which may be absent. Bodies may also repeat the shown fields, which are then ignored; anything else is
+ * refused.
+ */
+export type RecordSchemas<Shown extends z.ZodRawShape, Writable extends z.ZodRawShape> = {
+  readonly dto: z.ZodObject<Shown & Writable>
+  readonly body: z.ZodObject<{ [Name in keyof Writable]: z.ZodOptional<Writable[Name] & z.ZodType> }>
+  readonly shownNames: readonly string[]
+  readonly writableNames: readonly string[]
+}
+
+export function recordSchemas<Shown extends z.ZodRawShape, Writable extends z.ZodRawShape>(
+  id: string,
+  shown: Shown,
+  writable: Writable,
+): RecordSchemas<Shown, Writable> {
+  const readOnly = Object.fromEntries(
+    Object.entries(shown).map(([name, schema]) => [
+      name,
+      (schema as z.ZodType).meta({ ...metaOf(schema), readOnly: true }),
+    ]),
+  )
+  const optional = Object.fromEntries(Object.entries(writable).map(([name, schema]) => [name, z.optional(schema)]))
+  return {
+    dto: z.object({ ...readOnly, ...writable }).meta({ id }) as never,
+    body: z.strictObject(optional) as never,
+    shownNames: Object.keys(shown),
+    writableNames: Object.keys(writable),
+  }
+}
+
+function metaOf(schema: unknown): object {
+  return (schema as z.ZodType).meta() ?? {}
+}
+
+export const PaginationMetaDto = z
+  .object({
+    hasNextPage: z.boolean(),
+    hasPreviousPage: z.boolean(),
+    page: z.int(),
+    pageSize: z.int(),
+    totalItems: z.int(),
+    totalPages: z.int(),
+  })
+  .meta({ id: 'PaginationMeta' })
+
+/** PagedListResponse<T>. */
+export function pagedListOf<Item extends z.ZodType>(item: Item) {
+  return z.object({ items: z.array(item), pagination: PaginationMetaDto })
+}
+
+export const ScaleRequestDto = z.strictObject({ targetScale: z.int() }).meta({ id: 'ScaleRequest' })
+
+export const ScaleStatusDto = z
+  .object({
+    currentScale: z.int(),
+    maxScale: z.int(),
+    minScale: z.int(),
+    readyScale: z.int(),
+    targetScale: z.int(),
+    isScaling: z.boolean(),
+  })
+  .meta({ id: 'ScaleStatus' })
+export type ScaleStatusDto = z.output<typeof ScaleStatusDto>
+
+export const ACTIONS = ['start', 'stop', 'restart'] as const
+export type ActionWord = (typeof ACTIONS)[number]
+
+export const ResourceActionResultDto = z
+  .object({
+    action: z.enum(ACTIONS),
+    changed: z.boolean(),
+    id: Uuid,
+    name: z.string(),
+    phase: z.string().nullable(),
+    requestedAt: DateTime,
+    resourceGroup: z.string(),
+    status: z.string(),
+  })
+  .meta({ id: 'ResourceActionResult' })
+
+export const HEALTH_STATES = ['Healthy', 'Degraded', 'Unhealthy', 'Unknown'] as const
+export const HealthCheckDto = z
+  .object({
+    name: z.string(),
+    status: z.enum(HEALTH_STATES),
+    message: z.string().nullable(),
+    durationMs: z.int().nullable(),
+    observedAt: DateTime,
+  })
+  .meta({ id: 'HealthCheck' })
+export type HealthCheckDto = z.output<typeof HealthCheckDto>
+
+export const healthReportFields = {
+  status: z.enum(HEALTH_STATES),
+  checkedAt: DateTime,
+  message: z.string().nullable(),
+  checks: z.array(HealthCheckDto),
+}
+export const HealthReportDto = z.object(healthReportFields).meta({ id: 'HealthReport' })
+
+export const ExternalAddressDto = z
+  .object({
+    enabled: z.boolean(),
+    status: z.enum(['Disabled', 'Pending', 'Ready', 'Failed']),
+    hostname: z.string().nullable(),
+    ipAddresses: z.array(z.string()),
+    ports: z.array(z.object({ name: z.string(), port: z.int(), protocol: z.string() }).meta({ id: 'NamedPort' })),
+    message: z.string().nullable(),
+  })
+  .meta({ id: 'ExternalAddress' })
+export type ExternalAddressDto = z.output<typeof ExternalAddressDto>
+
+export const ListConfigDto = z
+  .object({
+    collection: z.string(),
+    columns: z.array(
+      z
+        .object({
+          field: z.string(),
+          title: z.string(),
+          type: z.enum(['text', 'number', 'boolean', 'dateTime', 'status', 'tags', 'link']),
+          sortable: z.boolean(),
+          defaultVisible: z.boolean(),
+        })
+        .meta({ id: 'ListColumn' }),
+    ),
+    filters: z.array(
+      z
+        .object({ field: z.string(), operators: z.array(z.string()), values: z.array(z.string()).nullable() })
+        .meta({ id: 'ListFilter' }),
+    ),
+    sorts: z.array(z.string()),
+    defaultSort: z.string(),
+    searchFields: z.array(z.string()),
+    enumerations: z.record(
+      z.string(),
+      z.array(z.object({ value: z.union([z.string(), z.int()]), title: z.string() }).meta({ id: 'EnumerationValue' })),
+    ),
+    plans: z.array(z.object({ id: z.string(), name: z.string(), isDefault: z.boolean() }).meta({ id: 'PlanChoice' })),
+    actions: z.array(z.string()).describe('What this caller may do here'),
+    names: z
+      .object({ pattern: z.string(), maxLength: z.int(), reserved: z.array(z.string()) })
+      .meta({ id: 'NameRule' }),
+    limits: z.record(z.string(), z.int()),
+    pageSizeDefault: z.int(),
+    pageSizeMax: z.int(),
+  })
+  .meta({ id: 'ListConfig' })
+export type ListConfigDto = z.output<typeof ListConfigDto>

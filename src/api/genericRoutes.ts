@@ -1,0 +1,478 @@
+import { z } from 'zod'
+import { timestamp } from '../core/clock.ts'
+import { summarize } from '../core/conditions.ts'
+import { badRequest, notFound, PlatformError } from '../core/errors.ts'
+import { idOf } from '../core/ids.ts'
+import { groupNamespace } from '../core/names.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { ComputePlan } from '../crds/plans.ts'
+import { type Answer, accepted, acceptedEmpty, created, noContent, ok } from './answer.ts'
+import type { Context } from './context.ts'
+import { ACTIONS, ListConfigDto, pagedListOf, ResourceActionResultDto, ScaleRequestDto, ScaleStatusDto } from './dto.ts'
+import { etagOf } from './etag.ts'
+import { listConfig, planChoices } from './listConfig.ts'
+import { pagedParts } from './pages.ts'
+import { findBoundary, findGroup, groupsOfBoundary, viewMaker } from './places.ts'
+import type { RecordOf } from './records.ts'
+import { actionOf, type GenericRoute, type ResourceView } from './resource.ts'
+import { resourceShape } from './resourceShape.ts'
+import {
+  type AnyDeclaration,
+  checkNewName,
+  type Place,
+  placeOf,
+  refuseWhileDeleting,
+  specForCreate,
+  specForUpdate,
+} from './resourceWrites.ts'
+import { action, type RouteDraft, route } from './route.ts'
+
+type PowerSpec = { running?: boolean; restartedAt?: string; replicas?: number; computePlan?: string; onDelete?: string }
+
+/** The generic routes of section 4.2 of the interface for one kind. */
+export function genericRoutes<K extends AnyKind>(kind: K, given: unknown): RouteDraft[] {
+  const declaration = given as AnyDeclaration<K>
+  const routes = [
+    ...readRoutes(kind, declaration),
+    ...writeRoutes(kind, declaration),
+    ...powerRoutes(kind, declaration),
+  ]
+  return routes.filter(([name]) => !(declaration.omit ?? []).includes(name)).map(([, draft]) => draft)
+}
+
+type Named = readonly [GenericRoute, RouteDraft]
+
+function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): Named[] {
+  const { segment, actionPrefix, plural, singular, dto, answers = {} } = declaration
+  const parameter = declaration.parameter ?? 'name'
+  const auth = action(actionOf(actionPrefix, 'read'))
+  const [inGroup, across] = [resourceShape(declaration, false), resourceShape(declaration, true)]
+  const page: z.ZodType = pagedListOf(dto)
+  const reply: z.ZodType = dto
+  const group = `{RG}/${segment}` as string
+  const all = `{B}/resources/${segment}` as string
+
+  const listGroup = async (context: Context): Promise<Answer> => {
+    const { boundaryId, resourceGroup } = placeOf(context, parameter)
+    await findGroup(context, boundaryId, resourceGroup)
+    const filter = { namespace: groupNamespace(boundaryId, resourceGroup) }
+    const objects = await context.services.records.list(kind, filter, { fresh: context.fresh })
+    const view = viewMaker<K>(context.services, boundaryId)
+    const mayRead = readable(context, declaration, boundaryId)
+    const rows = objects.flatMap((object) =>
+      mayRead(resourceGroup, object.metadata.name) ? [view(object, resourceGroup)] : [],
+    )
+    return pagedParts(rows, context.list, inGroup, declaration.toDto)
+  }
+  const listBoundary = async (context: Context): Promise<Answer> => {
+    const { boundaryId } = placeOf(context, parameter)
+    await findBoundary(context, boundaryId)
+    const view = viewMaker<K>(context.services, boundaryId)
+    const mayRead = readable(context, declaration, boundaryId)
+    const rows: ResourceView<K>[] = []
+    for (const { name, namespace } of groupsOfBoundary(context.services, boundaryId)) {
+      for (const object of await context.services.records.list(kind, { namespace }, { fresh: context.fresh })) {
+        if (mayRead(name, object.metadata.name)) rows.push(view(object, name))
+      }
+    }
+    return pagedParts(rows, context.list, across, declaration.toDto)
+  }
+  const config = (isAcross: boolean) => (context: Context) =>
+    ok(
+      listConfig(isAcross ? across : inGroup, {
+        collection: segment,
+        context,
+        enumerations: declaration.enumerations ?? {},
+        plans: declaration.planFamily === undefined ? [] : planChoices(context.services, declaration.planFamily),
+        limits:
+          declaration.scale === undefined ? {} : { minScale: declaration.scale.min, maxScale: declaration.scale.max },
+        actionPrefix,
+      }),
+    )
+  return [
+    [
+      'list',
+      route(
+        'GET',
+        group,
+        {
+          auth,
+          operation: `List${plural}`,
+          summary: `List in a resource group`,
+          list: inGroup,
+          reply: page,
+          answers: answers.list ?? [200],
+        },
+        listGroup,
+      ),
+    ],
+    [
+      'config',
+      route(
+        'GET',
+        `${group}/config` as string,
+        {
+          auth,
+          operation: `Get${plural}Config`,
+          summary: 'What the list can be asked for',
+          reply: ListConfigDto,
+          answers: answers.config ?? [200],
+        },
+        config(false),
+      ),
+    ],
+    [
+      'get',
+      route(
+        'GET',
+        `${group}/{${parameter}}` as string,
+        { auth, operation: `Get${singular}`, summary: `Read one`, reply, answers: answers.get ?? [200, 404] },
+        async (context) => {
+          const { object, place } = await findResource(kind, context, parameter, declaration)
+          return shown(object, place, context, declaration, ok)
+        },
+      ),
+    ],
+    [
+      'listAll',
+      route(
+        'GET',
+        all,
+        {
+          auth,
+          operation: `ListAll${plural}`,
+          summary: 'List across the groups of a boundary',
+          list: across,
+          reply: page,
+          answers: answers.listAll ?? [200],
+        },
+        listBoundary,
+      ),
+    ],
+    [
+      'configAll',
+      route(
+        'GET',
+        `${all}/config` as string,
+        {
+          auth,
+          operation: `GetAll${plural}Config`,
+          summary: 'What the list across groups can be asked for',
+          reply: ListConfigDto,
+          answers: answers.configAll ?? [200],
+        },
+        config(true),
+      ),
+    ],
+  ]
+}
+
+function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): Named[] {
+  const { segment, actionPrefix, singular, dto, answers = {} } = declaration
+  const parameter = declaration.parameter ?? 'name'
+  const path = `{RG}/${segment}/{${parameter}}` as string
+  const auth = action(actionOf(actionPrefix, 'write'))
+  const reply: z.ZodType = dto
+  const body = declaration.body.loose()
+  const update = (form: 'put' | 'patch') => async (context: Context) => {
+    const { ref, place } = await locate(context, parameter)
+    const { object } = await context.services.records.update(kind, ref, {
+      caller: context.caller,
+      ifMatch: context.ifMatch,
+      change: (stored) => specForUpdate(kind, context, place, declaration, stored, form),
+    })
+    return shown(object, place, context, declaration, ok)
+  }
+  return [
+    [
+      'create',
+      route(
+        'POST',
+        path,
+        {
+          auth,
+          operation: `Create${singular}`,
+          summary: 'Create; the same body again answers 200',
+          body,
+          reply,
+          answers: answers.create ?? [200, 201, 400, 409],
+        },
+        async (context) => {
+          const { ref, place } = await locate(context, parameter)
+          checkNewName(place.name, context.services.reservedNames)
+          const spec = specForCreate(context, place, declaration)
+          const { object, isNew } = await context.services.records.create(kind, {
+            ...ref,
+            spec,
+            caller: context.caller,
+          })
+          return shown(object, place, context, declaration, isNew ? created : ok)
+        },
+      ),
+    ],
+    [
+      'update',
+      route(
+        'PUT',
+        path,
+        {
+          auth,
+          operation: `Update${singular}`,
+          summary: 'Replace the writable fields',
+          body,
+          reply,
+          answers: answers.update ?? [200, 400, 404],
+        },
+        update('put'),
+      ),
+    ],
+    [
+      'patch',
+      route(
+        'PATCH',
+        path,
+        {
+          auth,
+          operation: `Patch${singular}`,
+          summary: 'JSON Merge Patch (RFC 7396) of the record',
+          body: z.unknown(),
+          mediaTypes: ['application/merge-patch+json', 'application/json'],
+          reply,
+          answers: answers.patch ?? [200, 400, 404],
+        },
+        update('patch'),
+      ),
+    ],
+    [
+      'delete',
+      route(
+        'DELETE',
+        path,
+        {
+          auth: action(actionOf(actionPrefix, 'delete')),
+          operation: `Delete${singular}`,
+          summary: 'Delete; 202 while something is still torn down',
+          query: z.strictObject(
+            'onDelete' in kind.spec.shape ? { keepData: z.enum(['true', 'false']).optional() } : {},
+          ),
+          answers: answers.delete ?? [200, 202, 204, 404],
+        },
+        async (context) => {
+          const { object, place, ref } = await findResource(kind, context, parameter, declaration)
+          await declaration.beforeDelete?.(
+            viewMaker<K>(context.services, place.boundaryId)(object, place.resourceGroup),
+          )
+          const { caller, ifMatch, services } = context
+          if ((context.query as { keepData?: string } | undefined)?.keepData === 'true') {
+            await services.records.update(kind, ref, {
+              caller,
+              ifMatch,
+              change: ({ spec }) => ({ ...spec, onDelete: 'Retain' }),
+            })
+            const { isGone } = await services.records.remove(kind, ref, { caller })
+            return isGone ? noContent() : acceptedEmpty()
+          }
+          const { isGone } = await services.records.remove(kind, ref, { caller, ifMatch })
+          return isGone ? noContent() : acceptedEmpty()
+        },
+      ),
+    ],
+  ]
+}
+
+function powerRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): Named[] {
+  const { segment, actionPrefix, singular, answers = {} } = declaration
+  const parameter = declaration.parameter ?? 'name'
+  const path = `{RG}/${segment}/{${parameter}}`
+  const scale = declaration.scale ?? { min: 0, max: 99 }
+  return [
+    [
+      'action',
+      route(
+        'PUT',
+        `${path}/actions/{action}` as string,
+        {
+          auth: action(actionOf(actionPrefix, 'write')),
+          operation: `Execute${singular}Action`,
+          summary: 'start, stop or restart',
+          reply: ResourceActionResultDto as z.ZodType,
+          answers: answers.action ?? [200, 202, 400, 404],
+        },
+        (context) => runAction(kind, context, parameter),
+      ),
+    ],
+    [
+      'getScale',
+      route(
+        'GET',
+        `${path}/scale` as string,
+        {
+          auth: action(actionOf(actionPrefix, 'read')),
+          operation: `Get${singular}Scale`,
+          summary: 'Current scale',
+          reply: ScaleStatusDto,
+          answers: answers.getScale ?? [200, 404],
+        },
+        async (context) => {
+          const { object } = await findResource(kind, context, parameter, declaration)
+          return ok(scaleStatus(object, scale), { etag: etagOf(object) })
+        },
+      ),
+    ],
+    [
+      'scale',
+      route(
+        'POST',
+        `${path}/scale` as string,
+        {
+          auth: action(actionOf(actionPrefix, 'scale')),
+          operation: `Scale${singular}`,
+          summary: 'Change the number of replicas',
+          body: ScaleRequestDto,
+          reply: ScaleStatusDto,
+          answers: answers.scale ?? [200, 202, 400, 404],
+        },
+        async (context) => {
+          const { targetScale } = context.body
+          if (targetScale < scale.min || targetScale > scale.max) {
+            const message = `must be from ${scale.min} to ${scale.max}`
+            throw badRequest(`targetScale ${message}.`, [{ field: 'targetScale', message }])
+          }
+          const { ref } = await locate(context, parameter)
+          const { object, isChanged } = await context.services.records.update(kind, ref, {
+            caller: context.caller,
+            ifMatch: context.ifMatch,
+            change: (stored) => {
+              refuseWhileDeleting(stored)
+              return { ...(stored.spec as object), replicas: targetScale }
+            },
+          })
+          return (isChanged ? accepted : ok)(scaleStatus(object, scale), { etag: etagOf(object) })
+        },
+      ),
+    ],
+  ]
+}
+
+/** The reference of the resource that the path names, in a group that exists. */
+async function locate(
+  context: Context,
+  parameter: string,
+): Promise<{ ref: { namespace: string; name: string }; place: Place }> {
+  const place = placeOf(context, parameter)
+  const { boundaryId, resourceGroup, name } = place
+  await findGroup(context, boundaryId, resourceGroup)
+  return { ref: { namespace: groupNamespace(boundaryId, resourceGroup), name }, place }
+}
+
+/** The resource that the path names. @throws PlatformError NOT_FOUND */
+export async function findResource<K extends AnyKind>(
+  kind: K,
+  context: Context,
+  parameter = 'name',
+  declaration: { segment: string } = { segment: kind.plural },
+): Promise<{ object: RecordOf<K>; place: Place; ref: { namespace: string; name: string } }> {
+  const { ref, place } = await locate(context, parameter)
+  const object = await context.services.records.get(kind, ref, { fresh: context.fresh })
+  if (object === undefined)
+    throw notFound(`"${place.name}" of ${declaration.segment} in group "${place.resourceGroup}"`)
+  return { object, place, ref }
+}
+
+function shown<K extends AnyKind>(
+  object: RecordOf<K>,
+  place: Place,
+  context: Context,
+  declaration: AnyDeclaration<K>,
+  answer: typeof ok,
+): Answer {
+  const view = viewMaker<K>(context.services, place.boundaryId)(object, place.resourceGroup)
+  return answer(declaration.toDto(view), { etag: etagOf(object) })
+}
+
+/**
+ * Which resources of a boundary the caller may see. The route's own check covers a whole list; only where a deny lies
+ * below that scope is each resource looked at.
+ */
+function readable<K extends AnyKind>(context: Context, declaration: AnyDeclaration<K>, boundaryId: string) {
+  const { access } = context.services
+  const { principalId } = context.caller
+  const read = actionOf(declaration.actionPrefix, 'read')
+  if (access.scopesWith(principalId, read).denied.length === 0) return () => true
+  return (group: string, name: string) =>
+    access.isAllowed(
+      principalId,
+      read,
+      `/boundaries/${boundaryId}/resourcegroups/${group}/resources/${declaration.segment}/${name}`,
+    )
+}
+
+function scaleStatus(
+  object: { spec: object; status?: object | undefined },
+  { min, max }: { min: number; max: number },
+) {
+  const { replicas = 1, running = true } = object.spec as PowerSpec
+  const { replicas: current = 0, readyReplicas = 0 } = (object.status ?? {}) as {
+    replicas?: number
+    readyReplicas?: number
+  }
+  const wanted = running ? replicas : 0
+  return {
+    currentScale: current,
+    maxScale: max,
+    minScale: min,
+    readyScale: readyReplicas,
+    targetScale: replicas,
+    isScaling: current !== wanted || readyReplicas !== wanted,
+  }
+}
+
+async function runAction<K extends AnyKind>(kind: K, context: Context, parameter: string): Promise<Answer> {
+  const word = ACTIONS.find((name) => name === context.parameters.action)
+  if (word === undefined) {
+    throw new PlatformError('INVALID_ACTION', `There is no such action; allowed are ${ACTIONS.join(', ')}.`, {
+      allowed: ACTIONS,
+    })
+  }
+  const { ref, place } = await locate(context, parameter)
+  const now = timestamp(context.services.clock.now())
+  const { object, isChanged } = await context.services.records.update(kind, ref, {
+    caller: context.caller,
+    ifMatch: context.ifMatch,
+    change: (stored) => {
+      refuseWhileDeleting(stored)
+      const spec = stored.spec as PowerSpec
+      if (word === 'stop') return { ...spec, running: false }
+      if (word === 'start') return { ...spec, running: true, ...startReplicas(spec, context) }
+      if (spec.running === false) {
+        const { status, phase } = summarize(stored.status, false)
+        throw new PlatformError('INVALID_STATE', `"${place.name}" is stopped; start it instead.`, { status, phase })
+      }
+      return { ...spec, restartedAt: now }
+    },
+  })
+  const { status, phase } = summarize(object.status, false)
+  const { group } = kind.resource
+  const { namespace, name } = ref
+  return (isChanged ? accepted : ok)(
+    {
+      action: word,
+      changed: isChanged,
+      id: idOf({ kind: kind.kind, group, namespace, name }),
+      name,
+      phase,
+      requestedAt: now,
+      resourceGroup: place.resourceGroup,
+      status,
+    },
+    { etag: etagOf(object) },
+  )
+}
+
+/** A start of something scaled to nothing means: as many as the plan says, at least one. */
+function startReplicas(spec: PowerSpec, { services }: Context): { replicas?: number } {
+  if (spec.replicas !== 0) return {}
+  const plan =
+    spec.computePlan === undefined ? undefined : services.records.peek(ComputePlan, { name: spec.computePlan })
+  return { replicas: Math.max(1, plan?.spec.replicas ?? 1) }
+}
