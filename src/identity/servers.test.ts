@@ -1,0 +1,74 @@
+// @peculiar/x509 asks for this polyfill to be loaded before it.
+import 'reflect-metadata'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509'
+import { expect } from 'chai'
+import { Agent, fetch } from 'undici'
+import { type IdentityServers, startIdentityServers } from './servers.ts'
+
+describe('the servers of the identity provider', () => {
+  let certificate: { cert: string; key: string }
+  let servers: IdentityServers | undefined
+  const agents: Agent[] = []
+
+  before(async () => {
+    certificate = await selfSigned('127.0.0.1')
+  })
+  afterEach(async () => {
+    await servers?.stop()
+    servers = undefined
+    await Promise.all(agents.splice(0).map((agent) => agent.close()))
+  })
+
+  const start = (http: { port: number } = { port: 0 }) =>
+    startIdentityServers({
+      handler: (_request, response) => response.end('served'),
+      tls: { port: 0, ...certificate },
+      http,
+    })
+
+  it('serve the same over TLS and plain http', async () => {
+    servers = await start()
+    const dispatcher = new Agent({ connect: { ca: certificate.cert } })
+    agents.push(dispatcher)
+    const overTls = await fetch(`https://127.0.0.1:${servers.tlsPort}/`, { dispatcher })
+    const plain = await fetch(`http://127.0.0.1:${servers.httpPort}/`)
+    expect([await overTls.text(), await plain.text()]).to.deep.equal(['served', 'served'])
+  })
+
+  it('present a renewed certificate without a restart', async () => {
+    servers = await start()
+    const renewed = await selfSigned('127.0.0.1')
+    servers.renewCertificate(renewed)
+    const dispatcher = new Agent({ connect: { ca: renewed.cert } })
+    agents.push(dispatcher)
+    expect((await fetch(`https://127.0.0.1:${servers.tlsPort}/`, { dispatcher })).status).to.equal(200)
+  })
+
+  it('name the address that is taken, and leave nothing listening', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as AddressInfo
+    const failure = await start({ port }).then(
+      () => 'none',
+      (error: Error) => error.message,
+    )
+    other.close()
+    expect(failure).to.contain(`127.0.0.1:${port}`)
+  })
+})
+
+/** PEM texts of a certificate for an address, signed by itself. */
+async function selfSigned(address: string): Promise<{ cert: string; key: string }> {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: `CN=${address}`,
+    keys,
+    signingAlgorithm: algorithm,
+    extensions: [new SubjectAlternativeNameExtension([{ type: 'ip', value: address }])],
+  })
+  const pkcs8 = await crypto.subtle.exportKey('pkcs8', keys.privateKey)
+  return { cert: certificate.toString('pem'), key: PemConverter.encode(pkcs8, 'PRIVATE KEY') }
+}

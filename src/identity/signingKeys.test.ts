@@ -1,0 +1,168 @@
+import { expect } from 'chai'
+import type { Clock } from '../core/clock.ts'
+import { silentLog } from '../core/log.ts'
+import type { KeyRing, SigningKey } from './keyRing.ts'
+import type { KeyStore } from './keyStore.ts'
+import { openSigningKeys, type SigningKeys } from './signingKeys.ts'
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+
+/** One stored ring that several replicas share, with the preconditions of the API server. */
+class MemoryKeyStore implements KeyStore {
+  stored: { ring: KeyRing; version: string } | undefined
+  isDown = false
+  #version = 0
+
+  read = async () => {
+    if (this.isDown) throw new Error('the store is away')
+    return this.stored
+  }
+  create = async (ring: KeyRing) => (this.stored === undefined ? this.#put(ring) : undefined)
+  replace = async (ring: KeyRing, version: string) => (this.stored?.version === version ? this.#put(ring) : undefined)
+  #put(ring: KeyRing) {
+    this.#version += 1
+    this.stored = { ring, version: String(this.#version) }
+    return this.stored
+  }
+}
+
+/** Time that stands until it is moved, then runs what became due. */
+class HandClock implements Clock {
+  time = Date.parse('2026-01-01T00:00:00Z')
+  readonly #timers = new Map<() => void, number>()
+  now = () => this.time
+  monotonic = () => this.time
+  setTimeout(task: () => void, milliseconds: number) {
+    this.#timers.set(task, this.time + milliseconds)
+    return { cancel: () => void this.#timers.delete(task) }
+  }
+  get pending() {
+    return this.#timers.size
+  }
+  advance(milliseconds: number) {
+    this.time += milliseconds
+    for (const [task, due] of [...this.#timers]) {
+      if (due > this.time) continue
+      this.#timers.delete(task)
+      task()
+    }
+  }
+}
+
+describe('the signing keys of a running provider', () => {
+  let store: MemoryKeyStore
+  let clock: HandClock
+  let made: number
+  let opened: SigningKeys[]
+
+  beforeEach(() => {
+    store = new MemoryKeyStore()
+    clock = new HandClock()
+    made = 0
+    opened = []
+  })
+  afterEach(() => {
+    for (const keys of opened) keys.stop()
+  })
+
+  async function open(): Promise<SigningKeys> {
+    const generate = async (notBefore: number): Promise<SigningKey> => {
+      made += 1
+      return { kid: `key-${made}`, notBefore, jwk: { kty: 'RSA' } }
+    }
+    const keys = await openSigningKeys({ store, clock, log: silentLog, tokenLifetimeSeconds: 900, generate })
+    opened.push(keys)
+    return keys
+  }
+  const kids = (keys: SigningKeys) => keys.ring().map(({ kid }) => kid)
+
+  it('are made at the first start and found at the next', async () => {
+    const first = await open()
+    const second = await open()
+    expect(kids(first)).to.deep.equal(kids(second))
+    expect(second.signing().kid).to.equal(first.signing().kid)
+    expect(made).to.equal(1)
+  })
+
+  it('are the same in replicas that start at the same moment', async () => {
+    const replicas = await Promise.all([open(), open(), open(), open()])
+    expect(new Set(replicas.map((keys) => keys.signing().kid)).size).to.equal(1)
+    expect(made, 'the race took place').to.be.above(1)
+  })
+
+  it('rotate: published, an hour later in use, and the old one gone after its tokens', async () => {
+    const keys = await open()
+    const changes: string[][] = []
+    keys.onChange(() => changes.push(kids(keys)))
+    const old = keys.signing().kid
+
+    clock.time += 30 * DAY - 60 * MINUTE
+    await keys.look()
+    const [, next] = kids(keys)
+    expect(kids(keys)).to.deep.equal([old, next])
+    expect(keys.signing().kid).to.equal(old)
+
+    clock.time += 60 * MINUTE
+    expect(keys.signing().kid, 'without a further look').to.equal(next)
+
+    clock.time += 15 * MINUTE
+    await keys.look()
+    expect(kids(keys), 'tokens of the old key live').to.deep.equal([old, next])
+    clock.time += 2 * MINUTE
+    await keys.look()
+    expect(kids(keys)).to.deep.equal([next])
+    expect(changes).to.deep.equal([[old, next], [next]])
+  })
+
+  it('rotate once, though two replicas look at the same moment', async () => {
+    const [first, second] = [await open(), await open()]
+    clock.time += 30 * DAY
+    await Promise.all([first.look(), second.look()])
+    expect(kids(first)).to.have.length(2).and.to.deep.equal(kids(second))
+  })
+
+  it('are replaced at once when the stored ones were deleted', async () => {
+    const keys = await open()
+    const old = keys.signing().kid
+    store.stored = undefined
+    await keys.look()
+    expect(kids(keys)).to.have.length(1).and.to.not.include(old)
+    expect(keys.signing().kid).to.equal(kids(keys)[0])
+  })
+
+  it('are looked at by themselves, and stay in use while the store is away', async () => {
+    const keys = await open()
+    const old = keys.signing().kid
+    store.isDown = true
+    clock.advance(MINUTE)
+    await turns()
+    expect(keys.signing().kid).to.equal(old)
+    store.isDown = false
+    store.stored = undefined
+    clock.advance(MINUTE)
+    await turns()
+    expect(keys.signing().kid).to.not.equal(old)
+  })
+
+  it('leave no timer behind', async () => {
+    const keys = await open()
+    expect(clock.pending).to.equal(1)
+    keys.stop()
+    expect(clock.pending).to.equal(0)
+  })
+
+  it('are not opened while the store is away', async () => {
+    store.isDown = true
+    const failure = await open().then(
+      () => undefined,
+      (error: Error) => error.message,
+    )
+    expect(failure).to.equal('the store is away')
+  })
+})
+
+/** Lets what a timer began run to its end: the store answers within the same turn. */
+async function turns(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve))
+}
