@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { KubeObject, Resource } from '../core/object.ts'
+import type { KubeObject } from '../core/object.ts'
 import { configMap } from './builtin.ts'
 import { WatchCache } from './cache.ts'
 import type { KubeClient } from './client.ts'
@@ -151,14 +151,6 @@ export function kubeClientContract(subject: () => Subject): void {
     } finally {
       await cache.stop()
     }
-  })
-
-  it('refuses a watch from a version that is not in the history with Gone', async () => {
-    const { client } = subject()
-    const watch = async (resource: Resource) => {
-      for await (const _event of client.watchStream(resource, { resourceVersion: '1', timeoutSeconds: 1 })) return
-    }
-    await expectReason('Gone', watch(configMap))
   })
 }
 

@@ -34,6 +34,13 @@ describe('fake API server', () => {
     expect(changed.metadata.generation).to.equal(2)
   })
 
+  it('refuses a watch from a version that is no longer in the history with Gone', async () => {
+    const watch = async () => {
+      for await (const _event of client.watchStream(configMap, { resourceVersion: '1' })) return
+    }
+    await expectReason('Gone', watch())
+  })
+
   it('fails as planned, then works again', async () => {
     client.fail('create', configMap, 'Unavailable')
     await expectReason('Unavailable', client.create(configMap, object('a')))

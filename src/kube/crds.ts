@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { KubeObject, Resource } from '../core/object.ts'
+import { applyIfChanged } from './apply.ts'
+import { builtinResource, customResourceDefinition } from './builtin.ts'
+import type { KubeClient } from './client.ts'
+
+type Definition = KubeObject & {
+  spec?: {
+    group?: string
+    names?: { plural?: string; kind?: string }
+    scope?: string
+    versions?: { name?: string; served?: boolean; storage?: boolean }[]
+  }
+  status?: { conditions?: { type?: string; status?: string; message?: string }[] }
+}
+
+export type InstallOptions = {
+  /** Types beyond the built-in ones and those that the manifests themselves define. */
+  resources?: readonly Resource[]
+  signal?: AbortSignal
+  /** Milliseconds until the definitions must be served; 30 s. */
+  timeout?: number
+}
+
+export type InstallResult = { applied: number; unchanged: number }
+
+const CONCURRENCY = 8
+
+/**
+ * Installs manifests by server-side apply: definitions first, then, when these are served, everything else in order.
+ * What is as it should be is not written.
+ *
+ * The first create of a type within two seconds of its definition being established is held back by the API server for
+ * these two seconds; there is nothing to be done about it but to install once.
+ *
+ * @throws Error for a manifest of an unknown type, or a definition that is not served in time
+ */
+export async function installManifests(
+  client: KubeClient,
+  manifests: readonly KubeObject[],
+  options: InstallOptions = {},
+): Promise<InstallResult> {
+  const isDefinition = (manifest: KubeObject) => manifest.kind === 'CustomResourceDefinition'
+  const definitions = manifests.filter(isDefinition) as Definition[]
+  const known = [...(options.resources ?? []), ...definitions.flatMap(resourcesOf)]
+  const result: InstallResult = { applied: 0, unchanged: 0 }
+  const install = async (manifest: KubeObject) => {
+    const resource = resourceOf(manifest, known)
+    const { changed } = await applyIfChanged(client, resource, manifest, undefined, { signal: options.signal })
+    result[changed ? 'applied' : 'unchanged'] += 1
+  }
+  await inParallel(definitions, install)
+  await whenServed(client, definitions, options)
+  for (const manifest of manifests) if (!isDefinition(manifest)) await install(manifest)
+  return result
+}
+
+/** Waits until every definition is established and discovery lists its served versions. */
+export async function whenServed(
+  client: KubeClient,
+  definitions: readonly KubeObject[],
+  options: Pick<InstallOptions, 'signal' | 'timeout'> = {},
+): Promise<void> {
+  const deadline = performance.now() + (options.timeout ?? 30_000)
+  await inParallel(definitions as readonly Definition[], async (definition) => {
+    for (;;) {
+      const missing = await whatIsMissing(client, definition, options.signal)
+      if (missing === undefined) return
+      if (performance.now() > deadline) {
+        throw new Error(`The definition "${definition.metadata.name}" is not served in time: ${missing}.`)
+      }
+      await sleep(50, undefined, options.signal === undefined ? {} : { signal: options.signal })
+    }
+  })
+}
+
+/** The resources that a definition makes, one per served version. */
+export function resourcesOf(definition: KubeObject): Resource[] {
+  const { spec } = definition as Definition
+  return (spec?.versions ?? [])
+    .filter((version) => version.served !== false)
+    .map((version) => ({
+      group: spec?.group ?? '',
+      version: version.name ?? '',
+      plural: spec?.names?.plural ?? '',
+      kind: spec?.names?.kind ?? '',
+      namespaced: spec?.scope !== 'Cluster',
+    }))
+}
+
+async function whatIsMissing(
+  client: KubeClient,
+  definition: Definition,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const { name } = definition.metadata
+  const { status } = await client.get<Definition>(customResourceDefinition, { name }, { signal })
+  const accepted = status?.conditions?.find((condition) => condition.type === 'NamesAccepted')
+  if (accepted?.status === 'False') throw new Error(`The names of the definition "${name}" are taken by another one.`)
+  const established = status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True')
+  if (established !== true) return 'it is not established'
+  for (const { group, version, plural } of resourcesOf(definition)) {
+    const answer = await client.request({ path: `/apis/${group}/${version}`, signal })
+    const text = await answer.text()
+    if (answer.status !== 200 || !text.includes(`"name":"${plural}"`)) return `${group}/${version} does not list it`
+  }
+  return undefined
+}
+
+function resourceOf(manifest: KubeObject, known: readonly Resource[]): Resource {
+  const { apiVersion, kind } = manifest
+  const found =
+    builtinResource(apiVersion, kind) ??
+    known.find((resource) => resource.kind === kind && `${resource.group}/${resource.version}` === apiVersion)
+  if (found === undefined)
+    throw new Error(`No type is known for the manifest ${apiVersion} ${kind} "${manifest.metadata.name}".`)
+  return found
+}
+
+async function inParallel<T>(items: readonly T[], task: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values()
+  const worker = async () => {
+    for (const item of rest) await task(item)
+  }
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker))
+}

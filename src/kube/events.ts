@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto'
+import { type Clock, systemClock, type Timer } from '../core/clock.ts'
+import { type Log, silentLog } from '../core/log.ts'
+import type { KubeObject } from '../core/object.ts'
+import { event as eventResource } from './builtin.ts'
+import type { KubeClient } from './client.ts'
+import { isKubeError } from './errors.ts'
+
+export type RecordedEvent = {
+  /** What the event is about. */
+  regarding: KubeObject
+  type: 'Normal' | 'Warning'
+  /** A word in UpperCamelCase; the same constant as the condition's reason. */
+  reason: string
+  /** One sentence for people, at most 1 KiB; longer ones are cut. */
+  note: string
+  /** What was being done; default `Reconcile`. */
+  action?: string
+}
+
+export type EventRecorderOptions = {
+  client: Pick<KubeClient, 'create' | 'mergePatch'>
+  /** `reportingController`: a qualified name such as `freehold.dev/operator`. */
+  controller: string
+  /** `reportingInstance`: this process. */
+  instance: string
+  clock?: Clock
+  log?: Log
+}
+
+/** One line of history of one object, with how often it was said. */
+type Series = {
+  ref: { namespace: string; name: string }
+  count: number
+  sentCount: number
+  lastAt: number
+  /** The event exists on the server. */
+  stored: boolean
+  event: RecordedEvent
+}
+
+/** Repetitions are written down at most once in this time, and the same words after it begin a new event. */
+const FLUSH_MILLISECONDS = 60_000
+const SERIES_MILLISECONDS = 600_000
+/** Per object: so many at once, then one in thirty seconds. */
+const BURST = 10
+const REFILL_MILLISECONDS = 30_000
+/** Beyond this the server is behind or away, and events are the first thing to do without. */
+const MAX_WAITING = 500
+const MAX_OBJECTS = 5_000
+
+/**
+ * Records events (events.k8s.io/v1): the same words about the same object become one event with a count, an object that
+ * never stops talking is cut short, and when the server is away events are dropped. Never throws, never waits.
+ */
+export class EventRecorder {
+  readonly #options: EventRecorderOptions
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #series = new Map<string, Series>()
+  readonly #buckets = new Map<string, { tokens: number; at: number }>()
+  readonly #waiting: Series[] = []
+  #sending = false
+  #flush: Timer | undefined
+  #dropped = 0
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#log = options.log ?? silentLog
+  }
+
+  /** Events that were not recorded since start: the object talked too much, or the server was away. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  record(event: RecordedEvent): void {
+    const { uid, namespace, name } = event.regarding.metadata
+    const key = [uid ?? name, event.type, event.reason, event.action, event.note].join('\n')
+    const now = this.#clock.monotonic()
+    const known = this.#series.get(key)
+    if (known !== undefined && now - known.lastAt < SERIES_MILLISECONDS) {
+      known.count += 1
+      known.lastAt = now
+      this.#flushLater()
+      return
+    }
+    if (!this.#permits(uid ?? name, now) || this.#waiting.length >= MAX_WAITING) {
+      this.#dropped += 1
+      return
+    }
+    const ref = { namespace: namespace ?? 'default', name: `${name.slice(0, 230)}.${randomBytes(8).toString('hex')}` }
+    const series = { ref, count: 1, sentCount: 0, lastAt: now, stored: false, event }
+    this.#series.set(key, series)
+    this.#enqueue(series)
+  }
+
+  /** Sends what is waiting; for the end of the process. */
+  async stop(): Promise<void> {
+    this.#flush?.cancel()
+    while (this.#sending) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  #permits(object: string, now: number): boolean {
+    if (this.#buckets.size > MAX_OBJECTS) this.#buckets.clear()
+    const bucket = this.#buckets.get(object) ?? { tokens: BURST, at: now }
+    const tokens = Math.min(BURST, bucket.tokens + (now - bucket.at) / REFILL_MILLISECONDS)
+    this.#buckets.set(object, { tokens: Math.max(0, tokens - 1), at: now })
+    return tokens >= 1
+  }
+
+  #flushLater(): void {
+    this.#flush ??= this.#clock.setTimeout(() => {
+      this.#flush = undefined
+      const now = this.#clock.monotonic()
+      for (const [key, series] of this.#series) {
+        if (series.count > series.sentCount) this.#enqueue(series)
+        else if (now - series.lastAt >= SERIES_MILLISECONDS) this.#series.delete(key)
+      }
+    }, FLUSH_MILLISECONDS)
+  }
+
+  #enqueue(series: Series): void {
+    this.#waiting.push(series)
+    if (!this.#sending) void this.#drain()
+    if (this.#series.size > MAX_OBJECTS) this.#series.clear()
+  }
+
+  /** One after the other: events never compete with the work they tell of. */
+  async #drain(): Promise<void> {
+    this.#sending = true
+    for (let series = this.#waiting.shift(); series !== undefined; series = this.#waiting.shift()) {
+      try {
+        await this.#send(series)
+      } catch (error) {
+        this.#dropped += 1
+        this.#log.debug({ err: error }, 'An event was not recorded.')
+      }
+    }
+    this.#sending = false
+  }
+
+  async #send(series: Series): Promise<void> {
+    const { count, ref } = series
+    const call = { timeout: 5_000 }
+    series.sentCount = count
+    if (!series.stored) {
+      await this.#options.client.create(eventResource, this.#body(series), call)
+      series.stored = true
+      return
+    }
+    try {
+      const patch = { series: { count, lastObservedTime: this.#microTime() } }
+      await this.#options.client.mergePatch(eventResource, ref, patch, call)
+    } catch (error) {
+      // The server forgets events after an hour; the next repetition begins a new one.
+      if (isKubeError(error, 'NotFound')) series.lastAt = Number.NEGATIVE_INFINITY
+      throw error
+    }
+  }
+
+  #body({ ref, count, event }: Series): KubeObject {
+    const { regarding, type, reason, note, action } = event
+    const { name, namespace, uid, resourceVersion } = regarding.metadata
+    return {
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { ...ref },
+      eventTime: this.#microTime(),
+      reportingController: this.#options.controller,
+      reportingInstance: this.#options.instance.slice(0, 128),
+      action: (action ?? 'Reconcile').slice(0, 128),
+      reason: reason.slice(0, 128),
+      type,
+      note: note.length > 1000 ? `${note.slice(0, 999)}…` : note,
+      regarding: { apiVersion: regarding.apiVersion, kind: regarding.kind, name, namespace, uid, resourceVersion },
+      ...(count > 1 && { series: { count, lastObservedTime: this.#microTime() } }),
+    }
+  }
+
+  #microTime(): string {
+    return new Date(this.#clock.now()).toISOString().replace('Z', '000Z')
+  }
+}
