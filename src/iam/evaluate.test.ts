@@ -566,6 +566,20 @@ describe('handing permissions on', () => {
       false,
     ],
     [
+      'a deny of an open action below the scope is not shed either',
+      { assignments: [assign('Owner', B1)], denies: [deny(SHOP, ['registry/pull'])] },
+      role(['registry/pull']),
+      B1,
+      false,
+    ],
+    [
+      'two ends of a pattern do not add up to the middle',
+      { roles: [role(['registry/images/*'])], assignments: [assign('Custom', B1)] },
+      role(['*/pull']),
+      B1,
+      false,
+    ],
+    [
       'a deny elsewhere does not matter',
       { assignments: [assign('Owner', '/')], denies: [deny(B2, ['apps/read'])] },
       role(['apps/read']),
