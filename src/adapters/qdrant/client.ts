@@ -1,0 +1,176 @@
+import { z } from 'zod'
+import { VECTOR_KEY_HEADER, VECTOR_PORTS } from '../../core/vector.ts'
+import {
+  type ClusterView,
+  type CollectionShards,
+  type EngineAnswer,
+  type EngineCall,
+  EngineError,
+  type EngineReach,
+  type EngineRequest,
+  type PeerAddress,
+  type QdrantPort,
+} from './port.ts'
+
+const PeerId = z.int().min(0)
+
+const ClusterAnswer = z.object({
+  peer_id: PeerId,
+  peers: z.record(z.string().regex(/^[0-9]{1,20}$/), z.object({ uri: z.string().max(2048) })),
+  raft_info: z.object({ leader: PeerId.nullish(), pending_operations: z.int().min(0).default(0) }),
+  consensus_thread_status: z.object({ consensus_thread_status: z.string() }).optional(),
+})
+
+const CollectionsAnswer = z.object({ collections: z.array(z.object({ name: z.string().max(512) })) })
+
+const Shard = z.object({ shard_id: z.int().min(0), state: z.string() })
+const CollectionClusterAnswer = z.object({
+  peer_id: PeerId,
+  local_shards: z.array(Shard),
+  remote_shards: z.array(Shard.extend({ peer_id: PeerId })),
+  shard_transfers: z.array(z.object({ shard_id: z.int().min(0), from: PeerId, to: PeerId })).default([]),
+})
+
+const CollectionAnswer = z.object({ points_count: z.int().min(0).nullish() })
+
+const True = z.literal(true)
+
+export type QdrantClientOptions = {
+  reach: EngineReach
+  /** Milliseconds for one request; 5 s for questions. Orders wait for the consensus of the peers. */
+  timeout?: number
+  orderTimeout?: number
+}
+
+type Ask = { method?: EngineRequest['method']; path: string; body?: object; order?: boolean }
+
+/** The engine's HTTP API over any reach. */
+export function createQdrantClient({ reach, timeout = 5_000, orderTimeout = 20_000 }: QdrantClientOptions): QdrantPort {
+  async function send(
+    peer: PeerAddress,
+    ask: Ask,
+    key: string | undefined,
+    options: EngineCall,
+  ): Promise<EngineAnswer> {
+    const deadline = AbortSignal.timeout(ask.order === true ? orderTimeout : timeout)
+    const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline])
+    return reach.send(
+      { namespace: peer.namespace, pod: peer.pod, service: peer.service, port: VECTOR_PORTS.rest },
+      {
+        method: ask.method ?? 'GET',
+        path: ask.path,
+        headers: {
+          accept: 'application/json',
+          ...(key === undefined ? {} : { [VECTOR_KEY_HEADER]: key }),
+          ...(ask.body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(ask.body === undefined ? {} : { body: JSON.stringify(ask.body) }),
+        signal,
+      },
+    )
+  }
+
+  /** Tries the keys in turn: only a refused key leads to the next, so an order is never given twice. */
+  async function answer(peer: PeerAddress, ask: Ask, options: EngineCall): Promise<EngineAnswer> {
+    let last: EngineAnswer | undefined
+    for (const key of peer.keys.length === 0 ? [undefined] : peer.keys) {
+      last = await send(peer, ask, key, options)
+      if (last.status !== 401 && last.status !== 403) return last
+    }
+    throw new EngineError('Unauthorized', `Peer "${peer.namespace}/${peer.pod}" does not accept our key.`, last?.status)
+  }
+
+  async function result<T>(peer: PeerAddress, ask: Ask, schema: z.ZodType<T>, options: EngineCall): Promise<T> {
+    return resultOf(peer, ask, await answer(peer, ask, options), schema)
+  }
+
+  return {
+    async ready(peer, options = {}) {
+      try {
+        return (await send(peer, { path: '/readyz' }, undefined, options)).status === 200
+      } catch {
+        return false
+      }
+    },
+
+    async cluster(peer, options = {}) {
+      return clusterView(await result(peer, { path: '/cluster' }, ClusterAnswer, options))
+    },
+
+    async collections(peer, options = {}) {
+      const { collections } = await result(peer, { path: '/collections' }, CollectionsAnswer, options)
+      return collections.map(({ name }) => name).sort()
+    },
+
+    async collectionShards(peer, collection, options = {}) {
+      const ask = { path: `/collections/${encodeURIComponent(collection)}/cluster` }
+      const reply = await answer(peer, ask, options)
+      return reply.status === 404 ? undefined : shards(resultOf(peer, ask, reply, CollectionClusterAnswer))
+    },
+
+    async points(peer, collection, options = {}) {
+      const ask = { path: `/collections/${encodeURIComponent(collection)}` }
+      const reply = await answer(peer, ask, options)
+      return reply.status === 404 ? 0 : (resultOf(peer, ask, reply, CollectionAnswer).points_count ?? 0)
+    },
+
+    async moveShard(peer, collection, { shard, from, to }, options = {}) {
+      const body = { move_shard: { shard_id: shard, from_peer_id: from, to_peer_id: to } }
+      await result(peer, order(`/collections/${encodeURIComponent(collection)}/cluster`, body), True, options)
+    },
+
+    async dropReplica(peer, collection, { shard, peerId }, options = {}) {
+      const body = { drop_replica: { shard_id: shard, peer_id: peerId } }
+      await result(peer, order(`/collections/${encodeURIComponent(collection)}/cluster`, body), True, options)
+    },
+
+    async removePeer(peer, peerId, options = {}) {
+      await result(peer, { method: 'DELETE', path: `/cluster/peer/${peerId}`, order: true }, True, options)
+    },
+  }
+}
+
+function order(path: string, body: object): Ask {
+  return { method: 'POST', path, body, order: true }
+}
+
+function resultOf<T>(peer: PeerAddress, ask: Ask, { status, text }: EngineAnswer, schema: z.ZodType<T>): T {
+  const what = `${ask.method ?? 'GET'} ${ask.path} at peer "${peer.namespace}/${peer.pod}"`
+  if (status >= 400 && status < 500)
+    throw new EngineError('Refused', `The engine refused ${what} (HTTP ${status}).`, status)
+  // 500 is what the engine answers where it cannot do a thing now, such as an order without a majority.
+  if (status >= 500) throw new EngineError('Refused', `The engine failed at ${what} (HTTP ${status}).`, status)
+  const parsed = z.object({ result: schema }).safeParse(parse(text))
+  if (!parsed.success) throw new EngineError('Unexpected', `The engine's answer to ${what} has another shape.`, status)
+  return parsed.data.result
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function clusterView(answer: z.output<typeof ClusterAnswer>): ClusterView {
+  return {
+    peerId: answer.peer_id,
+    peers: Object.entries(answer.peers)
+      .map(([id, { uri }]) => ({ id: Number(id), uri }))
+      .sort((a, b) => a.uri.localeCompare(b.uri)),
+    leader: answer.raft_info.leader ?? undefined,
+    pendingOperations: answer.raft_info.pending_operations,
+    consensusWorking: (answer.consensus_thread_status?.consensus_thread_status ?? 'working') === 'working',
+  }
+}
+
+function shards(answer: z.output<typeof CollectionClusterAnswer>): CollectionShards {
+  const local = answer.local_shards.map((shard) => ({ ...shard, peer_id: answer.peer_id }))
+  return {
+    copies: [...local, ...answer.remote_shards]
+      .map(({ shard_id, peer_id, state }) => ({ shard: shard_id, peerId: peer_id, state }))
+      .sort((a, b) => a.shard - b.shard || a.peerId - b.peerId),
+    transfers: answer.shard_transfers.map(({ shard_id, from, to }) => ({ shard: shard_id, from, to })),
+  }
+}

@@ -1,0 +1,27 @@
+import type { ClusterView, PeerAddress, QdrantPort } from './port.ts'
+
+/** What `/version` lists under `simulated` where this stands in for the engine. */
+export const PLAYED_ENGINE = 'vector-engine'
+
+/**
+ * Stands in for the engine where pods are played and nothing listens in them: each peer answers as a healthy cluster of
+ * itself without a collection. Nothing can be stored in such a database, so nothing is lost by emptying a peer.
+ */
+export function playedEngine(): QdrantPort {
+  return {
+    ready: async () => true,
+    cluster: async (peer) => alone(peer),
+    collections: async () => [],
+    collectionShards: async () => undefined,
+    points: async () => 0,
+    moveShard: async () => {},
+    dropReplica: async () => {},
+    removePeer: async () => {},
+  }
+}
+
+function alone({ pod, service }: PeerAddress): ClusterView {
+  const peerId = Number(pod.slice(pod.lastIndexOf('-') + 1)) + 1
+  const uri = `http://${pod}.${service}:6335/`
+  return { peerId, peers: [{ id: peerId, uri }], leader: peerId, pendingOperations: 0, consensusWorking: true }
+}

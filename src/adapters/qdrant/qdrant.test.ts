@@ -1,0 +1,216 @@
+import { expect } from 'chai'
+import { request } from 'undici'
+import { type StandIn, startQdrantStandIn } from '../../../test/make/qdrantStandIn.ts'
+import { createQdrantClient } from './client.ts'
+import { FakeQdrant } from './fake.ts'
+import { playedEngine } from './played.ts'
+import { type EngineAnswer, type EngineReach, isEngineError, type PeerAddress, type QdrantPort } from './port.ts'
+import { directReach, proxyReach } from './reach.ts'
+
+const at = (ordinal: number, keys: readonly string[] = ['new']): PeerAddress => ({
+  namespace: 'ns',
+  pod: `vc-p-${ordinal}`,
+  service: 'vc-p-peers',
+  keys,
+})
+
+async function failure(promise: Promise<unknown>) {
+  try {
+    await promise
+  } catch (thrown) {
+    if (isEngineError(thrown)) return thrown
+    throw thrown
+  }
+  throw new Error('The call was expected to fail.')
+}
+
+/** What both the fake and the real client hold to. */
+function contract(
+  name: string,
+  connect: (engine: FakeQdrant) => Promise<{ port: QdrantPort; close(): Promise<void> }>,
+) {
+  describe(`the vector engine as ${name}`, () => {
+    let engine: FakeQdrant
+    let port: QdrantPort
+    let close: () => Promise<void>
+    let ids: number[]
+
+    beforeEach(async () => {
+      engine = new FakeQdrant()
+      ids = [0, 1, 2].map((ordinal) => engine.join(`vc-p-${ordinal}`, 'vc-p-peers', ['new']))
+      engine.fill('docs', 70, [['vc-p-0'], ['vc-p-1', 'vc-p-2']])
+      ;({ port, close } = await connect(engine))
+    })
+    afterEach(() => close())
+    const id = (ordinal: number) => ids[ordinal] ?? -1
+
+    it('names its peers, itself and the leader', async () => {
+      expect(await port.cluster(at(1))).to.deep.equal({
+        peerId: id(1),
+        peers: [0, 1, 2].map((n) => ({ id: id(n), uri: `http://vc-p-${n}.vc-p-peers:6335/` })),
+        leader: id(0),
+        pendingOperations: 0,
+        consensusWorking: true,
+      })
+    })
+
+    it('shows shards the same from every peer', async () => {
+      const expected = {
+        copies: [
+          { shard: 0, peerId: id(0), state: 'Active' },
+          { shard: 1, peerId: id(1), state: 'Active' },
+          { shard: 1, peerId: id(2), state: 'Active' },
+        ],
+        transfers: [],
+      }
+      for (const ordinal of [0, 1, 2]) expect(await port.collectionShards(at(ordinal), 'docs')).to.deep.equal(expected)
+    })
+
+    it('counts points, and none of a collection that is gone', async () => {
+      expect(await port.collections(at(0))).to.deep.equal(['docs'])
+      expect(await port.points(at(0), 'docs')).to.equal(70)
+      expect(await port.points(at(0), 'gone')).to.equal(0)
+      expect(await port.collectionShards(at(0), 'gone')).to.equal(undefined)
+    })
+
+    it('takes hostile collection names for names', async () => {
+      engine.fill('../cluster/peer?x=1#', 1, [['vc-p-0']])
+      expect((await port.collectionShards(at(0), '../cluster/peer?x=1#'))?.copies).to.have.length(1)
+    })
+
+    it('shows a move under way, and its end', async () => {
+      engine.settles = false
+      await port.moveShard(at(0), 'docs', { shard: 0, from: id(0), to: id(1) })
+      expect((await port.collectionShards(at(0), 'docs'))?.transfers).to.deep.equal([
+        { shard: 0, from: id(0), to: id(1) },
+      ])
+      engine.settle()
+      expect(engine.holders('docs')).to.deep.equal([['vc-p-1'], ['vc-p-1', 'vc-p-2']])
+    })
+
+    it('refuses to remove a peer that holds shards, and removes an empty one', async () => {
+      expect((await failure(port.removePeer(at(0), id(2)))).reason).to.equal('Refused')
+      await port.dropReplica(at(0), 'docs', { shard: 1, peerId: id(2) })
+      await port.removePeer(at(0), id(2))
+      expect((await port.cluster(at(0))).peers.map((peer) => peer.id)).to.deep.equal([id(0), id(1)])
+      expect((await port.cluster(at(2))).consensusWorking).to.equal(false)
+    })
+
+    it('refuses to drop the last copy', async () => {
+      expect((await failure(port.dropReplica(at(0), 'docs', { shard: 0, peerId: id(0) }))).reason).to.equal('Refused')
+    })
+
+    it('tries the next key where one is not accepted, and says so where none is', async () => {
+      expect((await port.cluster(at(0, ['old', 'new']))).peerId).to.equal(id(0))
+      expect((await failure(port.cluster(at(0, ['old'])))).reason).to.equal('Unauthorized')
+      expect((await failure(port.cluster(at(0, [])))).reason).to.equal('Unauthorized')
+    })
+
+    it('is not ready and unreachable where a peer is down, without a word of the engine', async () => {
+      expect(await port.ready(at(0))).to.equal(true)
+      const peer = engine.peers.get('vc-p-0')
+      if (peer !== undefined) peer.reachable = false
+      expect(await port.ready(at(0))).to.equal(false)
+      const thrown = await failure(port.collections(at(0)))
+      expect(thrown.reason).to.equal('Unreachable')
+      expect(thrown.message).to.contain('vc-p-0').and.not.contain('must not be shown')
+    })
+  })
+}
+
+contract('a fake in memory', async (engine) => ({ port: engine, close: async () => {} }))
+
+contract('the HTTP API behind the API server’s proxy', async (engine) => {
+  const standIn = await startQdrantStandIn(engine)
+  const client = {
+    request: async ({ path, ...options }: Parameters<Parameters<typeof proxyReach>[0]['request']>[0]) => {
+      const answer = await request(standIn.origin + path, options)
+      return { status: answer.statusCode, body: answer.body }
+    },
+  }
+  return { port: createQdrantClient({ reach: proxyReach(client) }), close: standIn.close }
+})
+
+contract('the HTTP API at the address of the pod', async (engine) => {
+  const standIn = await startQdrantStandIn(engine)
+  const origin = (target: { namespace: string; pod: string }) =>
+    `${standIn.origin}/api/v1/namespaces/${target.namespace}/pods/http:${target.pod}:6333/proxy`
+  return { port: createQdrantClient({ reach: directReach(origin) }), close: standIn.close }
+})
+
+describe('the client of the vector engine', () => {
+  const answering = (answer: EngineAnswer): EngineReach => ({ send: async () => answer })
+
+  const cases: [sentence: string, answer: EngineAnswer, reason: string][] = [
+    ['takes text that is not JSON for an unknown shape', { status: 200, text: '<html>' }, 'Unexpected'],
+    ['takes a missing field for an unknown shape', { status: 200, text: '{"result":{"peer_id":1}}' }, 'Unexpected'],
+    [
+      'takes a peer id beyond 2^53 for an unknown shape',
+      { status: 200, text: '{"result":{"peer_id":1e30,"peers":{},"raft_info":{}}}' },
+      'Unexpected',
+    ],
+    ['takes an answer without a result for an unknown shape', { status: 200, text: '{"status":"ok"}' }, 'Unexpected'],
+    ['reports what the engine cannot do now', { status: 500, text: '{}' }, 'Refused'],
+  ]
+  for (const [sentence, answer, reason] of cases) {
+    it(sentence, async () => {
+      const port = createQdrantClient({ reach: answering(answer) })
+      expect((await failure(port.cluster(at(0)))).reason).to.equal(reason)
+    })
+  }
+
+  it('gives an order once, even where a second key could be tried', async () => {
+    const sent: string[] = []
+    const reach: EngineReach = {
+      send: async (_, { headers }) => {
+        sent.push(headers['api-key'] ?? '')
+        return { status: 500, text: '{}' }
+      },
+    }
+    await failure(createQdrantClient({ reach }).removePeer(at(0, ['a', 'b']), 7))
+    expect(sent).to.deep.equal(['a'])
+  })
+
+  describe('over a slow or endless connection', () => {
+    let standIn: StandIn
+    before(async () => {
+      standIn = await startQdrantStandIn(new FakeQdrant())
+    })
+    after(() => standIn.close())
+
+    it('gives up at its deadline', async () => {
+      const reach: EngineReach = {
+        send: (_, { signal }) =>
+          new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
+      }
+      const thrown = await createQdrantClient({ reach, timeout: 5 })
+        .collections(at(0))
+        .then(
+          () => 'answered',
+          (error: Error) => error.message,
+        )
+      expect(thrown).to.equal('aborted')
+    })
+
+    it('says at its root that it is a stand-in', async () => {
+      const answer = await request(`${standIn.origin}/api/v1/namespaces/n/pods/http:p:6333/proxy/`)
+      expect(await answer.body.text()).to.contain('stand-in')
+    })
+
+    it('names the cause of a refused connection by its code only', async () => {
+      const port = createQdrantClient({ reach: directReach(() => 'http://127.0.0.1:1') })
+      expect((await failure(port.collections(at(0, ['secret-key'])))).message).to.equal(
+        'Peer "ns/vc-p-0" does not answer (ECONNREFUSED).',
+      )
+    })
+  })
+})
+
+describe('the played engine', () => {
+  it('is a healthy, empty cluster of itself', async () => {
+    const port = playedEngine()
+    expect(await port.ready(at(2))).to.equal(true)
+    expect(await port.collections(at(2))).to.deep.equal([])
+    expect((await port.cluster(at(2))).peers).to.deep.equal([{ id: 3, uri: 'http://vc-p-2.vc-p-peers:6335/' }])
+  })
+})

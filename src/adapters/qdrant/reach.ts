@@ -1,0 +1,91 @@
+import type { Readable } from 'node:stream'
+import { request as undiciRequest } from 'undici'
+import { type EngineAnswer, EngineError, type EngineReach } from './port.ts'
+
+/** An answer of the engine that we read is a few kilobytes; a longer one is a mistake or an attack. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024
+
+type Target = Parameters<EngineReach['send']>[0]
+
+/** Reach by the DNS name of the pod, from inside the cluster. */
+export function directReach(origin: (target: Target) => string = podOrigin): EngineReach {
+  return {
+    async send(target, { method, path, headers, body, signal }) {
+      return answered(target, signal, async () => {
+        const answer = await undiciRequest(origin(target) + path, { method, headers, body: body ?? null, signal })
+        return { status: answer.statusCode, body: answer.body }
+      })
+    },
+  }
+}
+
+function podOrigin({ pod, service, namespace, port }: Target): string {
+  return `http://${pod}.${service}.${namespace}.svc:${port}`
+}
+
+/** The part of an API server client that is needed here; the client of the `kube` room fits. */
+export type RawRequester = {
+  request(request: {
+    method: 'GET' | 'POST' | 'DELETE'
+    path: string
+    headers: Record<string, string>
+    body?: string
+    signal: AbortSignal
+  }): Promise<{ status: number; body: Readable }>
+}
+
+/**
+ * Reach through the API server's proxy of pods, from outside the cluster. It hands the header with the key on and keeps
+ * the `Authorization` header to itself. Needs the right to get, create and delete `pods/proxy`.
+ */
+export function proxyReach(client: RawRequester): EngineReach {
+  return {
+    async send(target, { method, path, headers, body, signal }) {
+      const { namespace, pod, port } = target
+      const root = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/http:${encodeURIComponent(pod)}:${port}/proxy`
+      return answered(target, signal, () =>
+        client.request({ method, path: root + path, headers, ...(body === undefined ? {} : { body }), signal }),
+      )
+    },
+  }
+}
+
+async function answered(
+  { namespace, pod }: Target,
+  signal: AbortSignal,
+  send: () => Promise<{ status: number; body: Readable }>,
+): Promise<EngineAnswer> {
+  try {
+    const { status, body } = await send()
+    const answer = { status, text: await bounded(body) }
+    // What a proxy says where the pod does not answer.
+    if (status === 502 || status === 503 || status === 504) throw unreachable(namespace, pod, `HTTP ${status}`)
+    return answer
+  } catch (thrown) {
+    if (thrown instanceof EngineError) throw thrown
+    throw unreachable(namespace, pod, signal.aborted ? 'no answer in time' : codeOf(thrown), thrown)
+  }
+}
+
+async function bounded(body: Readable): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > MAX_ANSWER_BYTES) {
+      body.destroy()
+      throw new EngineError('Unexpected', `The engine's answer is longer than ${MAX_ANSWER_BYTES} bytes.`)
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function unreachable(namespace: string, pod: string, why: string, cause?: unknown): EngineError {
+  return new EngineError('Unreachable', `Peer "${namespace}/${pod}" does not answer (${why}).`, 0, { cause })
+}
+
+function codeOf(thrown: unknown): string {
+  const code = (thrown as { code?: unknown } | undefined)?.code
+  return typeof code === 'string' ? code : 'connection failed'
+}
