@@ -1,0 +1,82 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from '../generate/policies.ts'
+import type { ControlPlane } from '../controlplane/index.ts'
+import type { PlatformPorts } from '../platform.ts'
+
+/**
+ * A kubeconfig with one context for each service account of ours. The certificates carry the accounts' own user names,
+ * so that the embedded platform runs under the very roles and policies that a cluster would hold it to.
+ */
+export async function writeOperatorKubeconfig(controlPlane: ControlPlane, folder: string): Promise<string> {
+  const path = join(folder, 'platform', 'kubeconfig')
+  if (controlPlane.source === 'kubeconfig') return controlPlane.kubeconfigPath
+  const contexts = await Promise.all(
+    [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT].map(async (account) => ({
+      name: account,
+      user: await controlPlane.issueClientCertificate(`system:serviceaccount:${SYSTEM_NAMESPACE}:${account}`, [
+        'system:serviceaccounts',
+        `system:serviceaccounts:${SYSTEM_NAMESPACE}`,
+        'system:authenticated',
+      ]),
+    })),
+  )
+  await controlPlane.writeKubeconfig(path, ...contexts)
+  return path
+}
+
+export type OperatorFiles = {
+  ports: PlatformPorts
+  kubeconfig: string
+  certificate: string
+  key: string
+  authority: string
+  issuer: string
+  realm: string
+  audience: string
+}
+
+/** What `src/main.ts` reads; the only way in which it learns of the embedded control plane. */
+export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorFiles): Record<string, string> {
+  const own = controlPlane.source === 'kubeconfig' ? {} : { PLATFORM_FACADE_CONTEXT: FACADE_ACCOUNT, PLATFORM_CONTROLLERS_CONTEXT: CONTROLLERS_ACCOUNT }
+  const isPlayed = controlPlane.simulated.includes('pods')
+  return {
+    ...inherited(['PATH', 'HOME', 'NODE_OPTIONS', 'TZ']),
+    ...own,
+    PLATFORM_ROLE: 'all',
+    PLATFORM_KUBECONFIG: files.kubeconfig,
+    PLATFORM_FACADE_HOST: '127.0.0.1',
+    PLATFORM_FACADE_PORT: String(files.ports.facade),
+    PLATFORM_PUBLIC_URL: `http://127.0.0.1:${files.ports.facade}`,
+    PLATFORM_MANAGEMENT_HOST: '127.0.0.1',
+    PLATFORM_MANAGEMENT_PORT: String(files.ports.management),
+    PLATFORM_IDENTITY_PROVIDER: 'local',
+    PLATFORM_ISSUER: files.issuer,
+    PLATFORM_REALM: files.realm,
+    PLATFORM_AUDIENCE: files.audience,
+    PLATFORM_ISSUER_CERTIFICATE_AUTHORITY: files.authority,
+    PLATFORM_IDENTITY_HTTPS_PORT: String(files.ports.identity),
+    PLATFORM_IDENTITY_HTTP_PORT: String(files.ports.token),
+    PLATFORM_IDENTITY_CERTIFICATE: files.certificate,
+    PLATFORM_IDENTITY_KEY: files.key,
+    PLATFORM_ENGINES: isPlayed ? 'simulated' : 'real',
+    PLATFORM_ENGINE_ACCESS: 'proxy',
+    PLATFORM_SIMULATED: [...controlPlane.simulated, ...(isPlayed ? ['vector-engine'] : [])].join(','),
+    PLATFORM_COMMIT: commit(),
+    PLATFORM_BUILT_AT: new Date().toISOString(),
+  }
+}
+
+function inherited(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
+}
+
+function commit(): string {
+  try {
+    const root = join(import.meta.dirname, '../..')
+    return execFileSync('git', ['-C', root, 'rev-parse', '--short=12', 'HEAD'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  } catch {
+    return 'unknown'
+  }
+}

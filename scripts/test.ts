@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runChecks } from './test/checks.ts'
+import { startTestPlatform } from './test/platform.ts'
+
+const root = join(import.meta.dirname, '..')
+/** End-to-end files run beside each other; the machine has few cores, and the API server is one of the busy ones. */
+const JOBS = 3
+
+type Counts = { passes: number; failures: number; pending: number }
+type Selection = { checks: boolean; unit: boolean; e2e: boolean; rest: string[] }
+
+/**
+ * `npm test`: checks, unit tests, and end-to-end tests on a real control plane that is started once for all of them.
+ * `--unit` and `--e2e` run one part; `-- --grep=...` and file names go to mocha. Closes with `N passed, N failed`.
+ */
+async function main(): Promise<void> {
+  const selection = select(process.argv.slice(2))
+  const total: Counts = { passes: 0, failures: 0, pending: 0 }
+  const add = (counts: Counts) => {
+    total.passes += counts.passes
+    total.failures += counts.failures
+    total.pending += counts.pending
+  }
+  if (selection.checks) {
+    const results = await runChecks()
+    add({ passes: results.filter((result) => result.passed).length, failures: results.filter((result) => !result.passed).length, pending: 0 })
+  }
+  if (selection.unit) add(await mocha('unit tests', ['src/**/*.test.ts', 'test/policy/**/*.test.ts', 'test/unit/**/*.test.ts', 'scripts/**/*.test.ts'], selection.rest, {}))
+  if (selection.e2e) add(await endToEnd(selection.rest))
+  const skipped = total.pending > 0 ? `, ${total.pending} skipped` : ''
+  console.log(`\n${total.passes} passed, ${total.failures} failed${skipped}`)
+  process.exitCode = total.failures > 0 || total.passes === 0 ? 1 : 0
+}
+
+function select(words: string[]): Selection {
+  const rest = words.filter((word) => word !== '--unit' && word !== '--e2e')
+  const [unit, e2e] = [words.includes('--unit'), words.includes('--e2e')]
+  if (unit || e2e) return { checks: false, unit, e2e, rest }
+  return { checks: rest.length === 0, unit: true, e2e: true, rest }
+}
+
+/** Files that start a platform of their own run alone, after those that share one: they count requests and kill things. */
+async function endToEnd(rest: string[]): Promise<Counts> {
+  const named = rest.filter((word) => word.endsWith('.test.ts'))
+  const options = rest.filter((word) => !word.endsWith('.test.ts'))
+  const files = named.length > 0 ? named : globSync('test/e2e/**/*.test.ts', { cwd: root }).sort()
+  const alone = files.filter((file) => readFileSync(join(root, file), 'utf8').includes('@alone'))
+  const shared = files.filter((file) => !alone.includes(file))
+  const sum: Counts = { passes: 0, failures: 0, pending: 0 }
+  const add = (counts: Counts) => {
+    for (const key of ['passes', 'failures', 'pending'] as const) sum[key] += counts[key]
+  }
+  if (shared.length > 0) {
+    const platform = await startTestPlatform()
+    try {
+      add(await mocha('end-to-end tests on one platform', shared, ['--parallel', `--jobs=${JOBS}`, ...options], platform.environment))
+    } finally {
+      await platform.stop()
+    }
+  }
+  for (const file of alone) add(await mocha(`${file}, alone`, [file], options, {}))
+  return sum
+}
+
+async function mocha(title: string, files: string[], options: string[], environment: Record<string, string>): Promise<Counts> {
+  console.log(`\n== ${title}`)
+  const folder = mkdtempSync(join(tmpdir(), 'freehold-test-'))
+  const counts = join(folder, 'counts')
+  writeFileSync(counts, '')
+  const args = ['--reporter', join(root, 'scripts/test/reporter.mjs'), '--timeout', title.startsWith('unit') ? '20000' : '120000', ...options, ...files]
+  const status = await new Promise<number>((done, fail) => {
+    const child = spawn(join(root, 'node_modules/.bin/mocha'), args, {
+      cwd: root,
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, ...environment, FREEHOLD_TEST_COUNTS: counts, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` },
+    })
+    child.once('error', fail)
+    child.once('exit', (code) => done(code ?? 1))
+  })
+  const lines = readFileSync(counts, 'utf8').split('\n').filter(Boolean)
+  rmSync(folder, { recursive: true })
+  const found = lines.map((line) => JSON.parse(line) as Counts).at(-1) ?? { passes: 0, failures: 0, pending: 0 }
+  // A runner that died counts as a failure, whatever it had counted before.
+  return status !== 0 && found.failures === 0 ? { ...found, failures: 1 } : found
+}
+
+await main()

@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+
+const root = join(import.meta.dirname, '../..')
+const bin = (name: string) => join(root, 'node_modules', '.bin', name)
+
+export type CheckResult = { name: string; passed: boolean }
+
+type Check = { name: string; program: string; args: string[] }
+
+function checks(fix: boolean): Check[] {
+  return [
+    { name: 'generated files are what the declarations say', program: process.execPath, args: [join(root, 'scripts/generate.ts'), ...(fix ? [] : ['--check'])] },
+    { name: 'types', program: bin('tsc'), args: ['-p', root] },
+    { name: 'format and lint', program: bin('biome'), args: ['check', '--error-on-warnings', ...(fix ? ['--write'] : []), root] },
+    { name: 'tables and import rules', program: bin('mocha'), args: ['--reporter', 'dot', 'test/policy/**/*.test.ts'] },
+  ]
+}
+
+/** Runs every check, also after one failed, and prints a line for each with its output where it did not pass. */
+export async function runChecks(fix = false): Promise<CheckResult[]> {
+  const results: CheckResult[] = []
+  for (const check of checks(fix)) {
+    const started = performance.now()
+    const { status, output } = await run(check)
+    const passed = status === 0
+    console.log(`${passed ? 'ok  ' : 'FAIL'}  ${check.name} (${((performance.now() - started) / 1000).toFixed(1)} s)`)
+    if (!passed) console.log(output.split('\n').slice(-60).join('\n'))
+    results.push({ name: check.name, passed })
+  }
+  return results
+}
+
+function run({ program, args }: Check): Promise<{ status: number; output: string }> {
+  return new Promise((done, fail) => {
+    const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` } })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text))
+    child.once('error', fail)
+    child.once('exit', (code) => done({ status: code ?? 1, output }))
+  })
+}

@@ -1,0 +1,37 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { writePrivate } from '../controlplane/files.ts'
+import { createProgress, startControlPlane } from '../controlplane/index.ts'
+import { choosePorts } from '../controlplane/ports.ts'
+import { installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
+
+/** A running platform for tests, and the variables that tell them where it is. */
+export type TestPlatform = { environment: Record<string, string>; stop(): Promise<void> }
+
+/**
+ * Starts a control plane and a platform in a temporary folder. What `FREEHOLD_TEST_PLATFORM` names holds what
+ * `dev.json` holds and the path of kubectl; `FREEHOLD_TEST_CLUSTER` names the same file for tests of the kube room.
+ */
+export async function startTestPlatform(): Promise<TestPlatform> {
+  const folder = await mkdtemp(join(tmpdir(), 'freehold-platform-'))
+  const progress = createProgress(process.stderr)
+  const signal = new AbortController().signal
+  const ports = await choosePorts(folder, PLATFORM_PORTS)
+  const controlPlane = await startControlPlane({ folder, durable: false, nodes: 2, progress, signal, ...platformAccess(ports) })
+  const stop = async () => {
+    await controlPlane.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+  try {
+    const platform = await installPlatform(controlPlane, { folder, ports, progress, signal })
+    const certificateAuthority = join(folder, 'certificate-authority.crt')
+    await writePrivate(certificateAuthority, controlPlane.servingCaPem)
+    const file = join(folder, 'test.json')
+    await writePrivate(file, JSON.stringify({ ...platform, kubeconfig: controlPlane.kubeconfigPath, kubectl: controlPlane.kubectlPath, certificateAuthority, folder, managementUrl: `http://127.0.0.1:${ports.management}` }))
+    return { environment: { FREEHOLD_TEST_PLATFORM: file, FREEHOLD_TEST_CLUSTER: file }, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
