@@ -1,0 +1,72 @@
+import { expect } from 'chai'
+import { authenticationConfiguration, authorizationConfiguration } from './access.ts'
+import { apiServerFlags, controllerManagerFlags, etcdFlags, type FlagOptions } from './flags.ts'
+
+const options: FlagOptions = {
+  folder: '/d',
+  ports: { apiServer: 1, etcd: 2, etcdPeer: 3 },
+  durable: true,
+  audit: false,
+}
+
+describe('flags', () => {
+  it('bind everything to loopback', () => {
+    expect(apiServerFlags(options)).to.include.members(['--bind-address=127.0.0.1', '--secure-port=1'])
+    const urls = etcdFlags(options).filter((flag) => flag.includes('-urls='))
+    expect(urls).to.have.length(4)
+    for (const flag of urls) expect(flag).to.match(/=https:\/\/127\.0\.0\.1:[23]$/)
+    expect(controllerManagerFlags(options)).to.include('--secure-port=0')
+  })
+
+  it('let nobody into etcd without a certificate of its own authority', () => {
+    expect(etcdFlags(options)).to.include.members([
+      '--client-cert-auth=true',
+      '--trusted-ca-file=/d/pki/etcd-ca.crt',
+      '--peer-client-cert-auth=true',
+    ])
+  })
+
+  it('wait for the disk unless told otherwise', () => {
+    expect(etcdFlags(options).join(' ')).to.not.include('fsync')
+    expect(etcdFlags({ ...options, durable: false })).to.include('--unsafe-no-fsync=true')
+  })
+
+  it('write an audit log only when asked', () => {
+    expect(apiServerFlags(options).join(' ')).to.not.include('audit')
+    expect(apiServerFlags({ ...options, audit: true })).to.include('--audit-log-path=/d/logs/audit.log')
+  })
+
+  it('are each given once', () => {
+    for (const list of [etcdFlags(options), apiServerFlags(options), controllerManagerFlags(options)]) {
+      const names = list.map((flag) => flag.split('=')[0])
+      expect(new Set(names).size).to.equal(names.length)
+    }
+  })
+})
+
+describe('access to the API server', () => {
+  it('is by certificate and service account only, until there is an issuer', () => {
+    expect(authenticationConfiguration(undefined)).to.have.property('jwt').that.is.empty
+  })
+
+  it('opens nothing but health to anonymous callers', () => {
+    expect(authenticationConfiguration(undefined))
+      .to.have.nested.property('anonymous.conditions')
+      .that.deep.equals([{ path: '/livez' }, { path: '/readyz' }, { path: '/healthz' }])
+  })
+
+  it('takes no groups from tokens', () => {
+    const configuration = authenticationConfiguration({ issuerUrl: 'https://i', caPem: 'ca', audience: 'a' })
+    expect(configuration).to.have.nested.property('jwt[0].claimMappings').that.has.keys('username', 'uid')
+  })
+
+  it('asks the webhook before RBAC, and caches none of its answers', () => {
+    const configuration = authorizationConfiguration('/k') as { authorizers: { type: string; webhook?: object }[] }
+    expect(configuration.authorizers.map(({ type }) => type)).to.deep.equal(['Node', 'Webhook', 'RBAC'])
+    expect(configuration.authorizers[1]?.webhook).to.include({
+      failurePolicy: 'Deny',
+      cacheAuthorizedRequests: false,
+      cacheUnauthorizedRequests: false,
+    })
+  })
+})

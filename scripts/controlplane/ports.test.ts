@@ -1,0 +1,57 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { choosePorts, keptPorts } from './ports.ts'
+
+const names = ['a', 'b'] as const
+
+describe('ports', () => {
+  const cases: { title: string; stored: Record<string, unknown>; free: number[]; kept: Record<string, number> }[] = [
+    {
+      title: 'of the last run are kept when free',
+      stored: { a: 1000, b: 2000 },
+      free: [1000, 2000],
+      kept: { a: 1000, b: 2000 },
+    },
+    { title: 'that somebody else took are given up', stored: { a: 1000, b: 2000 }, free: [2000], kept: { b: 2000 } },
+    { title: 'are never given to two listeners', stored: { a: 1000, b: 1000 }, free: [1000], kept: { a: 1000 } },
+    { title: 'that are no port are ignored', stored: { a: '1000', b: 70_000 }, free: [1000, 70_000], kept: {} },
+    { title: 'of other listeners are ignored', stored: { c: 1000 }, free: [1000], kept: {} },
+  ]
+  for (const { title, stored, free, kept } of cases) {
+    it(title, () => expect(keptPorts(names, stored, (port) => free.includes(port))).to.deep.equal(kept))
+  }
+
+  describe('on this machine', () => {
+    let folder: string
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'freehold-ports-'))
+    })
+    afterEach(() => rm(folder, { recursive: true, force: true }))
+
+    it('stay the same from run to run, and leave those of other names alone', async () => {
+      const first = await choosePorts(folder, names)
+      const other = await choosePorts(folder, ['c'])
+      expect(await choosePorts(folder, names)).to.deep.equal(first)
+      expect(await choosePorts(folder, ['c'])).to.deep.equal(other)
+      expect(new Set([first.a, first.b, other.c]).size).to.equal(3)
+    })
+
+    it('move when somebody else listens there', async () => {
+      const first = await choosePorts(folder, names)
+      const thief = createServer()
+      await new Promise<void>((done) => thief.listen(first.a, '127.0.0.1', done))
+      const second = await choosePorts(folder, names)
+      await new Promise((done) => thief.close(done))
+      expect(second.a).to.not.equal(first.a)
+      expect(second.b).to.equal(first.b)
+    })
+
+    it('survive a broken file', async () => {
+      await writeFile(join(folder, 'ports.json'), '{"a": ')
+      expect((await choosePorts(folder, names)).a).to.be.greaterThan(0)
+    })
+  })
+})

@@ -1,0 +1,47 @@
+import { resolve } from 'node:path'
+import { expect } from 'chai'
+import { parseDownArguments, parseUpArguments, UsageError } from './arguments.ts'
+
+describe('the arguments of up', () => {
+  it('have defaults', () => {
+    expect(parseUpArguments([])).to.deep.equal({
+      detach: false,
+      fresh: false,
+      supervise: false,
+      kubeconfig: undefined,
+      folder: resolve('.freehold'),
+      facadePort: undefined,
+      nodes: 1,
+    })
+  })
+
+  it('are all read', () => {
+    const words = ['--detach', '--fresh', '--kubeconfig', 'k', '--data=d', '--facade-port', '8080', '--nodes', '3']
+    expect(parseUpArguments(words)).to.include({
+      detach: true,
+      fresh: true,
+      kubeconfig: resolve('k'),
+      folder: resolve('d'),
+      facadePort: 8080,
+      nodes: 3,
+    })
+  })
+
+  const refused: [string, string[]][] = [
+    ['an unknown flag', ['--fast']],
+    ['a stray word', ['now']],
+    ['a port that is none', ['--facade-port', 'http']],
+    ['a port beyond the last', ['--facade-port', '65536']],
+    ['no nodes', ['--nodes', '0']],
+    ['a flag without its value', ['--data']],
+  ]
+  for (const [title, words] of refused) {
+    it(`refuse ${title} and show the usage`, () => {
+      expect(() => parseUpArguments(words)).to.throw(UsageError, /Usage: npm run up/)
+    })
+  }
+
+  it('of down refuse what up alone knows', () => {
+    expect(() => parseDownArguments(['--fresh'])).to.throw(UsageError, /Usage: npm run down/)
+  })
+})

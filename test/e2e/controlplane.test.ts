@@ -1,0 +1,201 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { identityOf } from '../../scripts/controlplane/identity.ts'
+import { type ControlPlane, startControlPlane } from '../../scripts/controlplane/index.ts'
+import { type AdminClient, adminClient, waitUntil } from '../../scripts/controlplane/request.ts'
+
+const PODS = 2
+
+const statefulSet = {
+  apiVersion: 'apps/v1',
+  kind: 'StatefulSet',
+  metadata: { name: 'store' },
+  spec: {
+    serviceName: 'store',
+    replicas: PODS,
+    podManagementPolicy: 'Parallel',
+    selector: { matchLabels: { app: 'store' } },
+    template: {
+      metadata: { labels: { app: 'store' } },
+      spec: { containers: [{ name: 'store', image: 'example.test/store:1' }] },
+    },
+    volumeClaimTemplates: [
+      {
+        metadata: { name: 'data' },
+        spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+      },
+    ],
+  },
+}
+
+describe('the control plane', function () {
+  this.timeout(60_000)
+  let folder: string
+  let controlPlane: ControlPlane
+  let client: AdminClient
+
+  const start = async () => {
+    controlPlane = await startControlPlane({ folder, durable: false })
+    client = await clientFor(await controlPlane.issueClientCertificate('somebody', ['system:masters']))
+  }
+  const clientFor = async (pair: { certPem: string; keyPem: string }) =>
+    adminClient(controlPlane.apiServerUrl, { caPem: controlPlane.caPem, ...pair })
+  const create = async (path: string, object: object) => {
+    const { status, text } = await client.send('POST', path, object)
+    expect(status, text).to.equal(201)
+  }
+  const get = async (path: string) => {
+    const { status, text } = await client.send('GET', path)
+    expect(status, text).to.equal(200)
+    return JSON.parse(text)
+  }
+  const eventually = (what: string, check: () => Promise<boolean>) =>
+    waitUntil(what, 20_000, check, controlPlane.failed)
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'freehold-e2e-'))
+    await start()
+  })
+  after(async () => {
+    await client?.close()
+    await controlPlane?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  it('is ready, of the locked version, and says what it plays', async () => {
+    expect((await client.send('GET', '/readyz')).text).to.equal('ok')
+    expect(await get('/version')).to.include({ gitVersion: controlPlane.version, major: '1' })
+    expect(controlPlane.simulated).to.deep.equal(['nodes', 'pods', 'volumes', 'load-balancers'])
+  })
+
+  it('runs a StatefulSet with volumes to Ready', async () => {
+    await create('/apis/apps/v1/namespaces/default/statefulsets', statefulSet)
+    await eventually('a ready StatefulSet', async () => {
+      const { status } = await get('/apis/apps/v1/namespaces/default/statefulsets/store')
+      return status.readyReplicas === PODS
+    })
+    const claims = await get('/api/v1/namespaces/default/persistentvolumeclaims')
+    expect(claims.items.map((claim: { status: { phase: string } }) => claim.status.phase)).to.deep.equal([
+      'Bound',
+      'Bound',
+    ])
+  })
+
+  it('finishes a Job', async () => {
+    const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'work', image: 'example.test/work:1' }] } }
+    await create('/apis/batch/v1/namespaces/default/jobs', { metadata: { name: 'work' }, spec: { template } })
+    await eventually('a finished Job', async () => {
+      const { status } = await get('/apis/batch/v1/namespaces/default/jobs/work')
+      return status.succeeded === 1
+    })
+  })
+
+  it('gives a Service of type LoadBalancer an address that no host has', async () => {
+    const spec = { type: 'LoadBalancer', selector: { app: 'store' }, ports: [{ port: 80 }] }
+    await create('/api/v1/namespaces/default/services', { metadata: { name: 'front' }, spec })
+    await eventually('an address', async () => {
+      const { status } = await get('/api/v1/namespaces/default/services/front')
+      return /^203\.0\.113\.\d+$/.test(status.loadBalancer.ingress?.[0]?.ip)
+    })
+  })
+
+  it('stores Secrets encrypted, and lets nobody read the store without a certificate of its own', async () => {
+    await create('/api/v1/namespaces/default/secrets', {
+      metadata: { name: 'quiet' },
+      stringData: { word: 'pa55phrase' },
+    })
+    const { etcd } = JSON.parse(await readFile(join(folder, 'ports.json'), 'utf8'))
+    const read = (name: string) => readFile(join(folder, 'pki', name), 'utf8')
+    const [caPem, certPem, keyPem] = await Promise.all([
+      read('etcd-ca.crt'),
+      read('etcd-client.crt'),
+      read('etcd-client.key'),
+    ])
+    const server = `https://127.0.0.1:${etcd}`
+    const body = { key: Buffer.from('/registry/secrets/default/quiet').toString('base64') }
+
+    const inside = adminClient(server, { caPem, certPem, keyPem })
+    const stored = JSON.parse((await inside.send('POST', '/v3/kv/range', body)).text)
+    await inside.close()
+    const value = Buffer.from(stored.kvs[0].value, 'base64').toString('latin1')
+    expect(value).to.match(/^k8s:enc:secretbox:v1:key1:/)
+    expect(value).to.not.include('pa55phrase').and.not.include('quiet')
+
+    const outside = adminClient(server, {
+      caPem,
+      ...(await controlPlane.issueClientCertificate('somebody', ['system:masters'])),
+    })
+    const refusal = await outside.send('POST', '/v3/kv/range', body).catch((error: Error) => error)
+    await outside.close()
+    expect(refusal).to.be.an('error')
+  })
+
+  it('gives a client certificate the rights of its groups and no more', async () => {
+    const stranger = await clientFor(await controlPlane.issueClientCertificate('stranger'))
+    const { status } = await stranger.send('GET', '/api/v1/namespaces/default/secrets/quiet')
+    await stranger.close()
+    expect(status).to.equal(403)
+  })
+
+  it('refuses privileged pods where a namespace says nothing', async () => {
+    const containers = [{ name: 'x', image: 'x', securityContext: { privileged: true } }]
+    const answer = await client.send('POST', '/api/v1/namespaces/default/pods', {
+      metadata: { name: 'x' },
+      spec: { containers },
+    })
+    expect(answer.status).to.equal(403)
+    expect(answer.text).to.include('violates PodSecurity')
+  })
+
+  it('takes a new issuer and a new authorizer while it runs, and a deny that cannot be asked for stays a deny', async () => {
+    const reader = await clientFor(await controlPlane.issueClientCertificate('reader'))
+    const binding = {
+      metadata: { name: 'reader' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'reader' }],
+    }
+    await create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', binding)
+    const statusOf = async (path: string) => (await reader.send('GET', path)).status
+    await eventually('the binding', async () => (await statusOf('/api/v1/namespaces/freehold-system/pods')) === 200)
+    // Port 1: nobody listens there.
+    await controlPlane.reconfigure({
+      oidc: { issuerUrl: 'https://127.0.0.1:1/realms/freehold', audience: 'freehold' },
+      authorizationWebhook: { url: 'https://127.0.0.1:1/authorize' },
+    })
+    await eventually('the authorizer', async () => (await statusOf('/api/v1/namespaces/freehold-system/pods')) !== 200)
+    expect(await statusOf('/api/v1/namespaces/default/pods'), 'a namespace that is not ours').to.equal(200)
+    await controlPlane.reconfigure({})
+    await eventually('RBAC again', async () => (await statusOf('/api/v1/namespaces/freehold-system/pods')) === 200)
+    await reader.close()
+  })
+
+  it('finds everything again after a restart on the same data, at the same address', async () => {
+    const { apiServerUrl, processes } = controlPlane
+    const before = processes.map(({ name, pid }) => ({ name, pid }))
+    expect(before.map(({ name }) => name)).to.have.members([
+      'etcd',
+      'kube-apiserver',
+      'kube-controller-manager',
+      'kube-scheduler',
+      'kwok',
+    ])
+    await client.close()
+    await controlPlane.stop()
+    for (const { name, pid } of before) expect(identityOf(pid), name).to.equal(undefined)
+
+    await start()
+    expect(controlPlane.apiServerUrl).to.equal(apiServerUrl)
+    const secret = await get('/api/v1/namespaces/default/secrets/quiet')
+    expect(Buffer.from(secret.data.word, 'base64').toString()).to.equal('pa55phrase')
+    expect((await get('/apis/apps/v1/namespaces/default/statefulsets/store')).status.readyReplicas).to.equal(PODS)
+  })
+
+  it('leaves no process behind when it stops', async () => {
+    const pids = controlPlane.processes.map(({ pid }) => pid)
+    expect(pids).to.have.length(5)
+    await controlPlane.stop()
+    expect(pids.filter((pid) => identityOf(pid) !== undefined)).to.deep.equal([])
+  })
+})
