@@ -119,7 +119,7 @@ describe('the evaluator, against the plainest reading of the rules', function ()
   it('names a record that decides: without it the answer has another reason or another record', () => {
     const random = new SeededRandom(TEST_CONFIG.seed + 1)
     let named = 0
-    for (let number = 0; number < 8_000; number += 1) {
+    for (let number = 0; number < 5_000; number += 1) {
       const world = new RandomWorld(random)
       const policy = world.policy()
       const evaluator = new Evaluator(indexOf(policy))
@@ -133,7 +133,7 @@ describe('the evaluator, against the plainest reading of the rules', function ()
       evaluator.policy.removeTrust(decidedBy.id)
       expect(evaluator.explain(principal, action, scope, NOW).decidedBy?.id).not.to.equal(decidedBy.id)
     }
-    expect(named).to.be.greaterThan(400)
+    expect(named).to.be.greaterThan(300)
   })
 
   it('lists permissions and scopes just as it answers single questions', () => {
@@ -181,7 +181,7 @@ describe('the evaluator, against the plainest reading of the rules', function ()
   it('lets nobody hand on what would give a fresh account more than the giver has', () => {
     const random = new SeededRandom(TEST_CONFIG.seed + 4)
     let given = 0
-    for (let number = 0; number < 3_000; number += 1) {
+    for (let number = 0; number < 1_500; number += 1) {
       const world = new RandomWorld(random)
       // Denies of everyone reach the fresh account too, and trusts would lend it what it was given: both are left out.
       const drawn = world.policy()
@@ -213,6 +213,6 @@ describe('the evaluator, against the plainest reading of the rules', function ()
         }
       }
     }
-    expect(given).to.be.greaterThan(60)
+    expect(given).to.be.greaterThan(40)
   })
 })

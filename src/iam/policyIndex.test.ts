@@ -1,0 +1,83 @@
+import { expect } from 'chai'
+import { NOW } from '../../test/make/authorizationPolicy.ts'
+import {
+  ANNA,
+  assign,
+  B1,
+  B2,
+  BERT,
+  deny,
+  evaluatorOf,
+  role,
+  STAFF,
+  TEAM,
+} from '../../test/make/authorizationRecords.ts'
+import { InvalidActionPattern } from './pattern.ts'
+
+describe('the policy', () => {
+  it('obeys a change with the next question', () => {
+    const given = assign('Reader', B1)
+    const asked = evaluatorOf({ assignments: [given] })
+    asked.policy.upsertAssignment({ ...given, scope: B2 })
+    expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(false)
+    expect(asked.isAllowed(ANNA, 'apps/read', B2, NOW)).to.equal(true)
+    asked.policy.removeAssignment(given.id)
+    expect(asked.isAllowed(ANNA, 'apps/read', B2, NOW)).to.equal(false)
+  })
+
+  it('takes a role that comes after its assignment, follows its changes and its end', () => {
+    const asked = evaluatorOf({ assignments: [assign('Custom', B1)] })
+    expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(false)
+    asked.policy.upsertRole(role(['apps/read']))
+    expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(true)
+    asked.policy.upsertRole(role(['apps/read'], { displayName: 'Renamed' }))
+    expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(false)
+    asked.policy.upsertRole(role(['apps/*']))
+    expect(asked.isAllowed(ANNA, 'apps/write', B1, NOW)).to.equal(true)
+    asked.policy.removeRole('custom')
+    expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(false)
+  })
+
+  it('lets no definition take the display name of another role', () => {
+    const asked = evaluatorOf({ assignments: [assign('Reader', B1)] })
+    expect(asked.policy.upsertRole(role(['*'], { displayName: 'Reader' }))).to.equal(false)
+    expect(asked.isAllowed(ANNA, 'apps/write', B1, NOW)).to.equal(false)
+  })
+
+  it('lets no definition change or remove a built-in role', () => {
+    const asked = evaluatorOf({ assignments: [assign('Reader', B1)] })
+    asked.policy.upsertRole(role(['*'], { name: 'reader', displayName: 'Reader' }))
+    expect(asked.isAllowed(ANNA, 'apps/write', B1, NOW)).to.equal(false)
+    asked.policy.removeRole('reader')
+    expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(true)
+  })
+
+  it('gives nobody more for a record that it cannot read', () => {
+    const given = assign('Owner', B1)
+    const denied = deny(B1, ['jobs/*'])
+    const asked = evaluatorOf({ assignments: [given], denies: [denied], roles: [role(['apps/*'])] })
+    expect(() => asked.policy.upsertDeny({ ...denied, actions: ['jobs*'] })).to.throw(InvalidActionPattern)
+    expect(() => asked.policy.upsertDeny({ ...denied, scope: `${B1}/` })).to.throw(RangeError)
+    expect(asked.isAllowed(ANNA, 'jobs/read', B1, NOW)).to.equal(false)
+    expect(() => asked.policy.upsertAssignment({ ...given, scope: `${B1}/` })).to.throw(RangeError)
+    expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(false)
+    asked.policy.upsertAssignment(assign('Custom', B1))
+    expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(true)
+    expect(() => asked.policy.upsertRole(role(['apps/**']))).to.throw(InvalidActionPattern)
+    expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(false)
+  })
+
+  it('takes people out of groups of groups at once', () => {
+    const groups = [
+      { id: TEAM, memberIds: [ANNA, BERT] },
+      { id: STAFF, memberIds: [TEAM] },
+    ]
+    const asked = evaluatorOf({ groups, assignments: [assign('Reader', B1, { principalId: STAFF })] })
+    expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(true)
+    asked.policy.upsertGroup({ id: TEAM, memberIds: [BERT] })
+    expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(false)
+    expect(asked.isAllowed(BERT, 'apps/read', B1, NOW)).to.equal(true)
+    asked.policy.removeGroup(STAFF)
+    expect(asked.isAllowed(BERT, 'apps/read', B1, NOW)).to.equal(false)
+  })
+})
