@@ -1,0 +1,161 @@
+import { expect } from 'chai'
+import { ManualClock, settle } from '../../test/make/clock.ts'
+import { lease as leaseResource } from './builtin.ts'
+import { expectReason } from './contract.ts'
+import { FakeKubeClient } from './fake.ts'
+import { LeaderLease, LeaseLost, type LeaseObject } from './lease.ts'
+
+const REF = { namespace: 'freehold-system', name: 'operator' }
+
+describe('leader lease', () => {
+  let server = new FakeKubeClient()
+  let clock = new ManualClock()
+  let told: string[] = []
+  beforeEach(() => {
+    server = new FakeKubeClient()
+    clock = new ManualClock()
+    told = []
+  })
+
+  function contender(identity: string, own: ManualClock = clock): LeaderLease {
+    const lease = new LeaderLease({
+      client: server,
+      ...REF,
+      identity,
+      clock: own,
+      random: () => 1,
+      onAcquired: () => told.push(`${identity} leads`),
+      onLost: (why) => told.push(`${identity} lost: ${why}`),
+    })
+    lease.start()
+    return lease
+  }
+
+  const holder = async () => (await server.get<LeaseObject>(leaseResource, REF)).spec?.holderIdentity
+
+  it('is taken by the first that comes, and by nobody else while it is renewed', async () => {
+    const first = contender('first')
+    await clock.advance(10)
+    const second = contender('second')
+    await clock.advance(600_000)
+    expect([first.isLeader, second.isLeader]).to.deep.equal([true, false])
+    expect(told).to.deep.equal(['first leads'])
+  })
+
+  it('goes to exactly one of two that come at the same moment', async () => {
+    const both = [contender('one'), contender('two')]
+    await clock.advance(1_000)
+    expect(both.filter((lease) => lease.isLeader)).to.have.length(1)
+  })
+
+  it('costs at most thirty renewals a minute', async () => {
+    contender('first')
+    await clock.advance(60_000)
+    expect(server.count('update')).to.be.within(6, 30)
+  })
+
+  it('closes the fence of a stalled leader before another may lead, and tells it once', async () => {
+    const stalled = new ManualClock()
+    const first = contender('first', stalled)
+    await stalled.advance(10)
+    const second = contender('second')
+    await clock.advance(14_000)
+    expect(second.isLeader).to.equal(false)
+    stalled.freeze(14_000) // The process was stopped and goes on now.
+    expect(() => first.fence()).to.throw(LeaseLost)
+    await clock.advance(3_000)
+    expect(second.isLeader).to.equal(true)
+    await stalled.advance(3_000)
+    expect(told.filter((line) => line.startsWith('first lost'))).to.have.length(1)
+    expect(await holder()).to.equal('second')
+  })
+
+  it('is taken over within the lease and two seconds after its holder died', async () => {
+    const dead = new ManualClock()
+    contender('first', dead)
+    await dead.advance(10)
+    const second = contender('second')
+    await clock.advance(17_000)
+    expect(second.isLeader).to.equal(true)
+  })
+
+  it('closes the fence ten seconds after the last renewal of a leader that is cut off', async () => {
+    const first = contender('first')
+    await clock.advance(10)
+    server.fail('update', leaseResource, 'Unavailable', 1_000)
+    await clock.advance(9_000)
+    expect(first.isLeader).to.equal(true)
+    await clock.advance(1_001)
+    expect(() => first.fence()).to.throw(LeaseLost)
+    expect(told).to.deep.equal(['first leads', 'first lost: it could not be renewed in time'])
+  })
+
+  it('survives a server that is away for less than that', async () => {
+    const first = contender('first')
+    await clock.advance(10)
+    server.fail('update', leaseResource, 'Unavailable', 2)
+    await clock.advance(60_000)
+    expect(first.isLeader).to.equal(true)
+    expect(told).to.deep.equal(['first leads'])
+  })
+
+  it('knows its own renewal again when the answer to it was lost', async () => {
+    const first = contender('first')
+    await clock.advance(10)
+    server.edit<LeaseObject>(leaseResource, REF, (lease) => {
+      if (lease.spec) lease.spec.renewTime = '2026-01-01T00:00:05.000000Z'
+    })
+    await clock.advance(60_000)
+    expect(first.isLeader).to.equal(true)
+  })
+
+  it('gives way at once when another took the lease', async () => {
+    const first = contender('first')
+    await clock.advance(10)
+    server.edit<LeaseObject>(leaseResource, REF, (lease) => {
+      if (lease.spec) lease.spec.holderIdentity = 'usurper'
+    })
+    await clock.advance(5_000)
+    expect(first.isLeader).to.equal(false)
+    expect(told.at(-1)).to.equal('first lost: another process took the lease')
+  })
+
+  it('does not care what the wall clocks say', async () => {
+    const ahead = new ManualClock(Date.UTC(2030, 0, 1))
+    const first = contender('first')
+    await clock.advance(10)
+    const second = contender('second', ahead)
+    await ahead.advance(10)
+    clock.jump(3_600_000)
+    await clock.advance(4_000)
+    clock.jump(-7_200_000)
+    await clock.advance(4_000)
+    await ahead.advance(8_000)
+    expect([first.isLeader, second.isLeader]).to.deep.equal([true, false])
+  })
+
+  it('is handed over at once by a leader that stops', async () => {
+    const first = contender('first')
+    await clock.advance(10)
+    const second = contender('second')
+    await clock.advance(10)
+    const stopping = first.stop()
+    await settle()
+    await stopping
+    expect(() => first.fence()).to.throw(LeaseLost)
+    await clock.advance(1_600)
+    expect(second.isLeader).to.equal(true)
+  })
+
+  it('refuses writes of a client that it fences', async () => {
+    const first = contender('first')
+    const fenced = new FakeKubeClient({ fence: first.fence })
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'b' } }
+    const resource = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true }
+    const refused = await fenced.create(resource, object).catch((error: unknown) => error)
+    expect(refused).to.be.instanceOf(LeaseLost)
+    await clock.advance(10)
+    await fenced.create(resource, object)
+    await expectReason('AlreadyExists', fenced.create(resource, object))
+  })
+})

@@ -1,0 +1,197 @@
+import { expect } from 'chai'
+import { ManualClock, settle } from '../../test/make/clock.ts'
+import { KeyedQueue, type QueueOptions } from './queue.ts'
+
+describe('keyed queue', () => {
+  let clock = new ManualClock()
+  beforeEach(() => {
+    clock = new ManualClock()
+  })
+
+  /** A queue whose handler waits until the test lets it finish. */
+  function controlled(options: Partial<QueueOptions> = {}) {
+    const begun: string[] = []
+    const finish: { key: string; resolve: () => void; reject: (error: Error) => void }[] = []
+    const queue = new KeyedQueue({
+      name: 'test',
+      workers: 2,
+      clock,
+      random: () => 0.5,
+      handle: (key) => {
+        begun.push(key)
+        return new Promise((resolve, reject) => finish.push({ key, resolve, reject }))
+      },
+      ...options,
+    })
+    queue.start()
+    return { queue, begun, finish }
+  }
+
+  /** A queue whose handler does what the function says, at once. */
+  function immediate(handle: (key: string) => void = () => {}, options: Partial<QueueOptions> = {}) {
+    const begun: { key: string; at: number }[] = []
+    const queue = new KeyedQueue({
+      name: 'test',
+      workers: 1,
+      clock,
+      random: () => 0.5,
+      handle: async (key) => {
+        begun.push({ key, at: clock.monotonic() })
+        handle(key)
+      },
+      ...options,
+    })
+    queue.start()
+    return { queue, begun }
+  }
+
+  it('works a key off once, however often it was added before', async () => {
+    const { queue, begun } = immediate(undefined, { workers: 1 })
+    for (let time = 0; time < 5; time += 1) queue.add('a/x')
+    queue.add('a/y')
+    await settle()
+    // The first key was taken when it was added; the four additions during its work make one more pass.
+    expect(begun.map(({ key }) => key)).to.have.members(['a/x', 'a/x', 'a/y'])
+  })
+
+  it('never works on one key twice at the same time, and runs it again when it was added meanwhile', async () => {
+    const { queue, begun, finish } = controlled()
+    queue.add('a/x')
+    await settle()
+    queue.add('a/x')
+    queue.add('a/x')
+    await settle()
+    expect(begun).to.deep.equal(['a/x'])
+    finish[0]?.resolve()
+    await settle()
+    expect(begun).to.deep.equal(['a/x', 'a/x'])
+    finish[1]?.resolve()
+    await settle()
+    expect(begun).to.have.length(2)
+  })
+
+  it('works on as many keys at once as it has workers', async () => {
+    const { queue, begun, finish } = controlled({ workers: 2 })
+    for (const key of ['a/1', 'a/2', 'a/3']) queue.add(key)
+    await settle()
+    expect(begun).to.deep.equal(['a/1', 'a/2'])
+    expect(queue.metrics()).to.include({ depth: 1, working: 2 })
+    finish[1]?.resolve()
+    await settle()
+    expect(begun).to.deep.equal(['a/1', 'a/2', 'a/3'])
+  })
+
+  it('gives every namespace its turn, so that a busy one delays only itself', async () => {
+    const { queue, begun, finish } = controlled({ workers: 1 })
+    for (let index = 0; index < 100; index += 1) queue.add(`busy/${index}`)
+    queue.add('calm/x')
+    for (let turn = 0; turn < 3; turn += 1) {
+      await settle()
+      finish[turn]?.resolve()
+    }
+    await settle()
+    expect(begun.indexOf('calm/x')).to.be.within(1, 2)
+  })
+
+  it('retries a failed key after a backoff that doubles from 5 ms, and forgets it on success', async () => {
+    let failing = true
+    const { queue, begun } = immediate(() => {
+      if (failing) throw new Error('not yet')
+    })
+    queue.add('a/x')
+    await clock.advance(100)
+    expect(begun.map(({ at }) => at)).to.deep.equal([0, 5, 15, 35, 75])
+    failing = false
+    await clock.advance(1_000)
+    queue.forget('a/x')
+    expect(queue.failures('a/x')).to.equal(0)
+    expect(queue.metrics().delayed).to.equal(0)
+  })
+
+  it('lets a key that always fails come back between one and five minutes apart', async () => {
+    const { queue, begun } = immediate(() => {
+      throw new Error('poison')
+    })
+    queue.add('a/poison')
+    await clock.advance(3_600_000)
+    const last = begun.slice(-2).map(({ at }) => at)
+    expect((last[1] ?? 0) - (last[0] ?? 0)).to.be.within(60_000, 300_000)
+  })
+
+  it('keeps the pace of other keys while one always fails', async () => {
+    const { queue, begun } = immediate((key) => {
+      if (key === 'a/poison') throw new Error('poison')
+    })
+    queue.add('a/poison')
+    await clock.advance(60_000)
+    queue.add('a/well')
+    await settle()
+    expect(begun.at(-1)).to.deep.equal({ key: 'a/well', at: 60_000 })
+  })
+
+  it('waits a moment before it repeats a failed pass during which the key was added, not the whole backoff', async () => {
+    const { queue, begun, finish } = controlled({ backoff: { first: 60_000, longest: 300_000 } })
+    queue.add('a/x')
+    await settle()
+    queue.add('a/x')
+    finish[0]?.reject(new Error('failed'))
+    await clock.advance(999)
+    expect(begun).to.have.length(1)
+    await clock.advance(1)
+    expect(begun).to.have.length(2)
+  })
+
+  it('keeps the earlier of two timers of a key', async () => {
+    const { queue, begun } = immediate()
+    queue.addAfter('a/x', 1_000)
+    queue.addAfter('a/x', 5_000)
+    queue.addAfter('a/y', 5_000)
+    queue.addAfter('a/y', 1_000)
+    await clock.advance(10_000)
+    expect(begun.map(({ key, at }) => `${key} ${at}`)).to.deep.equal(['a/x 1000', 'a/y 1000'])
+  })
+
+  it('waits longer than a timer can, for a key that is due in two months', async () => {
+    const { queue, begun } = immediate()
+    const months = 60 * 24 * 3_600_000
+    queue.addAfter('a/x', months)
+    await clock.advance(months - 1)
+    expect(begun).to.have.length(0)
+    await clock.advance(1)
+    expect(begun).to.have.length(1)
+  })
+
+  it('has no timer left for a key that was dropped', () => {
+    const { queue } = immediate()
+    queue.addAfter('a/x', 1_000)
+    queue.drop('a/x')
+    expect(clock.pending).to.equal(0)
+  })
+
+  it('tells how long the oldest key has waited', async () => {
+    const { queue } = controlled({ workers: 1 })
+    queue.add('a/x')
+    queue.add('a/y')
+    await clock.advance(2_000)
+    expect(queue.metrics()).to.include({ depth: 1, working: 1, oldestSeconds: 2 })
+  })
+
+  it('finishes what is in hand when it is shut down, and begins nothing more', async () => {
+    const { queue, begun, finish } = controlled({ workers: 1 })
+    queue.add('a/x')
+    queue.add('a/y')
+    queue.addAfter('a/z', 10)
+    await settle()
+    let down = false
+    const closing = queue.shutDown().then(() => {
+      down = true
+    })
+    await settle()
+    expect(down).to.equal(false)
+    finish[0]?.resolve()
+    await closing
+    queue.add('a/late')
+    await clock.advance(1_000)
+    expect(begun).to.deep.equal(['a/x'])
+  })
+})
