@@ -1,10 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
-import { mkdir, mkdtemp, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { identityOf } from './identity.ts'
 import { linkerFlags, PROGRAMS, type ProgramName, type ToolLock } from './modules.ts'
+import { dyingWithParent } from './processes.ts'
 import type { Progress } from './progress.ts'
 import { programsIn } from './sources.ts'
 
@@ -28,6 +29,10 @@ export async function buildPrograms(options: {
   const { toolsFolder, cacheFolder, lock, names, progress, signal } = options
   await mkdir(cacheFolder, { recursive: true })
   const release = await takeBuildLock(join(cacheFolder, '.building'), progress, signal)
+  // A killed build could not remove its own; with the lock held, none of these is in use.
+  for (const name of await readdir(cacheFolder)) {
+    if (name.startsWith('.build-')) await rm(join(cacheFolder, name), { recursive: true, force: true })
+  }
   const temporary = await mkdtemp(join(cacheFolder, '.build-'))
   try {
     const meanwhile = await programsIn(cacheFolder)
@@ -86,7 +91,8 @@ async function goVersion(): Promise<string | undefined> {
 
 async function goBuild(folder: string, args: readonly string[], signal: AbortSignal | undefined): Promise<void> {
   // -mod=readonly: the locks decide, whatever the environment says.
-  const child = spawn('go', args, {
+  const [command = 'go', ...rest] = dyingWithParent('INT', ['go', ...args])
+  const child = spawn(command, rest, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
     // Go passes the signal on to its compilers; killed without one they would run on.

@@ -43,7 +43,7 @@ export class ProcessGroup {
     mkdirSync(logFolder, { recursive: true, mode: 0o700 })
     const logFile = join(logFolder, `${name}.log`)
     const log = openSync(logFile, 'w', 0o600)
-    const [command = program, ...rest] = dyingWithParent([program, ...args])
+    const [command = program, ...rest] = dyingWithParent('KILL', [program, ...args])
     // A session of its own: Ctrl-C in the terminal reaches us only, and we stop the processes in order.
     const child = spawn(command, rest, { stdio: ['ignore', log, log], detached: true, env: environment ?? process.env })
     closeSync(log)
@@ -97,9 +97,9 @@ async function stopInOrder(records: readonly ProcessRecord[]): Promise<string[]>
 }
 
 /** Linux can end a child when its parent dies, by SIGKILL too; `setpriv` (util-linux) asks for it. */
-function dyingWithParent(command: readonly string[]): readonly string[] {
+export function dyingWithParent(signalName: 'KILL' | 'INT', command: readonly string[]): readonly string[] {
   const setpriv = process.platform === 'linux' ? onPath('setpriv') : undefined
-  return setpriv === undefined ? command : [setpriv, '--pdeathsig', 'KILL', '--', ...command]
+  return setpriv === undefined ? command : [setpriv, '--pdeathsig', signalName, '--', ...command]
 }
 
 /** The path of a program, if the PATH has it. */
