@@ -10,7 +10,7 @@ import {
   type JWTPayload,
   SignJWT,
 } from 'jose'
-import type { Clock } from '../core/clock.ts'
+import { ManualClock, settle } from '../../test/make/clock.ts'
 import { PlatformError } from '../core/errors.ts'
 import { silentLog } from '../core/log.ts'
 import { keepTokenKeys } from './tokenKeys.ts'
@@ -31,13 +31,6 @@ const BASE64_LAST = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 
 type Algorithm = (typeof TOKEN_ALGORITHMS)[number]
 type Pair = { kid: string; privateKey: CryptoKey; publicKey: CryptoKey; jwk: JWK }
-
-class HandClock implements Clock {
-  time = NOW
-  now = () => this.time
-  monotonic = () => this.time
-  setTimeout = () => ({ cancel: () => {} })
-}
 
 async function pairOf(algorithm: string, kid: string): Promise<Pair> {
   const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true })
@@ -295,7 +288,7 @@ async function outcome(verifier: TokenVerifier, authorization: string | undefine
 }
 
 describe('access tokens', () => {
-  let clock: HandClock
+  let clock: ManualClock
   let published: JWK[]
   let fetches: number
   let isIssuerDown: boolean
@@ -314,7 +307,7 @@ describe('access tokens', () => {
   })
 
   beforeEach(() => {
-    clock = new HandClock()
+    clock = new ManualClock(NOW)
     fetches = 0
     isIssuerDown = false
     published = [...pairs.values()].map(({ ours }) => ours.jwk)
@@ -343,6 +336,9 @@ describe('access tokens', () => {
       keys,
     })
   }
+  /** So many milliseconds after NOW. */
+  const timeIs = (milliseconds: number) => clock.freeze(NOW + milliseconds - clock.now())
+
   function forgeOf(algorithm: Algorithm = 'ES256'): Forge {
     const pair = pairs.get(algorithm)
     if (pair === undefined) throw new Error(`no key for ${algorithm}`)
@@ -433,14 +429,14 @@ describe('access tokens', () => {
       await verifier.verify(`Bearer ${await forgeOf().good()}`)
       const bogus = await Promise.all([...Array(50).keys()].map((n) => forgeOf().sign({}, { kid: `bogus-${n}` })))
       for (const moment of [0, 10_000, 29_999]) {
-        clock.time = NOW + moment
+        timeIs(moment)
         for (const token of bogus) expect(await outcome(verifier, `Bearer ${token}`)).to.equal('UNAUTHORIZED')
         expect(fetches, `after ${moment} ms`).to.equal(1)
       }
-      clock.time = NOW + 30_000
+      timeIs(30_000)
       await Promise.all(bogus.map((token) => outcome(verifier, `Bearer ${token}`)))
       expect(fetches).to.equal(2)
-      clock.time = NOW + 59_999
+      timeIs(59_999)
       for (const token of bogus) await outcome(verifier, `Bearer ${token}`)
       expect(fetches).to.equal(2)
     })
@@ -448,7 +444,7 @@ describe('access tokens', () => {
     it('are fetched no oftener while the issuer is away', async () => {
       await verifier.verify(`Bearer ${await forgeOf().good()}`)
       isIssuerDown = true
-      clock.time = NOW + 30_000
+      timeIs(30_000)
       const bogus = await forgeOf().sign({}, { kid: 'bogus' })
       for (let n = 0; n < 20; n += 1) await outcome(verifier, `Bearer ${bogus}`)
       expect(fetches).to.equal(2)
@@ -459,7 +455,7 @@ describe('access tokens', () => {
       const next = await pairOf('ES256', 'next')
       const token = await forge('ES256', next, next).sign()
       published.push(next.jwk)
-      clock.time = NOW + 30_000
+      timeIs(30_000)
       expect(await outcome(verifier, `Bearer ${token}`)).to.equal(SUBJECT)
       expect(await outcome(verifier, `Bearer ${await forgeOf().good()}`), 'the old key').to.equal(SUBJECT)
     })
@@ -468,9 +464,9 @@ describe('access tokens', () => {
       const authorization = `Bearer ${await forgeOf().sign({ iat: SECONDS, exp: SECONDS + 3600 })}`
       await verifier.verify(authorization)
       published = published.filter((key) => key.kid !== 'key-ES256')
-      clock.time = NOW + 61_000
+      timeIs(61_000)
       await outcome(verifier, authorization)
-      await turns()
+      await settle()
       expect(fetches).to.equal(2)
       expect(await outcome(verifier, authorization)).to.equal('UNAUTHORIZED')
     })
@@ -480,16 +476,16 @@ describe('access tokens', () => {
       await verifier.verify(authorization)
       const other = await pairOf('ES256', 'key-ES256')
       published = [other.jwk]
-      clock.time = NOW + 11 * 60_000
+      timeIs(11 * 60_000)
       expect(await outcome(verifier, authorization)).to.equal('UNAUTHORIZED')
     })
 
     it('stay in use while the issuer is away', async () => {
-      const token = () => forgeOf().sign({ iat: clock.time / 1000, exp: clock.time / 1000 + 900 })
+      const token = () => forgeOf().sign({ iat: clock.now() / 1000, exp: clock.now() / 1000 + 900 })
       await verifier.verify(`Bearer ${await token()}`)
       isIssuerDown = true
       for (const minutes of [2, 11, 120]) {
-        clock.time = NOW + minutes * 60_000
+        timeIs(minutes * 60_000)
         expect(await outcome(verifier, `Bearer ${await token()}`)).to.equal(SUBJECT)
       }
       expect(fetches).to.be.above(2)
@@ -501,8 +497,16 @@ describe('access tokens', () => {
       expect(await outcome(verifier, authorization)).to.equal('SERVICE_UNAVAILABLE')
       expect(await outcome(verifier, undefined)).to.equal('UNAUTHORIZED')
       isIssuerDown = false
-      clock.time = NOW + 1_000
+      timeIs(1_000)
       expect(await outcome(verifier, authorization)).to.equal(SUBJECT)
+    })
+
+    it('sign with an algorithm of the list, whatever else a key would allow', async () => {
+      const { privateKey, publicKey } = await generateKeyPair('RS512')
+      published = [{ ...(await exportJWK(publicKey)), kid: 'any-algorithm' }]
+      const protectedHeader = { alg: 'RS512', typ: 'at+jwt', kid: 'any-algorithm' }
+      const token = await new SignJWT(goodClaims).setProtectedHeader(protectedHeader).sign(privateKey)
+      expect(await outcome(verifier, `Bearer ${token}`)).to.equal('UNAUTHORIZED')
     })
 
     it('are nothing but public signing keys', async () => {
@@ -517,9 +521,9 @@ describe('access tokens', () => {
     const authorization = `Bearer ${await forgeOf().good()}`
     const first = await verifier.verify(authorization)
     expect(await verifier.verify(authorization)).to.equal(first)
-    clock.time = NOW + 919_000
+    timeIs(919_000)
     expect(await outcome(verifier, authorization)).to.equal(SUBJECT)
-    clock.time = NOW + 920_000
+    timeIs(920_000)
     expect(await outcome(verifier, authorization)).to.equal('UNAUTHORIZED')
   })
 
@@ -548,8 +552,3 @@ describe('access tokens', () => {
     })
   })
 })
-
-/** Lets a fetch that was begun in the background end: nothing in it waits for a timer. */
-async function turns(): Promise<void> {
-  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
-}

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Clock } from '../core/clock.ts'
+import { ManualClock } from '../../test/make/clock.ts'
 import { silentLog } from '../core/log.ts'
 import type { KeyRing, SigningKey } from './keyRing.ts'
 import type { KeyStore } from './keyStore.ts'
@@ -27,38 +27,15 @@ class MemoryKeyStore implements KeyStore {
   }
 }
 
-/** Time that stands until it is moved, then runs what became due. */
-class HandClock implements Clock {
-  time = Date.parse('2026-01-01T00:00:00Z')
-  readonly #timers = new Map<() => void, number>()
-  now = () => this.time
-  monotonic = () => this.time
-  setTimeout(task: () => void, milliseconds: number) {
-    this.#timers.set(task, this.time + milliseconds)
-    return { cancel: () => void this.#timers.delete(task) }
-  }
-  get pending() {
-    return this.#timers.size
-  }
-  advance(milliseconds: number) {
-    this.time += milliseconds
-    for (const [task, due] of [...this.#timers]) {
-      if (due > this.time) continue
-      this.#timers.delete(task)
-      task()
-    }
-  }
-}
-
 describe('the signing keys of a running provider', () => {
   let store: MemoryKeyStore
-  let clock: HandClock
+  let clock: ManualClock
   let made: number
   let opened: SigningKeys[]
 
   beforeEach(() => {
     store = new MemoryKeyStore()
-    clock = new HandClock()
+    clock = new ManualClock()
     made = 0
     opened = []
   })
@@ -97,19 +74,19 @@ describe('the signing keys of a running provider', () => {
     keys.onChange(() => changes.push(kids(keys)))
     const old = keys.signing().kid
 
-    clock.time += 30 * DAY - 60 * MINUTE
+    clock.freeze(30 * DAY - 60 * MINUTE)
     await keys.look()
     const [, next] = kids(keys)
     expect(kids(keys)).to.deep.equal([old, next])
     expect(keys.signing().kid).to.equal(old)
 
-    clock.time += 60 * MINUTE
+    clock.freeze(60 * MINUTE)
     expect(keys.signing().kid, 'without a further look').to.equal(next)
 
-    clock.time += 15 * MINUTE
+    clock.freeze(15 * MINUTE)
     await keys.look()
     expect(kids(keys), 'tokens of the old key live').to.deep.equal([old, next])
-    clock.time += 2 * MINUTE
+    clock.freeze(2 * MINUTE)
     await keys.look()
     expect(kids(keys)).to.deep.equal([next])
     expect(changes).to.deep.equal([[old, next], [next]])
@@ -117,7 +94,7 @@ describe('the signing keys of a running provider', () => {
 
   it('rotate once, though two replicas look at the same moment', async () => {
     const [first, second] = [await open(), await open()]
-    clock.time += 30 * DAY
+    clock.freeze(30 * DAY)
     await Promise.all([first.look(), second.look()])
     expect(kids(first)).to.have.length(2).and.to.deep.equal(kids(second))
   })
@@ -135,13 +112,11 @@ describe('the signing keys of a running provider', () => {
     const keys = await open()
     const old = keys.signing().kid
     store.isDown = true
-    clock.advance(MINUTE)
-    await turns()
+    await clock.advance(MINUTE)
     expect(keys.signing().kid).to.equal(old)
     store.isDown = false
     store.stored = undefined
-    clock.advance(MINUTE)
-    await turns()
+    await clock.advance(MINUTE)
     expect(keys.signing().kid).to.not.equal(old)
   })
 
@@ -161,8 +136,3 @@ describe('the signing keys of a running provider', () => {
     expect(failure).to.equal('the store is away')
   })
 })
-
-/** Lets what a timer began run to its end: the store answers within the same turn. */
-async function turns(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve))
-}
