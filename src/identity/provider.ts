@@ -29,6 +29,8 @@ export type IdentityProviderOptions = {
   log: Log
   /** 900. */
   tokenLifetimeSeconds?: number
+  /** How long verifiers may keep the published keys without asking; 60. */
+  keysMaxAgeSeconds?: number
   limits?: Partial<IdentityLimits>
   /** Addresses or networks whose X-Forwarded-For is believed; none. */
   trustedProxies?: readonly string[]
@@ -43,7 +45,11 @@ export interface IdentityProvider {
 }
 
 const DEFAULT_LIMITS: IdentityLimits = { tokenRequestsPerMinute: 600, refusedSecretsPerMinute: 10 }
-/** Far below the time that a key is published before it signs, so that no verifier is surprised by a new one. */
+/**
+ * The API server fetches keys for an unknown key id only when what it has is within 30 s of its max-age: so this lets
+ * it ask once in 30 s, however many tokens name invented ids, and is far below the time that a key is published before
+ * it signs. A key that had to be replaced at once is unknown there for so long.
+ */
 const KEYS_MAX_AGE_SECONDS = 60
 
 /**
@@ -123,16 +129,18 @@ function buildProvider(options: BuildOptions, issuer: URL, attempts: Attempts): 
     protocol: { get: () => 'https' },
     host: { get: () => issuer.host },
   })
-  provider.use(cacheHeaders)
+  provider.use(cacheHeaders(options.keysMaxAgeSeconds ?? KEYS_MAX_AGE_SECONDS))
   listen(provider, attempts, options.log)
   return provider
 }
 
-async function cacheHeaders(context: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> {
-  await next()
-  const route = (context.oidc as { route?: string } | undefined)?.route
-  if (context.status !== 200 || (route !== 'jwks' && route !== 'discovery')) return
-  context.set('cache-control', `public, max-age=${KEYS_MAX_AGE_SECONDS}`)
+function cacheHeaders(maxAgeSeconds: number) {
+  return async (context: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
+    await next()
+    const route = (context.oidc as { route?: string } | undefined)?.route
+    if (context.status !== 200 || (route !== 'jwks' && route !== 'discovery')) return
+    context.set('cache-control', `public, max-age=${maxAgeSeconds}`)
+  }
 }
 
 function listen(provider: Provider, attempts: Attempts, log: Log): void {
