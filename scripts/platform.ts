@@ -38,6 +38,13 @@ export function platformAccess(ports: PlatformPorts): AccessOptions {
   return { oidc: { issuerUrl: issuerUrl(ports), audience: AUDIENCE } }
 }
 
+/** A control plane on which only the operator's process is missing. */
+export type PreparedPlatform = {
+  platform: Platform
+  /** What `src/main.ts` is to be started with. */
+  operator: { program: string; args: readonly string[]; environment: Record<string, string> }
+}
+
 /**
  * Puts the platform onto a ready control plane: CRDs and manifests, a first Owner, and the operator's process, which is
  * ready when the facade, the tokens and the default objects are.
@@ -45,25 +52,36 @@ export function platformAccess(ports: PlatformPorts): AccessOptions {
  * @throws Error of the step that failed, with the end of the operator's log where the operator did
  */
 export async function installPlatform(controlPlane: ControlPlane, options: PlatformOptions): Promise<Platform> {
-  const { folder, ports, progress, signal } = options
-  const admin = createKubeClient(await loadKubeconfig(controlPlane.kubeconfigPath), {
+  const { ports, progress, signal } = options
+  const { platform, operator } = await preparePlatform(controlPlane, options)
+  await progress.step('starting the platform', async () => {
+    controlPlane.startProcess({ name: 'freehold', ...operator })
+    await Promise.race([untilReady(ports, signal), controlPlane.failed])
+  })
+  signal.throwIfAborted()
+  return platform
+}
+
+/** Everything but starting the operator; tests that kill and restart it begin here. */
+export async function preparePlatform(controlPlane: ControlPlane, options: PlatformOptions): Promise<PreparedPlatform> {
+  const { folder, ports, progress } = options
+  const admin = createKubeClient(loadKubeconfig(controlPlane.kubeconfigPath), {
     fieldManager: 'freehold-install',
     userAgent: 'freehold-up',
   })
   try {
     await progress.step('applying CRDs and manifests', () => applyManifests(admin))
     const credentials = await progress.step('making the first Owner', () => installFirstOwner(admin, folder))
-    await progress.step('starting the platform', () => startOperator(controlPlane, options))
-    signal.throwIfAborted()
-    return {
-      facadeUrl: `http://127.0.0.1:${ports.facade}`,
-      tokenUrl: `${realmUrl(`http://127.0.0.1:${ports.token}`)}/protocol/openid-connect/token`,
-      realm: REALM,
-      ...credentials,
-    }
+    const tokenUrl = `${realmUrl(`http://127.0.0.1:${ports.token}`)}/protocol/openid-connect/token`
+    const platform = { facadeUrl: `http://127.0.0.1:${ports.facade}`, tokenUrl, realm: REALM, ...credentials }
+    return { platform, operator: await operatorCommand(controlPlane, options) }
   } finally {
     await admin.close()
   }
+}
+
+export function untilReady(ports: PlatformPorts, signal: AbortSignal): Promise<void> {
+  return untilAnswers(`http://127.0.0.1:${ports.facade}/readyz`, READY_WITHIN, signal)
 }
 
 type Credentials = { clientId: string; clientSecret: string }
@@ -82,35 +100,24 @@ async function installFirstOwner(admin: KubeClient, folder: string): Promise<Cre
   return credentials
 }
 
-async function startOperator(controlPlane: ControlPlane, options: PlatformOptions): Promise<void> {
-  const { folder, ports, signal } = options
+async function operatorCommand(
+  controlPlane: ControlPlane,
+  options: PlatformOptions,
+): Promise<PreparedPlatform['operator']> {
+  const { folder, ports } = options
   const kubeconfig = await writeOperatorKubeconfig(controlPlane, folder)
   const { certPem, keyPem } = await controlPlane.issueServingCertificate(['127.0.0.1', 'localhost'])
-  const certificate = join(folder, 'platform', 'identity.crt')
-  const key = join(folder, 'platform', 'identity.key')
-  const authority = join(folder, 'platform', 'authority.crt')
+  const file = (name: string) => join(folder, 'platform', name)
+  const [certificate, key, authority] = [file('identity.crt'), file('identity.key'), file('authority.crt')]
   await Promise.all([
     writePrivate(certificate, certPem),
     writePrivate(key, keyPem),
     writePrivate(authority, controlPlane.servingCaPem),
   ])
-  controlPlane.startProcess({
-    name: 'freehold',
+  const identity = { certificate, key, authority, issuer: issuerUrl(ports), realm: REALM, audience: AUDIENCE }
+  return {
     program: process.execPath,
     args: ['--enable-source-maps', join(import.meta.dirname, '..', 'src', 'main.ts')],
-    environment: operatorEnvironment(controlPlane, {
-      ports,
-      kubeconfig,
-      certificate,
-      key,
-      authority,
-      issuer: issuerUrl(ports),
-      realm: REALM,
-      audience: AUDIENCE,
-    }),
-  })
-  await Promise.race([
-    untilAnswers(`http://127.0.0.1:${ports.facade}/readyz`, READY_WITHIN, signal),
-    controlPlane.failed,
-  ])
+    environment: operatorEnvironment(controlPlane, { ports, kubeconfig, ...identity }),
+  }
 }

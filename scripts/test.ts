@@ -26,9 +26,21 @@ async function main(): Promise<void> {
   }
   if (selection.checks) {
     const results = await runChecks()
-    add({ passes: results.filter((result) => result.passed).length, failures: results.filter((result) => !result.passed).length, pending: 0 })
+    add({
+      passes: results.filter((result) => result.passed).length,
+      failures: results.filter((result) => !result.passed).length,
+      pending: 0,
+    })
   }
-  if (selection.unit) add(await mocha('unit tests', ['src/**/*.test.ts', 'test/policy/**/*.test.ts', 'test/unit/**/*.test.ts', 'scripts/**/*.test.ts'], selection.rest, {}))
+  if (selection.unit)
+    add(
+      await mocha(
+        'unit tests',
+        ['src/**/*.test.ts', 'test/policy/**/*.test.ts', 'test/unit/**/*.test.ts', 'scripts/**/*.test.ts'],
+        selection.rest,
+        {},
+      ),
+    )
   if (selection.e2e) add(await endToEnd(selection.rest))
   const skipped = total.pending > 0 ? `, ${total.pending} skipped` : ''
   console.log(`\n${total.passes} passed, ${total.failures} failed${skipped}`)
@@ -56,7 +68,14 @@ async function endToEnd(rest: string[]): Promise<Counts> {
   if (shared.length > 0) {
     const platform = await startTestPlatform()
     try {
-      add(await mocha('end-to-end tests on one platform', shared, ['--parallel', `--jobs=${JOBS}`, ...options], platform.environment))
+      add(
+        await mocha(
+          'end-to-end tests on one platform',
+          shared,
+          ['--parallel', `--jobs=${JOBS}`, ...options],
+          platform.environment,
+        ),
+      )
     } finally {
       await platform.stop()
     }
@@ -65,17 +84,34 @@ async function endToEnd(rest: string[]): Promise<Counts> {
   return sum
 }
 
-async function mocha(title: string, files: string[], options: string[], environment: Record<string, string>): Promise<Counts> {
+async function mocha(
+  title: string,
+  files: string[],
+  options: string[],
+  environment: Record<string, string>,
+): Promise<Counts> {
   console.log(`\n== ${title}`)
   const folder = mkdtempSync(join(tmpdir(), 'freehold-test-'))
   const counts = join(folder, 'counts')
   writeFileSync(counts, '')
-  const args = ['--reporter', join(root, 'scripts/test/reporter.mjs'), '--timeout', title.startsWith('unit') ? '20000' : '120000', ...options, ...files]
+  const args = [
+    '--reporter',
+    join(root, 'scripts/test/reporter.mjs'),
+    '--timeout',
+    title.startsWith('unit') ? '20000' : '120000',
+    ...options,
+    ...files,
+  ]
   const status = await new Promise<number>((done, fail) => {
     const child = spawn(join(root, 'node_modules/.bin/mocha'), args, {
       cwd: root,
       stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, ...environment, FREEHOLD_TEST_COUNTS: counts, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` },
+      env: {
+        ...process.env,
+        ...environment,
+        FREEHOLD_TEST_COUNTS: counts,
+        PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}`,
+      },
     })
     child.once('error', fail)
     child.once('exit', (code) => done(code ?? 1))

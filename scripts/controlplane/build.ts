@@ -1,9 +1,9 @@
 import { execFile, spawn } from 'node:child_process'
-import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { identityOf } from './identity.ts'
+import { tryLock } from './lockfile.ts'
 import { linkerFlags, PROGRAMS, type ProgramName, type ToolLock } from './modules.ts'
 import { dyingWithParent } from './processes.ts'
 import type { Progress } from './progress.ts'
@@ -114,38 +114,15 @@ async function goBuild(folder: string, args: readonly string[], signal: AbortSig
     throw new Error(`go ${args.join(' ')} in ${folder} failed with code ${code}. Its last words:\n${tail.trim()}`)
 }
 
-/** A file with the holder's process in it; a holder that is gone does not count. */
 async function takeBuildLock(
   path: string,
   progress: Progress,
   signal: AbortSignal | undefined,
 ): Promise<() => Promise<void>> {
-  for (let told = false; ; ) {
-    try {
-      const file = await open(path, 'wx', 0o600)
-      await file.writeFile(JSON.stringify({ pid: process.pid, identity: identityOf(process.pid) }))
-      await file.close()
-      return () => rm(path, { force: true })
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
-    if (!(await holderLives(path))) {
-      await rm(path, { force: true })
-      continue
-    }
+  for (let told = false; ; told = true) {
+    const release = await tryLock(path)
+    if (release !== undefined) return release
     if (!told) progress.note('Another build of the same programs is under way: waiting for it')
-    told = true
     await delay(LOCK_POLL_MS, undefined, signal === undefined ? {} : { signal })
-  }
-}
-
-async function holderLives(path: string): Promise<boolean> {
-  try {
-    const { pid, identity } = JSON.parse(await readFile(path, 'utf8'))
-    return identity !== undefined && identityOf(pid) === identity
-  } catch {
-    // Between open and write the file is empty for a moment; an old empty file is a crash at that point.
-    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: 0 }))
-    return Date.now() - mtimeMs < 2_000
   }
 }

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
-import { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from '../generate/policies.ts'
 import type { ControlPlane } from '../controlplane/index.ts'
+import { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from '../generate/policies.ts'
 import type { PlatformPorts } from '../platform.ts'
 
 /**
@@ -39,7 +39,10 @@ export type OperatorFiles = {
 
 /** What `src/main.ts` reads; the only way in which it learns of the embedded control plane. */
 export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorFiles): Record<string, string> {
-  const own = controlPlane.source === 'kubeconfig' ? {} : { PLATFORM_FACADE_CONTEXT: FACADE_ACCOUNT, PLATFORM_CONTROLLERS_CONTEXT: CONTROLLERS_ACCOUNT }
+  const own =
+    controlPlane.source === 'kubeconfig'
+      ? {}
+      : { PLATFORM_FACADE_CONTEXT: FACADE_ACCOUNT, PLATFORM_CONTROLLERS_CONTEXT: CONTROLLERS_ACCOUNT }
   const isPlayed = controlPlane.simulated.includes('pods')
   return {
     ...inherited(['PATH', 'HOME', 'NODE_OPTIONS', 'TZ']),
@@ -69,13 +72,18 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
 }
 
 function inherited(names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
+  return Object.fromEntries(
+    names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+  )
 }
 
 function commit(): string {
   try {
     const root = join(import.meta.dirname, '../..')
-    return execFileSync('git', ['-C', root, 'rev-parse', '--short=12', 'HEAD'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+    return execFileSync('git', ['-C', root, 'rev-parse', '--short=12', 'HEAD'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim()
   } catch {
     return 'unknown'
   }

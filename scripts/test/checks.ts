@@ -10,9 +10,17 @@ type Check = { name: string; program: string; args: string[] }
 
 function checks(fix: boolean): Check[] {
   return [
-    { name: 'generated files are what the declarations say', program: process.execPath, args: [join(root, 'scripts/generate.ts'), ...(fix ? [] : ['--check'])] },
+    {
+      name: 'generated files are what the declarations say',
+      program: process.execPath,
+      args: [join(root, 'scripts/generate.ts'), ...(fix ? [] : ['--check'])],
+    },
     { name: 'types', program: bin('tsc'), args: ['-p', root] },
-    { name: 'format and lint', program: bin('biome'), args: ['check', '--error-on-warnings', ...(fix ? ['--write'] : []), root] },
+    {
+      name: 'format and lint',
+      program: bin('biome'),
+      args: ['check', '--error-on-warnings', ...(fix ? ['--write'] : []), root],
+    },
     { name: 'tables and import rules', program: bin('mocha'), args: ['--reporter', 'dot', 'test/policy/**/*.test.ts'] },
   ]
 }
@@ -33,9 +41,14 @@ export async function runChecks(fix = false): Promise<CheckResult[]> {
 
 function run({ program, args }: Check): Promise<{ status: number; output: string }> {
   return new Promise((done, fail) => {
-    const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` } })
+    const child = spawn(program, args, {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` },
+    })
     let output = ''
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text))
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text))
     child.once('error', fail)
     child.once('exit', (code) => done({ status: code ?? 1, output }))
   })

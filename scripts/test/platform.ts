@@ -18,7 +18,14 @@ export async function startTestPlatform(): Promise<TestPlatform> {
   const progress = createProgress(process.stderr)
   const signal = new AbortController().signal
   const ports = await choosePorts(folder, PLATFORM_PORTS)
-  const controlPlane = await startControlPlane({ folder, durable: false, nodes: 2, progress, signal, ...platformAccess(ports) })
+  const controlPlane = await startControlPlane({
+    folder,
+    durable: false,
+    nodes: 2,
+    progress,
+    signal,
+    ...platformAccess(ports),
+  })
   const stop = async () => {
     await controlPlane.stop()
     await rm(folder, { recursive: true, force: true })
@@ -28,7 +35,10 @@ export async function startTestPlatform(): Promise<TestPlatform> {
     const certificateAuthority = join(folder, 'certificate-authority.crt')
     await writePrivate(certificateAuthority, controlPlane.servingCaPem)
     const file = join(folder, 'test.json')
-    await writePrivate(file, JSON.stringify({ ...platform, kubeconfig: controlPlane.kubeconfigPath, kubectl: controlPlane.kubectlPath, certificateAuthority, folder, managementUrl: `http://127.0.0.1:${ports.management}` }))
+    const { source, version, simulated, kubectlPath, kubeconfigPath: kubeconfig } = controlPlane
+    const managementUrl = `http://127.0.0.1:${ports.management}`
+    const place = { folder, source, version, simulated, kubectlPath, kubeconfig, certificateAuthority, managementUrl }
+    await writePrivate(file, JSON.stringify({ ...platform, ...place }))
     return { environment: { FREEHOLD_TEST_PLATFORM: file, FREEHOLD_TEST_CLUSTER: file }, stop }
   } catch (error) {
     await stop()

@@ -1,7 +1,7 @@
-import { mkdir, open, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readIfThere, writePrivate } from '../controlplane/files.ts'
-import { identityOf } from '../controlplane/identity.ts'
+import { holderOf, tryLock } from '../controlplane/lockfile.ts'
 import type { ProcessRecord } from '../controlplane/processes.ts'
 
 /** What a client on this machine needs to know, `<data>/dev.json`. It is there exactly while the platform is ready. */
@@ -51,29 +51,18 @@ export async function writeDevFile(folder: string, content: DevFile): Promise<vo
 
 /** The living `up` of a data folder. */
 export async function runningSupervisor(folder: string): Promise<ProcessRecord | undefined> {
-  const text = await readIfThere(supervisorFile(folder))
-  // Empty for a moment between making and filling it.
-  if (text === undefined || text === '') return undefined
-  const record = JSON.parse(text) as ProcessRecord
-  return identityOf(record.pid) === record.identity ? record : undefined
+  const holder = await holderOf(supervisorFile(folder))
+  return holder && { name: 'up', ...holder }
 }
 
 /** Makes this process the only `up` of the folder. @returns how to give that up, or undefined when another has it */
 export async function becomeSupervisor(folder: string): Promise<(() => Promise<void>) | undefined> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  if ((await runningSupervisor(folder)) !== undefined) return undefined
-  await rm(supervisorFile(folder), { force: true })
+  const release = await tryLock(supervisorFile(folder))
+  if (release === undefined) return undefined
+  // Of an `up` that was killed.
   await rm(devFile(folder), { force: true })
-  try {
-    const file = await open(supervisorFile(folder), 'wx', 0o600)
-    await file.writeFile(JSON.stringify({ name: 'up', pid: process.pid, identity: identityOf(process.pid) }))
-    await file.close()
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined
-    throw error
-  }
   return async () => {
     await rm(devFile(folder), { force: true })
-    await rm(supervisorFile(folder), { force: true })
+    await release()
   }
 }

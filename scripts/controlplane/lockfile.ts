@@ -1,0 +1,66 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { link, rm } from 'node:fs/promises'
+import { readIfThere, writePrivate } from './files.ts'
+import { identityOf } from './identity.ts'
+
+/** A process that holds a lock file. */
+export type Holder = { pid: number; identity: string }
+
+/** The living holder of a lock file; one that is gone does not count. */
+export async function holderOf(path: string): Promise<Holder | undefined> {
+  const holder = parsed(await readIfThere(path))
+  return lives(holder) ? holder : undefined
+}
+
+const lives = (holder: Holder | undefined) => holder !== undefined && identityOf(holder.pid) === holder.identity
+
+/**
+ * Takes a lock file for this process. The file appears whole (a link), so nobody ever reads half a holder.
+ *
+ * @returns how to give it up, or undefined when a living process holds it
+ */
+export async function tryLock(path: string): Promise<(() => Promise<void>) | undefined> {
+  const own = `${path}.${randomUUID()}`
+  await writePrivate(own, JSON.stringify({ pid: process.pid, identity: identityOf(process.pid) }))
+  try {
+    if (!(await linked(own, path))) {
+      const content = (await readIfThere(path)) ?? ''
+      if (lives(parsed(content))) return undefined
+      await removeStale(path, content)
+      if (!(await linked(own, path))) return undefined
+    }
+    return () => rm(path, { force: true })
+  } finally {
+    await rm(own, { force: true })
+  }
+}
+
+/**
+ * Removes a dead holder's file. Only who holds the lock on this very content may: else a slow one, which saw the dead
+ * holder too, would remove the file of who was quicker.
+ */
+async function removeStale(path: string, content: string): Promise<void> {
+  const release = await tryLock(`${path}.${createHash('sha256').update(content).digest('hex').slice(0, 16)}`)
+  if (release === undefined) return
+  if ((await readIfThere(path)) === content) await rm(path, { force: true })
+  await release()
+}
+
+async function linked(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+function parsed(text: string | undefined): Holder | undefined {
+  try {
+    const value = JSON.parse(text ?? 'null')
+    return typeof value?.pid === 'number' && typeof value.identity === 'string' ? value : undefined
+  } catch {
+    return undefined
+  }
+}

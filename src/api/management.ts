@@ -1,0 +1,61 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Registry } from 'prom-client'
+
+/** One thing that must hold for this process to serve; `detail` is a name, never a secret or an address. */
+export type ReadinessCheck = { name: string; isReady: () => boolean }
+
+export type ManagementOptions = {
+  host: string
+  port: number
+  registry: Registry
+  /** Read at each question; the process is ready while all hold. */
+  checks: readonly ReadinessCheck[]
+}
+
+export type ManagementServer = { port: number; stop(): Promise<void> }
+
+/**
+ * The management port, apart from the public one: `/livez` (the event loop turns), `/readyz` (caches are filled and the
+ * parts of this process work) and `/metrics` in the Prometheus text format.
+ *
+ * @throws Error where the port is taken
+ */
+export async function startManagementServer(options: ManagementOptions): Promise<ManagementServer> {
+  const server = createServer(listener(options))
+  server.headersTimeout = 5_000
+  server.requestTimeout = 10_000
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(new Error(`The management port cannot listen on ${options.host}:${options.port}.`, { cause })),
+    )
+    server.listen(options.port, options.host, resolve)
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function listener({ registry, checks }: ManagementOptions): RequestListener {
+  const text = (status: number, body: string, type = 'text/plain; charset=utf-8') => ({ status, body, type })
+  const answers: Record<string, () => Promise<ReturnType<typeof text>> | ReturnType<typeof text>> = {
+    '/livez': () => text(200, 'ok\n'),
+    '/readyz': () => {
+      const waiting = checks.filter((check) => !check.isReady()).map((check) => check.name)
+      return waiting.length === 0
+        ? text(200, 'ok\n')
+        : text(503, `${waiting.map((name) => `not ready: ${name}`).join('\n')}\n`)
+    },
+    '/metrics': async () => text(200, await registry.metrics(), registry.contentType),
+  }
+  return async (request, response) => {
+    const answer = request.method === 'GET' ? answers[request.url?.split('?')[0] ?? ''] : undefined
+    const { status, body, type } = answer === undefined ? text(404, 'not found\n') : await answer()
+    response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) }).end(body)
+  }
+}

@@ -1,0 +1,312 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { BOUNDARY_LABEL, GROUP_LABEL } from '../../src/core/labels.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { groupNamespaceObject } from '../../src/core/namespaces.ts'
+import type { KubeObject, Resource } from '../../src/core/object.ts'
+import { Boundary } from '../../src/crds/boundaries.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { PrincipalGroup, RoleAssignment } from '../../src/crds/rbac.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+import { configMap, namespace as namespaceResource, secret, statefulSet } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError, type KubeError } from '../../src/kube/errors.ts'
+import { RULE_CASES } from '../make/ruleCases.ts'
+import { administrator, bindEdit, clientWithToken, makeServiceAccount, type ServiceAccount } from '../make/tenant.ts'
+import { until } from '../make/until.ts'
+
+const object = (kind: AnyKind, name: string, namespace: string | undefined, spec: object): KubeObject => ({
+  apiVersion: kind.apiVersion,
+  kind: kind.kind,
+  metadata: namespace === undefined ? { name } : { name, namespace },
+  spec,
+})
+
+async function refusal(write: Promise<unknown>): Promise<KubeError> {
+  try {
+    await write
+  } catch (error) {
+    if (isKubeError(error)) return error
+    throw error
+  }
+  throw new Error('It was admitted.')
+}
+
+const said = (error: KubeError) => [error.message, ...(error.causes ?? []).map((cause) => cause.message)].join('\n')
+
+describe('what the API server refuses', () => {
+  const boundaryId = randomUUID()
+  const group = 'admission'
+  const groupHome = groupNamespace(boundaryId, group)
+  let admin: KubeClient
+  let tenant: KubeClient
+  let account: ServiceAccount
+
+  before(async () => {
+    admin = await administrator()
+    await admin.create(Boundary.resource, object(Boundary, boundaryId, undefined, { displayName: 'Admission' }))
+    await until('the boundary is ready', async () =>
+      hasCondition(await admin.get(Boundary.resource, { name: boundaryId })),
+    )
+    const ref = { namespace: boundaryNamespace(boundaryId), name: group }
+    await admin.create(ResourceGroup.resource, object(ResourceGroup, group, ref.namespace, {}))
+    await until('the group is ready', async () => hasCondition(await admin.get(ResourceGroup.resource, ref)))
+    account = await makeServiceAccount(admin)
+    await Promise.all(
+      [groupHome, boundaryNamespace(boundaryId), 'default', SYSTEM_NAMESPACE].map((home) =>
+        bindEdit(admin, home, account.clientId),
+      ),
+    )
+    tenant = await clientWithToken(account.token)
+  })
+
+  after(async () => {
+    await admin.remove(Boundary.resource, { name: boundaryId })
+    await Promise.all(
+      ['default', SYSTEM_NAMESPACE].map((home) =>
+        admin.remove(
+          {
+            group: 'rbac.authorization.k8s.io',
+            version: 'v1',
+            plural: 'rolebindings',
+            kind: 'RoleBinding',
+            namespaced: true,
+          },
+          { namespace: home, name: `edit-${account.clientId}` },
+        ),
+      ),
+    )
+    await tenant.close()
+    await admin.close()
+  })
+
+  describe('rules of a kind, with the words of the facade', () => {
+    const namespaceOf = (kind: AnyKind) =>
+      ({
+        cluster: undefined,
+        platform: SYSTEM_NAMESPACE,
+        boundary: boundaryNamespace(boundaryId),
+        boundaryOrPlatform: boundaryNamespace(boundaryId),
+        group: groupHome,
+      })[kind.placement]
+
+    for (const { name, kind, previous, next, refused } of RULE_CASES) {
+      it(name, async () => {
+        const named = kind.name === 'resource' ? `rule-${randomUUID().slice(0, 8)}` : randomUUID()
+        const ref = { namespace: namespaceOf(kind), name: named }
+        const write = async () => {
+          if (previous === undefined)
+            return admin.create(kind.resource, object(kind, named, ref.namespace, next), { dryRun: true })
+          await admin.create(kind.resource, object(kind, named, ref.namespace, previous))
+          const stored = await admin.get(kind.resource, ref)
+          return admin.update(kind.resource, { ...stored, spec: next }, { dryRun: true })
+        }
+        try {
+          if (refused.length === 0) await write()
+          else for (const message of refused) expect(said(await refusal(write()))).to.include(message)
+        } finally {
+          if (previous !== undefined) await admin.remove(kind.resource, ref)
+        }
+      })
+    }
+  })
+
+  describe('to a tenant with kubectl', () => {
+    it('admits a database in the namespace of the group', async () => {
+      const made = await tenant.create(VectorCluster.resource, object(VectorCluster, 'of-a-tenant', groupHome, {}), {
+        dryRun: true,
+      })
+      expect(made.metadata.namespace).to.equal(groupHome)
+    })
+
+    for (const [where, home] of [
+      ['a namespace that is none of ours', 'default'],
+      ["a boundary's own namespace", boundaryNamespace(boundaryId)],
+      ['the namespace of the platform', SYSTEM_NAMESPACE],
+    ] as const) {
+      it(`refuses a database in ${where}`, async () => {
+        const error = await refusal(tenant.create(VectorCluster.resource, object(VectorCluster, 'astray', home, {})))
+        expect(error.message + said(error)).to.match(/stands only in the namespace of a resource group/)
+      })
+    }
+
+    it('refuses a resource group outside a boundary namespace, to an administrator too', async () => {
+      const error = await refusal(admin.create(ResourceGroup.resource, object(ResourceGroup, 'astray', groupHome, {})))
+      expect(said(error)).to.match(/stands only in a boundary's own namespace/)
+    })
+
+    it('refuses a name that the REST paths need', async () => {
+      const error = await refusal(tenant.create(VectorCluster.resource, object(VectorCluster, 'config', groupHome, {})))
+      expect(said(error)).to.match(/reserved/)
+    })
+
+    const iam: [AnyKind, object][] = [
+      [
+        RoleAssignment,
+        {
+          principalId: randomUUID(),
+          principalType: 'User',
+          roleDefinitionName: 'Owner',
+          scope: `/boundaries/${boundaryId}`,
+        },
+      ],
+      [PrincipalGroup, { displayName: 'Friends' }],
+    ]
+    for (const [kind, spec] of iam) {
+      it(`refuses a ${kind.kind}`, async () => {
+        const error = await refusal(
+          tenant.create(kind.resource, object(kind, randomUUID(), boundaryNamespace(boundaryId), spec)),
+        )
+        expect(error.status).to.equal(403)
+      })
+    }
+
+    it('refuses an IAM object also to whoever was given the right by mistake', async () => {
+      const name = `iam-${account.clientId}`
+      await makeRole(admin, name, boundaryNamespace(boundaryId), account.clientId, [
+        { apiGroups: ['iam.freehold.dev'], resources: ['*'], verbs: ['*'] },
+      ])
+      const [kind, spec] = iam[0] ?? []
+      if (kind === undefined || spec === undefined) throw new Error('no case')
+      const error = await refusal(
+        tenant.create(kind.resource, object(kind, randomUUID(), boundaryNamespace(boundaryId), spec)),
+      )
+      expect(said(error)).to.match(/written through the REST API/)
+    })
+
+    describe('an object that our controllers would adopt', () => {
+      const forgeries: [string, Resource, (owner: KubeObject) => KubeObject][] = [
+        [
+          'a Secret that an owner reference gives to a database',
+          secret,
+          (owner) => child('v1', 'Secret', 'vc-victim-apikey', { ownerReferences: [reference(owner)] }),
+        ],
+        [
+          'a ConfigMap with our labels',
+          configMap,
+          () => child('v1', 'ConfigMap', 'labelled', { labels: { 'freehold.dev/owner-kind': 'VectorCluster' } }),
+        ],
+        [
+          'a ConfigMap with our annotations',
+          configMap,
+          () => child('v1', 'ConfigMap', 'annotated', { annotations: { 'freehold.dev/incarnation': randomUUID() } }),
+        ],
+        [
+          'a StatefulSet that an owner reference gives to a database',
+          statefulSet,
+          (owner) => ({
+            ...child('apps/v1', 'StatefulSet', 'vc-victim', { ownerReferences: [reference(owner)] }),
+            spec: workload(),
+          }),
+        ],
+      ]
+      for (const [what, resource, build] of forgeries) {
+        it(`refuses ${what}`, async () => {
+          await makeRole(admin, `all-${account.clientId}`, groupHome, account.clientId, [
+            { apiGroups: ['*'], resources: ['*'], verbs: ['*'] },
+          ])
+          const owner = object(VectorCluster, 'victim', groupHome, {})
+          const stored = { ...owner, metadata: { ...owner.metadata, uid: randomUUID() } }
+          const error = await refusal(tenant.create(resource, build(stored)))
+          expect(said(error)).to.match(/written by the platform only/)
+        })
+      }
+
+      it('refuses to change the label of a namespace, and to make one with it', async () => {
+        const name = `forged-${boundaryId.slice(0, 8)}`
+        await makeClusterRole(admin, `namespaces-${account.clientId}`, account.clientId)
+        const forged = {
+          apiVersion: 'v1',
+          kind: 'Namespace',
+          metadata: { name, labels: { [BOUNDARY_LABEL]: boundaryId, [GROUP_LABEL]: 'x' } },
+        }
+        expect(said(await refusal(tenant.create(namespaceResource, forged)))).to.match(/written by the platform only/)
+        const patch = { metadata: { labels: { [GROUP_LABEL]: null } } }
+        expect(said(await refusal(tenant.mergePatch(namespaceResource, { name: groupHome }, patch)))).to.match(
+          /written by the platform only/,
+        )
+      })
+    })
+  })
+
+  it('knows the namespace of a group by one builder', () => {
+    expect(groupNamespaceObject).to.be.a('function')
+  })
+
+  function child(apiVersion: string, kind: string, name: string, metadata: object): KubeObject {
+    return { apiVersion, kind, metadata: { name, namespace: groupHome, ...metadata } }
+  }
+})
+
+function reference(owner: KubeObject) {
+  return {
+    apiVersion: owner.apiVersion,
+    kind: owner.kind,
+    name: owner.metadata.name,
+    uid: owner.metadata.uid ?? '',
+    controller: true,
+  }
+}
+
+function workload(): object {
+  const labels = { app: 'victim' }
+  return {
+    serviceName: 'x',
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: { containers: [{ name: 'a', image: 'a' }] } },
+  }
+}
+
+function hasCondition(found: KubeObject): boolean {
+  const status = found.status as { conditions?: { type: string; status: string }[] } | undefined
+  return status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true
+}
+
+const RBAC = 'rbac.authorization.k8s.io'
+
+async function makeRole(
+  admin: KubeClient,
+  name: string,
+  namespace: string,
+  clientId: string,
+  rules: object[],
+): Promise<void> {
+  const resource = (plural: string, kind: string): Resource => ({
+    group: RBAC,
+    version: 'v1',
+    plural,
+    kind,
+    namespaced: true,
+  })
+  const base = { apiVersion: `${RBAC}/v1`, metadata: { name, namespace } }
+  await admin.apply(resource('roles', 'Role'), { ...base, kind: 'Role', rules }, { force: true })
+  const subjects = [{ apiGroup: RBAC, kind: 'User', name: `p:${clientId}` }]
+  await admin.apply(
+    resource('rolebindings', 'RoleBinding'),
+    { ...base, kind: 'RoleBinding', roleRef: { apiGroup: RBAC, kind: 'Role', name }, subjects },
+    { force: true },
+  )
+}
+
+async function makeClusterRole(admin: KubeClient, name: string, clientId: string): Promise<void> {
+  const resource = (plural: string, kind: string): Resource => ({
+    group: RBAC,
+    version: 'v1',
+    plural,
+    kind,
+    namespaced: false,
+  })
+  const base = { apiVersion: `${RBAC}/v1`, metadata: { name } }
+  await admin.apply(
+    resource('clusterroles', 'ClusterRole'),
+    { ...base, kind: 'ClusterRole', rules: [{ apiGroups: [''], resources: ['namespaces'], verbs: ['*'] }] },
+    { force: true },
+  )
+  const subjects = [{ apiGroup: RBAC, kind: 'User', name: `p:${clientId}` }]
+  await admin.apply(
+    resource('clusterrolebindings', 'ClusterRoleBinding'),
+    { ...base, kind: 'ClusterRoleBinding', roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name }, subjects },
+    { force: true },
+  )
+}

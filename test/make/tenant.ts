@@ -1,0 +1,95 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { dump, load } from 'js-yaml'
+import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { PlatformClient } from '../../src/crds/identity.ts'
+import { roleBinding, secret } from '../../src/kube/builtin.ts'
+import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
+import { loadKubeconfig, parseKubeconfig } from '../../src/kube/kubeconfig.ts'
+
+/** What `scripts/test/platform.ts` tells tests about the platform that they share. */
+export type TestPlatformFile = {
+  facadeUrl: string
+  tokenUrl: string
+  managementUrl: string
+  realm: string
+  clientId: string
+  clientSecret: string
+  kubeconfig: string
+  kubectlPath: string
+  certificateAuthority: string
+  folder: string
+}
+
+export const PLATFORM_VARIABLE = 'FREEHOLD_TEST_PLATFORM'
+
+/** @throws Error where no platform runs for the tests */
+export function testPlatform(): TestPlatformFile {
+  const path = process.env[PLATFORM_VARIABLE]
+  if (path === undefined)
+    throw new Error(`${PLATFORM_VARIABLE} is not set: run this file with \`npm run test:e2e -- <file>\`.`)
+  return JSON.parse(readFileSync(path, 'utf8'))
+}
+
+/** A client with the rights of the cluster's administrator. Close it. */
+export async function administrator(): Promise<KubeClient> {
+  return createKubeClient(loadKubeconfig(testPlatform().kubeconfig), {
+    fieldManager: 'test',
+    userAgent: 'freehold-test',
+  })
+}
+
+/** A client with nothing but a bearer token, as a tenant's kubectl has. Close it. */
+export async function clientWithToken(token: string): Promise<KubeClient> {
+  const kubeconfig = load(readFileSync(testPlatform().kubeconfig, 'utf8')) as { users: { user: object }[] }
+  const users = kubeconfig.users.map((user) => ({ ...user, user: { token } }))
+  const access = parseKubeconfig(dump({ ...kubeconfig, users }), 'kubeconfig of a tenant')
+  return createKubeClient(access, { fieldManager: 'tenant', userAgent: 'freehold-test-tenant' })
+}
+
+export type ServiceAccount = { clientId: string; clientSecret: string; token: string }
+
+/** A service account without any right, and a token of it. */
+export async function makeServiceAccount(admin: KubeClient, displayName = 'Tenant'): Promise<ServiceAccount> {
+  const clientId = randomUUID()
+  const clientSecret = randomBytes(24).toString('base64url')
+  const secretName = `client-${clientId}`
+  await admin.create(secret, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: secretName, namespace: SYSTEM_NAMESPACE },
+    stringData: { 'client-secret': clientSecret },
+  } as KubeObject)
+  await admin.create(PlatformClient.resource, {
+    apiVersion: PlatformClient.apiVersion,
+    kind: 'PlatformClient',
+    metadata: { name: clientId, namespace: SYSTEM_NAMESPACE },
+    spec: { displayName, secretName },
+  })
+  return { clientId, clientSecret, token: await tokenFor(clientId, clientSecret) }
+}
+
+/** An access token by the client_credentials grant (interface section 5). */
+export async function tokenFor(clientId: string, clientSecret: string): Promise<string> {
+  const body = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+  })
+  const answer = await fetch(testPlatform().tokenUrl, { method: 'POST', body })
+  const { access_token: token } = (await answer.json()) as { access_token?: string }
+  if (token === undefined) throw new Error(`No token for ${clientId}: ${answer.status}`)
+  return token
+}
+
+/** Gives a service account Kubernetes' own `edit` role in a namespace, which our aggregated roles are part of. */
+export async function bindEdit(admin: KubeClient, namespace: string, clientId: string): Promise<void> {
+  await admin.create(roleBinding, {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name: `edit-${clientId}`, namespace },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'edit' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: `p:${clientId}` }],
+  } as KubeObject)
+}
