@@ -1,6 +1,9 @@
 import { expect } from 'chai'
+import { computePlans } from '../../test/make/vector.ts'
 import type { ComputePlan } from '../crds/plans.ts'
-import { choosePlan, type PlanOverrides, VECTOR_PLANS } from './plans.ts'
+import { choosePlan, type PlanOverrides } from './plans.ts'
+
+const VECTOR_PLANS = computePlans()
 
 const appPlan = { ...(VECTOR_PLANS[0] as ComputePlan), metadata: { name: 'app-small' } }
 const plans: ComputePlan[] = [...VECTOR_PLANS, { ...appPlan, spec: { ...appPlan.spec, family: 'App' } }]

@@ -1,7 +1,9 @@
 import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
+import { DEFAULT_PLANS } from '../../src/crds/defaultPlans.ts'
 import type { SpecOf } from '../../src/crds/define.ts'
+import { ComputePlan } from '../../src/crds/plans.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
-import { choosePlan, VECTOR_PLANS } from '../../src/desired/plans.ts'
+import { choosePlan } from '../../src/desired/plans.ts'
 import type { VectorInput } from '../../src/desired/vector/index.ts'
 
 export type VectorSpec = SpecOf<typeof VectorCluster>
@@ -29,10 +31,17 @@ export function vectorCluster(
   }
 }
 
+/** The plans for vector databases that a new platform offers. */
+export function computePlans(): ComputePlan[] {
+  return Object.entries(DEFAULT_PLANS)
+    .filter(([, spec]) => spec.family === 'Vector')
+    .map(([name, spec]) => ({ apiVersion: ComputePlan.apiVersion, kind: ComputePlan.kind, metadata: { name }, spec }))
+}
+
 /** What the builders of its children take, with the plan chosen from those that are installed. */
 export function vectorInput(spec: Partial<VectorSpec> = {}, over: Partial<VectorInput> = {}): VectorInput {
   const cluster = vectorCluster(spec)
-  const choice = choosePlan('Vector', cluster.spec, VECTOR_PLANS)
+  const choice = choosePlan('Vector', cluster.spec, computePlans())
   if (choice.kind === 'refused') throw new Error(choice.message)
   return {
     cluster,

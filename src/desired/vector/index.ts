@@ -4,9 +4,11 @@ import { clientService, ingress, networkPolicy, peerService, podDisruptionBudget
 import { statefulSet } from './statefulSet.ts'
 import type { VectorInput } from './types.ts'
 
+export { type CollectionView, type DrainAction, nextDrainAction } from './drain.ts'
 export { keySecret } from './keys.ts'
 export { INGRESS_NAMESPACE_LABEL } from './network.ts'
-export { statefulSet, vectorImage } from './statefulSet.ts'
+export { podKeys, settledKeys, wantedKeys } from './rotation.ts'
+export { KEY_ANNOTATION, statefulSet, vectorImage } from './statefulSet.ts'
 export type { PodKeys, VectorInput } from './types.ts'
 
 /**
