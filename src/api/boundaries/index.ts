@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto'
+import type { z } from 'zod'
+import { messageOf, PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { boundaryNamespaceObject } from '../../core/namespaces.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { ACTIONS } from '../../iam/actions.ts'
+import { acceptedEmpty, created, noContent, ok } from '../answer.ts'
+import type { Context, Services } from '../context.ts'
+import { ListConfigDto, pagedListOf } from '../dto.ts'
+import { etagOf } from '../etag.ts'
+import { listConfig } from '../listConfig.ts'
+import { pagedParts } from '../pages.ts'
+import { findBoundary } from '../places.ts'
+import { refuseWhileDeleting } from '../resourceWrites.ts'
+import { action, authenticated, type RouteDraft, route } from '../route.ts'
+import { BoundaryBody, BoundaryDto, boundaryDto, boundaryShape } from './record.ts'
+import { type BoundaryRecord, boundariesWith, boundaryScope } from './visibility.ts'
+
+/** The record as a single read shows it: with what this caller may do. */
+function shown(context: Context, boundary: BoundaryRecord): BoundaryDto {
+  const { services, caller } = context
+  const permissions = services.access.permissionsAt(caller.principalId, boundaryScope(boundary.metadata.name))
+  return { ...boundaryDto(services, boundary), permissions }
+}
+
+async function createBoundary(context: Context<string, unknown, z.output<typeof BoundaryBody>>) {
+  const { services, caller, body, log } = context
+  const { object } = await services.records.create(Boundary, {
+    name: randomUUID(),
+    spec: {
+      displayName: body.displayName,
+      initialOwner: { principalId: caller.principalId, principalType: caller.principalType },
+    },
+    caller,
+  })
+  try {
+    await services.namespaces.ensure(boundaryNamespaceObject(object))
+  } catch (error) {
+    // The boundary is stored: an error now would make the caller repeat the request and own two of them. The controller
+    // makes the namespace.
+    log.warn({ boundaryId: object.metadata.name, reason: messageOf(error) }, 'The namespace of a new boundary is late.')
+  }
+  return created(shown(context, object), { etag: etagOf(object) })
+}
+
+/** @throws PlatformError BOUNDARY_NOT_EMPTY, NOT_FOUND, CONFLICT */
+async function deleteBoundary(context: Context<'boundaryId'>) {
+  const { services, caller, ifMatch, parameters } = context
+  const { boundaryId } = parameters
+  await findBoundary(context, boundaryId)
+  const namespace = boundaryNamespace(boundaryId)
+  // From the API server: what another replica accepted a moment ago must count.
+  const groups = await services.records.list(ResourceGroup, { namespace }, { fresh: true })
+  if (groups.length > 0) {
+    const resourceGroups = groups.map(({ metadata }) => metadata.name).sort()
+    const message = `Boundary "${boundaryId}" still has ${groups.length} resource groups: delete them first.`
+    throw new PlatformError('BOUNDARY_NOT_EMPTY', message, { resourceGroups })
+  }
+  const { isGone } = await services.records.remove(Boundary, { name: boundaryId }, { caller, ifMatch })
+  return isGone && !(await services.namespaces.exists(namespace)) ? noContent() : acceptedEmpty()
+}
+
+/** Whoever may read some boundary may know what lists of boundaries can be asked for. */
+function readsSomeBoundary(principalId: string, { access }: Services): boolean {
+  return access.scopesWith(principalId, 'boundaries/read').granted.length > 0
+}
+
+export const boundaryRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '/boundaries',
+    {
+      auth: authenticated,
+      summary: 'The boundaries that the caller may read',
+      list: boundaryShape as never,
+      reply: pagedListOf(BoundaryDto),
+      answers: [200],
+    },
+    async (context) =>
+      pagedParts(await boundariesWith(context, 'boundaries/read'), context.list, boundaryShape, (boundary) =>
+        boundaryDto(context.services, boundary),
+      ),
+  ),
+  route(
+    'POST',
+    '/boundaries',
+    {
+      auth: action('boundaries/create'),
+      scope: 'root',
+      summary: 'Create a boundary; the caller becomes its Owner',
+      body: BoundaryBody.meta({ id: 'CreateBoundaryRequest' }),
+      reply: BoundaryDto,
+      answers: [200, 201],
+    },
+    createBoundary,
+  ),
+  route(
+    'GET',
+    '/boundaries/config',
+    {
+      auth: action('boundaries/read'),
+      scope: 'root',
+      mayPass: readsSomeBoundary,
+      summary: 'What the list of boundaries can be asked for',
+      reply: ListConfigDto,
+      answers: [200],
+    },
+    (context) => {
+      const { access } = context.services
+      const { principalId } = context.caller
+      const config = listConfig(boundaryShape, { collection: 'boundaries', context, actionPrefix: 'boundaries' })
+      const names = ACTIONS.map(({ name }) => name).filter((name) => name.startsWith('boundaries/'))
+      return ok({
+        ...config,
+        // At any boundary, since the list is over all of them.
+        actions: names.filter((name) => access.scopesWith(principalId, name).granted.length > 0),
+      })
+    },
+  ),
+  route(
+    'GET',
+    '{B}',
+    { auth: action('boundaries/read'), summary: 'Read a boundary', reply: BoundaryDto, answers: [200] },
+    async (context) => {
+      const boundary = await findBoundary(context, context.parameters.boundaryId)
+      return ok(shown(context, boundary), { etag: etagOf(boundary) })
+    },
+  ),
+  route(
+    'PATCH',
+    '{B}',
+    {
+      auth: action('boundaries/manage'),
+      summary: 'Change the display name',
+      body: BoundaryBody.meta({ id: 'UpdateBoundaryRequest' }),
+      mediaTypes: ['application/json', 'application/merge-patch+json'],
+      reply: BoundaryDto,
+      answers: [200],
+    },
+    async (context) => {
+      const { services, caller, ifMatch, body, parameters } = context
+      const { object } = await services.records.update(
+        Boundary,
+        { name: parameters.boundaryId },
+        {
+          caller,
+          ifMatch,
+          change: (stored) => {
+            refuseWhileDeleting(stored)
+            return { ...stored.spec, displayName: body.displayName }
+          },
+        },
+      )
+      return ok(shown(context, object), { etag: etagOf(object) })
+    },
+  ),
+  route(
+    'DELETE',
+    '{B}',
+    {
+      auth: action('boundaries/delete'),
+      scope: 'root',
+      summary: 'Delete an empty boundary; 202 while its namespace goes',
+      answers: [200, 202, 204],
+    },
+    deleteBoundary,
+  ),
+]

@@ -1,0 +1,41 @@
+import { MANAGED_BY_LABEL } from '../../core/labels.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { namespace } from '../../kube/builtin.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
+
+/** The namespaces that the facade makes together with a boundary or a resource group. */
+export interface NamespaceStore {
+  /** Makes the namespace; one that is there already stays as it is. @throws KubeError */
+  ensure(object: KubeObject): Promise<void>
+  /** Whether it is there and ours, terminating included. */
+  exists(name: string): Promise<boolean>
+}
+
+declare module '../context.ts' {
+  interface Services {
+    readonly namespaces: NamespaceStore
+  }
+}
+
+export function kubeNamespaces(client: KubeClient): NamespaceStore {
+  return {
+    async ensure(object) {
+      try {
+        await client.create(namespace, object)
+      } catch (error) {
+        // Whose it is, the controller looks at: it never adopts a namespace of somebody else.
+        if (!isKubeError(error, 'AlreadyExists')) throw error
+      }
+    },
+    async exists(name) {
+      try {
+        const found = await client.get(namespace, { name })
+        return found.metadata.labels?.[MANAGED_BY_LABEL] !== undefined
+      } catch (error) {
+        if (isKubeError(error, 'NotFound')) return false
+        throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,118 @@
+import { z } from 'zod'
+import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
+import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { DisplayName } from '../../crds/fields.ts'
+import { RoleAssignment } from '../../crds/rbac.ts'
+import type { Services } from '../context.ts'
+import { DateTime, Tags, Uuid } from '../dto.ts'
+import type { ListShape } from '../paging.ts'
+import { defaultCluster, groupsOfBoundary } from '../places.ts'
+import { resourcesOfBoundary } from './contents.ts'
+import { usageOf } from './usage.ts'
+import type { BoundaryRecord } from './visibility.ts'
+
+/** Limits over a boundary or group, and what is used of each; null is unlimited. */
+export const BoundaryQuotaDto = z
+  .object({
+    cpu: z.string().nullable(),
+    memory: z.string().nullable(),
+    storage: z.string().nullable(),
+    resourceGroups: z.int().nullable(),
+    resources: z.int().nullable(),
+    pods: z.int().nullable(),
+  })
+  .meta({ id: 'BoundaryQuota' })
+type BoundaryQuotaDto = z.output<typeof BoundaryQuotaDto>
+
+export const BoundaryDto = z
+  .object({
+    id: Uuid,
+    displayName: z.string(),
+    tenantId: Uuid.nullable(),
+    tenantName: z.string().nullable(),
+    namespace: z.string(),
+    createdAt: DateTime,
+    createdBy: z.string().nullable(),
+    status: z.enum(RESOURCE_STATES),
+    phase: z.string().nullable(),
+    statusMessage: z.string().nullable(),
+    resourceGroupCount: z.int(),
+    resourceCount: z.int(),
+    memberCount: z.int().describe('People, groups and service accounts with a role in the boundary itself'),
+    projectionCount: z.int(),
+    defaultClusterId: Uuid,
+    crosslinkEnabled: z.boolean(),
+    quota: BoundaryQuotaDto,
+    usage: BoundaryQuotaDto,
+    permissions: z.array(z.string()).nullable().describe('What this caller may do at the boundary; null in lists'),
+    tags: Tags,
+  })
+  .meta({ id: 'BoundaryDto' })
+export type BoundaryDto = z.output<typeof BoundaryDto>
+
+export const BoundaryBody = z.strictObject({ displayName: DisplayName })
+
+export function quotaDto(
+  limits: { [Name in keyof BoundaryQuotaDto]?: BoundaryQuotaDto[Name] | undefined },
+): BoundaryQuotaDto {
+  const { cpu = null, memory = null, storage = null, resourceGroups = null, resources = null, pods = null } = limits
+  return { cpu, memory, storage, resourceGroups, resources, pods }
+}
+
+/** The record without what depends on who asks. Everything counted is counted now and stored nowhere. */
+export function boundaryDto(services: Services, boundary: BoundaryRecord): BoundaryDto {
+  const { metadata, spec, status } = boundary
+  const id = metadata.name
+  const resources = resourcesOfBoundary(services, id)
+  const resourceGroupCount = groupsOfBoundary(services, id).length
+  return {
+    id,
+    displayName: spec.displayName,
+    tenantId: spec.tenantId ?? null,
+    tenantName: null,
+    namespace: boundaryNamespace(id),
+    createdAt: metadata.creationTimestamp ?? '1970-01-01T00:00:00Z',
+    createdBy: metadata.annotations?.[CREATED_BY_ANNOTATION] ?? null,
+    ...summarize(status, metadata.deletionTimestamp !== undefined),
+    resourceGroupCount,
+    resourceCount: resources.length,
+    memberCount: countMembers(services, boundary),
+    projectionCount: 0,
+    defaultClusterId: defaultCluster(services, id).id,
+    crosslinkEnabled: false,
+    quota: quotaDto(spec.quota),
+    usage: quotaDto({ ...usageOf(services, resources), resourceGroups: resourceGroupCount }),
+    permissions: null,
+    tags: spec.tags,
+  }
+}
+
+/** Principals that a role of the boundary's own reaches; the first owner counts before the assignment is written. */
+function countMembers({ records, clock }: Services, { metadata, spec }: BoundaryRecord): number {
+  const members = new Set(spec.initialOwner === undefined ? [] : [spec.initialOwner.principalId])
+  const assignments = records.peekAll(RoleAssignment, { namespace: boundaryNamespace(metadata.name) })
+  if (assignments.length > 0) members.clear()
+  for (const { spec: assignment } of assignments) {
+    const isOver = assignment.expiresAt !== undefined && Date.parse(assignment.expiresAt) <= clock.now()
+    if (!isOver) members.add(assignment.principalId)
+  }
+  return members.size
+}
+
+export const boundaryShape: ListShape<BoundaryRecord> = {
+  fields: {
+    displayName: { title: 'Name', type: 'text', of: ({ spec }) => spec.displayName, isSearched: true },
+    status: {
+      title: 'Status',
+      type: 'enumeration',
+      values: RESOURCE_STATES,
+      of: ({ metadata, status }) => summarize(status, metadata.deletionTimestamp !== undefined).status,
+    },
+    tenantId: { title: 'Tenant', type: 'text', of: ({ spec }) => spec.tenantId, isShown: false },
+    createdAt: { title: 'Created', type: 'dateTime', of: ({ metadata }) => metadata.creationTimestamp },
+  },
+  defaultSort: 'displayName',
+  nameOf: ({ spec }) => spec.displayName,
+  idOf: ({ metadata }) => metadata.name,
+}

@@ -1,0 +1,108 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+
+export const DocsManifestDto = z
+  .object({
+    module: z.string(),
+    title: z.string(),
+    version: z.string(),
+    files: z.array(
+      z
+        .object({ path: z.string(), title: z.string(), mediaType: z.string(), sizeBytes: z.int() })
+        .meta({ id: 'DocsFileEntry' }),
+    ),
+  })
+  .meta({ id: 'DocsManifest' })
+export type DocsManifestDto = z.output<typeof DocsManifestDto>
+
+/** Modules of the interface (section 4.1), what they are called, and the pages of `docs/areas` that speak of each. */
+export const DOCUMENTED_MODULES: Readonly<Record<string, { title: string; areas: readonly string[] }>> = {
+  'db-vector': { title: 'Vector databases', areas: ['vector', 'plans'] },
+  'db-sql': { title: 'SQL instances', areas: ['sql', 'plans'] },
+  'db-relational': { title: 'Relational databases', areas: ['relational', 'plans'] },
+  containerinstances: { title: 'Container instances', areas: ['containerinstances', 'plans'] },
+  staticwebapps: { title: 'Static web apps', areas: ['staticwebapps'] },
+  boundaries: { title: 'Boundaries', areas: ['boundaries', 'crosslink', 'network'] },
+  secrets: { title: 'Secret vaults', areas: ['secrets'] },
+  monitoring: { title: 'Monitoring', areas: ['monitoring'] },
+  registry: { title: 'Registry', areas: ['registry'] },
+  jobs: { title: 'Jobs', areas: ['jobs'] },
+  functions: { title: 'Functions', areas: ['functions', 'plans'] },
+  lifecycle: { title: 'Lifecycle', areas: ['lifecycle'] },
+  objectstorage: { title: 'Object storage', areas: ['objectstorage'] },
+  blueprints: { title: 'Blueprints', areas: ['blueprints'] },
+  'resource-groups': { title: 'Resource groups', areas: ['resourcegroups', 'kernel'] },
+  rbac: { title: 'Authorization, identity and administration', areas: ['rbac', 'identity'] },
+  'managed-identity': { title: 'Managed identities', areas: ['managedidentities'] },
+}
+
+export type DocumentationFile = {
+  readonly path: string
+  readonly title: string
+  readonly mediaType: string
+  readonly content: string
+}
+
+/** What each module serves. A path that no manifest lists does not exist, so that no request ever names a file. */
+export class Documentation {
+  readonly #modules = new Map<string, ReadonlyMap<string, DocumentationFile>>()
+  readonly #version: string
+
+  constructor(version: string, files: Readonly<Record<string, readonly DocumentationFile[]>>) {
+    this.#version = version
+    for (const [module, list] of Object.entries(files)) {
+      this.#modules.set(module, new Map(list.map((file) => [file.path, file])))
+    }
+  }
+
+  /** Undefined for a module that does not exist. */
+  manifest(module: string): DocsManifestDto | undefined {
+    const files = this.#modules.get(module)
+    if (files === undefined) return undefined
+    return {
+      module,
+      title: DOCUMENTED_MODULES[module]?.title ?? module,
+      version: this.#version,
+      files: Array.from(files.values(), ({ path, title, mediaType, content }) => ({
+        path,
+        title,
+        mediaType,
+        sizeBytes: Buffer.byteLength(content),
+      })),
+    }
+  }
+
+  file(module: string, path: string): DocumentationFile | undefined {
+    return this.#modules.get(module)?.get(path)
+  }
+}
+
+/**
+ * Reads the pages once. A page that is not written yet is left out.
+ *
+ * @param folder of the area pages, `docs/areas`
+ * @param openApiOf the OpenAPI document of one module, or undefined where it has no routes
+ */
+export function loadDocumentation(
+  folder: string,
+  version: string,
+  openApiOf: (module: string) => object | undefined,
+): Documentation {
+  const present = new Set(readdirSync(folder))
+  const filesOf = (module: string, areas: readonly string[]): DocumentationFile[] => {
+    const pages = areas.filter((area) => present.has(`${area}.md`)).map((area) => readPage(folder, `${area}.md`))
+    const openApi = openApiOf(module)
+    if (openApi === undefined) return pages
+    const content = JSON.stringify(openApi)
+    return [...pages, { path: 'openapi.json', title: 'OpenAPI document', mediaType: 'application/json', content }]
+  }
+  const modules = Object.entries(DOCUMENTED_MODULES).map(([module, { areas }]) => [module, filesOf(module, areas)])
+  return new Documentation(version, Object.fromEntries(modules))
+}
+
+function readPage(folder: string, path: string): DocumentationFile {
+  const content = readFileSync(join(folder, path), 'utf8')
+  const title = /^#\s+(.+)$/m.exec(content)?.[1] ?? path
+  return { path, title, mediaType: 'text/markdown; charset=utf-8', content }
+}

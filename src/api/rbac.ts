@@ -1,0 +1,147 @@
+import { z } from 'zod'
+import { badRequest, PlatformError } from '../core/errors.ts'
+import { isUuid } from '../core/names.ts'
+import { parseScope, scopeContains } from '../core/scope.ts'
+import { findAction, isKnownAction, isOpenAction, OPEN_ACTION_PREFIXES } from '../iam/actions.ts'
+import type { Decision } from '../iam/records.ts'
+import { ok } from './answer.ts'
+import { boundaryScope, findVisibleBoundary } from './boundaries/visibility.ts'
+import type { Context } from './context.ts'
+import { DateTime, Uuid } from './dto.ts'
+import { authenticated, type RouteDraft, route } from './route.ts'
+
+const CHECKS_MAX = 100
+
+const AccessCheck = z
+  .strictObject({
+    action: z.string().min(1).max(128),
+    isDataAction: z.boolean().nullish().describe('Looked up; refused where it says otherwise'),
+    scope: z.string().max(300).nullish().describe('The boundary when absent'),
+  })
+  .meta({ id: 'AccessCheck' })
+
+const CheckAccessRequestDto = z
+  .strictObject({
+    principalId: z.string().refine(isUuid, 'must be a uuid in lower case').nullish().describe('The caller when absent'),
+    checks: z.array(AccessCheck).min(1).max(CHECKS_MAX).optional(),
+    // The single form.
+    action: AccessCheck.shape.action.optional(),
+    isDataAction: AccessCheck.shape.isDataAction,
+    scope: AccessCheck.shape.scope,
+  })
+  .meta({ id: 'CheckAccessRequestDto' })
+type CheckAccessRequest = z.output<typeof CheckAccessRequestDto>
+
+const AccessCheckResult = z
+  .object({
+    action: z.string(),
+    scope: z.string(),
+    allowed: z.boolean(),
+    reason: z.enum(['AllowedByAssignment', 'AllowedByTrust', 'DeniedByAssignment', 'NoAssignment', 'RootOnly']),
+    decidedBy: z
+      .object({
+        kind: z.enum(['RoleAssignment', 'DenyAssignment', 'JitRequest', 'BoundaryTrust']),
+        id: z.string(),
+        roleDefinitionName: z.string().nullable(),
+        scope: z.string(),
+        viaGroupId: z.string().nullable(),
+        expiresAt: DateTime.nullable(),
+      })
+      .meta({ id: 'DecidingGrant' })
+      .nullable(),
+  })
+  .meta({ id: 'AccessCheckResult' })
+
+export const CheckAccessResultDto = z
+  .object({ principalId: Uuid, evaluatedAt: DateTime, results: z.array(AccessCheckResult) })
+  .meta({ id: 'CheckAccessResultDto' })
+
+type Check = { action: string; scope: string }
+
+/**
+ * The questions of a body, each with its scope written out.
+ *
+ * @throws PlatformError BAD_REQUEST naming each field: both forms or neither, unknown actions, scopes outside the boundary
+ */
+export function readChecks(body: CheckAccessRequest, boundaryId: string): Check[] {
+  const { checks, action, isDataAction, scope } = body
+  const isSingle = action !== undefined
+  const single = { action, isDataAction, scope }
+  const mixed = checks !== undefined && Object.values(single).some((value) => value !== undefined && value !== null)
+  if (mixed || (checks === undefined && !isSingle)) {
+    const message = 'give either checks or a single action, with its scope'
+    throw badRequest('The body asks for nothing, or in two ways at once.', [{ field: 'checks', message }])
+  }
+  const asked = checks ?? [{ ...single, action: action ?? '' }]
+  const errors = asked.flatMap((check, index) => {
+    const path = isSingle ? '' : `checks.${index}.`
+    return [...actionErrors(check, path), ...scopeErrors(check.scope, boundaryId, path)]
+  })
+  if (errors.length > 0) throw badRequest('A check cannot be answered.', errors)
+  return asked.map((check) => ({ action: check.action, scope: check.scope ?? boundaryScope(boundaryId) }))
+}
+
+function actionErrors({ action, isDataAction }: z.output<typeof AccessCheck>, path: string) {
+  if (!isKnownAction(action) && !isOpenAction(action)) {
+    const message = `is no action of the platform, nor below ${OPEN_ACTION_PREFIXES.join(' or ')}`
+    return [{ field: `${path}action`, message }]
+  }
+  const isData = findAction(action)?.isData ?? false
+  if ((isDataAction ?? isData) === isData) return []
+  return [{ field: `${path}isDataAction`, message: `the action is ${isData ? 'a' : 'no'} data action` }]
+}
+
+function scopeErrors(text: string | null | undefined, boundaryId: string, path: string) {
+  if (text === null || text === undefined) return []
+  const scope = parseScope(text)
+  const field = `${path}scope`
+  if (scope === undefined)
+    return [{ field, message: 'is no scope: write it as /boundaries/<uuid>/resourcegroups/<name>' }]
+  if (scopeContains({ level: 'boundary', boundaryId }, scope)) return []
+  return [{ field, message: 'lies outside the boundary of the request' }]
+}
+
+function resultOf(check: Check, { allowed, reason, decidedBy }: Decision): z.output<typeof AccessCheckResult> {
+  if (decidedBy === undefined) return { ...check, allowed, reason, decidedBy: null }
+  const { kind, id, roleDefinitionName = null, scope, viaGroupId = null, expiresAt } = decidedBy
+  const expiry = expiresAt === undefined ? null : new Date(expiresAt).toISOString()
+  return {
+    ...check,
+    allowed,
+    reason,
+    decidedBy: { kind, id, roleDefinitionName, scope, viaGroupId, expiresAt: expiry },
+  }
+}
+
+/** @throws PlatformError NOT_FOUND, FORBIDDEN (somebody else's rights), BAD_REQUEST */
+async function checkAccess(context: Context<'boundaryId', unknown, CheckAccessRequest>) {
+  const { services, caller, body, parameters } = context
+  const { access, clock } = services
+  const { boundaryId } = parameters
+  await findVisibleBoundary(context, boundaryId)
+  const principalId = body.principalId ?? caller.principalId
+  const readsMembers = () => access.isAllowed(caller.principalId, 'rbac/members/read', boundaryScope(boundaryId))
+  if (principalId !== caller.principalId && !readsMembers()) {
+    const message = 'What others may do is shown to holders of rbac/members/read at the boundary only.'
+    throw new PlatformError('FORBIDDEN', message, { action: 'rbac/members/read', scope: boundaryScope(boundaryId) })
+  }
+  const checks = readChecks(body, boundaryId)
+  const evaluatedAt = new Date(clock.now()).toISOString()
+  const results = checks.map((check) => resultOf(check, access.explain(principalId, check.action, check.scope)))
+  return ok({ principalId, evaluatedAt, results })
+}
+
+export const rbacRoutes: readonly RouteDraft[] = [
+  route(
+    'POST',
+    '{B}/providers/authorization/checkAccess',
+    {
+      auth: authenticated,
+      summary: 'Whether a principal may do something, and which record decides it',
+      body: CheckAccessRequestDto,
+      reply: CheckAccessResultDto,
+      answers: [200],
+    },
+    checkAccess,
+  ),
+]

@@ -1,0 +1,233 @@
+import { z } from 'zod'
+import { notFound } from '../../core/errors.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { ACTIONS } from '../../iam/actions.ts'
+import { acceptedEmpty, created, noContent, ok } from '../answer.ts'
+import { COLLECTIONS, readResources } from '../boundaries/contents.ts'
+import { boundaryScope, findVisibleBoundary, groupScope } from '../boundaries/visibility.ts'
+import type { Context } from '../context.ts'
+import { ListConfigDto, pagedListOf } from '../dto.ts'
+import { etagOf } from '../etag.ts'
+import { listConfig } from '../listConfig.ts'
+import { pagedParts } from '../pages.ts'
+import type { ListShape } from '../paging.ts'
+import { defaultCluster, findGroup, groupsOfBoundary } from '../places.ts'
+import { action, authenticated, type RouteDraft, route } from '../route.ts'
+import { ResourceNameValidationDto, validateName } from './names.ts'
+import { NamespaceOwnerDto, ownerOfNamespace } from './places.ts'
+import { type GroupRecord, groupDto, groupShape, groupView, ResourceGroupDto } from './record.ts'
+import {
+  boundaryResourcesShape,
+  groupResourcesShape,
+  mayRead,
+  ResourceSummaryDto,
+  readableViews,
+  summaryDto,
+} from './resources.ts'
+import { createGroup, deleteGroup } from './writes.ts'
+
+function displayNameOf({ services }: Context, boundaryId: string): string {
+  return services.records.peek(Boundary, { name: boundaryId })?.spec.displayName ?? ''
+}
+
+function shown(context: Context, boundaryId: string, group: GroupRecord): ResourceGroupDto {
+  return groupDto(context.services, groupView(context.services, group, displayNameOf(context, boundaryId)))
+}
+
+async function listGroups(context: Context<'boundaryId'>) {
+  const { services, caller, parameters, fresh } = context
+  const { boundaryId } = parameters
+  const boundary = await findVisibleBoundary(context, boundaryId)
+  const groups = await services.records.list(ResourceGroup, { namespace: boundaryNamespace(boundaryId) }, { fresh })
+  const rows = groups
+    .filter(({ metadata: { name } }) =>
+      services.access.isAllowed(caller.principalId, 'resourcegroups/read', groupScope(boundaryId, name)),
+    )
+    .map((group) => groupView(services, group, boundary.spec.displayName))
+  return pagedParts(rows, context.list, groupShape, (view) => groupDto(services, view))
+}
+
+async function listInGroup(context: Context<'boundaryId' | 'resourceGroupName'>) {
+  const { boundaryId, resourceGroupName } = context.parameters
+  await findGroup(context, boundaryId, resourceGroupName)
+  const resources = await readResources(context.services, boundaryId, [resourceGroupName], context.fresh)
+  return pagedParts(readableViews(context, boundaryId, resources), context.list, groupResourcesShape, summaryDto)
+}
+
+async function listInBoundary(context: Context<'boundaryId'>) {
+  const { boundaryId } = context.parameters
+  await findVisibleBoundary(context, boundaryId)
+  const groups = groupsOfBoundary(context.services, boundaryId).map(({ name }) => name)
+  const resources = await readResources(context.services, boundaryId, groups, context.fresh)
+  return pagedParts(readableViews(context, boundaryId, resources), context.list, boundaryResourcesShape, summaryDto)
+}
+
+/** The config answer of a list that only asks for a sign-in; what the caller may do is said for the whole boundary. */
+async function boundaryConfig<Row>(
+  context: Context<'boundaryId'>,
+  shape: ListShape<Row>,
+  collection: string,
+  prefixes: readonly string[],
+) {
+  const { services, caller, parameters } = context
+  await findVisibleBoundary(context, parameters.boundaryId)
+  const scope = boundaryScope(parameters.boundaryId)
+  const names = ACTIONS.map(({ name }) => name).filter((name) => prefixes.some((prefix) => name.startsWith(prefix)))
+  return ok({
+    ...listConfig(shape, { collection, context, actionPrefix: collection }),
+    actions: names.filter((name) => services.access.isAllowed(caller.principalId, name, scope)),
+  })
+}
+
+const CreateResourceGroupRequest = z.strictObject({}).meta({ id: 'CreateResourceGroupRequest' })
+
+const groupRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '{B}/resourcegroups',
+    {
+      auth: authenticated,
+      operation: 'ListResourceGroups',
+      summary: 'The resource groups that the caller may read',
+      list: groupShape as never,
+      reply: pagedListOf(ResourceGroupDto),
+      answers: [200],
+    },
+    listGroups,
+  ),
+  route(
+    'GET',
+    '{B}/resourcegroups/config',
+    {
+      auth: authenticated,
+      summary: 'What the list of groups can be asked for',
+      reply: ListConfigDto,
+      answers: [200],
+    },
+    (context) => boundaryConfig(context, groupShape, 'resourcegroups', ['resourcegroups/']),
+  ),
+  route(
+    'GET',
+    '{B}/resourcegroups/{resourceGroupName}',
+    { auth: action('resourcegroups/read'), summary: 'Read a group', reply: ResourceGroupDto, answers: [200] },
+    async (context) => {
+      const { boundaryId, resourceGroupName } = context.parameters
+      const group = await findGroup(context, boundaryId, resourceGroupName)
+      return ok(shown(context, boundaryId, group), { etag: etagOf(group) })
+    },
+  ),
+  route(
+    'POST',
+    '{B}/resourcegroups/{resourceGroupName}',
+    {
+      auth: action('resourcegroups/write'),
+      summary: 'Create a group; the same request again answers 200',
+      body: CreateResourceGroupRequest,
+      isBodyOptional: true,
+      reply: ResourceGroupDto,
+      answers: [200, 201],
+    },
+    async (context) => {
+      const { group, isNew } = await createGroup(context)
+      const answer = isNew ? created : ok
+      return answer(shown(context, context.parameters.boundaryId, group), { etag: etagOf(group) })
+    },
+  ),
+  route(
+    'DELETE',
+    '{B}/resourcegroups/{resourceGroupName}',
+    {
+      auth: action('resourcegroups/delete'),
+      summary: 'Delete a group and everything in it',
+      answers: [200, 202, 204],
+    },
+    async (context) => ((await deleteGroup(context)).isGone ? noContent() : acceptedEmpty()),
+  ),
+]
+
+const resourceRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '{RG}',
+    {
+      auth: action('resourcegroups/read'),
+      operation: 'ListResourcesInGroup',
+      summary: 'Resources of every kind in a group',
+      list: groupResourcesShape as never,
+      reply: pagedListOf(ResourceSummaryDto),
+      answers: [200],
+    },
+    listInGroup,
+  ),
+  route(
+    'GET',
+    '{RG}/{resourceName}/validate',
+    {
+      auth: action('resourcegroups/read'),
+      scope: 'resource',
+      // The name belongs to no collection yet, so the group is as near as a scope can come.
+      scopeFrom: ({ boundaryId = '', resourceGroupName = '' }) => groupScope(boundaryId, resourceGroupName),
+      summary: 'Whether a name may be given to a new resource',
+      reply: ResourceNameValidationDto,
+      answers: [200],
+    },
+    async (context) => {
+      const { boundaryId, resourceGroupName, resourceName } = context.parameters
+      await findGroup(context, boundaryId, resourceGroupName)
+      const resources = await readResources(context.services, boundaryId, [resourceGroupName], context.fresh)
+      const holders = resources.filter(({ object }) => object.metadata.name === resourceName)
+      const isReadable = (resource: (typeof holders)[number]) => mayRead(context, boundaryId, resource)
+      return ok(validateName(resourceName, context.services.reservedNames, holders, isReadable))
+    },
+  ),
+  route(
+    'GET',
+    '{B}/resources',
+    {
+      auth: authenticated,
+      summary: 'Resources of every kind in a boundary, as far as the caller may read them',
+      list: boundaryResourcesShape as never,
+      reply: pagedListOf(ResourceSummaryDto),
+      answers: [200],
+    },
+    listInBoundary,
+  ),
+  route(
+    'GET',
+    '{B}/resources/config',
+    {
+      auth: authenticated,
+      summary: 'What the list of resources can be asked for',
+      reply: ListConfigDto,
+      answers: [200],
+    },
+    (context) => {
+      const prefixes = COLLECTIONS.map(({ actions, plural }) => `${actions ?? plural}/`)
+      return boundaryConfig(context, boundaryResourcesShape, 'resources', prefixes)
+    },
+  ),
+  route(
+    'GET',
+    '/resourcegroups/by-namespace/{namespaceName}',
+    {
+      auth: action('resourcegroups/read'),
+      scope: 'resourceGroup',
+      scopeFrom: ({ namespaceName = '' }, services) => ownerOfNamespace(services, namespaceName)?.scope,
+      summary: 'Whose namespace it is',
+      reply: NamespaceOwnerDto,
+      answers: [200],
+    },
+    (context) => {
+      const { namespaceName } = context.parameters
+      const owner = ownerOfNamespace(context.services, namespaceName)
+      if (owner === undefined) throw notFound(`A boundary or group with the namespace "${namespaceName}"`)
+      const { id: clusterId } = defaultCluster(context.services, owner.boundaryId)
+      return ok({ namespace: namespaceName, boundary: displayNameOf(context, owner.boundaryId), clusterId, ...owner })
+    },
+  ),
+]
+
+/** All of section 4.14 of the interface but the two routes about orphaned grants. */
+export const resourceGroupRoutes: readonly RouteDraft[] = [...groupRoutes, ...resourceRoutes]

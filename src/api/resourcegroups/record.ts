@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
+import { idOf } from '../../core/ids.ts'
+import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
+import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { type GroupResource, resourcesOfGroup } from '../boundaries/contents.ts'
+import { BoundaryQuotaDto, quotaDto } from '../boundaries/record.ts'
+import { usageOf } from '../boundaries/usage.ts'
+import { groupScope } from '../boundaries/visibility.ts'
+import type { Services } from '../context.ts'
+import { DateTime, Tags, Uuid } from '../dto.ts'
+import type { ListShape } from '../paging.ts'
+import type { RecordOf } from '../records.ts'
+
+export type GroupRecord = RecordOf<typeof ResourceGroup>
+
+export const ResourceGroupDto = z
+  .object({
+    id: Uuid,
+    name: z.string(),
+    boundary: z.string().describe('Display name of the boundary, as it is now'),
+    boundaryId: Uuid,
+    namespace: z.string(),
+    scope: z.string(),
+    status: z.enum(RESOURCE_STATES),
+    phase: z.string().nullable(),
+    statusMessage: z.string().nullable(),
+    resourceCount: z.int(),
+    resourceCounts: z.record(z.string(), z.int()).describe('By collection; collections without a resource are absent'),
+    quota: BoundaryQuotaDto,
+    usage: BoundaryQuotaDto,
+    tags: Tags,
+    createdAt: DateTime,
+    createdBy: z.string().nullable(),
+  })
+  .meta({ id: 'ResourceGroupDto' })
+export type ResourceGroupDto = z.output<typeof ResourceGroupDto>
+
+/** A group with what is around it. Its resources are looked up when they are asked for: not every list needs them. */
+export type GroupView = {
+  readonly group: GroupRecord
+  readonly boundaryId: string
+  readonly boundary: string
+  readonly resources: () => readonly GroupResource[]
+}
+
+export function groupView(services: Services, group: GroupRecord, boundary: string): GroupView {
+  const boundaryId = boundaryOfNamespace(group.metadata.namespace ?? '') ?? ''
+  let resources: readonly GroupResource[] | undefined
+  return {
+    group,
+    boundaryId,
+    boundary,
+    resources: () => {
+      resources ??= resourcesOfGroup(services, boundaryId, group.metadata.name)
+      return resources
+    },
+  }
+}
+
+function groupId({ metadata }: GroupRecord): string {
+  const { kind, group } = ResourceGroup.resource
+  return idOf({ kind, group, namespace: metadata.namespace, name: metadata.name })
+}
+
+export function groupDto(services: Services, view: GroupView): ResourceGroupDto {
+  const { metadata, spec, status } = view.group
+  const resources = view.resources()
+  const counts: Record<string, number> = {}
+  for (const { kind } of resources) counts[kind.plural] = (counts[kind.plural] ?? 0) + 1
+  return {
+    id: groupId(view.group),
+    name: metadata.name,
+    boundary: view.boundary,
+    boundaryId: view.boundaryId,
+    namespace: groupNamespace(view.boundaryId, metadata.name),
+    scope: groupScope(view.boundaryId, metadata.name),
+    ...summarize(status, metadata.deletionTimestamp !== undefined),
+    resourceCount: resources.length,
+    resourceCounts: counts,
+    quota: quotaDto(spec.quota),
+    usage: quotaDto(usageOf(services, resources)),
+    tags: spec.tags,
+    createdAt: metadata.creationTimestamp ?? '1970-01-01T00:00:00Z',
+    createdBy: metadata.annotations?.[CREATED_BY_ANNOTATION] ?? null,
+  }
+}
+
+export const groupShape: ListShape<GroupView> = {
+  fields: {
+    name: { title: 'Name', type: 'text', of: ({ group }) => group.metadata.name, isSearched: true },
+    status: {
+      title: 'Status',
+      type: 'enumeration',
+      values: RESOURCE_STATES,
+      of: ({ group }) => summarize(group.status, group.metadata.deletionTimestamp !== undefined).status,
+    },
+    resourceCount: { title: 'Resources', type: 'number', of: (view) => view.resources().length, isFiltered: false },
+    createdAt: { title: 'Created', type: 'dateTime', of: ({ group }) => group.metadata.creationTimestamp },
+  },
+  defaultSort: 'name',
+  nameOf: ({ group }) => group.metadata.name,
+  idOf: ({ group }) => groupId(group),
+  tagsOf: ({ group }) => group.spec.tags,
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import { COLLECTIONS, type GroupResource } from '../boundaries/contents.ts'
+import { resourceScope } from '../boundaries/visibility.ts'
+import type { Context } from '../context.ts'
+import { headFields, Tags, Uuid } from '../dto.ts'
+import type { ListShape } from '../paging.ts'
+import { viewMaker } from '../places.ts'
+import { actionOf, type ResourceView } from '../resource.ts'
+import { headOf, resourceShape } from '../resourceShape.ts'
+
+export const ResourceSummaryDto = z
+  .object({
+    ...headFields,
+    clusterId: Uuid,
+    computePlan: z.string().nullable(),
+    tags: Tags,
+    href: z.string().describe('Path of the record'),
+  })
+  .meta({ id: 'ResourceSummaryDto' })
+
+/** A resource of whatever kind, as lists over kinds show it. */
+export type SummaryView = ResourceView & { readonly collection: string }
+
+type Planned = { computePlan?: string; tags?: Record<string, string> }
+
+export function summaryDto(view: SummaryView): z.input<typeof ResourceSummaryDto> {
+  const { collection, boundaryId, resourceGroup, object } = view
+  const { computePlan = null, tags = {} } = object.spec as Planned
+  const href = resourceScope(boundaryId, resourceGroup, collection, object.metadata.name)
+  return { ...headOf(view, collection), computePlan, tags, href }
+}
+
+/** Whether the caller may read this very resource: a role may hold one collection and not another. */
+export function mayRead(context: Context, boundaryId: string, { kind, object, resourceGroup }: GroupResource): boolean {
+  const { access } = context.services
+  const scope = resourceScope(boundaryId, resourceGroup, kind.plural, object.metadata.name)
+  return access.isAllowed(context.caller.principalId, actionOf(kind.actions ?? kind.plural, 'read'), scope)
+}
+
+/** What the caller may read of these resources, ready to be listed. */
+export function readableViews(
+  context: Context,
+  boundaryId: string,
+  resources: readonly GroupResource[],
+): SummaryView[] {
+  const view = viewMaker(context.services, boundaryId)
+  return resources
+    .filter((resource) => mayRead(context, boundaryId, resource))
+    .map(({ kind, object, resourceGroup }) => ({ ...view(object, resourceGroup), collection: kind.plural }))
+}
+
+/** What every list over kinds can be asked for; the group too where there is more than one. */
+function summaryShape(isAcross: boolean): ListShape<SummaryView> {
+  const common = resourceShape({} as never, isAcross) as unknown as ListShape<SummaryView>
+  const { name, ...others } = common.fields
+  return {
+    ...common,
+    fields: {
+      ...(name !== undefined && { name }),
+      collection: {
+        title: 'Collection',
+        type: 'enumeration',
+        values: COLLECTIONS.map(({ plural }) => plural),
+        of: (view) => view.collection,
+      },
+      resourceGroup: { title: 'Resource group', type: 'text', of: (view) => view.resourceGroup },
+      ...others,
+    },
+  }
+}
+
+export const groupResourcesShape = summaryShape(false)
+export const boundaryResourcesShape = summaryShape(true)
