@@ -1,7 +1,7 @@
 import { expect } from 'chai'
+import { expectReason, kubeClientContract } from '../../test/make/kubeContract.ts'
 import type { KubeObject } from '../core/object.ts'
 import { configMap, secret } from './builtin.ts'
-import { expectReason, kubeClientContract } from './contract.ts'
 import { FakeKubeClient } from './fake.ts'
 
 describe('fake API server', () => {

@@ -82,7 +82,7 @@ export function parseKubeconfig(
   clock: Clock = systemClock,
   loadPlugin: LoadPlugin = clientNodePlugin,
 ): ClusterAccess {
-  const config = (load(text) ?? {}) as Kubeconfig
+  const config = readYaml(text, path)
   const contextName = context ?? config['current-context'] ?? ''
   const found = config.contexts?.find(({ name }) => name === contextName)?.context
   if (found === undefined) throw new Error(`${path} has no context "${contextName}".`)
@@ -100,6 +100,16 @@ export function parseKubeconfig(
     clock,
     plugin: usesPlugin ? loadPlugin(text, contextName) : undefined,
   })
+}
+
+/** The parser's own message would quote the place of the mistake, and with it perhaps a credential. */
+function readYaml(text: string, path: string): Kubeconfig {
+  if (text.trim() === '') return {}
+  try {
+    return (load(text) ?? {}) as Kubeconfig
+  } catch {
+    throw new Error(`${path} is not YAML.`)
+  }
 }
 
 type AccessParts = {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { ManualClock, settle } from '../../test/make/clock.ts'
+import { expectReason } from '../../test/make/kubeContract.ts'
 import { lease as leaseResource } from './builtin.ts'
-import { expectReason } from './contract.ts'
 import { FakeKubeClient } from './fake.ts'
 import { LeaderLease, LeaseLost, type LeaseObject } from './lease.ts'
 

@@ -25,12 +25,15 @@ export type WatchTimings = {
   stall: number
   /** Milliseconds that the server may take to accept a stream. */
   open: number
+  /** Milliseconds of the first pause after trouble; it doubles. */
+  backoff: number
 }
 
 export const WATCH_TIMINGS: WatchTimings = {
   streamSeconds: { least: 330, most: 600 },
   stall: 100_000,
   open: 10_000,
+  backoff: 250,
 }
 
 export type WatchObserver = {
@@ -207,7 +210,7 @@ export class WatchLoop<T extends KubeObject> {
   }
 
   #pause(error: KubeError | undefined): Promise<void> {
-    const milliseconds = pauseAfter(error, this.#failures, this.#options.random)
+    const milliseconds = pauseAfter(error, this.#failures, this.#options.timings.backoff, this.#options.random)
     const { clock } = this.#options
     const { signal } = this.#stop
     return new Promise((resolve) => {
@@ -227,13 +230,18 @@ export class WatchLoop<T extends KubeObject> {
  * nothing and the server may be back; a server that answers with trouble is given time; a type or a right that is
  * missing waits for a person.
  */
-export function pauseAfter(error: KubeError | undefined, failures: number, random: () => number): number {
+export function pauseAfter(
+  error: KubeError | undefined,
+  failures: number,
+  first: number,
+  random: () => number,
+): number {
   const jitter = 0.5 + 0.5 * random()
   const asked = Math.min(30, error?.retryAfterSeconds ?? 0) * 1000 * (1 + 0.2 * random())
   if (failures === 0) return Math.max(asked, 200 * random())
-  if (error?.status === 0) return Math.min(700, 100 * 2 ** Math.min(failures, 10)) * jitter
+  if (error?.status === 0) return Math.min(700, first * 2 ** Math.min(failures - 1, 10)) * jitter
   const patience = error?.reason === 'NotFound' || error?.reason === 'Forbidden' ? 30_000 : 4_000
-  return Math.max(asked, Math.min(patience, 125 * 2 ** Math.min(failures, 20)) * jitter)
+  return Math.max(asked, Math.min(patience, first * 2 ** Math.min(failures - 1, 20)) * jitter)
 }
 
 function deliver<T extends KubeObject>(sink: WatchSink<T>, { type, object }: WatchEvent<T>): void {

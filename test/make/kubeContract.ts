@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import type { KubeObject } from '../core/object.ts'
-import { configMap } from './builtin.ts'
-import { WatchCache } from './cache.ts'
-import type { KubeClient } from './client.ts'
-import { isKubeError, type KubeErrorReason } from './errors.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { configMap } from '../../src/kube/builtin.ts'
+import { WatchCache } from '../../src/kube/cache.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError, type KubeErrorReason } from '../../src/kube/errors.ts'
 
 type Subject = { client: KubeClient; namespace: string }
 type ConfigMap = KubeObject & { data?: Record<string, string> }

@@ -1,0 +1,320 @@
+import { expect } from 'chai'
+import { until } from '../../test/make/kubeContract.ts'
+import {
+  added,
+  bookmark,
+  deleted,
+  listing,
+  modified,
+  type PlayedRequest,
+  quiet,
+  refuse,
+  sent,
+  WatchServer,
+} from '../../test/make/watchServer.ts'
+import type { KubeObject } from '../core/object.ts'
+import { configMap } from './builtin.ts'
+import { type CacheEvent, WatchCache, type WatchCacheOptions } from './cache.ts'
+import { createKubeClient, type KubeClient } from './client.ts'
+import { staticAccess } from './credentials.ts'
+
+type ConfigMap = KubeObject & { data?: Record<string, string> }
+
+describe('watch cache', () => {
+  let server: WatchServer
+  let client: KubeClient
+  let cache: WatchCache<ConfigMap>
+  let seen: string[]
+
+  async function play(...scripts: ((request: PlayedRequest) => void)[]): Promise<void> {
+    await begin({}, ...scripts)
+    await cache.whenSynced()
+  }
+
+  async function begin(
+    options: Partial<WatchCacheOptions<ConfigMap>>,
+    ...scripts: ((request: PlayedRequest) => void)[]
+  ): Promise<void> {
+    server = await new WatchServer(...scripts).start()
+    client = createKubeClient(staticAccess({ server: server.url }), { fieldManager: 'test', userAgent: 'test' })
+    cache = new WatchCache<ConfigMap>({
+      client,
+      resource: configMap,
+      indexes: { n: (object) => (object.data?.n ? [object.data.n] : []) },
+      random: () => 0,
+      ...options,
+      timings: { backoff: 10, ...options.timings },
+    })
+    seen = []
+    cache.subscribe((event: CacheEvent<ConfigMap>) => seen.push(`${event.type} ${event.object.metadata.name}`))
+    cache.start()
+  }
+
+  afterEach(async () => {
+    await cache.stop()
+    await client.close()
+    await server.stop()
+  })
+
+  const names = () => cache.list().map((object) => object.metadata.name)
+  const last = () => server.requests.at(-1) as PlayedRequest
+
+  it('asks for a streaming list, holds what it got, and follows the changes on the same stream', async () => {
+    await play(listing(10, sent('x', 5), sent('y', 6)))
+    expect(last().query.get('sendInitialEvents')).to.equal('true')
+    expect(Number(last().query.get('timeoutSeconds'))).to.be.at.least(300)
+    last().send(added(sent('z', 11)), modified(sent('x', 12, { n: '2' })), deleted(sent('y', 13)))
+    await until(() => cache.resourceVersion === '13')
+    expect(names()).to.have.members(['x', 'z'])
+    expect(cache.byIndex('n', '2')).to.have.length(1)
+    expect(cache.byUid('uid-of-z')?.metadata.name).to.equal('z')
+    expect(cache.list({ namespace: 'a' })).to.have.length(2)
+    expect(seen).to.deep.equal(['added x', 'added y', 'added z', 'modified x', 'removed y'])
+    expect(server.requests).to.have.length(1)
+  })
+
+  it('is not synced before the end of the listing', async () => {
+    await begin({}, (request) => request.send(added(sent('x', 5))))
+    await until(() => cache.get('a', 'x') !== undefined)
+    expect(cache.synced).to.equal(false)
+  })
+
+  it('hands out frozen objects without managed fields', async () => {
+    const object = sent('x', 5)
+    const noisy = {
+      ...object.metadata,
+      managedFields: [{}],
+      annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{}' },
+    }
+    await play(listing(10, { ...object, metadata: noisy }))
+    const held = cache.get('a', 'x')
+    expect(held).to.deep.equal(object)
+    expect(() => Object.assign(held?.data ?? {}, { n: 'changed' })).to.throw(TypeError)
+  })
+
+  describe('goes on from its last version after a stream that', () => {
+    const cases: [string, (request: PlayedRequest) => void][] = [
+      ['ended in good order', (request) => request.end()],
+      ['was reset', (request) => request.reset()],
+      ['was cut inside a line', ({ response }) => response.end('{"type":"ADDED","obj')],
+      ['held a line that is not JSON', ({ response }) => response.write('no json\n')],
+      ['held a line that is no event', (request) => request.send({ type: 'ADDED', object: null })],
+      ['held an ERROR 500', (request) => request.send({ type: 'ERROR', object: { kind: 'Status', code: 500 } })],
+    ]
+    for (const [name, breaks] of cases) {
+      it(name, async () => {
+        await play(listing(10, sent('x', 5)), (request) => request.send(added(sent('y', 12))))
+        server.requests[0]?.send(bookmark(11))
+        await until(() => cache.resourceVersion === '11')
+        breaks(last())
+        await until(() => cache.get('a', 'y') !== undefined)
+        expect(server.requests[1]?.query.get('resourceVersion')).to.equal('11')
+        expect(server.requests[1]?.query.get('sendInitialEvents')).to.equal(null)
+        expect(cache.metrics().listings).to.equal(1)
+      })
+    }
+  })
+
+  for (const status of [401, 403, 404, 429, 500, 503]) {
+    it(`is live again, without a new listing, after watches refused with ${status}`, async () => {
+      const refusal = refuse(status)
+      await play(listing(10, sent('x', 5)), refusal, refusal, (request) => request.send(added(sent('y', 12))))
+      last().end()
+      await until(() => cache.get('a', 'y') !== undefined)
+      expect(cache.metrics()).to.include({ listings: 1, live: true })
+      expect(cache.get('a', 'x')).to.not.equal(undefined)
+    })
+  }
+
+  it('waits as long as the server asks before it comes back', async () => {
+    await play(listing(10), refuse(429, { 'retry-after': '1' }), quiet)
+    const before = performance.now()
+    last().end()
+    await until(() => server.requests.length === 3)
+    expect(performance.now() - before).to.be.at.least(990)
+  })
+
+  it('ends a stream that fell silent, and opens another', async () => {
+    const timings = { stall: 60, open: 60 }
+    await begin({ timings }, listing(10, sent('x', 5)), (request) => request.send(added(sent('y', 12))))
+    await until(() => cache.get('a', 'y') !== undefined)
+    expect(server.requests[1]?.query.get('resourceVersion')).to.equal('10')
+  })
+
+  it('gives up on a server that accepts the connection and does not answer', async () => {
+    await begin({ timings: { open: 60 } }, () => {}, listing(10, sent('x', 5)))
+    await cache.whenSynced()
+    expect(names()).to.deep.equal(['x'])
+  })
+
+  it('reads a line that comes in pieces, cut inside a character', async () => {
+    await play(listing(10))
+    const bytes = Buffer.from(`${JSON.stringify(added(sent('x', 11, { n: 'zürich' })))}\n`)
+    const middle = bytes.indexOf(0xc3) + 1
+    last().response.write(bytes.subarray(0, middle))
+    await new Promise((resolve) => setImmediate(resolve))
+    last().response.write(bytes.subarray(middle))
+    await until(() => cache.get('a', 'x')?.data?.n === 'zürich')
+  })
+
+  describe('lists again when its version left the history', () => {
+    const gone = { type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired' } }
+    const cases: [string, (request: PlayedRequest) => void][] = [
+      ['as an ERROR inside a 200', (request) => request.send(gone)],
+      ['as a plain 410', refuse(410)],
+    ]
+    for (const [name, answer] of cases) {
+      it(`${name}, once, and notices what was deleted meanwhile`, async () => {
+        await play(listing(10, sent('x', 5), sent('y', 6)), answer, listing(30, sent('y', 20), sent('z', 21)))
+        last().end()
+        await until(() => cache.resourceVersion === '30')
+        expect(names()).to.have.members(['y', 'z'])
+        expect(seen.slice(2)).to.deep.equal(['modified y', 'added z', 'removed x'])
+        expect(cache.metrics().listings).to.equal(2)
+      })
+    }
+  })
+
+  it('removes nothing because of half a listing', async () => {
+    const half = (request: PlayedRequest) => {
+      request.send(added(sent('x', 5)))
+      request.reset()
+    }
+    await play(
+      listing(10, sent('x', 5), sent('y', 6)),
+      refuse(410),
+      half,
+      half,
+      listing(30, sent('x', 5), sent('y', 6)),
+    )
+    last().end()
+    await until(() => cache.resourceVersion === '30')
+    expect(names()).to.have.members(['x', 'y'])
+    expect(seen).to.deep.equal(['added x', 'added y'])
+  })
+
+  it('lists page by page and then watches where the server knows no streaming lists', async () => {
+    const page =
+      (items: KubeObject[], next: string) =>
+      ({ response }: PlayedRequest) => {
+        response.end(JSON.stringify({ metadata: { resourceVersion: '10', continue: next }, items }))
+      }
+    await begin({}, refuse(422), page([sent('x', 5)], 'more'), page([sent('y', 6)], ''), (request) =>
+      request.send(added(sent('z', 11))),
+    )
+    await until(() => names().length === 3)
+    expect(server.requests[2]?.query.get('continue')).to.equal('more')
+    expect(server.requests[3]?.query.get('resourceVersion')).to.equal('10')
+  })
+
+  describe('never goes back', () => {
+    it('for an older version of an object it holds', async () => {
+      await play(listing(10, sent('x', 9, { n: 'new' })))
+      last().send(modified(sent('x', 8, { n: 'old' })), deleted(sent('x', 8)), bookmark(11))
+      await until(() => cache.resourceVersion === '11')
+      expect(cache.get('a', 'x')?.data?.n).to.equal('new')
+    })
+
+    it('for versions that have no room in a float', async () => {
+      const big = '90071992547409931'
+      await play(listing(10))
+      const object = sent('x', 0)
+      last().send(added({ ...object, metadata: { ...object.metadata, resourceVersion: `${big}2` } }))
+      last().send(
+        modified({ ...object, data: { n: 'old' }, metadata: { ...object.metadata, resourceVersion: `${big}1` } }),
+      )
+      last().send({ type: 'BOOKMARK', object: { metadata: { resourceVersion: `${big}3` } } })
+      await until(() => cache.resourceVersion === `${big}3`)
+      expect(cache.get('a', 'x')?.data?.n).to.equal('')
+    })
+
+    it('for a listing of a server that lags behind: nothing is removed, nothing comes to life again', async () => {
+      const lagging = (request: PlayedRequest) => {
+        request.send(added(sent('deleted', 3)), bookmark(8, true))
+      }
+      await play(listing(10, sent('x', 9)), refuse(410), lagging, listing(12, sent('x', 9)))
+      last().end()
+      await until(() => cache.resourceVersion === '12')
+      expect(names()).to.deep.equal(['x'])
+      expect(seen).to.deep.equal(['added x'])
+    })
+  })
+
+  describe('shows own writes', () => {
+    it('at once, and only once', async () => {
+      await play(listing(10))
+      cache.observeWrite(sent('x', 12) as ConfigMap)
+      expect(names()).to.deep.equal(['x'])
+      expect(cache.isAtLeast('12')).to.equal(false)
+      last().send(added(sent('x', 12)))
+      await until(() => cache.isAtLeast('12'))
+      expect(seen).to.deep.equal(['added x'])
+    })
+
+    it('but not those that the stream has passed', async () => {
+      await play(listing(10, sent('x', 9)))
+      last().send(deleted(sent('x', 12)))
+      await until(() => names().length === 0)
+      cache.observeWrite(sent('x', 11) as ConfigMap)
+      expect(names()).to.deep.equal([])
+    })
+
+    it('and leaves the object of the writer as it was', async () => {
+      await play(listing(10))
+      const mine = sent('x', 12) as ConfigMap
+      cache.observeWrite(mine)
+      cache.get('a', 'x')
+      expect(Object.isFrozen(mine.data)).to.equal(false)
+    })
+
+    it('of deletions, and what the stream tells late does not bring the object back', async () => {
+      await play(listing(10, sent('x', 9)))
+      cache.observeRemoval({ namespace: 'a', name: 'x' }, 'uid-of-x')
+      last().send(modified(sent('x', 11)), bookmark(12))
+      await until(() => cache.resourceVersion === '12')
+      expect(names()).to.deep.equal([])
+      last().send(deleted(sent('x', 13)), added(sent('x', 14, { uid: 'another' })))
+      await until(() => cache.get('a', 'x')?.metadata.uid === 'another')
+      expect(seen).to.deep.equal(['added x', 'removed x', 'added x'])
+    })
+
+    it('but a deletion of one incarnation does not hide the next', async () => {
+      await play(listing(10, sent('x', 9, { uid: 'second' })))
+      cache.observeRemoval({ namespace: 'a', name: 'x' }, 'first')
+      expect(names()).to.deep.equal(['x'])
+    })
+  })
+
+  it('goes on when a handler throws, rejects, or reads what is not there', async () => {
+    await play(listing(10))
+    cache.subscribe(() => {
+      throw new Error('broken handler')
+    })
+    cache.subscribe((async () => {
+      throw new Error('broken promise')
+    }) as () => void)
+    const after: string[] = []
+    cache.subscribe((event) => after.push(event.object.metadata.name))
+    last().send(added(sent('x', 11)), added(sent('y', 12)))
+    await until(() => after.length === 2)
+    await until(() => cache.metrics().handlerErrors === 4)
+    expect(server.requests).to.have.length(1)
+  })
+
+  it('goes on when an index function throws', async () => {
+    await begin({ indexes: { bad: () => JSON.parse('no') } }, listing(10, sent('x', 5)))
+    await cache.whenSynced()
+    expect(names()).to.deep.equal(['x'])
+  })
+
+  it('gives a modified event the object of before', async () => {
+    await play(listing(10, sent('x', 5, { n: '1' })))
+    let before: string | undefined
+    cache.subscribe((event) => {
+      if (event.type === 'modified') before = event.previous.data?.n
+    })
+    last().send(modified(sent('x', 11, { n: '2' })))
+    await until(() => before === '1')
+    expect([cache.byIndex('n', '1').length, cache.byIndex('n', '2').length]).to.deep.equal([0, 1])
+  })
+})

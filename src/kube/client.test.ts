@@ -1,0 +1,136 @@
+import { expect } from 'chai'
+import { expectReason } from '../../test/make/kubeContract.ts'
+import { type PlayedRequest, refuse, WatchServer } from '../../test/make/watchServer.ts'
+import type { KubeObject } from '../core/object.ts'
+import { configMap } from './builtin.ts'
+import { createKubeClient, type KubeClient, type KubeClientOptions } from './client.ts'
+import { staticAccess } from './credentials.ts'
+
+const object: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', namespace: 'a' } }
+const ref = object.metadata
+const ok = ({ response }: PlayedRequest) => response.end(JSON.stringify(object))
+const lost = (request: PlayedRequest) => request.reset()
+
+describe('client of the API server', () => {
+  let server: WatchServer
+  let client: KubeClient
+
+  async function play(
+    scripts: ((request: PlayedRequest) => void)[],
+    options: Partial<KubeClientOptions> = {},
+  ): Promise<void> {
+    server = await new WatchServer(...scripts).start()
+    const access = staticAccess({ server: server.url, token: 't' })
+    client = createKubeClient(access, { fieldManager: 'test', userAgent: 'test', random: () => 0, ...options })
+  }
+  afterEach(async () => {
+    await client.close()
+    await server.stop()
+  })
+
+  const repeated: [string, (request: PlayedRequest) => void, () => Promise<unknown>][] = [
+    ['a read that met 503', refuse(503), () => client.get(configMap, ref)],
+    ['a read that met 500', refuse(500), () => client.get(configMap, ref)],
+    ['a read whose connection was lost', lost, () => client.get(configMap, ref)],
+    ['a patch that met 503', refuse(503), () => client.mergePatch(configMap, ref, { data: {} })],
+    ['an apply whose connection was lost', lost, () => client.apply(configMap, object)],
+    ['a delete that met 504', refuse(504), () => client.remove(configMap, ref)],
+    ['a create that met 429: nothing was done', refuse(429), () => client.create(configMap, object)],
+    ['a call that met 401, with fresh credentials', refuse(401), () => client.create(configMap, object)],
+  ]
+  for (const [what, trouble, call] of repeated) {
+    it(`repeats ${what}`, async () => {
+      await play([trouble, ok])
+      await call()
+      expect(server.requests).to.have.length(2)
+    })
+  }
+
+  const final: [string, (request: PlayedRequest) => void, () => Promise<unknown>, 'Conflict' | 'Unavailable'][] = [
+    ['a conflict', refuse(409), () => client.update(configMap, object), 'Conflict'],
+    ['a create that met 503', refuse(503), () => client.create(configMap, object), 'Unavailable'],
+    ['a create whose answer was lost', lost, () => client.create(configMap, object), 'Unavailable'],
+    ['a patch that met 500', refuse(500), () => client.mergePatch(configMap, ref, {}), 'Unavailable'],
+  ]
+  for (const [what, trouble, call, reason] of final) {
+    it(`does not repeat ${what}`, async () => {
+      await play([trouble, ok])
+      await expectReason(reason, call())
+      expect(server.requests).to.have.length(1)
+    })
+  }
+
+  it('says that a create whose answer was lost may have happened', async () => {
+    await play([lost])
+    expect(await expectReason('Unavailable', client.create(configMap, object))).to.include({ maybeApplied: true })
+  })
+
+  it('gives up at its deadline', async () => {
+    await play([() => {}])
+    const before = performance.now()
+    await expectReason('Unavailable', client.get(configMap, ref, { timeout: 100 }))
+    expect(performance.now() - before).to.be.within(90, 2_000)
+  })
+
+  it('stops waiting when the caller does, with the reason of the caller', async () => {
+    await play([refuse(503)])
+    const controller = new AbortController()
+    const call = client.get(configMap, ref, { signal: controller.signal })
+    const reason = new Error('the request went away')
+    controller.abort(reason)
+    expect(await call.catch((error: unknown) => error)).to.equal(reason)
+  })
+
+  it('retries at most a tenth of its calls when the server is short of breath', async () => {
+    await play([refuse(503)])
+    for (let call = 0; call < 20; call += 1) await expectReason('Unavailable', client.get(configMap, ref))
+    expect(server.requests.length).to.be.at.most(20 + 10 + 2)
+  }).timeout(20_000)
+
+  it('sends no write once the fence is closed, and reads all the same', async () => {
+    const closed = new Error('not the leader')
+    const fence = () => {
+      throw closed
+    }
+    await play([ok], { fence })
+    expect(await client.apply(configMap, object).catch((error: unknown) => error)).to.equal(closed)
+    expect(server.requests).to.have.length(0)
+    await client.get(configMap, ref)
+    await client.apply(configMap, object, { unfenced: true })
+    expect(server.requests).to.have.length(2)
+  })
+
+  it('tells metrics of every request on the wire', async () => {
+    const told: string[] = []
+    const onRequest: KubeClientOptions['onRequest'] = ({ verb, resource, status }) =>
+      told.push(`${verb} ${resource} ${status}`)
+    await play([refuse(503), ok], { onRequest })
+    await client.get(configMap, ref)
+    expect(told).to.deep.equal(['get configmaps 503', 'get configmaps 200'])
+  })
+
+  for (const name of ['', '.', '..', 'a/b', 'a\\b', 'a\nb', 'a\0']) {
+    it(`sends nothing for the name ${JSON.stringify(name)}`, async () => {
+      await play([ok])
+      const refused = await client.get(configMap, { namespace: 'a', name }).catch((error: unknown) => error)
+      expect(refused).to.be.instanceOf(RangeError)
+      expect(server.requests).to.have.length(0)
+    })
+  }
+
+  it('escapes a name that holds what a path or a query is made of', async () => {
+    await play([ok])
+    await client.get(configMap, { namespace: 'a', name: 'x?watch=1#%2e' })
+    expect(server.requests[0]?.query.get('watch')).to.equal(null)
+  })
+
+  it('keeps its connections: calls that follow each other share the one or two that there are', async () => {
+    await play([ok])
+    const ports = new Set<number | undefined>()
+    for (let call = 0; call < 20; call += 1) {
+      await client.get(configMap, ref)
+      ports.add(server.requests.at(-1)?.response.req.socket.remotePort)
+    }
+    expect(ports.size).to.be.at.most(2)
+  })
+})

@@ -1,0 +1,84 @@
+import { expect } from 'chai'
+import { configMap } from './builtin.ts'
+import { errorFromAnswer, errorFromTransport, type KubeErrorReason } from './errors.ts'
+
+const attempt = { verb: 'create', resource: configMap, ref: { namespace: 'a', name: 'x' } }
+const status = (more: object) => JSON.stringify({ kind: 'Status', status: 'Failure', ...more })
+
+describe('errors of the API server', () => {
+  const cases: [string, number, string, KubeErrorReason][] = [
+    ['a name that is taken', 409, status({ reason: 'AlreadyExists' }), 'AlreadyExists'],
+    ['a stale version', 409, status({ reason: 'Conflict' }), 'Conflict'],
+    ['no object', 404, status({ reason: 'NotFound', details: { name: 'x' } }), 'NotFound'],
+    ['a field out of range', 422, status({ reason: 'Invalid' }), 'Invalid'],
+    ['an unknown field', 400, status({ reason: 'BadRequest' }), 'Invalid'],
+    ['a missing right', 403, status({ reason: 'Forbidden' }), 'Forbidden'],
+    ['a token that ran out', 401, status({ reason: 'Unauthorized' }), 'Unauthorized'],
+    ['too many requests', 429, 'slow down', 'Throttled'],
+    ['an expired version', 410, status({ reason: 'Expired' }), 'Gone'],
+    ['a hook that is down', 500, status({ reason: 'InternalError' }), 'Unavailable'],
+    ['a server that stops', 503, '<html>', 'Unavailable'],
+    ['a teapot', 418, '', 'Unexpected'],
+  ]
+  for (const [what, code, body, reason] of cases) {
+    it(`calls ${what} (${code}) ${reason}`, () => {
+      const error = errorFromAnswer(attempt, code, body)
+      expect(error.reason).to.equal(reason)
+      expect(error.message).to.contain('create configmaps "a/x"').and.to.contain(`HTTP ${code}`)
+    })
+  }
+
+  it('keeps the words of the server out of the message and its fields in the causes', () => {
+    const cause = { reason: 'FieldValueInvalid', field: 'spec.replicas', message: 'Invalid value: 100: too many' }
+    const body = status({ message: 'postgres://user:hunter2@db', details: { name: 'x', causes: [cause] } })
+    const error = errorFromAnswer(attempt, 422, body)
+    expect(error.message).not.to.contain('hunter2')
+    expect(error.causes).to.deep.equal([{ field: 'spec.replicas', message: 'Invalid value: 100: too many' }])
+  })
+
+  it('finds each unknown field in the sentence of strict validation', () => {
+    const message =
+      'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: unknown field "spec.a", unknown field "b"'
+    expect(errorFromAnswer(attempt, 400, status({ message })).causes).to.deep.equal([
+      { field: 'spec.a', message: 'unknown field' },
+      { field: 'b', message: 'unknown field' },
+    ])
+  })
+
+  it('takes the 500 of a server-side apply with an unknown field for a refused object', () => {
+    const message =
+      'failed to create typed patch object (a/x; /v1, Kind=ConfigMap): .spec.size: field not declared in schema'
+    const error = errorFromAnswer(attempt, 500, status({ message }))
+    expect(error.reason).to.equal('Invalid')
+    expect(error.causes).to.deep.equal([{ field: 'spec.size', message: 'unknown field' }])
+  })
+
+  it('names the policy that denied, with the words of its author', () => {
+    const message = `configmaps "x" is forbidden: ValidatingAdmissionPolicy 'freehold-places' with binding 'freehold-places' denied request: A group kind lives in the namespace of a group.`
+    const error = errorFromAnswer(attempt, 422, status({ message, details: { causes: [{ message }] } }))
+    expect(error.denial).to.deep.equal({
+      policy: 'freehold-places',
+      message: 'A group kind lives in the namespace of a group.',
+    })
+    expect(error.causes).to.deep.equal([])
+  })
+
+  it('tells a type that is not served from an object that is not there', () => {
+    expect(errorFromAnswer(attempt, 404, '404 page not found').typeMissing).to.equal(true)
+    expect(errorFromAnswer(attempt, 404, status({ details: { name: 'x' } })).typeMissing).to.equal(false)
+  })
+
+  it('reads how long to wait from the header, else from the details', () => {
+    expect(errorFromAnswer(attempt, 429, '', '7').retryAfterSeconds).to.equal(7)
+    const details = { retryAfterSeconds: 3 }
+    expect(errorFromAnswer(attempt, 429, status({ details })).retryAfterSeconds).to.equal(3)
+    expect(errorFromAnswer(attempt, 429, '', 'Sat, 21 Nov 2026 10:00:00 GMT').retryAfterSeconds).to.equal(undefined)
+  })
+
+  it('names the code of a lost connection, not its message', () => {
+    const lost = Object.assign(new Error('connect to 10.0.0.1 with password'), { code: 'ECONNREFUSED' })
+    const error = errorFromTransport(attempt, new Error('fetch failed', { cause: lost }), false)
+    expect(error.message).to.contain('ECONNREFUSED').and.not.to.contain('password')
+    expect(error).to.include({ reason: 'Unavailable', status: 0 })
+  })
+})
