@@ -1,0 +1,80 @@
+/**
+ * The identity provider as the platform uses it, whichever it is: the local one over our kinds, or Keycloak through its
+ * admin API. Both are held to the same contract tests.
+ *
+ * Every call is idempotent or says how it is not, ends with its signal, and throws IdentityProviderError.
+ */
+export interface IdentityProviderPort {
+  readonly users: UserDirectory
+  readonly clients: ClientDirectory
+}
+
+export interface UserDirectory {
+  /** Undefined for an unknown id. */
+  find(userId: string, signal?: AbortSignal): Promise<UserRecord | undefined>
+  /** By the whole address, without regard to case. */
+  findByEmail(email: string, signal?: AbortSignal): Promise<UserRecord | undefined>
+  list(query: UserQuery, signal?: AbortSignal): Promise<UserRecord[]>
+  /** @throws IdentityProviderError NameTaken where the user name or the address is */
+  create(user: NewUser, signal?: AbortSignal): Promise<UserRecord>
+  /** Absent fields stay. @throws IdentityProviderError NotFound */
+  update(userId: string, change: UserChange, signal?: AbortSignal): Promise<UserRecord>
+  /** Ends all sessions of the user. @throws IdentityProviderError NotFound, PasswordRefused */
+  setPassword(userId: string, password: string, signal?: AbortSignal): Promise<void>
+  /** Without effect for a user who is gone. */
+  delete(userId: string, signal?: AbortSignal): Promise<void>
+}
+
+export interface ClientDirectory {
+  find(clientId: string, signal?: AbortSignal): Promise<ClientRecord | undefined>
+  /** The secret is in this answer and in no other. @throws IdentityProviderError NameTaken */
+  create(client: NewClient, signal?: AbortSignal): Promise<ClientCredentials>
+  /** The old secret is refused from then on. @throws IdentityProviderError NotFound */
+  rotateSecret(clientId: string, signal?: AbortSignal): Promise<ClientCredentials>
+  setEnabled(clientId: string, isEnabled: boolean, signal?: AbortSignal): Promise<void>
+  /** Without effect for a client that is gone. */
+  delete(clientId: string, signal?: AbortSignal): Promise<void>
+}
+
+/** Times are milliseconds since the epoch; `id` is the subject of the person's tokens, a uuid. */
+export type UserRecord = {
+  id: string
+  userName: string
+  email?: string
+  emailVerified: boolean
+  firstName?: string
+  lastName?: string
+  isEnabled: boolean
+  /** Signs in at another provider that this one trusts. */
+  isExternal: boolean
+  createdAt: number
+  lastSignInAt?: number
+}
+export type UserQuery = {
+  /** Part of a name or of an address. */
+  search?: string
+  /** 1 to 500. */
+  limit: number
+}
+export type NewUser = Pick<UserRecord, 'userName' | 'email' | 'emailVerified' | 'firstName' | 'lastName'> & {
+  password?: string
+}
+export type UserChange = Partial<Pick<UserRecord, 'email' | 'emailVerified' | 'firstName' | 'lastName' | 'isEnabled'>>
+
+/** `clientId` asks for tokens; `principalId` is their subject. The local provider uses one uuid for both. */
+export type ClientRecord = { clientId: string; principalId: string; displayName: string; isEnabled: boolean }
+export type NewClient = { clientId: string; displayName: string }
+export type ClientCredentials = ClientRecord & { secret: string }
+
+export type IdentityProviderReason = 'NotFound' | 'NameTaken' | 'PasswordRefused' | 'Unavailable'
+
+/** The message is ours: nothing of the provider's answer, which may hold what was sent to it. */
+export class IdentityProviderError extends Error {
+  readonly reason: IdentityProviderReason
+
+  constructor(reason: IdentityProviderReason, message: string, options?: { cause: unknown }) {
+    super(message, options)
+    this.name = 'IdentityProviderError'
+    this.reason = reason
+  }
+}
