@@ -252,7 +252,7 @@ class HttpKubeClient implements KubeClient {
       const path = resourcePath(resource, ref) + queryString(dryRunOf(options))
       const request = { method: 'DELETE', path, body: JSON.stringify(body), idempotent: true } as const
       const answer = await this.#caller.json<KubeObject & { details?: { uid?: string } }>(attempt, request, options)
-      const stays = answer.kind === resource.kind && (answer.metadata.finalizers?.length ?? 0) > 0
+      const stays = answer.kind === resource.kind && isHeld(answer)
       const graceful = answer.kind === resource.kind && (answer.metadata.deletionGracePeriodSeconds ?? 0) > 0
       if (options.dryRun === true) return stays || graceful ? answer : undefined
       if (stays || graceful) {
@@ -326,6 +326,12 @@ class HttpKubeClient implements KubeClient {
     if (options.dryRun !== true && answer.kind === resource.kind) this.#observer?.written(resource, answer)
     return answer
   }
+}
+
+/** Finalizers keep the object for now. Namespaces have theirs in the spec as well (`kubernetes`). */
+function isHeld({ metadata, spec }: KubeObject): boolean {
+  const own = (spec as { finalizers?: unknown[] } | undefined)?.finalizers
+  return (metadata.finalizers?.length ?? 0) > 0 || (metadata.deletionTimestamp !== undefined && (own?.length ?? 0) > 0)
 }
 
 function dryRunOf(options: WriteOptions): Query {
