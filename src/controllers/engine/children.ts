@@ -2,7 +2,7 @@ import { type KubeObject, objectKey, type Resource, refOf, resourceId } from '..
 import { applyIfChanged } from '../../kube/apply.ts'
 import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import type { Workspace } from './controller.ts'
+import type { CacheView, Workspace } from './controller.ts'
 import type { Expectations } from './expectations.ts'
 import { StalledError, WaitingError } from './interruptions.ts'
 import { belongsTo, OWNER_INDEX, type Owner, withOwner } from './ownership.ts'
@@ -23,7 +23,7 @@ export interface Children {
    */
   ensure<T extends KubeObject>(desired: T, options: { resource: Resource }): Promise<Ensured<T>>
   /**
-   * The child as observed: from the cache, or by GET where the resource has none (Secrets). Undefined where it is
+   * The child as observed: from the cache, or by GET where the resource has none. Undefined where it is
    * absent or belongs to somebody else.
    */
   get<T extends KubeObject = KubeObject>(
@@ -64,7 +64,8 @@ export class PassChildren implements Children {
       observed,
       { absent: observed === undefined },
     )
-    if (changed && isCached(resource)) this.#expectations.written(this.#key, this.#workspace.cache(resource), object)
+    const view = this.#view(resource, namespace)
+    if (changed && view !== undefined) this.#expectations.written(this.#key, view, object)
     return { object, changed }
   }
 
@@ -73,9 +74,8 @@ export class PassChildren implements Children {
     namespace: string | undefined,
     name: string,
   ): Promise<T | undefined> {
-    const held = isCached(resource)
-      ? this.#workspace.cache<T>(resource).get(namespace, name)
-      : await this.#read<T>(resource, namespace, name)
+    const view = this.#view<T>(resource, namespace)
+    const held = view === undefined ? await this.#read<T>(resource, namespace, name) : view.get(namespace, name)
     return held !== undefined && belongsTo(held, this.#owner) ? held : undefined
   }
 
@@ -113,7 +113,8 @@ export class PassChildren implements Children {
   async #delete(resource: Resource, child: KubeObject): Promise<boolean> {
     const { uid, resourceVersion } = child.metadata
     const left = await this.#workspace.client.remove(resource, refOf(child), { uid, resourceVersion })
-    if (isCached(resource)) this.#expectations.removed(this.#key, this.#workspace.cache(resource), child)
+    const view = this.#view(resource, child.metadata.namespace)
+    if (view !== undefined) this.#expectations.removed(this.#key, view, child)
     return left === undefined
   }
 
@@ -123,8 +124,16 @@ export class PassChildren implements Children {
     namespace: string | undefined,
     name: string,
   ): Promise<T | undefined> {
-    const held = isCached(resource) ? this.#workspace.cache<T>(resource).get(namespace, name) : undefined
-    return held ?? this.#read<T>(resource, namespace, name)
+    return this.#view<T>(resource, namespace)?.get(namespace, name) ?? this.#read<T>(resource, namespace, name)
+  }
+
+  /** The cache that holds such objects there; undefined where none does, or none has begun to. */
+  #view<T extends KubeObject>(resource: Resource, namespace: string | undefined): CacheView<T> | undefined {
+    const workspace = this.#workspace
+    if (workspace.isCached(resource)) return workspace.cache<T>(resource)
+    const isSecret = resourceId(resource) === resourceId(secret)
+    // The caller named the type together with the resource, as with every cache.
+    return isSecret && namespace !== undefined ? (workspace.secrets(namespace) as CacheView<T> | undefined) : undefined
   }
 
   async #read<T extends KubeObject>(
@@ -152,9 +161,4 @@ export class PassChildren implements Children {
       throw new WaitingError('WaitingForDependency', `${what} is being deleted; it is made anew once it is gone.`)
     }
   }
-}
-
-/** Secrets are readable namespace by namespace only and never held in a cache of the whole cluster. */
-function isCached(resource: Resource): boolean {
-  return resourceId(resource) !== resourceId(secret)
 }

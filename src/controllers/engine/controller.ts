@@ -4,7 +4,7 @@ import type { KubeObject, Resource } from '../../core/object.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { Reason } from '../../core/reasons.ts'
 import type { AnyKind, ObjectOf, StatusOf } from '../../crds/define.ts'
-import type { WatchCache } from '../../kube/cache.ts'
+import type { CacheHandler, WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { Children } from './children.ts'
 
@@ -21,8 +21,16 @@ export type CacheView<T extends KubeObject = KubeObject> = Pick<
 /** One cluster as a controller sees it: a client that writes, and caches that are kept current by watches. */
 export interface Workspace {
   readonly client: KubeClient
-  /** @throws Error for a resource that the controller did not declare in `observes` or `reads` */
+  /** @throws Error for a resource that no controller declared in `observes` or `reads` */
   cache<T extends KubeObject = KubeObject>(resource: Resource): CacheView<T>
+  isCached(resource: Resource): boolean
+  /**
+   * Secrets of the namespace, which begin to be watched with the first call. Undefined until the first listing is
+   * there: whoever cannot wait asks the API server.
+   */
+  secrets(namespace: string): CacheView | undefined
+  /** Hears of changed Secrets in the namespaces that are watched. */
+  subscribeSecrets(handler: CacheHandler<KubeObject>): () => void
 }
 
 /**
@@ -62,13 +70,15 @@ export type Pass<K extends AnyKind = AnyKind, State = undefined> = {
 /** One named part of a reconcile. Its name appears in logs, so it is a function with a name, not an arrow in a list. */
 export type Step<K extends AnyKind = AnyKind, State = undefined> = (pass: Pass<K, State>) => Outcome | Promise<Outcome>
 
+/** Kinds of ours stand in `records`, all others in `workloads`, unless a controller says otherwise. */
+export type Side = 'records' | 'workloads'
+
 /** Objects whose changes wake a controller. Children wake their owner; others say themselves whom they concern. */
 export type Observed =
   | Resource
   | {
       resource: Resource
-      /** `records` for kinds of ours, `workloads` (the default) for what runs. */
-      in?: 'records' | 'workloads'
+      in?: Side
       /** The keys that a change of this object concerns. */
       keysOf: (object: KubeObject, records: Workspace) => readonly string[]
     }
@@ -84,9 +94,11 @@ export type ControllerOptions<K extends AnyKind, State> = {
   /** What wakes this controller, besides the kind itself. Everything observed can be read from its cache. */
   observes: readonly Observed[]
   /** Further resources read from a cache, whose changes wake nobody. */
-  reads?: readonly { resource: Resource; in?: 'records' | 'workloads' }[]
+  reads?: readonly Resource[]
   /** What the controller writes. Generated into the operator's role: a verb that is missing here is a 403 at run time. */
   writes: readonly Rights[]
+  /** Where this controller's children go; `workloads`. */
+  childrenIn?: Side
   reconcile: Step<K, State>
   /**
    * Runs while the object is being deleted; `done` lets it go. Only for kinds that own a namespace or data: with it
@@ -101,13 +113,16 @@ export type ControllerOptions<K extends AnyKind, State> = {
   workers?: number
 }
 
-/** A kind with the code that keeps it as its spec says. Made by `controller`, run by `startControllers`. */
-export type Controller<K extends AnyKind = AnyKind, State = unknown> = Readonly<
-  Required<Omit<ControllerOptions<K, State>, 'finalize'>> & {
-    kind: K
+/**
+ * A kind with the code that keeps it as its spec says. Made by `controller`, run by `startControllers`. The types of
+ * kind and state tie the options together and end there: a list of controllers has all kinds in it.
+ */
+export type Controller = Readonly<
+  Required<Omit<ControllerOptions<AnyKind, unknown>, 'finalize'>> & {
+    kind: AnyKind
     /** The kind in lower case; label of metrics, name of the queue. */
     name: string
-    finalize: Step<K, State> | undefined
+    finalize: Step<AnyKind, unknown> | undefined
   }
 >
 
@@ -121,17 +136,19 @@ const TEN_MINUTES = 600_000
 export function controller<K extends AnyKind, State = undefined>(
   kind: K,
   options: ControllerOptions<K, State>,
-): Controller<K, State> {
-  return Object.freeze({
+): Controller {
+  const whole = {
     kind,
     name: kind.kind.toLowerCase(),
     observes: options.observes,
     reads: options.reads ?? [],
     writes: options.writes,
+    childrenIn: options.childrenIn ?? 'workloads',
     reconcile: options.reconcile,
     finalize: options.finalize,
     finalizeWithin: options.finalizeWithin ?? TEN_MINUTES,
     state: options.state ?? (() => undefined as State),
     workers: options.workers ?? 4,
-  })
+  }
+  return Object.freeze(whole) as unknown as Controller
 }

@@ -132,10 +132,11 @@ export class Reconciler {
 
   #begin(key: string, object: KubeObject, place: Place): { pass: Pass; draft: Draft } {
     const { records, workloads, clock, log, events } = this.#environment
-    const { kind } = this.#controller
+    const { kind, childrenIn } = this.#controller
     const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
     const draft: Draft = { reported: {}, serving: undefined }
-    const sameCluster = records === workloads
+    const home = this.#environment[childrenIn]
+    const sameCluster = home === records
     const owner = { object, resource: kind.resource, incarnation, place, sameCluster }
     const pass: Pass = {
       kind,
@@ -145,7 +146,7 @@ export class Reconciler {
       place,
       records,
       workloads,
-      children: new PassChildren(owner, key, workloads, this.#expectations),
+      children: new PassChildren(owner, key, home, this.#expectations),
       clock,
       log: log.child({ controller: this.#controller.name, key }),
       now: timestamp(clock.now()),

@@ -1,6 +1,6 @@
 import { BOUNDARY_LABEL, GROUP_LABEL } from '../../core/labels.ts'
-import { type KubeObject, keyOf, type Resource } from '../../core/object.ts'
-import { namespace } from '../../kube/builtin.ts'
+import { type KubeObject, keyOf, type Resource, resourceId } from '../../core/object.ts'
+import { namespace, secret } from '../../kube/builtin.ts'
 import type { CacheEvent } from '../../kube/cache.ts'
 import { KeyedQueue } from '../../kube/queue.ts'
 import type { Controller, Observed } from './controller.ts'
@@ -9,6 +9,7 @@ import type { PassResult } from './metrics.ts'
 import { ownerKeyOf } from './ownership.ts'
 import { dependsOnNamespace } from './place.ts'
 import { Reconciler, type Verdict } from './reconcile.ts'
+import { sideOf } from './workspace.ts'
 
 /** Milliseconds until a key whose own writes are not in the cache yet is looked at again, should no event come. */
 const BEHIND = 1_000
@@ -70,15 +71,19 @@ export class Runner {
   }
 
   #observe(observed: Observed): () => void {
-    const { records, workloads } = this.#environment
-    if (!('resource' in observed)) {
-      const { resource } = this.#controller.kind
-      return workloads.cache(observed).subscribe(({ object }) => this.#addOwner(object, resource))
+    const { kind, childrenIn } = this.#controller
+    const { records } = this.#environment
+    if ('resource' in observed) {
+      const side = observed.in ?? sideOf(observed.resource)
+      return this.#environment[side].cache(observed.resource).subscribe(({ object }) => {
+        for (const key of observed.keysOf(object, records)) this.#queue.add(key)
+      })
     }
-    const workspace = observed.in === 'records' ? records : workloads
-    return workspace.cache(observed.resource).subscribe(({ object }) => {
-      for (const key of observed.keysOf(object, records)) this.#queue.add(key)
-    })
+    const side = sideOf(observed) === 'records' ? 'records' : childrenIn
+    const wake = ({ object }: CacheEvent<KubeObject>) => this.#addOwner(object, kind.resource)
+    const workspace = this.#environment[side]
+    const isSecret = resourceId(observed) === resourceId(secret)
+    return isSecret ? workspace.subscribeSecrets(wake) : workspace.cache(observed).subscribe(wake)
   }
 
   #addOwner(object: KubeObject, kind: Resource): void {

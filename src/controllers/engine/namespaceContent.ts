@@ -1,0 +1,15 @@
+import type { KubeObject } from '../../core/object.ts'
+
+type NamespaceStatus = { conditions?: readonly { type: string; status: string; message?: string }[] }
+
+const SHOWN = ['NamespaceContentRemaining', 'NamespaceFinalizersRemaining', 'NamespaceDeletionContentFailure']
+
+/** What the namespace controller says still stands in a namespace that is being deleted; empty where it says nothing. */
+export function contentOf(terminating: KubeObject | undefined): string {
+  const { conditions = [] } = (terminating?.status ?? {}) as NamespaceStatus
+  const messages = conditions
+    .filter(({ type, status }) => status === 'True' && SHOWN.includes(type))
+    .map(({ message = '' }) => message.trim().replace(/\.$/, ''))
+    .filter((message) => message !== '')
+  return messages.length === 0 ? '' : ` (${messages.join('; ')})`
+}

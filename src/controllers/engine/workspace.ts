@@ -1,0 +1,59 @@
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
+import { type KubeObject, type Resource, resourceId } from '../../core/object.ts'
+import { namespace, secret } from '../../kube/builtin.ts'
+import type { CacheSet, ScopedCaches } from '../../kube/caches.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import type { CacheView, Controller, Side, Workspace } from './controller.ts'
+import { OWNER_INDEX, ownerIndexKeys } from './ownership.ts'
+
+/** A client and the caches that hear of its writes: make the client with `observer: caches.observer()`. */
+export type ClusterConnection = { client: KubeClient; caches: CacheSet }
+
+const INDEXES = { indexes: { [OWNER_INDEX]: ownerIndexKeys } }
+
+/** Where objects of a resource stand unless a controller says otherwise: our kinds in `records`. */
+export function sideOf(resource: Pick<Resource, 'group'>): Side {
+  return resource.group === 'freehold.dev' || resource.group.endsWith('.freehold.dev') ? 'records' : 'workloads'
+}
+
+/** The resources that controllers read from the caches of one side, each once. Secrets are watched per namespace. */
+export function cachedResources(controllers: readonly Controller[], where: Side): Resource[] {
+  const wanted = new Map([[resourceId(namespace), namespace]])
+  for (const { kind, observes, reads, childrenIn } of controllers) {
+    const children = (resource: Resource) => ({
+      resource,
+      side: sideOf(resource) === 'records' ? 'records' : childrenIn,
+    })
+    const entries = [
+      { resource: kind.resource, side: 'records' },
+      ...reads.map((resource) => ({ resource, side: sideOf(resource) })),
+      ...observes.map((entry) =>
+        'resource' in entry ? { resource: entry.resource, side: entry.in ?? sideOf(entry.resource) } : children(entry),
+      ),
+    ]
+    for (const { resource, side } of entries) if (side === where) wanted.set(resourceId(resource), resource)
+  }
+  wanted.delete(resourceId(secret))
+  return [...wanted.values()]
+}
+
+/** Declares the caches that are missing and gives controllers their view of them. */
+export function openWorkspace({ client, caches }: ClusterConnection, resources: readonly Resource[]): Workspace {
+  for (const resource of resources) if (!caches.has(resource)) caches.add(resource, INDEXES)
+  const secrets = caches.addScoped(secret, { ...INDEXES, labelSelector: `${MANAGED_BY_LABEL}=${MANAGED_BY}` })
+  caches.get(namespace).subscribe(({ type, object }) => {
+    if (type === 'removed') void secrets.removeNamespace(object.metadata.name)
+  })
+  return {
+    client,
+    cache: <T extends KubeObject>(resource: Resource): CacheView<T> => caches.get<T>(resource),
+    isCached: (resource) => caches.has(resource),
+    secrets: (name) => syncedSecrets(secrets, name),
+    subscribeSecrets: (handler) => secrets.subscribe(handler),
+  }
+}
+
+function syncedSecrets(secrets: ScopedCaches, name: string): CacheView | undefined {
+  const cache = secrets.addNamespace(name)
+  return cache.synced ? cache : undefined
+}

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto'
+import type { Registry } from 'prom-client'
+import { type Clock, systemClock } from '../core/clock.ts'
+import type { Log } from '../core/log.ts'
+import { resourceId } from '../core/object.ts'
+import { event, namespace, secret } from '../kube/builtin.ts'
+import type { EventRecorder } from '../kube/events.ts'
+import { boundaryController } from './boundaries.ts'
+import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
+import type { Controller, Rights } from './engine/controller.ts'
+import type { Environment } from './engine/environment.ts'
+import { EngineMetrics } from './engine/metrics.ts'
+import { Runner } from './engine/runner.ts'
+import { type ClusterConnection, cachedResources, openWorkspace } from './engine/workspace.ts'
+import { resourceGroupController } from './resourcegroups.ts'
+
+/** What controllers of single areas need beside the clusters: their adapters and settings. */
+export type ControllerPorts = Record<string, never>
+
+/** Every controller of the platform, in the order of what depends on what. */
+export function controllers(_ports: ControllerPorts): readonly Controller[] {
+  return [boundaryController, resourceGroupController]
+}
+
+export type ControllersOptions = {
+  /** Where our kinds are. */
+  records: ClusterConnection
+  /** Where children go; the same connection in one cluster. */
+  workloads: ClusterConnection
+  events: EventRecorder
+  registry: Registry
+  log: Log
+  ports: ControllerPorts
+  /** What the record of the platform's own cluster says when it is first made. */
+  platform: { domain: string; region: string }
+  clock?: Clock
+  random?: () => number
+}
+
+export type RunningControllers = {
+  /** Takes no more keys and resolves when the passes under way have ended. Caches and clients are the caller's. */
+  stop(): Promise<void>
+  /** Resolves when no key waits or is worked on; timers may be set. */
+  whenIdle(): Promise<void>
+}
+
+/**
+ * Declares and fills the caches, installs the defaults, and runs every controller. Call it when the lease is held, with
+ * clients that have its `fence`; on its loss call `stop`, and start a new process to lead again.
+ *
+ * @throws Error where a cache is stopped before it is full; KubeError where the defaults cannot be installed
+ */
+export async function startControllers(options: ControllersOptions): Promise<RunningControllers> {
+  const { log, registry, events, clock = systemClock } = options
+  const list = controllers(options.ports)
+  const { records, workloads } = openWorkspaces(options, list)
+  await Promise.all([options.records.caches.whenAllSynced(), options.workloads.caches.whenAllSynced()])
+  await installDefaults(options.records.client, options.platform, log)
+  const environment: Environment = {
+    records,
+    workloads,
+    clock,
+    log,
+    events: { emit: (regarding, words) => events.record({ regarding, ...words }) },
+    metrics: new EngineMetrics(registry),
+    newId: randomUUID,
+    random: options.random ?? Math.random,
+  }
+  const runners = list.map((controller) => new Runner(controller, environment))
+  for (const runner of runners) runner.start()
+  log.info({ controllers: list.map(({ name }) => name) }, 'The controllers run.')
+  return {
+    stop: async () => void (await Promise.all(runners.map((runner) => runner.stop()))),
+    whenIdle: async () => void (await Promise.all(runners.map((runner) => runner.whenIdle()))),
+  }
+}
+
+function openWorkspaces({ records, workloads }: ControllersOptions, list: readonly Controller[]) {
+  const [ofRecords, ofWorkloads] = [cachedResources(list, 'records'), cachedResources(list, 'workloads')]
+  const same = records === workloads
+  const first = openWorkspace(records, same ? [...ofRecords, ...ofWorkloads] : ofRecords)
+  const second = same ? first : openWorkspace(workloads, ofWorkloads)
+  records.caches.start()
+  if (!same) workloads.caches.start()
+  return { records: first, workloads: second }
+}
+
+const READ = ['get', 'list', 'watch'] as const
+
+/**
+ * Everything that the operator may do in the cluster, from what each controller declares. Secrets are left out: they
+ * are opened namespace by namespace.
+ */
+export function operatorRights(): Rights[] {
+  const list = controllers({})
+  const rights: Rights[] = [
+    ...DEFAULTS_RIGHTS,
+    { resource: event, verbs: ['create', 'patch'] },
+    { resource: namespace, verbs: READ },
+    ...list.flatMap(rightsOf),
+  ]
+  return rights.filter(({ resource }) => resourceId(resource) !== resourceId(secret))
+}
+
+function rightsOf({ kind, observes, reads, writes }: Controller): Rights[] {
+  const { group, plural } = kind.resource
+  const read = [...reads, ...observes.map((entry) => ('resource' in entry ? entry.resource : entry))]
+  return [
+    { resource: kind.resource, verbs: [...READ, 'patch'] },
+    { resource: { group, plural: `${plural}/status` }, verbs: ['patch'] },
+    // Where the cluster demands it of whoever writes an owner reference that blocks the owner's deletion.
+    { resource: { group, plural: `${plural}/finalizers` }, verbs: ['update'] },
+    ...read.map((resource) => ({ resource, verbs: READ })),
+    ...writes,
+  ]
+}

@@ -1,0 +1,184 @@
+import { OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { boundaryNamespace, groupNamespace } from '../core/names.ts'
+import { groupNamespaceObject } from '../core/namespaces.ts'
+import { type KubeObject, keyOf, objectKey, refOf } from '../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import { Boundary } from '../crds/boundaries.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { KINDS } from '../crds/index.ts'
+import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { groupNetworkPolicy } from '../desired/isolation.ts'
+import { groupCountVerdict, quotaSentence } from '../desired/quota.ts'
+import { groupLimitRange, groupResourceQuota, SECRET_BINDINGS, secretBindings } from '../desired/resourcegroups.ts'
+import { clusterRole, limitRange, namespace, networkPolicy, resourceQuota, roleBinding } from '../kube/builtin.ts'
+import { isKubeError } from '../kube/errors.ts'
+import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
+import { contentOf } from './engine/namespaceContent.ts'
+import { ownerKeyOf } from './engine/ownership.ts'
+
+export type ResourceGroupPass = Pass<typeof ResourceGroup>
+
+const OWN_VERBS = ['get', 'create', 'patch', 'delete'] as const
+
+/** The kinds whose objects stand in a group's namespace. */
+const GROUP_KINDS: readonly AnyKind[] = KINDS.filter((kind) => kind.placement === 'group')
+
+/**
+ * Keeps the namespace of each group with what has to be in it before any resource: rights to its Secrets, closed
+ * traffic, limits. A namespace cannot be owned by a namespaced object, so a finalizer tears it down.
+ */
+export const resourceGroupController = controller(ResourceGroup, {
+  observes: [
+    namespace,
+    networkPolicy,
+    roleBinding,
+    resourceQuota,
+    limitRange,
+    { resource: Boundary.resource, keysOf: refusedGroupsOfBoundary },
+    { resource: ResourceGroup.resource, keysOf: refusedSiblings },
+    ...GROUP_KINDS.map(({ resource }) => ({ resource, keysOf: leavingGroup })),
+  ],
+  childrenIn: 'records',
+  writes: [
+    { resource: namespace, verbs: OWN_VERBS },
+    { resource: networkPolicy, verbs: OWN_VERBS },
+    { resource: roleBinding, verbs: OWN_VERBS },
+    { resource: resourceQuota, verbs: OWN_VERBS },
+    { resource: limitRange, verbs: OWN_VERBS },
+    { resource: clusterRole, verbs: ['bind'], resourceNames: SECRET_BINDINGS.map((binding) => binding.clusterRole) },
+    ...GROUP_KINDS.map(({ resource }) => ({ resource, verbs: ['delete'] })),
+  ],
+  reconcile: steps(checkQuota, ensureNamespace, openSecrets, closeTraffic, limitRequests),
+  finalize: steps(removeResources, removeNamespace),
+})
+
+/** The namespace of the pass's group. */
+function home(pass: ResourceGroupPass): string {
+  return groupNamespace(boundaryIdOf(pass), pass.object.metadata.name)
+}
+
+function boundaryIdOf(pass: ResourceGroupPass): string {
+  const { boundaryId } = pass.place
+  // The engine lets no pass of a boundary's kind begin without; a namespace that lost its label keeps its name.
+  if (boundaryId === undefined) throw new Error(`Resource group "${pass.key}" stands in no boundary.`)
+  return boundaryId
+}
+
+/** Only the birth of a group is refused: one that has its namespace keeps it when the limit falls later. */
+export async function checkQuota(pass: ResourceGroupPass): Promise<Outcome> {
+  if ((await pass.children.get(namespace, undefined, home(pass))) !== undefined) return done()
+  const boundary = pass.records.cache<Boundary>(Boundary.resource).get(undefined, boundaryIdOf(pass))
+  const siblings = pass.records.cache(ResourceGroup.resource).list({ namespace: pass.object.metadata.namespace })
+  const verdict = groupCountVerdict(boundary?.spec.quota ?? {}, ageOf(pass.object), siblings.map(ageOf))
+  return verdict.kind === 'fits' ? done() : stalled('QuotaExceeded', quotaSentence(verdict))
+}
+
+function ageOf(object: KubeObject): { key: string; createdAt: string } {
+  return { key: keyOf(object), createdAt: object.metadata.creationTimestamp ?? '' }
+}
+
+export async function ensureNamespace(pass: ResourceGroupPass): Promise<Outcome> {
+  const desired = groupNamespaceObject(boundaryIdOf(pass), pass.object.metadata.name, pass.incarnation)
+  const { object } = await pass.children.ensure(desired, { resource: namespace })
+  pass.report({ namespace: refOf(object).name })
+  return done()
+}
+
+export async function openSecrets(pass: ResourceGroupPass): Promise<Outcome> {
+  for (const binding of secretBindings(home(pass))) await pass.children.ensure(binding, { resource: roleBinding })
+  return done()
+}
+
+export async function closeTraffic(pass: ResourceGroupPass): Promise<Outcome> {
+  await pass.children.ensure(groupNetworkPolicy(home(pass)), { resource: networkPolicy })
+  return done()
+}
+
+export async function limitRequests(pass: ResourceGroupPass): Promise<Outcome> {
+  const { quota } = pass.object.spec
+  // The range first: between the two a pod without requests would be refused.
+  for (const [resource, desired] of [
+    [limitRange, groupLimitRange(home(pass), quota)],
+    [resourceQuota, groupResourceQuota(home(pass), quota)],
+  ] as const) {
+    if (desired !== undefined) await pass.children.ensure(desired, { resource })
+    else await pass.children.prune(resource, [])
+  }
+  return done()
+}
+
+/**
+ * Deletes what is in the group by its own deletes and waits for each, because the namespace's deletion has no order:
+ * it would take the Secrets and rights that a resource needs to leave its engine in good order.
+ */
+export async function removeResources(pass: ResourceGroupPass): Promise<Outcome> {
+  const left: string[] = []
+  for (const { resource } of GROUP_KINDS) {
+    const objects = pass.records.cache(resource).list({ namespace: home(pass) })
+    for (const object of objects) {
+      if (object.metadata.deletionTimestamp !== undefined) continue
+      await pass.records.client.remove(resource, refOf(object), { uid: object.metadata.uid })
+    }
+    left.push(
+      ...pass.records
+        .cache(resource)
+        .list({ namespace: home(pass) })
+        .map((object) => nameOf(object)),
+    )
+  }
+  if (left.length === 0) return done()
+  const shown = left.slice(0, 5).join(', ')
+  const more = left.length > 5 ? ` and ${left.length - 5} more` : ''
+  return waiting('TearingDown', `Waiting for the deletion of ${shown}${more}.`)
+}
+
+function nameOf(object: KubeObject): string {
+  return `${object.kind} "${object.metadata.name}"`
+}
+
+export async function removeNamespace(pass: ResourceGroupPass): Promise<Outcome> {
+  const name = home(pass)
+  const removed = await pass.children.remove(namespace, undefined, name)
+  // The cache may only be late, and once the finalizer is off nobody deletes the namespace any more: ask the server.
+  if (removed && !(await isStillOurs(pass, name))) return done()
+  const content = contentOf(pass.records.cache(namespace).get(undefined, name))
+  return waiting('TearingDown', `Waiting for the deletion of namespace "${name}"${content}.`)
+}
+
+async function isStillOurs(pass: ResourceGroupPass, name: string): Promise<boolean> {
+  try {
+    const { metadata } = await pass.records.client.get(namespace, { name })
+    return metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === pass.incarnation
+  } catch (error) {
+    if (isKubeError(error, 'NotFound')) return false
+    throw error
+  }
+}
+
+/** Of all groups only those that were refused for their number care for the boundary and for their siblings. */
+function refusedGroups(boundaryId: string, records: Workspace): string[] {
+  return records
+    .cache<ResourceGroup>(ResourceGroup.resource)
+    .list({ namespace: boundaryNamespace(boundaryId) })
+    .filter((group) => group.status?.phase === 'QuotaExceeded')
+    .map(keyOf)
+}
+
+function refusedGroupsOfBoundary(boundary: KubeObject, records: Workspace): string[] {
+  return refusedGroups(boundary.metadata.name, records)
+}
+
+function refusedSiblings(group: KubeObject, records: Workspace): string[] {
+  const prefix = boundaryNamespace('')
+  return refusedGroups((group.metadata.namespace ?? '').slice(prefix.length), records)
+}
+
+/** A group that is being deleted waits for each of its resources. */
+function leavingGroup(resource: KubeObject, records: Workspace): string[] {
+  const place = records.cache(namespace).get(undefined, resource.metadata.namespace ?? '')
+  const key = place === undefined ? undefined : ownerKeyOf(place, ResourceGroup.resource)
+  if (key === undefined) return []
+  const [space, name = ''] = key.split('/')
+  const group = records.cache(ResourceGroup.resource).get(space, name)
+  return group?.metadata.deletionTimestamp === undefined ? [] : [objectKey(space, name)]
+}

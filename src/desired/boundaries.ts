@@ -1,0 +1,31 @@
+import { uuidV5 } from '../core/ids.ts'
+import { boundaryNamespace } from '../core/names.ts'
+import type { KubeObject } from '../core/object.ts'
+import { formatScope } from '../core/scope.ts'
+import type { Boundary } from '../crds/boundaries.ts'
+import { RoleAssignment } from '../crds/rbac.ts'
+
+/** The role that the initial owner gets. */
+export const INITIAL_OWNER_ROLE = 'Owner'
+
+/**
+ * The assignment that makes the initial owner Owner of the boundary, or undefined where none is named. Its name follows
+ * from the boundary, so that a second attempt meets the first.
+ */
+export function initialOwnerAssignment(boundary: Boundary, incarnation: string): KubeObject | undefined {
+  const boundaryId = boundary.metadata.name
+  const owner = boundary.spec.initialOwner
+  if (owner === undefined) return undefined
+  return {
+    apiVersion: RoleAssignment.apiVersion,
+    kind: RoleAssignment.kind,
+    metadata: { name: uuidV5(`initial-owner/${boundaryId}/${incarnation}`), namespace: boundaryNamespace(boundaryId) },
+    spec: {
+      principalId: owner.principalId,
+      principalType: owner.principalType,
+      roleDefinitionName: INITIAL_OWNER_ROLE,
+      scope: formatScope({ level: 'boundary', boundaryId }),
+      scopeIncarnation: incarnation,
+    },
+  }
+}

@@ -1,0 +1,141 @@
+import { formatBytes, formatCores, parseQuantity } from '../core/quantity.ts'
+
+/** Limits as a Boundary or ResourceGroup has them; absent is unlimited. */
+export type QuotaLimits = {
+  cpu?: string | undefined
+  memory?: string | undefined
+  storage?: string | undefined
+  pods?: number | undefined
+  resources?: number | undefined
+  resourceGroups?: number | undefined
+}
+
+/** What one resource asks for, over all its replicas. */
+export type Demand = { cpu?: string; memory?: string; storage?: string; pods?: number }
+
+/** A resource with its demand. Age decides who was first, then the key, so that the order is total. */
+export type QuotaUser = { key: string; createdAt: string; resourceGroup: string; demand: Demand }
+
+export type QuotaName = 'cpu' | 'memory' | 'storage' | 'pods' | 'resources' | 'resourceGroups'
+
+/** Amounts as people write them: quantities for cpu, memory and storage, numbers for counts. */
+export type Exceeded = {
+  kind: 'exceeded'
+  at: 'boundary' | 'resourceGroup'
+  quota: QuotaName
+  limit: string
+  used: string
+  requested: string
+}
+export type QuotaVerdict = { kind: 'fits' } | Exceeded
+
+const AMOUNTS = ['cpu', 'memory', 'storage', 'pods', 'resources'] as const
+type Amounts = Record<(typeof AMOUNTS)[number], bigint>
+
+/**
+ * Whether `subject` fits beside the others of its boundary. Resources are admitted oldest first; one that does not fit
+ * is passed over and takes nothing from those behind it.
+ *
+ * @param others every other resource of the boundary, in any order; one of the same key is ignored
+ * @param groups limits of the boundary's groups by name
+ */
+export function quotaVerdict(input: {
+  boundary: QuotaLimits
+  groups: ReadonlyMap<string, QuotaLimits>
+  subject: QuotaUser
+  others: Iterable<QuotaUser>
+}): QuotaVerdict {
+  const { boundary, groups, subject } = input
+  const before = [...input.others].filter((other) => other.key !== subject.key && byAge(other, subject) < 0)
+  const used = { boundary: zero(), groups: new Map<string, Amounts>() }
+  const refusalOf = (user: QuotaUser, wanted: Amounts) =>
+    exceeded('resourceGroup', groups.get(user.resourceGroup), used.groups.get(user.resourceGroup) ?? zero(), wanted) ??
+    exceeded('boundary', boundary, used.boundary, wanted)
+  for (const user of before.sort(byAge)) {
+    const wanted = amountsOf(user.demand)
+    if (refusalOf(user, wanted) !== undefined) continue
+    used.groups.set(user.resourceGroup, sum(used.groups.get(user.resourceGroup) ?? zero(), wanted))
+    used.boundary = sum(used.boundary, wanted)
+  }
+  return refusalOf(subject, amountsOf(subject.demand)) ?? { kind: 'fits' }
+}
+
+/**
+ * Whether a group is among the first that the boundary may have.
+ *
+ * @param others the other groups of the boundary
+ */
+export function groupCountVerdict(
+  limits: QuotaLimits,
+  subject: { key: string; createdAt: string },
+  others: Iterable<{ key: string; createdAt: string }>,
+): QuotaVerdict {
+  const limit = limits.resourceGroups
+  if (limit === undefined) return { kind: 'fits' }
+  const used = [...others].filter((other) => other.key !== subject.key && byAge(other, subject) < 0).length
+  if (used < limit) return { kind: 'fits' }
+  return {
+    kind: 'exceeded',
+    at: 'boundary',
+    quota: 'resourceGroups',
+    limit: String(limit),
+    used: String(used),
+    requested: '1',
+  }
+}
+
+/** The sentence of a condition or refusal: which limit, how much of it is taken, and what was asked for. */
+export function quotaSentence({ at, quota, limit, used, requested }: Exceeded): string {
+  const whose = at === 'boundary' ? "The boundary's" : "The resource group's"
+  return `${whose} quota of ${quota} is ${limit}; ${used} of it is taken, ${requested} more was asked for.`
+}
+
+function exceeded(
+  at: Exceeded['at'],
+  limits: QuotaLimits | undefined,
+  used: Amounts,
+  wanted: Amounts,
+): Exceeded | undefined {
+  for (const quota of AMOUNTS) {
+    const limit = limits?.[quota]
+    if (limit === undefined || wanted[quota] === 0n) continue
+    const most = parseQuantity(String(limit))
+    if (used[quota] + wanted[quota] <= most) continue
+    const show = SHOWN[quota]
+    return { kind: 'exceeded', at, quota, limit: show(most), used: show(used[quota]), requested: show(wanted[quota]) }
+  }
+  return undefined
+}
+
+const count = (thousandths: bigint) => String(thousandths / 1000n)
+const SHOWN: Record<(typeof AMOUNTS)[number], (thousandths: bigint) => string> = {
+  cpu: formatCores,
+  memory: formatBytes,
+  storage: formatBytes,
+  pods: count,
+  resources: count,
+}
+
+/** In thousandths, exactly; a resource counts as one of `resources` whatever it asks for. */
+function amountsOf({ cpu = '0', memory = '0', storage = '0', pods = 0 }: Demand): Amounts {
+  return {
+    cpu: parseQuantity(cpu),
+    memory: parseQuantity(memory),
+    storage: parseQuantity(storage),
+    pods: BigInt(pods) * 1000n,
+    resources: 1000n,
+  }
+}
+
+function zero(): Amounts {
+  return { cpu: 0n, memory: 0n, storage: 0n, pods: 0n, resources: 0n }
+}
+
+function sum(a: Amounts, b: Amounts): Amounts {
+  return Object.fromEntries(AMOUNTS.map((name) => [name, a[name] + b[name]])) as Amounts
+}
+
+function byAge(a: { key: string; createdAt: string }, b: { key: string; createdAt: string }): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1
+  return a.key < b.key ? -1 : a.key > b.key ? 1 : 0
+}
