@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { Clock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import type { ActionName } from '../iam/actions.ts'
@@ -6,19 +7,9 @@ import type { Permissions } from '../iam/permissions.ts'
 import type { Decision } from '../iam/records.ts'
 import type { ListRequest } from './paging.ts'
 import type { Records } from './records.ts'
+import type { Caller } from './tokens.ts'
 
-/** Who calls, as the access token says. Never the target of a grant by itself: rights come from assignments. */
-export type Caller = {
-  readonly principalId: string
-  readonly kind: 'User' | 'ServicePrincipal'
-  readonly displayName?: string | undefined
-  readonly email?: string | undefined
-  /** When the person signed in, milliseconds since the epoch; absent for service accounts. */
-  readonly authTime?: number | undefined
-}
-
-/** Verifies a bearer token. @throws PlatformError UNAUTHORIZED */
-export type TokenVerifier = { verify(bearerToken: string): Promise<Caller> }
+export type { Caller, TokenVerifier } from './tokens.ts'
 
 /** Decisions at this moment, from the assignments that count. */
 export interface Access {
@@ -64,6 +55,8 @@ export type Context<Parameters extends string = string, Query = unknown, Body = 
   /** `Cache-Control: no-cache`: read through to the API server. */
   readonly fresh: boolean
   header(name: string): string | undefined
+  /** The body of a route that reads it itself. */
+  readonly request: Readable
   readonly correlationId: string
   readonly log: Log
   /** Aborted when the client goes, or at the end of the request's time. */

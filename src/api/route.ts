@@ -68,6 +68,8 @@ export type Route = {
   readonly answers: readonly number[]
   /** Name of a record whose fields are not built yet, for the document. */
   readonly bodyName: string | undefined
+  /** The query of a row that is not built yet, for the document. */
+  readonly plannedQuery: readonly string[]
   /** The form of error bodies (interface section 7). */
   readonly errors: 'platform' | 'problem'
   readonly isBuilt: boolean
@@ -145,6 +147,7 @@ export function route<
     replyMediaType: declaration.replyMediaType ?? 'application/json',
     answers: declaration.answers,
     bodyName: undefined,
+    plannedQuery: [],
     errors: declaration.errors ?? 'platform',
     isBuilt: true,
     // The router hands over what the declaration's own schemas read.
@@ -156,8 +159,9 @@ export type Planned = {
   auth: Authorization
   operation?: string
   scope?: ScopeLevel
-  query?: z.ZodObject
-  isList?: boolean
+  /** `name:type`, with `!` behind the name where it is required. */
+  query?: readonly string[]
+  /** The name of the record. */
   body?: string
   answers: readonly number[]
   errors?: 'platform' | 'problem'
@@ -180,7 +184,7 @@ export function planned(method: Method, path: string, row: Planned): RouteDraft 
       throw new TypeError('The router answers planned routes itself.')
     },
   )
-  return { ...draft, isBuilt: false, bodyName: row.body, query: row.query }
+  return { ...draft, isBuilt: false, bodyName: row.body, plannedQuery: row.query ?? [] }
 }
 
 export type Area = { readonly name: string; readonly module: string; readonly routes: readonly Route[] }

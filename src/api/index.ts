@@ -1,0 +1,86 @@
+import { boundaryRoutes } from './boundaries/index.ts'
+import { commonRoutes } from './common.ts'
+import { plannedApps } from './planned/apps.ts'
+import { plannedBlueprints } from './planned/blueprints.ts'
+import { plannedBoundaries } from './planned/boundaries.ts'
+import { plannedContainerinstances } from './planned/containerinstances.ts'
+import { plannedFunctions } from './planned/functions.ts'
+import { plannedJobs } from './planned/jobs.ts'
+import { plannedKernel } from './planned/kernel.ts'
+import { plannedLifecycle } from './planned/lifecycle.ts'
+import { plannedManagedidentities } from './planned/managedidentities.ts'
+import { plannedMonitoring } from './planned/monitoring.ts'
+import { plannedObjectstorage } from './planned/objectstorage.ts'
+import { plannedRbac } from './planned/rbac.ts'
+import { plannedRegistry } from './planned/registry.ts'
+import { plannedRelational } from './planned/relational.ts'
+import { plannedResourcegroups } from './planned/resourcegroups.ts'
+import { plannedSecrets } from './planned/secrets.ts'
+import { plannedSql } from './planned/sql.ts'
+import { plannedStaticwebapps } from './planned/staticwebapps.ts'
+import { rbacRoutes } from './rbac.ts'
+import { resourceGroupRoutes } from './resourcegroups/index.ts'
+import { type Area, area, type Route } from './route.ts'
+import { reservedNamesOf } from './router.ts'
+import { vectorRoutes } from './vector.ts'
+
+/** Every area with the module that its errors and documents name (interface section 4.1). */
+export const AREAS: readonly Area[] = [
+  area('common', 'platform', [commonRoutes]),
+  area('vector', 'db-vector', [vectorRoutes]),
+  area('relational', 'db-relational', [plannedRelational]),
+  area('sql', 'db-sql', [plannedSql]),
+  area('containerinstances', 'containerinstances', [plannedContainerinstances]),
+  area('staticwebapps', 'staticwebapps', [plannedStaticwebapps]),
+  area('apps', 'apps', [plannedApps]),
+  area('secrets', 'secrets', [plannedSecrets]),
+  area('jobs', 'jobs', [plannedJobs]),
+  area('functions', 'functions', [plannedFunctions]),
+  area('objectstorage', 'objectstorage', [plannedObjectstorage]),
+  area('boundaries', 'boundaries', [boundaryRoutes, plannedBoundaries]),
+  area('resourcegroups', 'resource-groups', [resourceGroupRoutes, plannedResourcegroups]),
+  area('managedidentities', 'managed-identity', [plannedManagedidentities]),
+  area('monitoring', 'monitoring', [plannedMonitoring]),
+  area('registry', 'registry', [plannedRegistry]),
+  area('blueprints', 'blueprints', [plannedBlueprints]),
+  area('rbac', 'rbac', [rbacRoutes, plannedRbac]),
+  area('kernel', 'kernel', [plannedKernel]),
+  area('lifecycle', 'lifecycle', [plannedLifecycle]),
+]
+
+/** Every route of the platform: what the router serves and the documents describe. */
+export const ROUTES: readonly Route[] = AREAS.flatMap((entry) => entry.routes)
+
+/** The modules that have documents (interface section 4.1). */
+export const MODULES = [
+  'db-vector',
+  'db-sql',
+  'db-relational',
+  'containerinstances',
+  'staticwebapps',
+  'boundaries',
+  'secrets',
+  'monitoring',
+  'registry',
+  'jobs',
+  'functions',
+  'lifecycle',
+  'objectstorage',
+  'blueprints',
+  'resource-groups',
+  'rbac',
+  'managed-identity',
+] as const
+
+/** Names that no resource, group or namespace may have: a literal segment of some route stands in their place. */
+export function reservedNames(): string[] {
+  return reservedNamesOf(ROUTES)
+}
+
+/** What routes read of Kubernetes itself, beyond our kinds: nodes and pods for the verdict of a plan. */
+export function facadeReads(): { resource: { group: string; plural: string }; verbs: readonly string[] }[] {
+  return [
+    { resource: { group: '', plural: 'nodes' }, verbs: ['get', 'list', 'watch'] },
+    { resource: { group: '', plural: 'pods' }, verbs: ['get', 'list', 'watch'] },
+  ]
+}

@@ -1,0 +1,43 @@
+import { ipKeyGenerator, MemoryStore } from 'express-rate-limit'
+
+const WINDOW_MILLISECONDS = 60_000
+
+/**
+ * Counts requests per key in windows of a minute. The store is that of express-rate-limit; its middleware is not used,
+ * because the key is known only after authentication, in the middle of the pipeline. Each replica counts for itself.
+ */
+export class RateLimit {
+  readonly #perMinute: number
+  readonly #store = new MemoryStore()
+
+  constructor(perMinute: number) {
+    this.#perMinute = perMinute
+    this.#store.init({ windowMs: WINDOW_MILLISECONDS } as Parameters<MemoryStore['init']>[0])
+  }
+
+  /** Counts one request. Undefined when it may pass, else the seconds until the key is free again. */
+  async take(key: string): Promise<number | undefined> {
+    const { totalHits, resetTime } = await this.#store.increment(key)
+    return totalHits > this.#perMinute ? secondsUntil(resetTime) : undefined
+  }
+
+  /** As `take`, without counting: for what is counted only when it fails. */
+  async peek(key: string): Promise<number | undefined> {
+    const known = await this.#store.get(key)
+    return known !== undefined && known.totalHits >= this.#perMinute ? secondsUntil(known.resetTime) : undefined
+  }
+
+  stop(): void {
+    this.#store.shutdown()
+  }
+}
+
+function secondsUntil(time: Date | undefined): number {
+  const left = (time?.getTime() ?? 0) - Date.now()
+  return Math.min(WINDOW_MILLISECONDS / 1000, Math.max(1, Math.ceil(left / 1000)))
+}
+
+/** The key of an address. Of IPv6 the network counts, since one customer holds all of it. */
+export function addressKey(address: string | undefined): string {
+  return address === undefined ? 'unknown' : ipKeyGenerator(address)
+}

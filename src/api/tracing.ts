@@ -1,0 +1,24 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+
+/** How one request is found again in logs and traces. */
+export type Trace = { readonly correlationId: string; readonly traceId: string; readonly traceparent: string }
+
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
+const CORRELATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
+
+/**
+ * The caller's correlation id and trace where they are well-formed, else new ones (W3C Trace Context, level 1). An id
+ * with other characters could forge lines of a log.
+ */
+export function traceOf(correlationId: string | undefined, traceparent: string | undefined): Trace {
+  const parent = TRACEPARENT.exec(traceparent ?? '')
+  const isUsable = parent !== null && !/^0+$/.test(parent[1] ?? '') && !/^0+$/.test(parent[2] ?? '')
+  const random = randomBytes(24).toString('hex')
+  const traceId = isUsable ? (parent[1] ?? '') : random.slice(0, 32)
+  const flags = isUsable ? (parent[3] ?? '00') : '00'
+  return {
+    correlationId: correlationId !== undefined && CORRELATION_ID.test(correlationId) ? correlationId : randomUUID(),
+    traceId,
+    traceparent: `00-${traceId}-${random.slice(32)}-${flags}`,
+  }
+}
