@@ -11,7 +11,7 @@ import type { Controller, Rights } from './engine/controller.ts'
 import type { Environment } from './engine/environment.ts'
 import { EngineMetrics } from './engine/metrics.ts'
 import { Runner } from './engine/runner.ts'
-import { type ClusterConnection, cachedResources, openWorkspace } from './engine/workspace.ts'
+import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } from './engine/workspace.ts'
 import { resourceGroupController } from './resourcegroups.ts'
 
 /** What controllers of single areas need beside the clusters: their adapters and settings. */
@@ -104,7 +104,7 @@ export function operatorRights(): Rights[] {
 
 function rightsOf({ kind, observes, reads, writes }: Controller): Rights[] {
   const { group, plural } = kind.resource
-  const read = [...reads, ...observes.map((entry) => ('resource' in entry ? entry.resource : entry))]
+  const read = [...reads, ...observes].map(resourceOf)
   return [
     { resource: kind.resource, verbs: [...READ, 'patch'] },
     { resource: { group, plural: `${plural}/status` }, verbs: ['patch'] },

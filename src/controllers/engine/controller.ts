@@ -94,7 +94,7 @@ export type ControllerOptions<K extends AnyKind, State> = {
   /** What wakes this controller, besides the kind itself. Everything observed can be read from its cache. */
   observes: readonly Observed[]
   /** Further resources read from a cache, whose changes wake nobody. */
-  reads?: readonly Resource[]
+  reads?: readonly (Resource | { resource: Resource; in?: Side })[]
   /** What the controller writes. Generated into the operator's role: a verb that is missing here is a 403 at run time. */
   writes: readonly Rights[]
   /** Where this controller's children go; `workloads`. */

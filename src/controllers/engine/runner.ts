@@ -73,15 +73,13 @@ export class Runner {
   #observe(observed: Observed): () => void {
     const { kind, childrenIn } = this.#controller
     const { records } = this.#environment
+    const workspace = this.#environment[sideOf(observed, childrenIn)]
     if ('resource' in observed) {
-      const side = observed.in ?? sideOf(observed.resource)
-      return this.#environment[side].cache(observed.resource).subscribe(({ object }) => {
+      return workspace.cache(observed.resource).subscribe(({ object }) => {
         for (const key of observed.keysOf(object, records)) this.#queue.add(key)
       })
     }
-    const side = sideOf(observed) === 'records' ? 'records' : childrenIn
     const wake = ({ object }: CacheEvent<KubeObject>) => this.#addOwner(object, kind.resource)
-    const workspace = this.#environment[side]
     const isSecret = resourceId(observed) === resourceId(secret)
     return isSecret ? workspace.subscribeSecrets(wake) : workspace.cache(observed).subscribe(wake)
   }

@@ -11,27 +11,27 @@ export type ClusterConnection = { client: KubeClient; caches: CacheSet }
 
 const INDEXES = { indexes: { [OWNER_INDEX]: ownerIndexKeys } }
 
-/** Where objects of a resource stand unless a controller says otherwise: our kinds in `records`. */
-export function sideOf(resource: Pick<Resource, 'group'>): Side {
-  return resource.group === 'freehold.dev' || resource.group.endsWith('.freehold.dev') ? 'records' : 'workloads'
+type Entry = Resource | { resource: Resource; in?: Side }
+
+export function resourceOf(entry: Entry): Resource {
+  return 'resource' in entry ? entry.resource : entry
+}
+
+/** Where the objects of an entry stand: as it says, else our kinds in `records` and all others beside the children. */
+export function sideOf(entry: Entry, childrenIn: Side): Side {
+  if ('resource' in entry && entry.in !== undefined) return entry.in
+  const { group } = resourceOf(entry)
+  return group === 'freehold.dev' || group.endsWith('.freehold.dev') ? 'records' : childrenIn
 }
 
 /** The resources that controllers read from the caches of one side, each once. Secrets are watched per namespace. */
 export function cachedResources(controllers: readonly Controller[], where: Side): Resource[] {
   const wanted = new Map([[resourceId(namespace), namespace]])
   for (const { kind, observes, reads, childrenIn } of controllers) {
-    const children = (resource: Resource) => ({
-      resource,
-      side: sideOf(resource) === 'records' ? 'records' : childrenIn,
-    })
-    const entries = [
-      { resource: kind.resource, side: 'records' },
-      ...reads.map((resource) => ({ resource, side: sideOf(resource) })),
-      ...observes.map((entry) =>
-        'resource' in entry ? { resource: entry.resource, side: entry.in ?? sideOf(entry.resource) } : children(entry),
-      ),
-    ]
-    for (const { resource, side } of entries) if (side === where) wanted.set(resourceId(resource), resource)
+    for (const entry of [kind.resource, ...observes, ...reads]) {
+      const resource = resourceOf(entry)
+      if (sideOf(entry, childrenIn) === where) wanted.set(resourceId(resource), resource)
+    }
   }
   wanted.delete(resourceId(secret))
   return [...wanted.values()]
