@@ -227,6 +227,22 @@ describe('the local identity provider', () => {
     expect(refused.headers).to.have.property('retry-after')
   })
 
+  it('believes no forwarded address of a caller whom nobody told it to trust', async () => {
+    provider.stop()
+    provider = create({ limits: { tokenRequestsPerMinute: 2 } })
+    await ask().set('x-forwarded-for', '198.51.100.1').set('forwarded', 'for=198.51.100.1').expect(200)
+    await ask().set('x-forwarded-for', '198.51.100.2').expect(200)
+    await ask().set('x-forwarded-for', '198.51.100.3').expect(429)
+  })
+
+  it('counts by the forwarded address behind a proxy that it was told to trust', async () => {
+    provider.stop()
+    provider = create({ limits: { tokenRequestsPerMinute: 1 }, trustedProxies: ['loopback'] })
+    await ask().set('x-forwarded-for', '198.51.100.1').expect(200)
+    await ask().set('x-forwarded-for', '198.51.100.2').expect(200)
+    await ask().set('x-forwarded-for', '198.51.100.2').expect(429)
+  })
+
   it('answers 404 outside its realm', async () => {
     await request(provider.handler).get('/realms/other/.well-known/openid-configuration').expect(404)
     await request(provider.handler).get('/').expect(404)

@@ -109,6 +109,8 @@ function tokenLimit(perMinute: number) {
     limit: perMinute,
     standardHeaders: 'draft-8',
     legacyHeaders: false,
+    // Forwarded addresses count behind `trustedProxies` only. Whoever sends one else is not worth a line on the console.
+    validate: { xForwardedForHeader: false, forwardedHeader: false },
     message: { error: 'temporarily_unavailable', error_description: 'too many requests from this address' },
   })
 }

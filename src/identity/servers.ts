@@ -3,6 +3,8 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
 const LOOPBACK = '127.0.0.1'
+/** Requests here are one small form: who takes longer to send one only holds a connection. */
+const PATIENCE = { requestTimeout: 10_000, headersTimeout: 10_000 }
 
 export type IdentityServersOptions = {
   handler: RequestListener
@@ -24,9 +26,9 @@ export interface IdentityServers {
 /** @throws Error where a port is taken or the certificate does not fit its key; nothing is left listening then */
 export async function startIdentityServers(options: IdentityServersOptions): Promise<IdentityServers> {
   const { cert, key } = options.tls
-  const tls = createTlsServer({ cert, key, minVersion: 'TLSv1.2' }, options.handler)
+  const tls = createTlsServer({ ...PATIENCE, cert, key, minVersion: 'TLSv1.2' }, options.handler)
   await listening(tls, options.tls)
-  const plain = options.http && createHttpServer(options.handler)
+  const plain = options.http && createHttpServer(PATIENCE, options.handler)
   try {
     if (plain !== undefined && options.http !== undefined) await listening(plain, options.http)
   } catch (error) {
