@@ -166,9 +166,8 @@ const resourceRoutes: readonly RouteDraft[] = [
     '{RG}/{resourceName}/validate',
     {
       auth: action('resourcegroups/read'),
+      // The name belongs to no collection yet, so the question is asked at the group: as near as a scope can come.
       scope: 'resource',
-      // The name belongs to no collection yet, so the group is as near as a scope can come.
-      scopeFrom: ({ boundaryId = '', resourceGroupName = '' }) => groupScope(boundaryId, resourceGroupName),
       summary: 'Whether a name may be given to a new resource',
       reply: ResourceNameValidationDto,
       answers: [200],

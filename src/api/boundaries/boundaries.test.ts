@@ -1,0 +1,159 @@
+import { expect } from 'chai'
+import { ANNA, assign, B1, B2, BERT, deny, SHOP, trust } from '../../../test/make/authorizationRecords.ts'
+import { CLUSTER_ID, codeOf, makeFacade } from '../../../test/make/facade.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { RoleAssignment } from '../../crds/rbac.ts'
+import { BUILT_IN_ROLES } from '../../iam/roles.ts'
+import { boundaryRoutes } from './index.ts'
+import type { BoundaryDto } from './record.ts'
+
+const [ONE, TWO] = [B1.slice(12), B2.slice(12)]
+const roles = [...BUILT_IN_ROLES]
+
+describe('boundaries', () => {
+  const listed: [string, Parameters<typeof makeFacade>[0], string[]][] = [
+    ['nothing to somebody without a role', {}, []],
+    ['every boundary to a reader of the root', { assignments: [assign('Reader', '/')] }, [ONE, TWO]],
+    ['one boundary to its reader', { assignments: [assign('Reader', B1)] }, [ONE]],
+    [
+      'no boundary to the reader of one of its groups, who may not read it',
+      { assignments: [assign('Reader', SHOP)] },
+      [],
+    ],
+    [
+      'all but the one that is denied',
+      { assignments: [assign('Reader', '/')], denies: [deny(B2, ['boundaries/read'])] },
+      [ONE],
+    ],
+    [
+      'nothing of what a deny at the root takes away',
+      { assignments: [assign('Reader', B1)], denies: [deny('/', ['boundaries/read'])] },
+      [],
+    ],
+    [
+      'a boundary that trusts the one in which the role is',
+      { assignments: [assign('Reader', B2)], trusts: [trust(['boundaries/read'])] },
+      [ONE, TWO],
+    ],
+  ]
+  for (const [title, given, ids] of listed) {
+    it(`shows ${title}`, async () => {
+      const facade = makeFacade({ roles, ...given })
+      facade.boundary(ONE)
+      facade.boundary(TWO)
+      const { body } = await facade.call(boundaryRoutes, 'GET', '/boundaries')
+      const { items, pagination } = body as {
+        items: { id: string; permissions: null }[]
+        pagination: { totalItems: number }
+      }
+      expect(items.map(({ id }) => id).sort()).to.deep.equal([...ids].sort())
+      expect(pagination.totalItems).to.equal(ids.length)
+      expect(items.every(({ permissions }) => permissions === null)).to.equal(true)
+    })
+  }
+
+  it('makes the boundary under a uuid of its own, its namespace, and the caller its first owner', async () => {
+    const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
+    const { status, body } = await facade.call(boundaryRoutes, 'POST', '/boundaries', { body: { displayName: 'Shop' } })
+    const { id, displayName, namespace, memberCount, permissions } = body as BoundaryDto
+    expect({ status, displayName, memberCount }).to.deep.equal({ status: 201, displayName: 'Shop', memberCount: 1 })
+    expect([...facade.namespaces.names]).to.deep.equal([namespace])
+    expect(namespace).to.equal(boundaryNamespace(id))
+    expect(permissions).to.include('boundaries/manage')
+    const stored = facade.records.peek(Boundary, { name: id })
+    expect(stored?.spec.initialOwner).to.deep.equal({ principalId: ANNA, principalType: 'User' })
+  })
+
+  it('answers 201 where the namespace could not be made, because the boundary is stored and the controller heals', async () => {
+    const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
+    facade.namespaces.failure = new Error('the API server went away')
+    const { status } = await facade.call(boundaryRoutes, 'POST', '/boundaries', { body: { displayName: 'Shop' } })
+    expect(status).to.equal(201)
+    expect(facade.records.peekAll(Boundary)).to.have.length(1)
+  })
+
+  it('counts groups, resources and members, and sums what is asked for, when it is read', async () => {
+    const facade = makeFacade({ roles, assignments: [assign('Reader', B1)] })
+    facade.boundary(ONE, { quota: { cpu: '8' }, tags: { team: 'search' } })
+    facade.group(ONE, 'shop')
+    facade.group(ONE, 'empty')
+    facade.group(TWO, 'other')
+    facade.vector(ONE, 'shop', 'planned')
+    facade.vector(ONE, 'shop', 'sized', { cpuRequest: '2', memoryRequest: '1Gi', storageSize: '10Gi', replicas: 3 })
+    facade.vector(ONE, 'shop', 'stopped', { replicas: 1, running: false })
+    facade.vector(TWO, 'other', 'elsewhere')
+    const assignment = { principalType: 'User', roleDefinitionName: 'Reader', scope: B1 }
+    const namespace = boundaryNamespace(ONE)
+    facade.records.put(RoleAssignment, { namespace, name: 'a' }, { ...assignment, principalId: ANNA })
+    facade.records.put(RoleAssignment, { namespace, name: 'b' }, { ...assignment, principalId: ANNA, scope: SHOP })
+    facade.records.put(RoleAssignment, { namespace, name: 'c' }, { ...assignment, principalId: BERT })
+    const over = { ...assignment, principalId: TWO, expiresAt: '2025-12-31T00:00:00Z' }
+    facade.records.put(RoleAssignment, { namespace, name: 'd' }, over)
+
+    const { body } = await facade.call(boundaryRoutes, 'GET', `/boundaries/${ONE}`)
+    expect(body).to.deep.include({
+      resourceGroupCount: 2,
+      resourceCount: 3,
+      memberCount: 2,
+      defaultClusterId: CLUSTER_ID,
+      tenantId: null,
+      quota: { cpu: '8', memory: null, storage: null, resourceGroups: null, resources: null, pods: null },
+      // Two replicas of the plan, three of the sized one; the stopped one keeps its volume.
+      usage: { cpu: '7', memory: '7Gi', storage: '90Gi', resourceGroups: 2, resources: 3, pods: 5 },
+      tags: { team: 'search' },
+    })
+  })
+
+  it('changes the display name and nothing else', async () => {
+    const facade = makeFacade({ roles, assignments: [assign('Owner', B1)] })
+    facade.boundary(ONE, { tags: { team: 'search' } })
+    const { status, body } = await facade.call(boundaryRoutes, 'PATCH', `/boundaries/${ONE}`, {
+      body: { displayName: 'New' },
+    })
+    expect(status).to.equal(200)
+    expect(body).to.deep.include({ displayName: 'New', tags: { team: 'search' } })
+  })
+
+  it('keeps a boundary that has groups, and names them', async () => {
+    const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
+    facade.boundary(ONE)
+    facade.group(ONE, 'shop')
+    facade.group(ONE, 'bakery')
+    const refused = await codeOf(facade.call(boundaryRoutes, 'DELETE', `/boundaries/${ONE}`))
+    expect(refused).to.deep.equal({ code: 'BOUNDARY_NOT_EMPTY', extras: { resourceGroups: ['bakery', 'shop'] } })
+  })
+
+  for (const [title, hasNamespace, status] of [
+    ['202 while the namespace goes', true, 202],
+    ['204 where nothing was there', false, 204],
+  ] as const) {
+    it(`answers the deletion of an empty boundary with ${title}`, async () => {
+      const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
+      facade.boundary(ONE)
+      if (!hasNamespace) facade.namespaces.names.clear()
+      expect((await facade.call(boundaryRoutes, 'DELETE', `/boundaries/${ONE}`)).status).to.equal(status)
+      expect(facade.records.peek(Boundary, { name: ONE })).to.equal(undefined)
+    })
+  }
+
+  it('answers 404 for a boundary that is not there', async () => {
+    const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
+    for (const [method, body] of [
+      ['GET', undefined],
+      ['PATCH', { displayName: 'x' }],
+      ['DELETE', undefined],
+    ] as const) {
+      const { code } = await codeOf(facade.call(boundaryRoutes, method, `/boundaries/${ONE}`, { body }))
+      expect(`${method} ${code}`).to.equal(`${method} NOT_FOUND`)
+    }
+  })
+
+  it('lets whoever reads some boundary read the config of the list, and nobody else', () => {
+    const config = boundaryRoutes.find(({ path }) => path === '/boundaries/config')
+    const passes = (given: Parameters<typeof makeFacade>[0]) =>
+      config?.mayPass?.(ANNA, makeFacade({ roles, ...given }).services, {})
+    expect(passes({ assignments: [assign('Reader', B1)] })).to.equal(true)
+    expect(passes({})).to.equal(false)
+  })
+})

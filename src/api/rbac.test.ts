@@ -1,0 +1,152 @@
+import { expect } from 'chai'
+import { ANNA, assign, B1, B2, BERT, deny, SHOP, TEAM } from '../../test/make/authorizationRecords.ts'
+import { codeOf, makeFacade } from '../../test/make/facade.ts'
+import { BUILT_IN_ROLES } from '../iam/roles.ts'
+import { rbacRoutes, readChecks } from './rbac.ts'
+
+const ONE = B1.slice(12)
+const roles = [...BUILT_IN_ROLES]
+const path = `${B1}/providers/authorization/checkAccess`
+
+type Results = { principalId: string; results: { allowed: boolean; reason: string; decidedBy: object | null }[] }
+
+describe('checkAccess', () => {
+  const owner = () => {
+    const facade = makeFacade({
+      roles,
+      assignments: [
+        assign('Contributor', B1, { id: 'direct' }),
+        assign('Secrets Reader', SHOP, { id: 'grouped', principalId: TEAM, principalType: 'Group' }),
+        assign('Reader', B1, { id: 'later', principalId: BERT, expiresAt: Date.UTC(2027, 0, 1) }),
+      ],
+      groups: [{ id: TEAM, memberIds: [ANNA] }],
+      denies: [deny(SHOP, ['vectorcluster/delete'], { id: 'hold' })],
+    })
+    facade.boundary(ONE)
+    return facade
+  }
+  const ask = async (checks: object[], more: object = {}) =>
+    (await owner().call(rbacRoutes, 'POST', path, { body: { checks, ...more } })).body as Results
+
+  const explained: [string, object, object][] = [
+    [
+      'the assignment that allows',
+      { action: 'vectorcluster/write' },
+      {
+        allowed: true,
+        reason: 'AllowedByAssignment',
+        scope: B1,
+        decidedBy: {
+          kind: 'RoleAssignment',
+          id: 'direct',
+          roleDefinitionName: 'Contributor',
+          scope: B1,
+          viaGroupId: null,
+          expiresAt: null,
+        },
+      },
+    ],
+    [
+      'the group through which a data action comes',
+      { action: 'secretvault/readSecrets', scope: `${SHOP}/resources/secretvaults/main`, isDataAction: true },
+      {
+        allowed: true,
+        reason: 'AllowedByAssignment',
+        decidedBy: {
+          kind: 'RoleAssignment',
+          id: 'grouped',
+          roleDefinitionName: 'Secrets Reader',
+          scope: SHOP,
+          viaGroupId: TEAM,
+          expiresAt: null,
+        },
+      },
+    ],
+    [
+      'the deny that wins',
+      { action: 'vectorcluster/delete', scope: SHOP },
+      {
+        allowed: false,
+        reason: 'DeniedByAssignment',
+        decidedBy: {
+          kind: 'DenyAssignment',
+          id: 'hold',
+          roleDefinitionName: null,
+          scope: SHOP,
+          viaGroupId: null,
+          expiresAt: null,
+        },
+      },
+    ],
+    [
+      'that nothing grants it',
+      { action: 'rbac/members/write' },
+      { allowed: false, reason: 'NoAssignment', decidedBy: null },
+    ],
+    [
+      'that it is held at the root only',
+      { action: 'boundaries/delete' },
+      { allowed: false, reason: 'RootOnly', decidedBy: null },
+    ],
+    [
+      'an action that gateways ask about',
+      { action: 'llmgateway/invoke' },
+      { allowed: true, reason: 'AllowedByAssignment' },
+    ],
+  ]
+  for (const [title, check, wanted] of explained) {
+    it(`names ${title}`, async () => expect((await ask([check])).results[0]).to.deep.include(wanted))
+  }
+
+  it('answers in the order of the questions, and the single form like a list of one', async () => {
+    const { results } = await ask([{ action: 'jobs/read' }, { action: 'boundaries/delete' }])
+    expect(results.map(({ allowed }) => allowed)).to.deep.equal([true, false])
+    const { body } = await owner().call(rbacRoutes, 'POST', path, { body: { action: 'jobs/read', scope: SHOP } })
+    expect((body as Results).results).to.have.length(1)
+    expect((body as Results).results[0]).to.deep.include({ action: 'jobs/read', scope: SHOP, allowed: true })
+  })
+
+  it('tells a holder of rbac/members/read about others, with the end of what expires', async () => {
+    const { principalId, results } = await ask([{ action: 'jobs/read' }], { principalId: BERT })
+    expect(principalId).to.equal(BERT)
+    expect(results[0]?.decidedBy).to.deep.include({ id: 'later', expiresAt: '2027-01-01T00:00:00.000Z' })
+  })
+
+  it('tells nobody else about others', async () => {
+    const facade = makeFacade({ roles, assignments: [assign('Deployer', SHOP)] })
+    facade.boundary(ONE)
+    const about = (principalId: string) =>
+      codeOf(facade.call(rbacRoutes, 'POST', path, { body: { principalId, action: 'jobs/read' } }))
+    expect((await about(BERT)).code).to.equal('FORBIDDEN')
+    expect((await about(ANNA)).code).to.equal('none')
+  })
+
+  it('answers 404 for a boundary that is missing or hidden', async () => {
+    const facade = makeFacade({ roles })
+    facade.boundary(ONE)
+    const body = { action: 'jobs/read' }
+    expect((await codeOf(facade.call(rbacRoutes, 'POST', path, { body }))).code).to.equal('NOT_FOUND')
+    const missing = `${B2}/providers/authorization/checkAccess`
+    expect((await codeOf(facade.call(rbacRoutes, 'POST', missing, { body }))).code).to.equal('NOT_FOUND')
+  })
+
+  const refused: [string, object, string[]][] = [
+    ['nothing asked', {}, ['checks']],
+    ['both forms at once', { action: 'jobs/read', checks: [{ action: 'jobs/read' }] }, ['checks']],
+    ['a scope beside a list', { scope: SHOP, checks: [{ action: 'jobs/read' }] }, ['checks']],
+    ['an action that nobody knows', { action: 'jobs/levitate' }, ['action']],
+    ['a pattern', { action: 'jobs/*' }, ['action']],
+    ['a wrong nature', { action: 'jobs/read', isDataAction: true }, ['isDataAction']],
+    ['another boundary', { checks: [{ action: 'jobs/read' }, { action: 'jobs/read', scope: B2 }] }, ['checks.1.scope']],
+    ['the root', { action: 'jobs/read', scope: '/' }, ['scope']],
+    ['a trailing slash', { action: 'jobs/read', scope: `${B1}/` }, ['scope']],
+    ['two mistakes, both named', { checks: [{ action: 'x', scope: 'y' }] }, ['checks.0.action', 'checks.0.scope']],
+  ]
+  for (const [title, body, fields] of refused) {
+    it(`refuses ${title}`, async () => {
+      const { code, extras } = await codeOf((async () => readChecks(body as never, ONE))())
+      expect(code).to.equal('BAD_REQUEST')
+      expect((extras.errors as { field: string }[]).map(({ field }) => field)).to.deep.equal(fields)
+    })
+  }
+})

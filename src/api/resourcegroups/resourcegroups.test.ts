@@ -1,0 +1,226 @@
+import { expect } from 'chai'
+import { ANNA, assign, B1, B2, BERT, deny, SHOP, trust } from '../../../test/make/authorizationRecords.ts'
+import { CLUSTER_ID, codeOf, makeFacade } from '../../../test/make/facade.ts'
+import { FINALIZER } from '../../core/labels.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { BUILT_IN_ROLES } from '../../iam/roles.ts'
+import { resourceGroupRoutes as routes } from './index.ts'
+
+const [ONE, TWO] = [B1.slice(12), B2.slice(12)]
+const roles = [...BUILT_IN_ROLES]
+type Given = Parameters<typeof makeFacade>[0]
+type Page = { items: { name: string; collection?: string }[]; pagination: { totalItems: number } }
+
+/** One boundary with two groups and three databases; another that nobody here may see. */
+function shop(given: Given = { assignments: [assign('Owner', B1)] }) {
+  const facade = makeFacade({ roles, ...given })
+  facade.boundary(ONE)
+  facade.boundary(TWO)
+  facade.group(ONE, 'shop')
+  facade.group(ONE, 'bakery')
+  facade.group(TWO, 'shop')
+  facade.vector(ONE, 'shop', 'index', { tags: { team: 'search' } })
+  facade.vector(ONE, 'shop', 'other')
+  facade.vector(ONE, 'bakery', 'bread')
+  facade.vector(TWO, 'shop', 'foreign')
+  return facade
+}
+
+const namesOf = (body: unknown) => (body as Page).items.map(({ name }) => name)
+
+describe('resource groups', () => {
+  const visible: [string, Given, string[], string[]][] = [
+    [
+      'everything to the owner of the boundary',
+      { assignments: [assign('Owner', B1)] },
+      ['bakery', 'shop'],
+      ['bread', 'index', 'other'],
+    ],
+    ['one group to its reader', { assignments: [assign('Reader', SHOP)] }, ['shop'], ['index', 'other']],
+    [
+      'what is left by a deny on one resource',
+      { assignments: [assign('Reader', B1)], denies: [deny(`${SHOP}/resources/vectorclusters/index`, ['*'])] },
+      ['bakery', 'shop'],
+      ['bread', 'other'],
+    ],
+    [
+      'groups without resources to who may read groups only',
+      { assignments: [assign('Reader', B1)], denies: [deny(B1, ['vectorcluster/read'])] },
+      ['bakery', 'shop'],
+      [],
+    ],
+    [
+      'what a trust lends',
+      { assignments: [assign('Reader', B2)], trusts: [trust(['vectorcluster/read'])] },
+      [],
+      ['bread', 'index', 'other'],
+    ],
+  ]
+  for (const [title, given, groups, resources] of visible) {
+    it(`show ${title}`, async () => {
+      const facade = shop(given)
+      const listed = await facade.call(routes, 'GET', `/boundaries/${ONE}/resourcegroups`)
+      expect(namesOf(listed.body)).to.deep.equal(groups)
+      expect((listed.body as Page).pagination.totalItems).to.equal(groups.length)
+      expect(namesOf((await facade.call(routes, 'GET', `/boundaries/${ONE}/resources`)).body)).to.deep.equal(resources)
+    })
+  }
+
+  for (const path of ['resourcegroups', 'resourcegroups/config', 'resources', 'resources/config']) {
+    it(`answer 404 alike at ${path} for a boundary that is missing and one that the caller may not see`, async () => {
+      const hidden = shop({ assignments: [assign('Owner', B1)] })
+      const words = async (id: string) => {
+        const error = await hidden.call(routes, 'GET', `/boundaries/${id}/${path}`).catch((thrown) => thrown as Error)
+        return String(error).replace(id, 'ID')
+      }
+      expect(await words(TWO)).to.equal(await words('6f1c3a52-0f0e-4d67-9b2e-000000000000'))
+      expect(await words(TWO)).to.contain('was not found')
+    })
+  }
+
+  it('are made with a namespace, and a finalizer from the first moment; the same request again answers 200', async () => {
+    const facade = makeFacade({ roles, assignments: [assign('Owner', B1)] })
+    facade.boundary(ONE)
+    const path = `/boundaries/${ONE}/resourcegroups/shop`
+    const first = await facade.call(routes, 'POST', path)
+    const second = await facade.call(routes, 'POST', path, { body: {} })
+    expect([first.status, second.status]).to.deep.equal([201, 200])
+    expect(second.body).to.deep.equal(first.body)
+    expect([...facade.namespaces.names]).to.include(groupNamespace(ONE, 'shop'))
+    const stored = facade.records.peek(ResourceGroup, { namespace: boundaryNamespace(ONE), name: 'shop' })
+    expect(stored?.metadata.finalizers).to.deep.equal([FINALIZER])
+  })
+
+  it('answer 201 where the namespace could not be made, because the controller heals', async () => {
+    const facade = makeFacade({ roles, assignments: [assign('Owner', B1)] })
+    facade.boundary(ONE)
+    facade.namespaces.failure = new Error('the API server went away')
+    expect((await facade.call(routes, 'POST', `/boundaries/${ONE}/resourcegroups/shop`)).status).to.equal(201)
+  })
+
+  const refusedNames = ['config', 'Shop', '-shop', 'a'.repeat(53), 'sh.op', 'validate']
+  for (const name of refusedNames) {
+    it(`cannot be called "${name}"`, async () => {
+      const { code } = await codeOf(shop().call(routes, 'POST', `/boundaries/${ONE}/resourcegroups/${name}`))
+      expect(code).to.equal('BAD_REQUEST')
+    })
+  }
+
+  it('stop at the quota of the boundary, while one that is there may be asked for again', async () => {
+    const facade = makeFacade({ roles, assignments: [assign('Owner', B1)] })
+    facade.boundary(ONE, { quota: { resourceGroups: 1 } })
+    const create = (name: string) => facade.call(routes, 'POST', `/boundaries/${ONE}/resourcegroups/${name}`)
+    expect((await create('first')).status).to.equal(201)
+    expect(await codeOf(create('second'))).to.deep.equal({
+      code: 'QUOTA_EXCEEDED',
+      extras: { quota: 'resourceGroups', limit: 1, used: 1, requested: 1 },
+    })
+    expect((await create('first')).status).to.equal(200)
+  })
+
+  it('are deleted in the background', async () => {
+    const facade = makeFacade({ roles, assignments: [assign('Owner', B1)] })
+    facade.boundary(ONE)
+    const path = `/boundaries/${ONE}/resourcegroups/shop`
+    await facade.call(routes, 'POST', path)
+    expect((await facade.call(routes, 'DELETE', path)).status).to.equal(202)
+  })
+
+  it('are kept while a resource in them is to keep its volumes', async () => {
+    const facade = shop()
+    facade.vector(ONE, 'shop', 'kept', { onDelete: 'Retain' })
+    const refused = await codeOf(facade.call(routes, 'DELETE', `/boundaries/${ONE}/resourcegroups/shop`))
+    expect(refused).to.deep.equal({ code: 'DELETION_PROTECTED', extras: { resources: ['vectorclusters/kept'] } })
+  })
+
+  it('count what is in them by collection', async () => {
+    const { body } = await shop().call(routes, 'GET', `/boundaries/${ONE}/resourcegroups/shop`)
+    expect(body).to.deep.include({
+      boundaryId: ONE,
+      scope: SHOP,
+      namespace: groupNamespace(ONE, 'shop'),
+      resourceCount: 2,
+      resourceCounts: { vectorclusters: 2 },
+      status: 'Pending',
+      phase: null,
+    })
+  })
+
+  it('sort by the number of resources', async () => {
+    const { body } = await shop().call(routes, 'GET', `/boundaries/${ONE}/resourcegroups`, {
+      query: { sort: ['-resourceCount'] },
+    })
+    expect(namesOf(body)).to.deep.equal(['shop', 'bakery'])
+  })
+
+  it('list their resources with a path to the record', async () => {
+    const { body } = await shop().call(routes, 'GET', `${SHOP}/resources`, {
+      query: { filter: ['tags.team:eq:search', 'collection:eq:vectorclusters'] },
+    })
+    const items = (body as { items: object[] }).items
+    expect(items).to.have.length(1)
+    expect(items[0]).to.deep.include({
+      name: 'index',
+      collection: 'vectorclusters',
+      resourceGroup: 'shop',
+      clusterId: CLUSTER_ID,
+      region: 'north',
+      href: `${SHOP}/resources/vectorclusters/index`,
+      tags: { team: 'search' },
+    })
+  })
+
+  const validated: [string, string, object][] = [
+    ['free', 'a free name', { isValid: true, isAvailable: true, violations: [], takenBy: [] }],
+    ['bread', 'a name of another group', { isValid: true, isAvailable: true }],
+    ['config', 'a reserved name', { isValid: false, isAvailable: false }],
+  ]
+  for (const [name, title, wanted] of validated) {
+    it(`say of ${title} whether it may be given`, async () => {
+      const { status, body } = await shop().call(routes, 'GET', `${SHOP}/resources/${name}/validate`)
+      expect(status).to.equal(200)
+      expect(body).to.deep.include({ resourceName: name, ...wanted })
+    })
+  }
+
+  it('say who has a name, to those who may know, and that it is taken, to all', async () => {
+    const path = `${SHOP}/resources/index/validate`
+    const { body } = await shop().call(routes, 'GET', path)
+    expect(body).to.deep.include({ isValid: true, isAvailable: false })
+    expect((body as { takenBy: object[] }).takenBy[0]).to.deep.include({ collection: 'vectorclusters', name: 'index' })
+    const blind = shop({ assignments: [assign('Owner', B1)], denies: [deny(SHOP, ['vectorcluster/read'])] })
+    const { body: seen } = await blind.call(routes, 'GET', path)
+    expect(seen).to.deep.include({ isAvailable: false, takenBy: [] })
+  })
+
+  it('are found by their namespace, and a boundary by its own', async () => {
+    const facade = shop()
+    const find = (namespace: string) => facade.call(routes, 'GET', `/resourcegroups/by-namespace/${namespace}`)
+    expect((await find(groupNamespace(ONE, 'shop'))).body).to.deep.include({
+      boundaryId: ONE,
+      resourceGroup: 'shop',
+      scope: SHOP,
+    })
+    expect((await find(groupNamespace(TWO, 'shop'))).body).to.deep.include({
+      boundaryId: TWO,
+      scope: `${B2}/resourcegroups/shop`,
+    })
+    expect((await find(boundaryNamespace(ONE))).body).to.deep.include({
+      boundaryId: ONE,
+      resourceGroup: null,
+      scope: B1,
+    })
+    for (const foreign of ['kube-system', 'shop-0000000000', boundaryNamespace(BERT), 'x', ANNA]) {
+      expect((await codeOf(find(foreign))).code, foreign).to.equal('NOT_FOUND')
+    }
+  })
+
+  it('are asked about at the scope of the namespace, which is unknown for a foreign one', () => {
+    const facade = shop()
+    const byNamespace = routes.find(({ path }) => path.includes('by-namespace'))
+    const scopeOf = (namespaceName: string) => byNamespace?.scopeFrom?.({ namespaceName }, facade.services)
+    expect(scopeOf(groupNamespace(ONE, 'shop'))).to.equal(SHOP)
+    expect(scopeOf('kube-system')).to.equal(undefined)
+  })
+})

@@ -1,0 +1,269 @@
+import { randomUUID } from 'node:crypto'
+import type { NamespaceStore } from '../../src/api/boundaries/namespaces.ts'
+import type { Access, Caller, Context, Services } from '../../src/api/context.ts'
+import { Documentation } from '../../src/api/documentation.ts'
+import { type ListShape, parseListRequest } from '../../src/api/paging.ts'
+import type {
+  CreateRequest,
+  ListFilter,
+  RecordOf,
+  Records,
+  RemoveRequest,
+  UpdateRequest,
+} from '../../src/api/records.ts'
+import type { RouteDraft } from '../../src/api/route.ts'
+import { PlatformError } from '../../src/core/errors.ts'
+import { silentLog } from '../../src/core/log.ts'
+import { boundaryNamespace, boundaryOfNamespace, groupNamespace } from '../../src/core/names.ts'
+import { type KubeObject, objectKey } from '../../src/core/object.ts'
+import { Boundary } from '../../src/crds/boundaries.ts'
+import { PlatformCluster } from '../../src/crds/clusters.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { ComputePlan } from '../../src/crds/plans.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+import type { Evaluator } from '../../src/iam/evaluate.ts'
+import { ANNA, evaluatorOf, type Given } from './authorizationRecords.ts'
+import { ManualClock } from './clock.ts'
+
+type Stored = { apiVersion: string; kind: string; metadata: KubeObject['metadata']; spec: object; status?: object }
+
+/** Custom resources in memory, for tests of handlers: no admission, no finalizer work, nothing happens by itself. */
+export class MemoryRecords implements Records {
+  readonly #tables = new Map<string, Map<string, Stored>>()
+  #version = 1
+
+  #table(kind: AnyKind): Map<string, Stored> {
+    const table = this.#tables.get(kind.kind) ?? new Map<string, Stored>()
+    this.#tables.set(kind.kind, table)
+    return table
+  }
+
+  put<K extends AnyKind>(
+    kind: K,
+    metadata: Partial<KubeObject['metadata']> & { name: string },
+    spec: object,
+    status?: object,
+  ) {
+    this.#version += 1
+    const object: Stored = {
+      apiVersion: kind.apiVersion,
+      kind: kind.kind,
+      metadata: {
+        uid: randomUUID(),
+        generation: 1,
+        resourceVersion: String(this.#version),
+        creationTimestamp: '2026-01-01T00:00:00Z',
+        ...metadata,
+      },
+      spec: kind.spec.parse(spec),
+      ...(status === undefined ? {} : { status }),
+    }
+    this.#table(kind).set(objectKey(metadata.namespace, metadata.name), object)
+    return object as unknown as RecordOf<K>
+  }
+
+  peek<K extends AnyKind>(kind: K, ref: { namespace?: string | undefined; name: string }) {
+    return this.#table(kind).get(objectKey(ref.namespace, ref.name)) as unknown as RecordOf<K> | undefined
+  }
+
+  async get<K extends AnyKind>(kind: K, ref: { namespace?: string | undefined; name: string }) {
+    return this.peek(kind, ref)
+  }
+
+  peekAll<K extends AnyKind>(kind: K, { namespace, boundaryId }: ListFilter = {}): readonly RecordOf<K>[] {
+    const all = [...this.#table(kind).values()].filter((object) => {
+      const home = object.metadata.namespace
+      if (boundaryId !== undefined && boundaryOfNamespace(home ?? '') !== boundaryId) return false
+      return namespace === undefined || home === namespace
+    })
+    return all as unknown as RecordOf<K>[]
+  }
+
+  async list<K extends AnyKind>(kind: K, filter: ListFilter = {}) {
+    return this.peekAll(kind, filter)
+  }
+
+  async create<K extends AnyKind>(kind: K, request: CreateRequest<K>) {
+    const present = this.peek(kind, request)
+    if (present !== undefined) {
+      if (JSON.stringify(present.spec) === JSON.stringify(kind.spec.parse(request.spec)))
+        return { object: present, isNew: false }
+      throw new PlatformError('ALREADY_EXISTS', 'taken')
+    }
+    const { namespace, name, annotations = {}, finalizers = [] } = request
+    const metadata = { name, ...(namespace !== undefined && { namespace }), annotations, finalizers }
+    return { object: this.put(kind, metadata, request.spec), isNew: true }
+  }
+
+  async update<K extends AnyKind>(kind: K, ref: { namespace?: string; name: string }, request: UpdateRequest<K>) {
+    const current = this.peek(kind, ref)
+    if (current === undefined) throw new PlatformError('NOT_FOUND', 'missing')
+    return { object: this.put(kind, current.metadata, request.change(current), current.status), isChanged: true }
+  }
+
+  async remove<K extends AnyKind>(kind: K, ref: { namespace?: string; name: string }, _request: RemoveRequest) {
+    const current = this.peek(kind, ref)
+    if (current === undefined) throw new PlatformError('NOT_FOUND', 'missing')
+    if ((current.metadata.finalizers ?? []).length > 0) return { isGone: false }
+    this.#table(kind).delete(objectKey(ref.namespace, ref.name))
+    return { isGone: true }
+  }
+}
+
+export class MemoryNamespaces implements NamespaceStore {
+  readonly names = new Set<string>()
+  failure: Error | undefined
+
+  async ensure(object: KubeObject) {
+    if (this.failure !== undefined) throw this.failure
+    this.names.add(object.metadata.name)
+  }
+
+  async exists(name: string) {
+    return this.names.has(name)
+  }
+}
+
+export function accessOf(evaluator: Evaluator, now: () => number): Access {
+  return {
+    isAllowed: (principal, action, scope) => evaluator.isAllowed(principal, action, scope, now()),
+    explain: (principal, action, scope) => evaluator.explain(principal, action, scope, now()),
+    permissionsAt: (principal, scope) => evaluator.permissionsAt(principal, scope, now()),
+    scopesWith: (principal, action) => evaluator.scopesWith(principal, action, now()),
+    boundariesOf: (principal) => evaluator.boundariesOf(principal, now()),
+    holdsAll: (principal, permissions, scope) => evaluator.holdsAll(principal, permissions, scope, now()),
+  }
+}
+
+export const CLUSTER_ID = '77777777-7777-4777-8777-777777777777'
+
+/** Everything that handlers of the built areas work with, in memory. ANNA calls; `given` says what she may. */
+export function makeFacade(given: Given = {}, change: Partial<Services> = {}) {
+  const records = new MemoryRecords()
+  const namespaces = new MemoryNamespaces()
+  const clock = new ManualClock()
+  records.put(
+    PlatformCluster,
+    { name: CLUSTER_ID },
+    { displayName: 'Own', region: 'north', domain: 'example.test', isPlatform: true },
+  )
+  const sizes = { cpuRequest: '500m', cpuLimit: '1', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
+  records.put(
+    ComputePlan,
+    { name: 'vector-small' },
+    { family: 'Vector', displayName: 'Small', ...sizes, replicas: 2, isDefault: true },
+  )
+  const services = {
+    records,
+    namespaces,
+    clock,
+    log: silentLog,
+    access: accessOf(evaluatorOf(given), () => clock.now()),
+    reservedNames: new Set(['config', 'validate', 'vectorclusters']),
+    documentation: new Documentation('0', {}),
+    platform: {
+      version: '1.2.3',
+      commit: 'abc',
+      builtAt: '2026-01-01T00:00:00Z',
+      kubernetesVersion: 'v1.36.3',
+      simulated: [],
+      readiness: [],
+    },
+    ...change,
+  } as unknown as Services
+  return {
+    records,
+    namespaces,
+    services,
+    boundary: (id: string, spec: object = {}) => {
+      namespaces.names.add(boundaryNamespace(id))
+      return records.put(Boundary, { name: id }, { displayName: `Boundary ${id.slice(-4)}`, ...spec })
+    },
+    group: (boundaryId: string, name: string, spec: object = {}) =>
+      records.put(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name }, spec),
+    vector: (boundaryId: string, group: string, name: string, spec: object = {}) =>
+      records.put(VectorCluster, { namespace: groupNamespace(boundaryId, group), name }, spec),
+    call: callerOf(services),
+  }
+}
+
+type Request = { body?: unknown; query?: Record<string, string[]>; caller?: string }
+type Answered = { status: number; body: never; text: string }
+
+/** Calls a handler as the router would: parameters from the path, list from the query, JSON out. */
+function callerOf(services: Services) {
+  return async (
+    routes: readonly RouteDraft[],
+    method: string,
+    path: string,
+    request: Request = {},
+  ): Promise<Answered> => {
+    const found = routes
+      .filter((draft) => draft.method === method)
+      .map((draft) => ({ draft, parameters: match(draft.path, path) }))
+      .sort((one, other) => one.draft.path.split('{').length - other.draft.path.split('{').length)
+      .find(({ parameters }) => parameters !== undefined)
+    if (found?.parameters === undefined) throw new Error(`No route for ${method} ${path}`)
+    const { draft, parameters } = found
+    const caller: Caller = {
+      principalId: request.caller ?? ANNA,
+      principalType: 'User',
+      expiresAt: Number.POSITIVE_INFINITY,
+    }
+    const context = {
+      services,
+      caller,
+      isAnonymous: false,
+      parameters,
+      query: {},
+      body: request.body === undefined ? undefined : draft.body?.parse(request.body),
+      list:
+        draft.list === undefined ? undefined : parseListRequest(request.query ?? {}, draft.list as ListShape<never>),
+      ifMatch: undefined,
+      fresh: false,
+      header: () => undefined,
+      correlationId: 'test',
+      log: silentLog,
+      signal: new AbortController().signal,
+      scope: undefined,
+    } as unknown as Context
+    const answer = await draft.handler(context)
+    const text = answer.stream === undefined ? '' : Buffer.concat(await answer.stream.toArray()).toString()
+    const body = answer.parts === undefined ? answer.body : JSON.parse(answer.parts.join(''))
+    // What a route answers is what its schema says, field for field.
+    if (body !== undefined) expectSchema(draft, answer.status, body)
+    return { status: answer.status, body: body as never, text }
+  }
+}
+
+function expectSchema(draft: RouteDraft, status: number, body: unknown): void {
+  const result = draft.reply?.safeParse(body)
+  if (result !== undefined && !result.success) {
+    throw new Error(`${draft.method} ${draft.path} answered ${status} against its schema: ${result.error.message}`)
+  }
+}
+
+function match(template: string, path: string): Record<string, string> | undefined {
+  const [names, values] = [template.split('/'), path.split('/')]
+  if (names.at(-1) === '{path}')
+    values.splice(names.length - 1, values.length, values.slice(names.length - 1).join('/'))
+  if (names.length !== values.length) return undefined
+  const parameters: Record<string, string> = {}
+  for (const [index, name] of names.entries()) {
+    if (name.startsWith('{')) parameters[name.slice(1, -1)] = values[index] ?? ''
+    else if (name !== values[index]) return undefined
+  }
+  return parameters
+}
+
+/** The code of what a promise throws. */
+export async function codeOf(promise: Promise<unknown>): Promise<{ code: string; extras: Record<string, unknown> }> {
+  try {
+    await promise
+  } catch (error) {
+    if (error instanceof PlatformError) return { code: error.code, extras: error.extras }
+    throw error
+  }
+  return { code: 'none', extras: {} }
+}
