@@ -1,4 +1,5 @@
 import { apiVersionOf, type KubeObject, keyOf, type Resource } from './object.ts'
+import { type Packed, Packer, type Shape } from './pack.ts'
 import { compareVersions } from './version.ts'
 
 /** Names the keys under which an object is found again. Must be pure: it is asked again when the object goes. */
@@ -7,8 +8,8 @@ export type IndexFunction<T extends KubeObject> = (object: T) => readonly string
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /**
- * One stored object. A parsed object takes three to five times its JSON, so what is kept is the text, without the
- * parts that are the same for the whole type; the object is parsed when it is asked for and lives as long as somebody,
+ * One stored object. A parsed object takes three to five times its JSON, so what is kept is the text of its leaves,
+ * without the parts that are the same for the whole type; the object is parsed when it is asked for and lives as long as somebody,
  * or the garbage collector's patience, holds it.
  */
 class Entry<T extends KubeObject> {
@@ -16,13 +17,15 @@ class Entry<T extends KubeObject> {
   readonly uid: string
   readonly version: string
   readonly text: string
+  readonly shape: Shape | undefined
   parsed: WeakRef<T> | undefined
 
-  constructor(key: string, uid: string, version: string, text: string) {
+  constructor(key: string, uid: string, version: string, packed: Packed) {
     this.key = key
     this.uid = uid
     this.version = version
-    this.text = text
+    this.text = packed.text
+    this.shape = packed.shape
   }
 }
 
@@ -48,7 +51,9 @@ export class ObjectStore<T extends KubeObject> {
   readonly #kind: string
   readonly #indexes: Record<string, IndexFunction<T>>
   readonly #entries = new Map<string, Entry<T>>()
-  readonly #uids = new Map<string, Entry<T>>()
+  readonly #packer = new Packer()
+  /** Made when first asked for: most caches never are. */
+  #uids: Map<string, Entry<T>> | undefined
   readonly #namespaces = new Map<string, Bucket<T>>()
   readonly #buckets: Map<string, Map<string, Bucket<T>>>
   #bytes = 0
@@ -87,6 +92,7 @@ export class ObjectStore<T extends KubeObject> {
   }
 
   byUid(uid: string): T | undefined {
+    this.#uids ??= new Map(Array.from(this.#entries.values(), (entry) => [entry.uid, entry]))
     const entry = this.#uids.get(uid)
     return entry === undefined ? undefined : this.#read(entry)
   }
@@ -116,7 +122,7 @@ export class ObjectStore<T extends KubeObject> {
       return { outcome: 'stale' }
     }
     const slim = slimmed(object)
-    const entry = new Entry<T>(key, object.metadata.uid ?? '', version, pack(slim))
+    const entry = new Entry<T>(key, object.metadata.uid ?? '', version, this.#packer.pack(variable(slim)))
     if (options.shared !== true) entry.parsed = new WeakRef(slim)
     const previous = before === undefined ? undefined : this.#remove(before)
     this.#insert(entry, slim)
@@ -131,7 +137,7 @@ export class ObjectStore<T extends KubeObject> {
   #insert(entry: Entry<T>, object: T): void {
     this.#entries.set(entry.key, entry)
     this.#bytes += entry.text.length
-    if (entry.uid !== '') this.#uids.set(entry.uid, entry)
+    this.#uids?.set(entry.uid, entry)
     const namespace = object.metadata.namespace
     if (namespace !== undefined) insertInto(this.#namespaces, namespace, entry)
     this.#eachIndexKey(object, (buckets, key) => insertInto(buckets, key, entry))
@@ -141,7 +147,7 @@ export class ObjectStore<T extends KubeObject> {
     const object = this.#read(entry)
     this.#entries.delete(entry.key)
     this.#bytes -= entry.text.length
-    if (this.#uids.get(entry.uid) === entry) this.#uids.delete(entry.uid)
+    if (this.#uids?.get(entry.uid) === entry) this.#uids.delete(entry.uid)
     const namespace = object.metadata.namespace
     if (namespace !== undefined) removeFrom(this.#namespaces, namespace, entry)
     this.#eachIndexKey(object, (buckets, key) => removeFrom(buckets, key, entry))
@@ -170,7 +176,7 @@ export class ObjectStore<T extends KubeObject> {
   #read(entry: Entry<T>): T {
     const held = entry.parsed?.deref()
     if (held !== undefined) return freeze(held)
-    const object = freeze(unpack(entry, this.#apiVersion, this.#kind) as T)
+    const object = freeze(whole(entry, this.#packer.unpack(entry), this.#apiVersion, this.#kind) as T)
     entry.parsed = new WeakRef(object)
     return object
   }
@@ -200,14 +206,15 @@ function slimmed<T extends KubeObject>(object: T): T {
   return { ...object, metadata }
 }
 
-function pack(object: KubeObject): string {
+/** What is not in the entry itself or the same for the whole type. */
+function variable(object: KubeObject): [object, object] {
   const { apiVersion: _apiVersion, kind: _kind, metadata, ...rest } = object
   const { name: _name, namespace: _namespace, uid: _uid, resourceVersion: _version, ...others } = metadata
-  return JSON.stringify([others, rest])
+  return [others, rest]
 }
 
-function unpack<T extends KubeObject>(entry: Entry<T>, apiVersion: string, kind: string): KubeObject {
-  const [others, rest] = JSON.parse(entry.text) as [object, object]
+function whole<T extends KubeObject>(entry: Entry<T>, parts: unknown, apiVersion: string, kind: string): KubeObject {
+  const [others, rest] = parts as [object, object]
   const slash = entry.key.indexOf('/')
   const metadata = {
     name: entry.key.slice(slash + 1),

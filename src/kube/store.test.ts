@@ -1,0 +1,77 @@
+import { expect } from 'chai'
+import type { KubeObject } from '../core/object.ts'
+import { configMap } from './builtin.ts'
+import { Packer } from './pack.ts'
+import { ObjectStore } from './store.ts'
+
+describe('packed objects', () => {
+  const values: [string, unknown][] = [
+    ['an empty object', {}],
+    ['leaves of every kind', { a: 1, b: 'x', c: true, d: null, e: -1.5 }],
+    ['lists of records', { list: [{ a: 1 }, { b: [] }, 'x', [1, [2]]] }],
+    ['keys with quotes and dots', { 'a"b': { 'c.d/e': 1 }, '': 2 }],
+    ['a key that is a trap', JSON.parse('{"__proto__": {"polluted": true}, "a": 1}')],
+    ['text beyond Latin', { a: 'žluťoučký 🐎' }],
+  ]
+  for (const [what, value] of values) {
+    it(`come back as they were: ${what}`, () => {
+      for (const packer of [new Packer(), new Packer(0)]) {
+        for (let time = 0; time < 2; time += 1) {
+          expect(JSON.stringify(packer.unpack(packer.pack(value)))).to.equal(JSON.stringify(value))
+        }
+      }
+    })
+  }
+
+  it('share their structure until there are too many', () => {
+    const packer = new Packer(1)
+    const first = packer.pack({ a: 1 })
+    expect(packer.pack({ a: 2 }).shape).to.equal(first.shape)
+    expect(packer.pack({ b: 2 })).to.deep.equal({ text: '{"b":2}', shape: undefined })
+  })
+})
+
+describe('object store', () => {
+  const make = (name: string, version: number, owner: string): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace: 'a', uid: `uid-${name}`, resourceVersion: String(version) },
+    data: { owner },
+  })
+  const byOwner = { owner: (object: KubeObject) => [(object.data as { owner: string }).owner] }
+
+  it('moves an object between index keys, and leaves no empty ones', () => {
+    const store = new ObjectStore<KubeObject>(configMap, byOwner)
+    for (const name of ['x', 'y', 'z']) store.put(make(name, 1, 'one'))
+    store.put(make('y', 2, 'two'))
+    const under = (key: string) => store.byIndex('owner', key).map((object) => object.metadata.name)
+    expect([under('one'), under('two')]).to.deep.equal([['x', 'z'], ['y']])
+    store.delete('a/x')
+    expect(under('one')).to.deep.equal(['z'])
+    expect(() => store.byIndex('unknown', 'x')).to.throw(RangeError)
+  })
+
+  it('finds objects by uid from the first question on', () => {
+    const store = new ObjectStore<KubeObject>(configMap)
+    store.put(make('x', 1, ''))
+    expect(store.byUid('uid-x')?.metadata.name).to.equal('x')
+    store.put(make('y', 2, ''))
+    store.delete('a/x')
+    expect([store.byUid('uid-x'), store.byUid('uid-y')?.metadata.name]).to.deep.equal([undefined, 'y'])
+  })
+
+  it('gives the same object twice while somebody holds it', () => {
+    const store = new ObjectStore<KubeObject>(configMap)
+    store.put(make('x', 1, ''))
+    const held = store.get('a/x')
+    expect(store.get('a/x')).to.equal(held)
+  })
+
+  it('counts what it holds', () => {
+    const store = new ObjectStore<KubeObject>(configMap)
+    store.put(make('x', 1, ''))
+    expect(store.bytes).to.be.greaterThan(0)
+    store.delete('a/x')
+    expect([store.size, store.bytes]).to.deep.equal([0, 0])
+  })
+})
