@@ -1,0 +1,76 @@
+import { expect } from 'chai'
+import { ManualClock, settle } from '../../test/make/clock.ts'
+import type { KubeObject } from '../core/object.ts'
+import { event as eventResource } from './builtin.ts'
+import { EventRecorder } from './events.ts'
+import { FakeKubeClient } from './fake.ts'
+
+const regarding: KubeObject = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'x', namespace: 'a', uid: 'uid-x' },
+}
+type Event = KubeObject & { series?: { count: number }; note?: string }
+
+describe('event recorder', () => {
+  let server = new FakeKubeClient()
+  let clock = new ManualClock()
+  let recorder: EventRecorder
+  beforeEach(() => {
+    server = new FakeKubeClient()
+    clock = new ManualClock()
+    recorder = new EventRecorder({ client: server, controller: 'freehold.dev/test', instance: 'test', clock })
+  })
+  const say = (note: string, about = regarding) =>
+    recorder.record({ regarding: about, type: 'Warning', reason: 'Tested', note })
+  const events = async () => (await server.list<Event>(eventResource)).items
+
+  it('makes one event of the same words, and counts them once a minute', async () => {
+    for (let time = 0; time < 100; time += 1) say('again')
+    await settle()
+    expect(await events()).to.have.length(1)
+    await clock.advance(60_000)
+    expect((await events())[0]?.series?.count).to.equal(100)
+    expect(server.count('patch')).to.equal(1)
+  })
+
+  it('sets no timer where nothing is repeated', async () => {
+    say('once')
+    await settle()
+    expect(clock.pending).to.equal(0)
+  })
+
+  it('cuts an object short that never stops talking, and not another', async () => {
+    for (let time = 0; time < 100; time += 1) say(`words ${time}`)
+    say('me too', { ...regarding, metadata: { ...regarding.metadata, name: 'y', uid: 'uid-y' } })
+    await settle()
+    await settle()
+    expect((await events()).map(({ note }) => note))
+      .to.include('me too')
+      .and.have.length(11)
+    expect(recorder.dropped).to.equal(90)
+    await clock.advance(30_000)
+    say('after a while')
+    await settle()
+    expect(await events()).to.have.length(12)
+  })
+
+  it('drops what the server does not take, and says nothing', async () => {
+    server.fail('create', eventResource, 'Unavailable', 2)
+    say('lost')
+    say('lost too')
+    say('kept')
+    await settle()
+    expect((await events()).map(({ note }) => note)).to.deep.equal(['kept'])
+    expect(recorder.dropped).to.equal(2)
+  })
+
+  it('puts events of objects without a namespace into default, and cuts long notes', async () => {
+    const cluster = { ...regarding, metadata: { name: 'c', uid: 'uid-c' } }
+    say('x'.repeat(5_000), cluster)
+    await settle()
+    const [event] = await events()
+    expect(event?.metadata.namespace).to.equal('default')
+    expect(event?.note?.length).to.be.at.most(1_024)
+  })
+})
