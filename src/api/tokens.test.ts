@@ -10,10 +10,10 @@ import {
   type JWTPayload,
   SignJWT,
 } from 'jose'
-import { ManualClock, settle } from '../../test/make/clock.ts'
+import { ManualClock } from '../../test/make/clock.ts'
 import { PlatformError } from '../core/errors.ts'
 import { silentLog } from '../core/log.ts'
-import { keepTokenKeys } from './tokenKeys.ts'
+import { keepTokenKeys, type TokenKeys } from './tokenKeys.ts'
 import {
   authorizationHeader,
   type Caller,
@@ -292,6 +292,7 @@ describe('access tokens', () => {
   let published: JWK[]
   let fetches: number
   let isIssuerDown: boolean
+  let keys: TokenKeys
   let verifier: TokenVerifier
   const pairs = new Map<string, { ours: Pair; stranger: Pair }>()
   let encryption: Pair
@@ -318,7 +319,7 @@ describe('access tokens', () => {
   afterEach(() => verifier.stop())
 
   function create(): TokenVerifier {
-    const keys = keepTokenKeys({
+    keys = keepTokenKeys({
       clock,
       log: silentLog,
       async fetchKeys() {
@@ -466,7 +467,8 @@ describe('access tokens', () => {
       published = published.filter((key) => key.kid !== 'key-ES256')
       timeIs(61_000)
       await outcome(verifier, authorization)
-      await settle()
+      // Joins the fetch that the caller before began and did not wait for.
+      await keys.renewed()
       expect(fetches).to.equal(2)
       expect(await outcome(verifier, authorization)).to.equal('UNAUTHORIZED')
     })
