@@ -1,6 +1,6 @@
 export { type ClientStore, type IdentityClient, kubeClientStore } from './clients.ts'
 export { type FirstOwner, firstOwner } from './firstOwner.ts'
-export { KEYS_SECRET, type KeyStore, secretKeyStore } from './keyStore.ts'
+export { KEYS_SECRET, type KeyStore, secretKeyStore, watchKeys } from './keyStore.ts'
 export {
   createIdentityProvider,
   type IdentityLimits,

@@ -1,6 +1,8 @@
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../core/labels.ts'
+import type { Log } from '../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import * as builtin from '../kube/builtin.ts'
+import { WatchCache } from '../kube/cache.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { isKubeError } from '../kube/errors.ts'
 import type { KubeObject } from '../kube/object.ts'
@@ -17,6 +19,23 @@ export interface KeyStore {
   create(ring: KeyRing): Promise<StoredRing | undefined>
   /** Undefined where the stored version is another by now: read again. */
   replace(ring: KeyRing, version: string): Promise<StoredRing | undefined>
+  /** Tells of changes by anybody, deletion included; the answer ends it. */
+  onChange?(listener: () => void): () => void
+}
+
+/** Marks the Secret for the one watch on it. */
+export const KEYS_LABELS = { 'app.kubernetes.io/component': 'identity-keys' }
+
+/** The watch that tells replicas of each other's keys: the only Secret that it shows. */
+export function watchKeys(
+  client: ConstructorParameters<typeof WatchCache>[0]['client'],
+  log: Log,
+  namespace: string = SYSTEM_NAMESPACE,
+): WatchCache {
+  const labelSelector = Object.entries(KEYS_LABELS)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',')
+  return new WatchCache({ client, resource: builtin.secret, namespace, labelSelector, log })
 }
 
 export const KEYS_SECRET = 'freehold-identity-keys'
@@ -28,6 +47,7 @@ type SecretObject = KubeObject & { data?: Record<string, string> }
 export function secretKeyStore(
   client: Pick<KubeClient, 'get' | 'create' | 'update'>,
   namespace: string = SYSTEM_NAMESPACE,
+  watch?: Pick<WatchCache, 'subscribe'>,
 ): KeyStore {
   const ref = { namespace, name: KEYS_SECRET }
   const stored = (secret: SecretObject): StoredRing => ({
@@ -39,13 +59,14 @@ export function secretKeyStore(
     kind: 'Secret',
     metadata: {
       ...ref,
-      labels: { [MANAGED_BY_LABEL]: MANAGED_BY },
+      labels: { [MANAGED_BY_LABEL]: MANAGED_BY, ...KEYS_LABELS },
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
     },
     type: 'Opaque',
     data: { [ENTRY]: Buffer.from(serializeRing(ring)).toString('base64') },
   })
   return {
+    ...(watch === undefined ? {} : { onChange: (listener) => watch.subscribe(listener) }),
     async read() {
       try {
         return stored(await client.get<SecretObject>(builtin.secret, ref))

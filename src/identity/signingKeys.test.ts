@@ -12,9 +12,19 @@ const DAY = 24 * 60 * MINUTE
 class MemoryKeyStore implements KeyStore {
   stored: { ring: KeyRing; version: string } | undefined
   isDown = false
+  reads = 0
   #version = 0
+  readonly #listeners = new Set<() => void>()
 
+  onChange = (listener: () => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+  tell = () => {
+    for (const listener of this.#listeners) listener()
+  }
   read = async () => {
+    this.reads += 1
     if (this.isDown) throw new Error('the store is away')
     return this.stored
   }
@@ -108,16 +118,25 @@ describe('the signing keys of a running provider', () => {
     expect(keys.signing().kid).to.equal(kids(keys)[0])
   })
 
-  it('are looked at by themselves, and stay in use while the store is away', async () => {
+  it('are read again when the store changes, and at the next turn where that failed', async () => {
     const keys = await open()
     const old = keys.signing().kid
     store.isDown = true
-    await clock.advance(MINUTE)
-    expect(keys.signing().kid).to.equal(old)
-    store.isDown = false
     store.stored = undefined
+    store.tell()
+    await clock.advance(0)
+    expect(keys.signing().kid, 'the last known ones stay in use').to.equal(old)
+    store.isDown = false
     await clock.advance(MINUTE)
     expect(keys.signing().kid).to.not.equal(old)
+  })
+
+  it('leave the store alone until time asks for a key', async () => {
+    await open()
+    const reads = store.reads
+    await clock.advance(MINUTE)
+    await clock.advance(MINUTE)
+    expect(store.reads).to.equal(reads)
   })
 
   it('leave no timer behind', async () => {

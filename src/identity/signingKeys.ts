@@ -20,7 +20,7 @@ export interface SigningKeys {
   ring(): KeyRing
   /** What signs at this moment. */
   signing(): SigningKey
-  /** Looks at the store now, as it does by itself every `lookEvery`. */
+  /** Looks at the store now, as it does by itself when the store changes or a key is due. */
   look(): Promise<void>
   /** Tells of every change of the published keys; the answer ends it. */
   onChange(listener: () => void): () => void
@@ -35,7 +35,7 @@ export type SigningKeysOptions = {
   rotateAfter?: number
   /** Milliseconds that a key is published before it signs; 1 hour. */
   publishAhead?: number
-  /** Milliseconds between looks at the store; 1 minute. Deleting the stored keys revokes them within this time. */
+  /** Milliseconds between looks at the clock; 1 minute. The store is asked only where a key is due or expired. */
   lookEvery?: number
   clock?: Clock
   log: Log
@@ -72,18 +72,31 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     log.info({ keys: ring.map(({ kid }) => kid) }, 'The published signing keys changed.')
     for (const listener of listeners) listener()
   }
+  // A look that failed is made up for at the next turn of the timer.
+  let missed = false
+  const lookSafely = () =>
+    look().then(
+      () => {
+        missed = false
+      },
+      (error: unknown) => {
+        missed = true
+        log.warn({ error: messageOf(error) }, 'Cannot read the signing keys; the last known ones stay in use.')
+      },
+    )
+  // Time alone makes keys due; only then is the store asked, so that a provider at rest makes no request.
+  const isDue = () =>
+    missed ||
+    dueKey(ring, clock.now(), times) !== undefined ||
+    !sameRing(ring, withoutExpired(ring, clock.now(), times))
   function schedule(): void {
-    timer = clock.setTimeout(() => {
-      look()
-        .catch((error: unknown) => {
-          log.warn({ error: messageOf(error) }, 'Cannot read the signing keys; the last known ones stay in use.')
-        })
-        .finally(() => {
-          if (!stopped) schedule()
-        })
+    timer = clock.setTimeout(async () => {
+      if (isDue()) await lookSafely()
+      if (!stopped) schedule()
     }, lookEvery)
   }
   schedule()
+  const unsubscribe = options.store.onChange?.(() => void lookSafely())
   return {
     ring: () => ring,
     signing: () => definite(signingKeyAt(ring, clock.now())),
@@ -94,6 +107,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     },
     stop() {
       stopped = true
+      unsubscribe?.()
       timer?.cancel()
       listeners.clear()
     },

@@ -20,9 +20,10 @@ const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }
   identity: { may: ['core', 'crds', 'kube'] },
   client: { may: [] },
   cli: { may: ['core', 'client'] },
-  'main.ts': {
+  composition: {
     may: ['config.ts', 'core', 'crds', 'iam', 'desired', 'kube', 'adapters', 'controllers', 'api', 'identity'],
   },
+  'main.ts': { may: ['config.ts', 'core', 'composition', 'api'] },
   'config.ts': { may: ['core'] },
 }
 

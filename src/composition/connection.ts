@@ -1,0 +1,68 @@
+import { hostname } from 'node:os'
+import type { Registry } from 'prom-client'
+import { Counter, Histogram } from 'prom-client'
+import type { Log } from '../core/log.ts'
+import { CacheSet } from '../kube/caches.ts'
+import { createKubeClient, type KubeClient, type RequestObservation, type WriteObserver } from '../kube/client.ts'
+import { loadKubeconfig } from '../kube/kubeconfig.ts'
+
+export type Connection = { client: KubeClient; caches: CacheSet }
+
+export type ConnectionOptions = {
+  kubeconfig: string | undefined
+  context: string | undefined
+  fieldManager: string
+  log: Log
+  /** Called before every write. */
+  fence?: () => void
+  onRequest?: RequestCounter
+}
+
+type RequestCounter = (request: RequestObservation) => void
+
+export const userAgent = (part: string) => `freehold/${part}`
+
+/** Unique among replicas and restarts: the holder of a lease must not be taken for its predecessor. */
+export const instanceName = () => `${hostname()}-${process.pid}-${Math.floor(performance.timeOrigin)}`
+
+/** A client whose writes are in its caches when the call returns. */
+export function connect(options: ConnectionOptions): Connection {
+  const { log, fence } = options
+  // Each needs the other; the first write comes long after both exist.
+  let heard: WriteObserver | undefined
+  const observer: WriteObserver = {
+    written: (resource, object) => heard?.written(resource, object),
+    removed: (resource, ref, uid) => heard?.removed(resource, ref, uid),
+  }
+  const client = createKubeClient(loadKubeconfig(options.kubeconfig, options.context), {
+    fieldManager: options.fieldManager,
+    userAgent: userAgent(options.fieldManager),
+    log,
+    observer,
+    ...(fence === undefined ? {} : { fence }),
+    ...(options.onRequest === undefined ? {} : { onRequest: options.onRequest }),
+  })
+  const caches = new CacheSet({ client, log })
+  heard = caches.observer()
+  return { client, caches }
+}
+
+/** Requests to the API server, under the names of client-go. */
+export function requestMetrics(registry: Registry): RequestCounter {
+  const total = new Counter({
+    name: 'rest_client_requests_total',
+    help: 'Requests to the API server',
+    labelNames: ['verb', 'code'],
+    registers: [registry],
+  })
+  const duration = new Histogram({
+    name: 'rest_client_request_duration_seconds',
+    help: 'Seconds of a request to the API server',
+    labelNames: ['verb'],
+    registers: [registry],
+  })
+  return ({ verb, status, durationSeconds }) => {
+    total.inc({ verb, code: String(status) })
+    duration.observe({ verb }, durationSeconds)
+  }
+}

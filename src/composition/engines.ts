@@ -1,0 +1,15 @@
+import { createQdrantClient } from '../adapters/qdrant/client.ts'
+import { playedEngine } from '../adapters/qdrant/played.ts'
+import type { QdrantPort } from '../adapters/qdrant/port.ts'
+import { directReach, proxyReach } from '../adapters/qdrant/reach.ts'
+import type { Configuration } from '../config.ts'
+import type { KubeClient } from '../kube/client.ts'
+
+/** How vector databases are spoken to: played where pods are played, else by DNS or through the API server. */
+export function vectorEngine(
+  configuration: Pick<Configuration, 'engines' | 'engineAccess'>,
+  client: KubeClient,
+): QdrantPort {
+  if (configuration.engines === 'simulated') return playedEngine()
+  return createQdrantClient(configuration.engineAccess === 'service' ? directReach() : proxyReach(client))
+}

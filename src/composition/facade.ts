@@ -1,0 +1,115 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createAccess } from '../api/access.ts'
+import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
+import { loadDocumentation } from '../api/documentation.ts'
+import { ROUTES, reservedNames } from '../api/index.ts'
+import { createRecords } from '../api/kubeRecords.ts'
+import type { ReadinessCheck } from '../api/management.ts'
+import { createHttpMetrics } from '../api/metrics.ts'
+import { openApiDocument } from '../api/openapi.ts'
+import { createFacade } from '../api/server.ts'
+import { createTokenVerifier } from '../api/tokens.ts'
+import type { Configuration } from '../config.ts'
+import { systemClock } from '../core/clock.ts'
+import { KINDS } from '../crds/index.ts'
+import { namespace, node, pod } from '../kube/builtin.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { connect } from './connection.ts'
+import { vectorEngine } from './engines.ts'
+import { runIdentityProvider } from './identity.ts'
+import type { Part, Surroundings } from './part.ts'
+
+const VERSION = '0.1.0'
+const DOCUMENTATION = join(import.meta.dirname, '../../docs/areas')
+
+/** The REST facade, and beside it the local identity provider where that is configured. */
+export async function runFacade(
+  configuration: Configuration,
+  surroundings: Surroundings,
+  otherChecks: () => readonly ReadinessCheck[],
+): Promise<Part> {
+  const log = surroundings.log.child({ part: 'facade' })
+  const connection = connect({
+    kubeconfig: configuration.kubeconfig,
+    context: configuration.facadeContext,
+    fieldManager: 'freehold-facade',
+    log,
+  })
+  const { client, caches } = connection
+  for (const kind of KINDS) caches.add(kind.resource)
+  for (const resource of [namespace, node, pod]) caches.add(resource)
+  const access = createAccess({ caches, clock: systemClock, log })
+  caches.start()
+  const identity =
+    configuration.identityProvider === 'local'
+      ? await runIdentityProvider(configuration, client, surroundings)
+      : undefined
+  const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
+  let isStopping = false
+  const own: ReadinessCheck[] = [
+    { name: 'caches', isReady: () => caches.unsynced().length === 0 },
+    { name: 'serving', isReady: () => !isStopping },
+  ]
+  const facade = createFacade({
+    routes: ROUTES,
+    tokens,
+    log,
+    metrics: createHttpMetrics(surroundings.registry),
+    limits: {
+      requestsPerPrincipal: configuration.requestsPerMinute,
+      anonymousRequestsPerAddress: configuration.anonymousRequestsPerMinute,
+      trustedProxies: configuration.trustedProxies,
+    },
+    services: {
+      records: createRecords({ client, caches }),
+      access,
+      clock: systemClock,
+      log,
+      reservedNames: new Set(reservedNames()),
+      namespaces: kubeNamespaces(client),
+      documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
+      platform: {
+        version: VERSION,
+        commit: configuration.commit,
+        builtAt: configuration.builtAt,
+        kubernetesVersion: await kubernetesVersion(client),
+        simulated: configuration.simulated,
+        readiness: [...own, ...otherChecks()],
+      },
+    } as never,
+  })
+  await facade.listen(configuration.facadePort, configuration.facadeHost)
+  await caches.whenAllSynced()
+  return {
+    name: 'facade',
+    checks: own,
+    async stop() {
+      isStopping = true
+      await facade.stop()
+      await identity?.stop()
+      await tokens.stop()
+      await caches.stopAll()
+      await client.close()
+    },
+  }
+}
+
+async function tokenOptions(configuration: Configuration, { log }: Surroundings) {
+  const { issuer, audience, issuerCertificateAuthority: path } = configuration
+  return {
+    issuer,
+    audience,
+    jwksUrl: configuration.jwksUrl ?? `${issuer}/protocol/openid-connect/certs`,
+    log,
+    ...(path === undefined ? {} : { certificateAuthority: await readFile(path, 'utf8') }),
+  }
+}
+
+async function kubernetesVersion(client: KubeClient): Promise<string> {
+  const answer = await client.request({ path: '/version' })
+  const { gitVersion } = JSON.parse(await answer.text()) as { gitVersion?: string }
+  return gitVersion ?? 'unknown'
+}
+
+export { vectorEngine }

@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises'
+import { type Configuration, ConfigurationError } from '../config.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import {
+  createIdentityProvider,
+  kubeClientStore,
+  openSigningKeys,
+  secretKeyStore,
+  startIdentityServers,
+  watchKeys,
+} from '../identity/index.ts'
+import type { KubeClient } from '../kube/client.ts'
+import type { Part, Surroundings } from './part.ts'
+
+/** The local identity provider: TLS for the API server, plain http on loopback for tools. */
+export async function runIdentityProvider(
+  configuration: Configuration,
+  client: KubeClient,
+  surroundings: Surroundings,
+): Promise<Part> {
+  const log = surroundings.log.child({ part: 'identity' })
+  const { identityCertificate, identityKey, identityHost, accessTokenSeconds } = configuration
+  if (identityCertificate === undefined || identityKey === undefined) {
+    throw new ConfigurationError(
+      'The local identity provider needs identityCertificate and identityKey: the API server takes https issuers only.',
+    )
+  }
+  const [cert, key] = await Promise.all([readFile(identityCertificate, 'utf8'), readFile(identityKey, 'utf8')])
+  const watch = watchKeys(client, log)
+  watch.start()
+  await watch.whenSynced()
+  const keys = await openSigningKeys({
+    store: secretKeyStore(client, SYSTEM_NAMESPACE, watch),
+    tokenLifetimeSeconds: accessTokenSeconds,
+    log,
+  })
+  const provider = createIdentityProvider({
+    issuer: configuration.issuer,
+    realm: configuration.realm,
+    audience: configuration.audience,
+    clients: kubeClientStore(client),
+    keys,
+    tokenLifetimeSeconds: accessTokenSeconds,
+    trustedProxies: configuration.trustedProxies,
+    log,
+  })
+  const servers = await startIdentityServers({
+    handler: provider.handler,
+    tls: { port: configuration.identityHttpsPort, host: identityHost, cert, key },
+    http: { port: configuration.identityHttpPort, host: identityHost },
+  })
+  return {
+    name: 'identity',
+    checks: [],
+    async stop() {
+      await servers.stop()
+      provider.stop()
+      keys.stop()
+      await watch.stop()
+    },
+  }
+}

@@ -1,0 +1,90 @@
+import { parseArgs } from 'node:util'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { startManagementServer } from './api/management.ts'
+import { runControllers } from './composition/controllers.ts'
+import { runFacade } from './composition/facade.ts'
+import type { Part, Surroundings } from './composition/part.ts'
+import { type Configuration, ConfigurationError, ROLES, readConfiguration } from './config.ts'
+import { messageOf } from './core/errors.ts'
+import { createLog, type Log } from './core/log.ts'
+
+/** Milliseconds that a stop may take before the process ends all the same. */
+const STOP_WITHIN = 15_000
+
+const USAGE = `Usage: node src/main.ts [--role=${ROLES.join('|')}] [--print-config]
+Everything else is configured by PLATFORM_* variables or the file that PLATFORM_CONFIG_FILE names;
+docs/reference/configuration.md lists them.`
+
+function readFlags(): { flags: Record<string, string>; printConfig: boolean } {
+  const { values } = parseArgs({
+    options: { role: { type: 'string' }, 'print-config': { type: 'boolean', default: false } },
+  })
+  return { flags: values.role === undefined ? {} : { role: values.role }, printConfig: values['print-config'] }
+}
+
+function configure(): { configuration: Configuration; printConfig: boolean } | undefined {
+  try {
+    const { flags, printConfig } = readFlags()
+    return { configuration: readConfiguration(process.env, flags), printConfig }
+  } catch (error) {
+    console.error(`${messageOf(error)}\n\n${USAGE}`)
+    process.exitCode = error instanceof ConfigurationError ? 78 : 64
+    return undefined
+  }
+}
+
+/** Starts the parts of the role and stops them in reverse order, once, for whatever reason comes first. */
+async function run(configuration: Configuration): Promise<void> {
+  const log = createLog(configuration.logLevel, { role: configuration.role })
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const parts: Part[] = []
+  let stopping: Promise<void> | undefined
+  const stop = (exitCode: number, why: string): Promise<void> => {
+    stopping ??= stopAll(parts, log, why).then(() => process.exit(exitCode))
+    return stopping
+  }
+  const surroundings: Surroundings = {
+    log,
+    registry,
+    fail: (why) => {
+      log.error({}, why)
+      void stop(1, 'failure')
+    },
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0, signal))
+  // A rejection that nobody awaited is a defect of ours, but never a reason to take every tenant down with it.
+  process.on('unhandledRejection', (reason) => log.error({ error: messageOf(reason) }, 'A rejection was not handled.'))
+  try {
+    await startParts(configuration, surroundings, parts)
+    log.info({ seconds: Number((performance.now() / 1000).toFixed(2)) }, 'Started.')
+  } catch (error) {
+    if (stopping === undefined) surroundings.fail(`The start failed: ${messageOf(error)}`)
+  }
+}
+
+async function startParts(configuration: Configuration, surroundings: Surroundings, parts: Part[]): Promise<void> {
+  const { role, managementHost: host, managementPort: port } = configuration
+  if (role !== 'facade') parts.push(await runControllers(configuration, surroundings))
+  if (role !== 'controllers')
+    parts.push(await runFacade(configuration, surroundings, () => parts.flatMap((part) => part.checks)))
+  const checks = parts.flatMap((part) => part.checks)
+  const management = await startManagementServer({ host, port, registry: surroundings.registry, checks })
+  parts.push({ name: 'management', checks: [], stop: management.stop })
+}
+
+async function stopAll(parts: Part[], log: Log, why: string): Promise<void> {
+  log.info({ why }, 'Stopping.')
+  const timer = setTimeout(() => process.exit(1), STOP_WITHIN)
+  timer.unref()
+  for (const part of parts.toReversed()) {
+    await part
+      .stop()
+      .catch((error) => log.warn({ part: part.name, error: messageOf(error) }, 'A part did not stop well.'))
+  }
+  clearTimeout(timer)
+}
+
+const configured = configure()
+if (configured?.printConfig === true) console.log(JSON.stringify(configured.configuration, null, 2))
+else if (configured !== undefined) await run(configured.configuration)
