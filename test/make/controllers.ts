@@ -66,10 +66,11 @@ export class ControllerBench {
     await this.rest()
   }
 
-  /** Fills the caches only, for tests that call passes by hand. */
-  async sync(): Promise<void> {
+  /** Fills the caches and lets them grow old: no watch event arrives any more. For tests that call passes by hand. */
+  async freeze(): Promise<void> {
     this.#caches.start()
     await this.#caches.whenAllSynced()
+    await this.#caches.stopAll()
   }
 
   /** Until no key waits or is worked on and every watch event was delivered. Timers stay where they are. */

@@ -4,7 +4,7 @@ import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { CacheView, Workspace } from './controller.ts'
 import type { Expectations } from './expectations.ts'
-import { StalledError, WaitingError } from './interruptions.ts'
+import { occupantId, StalledError, WaitingError } from './interruptions.ts'
 import { belongsTo, OWNER_INDEX, type Owner, withOwner } from './ownership.ts'
 
 export type Ensured<T extends KubeObject> = {
@@ -155,6 +155,7 @@ export class PassChildren implements Children {
       throw new StalledError(
         'NameOccupied',
         `${what} exists and does not belong to this ${this.#owner.object.kind}. Delete it, or choose another name.`,
+        occupantId(resource, observed),
       )
     }
     if (observed.metadata.deletionTimestamp !== undefined) {

@@ -1,3 +1,4 @@
+import { type KubeObject, keyOf, type Resource, resourceId } from '../../core/object.ts'
 import type { ReconcilingReason, StalledReason } from '../../core/reasons.ts'
 
 /**
@@ -6,12 +7,19 @@ import type { ReconcilingReason, StalledReason } from '../../core/reasons.ts'
  */
 export class StalledError extends Error {
   readonly reason: StalledReason
+  /** The object in the way, as `occupantId` names it: its removal is what ends the stall. */
+  readonly occupant: string | undefined
 
-  constructor(reason: StalledReason, message: string) {
+  constructor(reason: StalledReason, message: string, occupant?: string) {
     super(message)
     this.name = 'StalledError'
     this.reason = reason
+    this.occupant = occupant
   }
+}
+
+export function occupantId(resource: Resource, object: KubeObject): string {
+  return `${resourceId(resource)} ${keyOf(object)}`
 }
 
 /** Thrown from deep inside a step where something must happen first that a watch will tell of. */

@@ -47,6 +47,8 @@ export class Reconciler {
   readonly #environment: Environment
   readonly #expectations = new Expectations()
   readonly #failures = new Map<string, number>()
+  /** Keys that stand still because an object of somebody else has the name of a child, by that object. */
+  readonly #occupied = new Map<string, Set<string>>()
 
   constructor(controller: Controller, environment: Environment) {
     this.#controller = controller
@@ -73,6 +75,18 @@ export class Reconciler {
     if (!this.#expectations.met(key)) return { kind: 'behind' }
     if (found.metadata.deletionTimestamp === undefined) return this.#keep(key, await this.#prepared(key, found))
     return this.#letGo(key, found)
+  }
+
+  /** The keys that waited for this object to go, each told once. */
+  freedBy(occupant: string): Iterable<string> {
+    const keys = this.#occupied.get(occupant) ?? new Set<string>()
+    this.#occupied.delete(occupant)
+    return keys
+  }
+
+  #wakeOnRemoval(occupant: string, key: string): void {
+    const keys = this.#occupied.get(occupant) ?? new Set<string>()
+    this.#occupied.set(occupant, keys.add(key))
   }
 
   #forget(key: string): Verdict {
@@ -166,7 +180,10 @@ export class Reconciler {
     try {
       return await step(pass as Pass<Pass['kind'], unknown>)
     } catch (error) {
-      if (error instanceof StalledError) return stalled(error.reason, error.message)
+      if (error instanceof StalledError) {
+        if (error.occupant !== undefined) this.#wakeOnRemoval(error.occupant, pass.key)
+        return stalled(error.reason, error.message)
+      }
       if (error instanceof WaitingError) return waiting(error.reason, error.message)
       return { kind: 'failed', message: this.#sentence(currentStep(pass), error), error }
     }

@@ -5,6 +5,7 @@ import type { CacheEvent } from '../../kube/cache.ts'
 import { KeyedQueue } from '../../kube/queue.ts'
 import type { Controller, Observed } from './controller.ts'
 import type { Environment } from './environment.ts'
+import { occupantId } from './interruptions.ts'
 import type { PassResult } from './metrics.ts'
 import { ownerKeyOf } from './ownership.ts'
 import { dependsOnNamespace } from './place.ts'
@@ -79,14 +80,16 @@ export class Runner {
         for (const key of observed.keysOf(object, records)) this.#queue.add(key)
       })
     }
-    const wake = ({ object }: CacheEvent<KubeObject>) => this.#addOwner(object, kind.resource)
+    const wake = (event: CacheEvent<KubeObject>) => this.#childChanged(event, observed, kind.resource)
     const isSecret = resourceId(observed) === resourceId(secret)
     return isSecret ? workspace.subscribeSecrets(wake) : workspace.cache(observed).subscribe(wake)
   }
 
-  #addOwner(object: KubeObject, kind: Resource): void {
+  #childChanged({ type, object }: CacheEvent<KubeObject>, child: Resource, kind: Resource): void {
     const key = ownerKeyOf(object, kind)
     if (key !== undefined) this.#queue.add(key)
+    if (type !== 'removed') return
+    for (const freed of this.#reconciler.freedBy(occupantId(child, object))) this.#queue.add(freed)
   }
 
   /** Namespaces say where objects stand. Their other changes are frequent and concern nobody here. */
