@@ -13,6 +13,7 @@ import { etagOf } from './etag.ts'
 import { listConfig, planChoices } from './listConfig.ts'
 import { pagedParts } from './pages.ts'
 import { findBoundary, findGroup, groupsOfBoundary, viewMaker } from './places.ts'
+import { enforceQuota } from './quota.ts'
 import type { RecordOf } from './records.ts'
 import { actionOf, type GenericRoute, type ResourceView } from './resource.ts'
 import { resourceShape } from './resourceShape.ts'
@@ -179,7 +180,11 @@ function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>)
     const { object } = await context.services.records.update(kind, ref, {
       caller: context.caller,
       ifMatch: context.ifMatch,
-      change: (stored) => specForUpdate(kind, context, place, declaration, stored, form),
+      change: (stored) => {
+        const spec = specForUpdate(kind, context, place, declaration, stored, form)
+        enforceQuota(kind, place, spec, context.services)
+        return spec
+      },
     })
     return shown(object, place, context, declaration, ok)
   }
@@ -201,6 +206,7 @@ function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>)
           const { ref, place } = await locate(context, parameter)
           checkNewName(place.name, context.services.reservedNames)
           const spec = specForCreate(context, place, declaration)
+          enforceQuota(kind, place, spec, context.services)
           const { object, isNew } = await context.services.records.create(kind, {
             ...ref,
             spec,
@@ -338,13 +344,15 @@ function powerRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>)
             const message = `must be from ${scale.min} to ${scale.max}`
             throw badRequest(`targetScale ${message}.`, [{ field: 'targetScale', message }])
           }
-          const { ref } = await locate(context, parameter)
+          const { ref, place } = await locate(context, parameter)
           const { object, isChanged } = await context.services.records.update(kind, ref, {
             caller: context.caller,
             ifMatch: context.ifMatch,
             change: (stored) => {
               refuseWhileDeleting(stored)
-              return { ...(stored.spec as object), replicas: targetScale }
+              const spec = { ...(stored.spec as object), replicas: targetScale }
+              enforceQuota(kind, place, spec, context.services)
+              return spec
             },
           })
           return (isChanged ? accepted : ok)(scaleStatus(object, scale), { etag: etagOf(object) })
@@ -443,7 +451,11 @@ async function runAction<K extends AnyKind>(kind: K, context: Context, parameter
       refuseWhileDeleting(stored)
       const spec = stored.spec as PowerSpec
       if (word === 'stop') return { ...spec, running: false }
-      if (word === 'start') return { ...spec, running: true, ...startReplicas(spec, context) }
+      if (word === 'start') {
+        const started = { ...spec, running: true, ...startReplicas(spec, context) }
+        enforceQuota(kind, place, started, context.services)
+        return started
+      }
       if (spec.running === false) {
         const { status, phase } = summarize(stored.status, false)
         throw new PlatformError('INVALID_STATE', `"${place.name}" is stopped; start it instead.`, { status, phase })

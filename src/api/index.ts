@@ -22,7 +22,7 @@ import { rbacRoutes } from './rbac.ts'
 import { resourceGroupRoutes } from './resourcegroups/index.ts'
 import { type Area, area, type Route } from './route.ts'
 import { reservedNamesOf } from './router.ts'
-import { vectorRoutes } from './vector.ts'
+import { vectorRoutes } from './vector/index.ts'
 
 /** Every area with the module that its errors and documents name (interface section 4.1). */
 export const AREAS: readonly Area[] = [

@@ -41,6 +41,7 @@ export type WriteView<K extends AnyKind = AnyKind> = {
   readonly boundaryId: string
   readonly resourceGroup: string
   readonly name: string
+  readonly form: 'create' | 'put' | 'patch'
   /** Undefined at creation. */
   readonly previous: RecordOf<K> | undefined
   readonly services: Services

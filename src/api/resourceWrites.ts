@@ -101,7 +101,7 @@ export function specForCreate<K extends AnyKind>(
   place: Place,
   declaration: AnyDeclaration<K>,
 ): object {
-  const view: WriteView<K> = { ...place, previous: undefined, services: context.services, context }
+  const view: WriteView<K> = { ...place, form: 'create', previous: undefined, services: context.services, context }
   return declaration.toSpec(readBody(context.body, place, declaration), view)
 }
 
@@ -116,7 +116,7 @@ export function specForUpdate<K extends AnyKind>(
   refuseWhileDeleting(stored)
   const body =
     form === 'put' ? readBody(context.body, place, declaration) : patchedBody(context.body, place, stored, declaration)
-  const view: WriteView<K> = { ...place, previous: stored, services: context.services, context }
+  const view: WriteView<K> = { ...place, form, previous: stored, services: context.services, context }
   return declaration.toSpec(withImmutable(body, kind, stored, declaration), view)
 }
 

@@ -1,0 +1,171 @@
+import { summarize } from '../../core/conditions.ts'
+import { PlatformError } from '../../core/errors.ts'
+import {
+  decodeVectorKeys,
+  VECTOR_KEY_HEADER,
+  VECTOR_PORTS,
+  type VectorKeys,
+  vectorEndpoints,
+  vectorNames,
+} from '../../core/vector.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { type Answer, ok } from '../answer.ts'
+import type { Context } from '../context.ts'
+import type { ExternalAddressDto } from '../dto.ts'
+import { etagOf } from '../etag.ts'
+import { findResource } from '../genericRoutes.ts'
+import { refuseWhileDeleting } from '../resourceWrites.ts'
+import { hostOf, type VectorObject, type VectorView } from './record.ts'
+
+export type ApiKeyDto = {
+  apiKey: string
+  pendingApiKey: string | null
+  readOnlyApiKey: string | null
+  createdAt: string
+  rotatedAt: string | null
+  version: number
+  rotationState: 'Applied' | 'Applying'
+}
+
+/** The controller makes keys within moments; a request waits so long and then says how far it is. */
+const KEY_WAIT_MILLISECONDS = 3_000
+const KEY_POLL_MILLISECONDS = 50
+
+async function readKeys(context: Context, object: VectorObject): Promise<VectorKeys | undefined> {
+  const { namespace = '', name } = object.metadata
+  return decodeVectorKeys(await context.services.vector.secrets.read(namespace, vectorNames(name).keys))
+}
+
+function refuseWithoutKeys(object: VectorObject): void {
+  if (object.spec.apiKeyEnabled) return
+  throw new PlatformError('API_KEY_DISABLED', `"${object.metadata.name}" takes requests without a key.`)
+}
+
+function notYet(object: VectorObject): PlatformError {
+  const { status, phase } = summarize(object.status, false)
+  return new PlatformError('INVALID_STATE', `The keys of "${object.metadata.name}" are not made yet.`, {
+    status,
+    phase,
+  })
+}
+
+function keyDto(keys: VectorKeys, wantedVersion: number): ApiKeyDto | undefined {
+  // Where the Secret was lost while peers ran, the pending key is the first that will work.
+  const shown = keys.current ?? keys.pending
+  if (shown === undefined) return undefined
+  const isApplying = keys.pending !== undefined || shown.version < wantedVersion
+  return {
+    apiKey: shown.apiKey,
+    pendingApiKey: keys.pending?.apiKey ?? null,
+    readOnlyApiKey: shown.readOnlyApiKey,
+    createdAt: keys.createdAt,
+    rotatedAt: keys.rotatedAt ?? null,
+    version: shown.version,
+    rotationState: isApplying ? 'Applying' : 'Applied',
+  }
+}
+
+/** Secrets must not stay in caches on the way. */
+const NO_STORE = { 'cache-control': 'no-store' }
+
+export async function readApiKey(context: Context): Promise<Answer<ApiKeyDto>> {
+  const { object } = await findResource(VectorCluster, context)
+  refuseWithoutKeys(object)
+  const keys = await readKeys(context, object)
+  const dto = keys === undefined ? undefined : keyDto(keys, object.spec.apiKeyVersion)
+  if (dto === undefined) throw notYet(object)
+  return ok(dto, { headers: NO_STORE })
+}
+
+/**
+ * Asks for new keys: the version grows by one and the controller makes and applies them. The answer waits a moment for
+ * the new key to be stored, so that it can name it.
+ */
+export async function rotateApiKey(context: Context): Promise<Answer<ApiKeyDto>> {
+  const { object: found, ref } = await findResource(VectorCluster, context)
+  refuseWithoutKeys(found)
+  const before = await readKeys(context, found)
+  if (before === undefined) throw notYet(found)
+  const { object } = await context.services.records.update(VectorCluster, ref, {
+    caller: context.caller,
+    ifMatch: context.ifMatch,
+    change: (stored) => {
+      refuseWhileDeleting(stored)
+      refuseWithoutKeys(stored)
+      const { apiKeyVersion } = stored.spec
+      const known = Math.max(before.current?.version ?? 0, before.pending?.version ?? 0)
+      if (before.pending !== undefined || known < apiKeyVersion) {
+        const { status, phase } = summarize(stored.status, false)
+        throw new PlatformError('INVALID_STATE', `New keys of "${ref.name}" are being applied already.`, {
+          status,
+          phase,
+        })
+      }
+      return { ...stored.spec, apiKeyVersion: apiKeyVersion + 1 }
+    },
+  })
+  const keys = (await waitForKeys(context, object, object.spec.apiKeyVersion)) ?? before
+  const dto = keyDto(keys, object.spec.apiKeyVersion)
+  if (dto === undefined) throw notYet(object)
+  return ok(dto, { headers: NO_STORE, etag: etagOf(object) })
+}
+
+async function waitForKeys(context: Context, object: VectorObject, version: number): Promise<VectorKeys | undefined> {
+  const { clock } = context.services
+  const deadline = clock.monotonic() + KEY_WAIT_MILLISECONDS
+  for (;;) {
+    const keys = await readKeys(context, object)
+    if (keys?.pending?.version === version || keys?.current?.version === version) return keys
+    if (clock.monotonic() >= deadline || context.signal.aborted) return keys
+    await new Promise<void>((resolve) => clock.setTimeout(resolve, KEY_POLL_MILLISECONDS))
+  }
+}
+
+export function connectionInfo({ object }: VectorView) {
+  const { name, namespace = '' } = object.metadata
+  const { host, rest, grpc } = vectorEndpoints(namespace, name)
+  const { status, spec } = object
+  const [address] = spec.enableLoadBalancer ? (status?.externalAddresses ?? []) : []
+  return {
+    restEndpoint: rest,
+    grpcEndpoint: grpc,
+    publicRestEndpoint: status?.publicEndpoint ?? null,
+    publicGrpcEndpoint: address === undefined ? null : `http://${bracketed(address)}:${VECTOR_PORTS.grpc}`,
+    host,
+    restPort: VECTOR_PORTS.rest,
+    grpcPort: VECTOR_PORTS.grpc,
+    tls: false,
+    apiKeyRequired: spec.apiKeyEnabled,
+    apiKeyHeader: VECTOR_KEY_HEADER,
+    caCertificate: null,
+  }
+}
+
+function bracketed(address: string): string {
+  return address.includes(':') ? `[${address}]` : address
+}
+
+export function externalAddress(view: VectorView): ExternalAddressDto {
+  const { spec, status, metadata } = view.object
+  const isEnabled = spec.enableIngress || spec.enableLoadBalancer
+  const summary = summarize(status, metadata.deletionTimestamp !== undefined)
+  const addresses = [...(status?.externalAddresses ?? [])]
+  const isReady = addresses.length > 0 || (status?.publicEndpoint ?? null) !== null
+  const state = !isEnabled ? 'Disabled' : isReady ? 'Ready' : summary.status === 'Failed' ? 'Failed' : 'Pending'
+  return {
+    enabled: isEnabled,
+    status: state,
+    hostname: spec.enableIngress ? (hostOf(view) ?? null) : null,
+    ipAddresses: isEnabled ? addresses : [],
+    ports: [
+      ...(spec.enableIngress ? [{ name: 'http', port: 80, protocol: 'TCP' }] : []),
+      ...(spec.enableLoadBalancer
+        ? [
+            { name: 'rest', port: VECTOR_PORTS.rest, protocol: 'TCP' },
+            { name: 'grpc', port: VECTOR_PORTS.grpc, protocol: 'TCP' },
+          ]
+        : []),
+    ],
+    message: state === 'Pending' || state === 'Failed' ? summary.statusMessage : null,
+  }
+}

@@ -1,0 +1,184 @@
+import { type CollectionShards, isEngineError, type PeerAddress, type QdrantPort } from '../../adapters/qdrant/port.ts'
+import { timestamp } from '../../core/clock.ts'
+import { decodeVectorKeys, vectorNames } from '../../core/vector.ts'
+import type { Services } from '../context.ts'
+import type { HealthCheckDto } from '../dto.ts'
+import type { VectorObject } from './record.ts'
+
+type State = HealthCheckDto['status']
+export type PeerHealth = { peerId: number; uri: string; state: 'Active' | 'Dead' | 'Unknown'; isLeader: boolean }
+export type VectorHealth = {
+  status: State
+  checkedAt: string
+  message: string | null
+  checks: HealthCheckDto[]
+  peers: PeerHealth[]
+  collectionCount: number | null
+  vectorCount: number | null
+}
+
+/** A report must come soon, also of an engine that hangs. */
+const DEADLINE_MILLISECONDS = 4_000
+/** Beyond so many collections the report says how many were looked at. */
+const COLLECTIONS_MAX = 50
+
+type Asked = { state: State; message: string | null }
+
+/** Looks at the pods' report in the status, then asks the engine itself. Never throws for an engine that is ill. */
+export async function vectorHealth(
+  object: VectorObject,
+  services: Services,
+  client: AbortSignal,
+): Promise<VectorHealth> {
+  const { clock, vector } = services
+  const checkedAt = timestamp(clock.now())
+  const check = (name: string, { state, message }: Asked, began?: number): HealthCheckDto => ({
+    name,
+    status: state,
+    message,
+    durationMs: began === undefined ? null : Math.round(clock.monotonic() - began),
+    observedAt: checkedAt,
+  })
+  const pods = podsCheck(object)
+  if (pods.state === 'Unknown') {
+    const checks = [check('Pods', pods)]
+    return {
+      status: 'Unknown',
+      checkedAt,
+      message: pods.message,
+      checks,
+      peers: [],
+      collectionCount: null,
+      vectorCount: null,
+    }
+  }
+  const signal = AbortSignal.any([client, AbortSignal.timeout(DEADLINE_MILLISECONDS)])
+  const peer = await peerOf(object, services)
+  const began = clock.monotonic()
+  const [readiness, consensus, collections] = await Promise.all([
+    askReadiness(vector.engine, peer, signal),
+    askConsensus(vector.engine, peer, signal),
+    askCollections(vector.engine, peer, signal),
+  ])
+  const checks = [
+    check('Pods', pods),
+    check('Readiness', readiness, began),
+    check('Consensus', consensus, began),
+    check('Collections', collections, began),
+    check('Disk', { state: 'Unknown', message: 'The engine does not tell how full its volumes are.' }),
+  ]
+  const dead = collections.deadPeers
+  return {
+    ...overall(checks),
+    checkedAt,
+    checks,
+    peers: consensus.peers.map((known) => (dead.has(known.peerId) ? { ...known, state: 'Dead' as const } : known)),
+    collectionCount: collections.count,
+    vectorCount: collections.points,
+  }
+}
+
+function podsCheck({ spec, status }: VectorObject): Asked {
+  const wanted = spec.running ? (spec.replicas ?? 1) : 0
+  const ready = status?.readyReplicas ?? 0
+  if (wanted === 0) return { state: 'Unknown', message: 'It is stopped: there is nothing to ask.' }
+  if (ready >= wanted) return { state: 'Healthy', message: null }
+  return { state: ready === 0 ? 'Unhealthy' : 'Degraded', message: `${ready} of ${wanted} peers are ready.` }
+}
+
+async function peerOf(object: VectorObject, services: Services): Promise<PeerAddress> {
+  const { name, namespace = '' } = object.metadata
+  const names = vectorNames(name)
+  const data = object.spec.apiKeyEnabled ? await services.vector.secrets.read(namespace, names.keys) : undefined
+  const stored = decodeVectorKeys(data)
+  const keys = [stored?.current, stored?.pending, stored?.retired].flatMap((key) =>
+    key === undefined ? [] : [key.apiKey],
+  )
+  return { namespace, pod: `${names.workload}-0`, service: names.peers, keys }
+}
+
+function unreachable(error: unknown): Asked {
+  if (!isEngineError(error) && !(error instanceof Error && error.name === 'TimeoutError')) throw error
+  if (isEngineError(error, 'Unauthorized'))
+    return { state: 'Degraded', message: 'The engine does not accept the stored key.' }
+  return { state: 'Unknown', message: 'The engine did not answer.' }
+}
+
+async function askReadiness(engine: QdrantPort, peer: PeerAddress, signal: AbortSignal): Promise<Asked> {
+  try {
+    const isReady = await engine.ready(peer, { signal })
+    return isReady
+      ? { state: 'Healthy', message: null }
+      : { state: 'Unknown', message: 'The first peer did not say that it is ready.' }
+  } catch (error) {
+    return unreachable(error)
+  }
+}
+
+async function askConsensus(
+  engine: QdrantPort,
+  peer: PeerAddress,
+  signal: AbortSignal,
+): Promise<Asked & { peers: PeerHealth[] }> {
+  try {
+    const view = await engine.cluster(peer, { signal })
+    const peers = view.peers.map(({ id, uri }) => ({
+      peerId: id,
+      uri,
+      state: id === view.peerId ? ('Active' as const) : ('Unknown' as const),
+      isLeader: id === view.leader,
+    }))
+    if (!view.consensusWorking) return { state: 'Unhealthy', message: 'The peers do not agree with each other.', peers }
+    const lacksLeader = view.leader === undefined && view.peers.length > 1
+    return {
+      state: lacksLeader ? 'Degraded' : 'Healthy',
+      message: lacksLeader ? 'The peers have no leader.' : null,
+      peers,
+    }
+  } catch (error) {
+    return { ...unreachable(error), peers: [] }
+  }
+}
+
+type Collections = Asked & { count: number | null; points: number | null; deadPeers: Set<number> }
+
+async function askCollections(engine: QdrantPort, peer: PeerAddress, signal: AbortSignal): Promise<Collections> {
+  try {
+    const names = await engine.collections(peer, { signal })
+    const looked = names.slice(0, COLLECTIONS_MAX)
+    const deadPeers = new Set<number>()
+    let points = 0
+    for (const name of looked) {
+      const [shards, count] = await Promise.all([
+        engine.collectionShards(peer, name, { signal }),
+        engine.points(peer, name, { signal }),
+      ])
+      points += count
+      for (const id of deadCopies(shards)) deadPeers.add(id)
+    }
+    const message = deadPeers.size > 0 ? `Copies of shards on ${deadPeers.size} peers are dead.` : null
+    const isWhole = looked.length === names.length
+    return {
+      state: deadPeers.size > 0 ? 'Degraded' : 'Healthy',
+      message,
+      count: names.length,
+      points: isWhole ? points : null,
+      deadPeers,
+    }
+  } catch (error) {
+    return { ...unreachable(error), count: null, points: null, deadPeers: new Set() }
+  }
+}
+
+function deadCopies(shards: CollectionShards | undefined): number[] {
+  return (shards?.copies ?? []).flatMap(({ state, peerId }) => (state === 'Dead' ? [peerId] : []))
+}
+
+/** The worst of what is known; unknown only where the engine said nothing at all. */
+function overall(checks: readonly HealthCheckDto[]): { status: State; message: string | null } {
+  const worst = (['Unhealthy', 'Degraded'] as const).find((state) => checks.some(({ status }) => status === state))
+  const silent = checks.filter(({ name, status }) => name !== 'Disk' && status === 'Unknown')
+  const status: State = worst ?? (silent.length > 0 ? 'Unknown' : 'Healthy')
+  const speaker = checks.find((check) => check.status === status && check.message !== null && check.name !== 'Disk')
+  return { status, message: status === 'Healthy' ? null : (speaker?.message ?? null) }
+}

@@ -1,0 +1,170 @@
+import { z } from 'zod'
+import type { QdrantPort } from '../../adapters/qdrant/port.ts'
+import { VECTOR_VERSIONS, VectorCluster } from '../../crds/vector.ts'
+import { ok } from '../answer.ts'
+import type { Context } from '../context.ts'
+import { DateTime, ExternalAddressDto, healthReportFields } from '../dto.ts'
+import { findResource } from '../genericRoutes.ts'
+import { viewMaker } from '../places.ts'
+import { planFields, planRoutes } from '../plans.ts'
+import { resource } from '../resource.ts'
+import { action, dataAction, type RouteDraft, route } from '../route.ts'
+import type { SecretReader } from '../secrets.ts'
+import { connectionInfo, externalAddress, readApiKey, rotateApiKey } from './access.ts'
+import { vectorHealth } from './health.ts'
+import { COLLECTION, planOf, storedBody, type VectorView, vectorDto, vectorRecord } from './record.ts'
+import { vectorSpec } from './spec.ts'
+
+declare module '../context.ts' {
+  interface Services {
+    readonly vector: {
+      readonly engine: QdrantPort
+      readonly secrets: SecretReader
+      /** Whether a resource may name an image of its own. */
+      readonly allowOwnImages: boolean
+    }
+  }
+}
+
+const PlanDto = z.object(planFields).meta({ id: 'VectorResourcePlanDto' })
+
+const ConnectionInfoDto = z
+  .object({
+    restEndpoint: z.string(),
+    grpcEndpoint: z.string(),
+    publicRestEndpoint: z.string().nullable(),
+    publicGrpcEndpoint: z.string().nullable(),
+    host: z.string(),
+    restPort: z.int(),
+    grpcPort: z.int(),
+    tls: z.boolean(),
+    apiKeyRequired: z.boolean(),
+    apiKeyHeader: z.string(),
+    caCertificate: z.string().nullable(),
+  })
+  .meta({ id: 'VectorConnectionInfo' })
+
+const ApiKeyDto = z
+  .object({
+    apiKey: z.string().describe('The one that works now'),
+    pendingApiKey: z.string().nullable().describe('While one is applied'),
+    readOnlyApiKey: z.string().nullable(),
+    createdAt: DateTime,
+    rotatedAt: DateTime.nullable(),
+    version: z.int(),
+    rotationState: z.enum(['Applied', 'Applying']),
+  })
+  .meta({ id: 'VectorApiKeyDto' })
+
+const HealthDto = z
+  .object({
+    ...healthReportFields,
+    peers: z.array(
+      z
+        .object({
+          peerId: z.int(),
+          uri: z.string(),
+          state: z.enum(['Active', 'Dead', 'Unknown']),
+          isLeader: z.boolean(),
+        })
+        .meta({ id: 'VectorPeerHealth' }),
+    ),
+    collectionCount: z.int().nullable(),
+    vectorCount: z.int().nullable(),
+  })
+  .meta({ id: 'VectorHealthReport' })
+
+const BASE = '{RG}/vectorclusters/{name}'
+
+async function viewOf(context: Context): Promise<VectorView> {
+  const { object, place } = await findResource(VectorCluster, context)
+  return viewMaker<typeof VectorCluster>(context.services, place.boundaryId)(object, place.resourceGroup)
+}
+
+/** The nineteen routes of vector databases (interface sections 4.2 and 4.3). */
+export const vectorRoutes: readonly RouteDraft[] = [
+  ...resource(VectorCluster, {
+    segment: COLLECTION,
+    actionPrefix: 'vectorcluster',
+    plural: 'VectorClusters',
+    singular: 'VectorCluster',
+    dto: vectorRecord.dto,
+    body: vectorRecord.body,
+    shownNames: vectorRecord.shownNames,
+    toDto: vectorDto,
+    toBody: storedBody,
+    toSpec: vectorSpec,
+    planFamily: 'Vector',
+    enumerations: { vectorVersion: VECTOR_VERSIONS },
+    scale: { min: 0, max: 99 },
+    fields: {
+      vectorVersion: { title: 'Version', type: 'text', of: ({ object }) => object.spec.vectorVersion },
+      enableIngress: {
+        title: 'Ingress',
+        type: 'boolean',
+        of: ({ object }) => object.spec.enableIngress,
+        isSorted: false,
+      },
+      enableLoadBalancer: {
+        title: 'Load balancer',
+        type: 'boolean',
+        of: ({ object }) => object.spec.enableLoadBalancer,
+        isSorted: false,
+      },
+      replicas: { title: 'Replicas', type: 'number', of: ({ object }) => object.spec.replicas },
+      storageSize: {
+        title: 'Storage',
+        type: 'quantity',
+        of: ({ object, services }) => object.spec.storageSize ?? planOf(services, object.spec)?.spec.storageSize,
+        isFiltered: false,
+      },
+    },
+  }),
+  ...planRoutes({
+    segment: 'vectorcomputeplans',
+    family: 'Vector',
+    dto: PlanDto,
+    operations: { list: 'ListVectorComputePlans', get: 'GetVectorComputePlan' },
+    productionReplicas: 3,
+  }),
+  route(
+    'GET',
+    `${BASE}/apikey`,
+    { auth: dataAction('vectorcluster/readSecrets'), summary: 'The API key', reply: ApiKeyDto, answers: [200] },
+    (context) => readApiKey(context),
+  ),
+  route(
+    'POST',
+    `${BASE}/apikey/rotate`,
+    {
+      auth: dataAction('vectorcluster/writeSecrets'),
+      summary: 'Replace the API keys',
+      reply: ApiKeyDto,
+      answers: [200],
+    },
+    (context) => rotateApiKey(context),
+  ),
+  route(
+    'GET',
+    `${BASE}/connectioninfo`,
+    {
+      auth: action('vectorcluster/read'),
+      summary: 'REST and gRPC endpoints',
+      reply: ConnectionInfoDto,
+      answers: [200],
+    },
+    async (context) => ok(connectionInfo(await viewOf(context))),
+  ),
+  route(
+    'GET',
+    `${BASE}/external-ip`,
+    { auth: action('vectorcluster/read'), summary: 'Public address', reply: ExternalAddressDto, answers: [200] },
+    async (context) => ok(externalAddress(await viewOf(context))),
+  ),
+  route(
+    'GET',
+    `${BASE}/health`,
+    { auth: action('vectorcluster/read'), summary: 'What the engine says of itself', reply: HealthDto, answers: [200] },
+    async (context) => ok(await vectorHealth((await viewOf(context)).object, context.services, context.signal)),
+  ),
+]
