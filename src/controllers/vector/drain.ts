@@ -1,0 +1,159 @@
+import { isEngineError, type PeerAddress, type QdrantPort } from '../../adapters/qdrant/port.ts'
+import { PREFIX } from '../../core/labels.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { vectorClaimName, vectorNames } from '../../core/vector.ts'
+import type { VectorCluster } from '../../crds/vector.ts'
+import { type CollectionView, type DrainAction, nextDrainAction } from '../../desired/vector/index.ts'
+import { persistentVolumeClaim, pod } from '../../kube/builtin.ts'
+import type { Step } from '../engine/controller.ts'
+import { placeOfPass, type VectorOptions, type VectorPass, type VectorState, wantedPeers } from './types.ts'
+import { markClaim } from './volumes.ts'
+
+/** On the claim of a peer that was emptied and taken out of the cluster: only such a claim goes with its peer. */
+export const DRAINED_ANNOTATION = `${PREFIX}drained`
+
+/** How often the engine is asked while a peer is emptied; it cannot be watched. */
+const ASK_AGAIN = 10_000
+const DEADLINE = 24 * 60 * 60 * 1000
+
+/**
+ * Decides how many peers run now. Claims tell how many there are: a claim that is not marked as drained belongs to a
+ * peer that may hold the only copy of something, also where everything is stopped.
+ *
+ *   peers > wanted ── empty the highest ──> mark its claim ──> one peer less ──> pod gone ──> delete the claim ──┐
+ *        ^                                                                                                      │
+ *        └──────────────────────────────────────── the next highest ────────────────────────────────────────────┘
+ */
+export function drainBeforeShrinking({
+  engine,
+}: Pick<VectorOptions, 'engine'>): Step<typeof VectorCluster, VectorState> {
+  return async function drainBeforeShrinking(pass: VectorPass): Promise<Outcome> {
+    const wanted = wantedPeers(pass)
+    const ordinals = [...pass.state.claims.keys()].sort((a, b) => a - b)
+    const drained = ordinals.filter((ordinal) => isDrained(pass, ordinal))
+    const members = (ordinals.at(-1) ?? -1) + 1
+    if (drained[0] !== undefined) {
+      pass.state.peers = Math.min(wanted === 0 ? 0 : members, drained[0])
+      pass.state.draining = await dropVolumes(pass, drained)
+      return done()
+    }
+    pass.state.peers = wanted
+    if (wanted === 0 || members <= wanted) {
+      pass.report({ drainingSince: undefined })
+      return done()
+    }
+    pass.state.peers = members
+    pass.state.draining = await emptyPeer(pass, engine, members - 1, wanted)
+    return done()
+  }
+}
+
+function isDrained(pass: VectorPass, ordinal: number): boolean {
+  return pass.state.claims.get(ordinal)?.metadata.annotations?.[DRAINED_ANNOTATION] !== undefined
+}
+
+/** Deletes the claims of drained peers whose pods are gone. What the peer left behind would keep a later one from joining. */
+async function dropVolumes(pass: VectorPass, drained: readonly number[]): Promise<Outcome> {
+  const { namespace, name } = placeOfPass(pass)
+  const { workload } = vectorNames(name)
+  for (const ordinal of drained) {
+    if (pass.workloads.cache(pod).get(namespace, `${workload}-${ordinal}`) !== undefined) continue
+    await pass.children.remove(persistentVolumeClaim, namespace, vectorClaimName(name, ordinal))
+    pass.report({ drainingSince: undefined })
+  }
+  return waiting('Draining', `Peer ${workload}-${drained[0]} is empty and is being taken away.`)
+}
+
+async function emptyPeer(pass: VectorPass, engine: QdrantPort, ordinal: number, wanted: number): Promise<Outcome> {
+  const { namespace, name } = placeOfPass(pass)
+  const { workload } = vectorNames(name)
+  const since = (pass.object.status?.drainingSince as string | undefined) ?? pass.now
+  pass.report({ drainingSince: since })
+  const progress = await attempt(pass, engine, ordinal, wanted)
+  if (progress === 'drained') {
+    const claim = pass.state.claims.get(ordinal)
+    // Marked before the peer goes: without the mark, a claim without a pod is a stopped peer, which nobody may delete.
+    if (claim !== undefined) await markClaim(pass, claim, { [DRAINED_ANNOTATION]: pass.now })
+    pass.state.peers = ordinal
+    return waiting('Draining', `Peer ${workload}-${ordinal} is empty and is being taken away.`)
+  }
+  const where = `${namespace}/${workload}-${ordinal}`
+  if (pass.clock.now() - Date.parse(since) > DEADLINE) {
+    return stalled(
+      'EngineRefused',
+      `Peer ${where} could not be emptied within 24 hours: ${progress} Nothing was removed. Set replicas back to ${ordinal + 1} or free space on the other peers.`,
+    )
+  }
+  return waiting('Draining', `Emptying peer ${where}: ${progress}`, ASK_AGAIN)
+}
+
+/** `drained`, or a sentence about what is going on. */
+async function attempt(pass: VectorPass, engine: QdrantPort, ordinal: number, wanted: number): Promise<string> {
+  const leaving = peerAddress(pass, ordinal)
+  const witness = peerAddress(pass, 0)
+  try {
+    const action = await look(engine, { leaving, witness, wanted })
+    if (action.kind !== 'removePeer') return await act(engine, witness, action)
+    await engine.removePeer(witness, action.peerId)
+    // Looked at once more, because only what is seen counts.
+    return await act(engine, witness, await look(engine, { leaving, witness, wanted }))
+  } catch (error) {
+    if (!isEngineError(error)) throw error
+    pass.log.debug({ err: error }, 'The engine could not be asked while a peer is emptied.')
+    return error.message
+  }
+}
+
+type Looking = { leaving: PeerAddress; witness: PeerAddress; wanted: number }
+
+async function look(engine: QdrantPort, { leaving, witness, wanted }: Looking): Promise<DrainAction> {
+  const [here, there] = [await engine.cluster(witness), await engine.cluster(leaving)]
+  const stem = leaving.pod.slice(0, leaving.pod.lastIndexOf('-') + 1)
+  const stays = Array.from({ length: wanted }, (_, ordinal) => `${stem}${ordinal}`)
+  const staying = here.peers.filter(({ uri }) => stays.includes(podOfUri(uri))).map(({ id }) => id)
+  const names = new Set([...(await engine.collections(witness)), ...(await engine.collections(leaving))])
+  const collections: CollectionView[] = []
+  for (const name of [...names].sort()) {
+    const known = await engine.collectionShards(witness, name)
+    const own = await engine.collectionShards(leaving, name)
+    collections.push({
+      name,
+      copies: known?.copies ?? [],
+      transfers: known?.transfers ?? [],
+      heldByLeaving: own?.copies.some(({ peerId }) => peerId === there.peerId) ?? false,
+    })
+  }
+  const isMember = here.peers.some(({ id }) => id === there.peerId)
+  return nextDrainAction({ leaving: { id: there.peerId, isMember }, staying, collections })
+}
+
+/** The pod in `http://<pod>.<service>:6335/`, as peers name themselves. */
+function podOfUri(uri: string): string {
+  return URL.parse(uri)?.hostname.split('.')[0] ?? ''
+}
+
+async function act(engine: QdrantPort, witness: PeerAddress, action: DrainAction): Promise<string> {
+  switch (action.kind) {
+    case 'move':
+      await engine.moveShard(witness, action.collection, action)
+      return `shard ${action.shard} of collection "${action.collection}" is being moved.`
+    case 'drop':
+      await engine.dropReplica(witness, action.collection, action)
+      return `a copy of shard ${action.shard} of collection "${action.collection}" was given up; others have it.`
+    case 'wait':
+      return `collection "${action.collection}": ${action.why}.`
+    case 'removePeer':
+      return 'it is empty, and the others still list it.'
+    case 'drained':
+      return 'drained'
+  }
+}
+
+/** How a peer is reached, with every key that it may accept. */
+export function peerAddress(pass: VectorPass, ordinal: number): PeerAddress {
+  const { namespace, name } = placeOfPass(pass)
+  const names = vectorNames(name)
+  const { keys } = pass.state
+  const accepted = [keys?.current, keys?.pending, keys?.retired].flatMap((key) => key?.apiKey ?? [])
+  return { namespace, pod: `${names.workload}-${ordinal}`, service: names.peers, keys: accepted }
+}

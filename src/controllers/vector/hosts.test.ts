@@ -1,0 +1,117 @@
+import { expect } from 'chai'
+import { DOMAIN, HOME, VectorWorld } from '../../../test/make/vectorWorld.ts'
+import { defaultVectorHost } from '../../core/vector.ts'
+import { NameClaim } from '../../crds/nameclaims.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { ingress } from '../../kube/builtin.ts'
+import { claimName } from './hosts.ts'
+
+describe('the public host of a vector database', () => {
+  let world: VectorWorld
+  beforeEach(async () => {
+    world = new VectorWorld()
+    await world.start()
+  })
+  afterEach(() => world.stop())
+
+  const host = `shop.${DOMAIN}`
+  const claims = async () =>
+    (await world.client.list(NameClaim.resource)).items
+      .map((claim) => (claim as unknown as NameClaim).spec)
+      .map(({ value, holder }) => `${value} ${holder.name}`)
+      .sort()
+
+  it('is made up below the cluster’s domain where none is asked for, and claimed', async () => {
+    await world.create({ enableIngress: true })
+    await world.converge()
+    const made = defaultVectorHost(HOME, 'products', DOMAIN)
+    expect((await world.cluster()).status).to.include({ ingressHost: made, publicEndpoint: `https://${made}` })
+    expect(await claims()).to.deep.equal([`${made} products`])
+    expect(await world.says()).to.match(/^Running/)
+  })
+
+  it('goes to who was first, and to the second when the first lets it go', async () => {
+    await world.create({ enableIngress: true, ingressHost: host }, 'first')
+    await world.converge('first')
+    await world.create({ enableIngress: true, ingressHost: host }, 'second')
+    await world.converge('second')
+    expect(await world.says('second')).to.equal(
+      `Failed NameOccupied: Host "${host}" is taken by another resource of the platform; choose another ingressHost.`,
+    )
+    expect(await world.object(ingress, 'vc-second')).to.equal(undefined)
+    await world.change({ enableIngress: false }, 'first')
+    await world.converge('first')
+    await world.converge('second')
+    expect(await claims()).to.deep.equal([`${host} second`])
+    expect(await world.says('second')).to.match(/^Running/)
+  })
+
+  it('is let go only after the Ingress answers under the next one', async () => {
+    await world.create({ enableIngress: true, ingressHost: host })
+    await world.converge()
+    const order: string[] = []
+    world.afterWrite = () => {
+      const last = world.client.calls.at(-1)
+      if (last?.resource.startsWith('ingresses') || last?.resource.startsWith('nameclaims'))
+        order.push(`${last.verb} ${last.resource}`)
+    }
+    await world.change({ ingressHost: `other.${DOMAIN}` })
+    await world.converge()
+    expect(order).to.deep.equal([
+      'create nameclaims.freehold.dev',
+      'apply ingresses.networking.k8s.io',
+      'delete nameclaims.freehold.dev',
+    ])
+    expect(await claims()).to.deep.equal([`other.${DOMAIN} products`])
+  })
+
+  it('is let go with the resource', async () => {
+    await world.create({ enableIngress: true })
+    await world.converge()
+    await world.client.remove(VectorCluster.resource, { namespace: HOME, name: 'products' })
+    for (let round = 0; round < 4; round += 1) {
+      await world.pass()
+      await world.play()
+    }
+    expect(await claims()).to.deep.equal([])
+  })
+
+  it('is taken from a holder that is gone for good or was made anew', async () => {
+    const spec = {
+      type: 'Host',
+      value: host,
+      holder: { kind: 'VectorCluster', namespace: HOME, name: 'gone', incarnation: 'x' },
+    }
+    world.client.seed(NameClaim.resource, {
+      apiVersion: '',
+      kind: '',
+      metadata: { name: claimName('Host', host) },
+      spec,
+    })
+    await world.create({ enableIngress: true, ingressHost: host })
+    await world.converge()
+    expect(await claims()).to.deep.equal([`${host} products`])
+  })
+
+  it('is not taken from a holder of a kind that we cannot judge', async () => {
+    const spec = { type: 'Host', value: host, holder: { kind: 'App', namespace: HOME, name: 'gone', incarnation: 'x' } }
+    world.client.seed(NameClaim.resource, {
+      apiVersion: '',
+      kind: '',
+      metadata: { name: claimName('Host', host) },
+      spec,
+    })
+    await world.create({ enableIngress: true, ingressHost: host })
+    await world.converge()
+    expect(await world.says()).to.match(/^Failed NameOccupied/)
+  })
+
+  for (const foreign of ['shop.example.net', DOMAIN, `evil${DOMAIN}`]) {
+    it(`may not be ${foreign}, which is not below the cluster’s domain`, async () => {
+      await world.create({ enableIngress: true, ingressHost: foreign })
+      await world.converge()
+      expect(await world.says()).to.match(/^Failed ConfigurationInvalid: ingressHost/)
+      expect(await claims()).to.deep.equal([])
+    })
+  }
+})

@@ -1,0 +1,129 @@
+import { BOUNDARY_LABEL, OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
+import { boundaryOfNamespace } from '../../core/names.ts'
+import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { NameClaim } from '../../crds/nameclaims.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import {
+  configMap,
+  ingress,
+  namespace,
+  networkPolicy,
+  persistentVolumeClaim,
+  pod,
+  podDisruptionBudget,
+  secret,
+  service,
+  statefulSet,
+  storageClass,
+} from '../../kube/builtin.ts'
+import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import { drainBeforeShrinking } from './drain.ts'
+import { judgeHealth, observeWorkload, reportStatus } from './health.ts'
+import { type ClaimObject, claimHost, releaseHosts, wantedHost } from './hosts.ts'
+import { ensureKeys, randomVectorKey, trackRotation } from './keys.ts'
+import { checkQuota } from './quota.ts'
+import { checkImage, findCluster, resolvePlan } from './resolve.ts'
+import { removeVolumes, removeWorkload } from './teardown.ts'
+import { newVectorState, type VectorOptions, type VectorState } from './types.ts'
+import { adoptVolumes, checkStorage, growVolumes } from './volumes.ts'
+import { applyWorkload } from './workload.ts'
+
+type Cached = VectorCluster & { [key: string]: unknown }
+
+const all = (records: Workspace) => records.cache<Cached>(VectorCluster.resource).list()
+const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
+
+/** What wakes a vector database besides itself and its children, and whom exactly. */
+const OTHERS: readonly Observed[] = [
+  {
+    resource: pod,
+    keysOf: ({ metadata: { labels, namespace: home } }) =>
+      labels?.[OWNER_KIND_LABEL] === VectorCluster.kind ? [objectKey(home, labels[OWNER_NAME_LABEL] ?? '')] : [],
+  },
+  {
+    resource: ComputePlan.resource,
+    keysOf: ({ metadata }, records) =>
+      keys(all(records).filter(({ spec }) => (spec.computePlan ?? metadata.name) === metadata.name)),
+  },
+  { resource: PlatformCluster.resource, keysOf: (_, records) => keys(all(records)) },
+  // The holder, and whoever waits for the host to become free.
+  {
+    resource: NameClaim.resource,
+    keysOf: (object, records) => {
+      const { value, holder } = (object as ClaimObject).spec
+      const waiting = all(records).filter((cluster) => cluster.status?.phase === 'NameOccupied')
+      const domains = records.cache<PlatformCluster & { [key: string]: unknown }>(PlatformCluster.resource).list()
+      const wants = waiting.filter((each) => domains.some(({ spec }) => wantedHost(each, spec.domain) === value))
+      return [...(holder.kind === VectorCluster.kind ? [objectKey(holder.namespace, holder.name)] : []), ...keys(wants)]
+    },
+  },
+  { resource: Boundary.resource, keysOf: ({ metadata }, records) => overQuota(records, metadata.name) },
+  {
+    resource: ResourceGroup.resource,
+    keysOf: ({ metadata }, records) => overQuota(records, boundaryOfNamespace(metadata.namespace ?? '')),
+  },
+  // One that shrinks or goes makes room for those behind it.
+  {
+    resource: VectorCluster.resource,
+    keysOf: ({ metadata }, records) => {
+      const home = records.cache(namespace).get(undefined, metadata.namespace ?? '')
+      return overQuota(records, home?.metadata.labels?.[BOUNDARY_LABEL])
+    },
+  },
+]
+
+/** Those of a boundary that wait for room. */
+function overQuota(records: Workspace, boundaryId: string | undefined): string[] {
+  const homes = records.cache(namespace)
+  const waiting = all(records).filter(({ status, metadata }) => {
+    const labels = homes.get(undefined, metadata.namespace ?? '')?.metadata.labels
+    return status?.phase === 'QuotaExceeded' && labels?.[BOUNDARY_LABEL] === boundaryId
+  })
+  return keys(waiting)
+}
+
+const CHILDREN = [statefulSet, service, configMap, ingress, networkPolicy, podDisruptionBudget] as const
+
+/** Secrets are not here: they are opened namespace by namespace, by the bindings of the resource group. */
+const WRITES: readonly Rights[] = [
+  ...CHILDREN.map((resource) => ({ resource, verbs: ['get', 'create', 'patch', 'delete'] })),
+  { resource: persistentVolumeClaim, verbs: ['get', 'patch', 'delete'] },
+  { resource: VectorCluster.resource, verbs: ['get', 'patch'] },
+  { resource: NameClaim.resource, verbs: ['get', 'create', 'delete'] },
+  // How a peer is emptied where the engine is reached through the API server.
+  { resource: { group: '', plural: 'pods/proxy' }, verbs: ['get', 'create', 'delete'] },
+]
+
+/** Keeps vector databases as their specs say: docs/areas/vector.md. */
+export function vectorController(options: Omit<VectorOptions, 'generateKey'> & Partial<VectorOptions>): Controller {
+  const given: VectorOptions = { generateKey: randomVectorKey, ...options }
+  return controller<typeof VectorCluster, VectorState>(VectorCluster, {
+    observes: [...CHILDREN, persistentVolumeClaim, secret, ...OTHERS],
+    reads: [namespace, storageClass],
+    writes: WRITES,
+    state: newVectorState,
+    reconcile: steps(
+      observeWorkload,
+      findCluster,
+      checkImage(given),
+      resolvePlan,
+      checkQuota,
+      claimHost,
+      adoptVolumes,
+      checkStorage,
+      ensureKeys(given),
+      drainBeforeShrinking(given),
+      growVolumes,
+      applyWorkload,
+      releaseHosts,
+      reportStatus,
+      trackRotation,
+      judgeHealth,
+    ),
+    finalize: steps(removeWorkload, removeVolumes, releaseHosts),
+  })
+}

@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { KubeObject } from '../../core/object.ts'
+import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { decodeVectorKeys, type VectorKey, type VectorKeys, vectorNames } from '../../core/vector.ts'
+import type { VectorCluster } from '../../crds/vector.ts'
+import { KEY_ANNOTATION, keySecret, settledKeys, wantedKeys } from '../../desired/vector/index.ts'
+import { secret, statefulSet } from '../../kube/builtin.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import type { Step } from '../engine/controller.ts'
+import { placeOfPass, type StatefulSet, type VectorOptions, type VectorPass, type VectorState } from './types.ts'
+
+/** Keys of 256 random bits, and an id that has nothing to do with them. */
+export function randomVectorKey(version: number): VectorKey {
+  const key = () => randomBytes(32).toString('base64url')
+  return { version, id: randomBytes(6).toString('hex'), apiKey: key(), readOnlyApiKey: key() }
+}
+
+type SecretObject = KubeObject & { data?: Record<string, string> }
+
+/** Milliseconds until the rights on Secrets of a new namespace are looked at again; no watch tells of them. */
+const RIGHTS_RETRY = 2_000
+
+/**
+ * Makes the keys, and a pending generation where a newer version is asked for. The Secret is written before the
+ * workload: no pod is ever told of a key that is not stored.
+ */
+export function ensureKeys({
+  generateKey,
+}: Pick<VectorOptions, 'generateKey'>): Step<typeof VectorCluster, VectorState> {
+  return async function ensureKeys(pass: VectorPass): Promise<Outcome> {
+    const { spec } = pass.object
+    if (!spec.apiKeyEnabled) return done()
+    try {
+      let made: VectorKey | undefined
+      const generate = (version: number) => {
+        made ??= generateKey(version)
+        return made
+      }
+      const peersMayRun = peersWereGivenKeys(pass)
+      const decide = (stored: VectorKeys | undefined) =>
+        wantedKeys(stored, spec.apiKeyVersion, { peersMayRun, now: pass.now, generate })
+      const stored = await storedKeys(pass)
+      const wanted = decide(stored)
+      // Keys that are written over are lost, so what is stored is read afresh before it is replaced.
+      pass.state.keys = wanted === stored ? wanted : decide(await freshKeys(pass))
+      await storeKeys(pass, pass.state.keys)
+      return done()
+    } catch (error) {
+      if (!isKubeError(error, 'Forbidden')) throw error
+      return waiting('WaitingForGroup', 'The rights on Secrets of this namespace are not there yet.', RIGHTS_RETRY)
+    }
+  }
+}
+
+async function storedKeys(pass: VectorPass): Promise<VectorKeys | undefined> {
+  const { namespace, name } = placeOfPass(pass)
+  const found = await pass.children.get<SecretObject>(secret, namespace, vectorNames(name).keys)
+  return decodeVectorKeys(found?.data)
+}
+
+/** Past every cache. Whether the Secret is ours at all is checked where it is written. */
+async function freshKeys(pass: VectorPass): Promise<VectorKeys | undefined> {
+  const { namespace, name } = placeOfPass(pass)
+  try {
+    const ref = { namespace, name: vectorNames(name).keys }
+    return decodeVectorKeys((await pass.workloads.client.get<SecretObject>(secret, ref)).data)
+  } catch (error) {
+    if (isKubeError(error, 'NotFound')) return undefined
+    throw error
+  }
+}
+
+function peersWereGivenKeys(pass: VectorPass): boolean {
+  const { namespace, name } = placeOfPass(pass)
+  const workload = pass.workloads.cache<StatefulSet>(statefulSet).get(namespace, vectorNames(name).workload)
+  return workload?.spec.template?.metadata?.annotations?.[KEY_ANNOTATION] !== undefined
+}
+
+/** Silent where nothing differs; heals what somebody else changed about the Secret. */
+async function storeKeys(pass: VectorPass, keys: VectorKeys): Promise<void> {
+  await pass.children.ensure(keySecret({ cluster: pass.object }, keys), { resource: secret })
+}
+
+/** Milliseconds until the rollout after a promotion is begun. */
+const AT_ONCE = 1
+
+/**
+ * Makes the pending key the working one when every peer has it, in one write of the Secret. Before that write the one
+ * before is shown, which every peer accepts too where the engine can; after it the new one.
+ */
+export async function trackRotation(pass: VectorPass): Promise<Outcome> {
+  const { keys, workload } = pass.state
+  if (keys === undefined) return done()
+  const settled = isRolledOut(workload) ? settledKeys(keys, pass.object.spec.vectorVersion, pass.now) : keys
+  pass.report({ apiKeyVersion: keys.current?.version, apiKeyRotatedAt: keys.rotatedAt })
+  if (settled === keys) return done()
+  if (!isDeepStrictEqual(await freshKeys(pass), keys)) {
+    return waiting('RotatingKey', 'The stored keys changed meanwhile and are looked at again.', AT_ONCE)
+  }
+  await storeKeys(pass, settled)
+  pass.state.keys = settled
+  pass.report({ apiKeyVersion: settled.current?.version, apiKeyRotatedAt: settled.rotatedAt })
+  if (settled.retired === undefined) return done()
+  return waiting('RotatingKey', 'Every peer has the new key; the former one is being withdrawn.', AT_ONCE)
+}
+
+/** Every peer that is asked for runs what the template says now, and is ready. */
+export function isRolledOut(workload: StatefulSet | undefined): boolean {
+  if (workload === undefined) return false
+  const { spec, status = {}, metadata } = workload
+  const replicas = spec.replicas ?? 1
+  return (
+    replicas > 0 &&
+    (status.observedGeneration ?? 0) >= (metadata.generation ?? 1) &&
+    status.replicas === replicas &&
+    status.updatedReplicas === replicas &&
+    status.readyReplicas === replicas &&
+    status.currentRevision === status.updateRevision
+  )
+}

@@ -1,0 +1,106 @@
+import type { QdrantPort } from '../../adapters/qdrant/port.ts'
+import type { KubeObject } from '../../core/object.ts'
+import type { Outcome } from '../../core/outcome.ts'
+import type { VectorKey, VectorKeys } from '../../core/vector.ts'
+import type { PlatformCluster } from '../../crds/clusters.ts'
+import type { VectorCluster } from '../../crds/vector.ts'
+import type { EffectivePlan } from '../../desired/plans.ts'
+import type { Pass } from '../engine/controller.ts'
+
+/** What the controller of vector databases is given by the composition root. */
+export type VectorOptions = {
+  engine: QdrantPort
+  /** Whether `imageName` is allowed. */
+  allowOwnImages: boolean
+  /** Makes a generation of random keys. */
+  generateKey: (version: number) => VectorKey
+}
+
+/** What steps of one pass hand on. Each field is set by the step named, and read by later ones only. */
+export type VectorState = {
+  /** findCluster */
+  home: PlatformCluster | undefined
+  /** resolvePlan */
+  plan: EffectivePlan | undefined
+  /** resolvePlan: peers that are asked for, whether or not it runs. */
+  replicas: number
+  /** claimHost */
+  host: string | undefined
+  /** adoptVolumes: the claims that exist, by ordinal. */
+  claims: ReadonlyMap<number, Claim>
+  /** ensureKeys */
+  keys: VectorKeys | undefined
+  /** drainBeforeShrinking: peers to run now, and why that is not what was asked for. */
+  peers: number
+  draining: Outcome | undefined
+  /** growVolumes: why volumes are not yet as asked for. */
+  volumes: Outcome | undefined
+  /** applyWorkload */
+  workload: StatefulSet | undefined
+}
+
+export function newVectorState(): VectorState {
+  return {
+    home: undefined,
+    plan: undefined,
+    replicas: 0,
+    host: undefined,
+    claims: new Map(),
+    keys: undefined,
+    peers: 0,
+    draining: undefined,
+    volumes: undefined,
+    workload: undefined,
+  }
+}
+
+export type VectorPass = Pass<typeof VectorCluster, VectorState>
+
+/** The namespace and name of the object of a pass. */
+export function placeOfPass(pass: VectorPass): { namespace: string; name: string } {
+  const { namespace = '', name } = pass.object.metadata
+  return { namespace, name }
+}
+
+/** The plan, in steps after `resolvePlan`. */
+export function planOf(pass: VectorPass): EffectivePlan {
+  if (pass.state.plan === undefined) throw new Error('resolvePlan must run before.')
+  return pass.state.plan
+}
+
+/** Whether peers are wanted now. */
+export function wantedPeers(pass: VectorPass): number {
+  return pass.object.spec.running ? pass.state.replicas : 0
+}
+
+export type StatefulSet = KubeObject & {
+  spec: {
+    replicas?: number
+    template?: { metadata?: { annotations?: Record<string, string> } }
+    volumeClaimTemplates?: { spec?: { resources?: { requests?: { storage?: string } } } }[]
+  }
+  status?: {
+    observedGeneration?: number
+    replicas?: number
+    readyReplicas?: number
+    updatedReplicas?: number
+    currentRevision?: string
+    updateRevision?: string
+  }
+}
+
+export type Claim = KubeObject & {
+  spec: { storageClassName?: string; resources?: { requests?: { storage?: string } } }
+  status?: { capacity?: { storage?: string } }
+}
+
+export type Pod = KubeObject & {
+  status?: {
+    phase?: string
+    containerStatuses?: { state?: { waiting?: { reason?: string } }; ready?: boolean }[]
+  }
+}
+
+export type LoadBalancerService = KubeObject & {
+  status?: { loadBalancer?: { ingress?: { ip?: string; hostname?: string }[] } }
+}

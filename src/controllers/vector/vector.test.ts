@@ -1,0 +1,282 @@
+import { expect } from 'chai'
+import { HOME, VectorWorld } from '../../../test/make/vectorWorld.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import {
+  configMap,
+  ingress,
+  networkPolicy,
+  pod,
+  podDisruptionBudget,
+  service,
+  statefulSet,
+} from '../../kube/builtin.ts'
+
+describe('the controller of vector databases', () => {
+  let world: VectorWorld
+  beforeEach(async () => {
+    world = new VectorWorld()
+    await world.start()
+  })
+  afterEach(() => world.stop())
+
+  describe('makes one', () => {
+    it('from an empty spec: the default plan, one peer, a key, nothing public', async () => {
+      await world.create()
+      await world.converge()
+      expect(await world.says()).to.equal('Running Available: The peer is ready.')
+      expect(await world.names(service)).to.deep.equal(['vc-products', 'vc-products-peers'])
+      expect(await world.names(podDisruptionBudget)).to.deep.equal([])
+      expect((await world.cluster()).status).to.include({
+        replicas: 1,
+        readyReplicas: 1,
+        serving: true,
+        apiKeyVersion: 1,
+        vectorVersion: '1.18.2',
+        selector: 'freehold.dev/owner-kind=VectorCluster,freehold.dev/owner-name=products',
+      })
+    })
+
+    it('and writes nothing more, not even asks, once it is as it should be', async () => {
+      await world.create({ computePlan: 'vector-medium', enableIngress: true, enableLoadBalancer: false })
+      await world.converge()
+      const calls = world.client.calls.length
+      for (let round = 0; round < 100; round += 1) await world.pass()
+      expect(world.client.calls.slice(calls)).to.deep.equal([])
+    })
+
+    it('and fills replicas in once, under a manager of its own', async () => {
+      await world.create({ computePlan: 'vector-medium' })
+      await world.converge()
+      expect((await world.cluster()).spec.replicas).to.equal(3)
+      await world.change({ computePlan: 'vector-small' })
+      await world.converge()
+      expect((await world.cluster()).spec.replicas).to.equal(3)
+    })
+
+    it('and says how far it is', async () => {
+      await world.create({ computePlan: 'vector-medium' })
+      await world.pass()
+      expect(await world.says()).to.equal('Provisioning WaitingForWorkload: 0 of 3 peers are ready.')
+    })
+
+    it('and makes again what somebody deletes or alters', async () => {
+      await world.create({ computePlan: 'vector-medium', enableIngress: true })
+      await world.converge()
+      const kinds = [
+        [configMap, 'vc-products-config'],
+        [service, 'vc-products'],
+        [service, 'vc-products-peers'],
+        [networkPolicy, 'vc-products'],
+        [ingress, 'vc-products'],
+        [podDisruptionBudget, 'vc-products'],
+        [statefulSet, 'vc-products'],
+      ] as const
+      for (const [resource, name] of kinds) {
+        const before = await world.object(resource, name)
+        await world.client.remove(resource, { namespace: HOME, name })
+        await world.converge()
+        const after = await world.object(resource, name)
+        expect(after?.spec, `${resource.kind} ${name}`).to.deep.equal(before?.spec)
+      }
+      world.client.edit(service, { namespace: HOME, name: 'vc-products' }, (object) => {
+        Object.assign(object.spec as object, { selector: { app: 'somebody-else' } })
+      })
+      await world.converge()
+      const healed = await world.object(service, 'vc-products')
+      expect(healed?.spec).to.have.nested.property('selector.freehold\\.dev/owner-name', 'products')
+    })
+  })
+
+  describe('stalls, and goes on when the cause is gone:', () => {
+    it('a plan that does not exist', async () => {
+      await world.create({ computePlan: 'vector-huge' })
+      await world.converge()
+      expect(await world.says()).to.equal('Failed PlanNotFound: There is no compute plan "vector-huge".')
+      await world.change({ computePlan: 'vector-small' })
+      await world.converge()
+      expect(await world.says()).to.match(/^Running/)
+    })
+
+    it('a plan that was deleted under it: what runs goes on', async () => {
+      await world.create({ computePlan: 'vector-small' })
+      await world.converge()
+      await world.client.remove(ComputePlan.resource, { name: 'vector-small' })
+      await world.converge()
+      expect(await world.says()).to.match(/^Degraded PlanNotFound/)
+      expect((await world.workload())?.spec.replicas).to.equal(1)
+    })
+
+    it('a cluster that does not exist', async () => {
+      await world.create({ clusterId: '33333333-3333-4333-8333-333333333333' })
+      await world.converge()
+      expect(await world.says()).to.match(/^Failed ReferenceMissing: There is no cluster "3333/)
+    })
+
+    it('a cluster that has no agent', async () => {
+      const name = '33333333-3333-4333-8333-333333333333'
+      const spec = { displayName: 'far away', region: '', domain: 'x.org', isPlatform: false }
+      world.client.seed(PlatformCluster.resource, { apiVersion: '', kind: '', metadata: { name }, spec })
+      await world.create({ clusterId: name })
+      await world.converge()
+      expect(await world.says()).to.match(/^Failed ClusterUnreachable: Cluster "far away"/)
+    })
+
+    it('an image of one’s own where the platform allows none', async () => {
+      await world.create({ imageName: 'registry.example.org/mine:1' })
+      await world.converge()
+      expect(await world.says()).to.match(/^Failed ConfigurationInvalid: imageName/)
+      expect(await world.workload()).to.equal(undefined)
+    })
+
+    it('a quota of the boundary, oldest first, until there is room', async () => {
+      world.client.edit(Boundary.resource, { name: '11111111-1111-4111-8111-111111111111' }, (object) => {
+        Object.assign(object.spec as object, { quota: { storage: '8Gi' } })
+      })
+      await world.create({}, 'first')
+      world.clock.freeze(60_000)
+      await world.create({}, 'second')
+      await world.converge('first')
+      await world.converge('second')
+      expect(await world.says('first')).to.match(/^Running/)
+      expect(await world.says('second')).to.match(/^Failed QuotaExceeded: The boundary's quota of storage is 8Gi; 5Gi/)
+      await world.client.remove(VectorCluster.resource, { namespace: HOME, name: 'first' })
+      for (let round = 0; round < 4; round += 1) {
+        await world.pass('first')
+        await world.play()
+      }
+      await world.converge('second')
+      expect(await world.says('second')).to.match(/^Running/)
+    })
+
+    it('a child’s name that somebody else has: it is never adopted', async () => {
+      const metadata = { name: 'vc-products', namespace: HOME }
+      world.client.seed(service, { apiVersion: 'v1', kind: 'Service', metadata, spec: { selector: { app: 'theirs' } } })
+      await world.create()
+      await world.converge()
+      expect(await world.says()).to.match(/^Failed NameOccupied: Service/)
+      expect((await world.object(service, 'vc-products'))?.spec).to.deep.equal({ selector: { app: 'theirs' } })
+    })
+  })
+
+  describe('obeys', () => {
+    beforeEach(async () => {
+      await world.create({ computePlan: 'vector-medium' })
+      await world.converge()
+    })
+
+    it('stop: no peer runs and the data stays', async () => {
+      await world.change({ running: false })
+      await world.pass()
+      expect(await world.says()).to.equal('Updating Stopping: 3 peers are shutting down.')
+      await world.converge()
+      expect(await world.says()).to.equal('Stopped Stopped: No peer runs; the data is kept.')
+      expect(world.engine.orders).to.deep.equal([])
+      expect([...(await world.names(pod))]).to.deep.equal([])
+    })
+
+    it('start after a stop', async () => {
+      await world.change({ running: false })
+      await world.converge()
+      await world.change({ running: true })
+      await world.pass()
+      expect(await world.says()).to.equal('Updating Starting: 0 of 3 peers are ready.')
+      await world.converge()
+      expect(await world.says()).to.match(/^Running/)
+    })
+
+    it('restart: each peer once, and not again', async () => {
+      const restartedAt = '2026-11-02T00:00:00Z'
+      await world.change({ restartedAt })
+      await world.pass()
+      await world.play([2])
+      await world.pass()
+      expect(await world.says()).to.match(/^Updating Restarting/)
+      await world.converge()
+      expect((await world.cluster()).status?.restartedAt).to.equal(restartedAt)
+      const version = (await world.workload())?.metadata.resourceVersion
+      await world.converge()
+      expect((await world.workload())?.metadata.resourceVersion).to.equal(version)
+    })
+
+    it('scale to zero: it reads as stopped', async () => {
+      await world.change({ replicas: 0 })
+      await world.converge()
+      expect(await world.says()).to.match(/^Stopped Stopped/)
+    })
+
+    it('scale up', async () => {
+      await world.change({ replicas: 5 })
+      await world.pass()
+      expect(await world.says()).to.equal('Updating Scaling: 3 of 5 peers are ready.')
+      await world.converge()
+      expect((await world.cluster()).status).to.include({ replicas: 5, readyReplicas: 5 })
+    })
+
+    it('another plan: new requests, peers in turn', async () => {
+      await world.change({ computePlan: 'vector-large', storageSize: '50Gi' })
+      await world.pass()
+      await world.play([2])
+      await world.pass()
+      expect(await world.says()).to.match(/^Updating RollingOut/)
+      await world.converge()
+      expect(await world.says()).to.match(/^Running/)
+    })
+
+    it('a new version, and says which one runs', async () => {
+      const { spec } = await world.cluster()
+      expect(spec.vectorVersion).to.equal('1.18.2')
+      await world.change({ vectorVersion: '1.17.1' })
+      await world.pass()
+      expect((await world.cluster()).status?.vectorVersion).to.equal('1.18.2')
+      await world.converge()
+      expect((await world.cluster()).status?.vectorVersion).to.equal('1.17.1')
+    })
+
+    it('the load balancer switch: waits for an address, shows it, and takes the Service away again', async () => {
+      await world.change({ enableLoadBalancer: true })
+      await world.converge()
+      expect(await world.says()).to.equal('Updating WaitingForAddress: The load balancer has no address yet.')
+      world.client.edit(service, { namespace: HOME, name: 'vc-products-public' }, (object) => {
+        object.status = { loadBalancer: { ingress: [{ ip: '203.0.113.7' }] } }
+      })
+      await world.converge()
+      expect((await world.cluster()).status?.externalAddresses).to.deep.equal(['203.0.113.7'])
+      await world.change({ enableLoadBalancer: false })
+      await world.converge()
+      expect(await world.names(service)).to.deep.equal(['vc-products', 'vc-products-peers'])
+      expect((await world.cluster()).status?.externalAddresses).to.equal(undefined)
+    })
+  })
+
+  describe('says what is wrong with peers', () => {
+    const waitingFor = (reason: string) => {
+      world.client.edit(pod, { namespace: HOME, name: 'vc-products-0' }, (object) => {
+        object.status = { containerStatuses: [{ state: { waiting: { reason, message: 'secret words' } } }] }
+      })
+      world.client.edit(statefulSet, { namespace: HOME, name: 'vc-products' }, (object) => {
+        Object.assign(object.status as object, { readyReplicas: 0 })
+      })
+    }
+    const cases: [sentence: string, reason: string, expected: string][] = [
+      [
+        'that cannot fetch their image',
+        'ImagePullBackOff',
+        'Failed ImagePullFailed: Peer vc-products-0: ImagePullBackOff.',
+      ],
+      ['that crash', 'CrashLoopBackOff', 'Failed CrashLooping: Peer vc-products-0: CrashLoopBackOff.'],
+      ['that are missing', 'ContainerCreating', 'Failed PartiallyAvailable: 0 of 1 peers are ready.'],
+    ]
+    for (const [sentence, reason, expected] of cases) {
+      it(sentence, async () => {
+        await world.create()
+        await world.converge()
+        waitingFor(reason)
+        await world.pass()
+        expect(await world.says()).to.equal(expected)
+      })
+    }
+  })
+})

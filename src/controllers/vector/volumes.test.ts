@@ -1,0 +1,181 @@
+import { expect } from 'chai'
+import { HOME, VectorWorld } from '../../../test/make/vectorWorld.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { namespace, persistentVolumeClaim, pod, statefulSet } from '../../kube/builtin.ts'
+
+type Sized = { spec: { resources: { requests: { storage: string } } }; status?: object }
+
+describe('the volumes of a vector database', () => {
+  let world: VectorWorld
+  beforeEach(async () => {
+    world = new VectorWorld()
+    await world.start()
+    await world.create({ storageSize: '10Gi' })
+    await world.converge()
+  })
+  afterEach(() => world.stop())
+
+  const claim = () =>
+    world.object(persistentVolumeClaim, 'storage-vc-products-0') as Promise<
+      (Sized & { metadata: { annotations: Record<string, string> } }) | undefined
+    >
+  const size = async () => (await claim())?.spec.resources.requests.storage
+  const resized = async () => {
+    const requests = (await claim())?.spec.resources.requests
+    world.client.edit(persistentVolumeClaim, { namespace: HOME, name: 'storage-vc-products-0' }, (object) => {
+      object.status = { capacity: requests }
+    })
+  }
+
+  describe('that are to grow', () => {
+    it('grow: the claims first, then the StatefulSet is made anew around its peers', async () => {
+      const before = await world.workload()
+      const podBefore = (await world.object(pod, 'vc-products-0'))?.metadata.uid
+      await world.change({ storageSize: '20Gi' })
+      await world.pass()
+      expect(await size()).to.equal('20Gi')
+      expect(await world.says()).to.match(/WaitingForVolume|Scaling|RollingOut/)
+      await world.converge()
+      expect(await world.says()).to.equal('Updating WaitingForVolume: Growing to 20Gi: storage-vc-products-0.')
+      await resized()
+      await world.converge()
+      expect(await world.says()).to.match(/^Running/)
+      const after = await world.workload()
+      expect(after?.metadata.uid).not.to.equal(before?.metadata.uid)
+      expect(after?.spec).to.have.nested.property('volumeClaimTemplates[0].spec.resources.requests.storage', '20Gi')
+      expect((await world.object(pod, 'vc-products-0'))?.metadata.uid, 'the peer ran on').to.equal(podBefore)
+    })
+
+    it('say so where their class cannot, and the rest of the spec still counts', async () => {
+      world.setExpansion(false)
+      await world.change({ storageSize: '20Gi', restartedAt: '2026-11-04T00:00:00Z' })
+      await world.converge()
+      expect(await world.says()).to.match(
+        /^Degraded ConfigurationInvalid: Storage class "standard" does not let volumes grow/,
+      )
+      expect(await size()).to.equal('10Gi')
+      expect((await world.cluster()).status?.restartedAt).to.equal('2026-11-04T00:00:00Z')
+      await world.change({ storageSize: '10Gi' })
+      await world.converge()
+      expect(await world.says()).to.match(/^Running/)
+    })
+
+    it('grow whichever write the process dies at', async () => {
+      for (let write = 0, crashed = true; crashed; write += 1) {
+        for (const mode of ['before', 'after'] as const) {
+          await world.change({ storageSize: `${20 + write * 2 + (mode === 'after' ? 1 : 0)}Gi` })
+          world.crashAt(write, mode)
+          let died = false
+          for (let round = 0; round < 8; round += 1) {
+            died = (await world.passOrCrash()) || died
+            await resized()
+            await world.play()
+          }
+          await world.converge()
+          expect(await world.says(), `write ${write}, ${mode}`).to.match(/^Running/)
+          crashed = died && crashed
+        }
+        expect(write).to.be.lessThan(20)
+      }
+    })
+  })
+
+  describe('that are to shrink', () => {
+    for (const [sentence, change] of [
+      ['refuse through storageSize', { storageSize: '5Gi' }],
+      ['refuse through the plan', { storageSize: undefined, computePlan: 'vector-dev' }],
+    ] as const) {
+      it(`${sentence}, and what runs goes on`, async () => {
+        const before = (await world.workload())?.metadata.resourceVersion
+        await world.change(change)
+        await world.converge()
+        expect(await world.says()).to.equal(
+          'Degraded StorageCannotShrink: The volumes have 10Gi and cannot shrink to 5Gi. Set storageSize to at least 10Gi.',
+        )
+        expect((await world.workload())?.metadata.resourceVersion).to.equal(before)
+      })
+    }
+  })
+
+  describe('when it is deleted', () => {
+    const remove = async () => {
+      await world.client.remove(VectorCluster.resource, { namespace: HOME, name: 'products' })
+      for (let round = 0; round < 6; round += 1) {
+        await world.pass()
+        await world.play()
+      }
+    }
+    const exists = async () => (await world.object(VectorCluster.resource, 'products')) !== undefined
+
+    it('go after the peers, and the resource after them', async () => {
+      await world.client.remove(VectorCluster.resource, { namespace: HOME, name: 'products' })
+      await world.pass()
+      expect(await world.says()).to.match(/^Deleting TearingDown: Peers are shutting down: vc-products-0\./)
+      expect(await size()).to.equal('10Gi')
+      await world.play()
+      await world.pass()
+      expect(await claim()).to.equal(undefined)
+      expect(await exists()).to.equal(false)
+    })
+
+    it('stay where that was asked for, and only a new one of that name takes them back', async () => {
+      await world.change({ onDelete: 'Retain' })
+      await remove()
+      expect(await exists()).to.equal(false)
+      const kept = (await claim())?.metadata.annotations
+      expect(kept?.['freehold.dev/retained-for']).to.equal('VectorCluster/products')
+      expect(kept?.['freehold.dev/incarnation-of-owner']).to.equal(undefined)
+      await world.create({ storageSize: '10Gi' })
+      await world.converge()
+      expect(await world.says()).to.match(/^Running/)
+      const taken = (await claim())?.metadata.annotations
+      expect(taken?.['freehold.dev/retained-for']).to.equal(undefined)
+      expect(taken?.['freehold.dev/incarnation-of-owner']).to.be.a('string')
+    })
+
+    it('are not taken from a namesake that did not keep them for it', async () => {
+      world.client.edit(persistentVolumeClaim, { namespace: HOME, name: 'storage-vc-products-0' }, ({ metadata }) => {
+        metadata.annotations = { ...metadata.annotations, 'freehold.dev/incarnation-of-owner': 'another' }
+      })
+      await world.converge()
+      expect(await world.says()).to.match(/^Degraded NameOccupied: Volume claim "storage-vc-products-0"/)
+      await remove()
+      expect(await exists()).to.equal(false)
+      expect(await size()).to.equal('10Gi')
+    })
+
+    it('do not hold up the deletion of the namespace', async () => {
+      world.client.edit(namespace, { name: HOME }, ({ metadata }) => {
+        metadata.deletionTimestamp = '2026-11-01T00:00:00Z'
+        metadata.finalizers = ['kubernetes']
+      })
+      await world.change({ onDelete: 'Retain' })
+      await world.client.remove(VectorCluster.resource, { namespace: HOME, name: 'products' })
+      await world.pass()
+      expect(await exists()).to.equal(false)
+      expect(await claim()).to.equal(undefined)
+      expect(await world.object(statefulSet, 'vc-products')).to.equal(undefined)
+    })
+
+    it('go, whichever write the process dies at', async () => {
+      for (let write = 0, crashed = true; crashed; write += 1) {
+        for (const mode of ['before', 'after'] as const) {
+          await world.client.remove(VectorCluster.resource, { namespace: HOME, name: 'products' })
+          world.crashAt(write, mode)
+          let died = false
+          for (let round = 0; round < 8; round += 1) {
+            died = (await world.passOrCrash()) || died
+            await world.play()
+          }
+          expect(await exists(), `write ${write}, ${mode}`).to.equal(false)
+          expect(await claim(), `write ${write}, ${mode}`).to.equal(undefined)
+          crashed = died && crashed
+          world.steady()
+          await world.create({ storageSize: '10Gi' })
+          await world.converge()
+        }
+        expect(write).to.be.lessThan(20)
+      }
+    })
+  })
+})
