@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Registry } from 'prom-client'
+import { playedEngine } from '../adapters/qdrant/played.ts'
+import type { QdrantPort } from '../adapters/qdrant/port.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import { resourceId } from '../core/object.ts'
@@ -13,13 +15,18 @@ import { EngineMetrics } from './engine/metrics.ts'
 import { Runner } from './engine/runner.ts'
 import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } from './engine/workspace.ts'
 import { resourceGroupController } from './resourcegroups.ts'
+import { vectorController } from './vector/index.ts'
 
 /** What controllers of single areas need beside the clusters: their adapters and settings. */
-export type ControllerPorts = Record<string, never>
+export type ControllerPorts = {
+  vectorEngine: QdrantPort
+  /** Whether a resource may name an image of its own. */
+  allowOwnImages: boolean
+}
 
 /** Every controller of the platform, in the order of what depends on what. */
-export function controllers(_ports: ControllerPorts): readonly Controller[] {
-  return [boundaryController, resourceGroupController]
+export function controllers({ vectorEngine, allowOwnImages }: ControllerPorts): readonly Controller[] {
+  return [boundaryController, resourceGroupController, vectorController({ engine: vectorEngine, allowOwnImages })]
 }
 
 export type ControllersOptions = {
@@ -92,7 +99,8 @@ const READ = ['get', 'list', 'watch'] as const
  * are opened namespace by namespace.
  */
 export function operatorRights(): Rights[] {
-  const list = controllers({})
+  // What a controller may do does not depend on what it is given.
+  const list = controllers({ vectorEngine: playedEngine(), allowOwnImages: false })
   const rights: Rights[] = [
     ...DEFAULTS_RIGHTS,
     { resource: event, verbs: ['create', 'patch'] },

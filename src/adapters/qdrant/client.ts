@@ -36,7 +36,6 @@ const CollectionAnswer = z.object({ points_count: z.int().min(0).nullish() })
 const True = z.literal(true)
 
 export type QdrantClientOptions = {
-  reach: EngineReach
   /** Milliseconds for one request; 5 s for questions. Orders wait for the consensus of the peers. */
   timeout?: number
   orderTimeout?: number
@@ -45,7 +44,10 @@ export type QdrantClientOptions = {
 type Ask = { method?: EngineRequest['method']; path: string; body?: object; order?: boolean }
 
 /** The engine's HTTP API over any reach. */
-export function createQdrantClient({ reach, timeout = 5_000, orderTimeout = 20_000 }: QdrantClientOptions): QdrantPort {
+export function createQdrantClient(
+  reach: EngineReach,
+  { timeout = 5_000, orderTimeout = 20_000 }: QdrantClientOptions = {},
+): QdrantPort {
   async function send(
     peer: PeerAddress,
     ask: Ask,

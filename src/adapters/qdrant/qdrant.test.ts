@@ -128,14 +128,14 @@ contract('the HTTP API behind the API server’s proxy', async (engine) => {
       return { status: answer.statusCode, body: answer.body }
     },
   }
-  return { port: createQdrantClient({ reach: proxyReach(client) }), close: standIn.close }
+  return { port: createQdrantClient(proxyReach(client)), close: standIn.close }
 })
 
 contract('the HTTP API at the address of the pod', async (engine) => {
   const standIn = await startQdrantStandIn(engine)
   const origin = (target: { namespace: string; pod: string }) =>
     `${standIn.origin}/api/v1/namespaces/${target.namespace}/pods/http:${target.pod}:6333/proxy`
-  return { port: createQdrantClient({ reach: directReach(origin) }), close: standIn.close }
+  return { port: createQdrantClient(directReach(origin)), close: standIn.close }
 })
 
 describe('the client of the vector engine', () => {
@@ -154,7 +154,7 @@ describe('the client of the vector engine', () => {
   ]
   for (const [sentence, answer, reason] of cases) {
     it(sentence, async () => {
-      const port = createQdrantClient({ reach: answering(answer) })
+      const port = createQdrantClient(answering(answer))
       expect((await failure(port.cluster(at(0)))).reason).to.equal(reason)
     })
   }
@@ -167,7 +167,7 @@ describe('the client of the vector engine', () => {
         return { status: 500, text: '{}' }
       },
     }
-    await failure(createQdrantClient({ reach }).removePeer(at(0, ['a', 'b']), 7))
+    await failure(createQdrantClient(reach).removePeer(at(0, ['a', 'b']), 7))
     expect(sent).to.deep.equal(['a'])
   })
 
@@ -183,7 +183,7 @@ describe('the client of the vector engine', () => {
         send: (_, { signal }) =>
           new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
       }
-      const thrown = await createQdrantClient({ reach, timeout: 5 })
+      const thrown = await createQdrantClient(reach, { timeout: 5 })
         .collections(at(0))
         .then(
           () => 'answered',
@@ -198,7 +198,7 @@ describe('the client of the vector engine', () => {
     })
 
     it('names the cause of a refused connection by its code only', async () => {
-      const port = createQdrantClient({ reach: directReach(() => 'http://127.0.0.1:1') })
+      const port = createQdrantClient(directReach(() => 'http://127.0.0.1:1'))
       expect((await failure(port.collections(at(0, ['secret-key'])))).message).to.equal(
         'Peer "ns/vc-p-0" does not answer (ECONNREFUSED).',
       )
