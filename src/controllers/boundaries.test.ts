@@ -1,0 +1,112 @@
+import { expect } from 'chai'
+import { BOUNDARY_ID, ControllerBench } from '../../test/make/controllers.ts'
+import type { KubeObject } from '../core/object.ts'
+import { Boundary } from '../crds/boundaries.ts'
+import { RoleAssignment } from '../crds/rbac.ts'
+import { namespace, networkPolicy } from '../kube/builtin.ts'
+import { boundaryController } from './boundaries.ts'
+
+const SPACE = `boundary-${BOUNDARY_ID}`
+const OWNER = { principalId: '7c1b2f7e-15c2-4f60-8f43-2f4d6f0c9a11', principalType: 'User' }
+
+describe('the boundary controller', () => {
+  let bench: ControllerBench
+  const seed = (spec: object = {}) =>
+    bench.seed(Boundary, BOUNDARY_ID, { displayName: 'Shop', quota: {}, tags: {}, ...spec })
+  const stored = async () => (await bench.find(Boundary.resource, BOUNDARY_ID)) as Boundary & KubeObject
+  const assignments = async () => (await bench.client.list(RoleAssignment.resource)).items
+
+  beforeEach(() => {
+    bench = new ControllerBench([boundaryController])
+  })
+  afterEach(() => bench.stop())
+
+  it('makes the namespace, closes it and makes the initial owner Owner', async () => {
+    seed({ initialOwner: OWNER })
+    await bench.start()
+    expect((await bench.find(namespace, SPACE))?.metadata.labels).to.include({ 'freehold.dev/boundary': BOUNDARY_ID })
+    expect(await bench.find(networkPolicy, 'freehold-default', SPACE)).not.to.equal(undefined)
+    const [assignment] = await assignments()
+    expect(assignment?.spec).to.include({ roleDefinitionName: 'Owner', scopeIncarnation: 'incarnation-1' })
+    expect((await stored()).status).to.include({ namespace: SPACE, status: 'Running' })
+    expect((await stored()).metadata.finalizers).to.equal(undefined)
+  })
+
+  it('makes no request at rest', async () => {
+    seed({ initialOwner: OWNER })
+    await bench.start()
+    bench.writes()
+    await bench.clock.advance(86_400_000)
+    expect(bench.writes()).to.deep.equal([])
+  })
+
+  it('does not bring an owner back who was removed', async () => {
+    seed({ initialOwner: OWNER })
+    await bench.start()
+    const [assignment] = await assignments()
+    await bench.client.remove(RoleAssignment.resource, { namespace: SPACE, name: assignment?.metadata.name ?? '' })
+    bench.client.edit<Boundary & KubeObject>(Boundary.resource, { name: BOUNDARY_ID }, ({ spec }) => {
+      spec.displayName = 'Shop of others'
+    })
+    await bench.rest()
+    expect(await assignments()).to.deep.equal([])
+  })
+
+  it('finishes the owner where it was stopped between the assignment and its note', async () => {
+    seed({ initialOwner: OWNER })
+    let refusals = 0
+    bench.client.fail('create', RoleAssignment.resource, () => {
+      refusals += 1
+    })
+    bench.client.fail(
+      'patch',
+      Boundary.resource,
+      () => {
+        if (refusals === 1 && bench.client.count('create', RoleAssignment.resource) === 1) {
+          refusals = 2
+          throw new Error('the process was killed')
+        }
+      },
+      9,
+    )
+    await bench.start()
+    await bench.clock.advance(10_000)
+    expect(await assignments()).to.have.length(1)
+    expect(Object.keys((await stored()).metadata.annotations ?? {})).to.include('freehold.dev/initial-owner-assigned')
+    expect(refusals).to.equal(2)
+  })
+
+  it('takes the namespace that the facade made together with the boundary', async () => {
+    const { boundarySpace } = bench.seedGroup('orders')
+    await bench.start()
+    expect((await stored()).status).to.include({ namespace: boundarySpace, status: 'Running' })
+  })
+
+  it('never adopts a namespace of that name', async () => {
+    bench.client.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SPACE } })
+    seed({ initialOwner: OWNER })
+    await bench.start()
+    expect((await stored()).status).to.include({ status: 'Failed', phase: 'NameOccupied' })
+    expect((await bench.find(namespace, SPACE))?.metadata.labels).to.equal(undefined)
+    expect(await assignments(), 'no right in a namespace that is not ours').to.deep.equal([])
+    await bench.client.remove(namespace, { name: SPACE })
+    await bench.rest()
+    expect((await stored()).status).to.include({ status: 'Running' })
+  })
+
+  it('waits while the namespace is being deleted, and makes it anew', async () => {
+    seed()
+    await bench.start()
+    bench.client.edit(namespace, { name: SPACE }, ({ metadata }) => {
+      metadata.finalizers = ['example.com/slow']
+    })
+    await bench.client.remove(namespace, { name: SPACE })
+    await bench.rest()
+    expect((await stored()).status).to.include({ status: 'Updating', phase: 'WaitingForDependency' })
+    bench.client.edit(namespace, { name: SPACE }, ({ metadata }) => {
+      metadata.finalizers = []
+    })
+    await bench.rest()
+    expect((await stored()).status).to.include({ status: 'Running' })
+  })
+})

@@ -1,0 +1,197 @@
+import { expect } from 'chai'
+import { BOUNDARY_ID, ControllerBench } from '../../test/make/controllers.ts'
+import { FINALIZER } from '../core/labels.ts'
+import { groupNamespace } from '../core/names.ts'
+import { boundaryNamespaceObject } from '../core/namespaces.ts'
+import type { KubeObject } from '../core/object.ts'
+import { Boundary } from '../crds/boundaries.ts'
+import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { VectorCluster } from '../crds/vector.ts'
+import { limitRange, namespace, networkPolicy, resourceQuota, roleBinding } from '../kube/builtin.ts'
+import { resourceGroupController } from './resourcegroups.ts'
+
+const HOME = `boundary-${BOUNDARY_ID}`
+const SPACE = groupNamespace(BOUNDARY_ID, 'orders')
+
+describe('the resource group controller', () => {
+  let bench: ControllerBench
+  const seedBoundary = (quota: object = {}) => {
+    const boundary = bench.seed(Boundary, BOUNDARY_ID, { displayName: 'Shop', quota, tags: {} })
+    bench.client.seed(namespace, boundaryNamespaceObject(boundary))
+  }
+  const seed = (name = 'orders', quota: object = {}, metadata: Partial<KubeObject['metadata']> = {}) =>
+    bench.seed(ResourceGroup, name, { quota, tags: {} }, { namespace: HOME, ...metadata })
+  const stored = async (name = 'orders') =>
+    (await bench.find(ResourceGroup.resource, name, HOME)) as ResourceGroup & KubeObject
+  const remove = async (name = 'orders') => {
+    await bench.client.remove(ResourceGroup.resource, { namespace: HOME, name })
+    await bench.rest()
+  }
+
+  beforeEach(() => {
+    bench = new ControllerBench([resourceGroupController])
+    seedBoundary()
+  })
+  afterEach(() => bench.stop())
+
+  it('makes the namespace with rights to Secrets and closed traffic, and no limits where none are set', async () => {
+    seed()
+    await bench.start()
+    expect((await bench.find(namespace, SPACE))?.metadata.annotations).to.include({
+      'freehold.dev/incarnation-of-owner': 'incarnation-1',
+    })
+    const bindings = (await bench.client.list(roleBinding, { namespace: SPACE })).items
+    expect(bindings.map(({ metadata }) => metadata.name)).to.have.members([
+      'freehold-controllers-secrets',
+      'freehold-facade-secrets',
+    ])
+    expect(await bench.find(networkPolicy, 'freehold-default', SPACE)).not.to.equal(undefined)
+    expect((await bench.client.list(resourceQuota)).items).to.deep.equal([])
+    expect((await bench.client.list(limitRange)).items).to.deep.equal([])
+    expect((await stored()).status).to.include({ namespace: SPACE, status: 'Running' })
+    expect((await stored()).metadata.finalizers).to.deep.equal([FINALIZER])
+  })
+
+  it('makes no request at rest', async () => {
+    seed('orders', { cpu: '4', memory: '8Gi' })
+    await bench.start()
+    bench.writes()
+    await bench.clock.advance(86_400_000)
+    expect(bench.writes()).to.deep.equal([])
+  })
+
+  it('turns a quota into limits, and takes them away with it', async () => {
+    seed('orders', { cpu: '4', pods: 9 })
+    await bench.start()
+    expect((await bench.find(resourceQuota, 'freehold-quota', SPACE))?.spec).to.deep.equal({
+      hard: { 'requests.cpu': '4', pods: '9' },
+    })
+    expect(await bench.find(limitRange, 'freehold-requests', SPACE)).not.to.equal(undefined)
+    bench.client.edit<ResourceGroup & KubeObject>(
+      ResourceGroup.resource,
+      { namespace: HOME, name: 'orders' },
+      ({ spec }) => {
+        spec.quota = {}
+      },
+    )
+    await bench.rest()
+    expect(await bench.find(resourceQuota, 'freehold-quota', SPACE)).to.equal(undefined)
+    expect(await bench.find(limitRange, 'freehold-requests', SPACE)).to.equal(undefined)
+  })
+
+  it('never adopts a namespace that belongs to a group of that name made before', async () => {
+    bench.seedGroup('orders')
+    seed()
+    await bench.start()
+    expect((await stored()).status).to.include({ status: 'Failed', phase: 'NameOccupied' })
+    expect((await bench.client.list(roleBinding)).items, 'no rights in a foreign namespace').to.deep.equal([])
+    await bench.client.remove(namespace, { name: SPACE })
+    await bench.rest()
+    expect((await stored()).status).to.include({ status: 'Running' })
+  })
+
+  it('refuses the youngest group where the boundary may not have so many, until there is room', async () => {
+    await bench.stop()
+    bench = new ControllerBench([resourceGroupController])
+    seedBoundary({ resourceGroups: 1 })
+    seed('orders', {}, { creationTimestamp: '2026-01-01T00:00:00Z' })
+    seed('another', {}, { creationTimestamp: '2026-01-01T00:00:09Z' })
+    await bench.start()
+    expect((await stored('orders')).status?.status).to.equal('Running')
+    expect((await stored('another')).status).to.include({
+      phase: 'QuotaExceeded',
+      statusMessage: "The boundary's quota of resourceGroups is 1; 1 of it is taken, 1 more was asked for.",
+    })
+    expect(await bench.find(namespace, groupNamespace(BOUNDARY_ID, 'another'))).to.equal(undefined)
+    bench.client.edit<Boundary & KubeObject>(Boundary.resource, { name: BOUNDARY_ID }, ({ spec }) => {
+      spec.quota = { resourceGroups: 2 }
+    })
+    await bench.rest()
+    expect((await stored('another')).status?.status).to.equal('Running')
+  })
+
+  it('lets a refused group in when an older one goes', async () => {
+    await bench.stop()
+    bench = new ControllerBench([resourceGroupController])
+    seedBoundary({ resourceGroups: 1 })
+    seed('orders', {}, { creationTimestamp: '2026-01-01T00:00:00Z' })
+    seed('another', {}, { creationTimestamp: '2026-01-01T00:00:09Z' })
+    await bench.start()
+    await remove('orders')
+    expect((await stored('another')).status?.status).to.equal('Running')
+  })
+
+  it('harms no group that is there when the limit falls', async () => {
+    seed()
+    await bench.start()
+    bench.client.edit<Boundary & KubeObject>(Boundary.resource, { name: BOUNDARY_ID }, ({ spec }) => {
+      spec.quota = { resourceGroups: 0 }
+    })
+    bench.client.edit(ResourceGroup.resource, { namespace: HOME, name: 'orders' }, ({ metadata }) => {
+      metadata.labels = { touched: 'yes' }
+    })
+    await bench.rest()
+    expect((await stored()).status?.status).to.equal('Running')
+  })
+
+  describe('at the end of a group', () => {
+    beforeEach(async () => {
+      seed()
+      await bench.start()
+    })
+
+    it('deletes the resources first and waits for each, then the namespace, then lets go', async () => {
+      bench.seed(VectorCluster, 'search', {}, { namespace: SPACE, finalizers: ['freehold.dev/teardown'] })
+      bench.client.edit(namespace, { name: SPACE }, ({ metadata }) => {
+        metadata.finalizers = ['example.com/content']
+      })
+      await remove()
+      expect((await bench.find(VectorCluster.resource, 'search', SPACE))?.metadata.deletionTimestamp).to.be.a('string')
+      expect((await bench.find(namespace, SPACE))?.metadata.deletionTimestamp).to.equal(undefined)
+      expect((await stored()).status).to.include({ status: 'Deleting', phase: 'TearingDown' })
+      expect((await stored()).status?.statusMessage).to.match(/^Waiting for the deletion of VectorCluster "search"\./)
+
+      bench.client.edit(VectorCluster.resource, { namespace: SPACE, name: 'search' }, ({ metadata }) => {
+        metadata.finalizers = []
+      })
+      await bench.rest()
+      expect((await bench.find(namespace, SPACE))?.metadata.deletionTimestamp).to.be.a('string')
+      expect((await stored()).status?.statusMessage).to.contain(`deletion of namespace "${SPACE}"`)
+
+      bench.client.edit(namespace, { name: SPACE }, ({ metadata }) => {
+        metadata.finalizers = []
+      })
+      await bench.rest()
+      expect(await stored()).to.equal(undefined)
+    })
+
+    it('asks the server before it lets go, should the cache not know the namespace', async () => {
+      bench.writes()
+      await remove()
+      const calls = bench.writes()
+      expect(calls.indexOf(`get namespaces ${SPACE}`)).to.be.greaterThan(calls.indexOf(`delete namespaces ${SPACE}`))
+      expect(await stored()).to.equal(undefined)
+    })
+
+    it('goes on while the namespace of its boundary is being deleted', async () => {
+      bench.client.edit(namespace, { name: HOME }, ({ metadata }) => {
+        metadata.finalizers = ['example.com/content']
+      })
+      await bench.client.remove(namespace, { name: HOME })
+      await remove()
+      expect(await stored()).to.equal(undefined)
+      expect(await bench.find(namespace, SPACE)).to.equal(undefined)
+    })
+  })
+
+  it('leaves a namespace alone that is not its own when it goes', async () => {
+    bench.seedGroup('orders')
+    seed('orders', {}, { finalizers: [FINALIZER], annotations: { 'freehold.dev/incarnation': 'mine' } })
+    await bench.client.remove(ResourceGroup.resource, { namespace: HOME, name: 'orders' })
+    await bench.start()
+    expect(await stored()).to.equal(undefined)
+    expect((await bench.find(namespace, SPACE))?.metadata.annotations).to.include({
+      'freehold.dev/incarnation-of-owner': 'of-the-group',
+    })
+  })
+})

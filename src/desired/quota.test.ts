@@ -1,0 +1,105 @@
+import { expect } from 'chai'
+import { groupCountVerdict, type QuotaLimits, type QuotaUser, quotaSentence, quotaVerdict } from './quota.ts'
+
+const user = (key: string, age: number, demand: QuotaUser['demand'] = {}, resourceGroup = 'shop'): QuotaUser => ({
+  key,
+  createdAt: `2026-01-01T00:00:${String(age).padStart(2, '0')}Z`,
+  resourceGroup,
+  demand,
+})
+
+function verdict(limits: QuotaLimits, subject: QuotaUser, others: QuotaUser[], group: QuotaLimits = {}): string {
+  const answer = quotaVerdict({ boundary: limits, groups: new Map([['shop', group]]), subject, others })
+  if (answer.kind === 'fits') return 'fits'
+  return `${answer.at} ${answer.quota}: ${answer.used} + ${answer.requested} > ${answer.limit}`
+}
+
+describe('the quota verdict over the resources of a boundary', () => {
+  const cases: [string, string, string][] = [
+    ['fits where nothing is limited', verdict({}, user('b', 2, { cpu: '900' }), [user('a', 1)]), 'fits'],
+    [
+      'fits up to the limit exactly, in whatever unit',
+      verdict({ cpu: '2', memory: '2Gi' }, user('b', 2, { cpu: '500m', memory: '1024Mi' }), [
+        user('a', 1, { cpu: '1.5', memory: '1Gi' }),
+      ]),
+      'fits',
+    ],
+    [
+      'is exceeded by a thousandth',
+      verdict({ cpu: '2' }, user('b', 2, { cpu: '501m' }), [user('a', 1, { cpu: '1.5' })]),
+      'boundary cpu: 1500m + 501m > 2',
+    ],
+    [
+      'lets the older one stay: what is younger does not count against it',
+      verdict({ cpu: '1' }, user('a', 1, { cpu: '1' }), [user('b', 2, { cpu: '1' })]),
+      'fits',
+    ],
+    [
+      'orders equal ages by key, so that one of two fits and never both or none',
+      [
+        verdict({ cpu: '1' }, user('a', 1, { cpu: '1' }), [user('b', 1, { cpu: '1' })]),
+        verdict({ cpu: '1' }, user('b', 1, { cpu: '1' }), [user('a', 1, { cpu: '1' })]),
+      ].join('; '),
+      'fits; boundary cpu: 1 + 1 > 1',
+    ],
+    [
+      'passes over an older one that does not fit itself',
+      verdict({ memory: '4Gi' }, user('c', 3, { memory: '3Gi' }), [
+        user('a', 1, { memory: '1Gi' }),
+        user('b', 2, { memory: '64Gi' }),
+      ]),
+      'fits',
+    ],
+    [
+      'does not count the subject twice where it is among the others',
+      verdict({ resources: 1 }, user('a', 1), [user('a', 1)]),
+      'fits',
+    ],
+    ['counts resources', verdict({ resources: 1 }, user('b', 2), [user('a', 1)]), 'boundary resources: 1 + 1 > 1'],
+    [
+      'counts pods over replicas',
+      verdict({ pods: 5 }, user('b', 2, { pods: 3 }), [user('a', 1, { pods: 3 })]),
+      'boundary pods: 3 + 3 > 5',
+    ],
+    [
+      'holds the limits of the group before those of the boundary',
+      verdict({ storage: '1Gi' }, user('b', 2, { storage: '2Gi' }), [], { storage: '1Gi' }),
+      'resourceGroup storage: 0 + 2Gi > 1Gi',
+    ],
+    [
+      'counts for a group only what is in it, for the boundary everything',
+      verdict({ resources: 9 }, user('b', 2), [user('a', 1, {}, 'other')], { resources: 1 }),
+      'fits',
+    ],
+    [
+      'refuses nothing to a resource that asks for none of what is used up',
+      verdict({ cpu: '1' }, user('b', 2, { memory: '1Gi' }), [user('a', 1, { cpu: '1' })]),
+      'fits',
+    ],
+    [
+      'allows nothing under a limit of zero',
+      verdict({ pods: 0 }, user('a', 1, { pods: 1 }), []),
+      'boundary pods: 0 + 1 > 0',
+    ],
+  ]
+  for (const [sentence, actual, expected] of cases) it(sentence, () => expect(actual).to.equal(expected))
+
+  it('says whose limit it is and how far it goes', () => {
+    const answer = quotaVerdict({
+      boundary: { memory: '4Gi' },
+      groups: new Map(),
+      subject: user('b', 2, { memory: '2Gi' }),
+      others: [user('a', 1, { memory: '3Gi' })],
+    })
+    expect(answer.kind === 'exceeded' && quotaSentence(answer)).to.equal(
+      "The boundary's quota of memory is 4Gi; 3Gi of it is taken, 2Gi more was asked for.",
+    )
+  })
+
+  it('lets as many groups be as the boundary may have, oldest first', () => {
+    const groups = [1, 2, 3].map((age) => user(`g${age}`, age))
+    const kinds = groups.map((group) => groupCountVerdict({ resourceGroups: 2 }, group, groups).kind)
+    expect(kinds).to.deep.equal(['fits', 'fits', 'exceeded'])
+    expect(groupCountVerdict({}, user('g9', 9), groups).kind).to.equal('fits')
+  })
+})

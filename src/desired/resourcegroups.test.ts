@@ -1,0 +1,144 @@
+import { expect } from 'chai'
+import { boundaryNamespaceObject, groupNamespaceObject } from '../core/namespaces.ts'
+import type { Boundary } from '../crds/boundaries.ts'
+import { initialOwnerAssignment } from './boundaries.ts'
+import { closedNetworkPolicy, groupNetworkPolicy } from './isolation.ts'
+import { groupLimitRange, groupResourceQuota, secretBindings } from './resourcegroups.ts'
+
+const ID = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
+const OWNER = '7c1b2f7e-15c2-4f60-8f43-2f4d6f0c9a11'
+
+const boundary = (spec: Partial<Boundary['spec']> = {}): Boundary => ({
+  apiVersion: 'freehold.dev/v1alpha1',
+  kind: 'Boundary',
+  metadata: { name: ID, uid: 'uid-1', annotations: { 'freehold.dev/incarnation': 'inc-1' } },
+  spec: { displayName: 'Shop', quota: {}, tags: {}, ...spec },
+})
+
+describe('the objects of a boundary', () => {
+  it('begin with a namespace that is deleted with it', () => {
+    expect(boundaryNamespaceObject(boundary())).to.deep.equal({
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: {
+        name: `boundary-${ID}`,
+        labels: {
+          'pod-security.kubernetes.io/enforce': 'restricted',
+          'pod-security.kubernetes.io/enforce-version': 'latest',
+          'pod-security.kubernetes.io/warn': 'restricted',
+          'app.kubernetes.io/managed-by': 'freehold',
+          'freehold.dev/boundary': ID,
+          'freehold.dev/owner-kind': 'Boundary',
+          'freehold.dev/owner-name': ID,
+        },
+        annotations: { 'freehold.dev/incarnation-of-owner': 'inc-1' },
+        ownerReferences: [
+          {
+            apiVersion: 'freehold.dev/v1alpha1',
+            kind: 'Boundary',
+            name: ID,
+            uid: 'uid-1',
+            controller: true,
+            blockOwnerDeletion: true,
+          },
+        ],
+      },
+    })
+  })
+
+  it('close its namespace to all traffic', () => {
+    expect(closedNetworkPolicy('n').spec).to.deep.equal({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
+  })
+
+  it('make the initial owner Owner of this very boundary, under the same name each time', () => {
+    const initialOwner = { principalId: OWNER, principalType: 'User' } as const
+    const assignment = initialOwnerAssignment(boundary({ initialOwner }), 'inc-1')
+    expect(assignment).to.deep.equal({
+      apiVersion: 'iam.freehold.dev/v1alpha1',
+      kind: 'RoleAssignment',
+      metadata: { name: assignment?.metadata.name, namespace: `boundary-${ID}` },
+      spec: {
+        principalId: OWNER,
+        principalType: 'User',
+        roleDefinitionName: 'Owner',
+        scope: `/boundaries/${ID}`,
+        scopeIncarnation: 'inc-1',
+      },
+    })
+    expect(assignment?.metadata.name).to.match(/^[0-9a-f-]{36}$/)
+    expect(initialOwnerAssignment(boundary({ initialOwner }), 'inc-1')).to.deep.equal(assignment)
+    expect(initialOwnerAssignment(boundary({ initialOwner }), 'inc-2')?.metadata.name).not.to.equal(
+      assignment?.metadata.name,
+    )
+  })
+
+  it('are no assignment where no owner is named', () => {
+    expect(initialOwnerAssignment(boundary(), 'inc-1')).to.equal(undefined)
+  })
+})
+
+describe('the objects of a resource group', () => {
+  it('begin with a namespace that the incarnation of the group owns', () => {
+    const { metadata } = groupNamespaceObject(ID, 'orders', 'inc-2')
+    expect(metadata.name).to.match(/^orders-[0-9a-f]{10}$/)
+    expect(metadata.labels).to.deep.equal({
+      'pod-security.kubernetes.io/enforce': 'restricted',
+      'pod-security.kubernetes.io/enforce-version': 'latest',
+      'pod-security.kubernetes.io/warn': 'restricted',
+      'app.kubernetes.io/managed-by': 'freehold',
+      'freehold.dev/boundary': ID,
+      'freehold.dev/resource-group': 'orders',
+      'freehold.dev/owner-kind': 'ResourceGroup',
+      'freehold.dev/owner-name': 'orders',
+    })
+    expect(metadata.annotations).to.deep.equal({
+      'freehold.dev/incarnation-of-owner': 'inc-2',
+      'freehold.dev/owner-namespace': `boundary-${ID}`,
+    })
+    expect(metadata.ownerReferences).to.equal(undefined)
+  })
+
+  it('open its Secrets to our two accounts, each by a role of its own', () => {
+    const account = (name: string) => [{ kind: 'ServiceAccount', name, namespace: 'freehold-system' }]
+    const role = (name: string) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name })
+    const binding = (name: string, roleName: string, accountName: string) => ({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata: { name, namespace: 'n' },
+      roleRef: role(roleName),
+      subjects: account(accountName),
+    })
+    expect(secretBindings('n')).to.deep.equal([
+      binding('freehold-controllers-secrets', 'freehold-secrets', 'freehold-controllers'),
+      binding('freehold-facade-secrets', 'freehold-facade-secrets', 'freehold-facade'),
+    ])
+  })
+
+  it('let pods hear from their group and from the platform only', () => {
+    const spec = groupNetworkPolicy('n').spec as { ingress: object[]; egress: object[] }
+    expect(spec.ingress).to.deep.equal([
+      {
+        from: [
+          { podSelector: {} },
+          { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'freehold-system' } } },
+        ],
+      },
+    ])
+    expect(JSON.stringify(spec.egress)).to.contain('"except":["169.254.0.0/16"]')
+  })
+
+  it('limit requests as far as the quota says, and give requests to pods without', () => {
+    const quota = { cpu: '4', memory: '8Gi', storage: '100Gi', pods: 20, resources: 5 }
+    expect(groupResourceQuota('n', quota)?.spec).to.deep.equal({
+      hard: { 'requests.cpu': '4', 'requests.memory': '8Gi', 'requests.storage': '100Gi', pods: '20' },
+    })
+    expect(groupLimitRange('n', quota)?.spec).to.deep.equal({
+      limits: [{ type: 'Container', defaultRequest: { cpu: '10m', memory: '32Mi' } }],
+    })
+  })
+
+  it('are no limits where nothing that Kubernetes counts is limited', () => {
+    expect(groupResourceQuota('n', { resources: 5 })).to.equal(undefined)
+    expect(groupLimitRange('n', { pods: 5, storage: '1Gi' })).to.equal(undefined)
+  })
+})
