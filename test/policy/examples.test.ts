@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { loadAll } from 'js-yaml'
+import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { Boundary } from '../../src/crds/boundaries.ts'
+import { DEFAULT_PLANS } from '../../src/crds/defaultPlans.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { KINDS } from '../../src/crds/index.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+
+const folder = join(import.meta.dirname, '../../examples')
+const steps = readdirSync(folder, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name)
+  .sort()
+const objects = steps.flatMap((step) =>
+  readdirSync(join(folder, step)).flatMap(
+    (file) => loadAll(readFileSync(join(folder, step, file), 'utf8')) as KubeObject[],
+  ),
+)
+
+function kindOf(object: KubeObject): AnyKind | undefined {
+  return KINDS.find(({ kind, apiVersion }) => kind === object.kind && apiVersion === object.apiVersion)
+}
+
+function one(kind: { kind: string }): KubeObject {
+  const found = objects.find((object) => object.kind === kind.kind)
+  if (found === undefined) throw new Error(`No example of a ${kind.kind}.`)
+  return found
+}
+
+describe('the examples', () => {
+  it('are three steps with an object each', () => {
+    expect(steps).to.deep.equal(['10-boundary', '20-group', '30-vector'])
+    expect(objects.map(({ kind }) => kind)).to.deep.equal(['Boundary', 'ResourceGroup', 'VectorCluster'])
+  })
+
+  for (const object of objects) {
+    it(`hold a ${object.kind} that its schema and rules accept`, () => {
+      const kind = kindOf(object)
+      const spec = kind?.spec.parse(object.spec)
+      const broken = (kind?.rules ?? []).filter(
+        ({ cel, test }) => !cel.includes('oldSelf') && !test(spec as never, spec as never),
+      )
+      expect(broken.map(({ message }) => message)).to.deep.equal([])
+    })
+  }
+
+  it('stand in the namespaces that their ids and names lead to', () => {
+    const boundaryId = one(Boundary).metadata.name
+    const group = one(ResourceGroup).metadata
+    expect(group.namespace).to.equal(boundaryNamespace(boundaryId))
+    expect(one(VectorCluster).metadata.namespace).to.equal(groupNamespace(boundaryId, group.name))
+  })
+
+  it('name a plan that a new platform has, and the namespaces that the README names', () => {
+    const { computePlan = '' } = one(VectorCluster).spec as { computePlan?: string }
+    expect(Object.keys(DEFAULT_PLANS)).to.include(computePlan)
+    const readme = readFileSync(join(folder, 'README.md'), 'utf8')
+    for (const step of steps) expect(readme).to.contain(`kubectl apply -f examples/${step}`)
+    expect(readme).to.contain(`vc-products.${one(VectorCluster).metadata.namespace}.svc:6333`)
+  })
+})
