@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
-import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
+import { CREATED_BY_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { DisplayName } from '../../crds/fields.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
@@ -90,10 +90,9 @@ export function boundaryDto(services: Services, boundary: BoundaryRecord): Bound
 
 /** Principals that a role of the boundary's own reaches; the first owner counts before the assignment is written. */
 function countMembers({ records, clock }: Services, { metadata, spec }: BoundaryRecord): number {
-  const members = new Set(spec.initialOwner === undefined ? [] : [spec.initialOwner.principalId])
-  const assignments = records.peekAll(RoleAssignment, { namespace: boundaryNamespace(metadata.name) })
-  if (assignments.length > 0) members.clear()
-  for (const { spec: assignment } of assignments) {
+  const isAssigned = metadata.annotations?.[INITIAL_OWNER_ASSIGNED_ANNOTATION] !== undefined
+  const members = new Set(spec.initialOwner === undefined || isAssigned ? [] : [spec.initialOwner.principalId])
+  for (const { spec: assignment } of records.peekAll(RoleAssignment, { namespace: boundaryNamespace(metadata.name) })) {
     const isOver = assignment.expiresAt !== undefined && Date.parse(assignment.expiresAt) <= clock.now()
     if (!isOver) members.add(assignment.principalId)
   }

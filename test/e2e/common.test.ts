@@ -1,0 +1,51 @@
+import { expect } from 'chai'
+import { call, makeCaller } from '../make/platform.ts'
+
+type Manifest = { module: string; files: { path: string; mediaType: string; sizeBytes: number }[] }
+
+describe('common routes', () => {
+  it('tell anybody whether the platform is ready, by names only', async () => {
+    type Readiness = { status: string; checks: { name: string; status: string; message: null }[] }
+    const { status, body } = await call<Readiness>('GET', '/readyz', undefined, { token: null })
+    expect([status, body.status]).to.deep.equal([200, 'Ready'])
+    expect(body.checks).to.not.have.length(0)
+    expect(body.checks.every((check) => check.status === 'Healthy' && check.message === null)).to.equal(true)
+  })
+
+  it('tell anybody what runs, and what is played', async () => {
+    type Version = { module: string; kubernetesVersion: string; simulated: string[] }
+    const { status, body } = await call<Version>('GET', '/version', undefined, { token: null })
+    expect(status).to.equal(200)
+    expect(body.module).to.equal('resource-groups')
+    expect(body.kubernetesVersion).to.match(/^v1\.\d+\./)
+    expect(body.simulated).to.include('pods')
+  })
+
+  it('serve every file that a manifest lists, with its size and type, to whoever is signed in', async () => {
+    const { token } = await makeCaller()
+    for (const module of ['db-vector', 'boundaries', 'resource-groups', 'rbac', 'jobs']) {
+      const { status, body } = await call<Manifest>('GET', `/docs/${module}/manifest.json`, undefined, { token })
+      expect([status, body.module]).to.deep.equal([200, module])
+      for (const { path, mediaType, sizeBytes } of body.files) {
+        const file = await call('GET', `/docs/${module}/${path}`, undefined, { token })
+        expect(file.status, path).to.equal(200)
+        expect(file.headers.get('content-type'), path).to.equal(mediaType)
+        expect(Buffer.byteLength(file.text), path).to.equal(sizeBytes)
+      }
+    }
+    expect((await call('GET', '/docs/boundaries/manifest.json', undefined, { token: null })).status).to.equal(401)
+  })
+
+  for (const path of [
+    '/docs/nothing/manifest.json',
+    '/docs/boundaries/nothing.md',
+    '/docs/boundaries/..%2f..%2fpackage.json',
+    '/docs/boundaries/%2e%2e/%2e%2e/package.json',
+    '/docs/boundaries/..%5cpackage.json',
+    '/docs/boundaries//etc/passwd',
+    '/docs/boundaries/boundaries.md/',
+    '/docs/boundaries/boundaries.md%00.txt',
+  ]) {
+    it(`answer 404 at ${path}`, async () => expect((await call('GET', path)).status).to.equal(404))
+  }
+})

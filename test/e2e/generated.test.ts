@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { AREAS } from '../../src/api/index.ts'
+import type { Route } from '../../src/api/route.ts'
+import {
+  type Answer,
+  type CallOptions,
+  call,
+  type ErrorBody,
+  makeBoundary,
+  makeCaller,
+  makeGroup,
+} from '../make/platform.ts'
+
+/** Requests under way at once: the platform shares the machine with other tests. */
+const AT_ONCE = 8
+
+type Places = { boundaryId: string; group: string }
+type Body = ErrorBody & { action?: string }
+
+/** Values for the parameters of a path: real places, and things that are well-formed but not there. */
+function pathOf({ path }: Route, { boundaryId, group }: Places): string {
+  return path.replace(/\{([A-Za-z]+)\}/g, (_whole, name: string) => {
+    if (name === 'boundaryId') return boundaryId
+    if (name === 'resourceGroupName' || name === 'resourceGroup') return group
+    if (name === 'action') return 'start'
+    if (name === 'module') return 'nothing'
+    if (name === 'path') return 'nothing.md'
+    return name.endsWith('Id') ? randomUUID() : 'nothing-here'
+  })
+}
+
+/** Some body that the route's schema takes, so that a refusal is about something else. */
+function goodBody({ body, bodyKind }: Route): unknown {
+  if (body === undefined || bodyKind !== 'json') return undefined
+  const samples = [{}, { displayName: 'x' }, { targetScale: 1 }, { action: 'jobs/read' }]
+  return samples.find((sample) => body.safeParse(sample).success) ?? {}
+}
+
+async function deviations(
+  routes: readonly Route[],
+  request: (route: Route) => Promise<Answer<Body>>,
+  wanted: (route: Route) => string,
+  seen: (answer: Answer<Body>) => string = ({ status, body }) => `${status} ${body?.code}`,
+): Promise<string[]> {
+  const found: string[] = []
+  const waiting = [...routes]
+  const work = async () => {
+    for (let route = waiting.shift(); route !== undefined; route = waiting.shift()) {
+      const answer = await request(route)
+      const [is, due] = [seen(answer), wanted(route)]
+      if (is !== due) found.push(`${route.method} ${route.path}: ${is} instead of ${due}. ${answer.text.slice(0, 200)}`)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  return found
+}
+
+describe('refusals, over the whole route table', () => {
+  let places: Places
+  let stranger: CallOptions
+
+  before(async () => {
+    const { id: boundaryId } = await makeBoundary()
+    places = { boundaryId, group: (await makeGroup(boundaryId)).name }
+    stranger = { token: (await makeCaller()).token }
+  })
+
+  const send = (options: CallOptions, body?: (route: Route) => unknown, at?: Partial<Places>) => (route: Route) =>
+    call<Body>(route.method, pathOf(route, { ...places, ...at }), body?.(route), options)
+
+  it('sees the routes at all', () => {
+    const routes = AREAS.flatMap((area) => area.routes)
+    expect(routes.length).to.be.at.least(406)
+    expect(routes.filter(({ isBuilt }) => isBuilt).length).to.be.at.least(21)
+  })
+
+  for (const { name, routes } of AREAS) {
+    const signedIn = routes.filter(({ authorization }) => authorization.kind !== 'anonymous')
+    const permitted = routes.filter(({ authorization }) => authorization.kind === 'iam')
+    const built = routes.filter(({ isBuilt }) => isBuilt)
+    const planned = routes.filter(({ isBuilt }) => !isBuilt)
+    const withBody = built.filter(({ bodyKind }) => bodyKind === 'json')
+
+    describe(name, () => {
+      if (signedIn.length > 0) {
+        it('wants a token', async () => {
+          expect(await deviations(signedIn, send({ token: null }), () => '401 UNAUTHORIZED')).to.deep.equal([])
+        })
+
+        it('refuses a token that is none', async () => {
+          // One route of each method: refused tokens count against the address, which all tests share.
+          const some = [...new Map(signedIn.map((route) => [route.method, route])).values()]
+          const garbage = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.'
+          expect(await deviations(some, send({ token: garbage }), () => '401 UNAUTHORIZED')).to.deep.equal([])
+        })
+      }
+
+      if (permitted.length > 0) {
+        it('refuses a caller without a role, before it looks at the body or the object, and names the permission', async () => {
+          const action = ({ authorization }: Route) => (authorization.kind === 'iam' ? authorization.action : '')
+          const found = await deviations(
+            permitted,
+            send(stranger, ({ bodyKind }) => (bodyKind === 'none' ? undefined : '{')),
+            (route) => `403 FORBIDDEN ${action(route)}`,
+            ({ status, body }) => `${status} ${body?.code} ${body?.action}`,
+          )
+          expect(found).to.deep.equal([])
+        })
+      }
+
+      if (planned.length > 0) {
+        it('answers 501 for what is not built yet, to who may', async () => {
+          const options = ({ authorization }: Route) => (authorization.kind === 'anonymous' ? { token: null } : {})
+          const request = (route: Route) => send(options(route))(route)
+          expect(await deviations(planned, request, () => '501 NOT_IMPLEMENTED')).to.deep.equal([])
+        })
+      }
+
+      if (withBody.length > 0) {
+        it('refuses a body that is not JSON', async () => {
+          for (const bad of ['{', '{"a":1,"a":2}', 'no']) {
+            expect(
+              await deviations(
+                withBody,
+                send({}, () => bad),
+                () => '400 MODEL_BINDING_FAILED',
+              ),
+              bad,
+            ).to.deep.equal([])
+          }
+          const text = { headers: { 'content-type': 'text/plain' } }
+          expect(
+            await deviations(
+              withBody,
+              send(text, () => '{}'),
+              () => '400 MODEL_BINDING_FAILED',
+            ),
+          ).to.deep.equal([])
+        })
+      }
+
+      const inBoundary = built.filter(({ path }) => path.includes('{boundaryId}'))
+      if (inBoundary.length > 0) {
+        it('answers 404 in a boundary that is not there', async () => {
+          const request = (route: Route) => send({}, goodBody, { boundaryId: randomUUID() })(route)
+          expect(await deviations(inBoundary, request, () => '404 NOT_FOUND')).to.deep.equal([])
+        })
+      }
+
+      const isCreation = ({ method, path }: Route) => method === 'POST' && path.endsWith('}')
+      const inGroup = built.filter(({ path }) => /\{resourceGroup(Name)?\}/.test(path))
+      const ofGroup = inGroup.filter((route) => !isCreation(route) || route.path.includes('/resources/'))
+      if (ofGroup.length > 0) {
+        it('answers 404 in a group that is not there', async () => {
+          const request = send({}, goodBody, { group: 'no-such-group' })
+          expect(await deviations(ofGroup, request, () => '404 NOT_FOUND')).to.deep.equal([])
+        })
+      }
+
+      const ofThing = built.filter((route) => {
+        const names = [...route.path.matchAll(/\{([A-Za-z]+)\}/g)].map(([, name = '']) => name)
+        const others = names.filter(
+          (one) => !['boundaryId', 'resourceGroupName', 'resourceGroup', 'action'].includes(one),
+        )
+        // Whether a name may be given is answered for every name.
+        return others.length > 0 && !isCreation(route) && !route.path.endsWith('/validate')
+      })
+      if (ofThing.length > 0) {
+        it('answers 404 for a thing that is not there', async () => {
+          expect(await deviations(ofThing, send({}, goodBody), () => '404 NOT_FOUND')).to.deep.equal([])
+        })
+      }
+    })
+  }
+})

@@ -1,0 +1,99 @@
+import { expect } from 'chai'
+import { boundaryNamespace } from '../../src/core/names.ts'
+import { RoleAssignment } from '../../src/crds/rbac.ts'
+import { call, makeBoundary, makeCaller, makeGroup, until } from '../make/platform.ts'
+import { administrator, testPlatform } from '../make/tenant.ts'
+
+type Result = { action: string; allowed: boolean; reason: string; decidedBy: { kind: string; scope: string } | null }
+type Results = { principalId: string; results: Result[] }
+
+describe('checkAccess', () => {
+  let boundaryId: string
+  let path: string
+  before(async () => {
+    boundaryId = (await makeBoundary()).id
+    path = `/boundaries/${boundaryId}/providers/authorization/checkAccess`
+  })
+
+  it('says what the caller may do, and by which assignment', async () => {
+    const checks = [{ action: 'boundaries/manage' }, { action: 'vectorcluster/readSecrets', isDataAction: true }]
+    const { status, body } = await call<Results>('POST', path, { checks })
+    expect(status).to.equal(200)
+    expect(body.principalId).to.equal(testPlatform().clientId)
+    expect(body.results.map(({ allowed, decidedBy }) => [allowed, decidedBy?.kind])).to.deep.equal([
+      [true, 'RoleAssignment'],
+      [true, 'RoleAssignment'],
+    ])
+  })
+
+  it('agrees with what the routes then do', async () => {
+    const { name } = await makeGroup(boundaryId)
+    const scope = `/boundaries/${boundaryId}/resourcegroups/${name}`
+    const reader = await makeCaller({ Reader: scope })
+    const options = { token: reader.token }
+    const { body } = await call<Results>(
+      'POST',
+      path,
+      {
+        checks: [
+          { action: 'resourcegroups/read', scope },
+          { action: 'resourcegroups/delete', scope },
+          { action: 'boundaries/read' },
+          { action: 'boundaries/create' },
+        ],
+      },
+      options,
+    )
+    expect(body.results.map(({ allowed, reason }) => [allowed, reason])).to.deep.equal([
+      [true, 'AllowedByAssignment'],
+      [false, 'NoAssignment'],
+      [false, 'NoAssignment'],
+      [false, 'RootOnly'],
+    ])
+    expect((await call('GET', scope, undefined, options)).status).to.equal(200)
+    expect((await call('DELETE', scope, undefined, options)).status).to.equal(403)
+    expect((await call('GET', `/boundaries/${boundaryId}`, undefined, options)).status).to.equal(403)
+    expect((await call('POST', '/boundaries', { displayName: 'x' }, options)).status).to.equal(403)
+  })
+
+  it('tells about others to holders of rbac/members/read only, and hides the boundary from strangers', async () => {
+    const { name } = await makeGroup(boundaryId)
+    const reader = await makeCaller({ Reader: `/boundaries/${boundaryId}/resourcegroups/${name}` })
+    const stranger = await makeCaller()
+    const body = { principalId: stranger.principalId, action: 'boundaries/read' }
+    expect((await call<Results>('POST', path, body)).body.results[0]?.allowed).to.equal(false)
+    expect((await call('POST', path, body, { token: reader.token })).status).to.equal(403)
+    expect((await call('POST', path, { action: 'boundaries/read' }, { token: stranger.token })).status).to.equal(404)
+  })
+
+  it('stops counting an assignment that is deleted', async () => {
+    const caller = await makeCaller({ Reader: `/boundaries/${boundaryId}` })
+    const options = { token: caller.token }
+    expect((await call('GET', `/boundaries/${boundaryId}`, undefined, options)).status).to.equal(200)
+    const admin = await administrator()
+    try {
+      const namespace = boundaryNamespace(boundaryId)
+      const { items } = await admin.list(RoleAssignment.resource, {
+        namespace,
+        fieldSelector: `spec.principalId=${caller.principalId}`,
+      })
+      for (const { metadata } of items) await admin.remove(RoleAssignment.resource, { namespace, name: metadata.name })
+    } finally {
+      await admin.close()
+    }
+    await until('the right is gone', async () => {
+      return (await call('GET', `/boundaries/${boundaryId}`, undefined, options)).status === 403
+    })
+  })
+
+  const refused: [string, object][] = [
+    ['an unknown action', { action: 'jobs/levitate' }],
+    ['a scope of another boundary', { action: 'jobs/read', scope: '/boundaries/00000000-0000-4000-8000-000000000000' }],
+    ['no question', { checks: [] }],
+    ['a hundred and one questions', { checks: Array.from({ length: 101 }, () => ({ action: 'jobs/read' })) }],
+    ['an unknown field', { action: 'jobs/read', colour: 'red' }],
+  ]
+  for (const [title, body] of refused) {
+    it(`refuses ${title} with 400`, async () => expect((await call('POST', path, body)).status).to.equal(400))
+  }
+})

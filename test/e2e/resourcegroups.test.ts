@@ -1,0 +1,199 @@
+import { expect } from 'chai'
+import type { BoundaryDto } from '../../src/api/boundaries/record.ts'
+import type { ResourceGroupDto } from '../../src/api/resourcegroups/record.ts'
+import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import { Boundary } from '../../src/crds/boundaries.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+import { namespace } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { call, expectCall, itemsOf, makeBoundary, makeCaller, makeGroup, until } from '../make/platform.ts'
+import { administrator } from '../make/tenant.ts'
+
+type Summary = { name: string; collection: string; resourceGroup: string; href: string }
+type Validation = {
+  isValid: boolean
+  isAvailable: boolean
+  violations: { code: string }[]
+  takenBy: { name: string }[]
+}
+
+describe('resource groups', () => {
+  let admin: KubeClient
+  let boundary: BoundaryDto
+  before(async () => {
+    admin = await administrator()
+    boundary = await makeBoundary()
+  })
+  after(() => admin.close())
+
+  const at = (rest: string) => `/boundaries/${boundary.id}${rest}`
+  const stop = (group: string, name: string, more: object = {}) =>
+    admin.create(VectorCluster.resource, {
+      apiVersion: VectorCluster.apiVersion,
+      kind: VectorCluster.kind,
+      metadata: { name, namespace: groupNamespace(boundary.id, group) },
+      // Runs nothing: these tests are about the record.
+      spec: { running: false, replicas: 0, ...more },
+    })
+
+  it('are made with their namespace; the same request again answers 200 with the same record', async () => {
+    const path = at('/resourcegroups/again')
+    const first = await call<ResourceGroupDto>('POST', path)
+    expect(first.status, first.text).to.equal(201)
+    expect(first.body).to.deep.include({
+      name: 'again',
+      boundaryId: boundary.id,
+      boundary: boundary.displayName,
+      namespace: groupNamespace(boundary.id, 'again'),
+      scope: path,
+      resourceCount: 0,
+    })
+    await admin.get(namespace, { name: first.body.namespace })
+    const second = await call<ResourceGroupDto>('POST', path, {})
+    expect([second.status, second.body.id]).to.deep.equal([200, first.body.id])
+    expect((await call('POST', path, { tags: {} })).status).to.equal(400)
+    await until('it runs', async () => (await call<ResourceGroupDto>('GET', path)).body.status === 'Running')
+  })
+
+  for (const name of ['config', 'validate', 'vectorclusters', 'Upper', '-x', 'x'.repeat(53)]) {
+    it(`cannot be called ${name.slice(0, 20)}`, async () => {
+      const { status, body } = await call('POST', at(`/resourcegroups/${name}`))
+      expect([status, body.code]).to.deep.equal([400, 'BAD_REQUEST'])
+    })
+  }
+
+  it('answer 404 for what is not there, and for a name that nothing can have', async () => {
+    for (const name of ['nowhere', 'Upper', 'x'.repeat(53)]) {
+      expect((await call('GET', at(`/resourcegroups/${name}`))).status, name).to.equal(404)
+    }
+    const missing = '00000000-0000-4000-8000-000000000000'
+    expect((await call('POST', `/boundaries/${missing}/resourcegroups/x`)).status).to.equal(404)
+  })
+
+  it('stop at the quota of the boundary with 422', async () => {
+    const { id } = await makeBoundary()
+    await admin.mergePatch(Boundary.resource, { name: id }, { spec: { quota: { resourceGroups: 1 } } })
+    await until('the quota is seen', async () => {
+      return (await call<BoundaryDto>('GET', `/boundaries/${id}`)).body.quota.resourceGroups === 1
+    })
+    await expectCall(201, 'POST', `/boundaries/${id}/resourcegroups/first`)
+    const { status, body } = await call<Record<string, unknown>>('POST', `/boundaries/${id}/resourcegroups/second`)
+    expect(status).to.equal(422)
+    expect(body).to.deep.include({ code: 'QUOTA_EXCEEDED', quota: 'resourceGroups', limit: 1, used: 1, requested: 1 })
+  })
+
+  it('list what is in them, over groups and by kind, as far as the caller may read', async () => {
+    const [left, right] = [await makeGroup(boundary.id), await makeGroup(boundary.id)]
+    await stop(left.name, 'index', { tags: { team: 'search' } })
+    await stop(left.name, 'other')
+    await stop(right.name, 'index')
+    const names = async (path: string, token?: string) =>
+      (await itemsOf<Summary>(path, token === undefined ? {} : { token })).map(
+        ({ name, resourceGroup }) => `${resourceGroup}/${name}`,
+      )
+    const inLeft = at(`/resourcegroups/${left.name}/resources`)
+    await until('all are seen', async () => (await names(at('/resources'))).length >= 3)
+    expect(await names(inLeft)).to.deep.equal([`${left.name}/index`, `${left.name}/other`])
+    expect(await names(`${inLeft}?filter=tags.team:eq:search`)).to.deep.equal([`${left.name}/index`])
+    expect(await names(at('/resources?search=index'))).to.have.length(2)
+    const reader = await makeCaller({ Reader: at(`/resourcegroups/${left.name}`) })
+    expect(await names(at('/resources'), reader.token)).to.deep.equal([`${left.name}/index`, `${left.name}/other`])
+    const groups = await itemsOf<ResourceGroupDto>(at('/resourcegroups'), { token: reader.token })
+    expect(groups.map(({ name, resourceCounts }) => [name, resourceCounts])).to.deep.equal([
+      [left.name, { vectorclusters: 2 }],
+    ])
+    const [summary] = await itemsOf<Summary>(inLeft)
+    expect((await call('GET', summary?.href ?? '')).status).to.equal(200)
+  })
+
+  it('are hidden together with their boundary: the same 404 as for one that is not there', async () => {
+    const stranger = await makeCaller()
+    const missing = '00000000-0000-4000-8000-000000000000'
+    for (const rest of ['resourcegroups', 'resourcegroups/config', 'resources', 'resources/config']) {
+      const hidden = await call('GET', at(`/${rest}`), undefined, { token: stranger.token })
+      const absent = await call('GET', `/boundaries/${missing}/${rest}`, undefined, { token: stranger.token })
+      expect([hidden.status, absent.status], rest).to.deep.equal([404, 404])
+      expect(hidden.body.error.replace(boundary.id, missing)).to.equal(absent.body.error)
+      expect((await call('GET', at(`/${rest}`))).status, rest).to.equal(200)
+    }
+  })
+
+  it('say whether a name may be given', async () => {
+    const { name: group } = await makeGroup(boundary.id)
+    await stop(group, 'taken')
+    const ask = async (name: string) => {
+      const path = at(`/resourcegroups/${group}/resources/${name}/validate`)
+      return (await expectCall<Validation>(200, 'GET', path)).body
+    }
+    await until('the resource is seen', async () => !(await ask('taken')).isAvailable)
+    expect(await ask('free-name')).to.deep.include({ isValid: true, isAvailable: true, violations: [], takenBy: [] })
+    expect((await ask('taken')).takenBy.map(({ name }) => name)).to.deep.equal(['taken'])
+    expect((await ask('config')).violations.map(({ code }) => code)).to.deep.equal(['Reserved'])
+    expect((await ask('Not_OK')).violations.map(({ code }) => code)).to.deep.equal(['BadCharacter'])
+  })
+
+  it('are found by their namespace by those who may read them; others learn nothing', async () => {
+    const group = await makeGroup(boundary.id)
+    const find = (name: string, token?: string) =>
+      call<Record<string, unknown>>(
+        'GET',
+        `/resourcegroups/by-namespace/${name}`,
+        undefined,
+        token === undefined ? {} : { token },
+      )
+    expect((await find(group.namespace)).body).to.deep.include({ boundaryId: boundary.id, resourceGroup: group.name })
+    expect((await find(boundaryNamespace(boundary.id))).body).to.deep.include({ resourceGroup: null })
+    expect((await find('kube-system')).status).to.equal(404)
+    const reader = await makeCaller({ Reader: group.scope })
+    expect((await find(group.namespace, reader.token)).status).to.equal(200)
+    expect((await find(boundaryNamespace(boundary.id), reader.token)).status).to.equal(403)
+    expect((await find('kube-system', reader.token)).status).to.equal(403)
+  })
+
+  it('are deleted with everything in them, namespace included', async () => {
+    const group = await makeGroup(boundary.id)
+    const path = at(`/resourcegroups/${group.name}`)
+    await stop(group.name, 'inside')
+    await until('the resource is seen', async () => {
+      return (await call<ResourceGroupDto>('GET', path)).body.resourceCount === 1
+    })
+    await expectCall(202, 'DELETE', path)
+    const during = await call<ResourceGroupDto & { code: string }>('GET', path)
+    if (during.status === 200) expect(during.body.status).to.equal('Deleting')
+    await until('the group is gone', async () => (await call('GET', path)).status === 404)
+    const left = await admin.get(namespace, { name: group.namespace }).catch((error: unknown) => error)
+    expect(isKubeError(left, 'NotFound'), String(left)).to.equal(true)
+    // A new group of the name begins anew.
+    await expectCall(201, 'POST', path)
+  })
+
+  it('are kept while a resource in them keeps its volumes', async () => {
+    const group = await makeGroup(boundary.id)
+    const path = at(`/resourcegroups/${group.name}`)
+    await stop(group.name, 'kept', { onDelete: 'Retain' })
+    await until('the resource is seen', async () => {
+      return (await call<ResourceGroupDto>('GET', path)).body.resourceCount === 1
+    })
+    const { status, body } = await call<{ code: string; resources: string[] }>('DELETE', path)
+    expect([status, body.code]).to.deep.equal([409, 'DELETION_PROTECTED'])
+    expect(body.resources).to.deep.equal(['vectorclusters/kept'])
+  })
+
+  it('made with kubectl are served like any other', async () => {
+    await admin.create(ResourceGroup.resource, {
+      apiVersion: ResourceGroup.apiVersion,
+      kind: ResourceGroup.kind,
+      metadata: { name: 'by-kubectl', namespace: boundaryNamespace(boundary.id) },
+      spec: { tags: { team: 'search' } },
+    })
+    const path = at('/resourcegroups/by-kubectl')
+    const { body } = await until('it runs', async () => {
+      const answer = await call<ResourceGroupDto>('GET', path)
+      return answer.status === 200 && answer.body.status === 'Running' && answer
+    })
+    expect(body.tags).to.deep.equal({ team: 'search' })
+    expect((await call('POST', path)).body.code).to.equal('ALREADY_EXISTS')
+  })
+})

@@ -1,0 +1,172 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { BoundaryDto } from '../../src/api/boundaries/record.ts'
+import type { PagedListResponse } from '../../src/api/paging.ts'
+import type { ResourceGroupDto } from '../../src/api/resourcegroups/record.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { parseScope } from '../../src/core/scope.ts'
+import { RoleAssignment } from '../../src/crds/rbac.ts'
+import { administrator, makeServiceAccount, testPlatform, tokenFor } from './tenant.ts'
+import { until } from './until.ts'
+
+export { until } from './until.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
+export type Answer<Body> = { status: number; headers: Headers; text: string; body: Body }
+export type ErrorBody = {
+  error: string
+  code: string
+  module: string
+  correlationId: string
+  traceId: string
+  errors?: { field: string; message: string }[]
+}
+export type CallOptions = {
+  /** Null sends no token; the first Owner's where it says nothing. */
+  token?: string | null
+  headers?: Record<string, string>
+}
+
+/** Renewed well before its end, and shared by all tests of a process. */
+const TOKEN_MILLISECONDS = 600_000
+let owner: { token: Promise<string>; since: number } | undefined
+
+/** A token of the first Owner, who may do everything. */
+export function ownerToken(): Promise<string> {
+  if (owner === undefined || performance.now() - owner.since > TOKEN_MILLISECONDS) {
+    const { clientId, clientSecret } = testPlatform()
+    owner = { token: tokenFor(clientId, clientSecret), since: performance.now() }
+  }
+  return owner.token
+}
+
+/**
+ * One request to the facade. A string body goes out as it is, everything else as JSON. A body that is not JSON leaves
+ * `body` undefined. 429 is waited out: many tests share one principal.
+ */
+export async function call<Body = ErrorBody>(
+  method: Method,
+  path: string,
+  body?: unknown,
+  options: CallOptions = {},
+): Promise<Answer<Body>> {
+  const token = options.token === undefined ? await ownerToken() : options.token
+  const headers: Record<string, string> = {
+    ...(token !== null && { authorization: `Bearer ${token}` }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...options.headers,
+  }
+  const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body)
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await fetch(`${testPlatform().facadeUrl}${path}`, {
+      method,
+      headers,
+      redirect: 'manual',
+      ...(text !== undefined && { body: text }),
+    })
+    const content = await answer.text()
+    if (answer.status === 429 && attempt < 5) {
+      await delay(Number(answer.headers.get('retry-after') ?? 1) * 1000)
+      continue
+    }
+    return { status: answer.status, headers: answer.headers, text: content, body: parse(content) as Body }
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** As `call`, where another status is a failure of the test's own preparation. */
+export async function expectCall<Body>(
+  status: number,
+  method: Method,
+  path: string,
+  body?: unknown,
+  options: CallOptions = {},
+): Promise<Answer<Body>> {
+  const answer = await call<Body>(method, path, body, options)
+  if (answer.status !== status) {
+    throw new Error(`${method} ${path} answered ${answer.status} instead of ${status}: ${answer.text.slice(0, 500)}`)
+  }
+  return answer
+}
+
+/** A name that no other test has. */
+export function uniqueName(stem: string): string {
+  return `${stem}-${randomBytes(4).toString('hex')}`
+}
+
+/** A boundary of the test's own, by REST. */
+export async function makeBoundary(displayName = uniqueName('Test'), options: CallOptions = {}): Promise<BoundaryDto> {
+  return (await expectCall<BoundaryDto>(201, 'POST', '/boundaries', { displayName }, options)).body
+}
+
+/** A group whose namespace the controller has furnished, so that resources can be made in it. */
+export async function makeGroup(boundaryId: string, name = uniqueName('group')): Promise<ResourceGroupDto> {
+  const path = `/boundaries/${boundaryId}/resourcegroups/${name}`
+  await expectCall(201, 'POST', path)
+  return until(`group ${name} is running`, async () => {
+    const { body } = await expectCall<ResourceGroupDto>(200, 'GET', path)
+    return body.status === 'Running' && body
+  })
+}
+
+/** All items of a list, page after page. */
+export async function itemsOf<Item>(path: string, options: CallOptions = {}): Promise<Item[]> {
+  const items: Item[] = []
+  for (let page = 1; ; page += 1) {
+    const mark = path.includes('?') ? '&' : '?'
+    const paged = `${path}${mark}page=${page}&pageSize=500`
+    const { body } = await expectCall<PagedListResponse<Item>>(200, 'GET', paged, undefined, options)
+    items.push(...body.items)
+    if (!body.pagination.hasNextPage) return items
+  }
+}
+
+export type TestCaller = { principalId: string; token: string }
+
+/**
+ * A service account with these roles and no others, each counting already when this returns.
+ *
+ * @param roles by role name: the scope that it is given at
+ */
+export async function makeCaller(roles: Record<string, string> = {}): Promise<TestCaller> {
+  const admin = await administrator()
+  try {
+    const { clientId: principalId, token } = await makeServiceAccount(admin)
+    for (const [roleDefinitionName, scope] of Object.entries(roles)) {
+      const parsed = parseScope(scope)
+      if (parsed === undefined) throw new Error(`${scope} is no scope.`)
+      const namespace = 'boundaryId' in parsed ? boundaryNamespace(parsed.boundaryId) : SYSTEM_NAMESPACE
+      await admin.create(RoleAssignment.resource, {
+        apiVersion: RoleAssignment.apiVersion,
+        kind: RoleAssignment.kind,
+        metadata: { name: uniqueName('test'), namespace },
+        spec: { principalId, principalType: 'ServicePrincipal', roleDefinitionName, scope },
+      })
+      if ('boundaryId' in parsed) await untilCounts(principalId, parsed.boundaryId, scope)
+    }
+    return { principalId, token }
+  } finally {
+    await admin.close()
+  }
+}
+
+/** The facade learns of an assignment over its watch, a moment after it was written. */
+async function untilCounts(principalId: string, boundaryId: string, scope: string): Promise<void> {
+  const path = `/boundaries/${boundaryId}/providers/authorization/checkAccess`
+  await until(`the assignment at ${scope} counts`, async () => {
+    const checks = ['boundaries/read', 'secretvault/read', 'staticwebapp/read', 'crosslink/admin'].map((action) => ({
+      action,
+      scope,
+    }))
+    type Result = { results: { allowed: boolean }[] }
+    const { status, body } = await call<Result>('POST', path, { principalId, checks })
+    return status === 200 && body.results.some(({ allowed }) => allowed)
+  })
+}
