@@ -144,6 +144,11 @@ export function decodeSegment(raw: string): string | undefined {
   }
 }
 
+/** Ids, tokens and numbers are made by the platform, so that no literal can be mistaken for one. */
+function isNamePlace(parameter: string): boolean {
+  return !isIdName(parameter) && !['token', 'version', 'number', 'resourceUid'].includes(parameter)
+}
+
 /**
  * Names that no resource may have: every literal segment that stands beside a parameter, because that place would be
  * read as the literal, and every resource segment, which shares its place with `{resourceName}`.
@@ -155,7 +160,7 @@ export function reservedNamesOf(routes: readonly Route[]): string[] {
     let prefix = ''
     for (const segment of templateSegments(path)) {
       if (segment.kind === 'literal') literals.set(prefix, (literals.get(prefix) ?? new Set()).add(segment.text))
-      else places.add(prefix)
+      else if (isNamePlace(segment.text)) places.add(prefix)
       prefix += segment.kind === 'literal' ? `/${segment.text}` : '/{}'
     }
   }

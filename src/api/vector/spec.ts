@@ -64,6 +64,7 @@ export function vectorSpec(body: VectorBody, view: VectorWrite): object {
     ingressHost: chooseHost(body, view),
     tags: body.tags,
   }
+  refuseRequestOverLimit(spec as VectorSpec, plan.effective)
   refuseShrinking(spec as VectorSpec, view, plan.effective)
   return spec
 }
@@ -186,6 +187,18 @@ function chooseHost(body: VectorBody, view: VectorWrite): string | undefined {
     throw new PlatformError('HOST_TAKEN', `The host "${host}" is taken.`, { field: 'ingressHost', value: host })
   }
   return host
+}
+
+/** A request of its own may be over the limit that the plan sets, which the rules of the kind cannot see. */
+function refuseRequestOverLimit(next: VectorSpec, plan: Plan | undefined): void {
+  const sizes = effectiveSizes(next, plan)
+  for (const what of ['cpu', 'memory'] as const) {
+    const [request, limit] = [sizes[`${what}Request`], sizes[`${what}Limit`]]
+    if (request === null || limit === null || compareQuantities(request, limit) <= 0) continue
+    throw badRequest(`${what}Request ${request} is more than ${what}Limit ${limit}.`, [
+      { field: `${what}Limit`, message: `must not be less than ${what}Request` },
+    ])
+  }
 }
 
 /** The rule of the kind sees what a spec says; here also what it gets from its plan. */

@@ -1,0 +1,280 @@
+import { expect } from 'chai'
+import request from 'supertest'
+import { bearer, CLUSTER, startFacade } from '../../../test/make/facadeServer.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { encodeVectorKeys, vectorNames } from '../../core/vector.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { secret } from '../../kube/builtin.ts'
+
+const B = '11111111-1111-4111-8111-111111111111'
+const OWNER = '22222222-2222-4222-8222-222222222222'
+const READER = '33333333-3333-4333-8333-333333333333'
+const STRANGER = '44444444-4444-4444-8444-444444444444'
+const RG = `/boundaries/${B}/resourcegroups/shop/resources`
+const NAMESPACE = groupNamespace(B, 'shop')
+
+describe('vector databases over REST', () => {
+  let server: Awaited<ReturnType<typeof startFacade>>
+  beforeEach(async () => {
+    server = await startFacade()
+    server.boundary(B)
+    server.group(B, 'shop')
+    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    server.grant(READER, 'Reader', `/boundaries/${B}`)
+    server.client.calls.length = 0
+  })
+  afterEach(() => server.stop())
+
+  const call = (method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: string, as = OWNER) =>
+    request(server.app)[method](path).set('authorization', bearer(as))
+  const create = (name = 'orders', body: object = {}) => call('post', `${RG}/vectorclusters/${name}`).send(body)
+
+  it('makes one of an empty body, with one call', async () => {
+    const answer = await create()
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(201)
+    expect(answer.body).to.include({
+      name: 'orders',
+      boundary: 'Shop',
+      boundaryId: B,
+      resourceGroup: 'shop',
+      collection: 'vectorclusters',
+      clusterId: CLUSTER,
+      clusterName: 'Own',
+      region: 'north',
+      status: 'Pending',
+      phase: null,
+      computePlan: 'vector-dev',
+      resourcePlanId: 'vector-dev',
+      storageSize: '5Gi',
+      replicas: 1,
+      apiKeyEnabled: true,
+    })
+    expect(answer.headers.etag).to.match(/^"1-\d+"$/)
+    expect(server.client.calls).to.have.length(1)
+    const stored = await server.client.get(VectorCluster.resource, { namespace: NAMESPACE, name: 'orders' })
+    expect(stored.spec).to.not.have.any.keys('storageSize', 'cpuRequest')
+    expect(stored.metadata.annotations).to.include({ 'freehold.dev/actor': `1 ${OWNER}` })
+  })
+
+  it('answers 200 to the same POST again and 409 to another one', async () => {
+    await create()
+    expect((await create()).status).to.equal(200)
+    const other = await create('orders', { replicas: 3 })
+    expect(other.status).to.equal(409)
+    expect(other.body.code).to.equal('ALREADY_EXISTS')
+    expect(other.body.module).to.equal('db-vector')
+  })
+
+  it('changes nothing when what was read is put back', async () => {
+    await create('orders', { tags: { team: 'search' } })
+    const { body } = await call('get', `${RG}/vectorclusters/orders`)
+    server.client.calls.length = 0
+    const answer = await call('put', `${RG}/vectorclusters/orders`).send(body)
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+    expect(answer.body).to.deep.equal(body)
+    expect(server.client.calls).to.have.length(0)
+  })
+
+  it('takes the sizes of a new plan, with one call', async () => {
+    await create()
+    server.client.calls.length = 0
+    const answer = await call('patch', `${RG}/vectorclusters/orders`).send({ computePlan: 'vector-medium' })
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+    expect(answer.body).to.include({
+      computePlan: 'vector-medium',
+      resourcePlanId: 'vector-medium',
+      memoryRequest: '4Gi',
+      replicas: 1,
+    })
+    expect(server.client.calls.map(({ verb }) => verb)).to.deep.equal(['patch'])
+  })
+
+  it('takes the sizes of a new plan also where the record was read, changed and put back', async () => {
+    await create()
+    const { body } = await call('get', `${RG}/vectorclusters/orders`)
+    const changed = { ...body, computePlan: 'vector-medium', resourcePlanId: 'vector-medium' }
+    const answer = await call('put', `${RG}/vectorclusters/orders`).send(changed)
+    expect(answer.body).to.include({ memoryRequest: '4Gi', storageSize: '20Gi' })
+  })
+
+  const refusals: [string, object, number, string][] = [
+    ['an unknown plan', { computePlan: 'none' }, 422, 'PLAN_NOT_FOUND'],
+    ['a plan of another family', { computePlan: 'app-small' }, 400, 'BAD_REQUEST'],
+    ['a deprecated plan', { computePlan: 'vector-old' }, 422, 'PLAN_DEPRECATED'],
+    ['two plans at once', { computePlan: 'vector-dev', resourcePlanId: 'vector-medium' }, 400, 'BAD_REQUEST'],
+    ['a cluster that is not projected', { clusterId: B }, 422, 'CLUSTER_NOT_PROJECTED'],
+    ['an image of its own', { imageName: 'docker.io/me/qdrant' }, 422, 'IMAGE_NOT_ALLOWED'],
+    ['an unknown version', { vectorVersion: '0.1.0' }, 400, 'BAD_REQUEST'],
+    ['a limit below the request', { cpuRequest: '2', cpuLimit: '1' }, 400, 'BAD_REQUEST'],
+    ['networks that are none', { allowedCidrs: '10.0.0.1/8' }, 400, 'BAD_REQUEST'],
+    ['a host outside of the domain', { enableIngress: true, ingressHost: 'x.example.org' }, 400, 'BAD_REQUEST'],
+    ['a reserved tag', { tags: { 'freehold.dev/x': 'y' } }, 400, 'BAD_REQUEST'],
+    ['an unknown field', { color: 'blue' }, 400, 'MODEL_BINDING_FAILED'],
+    ['a wrong type', { replicas: '3' }, 400, 'MODEL_BINDING_FAILED'],
+    ['a fraction of a replica', { replicas: 1.5 }, 400, 'MODEL_BINDING_FAILED'],
+    ['too many replicas', { replicas: 100 }, 400, 'BAD_REQUEST'],
+    ['a name other than in the path', { name: 'others' }, 400, 'BAD_REQUEST'],
+    ['a boundary other than in the path', { boundaryId: OWNER }, 400, 'BAD_REQUEST'],
+    ['a malformed quantity', { storageSize: '-1Gi' }, 400, 'BAD_REQUEST'],
+  ]
+  for (const [sentence, body, status, code] of refusals) {
+    it(`refuses ${sentence} without a call`, async () => {
+      const answer = await create('orders', body)
+      expect([answer.status, answer.body.code], JSON.stringify(answer.body)).to.deep.equal([status, code])
+      expect(server.client.calls).to.have.length(0)
+    })
+  }
+
+  it('never shrinks volumes, whether the size or the plan says so', async () => {
+    await create('orders', { computePlan: 'vector-medium' })
+    for (const body of [{ storageSize: '10Gi' }, { computePlan: 'vector-dev' }]) {
+      const answer = await call('patch', `${RG}/vectorclusters/orders`).send(body)
+      expect([answer.status, answer.body.code]).to.deep.equal([422, 'STORAGE_CANNOT_SHRINK'])
+    }
+  })
+
+  it('holds the quota of the group', async () => {
+    server.group(B, 'small', { quota: { resources: 1 } })
+    const path = `/boundaries/${B}/resourcegroups/small/resources/vectorclusters`
+    expect((await call('post', `${path}/one`).send({})).status).to.equal(201)
+    const answer = await call('post', `${path}/two`).send({})
+    expect([answer.status, answer.body.code, answer.body.quota]).to.deep.equal([422, 'QUOTA_EXCEEDED', 'resources'])
+  })
+
+  it('compares If-Match with the generation', async () => {
+    const { headers } = await create()
+    const stale = await call('patch', `${RG}/vectorclusters/orders`).set('if-match', '"7-1"').send({ replicas: 2 })
+    expect([stale.status, stale.body.code, stale.body.currentVersion]).to.deep.equal([409, 'CONFLICT', '1'])
+    const fresh = await call('patch', `${RG}/vectorclusters/orders`)
+      .set('if-match', headers.etag ?? '')
+      .send({ replicas: 2 })
+    expect(fresh.status).to.equal(200)
+  })
+
+  it('writes over a status that came in between, without telling the client', async () => {
+    await create()
+    const ref = { namespace: NAMESPACE, name: 'orders' }
+    server.client.fail('patch', VectorCluster.resource, 'Conflict')
+    const answer = await call('patch', `${RG}/vectorclusters/orders`).send({ replicas: 2 })
+    expect(answer.status).to.equal(200)
+    expect((await server.client.get(VectorCluster.resource, ref)).spec).to.include({ replicas: 2 })
+  })
+
+  it('stops, starts and restarts', async () => {
+    await create()
+    const act = (word: string) => call('put', `${RG}/vectorclusters/orders/actions/${word}`)
+    expect((await act('start')).status).to.equal(200)
+    expect((await act('stop')).status).to.equal(202)
+    expect((await act('stop')).body).to.include({ action: 'stop', changed: false })
+    expect((await act('restart')).body.code).to.equal('INVALID_STATE')
+    expect((await act('start')).status).to.equal(202)
+    expect((await act('restart')).status).to.equal(202)
+    const unknown = await act('explode')
+    expect([unknown.status, unknown.body.code]).to.deep.equal([400, 'INVALID_ACTION'])
+    expect(unknown.body.allowed).to.deep.equal(['start', 'stop', 'restart'])
+  })
+
+  it('scales', async () => {
+    await create()
+    const scale = (targetScale: unknown) => call('post', `${RG}/vectorclusters/orders/scale`).send({ targetScale })
+    const answer = await scale(3)
+    expect([answer.status, answer.body.targetScale, answer.body.isScaling]).to.deep.equal([202, 3, true])
+    expect((await scale(3)).status).to.equal(200)
+    for (const bad of [-1, 100, 1.5, '3', null]) expect((await scale(bad)).status, String(bad)).to.equal(400)
+    const read = await call('get', `${RG}/vectorclusters/orders/scale`)
+    expect(read.body).to.include({ targetScale: 3, minScale: 0, maxScale: 99 })
+  })
+
+  it('deletes, and then there is nothing', async () => {
+    await create()
+    expect((await call('delete', `${RG}/vectorclusters/orders`)).status).to.equal(204)
+    for (const method of ['get', 'delete'] as const) {
+      expect((await call(method, `${RG}/vectorclusters/orders`)).status).to.equal(404)
+    }
+  })
+
+  it('says before the deletion that the volumes stay', async () => {
+    await create()
+    await call('delete', `${RG}/vectorclusters/orders?keepData=true`)
+    expect(server.client.calls.map(({ verb }) => verb).slice(-2)).to.deep.equal(['patch', 'delete'])
+  })
+
+  it('lists page by page, filtered and sorted', async () => {
+    for (const name of ['c', 'a', 'b']) await create(name, { tags: { team: name === 'b' ? 'x' : 'y' } })
+    const page = await call('get', `${RG}/vectorclusters?pageSize=2`)
+    expect(page.body.items.map(({ name }: { name: string }) => name)).to.deep.equal(['a', 'b'])
+    expect(page.body.pagination).to.include({ totalItems: 3, totalPages: 2, hasNextPage: true })
+    const filtered = await call('get', `${RG}/vectorclusters?filter=tags.team:eq:y&sort=-name`)
+    expect(filtered.body.items.map(({ name }: { name: string }) => name)).to.deep.equal(['c', 'a'])
+    const across = await call('get', `/boundaries/${B}/resources/vectorclusters?filter=resourceGroup:eq:shop`)
+    expect(across.body.pagination.totalItems).to.equal(3)
+    for (const query of ['page=0', 'pageSize=501', 'sort=color', 'filter=x:eq:1', 'color=1', 'page=1&page=2']) {
+      const answer = await call('get', `${RG}/vectorclusters?${query}`)
+      expect([answer.status, typeof answer.body.parameter], query).to.deep.equal([400, 'string'])
+    }
+  })
+
+  it('says what its lists can be asked for', async () => {
+    const { body, status } = await call('get', `${RG}/vectorclusters/config`, READER)
+    expect(status).to.equal(200)
+    expect(body.actions).to.deep.equal(['vectorcluster/read'])
+    expect(body.plans.map(({ id }: { id: string }) => id)).to.deep.equal(['vector-dev', 'vector-medium'])
+    expect(body.sorts).to.include.members(['name', 'vectorVersion', 'storageSize'])
+    expect(body.names.reserved).to.include('config')
+  })
+
+  it('asks for the permission before it looks', async () => {
+    await create()
+    for (const name of ['orders', 'nothing']) {
+      expect((await call('get', `${RG}/vectorclusters/${name}`, STRANGER)).status).to.equal(403)
+      expect((await call('delete', `${RG}/vectorclusters/${name}`, READER)).status).to.equal(403)
+    }
+    expect((await call('get', `${RG}/vectorclusters/orders`, READER)).status).to.equal(200)
+    expect((await call('get', `${RG}/vectorclusters/orders/apikey`, READER)).status).to.equal(403)
+    expect((await request(server.app).get(`${RG}/vectorclusters/orders`)).status).to.equal(401)
+  })
+
+  it('shows the plans to who can see the boundary, and a 404 to others', async () => {
+    const path = `/boundaries/${B}/resources/vectorcomputeplans`
+    const { body } = await call('get', path, READER)
+    expect(body.items.map(({ id }: { id: string }) => id)).to.deep.equal(['vector-dev', 'vector-old', 'vector-medium'])
+    expect(body.items[0]).to.include({ verdict: 'Unknown', isProductionReady: false })
+    expect((await call('get', `${path}/vector-medium`, READER)).body.isProductionReady).to.equal(true)
+    expect((await call('get', `${path}/app-small`, READER)).status).to.equal(404)
+    expect((await call('get', path, STRANGER)).status).to.equal(404)
+  })
+
+  it('shows keys, addresses and endpoints', async () => {
+    await create()
+    const early = await call('get', `${RG}/vectorclusters/orders/apikey`)
+    expect([early.status, early.body.code]).to.deep.equal([409, 'INVALID_STATE'])
+    const key = { version: 1, id: 'k1', apiKey: 'the-key', readOnlyApiKey: 'the-other' }
+    const data = encodeVectorKeys({
+      current: key,
+      pending: undefined,
+      retired: undefined,
+      createdAt: '2026-01-01T00:00:00Z',
+      rotatedAt: undefined,
+    })
+    const metadata = { name: vectorNames('orders').keys, namespace: NAMESPACE }
+    server.client.seed(secret, { apiVersion: 'v1', kind: 'Secret', metadata, data })
+    const answer = await call('get', `${RG}/vectorclusters/orders/apikey`)
+    expect(answer.body).to.deep.equal({
+      ...{ apiKey: 'the-key', pendingApiKey: null, readOnlyApiKey: 'the-other', version: 1, rotationState: 'Applied' },
+      ...{ createdAt: '2026-01-01T00:00:00Z', rotatedAt: null },
+    })
+    expect(answer.headers['cache-control']).to.equal('no-store')
+    const info = await call('get', `${RG}/vectorclusters/orders/connectioninfo`)
+    expect(info.body).to.include({ restPort: 6333, grpcPort: 6334, apiKeyHeader: 'api-key', apiKeyRequired: true })
+    const address = await call('get', `${RG}/vectorclusters/orders/external-ip`)
+    expect(address.body).to.include({ enabled: false, status: 'Disabled' })
+    await call('patch', `${RG}/vectorclusters/orders`).send({ apiKeyEnabled: false })
+    expect((await call('get', `${RG}/vectorclusters/orders/apikey`)).body.code).to.equal('API_KEY_DISABLED')
+  })
+
+  it('answers 404 in a group or boundary that is not there', async () => {
+    const elsewhere = `/boundaries/${B}/resourcegroups/none/resources/vectorclusters`
+    for (const path of [elsewhere, `${elsewhere}/x`]) expect((await call('get', path)).status, path).to.equal(404)
+    expect((await call('post', `${elsewhere}/x`).send({})).status).to.equal(404)
+  })
+})

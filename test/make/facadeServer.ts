@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto'
+import { createAccess } from '../../src/api/access.ts'
+import { kubeNamespaces } from '../../src/api/boundaries/namespaces.ts'
+import { createCapacity } from '../../src/api/capacity.ts'
+import type { Caller, Services } from '../../src/api/context.ts'
+import { Documentation } from '../../src/api/documentation.ts'
+import { ROUTES, reservedNames } from '../../src/api/index.ts'
+import { createRecords } from '../../src/api/kubeRecords.ts'
+import { kubeSecrets } from '../../src/api/secrets.ts'
+import { createFacade, type FacadeOptions } from '../../src/api/server.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { PlatformError } from '../../src/core/errors.ts'
+import { silentLog } from '../../src/core/log.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { Boundary } from '../../src/crds/boundaries.ts'
+import { PlatformCluster } from '../../src/crds/clusters.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { KINDS } from '../../src/crds/index.ts'
+import { ComputePlan } from '../../src/crds/plans.ts'
+import { RoleAssignment } from '../../src/crds/rbac.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { CacheSet } from '../../src/kube/caches.ts'
+import type { WriteObserver } from '../../src/kube/client.ts'
+import { FakeKubeClient } from '../../src/kube/fake.ts'
+
+export const CLUSTER = '77777777-7777-4777-8777-777777777777'
+const SIZES = { cpuRequest: '500m', cpuLimit: '1', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
+
+/** The whole facade over an API server in memory: every route, real caches, real decisions. */
+export async function startFacade(change: Partial<FacadeOptions> = {}, services: Partial<Services> = {}) {
+  const late: { observer?: WriteObserver } = {}
+  const client = new FakeKubeClient({
+    observer: {
+      written: (...given) => late.observer?.written(...given),
+      removed: (...given) => late.observer?.removed(...given),
+    },
+  })
+  const put = (kind: AnyKind, name: string, spec: object, namespace?: string) =>
+    client.seed(kind.resource, {
+      apiVersion: kind.apiVersion,
+      kind: kind.kind,
+      metadata: { name, ...(namespace !== undefined && { namespace }) },
+      spec: kind.spec.parse(spec),
+    })
+  put(PlatformCluster, CLUSTER, { displayName: 'Own', region: 'north', domain: 'example.test', isPlatform: true })
+  put(ComputePlan, 'vector-dev', {
+    family: 'Vector',
+    displayName: 'Development',
+    ...SIZES,
+    storageSize: '5Gi',
+    isDefault: true,
+  })
+  put(ComputePlan, 'vector-medium', {
+    family: 'Vector',
+    displayName: 'Medium',
+    ...SIZES,
+    memoryRequest: '4Gi',
+    memoryLimit: '4Gi',
+    replicas: 3,
+  })
+  put(ComputePlan, 'vector-old', { family: 'Vector', displayName: 'Old', ...SIZES, deprecated: true })
+  put(ComputePlan, 'app-small', { family: 'App', displayName: 'App', ...SIZES })
+  const caches = new CacheSet({ client })
+  late.observer = caches.observer()
+  for (const kind of KINDS) caches.add(kind.resource)
+  const access = createAccess({ caches, clock: systemClock, log: silentLog })
+  caches.start()
+  await caches.whenAllSynced()
+  const engine = new Proxy({}, { get: () => () => Promise.reject(new PlatformError('UPSTREAM_FAILED', 'no engine')) })
+  const facade = createFacade({
+    routes: ROUTES,
+    tokens: { verify: async (header) => callerOf(header) },
+    log: silentLog,
+    checkReplies: true,
+    ...change,
+    services: {
+      records: createRecords({ client, caches }),
+      access,
+      clock: systemClock,
+      log: silentLog,
+      reservedNames: new Set(reservedNames()),
+      namespaces: kubeNamespaces(client),
+      documentation: new Documentation('0', {}),
+      capacity: createCapacity(caches, systemClock),
+      vector: { engine: engine as never, secrets: kubeSecrets(client), allowOwnImages: false },
+      platform: {
+        version: '1.2.3',
+        commit: 'abc',
+        builtAt: '2026-01-01T00:00:00Z',
+        kubernetesVersion: 'v1.36.3',
+        simulated: [],
+        readiness: [],
+      },
+      ...services,
+    },
+  })
+  const grant = (principalId: string, roleDefinitionName: string, scope: string) => {
+    const boundaryId = /^\/boundaries\/([^/]+)/.exec(scope)?.[1]
+    const namespace = boundaryId === undefined ? SYSTEM_NAMESPACE : boundaryNamespace(boundaryId)
+    const spec = { principalId, principalType: 'User', roleDefinitionName, scope }
+    const object = put(RoleAssignment, randomUUID(), spec, namespace)
+    caches.get(RoleAssignment.resource).observeWrite(object)
+  }
+  const show = (kind: AnyKind, object: ReturnType<typeof put>) => {
+    caches.get(kind.resource).observeWrite(object)
+    return object
+  }
+  return {
+    app: facade.app,
+    facade,
+    client,
+    caches,
+    put: (kind: AnyKind, name: string, spec: object, namespace?: string) =>
+      show(kind, put(kind, name, spec, namespace)),
+    grant,
+    boundary(id: string, spec: object = {}) {
+      show(Boundary, put(Boundary, id, { displayName: 'Shop', ...spec }))
+    },
+    group(boundaryId: string, name: string, spec: object = {}) {
+      show(ResourceGroup, put(ResourceGroup, name, spec, boundaryNamespace(boundaryId)))
+    },
+    async stop() {
+      access.stop()
+      await caches.stopAll()
+      await facade.stop(10)
+    },
+  }
+}
+
+export function bearer(principalId: string): string {
+  return `Bearer ${principalId}`
+}
+
+/** Tokens of these tests are the principal's id itself. */
+function callerOf(header: string | undefined): Caller {
+  const principalId = /^Bearer ([0-9a-f-]{36})$/.exec(header ?? '')?.[1]
+  if (principalId === undefined) throw new PlatformError('UNAUTHORIZED', 'A bearer token is required.')
+  return { principalId, principalType: 'User', expiresAt: Number.POSITIVE_INFINITY }
+}

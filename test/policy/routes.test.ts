@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { AREAS, MODULES, ROUTES, reservedNames } from '../../src/api/index.ts'
+import { METHODS, type Route } from '../../src/api/route.ts'
+import { Router } from '../../src/api/router.ts'
+import { templateSegments } from '../../src/api/template.ts'
+import { findAction } from '../../src/iam/actions.ts'
+
+type Row = {
+  area: string
+  method: string
+  path: string
+  auth: string
+  action?: string
+  dataAction?: boolean
+  scope?: string
+  operation?: string
+  answers: number[]
+  query?: { name: string }[]
+}
+const golden = JSON.parse(readFileSync(new URL('./golden/routes.json', import.meta.url), 'utf8')) as {
+  modules: string[]
+  routes: Row[]
+}
+
+const keyOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
+const ours = new Map(ROUTES.map((route) => [keyOf(route), route]))
+
+/** What a row of the interface says, in the words of a route. */
+function said(route: Route): Omit<Row, 'answers' | 'query'> {
+  const { area, method, path, authorization, scope, operation } = route
+  const base = { area, method, path, auth: authorization.kind, ...(operation !== undefined && { operation }) }
+  if (authorization.kind !== 'iam') return base
+  return { ...base, action: authorization.action, dataAction: authorization.isData, scope: scope ?? 'none' }
+}
+
+describe('the table of routes', () => {
+  it('has every route of the interface and no other', () => {
+    expect([...ours.keys()].sort()).to.deep.equal(golden.routes.map(keyOf).sort())
+    expect(golden.routes.length).to.equal(406)
+  })
+
+  for (const row of golden.routes) {
+    it(`says of ${keyOf(row)} what the interface says`, () => {
+      const route = ours.get(keyOf(row))
+      if (route === undefined) throw new Error('The route is missing.')
+      const { area, method, path, auth, action, dataAction, scope, operation } = row
+      const wanted = {
+        ...{ area, method, path, auth },
+        ...(operation !== undefined && { operation }),
+        ...(auth === 'iam' && { action, dataAction, scope }),
+      }
+      expect(said(route)).to.deep.equal(wanted)
+      // What is built may answer more (records: errors beyond the interface's), but never less.
+      expect(route.answers).to.include.members(row.answers)
+      if (!route.isBuilt) return
+      const names = [
+        ...Object.keys(route.query?.shape ?? {}),
+        ...(route.list === undefined ? [] : ['page', 'pageSize']),
+      ]
+      const listNames = new Set(['page', 'pageSize', route.list?.limitName ?? ''])
+      const wantedNames = (row.query ?? []).map(({ name }) => name).filter((name) => !listNames.has(name))
+      expect(names).to.include.members(wantedNames)
+    })
+  }
+
+  it('names only actions that exist, and data actions as such', () => {
+    for (const { authorization, path } of ROUTES) {
+      if (authorization.kind !== 'iam') continue
+      expect(findAction(authorization.action)?.isData, path).to.equal(authorization.isData)
+    }
+  })
+
+  it('has a summary and answers on every route', () => {
+    for (const route of ROUTES) {
+      expect(route.summary, keyOf(route)).to.match(/\S/)
+      expect(route.answers, keyOf(route)).to.not.be.empty
+    }
+  })
+
+  it('has operation names that are unique', () => {
+    const names = ROUTES.flatMap(({ operation }) => (operation === undefined ? [] : [operation]))
+    expect(new Set(names).size).to.equal(names.length)
+  })
+
+  it('has the modules of the interface', () => {
+    expect([...MODULES].sort()).to.deep.equal([...golden.modules].sort())
+    const known = new Set<string>([...MODULES, 'platform', 'apps', 'kernel'])
+    for (const { module } of AREAS) expect(known.has(module), module).to.equal(true)
+  })
+})
+
+describe('the router over the whole table', () => {
+  const router = new Router(ROUTES)
+  const values: Record<string, string> = { boundaryId: '11111111-1111-4111-8111-111111111111' }
+  const filled = (path: string) =>
+    `/${templateSegments(path)
+      .map(({ kind, text }) => {
+        if (kind === 'literal') return text
+        return values[text] ?? (text.endsWith('Id') ? '22222222-2222-4222-8222-222222222222' : 'zebra')
+      })
+      .join('/')}`
+
+  for (const route of ROUTES) {
+    it(`finds ${keyOf(route)}`, () => {
+      expect(router.find(route.method, filled(route.path))?.route).to.equal(route)
+    })
+  }
+
+  it('finds nothing for a method that a path does not have', () => {
+    for (const route of ROUTES) {
+      const path = filled(route.path)
+      for (const method of [...METHODS, 'OPTIONS', 'TRACE', 'CONNECT', 'PROPFIND', 'get']) {
+        const match = router.find(method, path)
+        if (match !== undefined) expect(match.route.method, `${method} ${path}`).to.equal(method)
+      }
+    }
+  })
+})
+
+describe('reserved names', () => {
+  it('hold what stands beside a parameter, and the collections', () => {
+    const names = reservedNames()
+    expect(names).to.include.members(['config', 'validate', 'vectorclusters', 'apps', 'secretvaults'])
+    expect(names).to.not.include('apikey')
+  })
+})
