@@ -81,7 +81,7 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
 }
 
 export function untilReady(ports: PlatformPorts, signal: AbortSignal): Promise<void> {
-  return untilAnswers(`http://127.0.0.1:${ports.facade}/readyz`, READY_WITHIN, signal)
+  return untilAnswers(`http://127.0.0.1:${ports.management}/readyz`, READY_WITHIN, signal)
 }
 
 type Credentials = { clientId: string; clientSecret: string }

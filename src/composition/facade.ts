@@ -2,18 +2,20 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createAccess } from '../api/access.ts'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
+import { createCapacity } from '../api/capacity.ts'
 import { loadDocumentation } from '../api/documentation.ts'
 import { ROUTES, reservedNames } from '../api/index.ts'
 import { createRecords } from '../api/kubeRecords.ts'
 import type { ReadinessCheck } from '../api/management.ts'
 import { createHttpMetrics } from '../api/metrics.ts'
 import { openApiDocument } from '../api/openapi.ts'
+import { kubeSecrets } from '../api/secrets.ts'
 import { createFacade } from '../api/server.ts'
 import { createTokenVerifier } from '../api/tokens.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import { KINDS } from '../crds/index.ts'
-import { namespace, node, pod } from '../kube/builtin.ts'
+import { node, pod } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { connect } from './connection.ts'
 import { vectorEngine } from './engines.ts'
@@ -38,7 +40,7 @@ export async function runFacade(
   })
   const { client, caches } = connection
   for (const kind of KINDS) caches.add(kind.resource)
-  for (const resource of [namespace, node, pod]) caches.add(resource)
+  for (const resource of [node, pod]) caches.add(resource)
   const access = createAccess({ caches, clock: systemClock, log })
   caches.start()
   const identity =
@@ -68,6 +70,12 @@ export async function runFacade(
       log,
       reservedNames: new Set(reservedNames()),
       namespaces: kubeNamespaces(client),
+      capacity: createCapacity(caches, systemClock),
+      vector: {
+        engine: vectorEngine(configuration, client),
+        secrets: kubeSecrets(client),
+        allowOwnImages: configuration.allowOwnImages,
+      },
       documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
       platform: {
         version: VERSION,
@@ -77,7 +85,7 @@ export async function runFacade(
         simulated: configuration.simulated,
         readiness: [...own, ...otherChecks()],
       },
-    } as never,
+    },
   })
   await facade.listen(configuration.facadePort, configuration.facadeHost)
   await caches.whenAllSynced()
@@ -111,5 +119,3 @@ async function kubernetesVersion(client: KubeClient): Promise<string> {
   const { gitVersion } = JSON.parse(await answer.text()) as { gitVersion?: string }
   return gitVersion ?? 'unknown'
 }
-
-export { vectorEngine }

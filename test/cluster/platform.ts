@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { openSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { silentProgress } from '../../scripts/controlplane/index.ts'
+import { choosePorts } from '../../scripts/controlplane/ports.ts'
+import {
+  PLATFORM_PORTS,
+  type Platform,
+  type PlatformPorts,
+  platformAccess,
+  preparePlatform,
+  untilReady,
+} from '../../scripts/platform.ts'
+import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
+import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
+import { type FaultProxy, startProxy } from '../faults/proxy.ts'
+import { startOwnControlPlane, type TestControlPlane } from './index.ts'
+
+export type OwnPlatformOptions = {
+  nodes?: number
+  /** Leads the operator's requests through a proxy for each of its accounts, which counts them and plays faults. */
+  proxied?: boolean
+  environment?: Record<string, string>
+}
+
+type Command = { program: string; args: readonly string[]; environment: Record<string, string> }
+
+/** A platform of one test's own, whose operator it may kill and start again. */
+export class OwnPlatform {
+  readonly controlPlane: TestControlPlane
+  readonly platform: Platform
+  readonly ports: PlatformPorts
+  readonly admin: KubeClient
+  readonly proxies: { controllers: FaultProxy; facade: FaultProxy } | undefined
+  readonly #command: Command
+  #operator: ChildProcess | undefined
+
+  private constructor(
+    parts: Pick<OwnPlatform, 'controlPlane' | 'platform' | 'ports' | 'admin' | 'proxies'>,
+    command: Command,
+  ) {
+    this.controlPlane = parts.controlPlane
+    this.platform = parts.platform
+    this.ports = parts.ports
+    this.admin = parts.admin
+    this.proxies = parts.proxies
+    this.#command = command
+  }
+
+  /** Everything but the operator. */
+  static async prepare(options: OwnPlatformOptions = {}): Promise<OwnPlatform> {
+    const controlPlane = await startOwnControlPlane({ nodes: options.nodes ?? 1 })
+    const { folder } = controlPlane
+    const ports = await choosePorts(folder, PLATFORM_PORTS)
+    await controlPlane.reconfigure(platformAccess(ports))
+    const signal = new AbortController().signal
+    const { platform, operator } = await preparePlatform(controlPlane, {
+      folder,
+      ports,
+      progress: silentProgress,
+      signal,
+    })
+    const admin = createKubeClient(loadKubeconfig(controlPlane.kubeconfigPath), {
+      fieldManager: 'test',
+      userAgent: 'freehold-test',
+    })
+    const environment = { ...operator.environment, ...options.environment }
+    const proxies = options.proxied === true ? await proxied(folder, environment) : undefined
+    return new OwnPlatform({ controlPlane, platform, ports, admin, proxies }, { ...operator, environment })
+  }
+
+  /** Starts the operator and waits until it is ready. Its log is `logs/freehold.log` in the folder. */
+  async startOperator(): Promise<void> {
+    const log = openSync(join(this.controlPlane.folder, 'logs', 'freehold.log'), 'a')
+    const { program, args, environment } = this.#command
+    this.#operator = spawn(program, args, { stdio: ['ignore', log, log], env: environment })
+    await untilReady(this.ports, new AbortController().signal)
+  }
+
+  get operatorLog(): string {
+    return join(this.controlPlane.folder, 'logs', 'freehold.log')
+  }
+
+  /** Ends the operator: at once with SIGKILL, in order with SIGTERM. */
+  async endOperator(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const operator = this.#operator
+    if (operator === undefined || operator.exitCode !== null || operator.signalCode !== null) return
+    const ended = new Promise((done) => operator.once('exit', done))
+    operator.kill(signal)
+    await ended
+    this.#operator = undefined
+  }
+
+  async stop(): Promise<void> {
+    await this.endOperator('SIGTERM')
+    await this.proxies?.controllers.close()
+    await this.proxies?.facade.close()
+    await this.admin.close()
+    await this.controlPlane.stop()
+  }
+}
+
+/** Replaces the operator's kubeconfig by two, each leading through a proxy that brings the account's credentials. */
+async function proxied(folder: string, environment: Record<string, string>) {
+  const through = async (part: 'controllers' | 'facade') =>
+    startProxy({
+      upstream: loadKubeconfig(environment.PLATFORM_KUBECONFIG, environment[`PLATFORM_${part.toUpperCase()}_CONTEXT`]),
+    })
+  const proxies = { controllers: await through('controllers'), facade: await through('facade') }
+  const path = join(folder, 'platform', 'proxied-kubeconfig')
+  await writeFile(
+    path,
+    proxiedKubeconfig({ 'freehold-controllers': proxies.controllers.url, 'freehold-facade': proxies.facade.url }),
+  )
+  environment.PLATFORM_KUBECONFIG = path
+  return proxies
+}
+
+function proxiedKubeconfig(urls: Record<string, string>): string {
+  const names = Object.keys(urls)
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: names.map((name) => ({ name, cluster: { server: urls[name] } })),
+    users: names.map((name) => ({ name, user: {} })),
+    contexts: names.map((name) => ({ name, context: { cluster: name, user: name } })),
+    'current-context': names[0],
+  })
+}

@@ -1,0 +1,66 @@
+// @alone: counts every request of a platform of its own for two minutes.
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import { VectorCluster } from '../../src/crds/vector.ts'
+import { OwnPlatform } from '../cluster/platform.ts'
+import { makeFleet, untilFleetIsReady } from '../make/fleet.ts'
+
+const DATABASES = 1_000
+const QUIET_SECONDS = 120
+
+/** What a platform at rest may ask: to be told (a watch), and to keep its lease. */
+const AT_REST = /^(watch |(get|update|patch) leases\.coordination\.k8s\.io$)/
+
+describe(`a converged platform of ${DATABASES} vector databases`, function () {
+  this.timeout(900_000)
+  let own: OwnPlatform
+
+  before(async () => {
+    own = await OwnPlatform.prepare({ nodes: 10, proxied: true })
+    await own.startOperator()
+    const fleet = await makeFleet(own.admin, { groups: 4, databases: DATABASES })
+    await untilFleetIsReady(own.admin, fleet, 600_000)
+    await untilQuiet(own)
+  })
+  after(() => own.stop())
+
+  it('makes no request but watches and leases', async () => {
+    const { controllers, facade } = own.proxies ?? {}
+    controllers?.reset()
+    facade?.reset()
+    // Time itself is what this test is about: nothing may happen in it.
+    await delay(QUIET_SECONDS * 1000)
+    const requests = [...(controllers?.requests() ?? []), ...(facade?.requests() ?? [])]
+    const by = { ...controllers?.counts().by, ...facade?.counts().by }
+    expect(
+      Object.keys(by).filter((key) => !AT_REST.test(key)),
+      JSON.stringify(by),
+    ).to.deep.equal([])
+    const renewals = Object.entries(by).filter(([key]) => key.includes('leases'))
+    expect(renewals.reduce((sum, [, count]) => sum + count, 0)).to.be.at.most((30 * QUIET_SECONDS) / 60)
+    // Streams are re-opened after minutes, not seconds.
+    expect(requests.filter((request) => request.verb === 'watch').length).to.be.at.most(60)
+  })
+
+  it('still has all of them ready', async () => {
+    const { items } = await own.admin.list(VectorCluster.resource)
+    const running = items.filter((item) => (item.status as { status?: string } | undefined)?.status === 'Running')
+    expect(running).to.have.length(DATABASES)
+  })
+})
+
+/** Waits until the operator has written nothing for five seconds. */
+async function untilQuiet(own: OwnPlatform): Promise<void> {
+  const writes = () =>
+    Object.entries(own.proxies?.controllers.counts().by ?? {})
+      .filter(([key]) => !AT_REST.test(key))
+      .reduce((sum, [, count]) => sum + count, 0)
+  const deadline = performance.now() + 120_000
+  for (let before = -1; performance.now() < deadline; ) {
+    const now = writes()
+    if (now === before) return
+    before = now
+    await delay(5_000)
+  }
+  throw new Error('The operator did not come to rest in two minutes.')
+}
