@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { ManualClock } from '../../test/make/clock.ts'
 import { until } from '../../test/make/kubeContract.ts'
 import {
   added,
@@ -134,11 +135,45 @@ describe('watch cache', () => {
     expect(performance.now() - before).to.be.at.least(990)
   })
 
-  it('ends a stream that fell silent, and opens another', async () => {
+  it('ends a stream that fell silent after its first sign of life, and opens another', async () => {
     const timings = { stall: 60, open: 60 }
     await begin({ timings }, listing(10, sent('x', 5)), (request) => request.send(added(sent('y', 12))))
+    await cache.whenSynced()
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    expect(server.requests).to.have.length(1)
+    last().send(bookmark(11))
     await until(() => cache.get('a', 'y') !== undefined)
-    expect(server.requests[1]?.query.get('resourceVersion')).to.equal('10')
+    expect(server.requests[1]?.query.get('resourceVersion')).to.equal('11')
+  })
+
+  it('keeps what it has while the server says that it never heard of this version, and asks again', async () => {
+    const ahead = ({ response }: PlayedRequest) => {
+      const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }]
+      response.writeHead(504).end(JSON.stringify({ kind: 'Status', code: 504, details: { causes } }))
+    }
+    await play(listing(10, sent('x', 5)), ahead, ahead, (request) => request.send(added(sent('y', 12))))
+    last().end()
+    await until(() => cache.get('a', 'y') !== undefined)
+    expect(server.requests.slice(1).map(({ query }) => query.get('resourceVersion'))).to.deep.equal(['10', '10', '10'])
+    expect(seen).to.deep.equal(['added x', 'added y'])
+  })
+
+  it('believes a history that went back only after it has been so for a minute', async () => {
+    const clock = new ManualClock()
+    const older = listing(4, sent('z', 3), sent('x', 2, { n: 'restored' }))
+    await begin({ clock }, listing(10, sent('x', 5), sent('y', 6)), refuse(410), older)
+    await cache.whenSynced()
+    last().end()
+    const tick = async () => {
+      await clock.advance(4_000)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    for (let second = 0; second < 40; second += 4) await tick()
+    expect(names()).to.have.members(['x', 'y'])
+    while (cache.resourceVersion !== '4' && clock.monotonic() < 200_000) await tick()
+    expect(names()).to.have.members(['x', 'z'])
+    expect(cache.get('a', 'x')?.data?.n).to.equal('restored')
+    expect(clock.monotonic()).to.be.greaterThan(60_000)
   })
 
   it('gives up on a server that accepts the connection and does not answer', async () => {

@@ -21,7 +21,11 @@ export type WatchSink<T extends KubeObject> = {
 export type WatchTimings = {
   /** Seconds that the server is asked to keep a stream; drawn anew for each, so that kinds do not re-open together. */
   streamSeconds: { least: number; most: number }
-  /** Milliseconds of silence after which a stream is held for dead. Bookmarks come about once a minute. */
+  /**
+   * Milliseconds of silence after which a stream is held for dead. Bookmarks come about once a minute, but a server
+   * that has processed no change of the type since its start sends none: before the first sign of life of a stream
+   * only its own end is waited for, and a lost peer is found by the probes of TCP.
+   */
   stall: number
   /** Milliseconds that the server may take to accept a stream. */
   open: number
@@ -35,6 +39,8 @@ export const WATCH_TIMINGS: WatchTimings = {
   open: 10_000,
   backoff: 250,
 }
+
+const LOST_MILLISECONDS = 60_000
 
 export type WatchObserver = {
   opened?(resource: Resource): void
@@ -71,7 +77,10 @@ export class WatchLoop<T extends KubeObject> {
   #done: Promise<void> | undefined
   #streamingLists = true
   #relist = false
+  /** Since when the server says that it never heard of our version. */
+  #aheadSince: number | undefined
   #failures = 0
+  #trouble = ''
   #live = false
 
   constructor(options: WatchLoopOptions<T>) {
@@ -152,15 +161,17 @@ export class WatchLoop<T extends KubeObject> {
   async #stream(initial: boolean): Promise<void> {
     const { client, resource, namespace, labelSelector, sink, random, timings } = this.#options
     const { least, most } = timings.streamSeconds
-    const guard = new StallGuard(this.#options.clock, timings, this.#stop.signal)
+    const timeoutSeconds = Math.round(least + (most - least) * random())
+    const guard = new StallGuard(this.#options.clock, { ...timings, timeoutSeconds }, this.#stop.signal)
     let listing = initial
     try {
       const events = client.watchStream<T>(resource, {
         namespace,
         labelSelector,
-        resourceVersion: initial ? '' : sink.version,
+        // A new listing must not be older than what is known; asking for the newest of all would wait for etcd.
+        resourceVersion: this.#isLost() ? '' : (sink.version ?? ''),
         sendInitialEvents: initial,
-        timeoutSeconds: Math.round(least + (most - least) * random()),
+        timeoutSeconds,
         signal: guard.signal,
         onOpen: () => {
           guard.opened()
@@ -169,8 +180,12 @@ export class WatchLoop<T extends KubeObject> {
         onActivity: () => guard.active(),
       })
       for await (const event of events) {
-        if (listing) listing = this.#listingEvent(event)
-        else deliver(sink, event)
+        if (listing) {
+          listing = this.#listingEvent(event)
+          continue
+        }
+        guard.expectBookmarks()
+        deliver(sink, event)
       }
       if (listing) throw cutShort(resource)
     } catch (error) {
@@ -200,13 +215,29 @@ export class WatchLoop<T extends KubeObject> {
     const { resource, log } = this.#options
     // A server that ends each stream at once is in trouble as well, however politely it does so.
     const healthy = lasted > 5_000 || (error === undefined && lasted > 1_000)
-    this.#failures = healthy ? 0 : this.#failures + 1
+    // Trouble of another kind is news: the first answer after a minute of refused connections is not the hundredth failure.
+    const trouble = error === undefined ? 'ended' : error.status === 0 ? 'lost' : error.reason
+    this.#failures = healthy ? 0 : trouble === this.#trouble ? this.#failures + 1 : 1
+    this.#trouble = trouble
+    if (healthy || (error !== undefined && !isAhead(error))) this.#aheadSince = undefined
     if (error === undefined) return
     if (error.reason === 'Gone') this.#relist = true
+    if (isAhead(error)) {
+      this.#aheadSince ??= this.#options.clock.monotonic()
+      if (this.#isLost()) this.#relist = true
+    }
     const wasListing = this.#relist || this.#options.sink.version === undefined
     if (error.reason === 'Invalid' && wasListing) this.#streamingLists = false
     const level = error.status === 0 && lasted > 1_000 ? 'debug' : 'info'
     log[level]({ resource: resourceId(resource), reason: error.reason, failures: this.#failures }, error.message)
+  }
+
+  /**
+   * A server that lags behind catches up. One that still does not know our version after a minute has lost it, as after
+   * a restore from a backup: then it is asked for what it has, and the sink decides whether to believe it.
+   */
+  #isLost(): boolean {
+    return this.#aheadSince !== undefined && this.#options.clock.monotonic() - this.#aheadSince >= LOST_MILLISECONDS
   }
 
   #pause(error: KubeError | undefined): Promise<void> {
@@ -244,6 +275,10 @@ export function pauseAfter(
   return Math.max(asked, Math.min(patience, first * 2 ** Math.min(failures - 1, 20)) * jitter)
 }
 
+function isAhead(error: KubeError): boolean {
+  return error.status === 504 && error.causes.some(({ message }) => message.includes('Too large resource version'))
+}
+
 function deliver<T extends KubeObject>(sink: WatchSink<T>, { type, object }: WatchEvent<T>): void {
   if (type === 'BOOKMARK') sink.bookmark(object.metadata.resourceVersion ?? '')
   else sink.changed(type, object)
@@ -262,7 +297,7 @@ function report(call: () => void, log: Log): void {
 class StallGuard {
   readonly #abort = new AbortController()
   readonly #clock: Clock
-  readonly #timings: WatchTimings
+  readonly #timings: WatchTimings & { timeoutSeconds: number }
   readonly #outer: AbortSignal
   readonly #forward = () => this.#abort.abort()
   #lastActive: number
@@ -270,7 +305,7 @@ class StallGuard {
   #timer: { cancel(): void }
   stalled = false
 
-  constructor(clock: Clock, timings: WatchTimings, outer: AbortSignal) {
+  constructor(clock: Clock, timings: WatchTimings & { timeoutSeconds: number }, outer: AbortSignal) {
     this.#clock = clock
     this.#timings = timings
     this.#outer = outer
@@ -286,8 +321,18 @@ class StallGuard {
   }
 
   opened(): void {
-    this.#allowed = this.#timings.stall
+    this.#allow(Math.max(this.#timings.stall, this.#timings.timeoutSeconds * 1000 + this.#timings.open))
+  }
+
+  expectBookmarks(): void {
+    if (this.#allowed !== this.#timings.stall) this.#allow(this.#timings.stall)
+  }
+
+  #allow(milliseconds: number): void {
+    this.#allowed = milliseconds
     this.active()
+    this.#timer.cancel()
+    this.#timer = this.#arm(milliseconds)
   }
 
   active(): void {
