@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Registry } from 'prom-client'
 import { playedEngine } from '../adapters/qdrant/played.ts'
 import type { QdrantPort } from '../adapters/qdrant/port.ts'
-import { type Clock, systemClock } from '../core/clock.ts'
+import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import { resourceId } from '../core/object.ts'
 import { event, namespace, secret } from '../kube/builtin.ts'
@@ -61,7 +61,7 @@ export async function startControllers(options: ControllersOptions): Promise<Run
   const { log, registry, events, clock = systemClock } = options
   const list = controllers(options.ports)
   const { records, workloads } = openWorkspaces(options, list)
-  await Promise.all([options.records.caches.whenAllSynced(), options.workloads.caches.whenAllSynced()])
+  await whenSynced(options, clock)
   await installDefaults(options.records.client, options.platform, log)
   const environment: Environment = {
     records,
@@ -90,6 +90,24 @@ function openWorkspaces({ records, workloads }: ControllersOptions, list: readon
   records.caches.start()
   if (!same) workloads.caches.start()
   return { records: first, workloads: second }
+}
+
+/** Milliseconds after which a start that waits for its caches says which, and again each time they have passed. */
+const PATIENCE = 15_000
+
+async function whenSynced({ records, workloads, log }: ControllersOptions, clock: Clock): Promise<void> {
+  let timer: Timer | undefined
+  const complain = () => {
+    const waitingFor = [...new Set([...records.caches.unsynced(), ...workloads.caches.unsynced()])]
+    log.warn({ waitingFor }, 'The controllers wait for their first look at these resources. Are the rights applied?')
+    timer = clock.setTimeout(complain, PATIENCE)
+  }
+  timer = clock.setTimeout(complain, PATIENCE)
+  try {
+    await Promise.all([records.caches.whenAllSynced(), workloads.caches.whenAllSynced()])
+  } finally {
+    timer.cancel()
+  }
 }
 
 const READ = ['get', 'list', 'watch'] as const

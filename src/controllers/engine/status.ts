@@ -95,7 +95,9 @@ export function transition(
   const [before, after] = [readyOf(previous), readyOf(next)]
   if (after === undefined || (before?.status === after.status && before.reason === after.reason)) return undefined
   const good = outcome.kind === 'done' || outcome.kind === 'waiting'
-  return { type: good ? 'Normal' : 'Warning', reason: after.reason, note: after.message }
+  // An event without words shows as <none>; only what is well has none.
+  const note = after.message === '' ? 'Everything is as it should be.' : after.message
+  return { type: good ? 'Normal' : 'Warning', reason: after.reason, note }
 }
 
 function readyOf(status: Record<string, unknown>): Condition | undefined {
