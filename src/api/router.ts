@@ -73,7 +73,7 @@ export class Router {
     const segments = path.slice(1).split('/')
     if (segments.length > SEGMENTS_MAX) return undefined
     const values: string[] = []
-    const leaf = walk(this.#root, segments, 0, values)
+    const leaf = walk(this.#root, wanted, segments, 0, values)
     const entry = leaf === undefined ? undefined : choose(leaf.routes.get(wanted), values)
     if (entry === undefined) return undefined
     const parameters: Record<string, string> = {}
@@ -95,13 +95,23 @@ function choose(entries: readonly Entry[] | undefined, values: readonly string[]
   return entries.find((entry) => isIdName(entry.names.at(-1)) === wantsId)
 }
 
-function walk(at: Node, segments: readonly string[], index: number, values: string[]): Node | undefined {
+/**
+ * A literal without this method does not hide the parameter beside it, so that `POST …/config` is answered as the bad
+ * name that it is.
+ */
+function walk(
+  at: Node,
+  method: Method,
+  segments: readonly string[],
+  index: number,
+  values: string[],
+): Node | undefined {
   const segment = segments[index]
-  if (segment === undefined) return at.routes.size > 0 ? at : undefined
+  if (segment === undefined) return at.routes.has(method) ? at : undefined
   const literal = at.literals.get(segment)
   if (literal !== undefined) {
     const depth = values.length
-    const found = walk(literal, segments, index + 1, values)
+    const found = walk(literal, method, segments, index + 1, values)
     if (found !== undefined) return found
     values.length = depth
   }
@@ -110,7 +120,7 @@ function walk(at: Node, segments: readonly string[], index: number, values: stri
     if (value !== undefined) {
       const depth = values.length
       values.push(value)
-      const found = walk(at.parameter, segments, index + 1, values)
+      const found = walk(at.parameter, method, segments, index + 1, values)
       if (found !== undefined) return found
       values.length = depth
     }
