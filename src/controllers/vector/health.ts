@@ -49,7 +49,8 @@ export function judgeHealth(pass: VectorPass): Outcome {
 }
 
 function judgeStop(pass: VectorPass): Outcome {
-  const left = pods(pass).length
+  // The count of the StatefulSet follows a moment after the pods; until it does, a reader would see peers that are gone.
+  const left = Math.max(pods(pass).length, pass.state.workload?.status?.replicas ?? 0)
   if (left > 0) return waiting('Stopping', `${left} peers are shutting down.`)
   return done({ reason: 'Stopped', message: 'No peer runs; the data is kept.' })
 }

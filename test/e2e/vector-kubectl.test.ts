@@ -1,0 +1,214 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { dump } from 'js-yaml'
+import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { Boundary } from '../../src/crds/boundaries.ts'
+import { NameClaim } from '../../src/crds/nameclaims.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+import { persistentVolumeClaim, pod, secret, service, statefulSet } from '../../src/kube/builtin.ts'
+import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
+import { testPlatform } from '../make/tenant.ts'
+import { until } from '../make/until.ts'
+
+const run = promisify(execFile)
+
+describe('a vector database with kubectl', function () {
+  this.timeout(60_000)
+  const boundaryId = randomUUID()
+  const namespace = groupNamespace(boundaryId, 'search')
+  let client: KubeClient
+
+  const kubectl = async (...args: string[]) =>
+    (await run(testPlatform().kubectlPath, ['--kubeconfig', testPlatform().kubeconfig, ...args])).stdout
+
+  async function apply(object: object): Promise<string> {
+    const command = run(testPlatform().kubectlPath, ['--kubeconfig', testPlatform().kubeconfig, 'apply', '-f', '-'])
+    command.child.stdin?.end(dump(object))
+    return (await command).stdout
+  }
+  const cluster = (name: string, spec: object = {}) => ({
+    apiVersion: VectorCluster.apiVersion,
+    kind: 'VectorCluster',
+    metadata: { name, namespace },
+    spec,
+  })
+  const patch = (name: string, spec: object) =>
+    kubectl('-n', namespace, 'patch', 'vc', name, '--type=merge', '-p', JSON.stringify({ spec }))
+
+  async function stored(name: string): Promise<VectorCluster> {
+    return (await client.get(VectorCluster.resource, { namespace, name })) as unknown as VectorCluster
+  }
+  /** Waits until the controller has finished with the newest generation and says this. */
+  const says = (name: string, phase: string) =>
+    until(`${name} is ${phase}`, async () => {
+      const { metadata, status } = await stored(name)
+      if (status?.observedGeneration === metadata.generation && status?.phase === phase) return status
+      throw new Error(`${status?.status} ${status?.phase}: ${status?.statusMessage}`)
+    })
+  const gone = async (resource: Parameters<KubeClient['get']>[0], ref: { namespace?: string; name: string }) => {
+    try {
+      await client.get(resource, ref)
+      return false
+    } catch (error) {
+      if (isKubeError(error, 'NotFound')) return true
+      throw error
+    }
+  }
+  const claims = async (name: string) =>
+    (await client.list(persistentVolumeClaim, { namespace })).items
+      .map(({ metadata }) => metadata.name)
+      .filter((each) => each.startsWith(`storage-vc-${name}-`))
+      .sort()
+
+  before(async () => {
+    client = createKubeClient(loadKubeconfig(testPlatform().kubeconfig), { fieldManager: 'test', userAgent: 'test' })
+    await apply({
+      apiVersion: Boundary.apiVersion,
+      kind: 'Boundary',
+      metadata: { name: boundaryId },
+      spec: { displayName: 'Vector test' },
+    })
+    await kubectl('wait', '--for=condition=Ready', `boundary/${boundaryId}`, '--timeout=20s')
+    await apply({
+      apiVersion: ResourceGroup.apiVersion,
+      kind: 'ResourceGroup',
+      metadata: { name: 'search', namespace: boundaryNamespace(boundaryId) },
+    })
+    await kubectl('-n', boundaryNamespace(boundaryId), 'wait', '--for=condition=Ready', 'rg/search', '--timeout=20s')
+  })
+
+  after(async () => {
+    await client?.remove(Boundary.resource, { name: boundaryId })
+    await client?.close()
+  })
+
+  it('becomes ready from an empty spec, and kubectl wait sees it', async () => {
+    await apply(cluster('empty'))
+    await kubectl('-n', namespace, 'wait', '--for=condition=Ready', 'vc/empty', '--timeout=30s')
+    const { spec, status } = await stored('empty')
+    expect(spec).to.include({ replicas: 1, running: true, apiKeyVersion: 1 })
+    expect(status).to.include({ readyReplicas: 1, status: 'Running', apiKeyVersion: 1 })
+    const keys = (await client.get(secret, { namespace, name: 'vc-empty-apikey' })).data as Record<string, string>
+    expect(Buffer.from(keys['api-key'] ?? '', 'base64').toString()).to.match(/^[A-Za-z0-9_-]{43}$/)
+  })
+
+  it('rotates its keys', async () => {
+    const before = (await client.get(secret, { namespace, name: 'vc-empty-apikey' })).data as Record<string, string>
+    await patch('empty', { apiKeyVersion: 2 })
+    await until('the new key works', async () => (await stored('empty')).status?.apiKeyVersion === 2)
+    await says('empty', 'Available')
+    const after = (await client.get(secret, { namespace, name: 'vc-empty-apikey' })).data as Record<string, string>
+    expect(after['api-key']).not.to.equal(before['api-key'])
+    expect(Object.keys(after)).to.include('api-key.v2').and.not.include('api-key.v1')
+  })
+
+  it('scales with kubectl scale, up and down to one peer with one volume', async () => {
+    await kubectl('-n', namespace, 'scale', 'vc/empty', '--replicas=3')
+    await until('three peers are ready', async () => (await stored('empty')).status?.readyReplicas === 3)
+    await says('empty', 'Available')
+    expect(await claims('empty')).to.have.length(3)
+    await kubectl('-n', namespace, 'scale', 'vc/empty', '--replicas=1')
+    await until('one volume is left', async () => (await claims('empty')).length === 1)
+    await says('empty', 'Available')
+    expect((await client.list(pod, { namespace })).items.map(({ metadata }) => metadata.name)).to.include('vc-empty-0')
+  })
+
+  it('stops, starts and restarts', async () => {
+    await patch('empty', { running: false })
+    expect(await says('empty', 'Stopped')).to.include({ status: 'Stopped', readyReplicas: 0 })
+    expect(await claims('empty')).to.have.length(1)
+    const restartedAt = '2026-11-21T10:00:00Z'
+    await patch('empty', { running: true, restartedAt })
+    await until('it was restarted', async () => (await stored('empty')).status?.restartedAt === restartedAt)
+    await says('empty', 'Available')
+  })
+
+  it('is public on demand: a claimed host and an address, both let go again', async () => {
+    await patch('empty', { enableIngress: true, enableLoadBalancer: true, allowedCidrs: '203.0.113.0/24' })
+    const status = await says('empty', 'Available')
+    expect(status.ingressHost).to.match(/^empty-[0-9a-f]{8}\./)
+    expect(status.externalAddresses).to.have.length(1)
+    const held = async () =>
+      (await client.list(NameClaim.resource)).items.filter(
+        (claim) => (claim as unknown as NameClaim).spec.value === status.ingressHost,
+      )
+    expect(await held()).to.have.length(1)
+    await patch('empty', { enableIngress: false, enableLoadBalancer: false })
+    await until('the host is free', async () => (await held()).length === 0)
+    await until('the Service is gone', () => gone(service, { namespace, name: 'vc-empty-public' }))
+  })
+
+  it('gives a host to one only; the other goes on when it is free', async () => {
+    const { ingressHost = '' } = await (async () => {
+      await apply(cluster('holder', { enableIngress: true }))
+      return says('holder', 'Available')
+    })()
+    const shared = ingressHost.replace(/^[^.]+/, `shared-${boundaryId.slice(0, 8)}`)
+    await patch('holder', { ingressHost: shared })
+    await until('the host is held', async () => (await stored('holder')).status?.ingressHost === shared)
+    await apply(cluster('loser', { enableIngress: true, ingressHost: shared }))
+    expect((await says('loser', 'NameOccupied')).status).to.equal('Failed')
+    await kubectl('-n', namespace, 'delete', 'vc', 'holder', '--timeout=30s')
+    await says('loser', 'Available')
+    await kubectl('-n', namespace, 'delete', 'vc', 'loser', '--timeout=30s')
+  })
+
+  it('refuses at the API server what can never be', async () => {
+    const cases: [object, RegExp][] = [
+      [{ storageSize: '1Gi' }, /./],
+      [{ apiKeyVersion: 9 }, /apiKeyVersion grows by one/],
+      [{ allowedCidrs: '10.0.0.1/8' }, /canonical networks/],
+      [{ vectorVersion: '1.13.6' }, /cannot go back/],
+      [{ replicas: 100 }, /replicas/],
+    ]
+    await patch('empty', { storageSize: '5Gi' })
+    for (const [spec, words] of cases) {
+      const refusal = await patch('empty', spec).then(
+        () => 'accepted',
+        (error: { stderr?: string }) => error.stderr ?? '',
+      )
+      expect(refusal, JSON.stringify(spec)).to.match(words).and.not.equal('accepted')
+    }
+  })
+
+  it('says what is missing and goes on when it is there', async () => {
+    await apply(cluster('planless', { computePlan: 'vector-of-nobody' }))
+    expect((await says('planless', 'PlanNotFound')).statusMessage).to.equal(
+      'There is no compute plan "vector-of-nobody".',
+    )
+    await patch('planless', { computePlan: null })
+    await says('planless', 'Available')
+    await kubectl('-n', namespace, 'delete', 'vc', 'planless', '--timeout=30s')
+    expect(await claims('planless')).to.deep.equal([])
+  })
+
+  it('makes again what somebody deletes', async () => {
+    const before = (await client.get(statefulSet, { namespace, name: 'vc-empty' })).metadata.uid
+    await client.remove(statefulSet, { namespace, name: 'vc-empty' })
+    await until('there is another one', async () => {
+      const found = await client.get<KubeObject>(statefulSet, { namespace, name: 'vc-empty' })
+      return found.metadata.uid !== before
+    })
+    await until('it is ready', async () => (await stored('empty')).status?.phase === 'Available')
+  })
+
+  it('keeps its volume where that was asked for, and a new one of that name has it back', async () => {
+    await patch('empty', { onDelete: 'Retain' })
+    const name = 'storage-vc-empty-0'
+    const before = (await client.get(persistentVolumeClaim, { namespace, name })).metadata.uid
+    await kubectl('-n', namespace, 'delete', 'vc', 'empty', '--timeout=30s')
+    const kept = (await client.get(persistentVolumeClaim, { namespace, name })).metadata
+    expect(kept.annotations?.['freehold.dev/retained-for']).to.equal('VectorCluster/empty')
+    await apply(cluster('empty'))
+    await says('empty', 'Available')
+    expect((await client.get(persistentVolumeClaim, { namespace, name })).metadata.uid).to.equal(before)
+    await kubectl('-n', namespace, 'delete', 'vc', 'empty', '--timeout=30s')
+    expect(await claims('empty')).to.deep.equal([])
+  })
+})
