@@ -78,8 +78,10 @@ function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>):
     }
     return pagedParts(rows, context.list, across, declaration.toDto)
   }
-  const config = (isAcross: boolean) => (context: Context) =>
-    ok(
+  const config = (isAcross: boolean) => async (context: Context) => {
+    const { boundaryId, resourceGroup } = placeOf(context, parameter)
+    await (isAcross ? findBoundary(context, boundaryId) : findGroup(context, boundaryId, resourceGroup))
+    return ok(
       listConfig(isAcross ? across : inGroup, {
         collection: segment,
         context,
@@ -90,6 +92,7 @@ function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>):
         actionPrefix,
       }),
     )
+  }
   return [
     [
       'list',

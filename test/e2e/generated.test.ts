@@ -23,6 +23,7 @@ function pathOf({ path }: Route, { boundaryId, group }: Places): string {
   return path.replace(/\{([A-Za-z]+)\}/g, (_whole, name: string) => {
     if (name === 'boundaryId') return boundaryId
     if (name === 'resourceGroupName' || name === 'resourceGroup') return group
+    if (name === 'resourceType') return 'vectorclusters'
     if (name === 'action') return 'start'
     if (name === 'module') return 'nothing'
     if (name === 'path') return 'nothing.md'
