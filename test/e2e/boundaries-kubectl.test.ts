@@ -1,0 +1,157 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { dump } from 'js-yaml'
+import { BOUNDARY_LABEL } from '../../src/core/labels.ts'
+import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import { Boundary } from '../../src/crds/boundaries.ts'
+import { RoleAssignment } from '../../src/crds/rbac.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { limitRange, namespace, networkPolicy, resourceQuota, roleBinding } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { administrator, testPlatform } from '../make/tenant.ts'
+import { until } from '../make/until.ts'
+
+const run = promisify(execFile)
+
+describe('boundaries and resource groups with kubectl', function () {
+  this.timeout(120_000)
+  const made: string[] = []
+  let admin: KubeClient
+
+  const kubectl = async (...args: string[]) =>
+    (await run(testPlatform().kubectlPath, ['--kubeconfig', testPlatform().kubeconfig, ...args])).stdout
+
+  async function apply(object: object): Promise<void> {
+    const command = run(testPlatform().kubectlPath, ['--kubeconfig', testPlatform().kubeconfig, 'apply', '-f', '-'])
+    command.child.stdin?.end(dump(object))
+    await command
+  }
+  const boundary = (name: string, spec: object = {}) => ({
+    apiVersion: Boundary.apiVersion,
+    kind: 'Boundary',
+    metadata: { name },
+    spec: { displayName: 'By kubectl', ...spec },
+  })
+  const group = (boundaryId: string, name: string, spec: object = {}) => ({
+    apiVersion: ResourceGroup.apiVersion,
+    kind: 'ResourceGroup',
+    metadata: { name, namespace: boundaryNamespace(boundaryId) },
+    spec,
+  })
+  const ready = (kind: string, name: string, ...where: string[]) =>
+    kubectl(...where, 'wait', '--for=condition=Ready', '--timeout=60s', `${kind}/${name}`)
+
+  async function makeBoundary(spec: object = {}): Promise<string> {
+    const id = randomUUID()
+    made.push(id)
+    await apply(boundary(id, spec))
+    await ready('boundary', id)
+    return id
+  }
+  const gone = async (resource: typeof namespace, name: string) =>
+    (await admin.list(resource, { fieldSelector: `metadata.name=${name}` })).items.length === 0
+
+  before(async () => {
+    admin = await administrator()
+  })
+  after(async () => {
+    await Promise.all(made.map((id) => admin.remove(Boundary.resource, { name: id })))
+    await admin.close()
+  })
+
+  it('make a boundary with its namespace, which kubectl can wait for', async () => {
+    const id = await makeBoundary()
+    const home = await admin.get(namespace, { name: boundaryNamespace(id) })
+    expect(home.metadata.labels).to.include({
+      [BOUNDARY_LABEL]: id,
+      'pod-security.kubernetes.io/enforce': 'restricted',
+    })
+    expect((await admin.list(networkPolicy, { namespace: boundaryNamespace(id) })).items).to.have.length(1)
+  })
+
+  it('make the initial owner Owner, of this incarnation of the boundary', async () => {
+    const initialOwner = { principalId: randomUUID(), principalType: 'User' }
+    const id = await makeBoundary({ initialOwner })
+    const assignments = (await admin.list(RoleAssignment.resource, { namespace: boundaryNamespace(id) })).items
+    const { metadata } = await admin.get(Boundary.resource, { name: id })
+    expect(assignments.map(({ spec }) => spec)).to.deep.equal([
+      {
+        ...initialOwner,
+        roleDefinitionName: 'Owner',
+        scope: `/boundaries/${id}`,
+        scopeIncarnation: metadata.annotations?.['freehold.dev/incarnation'],
+      },
+    ])
+  })
+
+  it('make a group with its namespace, its limits and the rights of the platform', async () => {
+    const id = await makeBoundary()
+    await apply(group(id, 'orders', { quota: { cpu: '4', pods: 9 } }))
+    await ready('resourcegroup', 'orders', '-n', boundaryNamespace(id))
+    const space = groupNamespace(id, 'orders')
+    const inside = { namespace: space }
+    expect((await admin.list(roleBinding, inside)).items).to.have.length(2)
+    expect((await admin.list(networkPolicy, inside)).items).to.have.length(1)
+    const [quota] = (await admin.list(resourceQuota, inside)).items
+    expect(quota?.spec).to.deep.equal({ hard: { 'requests.cpu': '4', pods: '9' } })
+    expect((await admin.list(limitRange, inside)).items).to.have.length(1)
+
+    await apply(group(id, 'orders', { quota: {} }))
+    await until('the limits are gone', async () => (await admin.list(resourceQuota, inside)).items.length === 0)
+  })
+
+  it('heal what somebody deletes', async () => {
+    const id = await makeBoundary()
+    await kubectl('-n', boundaryNamespace(id), 'delete', 'networkpolicy', '--all')
+    await until('the policy is back', async () => {
+      const { items } = await admin.list(networkPolicy, { namespace: boundaryNamespace(id) })
+      return items.length === 1
+    })
+  })
+
+  it('refuse a group over the number of its boundary, and take it in when there is room', async () => {
+    const id = await makeBoundary({ quota: { resourceGroups: 1 } })
+    const home = boundaryNamespace(id)
+    await apply(group(id, 'first'))
+    await ready('resourcegroup', 'first', '-n', home)
+    await apply(group(id, 'second'))
+    await kubectl('-n', home, 'wait', '--for=condition=Stalled', '--timeout=60s', 'resourcegroup/second')
+    const { status } = (await admin.get(ResourceGroup.resource, { namespace: home, name: 'second' })) as ResourceGroup
+    expect(status?.phase).to.equal('QuotaExceeded')
+    await kubectl('-n', home, 'delete', 'resourcegroup', 'first')
+    await ready('resourcegroup', 'second', '-n', home)
+  })
+
+  it('leave nothing of a group that is deleted', async () => {
+    const id = await makeBoundary()
+    await apply(group(id, 'orders'))
+    await ready('resourcegroup', 'orders', '-n', boundaryNamespace(id))
+    await kubectl('-n', boundaryNamespace(id), 'delete', 'resourcegroup', 'orders', '--timeout=60s')
+    expect(await gone(namespace, groupNamespace(id, 'orders'))).to.equal(true)
+  })
+
+  it('leave nothing of a boundary that is deleted, whatever is in it', async () => {
+    const id = await makeBoundary({ initialOwner: { principalId: randomUUID(), principalType: 'User' } })
+    await apply(group(id, 'orders'))
+    await ready('resourcegroup', 'orders', '-n', boundaryNamespace(id))
+    await kubectl('delete', 'boundary', id)
+    for (const name of [groupNamespace(id, 'orders'), boundaryNamespace(id)]) {
+      // The garbage collector looks at kinds that are new to it every thirty seconds.
+      await until(`namespace ${name} is gone`, () => gone(namespace, name), 90_000)
+    }
+  })
+
+  it('do not take a namespace that was there before', async () => {
+    const id = randomUUID()
+    made.push(id)
+    await kubectl('create', 'namespace', boundaryNamespace(id))
+    await apply(boundary(id))
+    await kubectl('wait', '--for=condition=Stalled', '--timeout=60s', `boundary/${id}`)
+    const { status } = (await admin.get(Boundary.resource, { name: id })) as Boundary
+    expect(status).to.include({ status: 'Failed', phase: 'NameOccupied' })
+    await kubectl('delete', 'namespace', boundaryNamespace(id))
+    await ready('boundary', id)
+  })
+})
