@@ -159,11 +159,13 @@ function parseFilters<Row>(texts: readonly string[], shape: ListShape<Row>): Fil
   return texts.map((text) => parseFilter(text, shape))
 }
 
+/** The key of a tag may hold colons itself: it ends where an operator follows. */
+const TAG_FILTER = new RegExp(`^(tags\\..{1,128}?):(${OPERATORS.join('|')}):([\\s\\S]*)$`)
+
 function parseFilter<Row>(text: string, shape: ListShape<Row>): Filter {
   if (text.length > FILTER_MAX_LENGTH)
     throw badParameter('filter', `A filter has at most ${FILTER_MAX_LENGTH} characters.`)
-  // A tag key may hold colons itself: the operator is the first word behind a colon that is one.
-  const match = /^(tags\..{1,128}?|[^:]+):([A-Za-z]+):([\s\S]*)$/.exec(text)
+  const match = TAG_FILTER.exec(text) ?? /^([^:]+):([^:]*):([\s\S]*)$/.exec(text)
   const [, field = '', word = '', value = ''] = match ?? []
   if (match === null) throw badParameter('filter', `A filter has the form field:operator:value.`)
   const operator = OPERATORS.find((name) => name === word)

@@ -1,0 +1,112 @@
+import { expect } from 'chai'
+import { isEqual, mergePatch, mergePatchBetween } from './mergePatch.ts'
+
+describe('mergePatch', () => {
+  // RFC 7396 appendix A, in its order: original, patch, result.
+  const rfc: [unknown, unknown, unknown][] = [
+    [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
+    [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
+    [{ a: 'b' }, { a: null }, {}],
+    [{ a: 'b', b: 'c' }, { a: null }, { b: 'c' }],
+    [{ a: ['b'] }, { a: 'c' }, { a: 'c' }],
+    [{ a: 'c' }, { a: ['b'] }, { a: ['b'] }],
+    [{ a: { b: 'c' } }, { a: { b: 'd', c: null } }, { a: { b: 'd' } }],
+    [{ a: [{ b: 'c' }] }, { a: [1] }, { a: [1] }],
+    [
+      ['a', 'b'],
+      ['c', 'd'],
+      ['c', 'd'],
+    ],
+    [{ a: 'b' }, ['c'], ['c']],
+    [{ a: 'foo' }, null, null],
+    [{ a: 'foo' }, 'bar', 'bar'],
+    [{ e: null }, { a: 1 }, { e: null, a: 1 }],
+    [[1, 2], { a: 'b', c: null }, { a: 'b' }],
+    [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+  ]
+  for (const [original, patch, result] of rfc) {
+    it(`makes ${JSON.stringify(result)} of ${JSON.stringify(original)} and ${JSON.stringify(patch)}`, () => {
+      expect(mergePatch(original, patch)).to.deep.equal(result)
+    })
+  }
+
+  const hostileNames = [
+    '__proto__',
+    'constructor',
+    'prototype',
+    'toString',
+    'hasOwnProperty',
+    'valueOf',
+    '__defineGetter__',
+    '',
+  ]
+  for (const name of hostileNames) {
+    it(`takes "${name}" for a name like any other, at every level`, () => {
+      const patch = JSON.parse(
+        `{${JSON.stringify(name)}:{"polluted":true},"a":{${JSON.stringify(name)}:{"polluted":true}}}`,
+      )
+      const result = mergePatch({ a: {} }, patch) as Record<string, unknown>
+      expect(Object.hasOwn(result, name)).to.equal(true)
+      expect(Object.getPrototypeOf(result)).to.equal(Object.prototype)
+      expect(({} as { polluted?: boolean }).polluted).to.equal(undefined)
+      expect(Object.prototype).to.not.have.property('polluted')
+    })
+  }
+
+  it('removes a hostile name without touching what all objects share', () => {
+    for (const name of hostileNames) mergePatch({ a: 1 }, JSON.parse(`{${JSON.stringify(name)}:null}`))
+    expect(Object.hasOwn(Object.prototype, 'toString')).to.equal(true)
+  })
+
+  it('leaves both arguments as they were', () => {
+    const [target, patch] = [{ a: { b: 1 } }, { a: { c: 2 } }]
+    mergePatch(target, patch)
+    expect([target, patch]).to.deep.equal([{ a: { b: 1 } }, { a: { c: 2 } }])
+  })
+})
+
+describe('mergePatchBetween', () => {
+  const cases: [string, unknown, unknown, unknown][] = [
+    ['nothing for equal objects', { a: 1 }, { a: 1 }, undefined],
+    ['nothing where an absent member is undefined', { a: 1 }, { a: 1, b: undefined }, undefined],
+    ['a new member', {}, { a: 1 }, { a: 1 }],
+    ['a changed member', { a: 1 }, { a: 2 }, { a: 2 }],
+    ['a removed member', { a: 1 }, {}, { a: null }],
+    ['a member that became undefined', { a: 1 }, { a: undefined }, { a: null }],
+    ['a member further down', { a: { b: 1, c: 2 } }, { a: { b: 1, c: 3 } }, { a: { c: 3 } }],
+    ['a removed member further down', { a: { b: 1 } }, { a: {} }, { a: { b: null } }],
+    ['a whole list', { a: [1, 2] }, { a: [1, 3] }, { a: [1, 3] }],
+    ['nothing for equal lists', { a: [{ b: 1 }] }, { a: [{ b: 1 }] }, undefined],
+    ['an object for a word', { a: 'b' }, { a: { c: 1 } }, { a: { c: 1 } }],
+    ['a word for an object', { a: { c: 1 } }, { a: 'b' }, { a: 'b' }],
+    ['false for true', { a: true }, { a: false }, { a: false }],
+    ['an empty text', { a: 'x' }, { a: '' }, { a: '' }],
+    ['zero', { a: 1 }, { a: 0 }, { a: 0 }],
+    [
+      'a tag with a hostile name',
+      { tags: {} },
+      { tags: JSON.parse('{"constructor":"x"}') },
+      { tags: { constructor: 'x' } },
+    ],
+  ]
+  for (const [sentence, from, to, patch] of cases) {
+    it(`says ${sentence}`, () => {
+      expect(mergePatchBetween(from, to)).to.deep.equal(patch)
+      if (patch !== undefined) expect(isEqual(mergePatch(from, patch), to)).to.equal(true)
+    })
+  }
+})
+
+describe('isEqual', () => {
+  const cases: [string, unknown, unknown, boolean][] = [
+    ['the order of members does not count', { a: 1, b: 2 }, { b: 2, a: 1 }, true],
+    ['undefined, null and absent are the same', { a: undefined, b: null }, {}, true],
+    ['the order of a list counts', [1, 2], [2, 1], false],
+    ['a number is no text', { a: 1 }, { a: '1' }, false],
+    ['an empty list is no empty object', [], {}, false],
+    ['a list is not its first items', [1], [1, 2], false],
+  ]
+  for (const [sentence, one, other, wanted] of cases) {
+    it(sentence, () => expect([isEqual(one, other), isEqual(other, one)]).to.deep.equal([wanted, wanted]))
+  }
+})
