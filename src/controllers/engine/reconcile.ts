@@ -1,7 +1,7 @@
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { FINALIZER, INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { type KubeObject, refOf, refOfKey, resourceId } from '../../core/object.ts'
+import { type KubeObject, objectKey, refOf, refOfKey, resourceId } from '../../core/object.ts'
 import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import type { ObjectOf } from '../../crds/define.ts'
 import { namespace } from '../../kube/builtin.ts'
@@ -36,6 +36,9 @@ export class PassError extends Error {
   }
 }
 
+/** So many conflicts in a row are the everyday of many writers; more are two that never agree, and people should know. */
+const QUIET_CONFLICTS = 10
+
 /** From this failure in a row on, the object itself says that it fails; single failures are everyday. */
 const FAILURES_BEFORE_CONDITION = 3
 
@@ -47,6 +50,7 @@ export class Reconciler {
   readonly #environment: Environment
   readonly #expectations = new Expectations()
   readonly #failures = new Map<string, number>()
+  readonly #conflicts = new Map<string, number>()
   /** Keys that stand still because an object of somebody else has the name of a child, by that object. */
   readonly #occupied = new Map<string, Set<string>>()
 
@@ -61,7 +65,7 @@ export class Reconciler {
       return await this.#pass(key)
     } catch (error) {
       // Before or after the steps: the metadata, the status patch, the cache.
-      if (this.#isConflict(error, key)) return { kind: 'conflict' }
+      if (this.#isQuietConflict(error, key)) return { kind: 'conflict' }
       return { kind: 'failed', error: new PassError(this.#sentence('reconcile', error), error) }
     }
   }
@@ -92,6 +96,7 @@ export class Reconciler {
   #forget(key: string): Verdict {
     this.#expectations.forget(key)
     this.#failures.delete(key)
+    this.#conflicts.delete(key)
     return { kind: 'gone' }
   }
 
@@ -196,11 +201,12 @@ export class Reconciler {
       case 'waiting':
       case 'degraded':
       case 'stalled':
-        this.#failures.delete(pass.key)
         await this.#writeStatus(pass, draft, outcome)
+        this.#failures.delete(pass.key)
+        this.#conflicts.delete(pass.key)
         return settled('after' in outcome ? outcome.after : undefined)
       case 'failed': {
-        if (this.#isConflict(outcome.error, pass.key)) return { kind: 'conflict' }
+        if (this.#isQuietConflict(outcome.error, pass.key)) return { kind: 'conflict' }
         const failures = (this.#failures.get(pass.key) ?? 0) + 1
         this.#failures.set(pass.key, failures)
         if (failures >= FAILURES_BEFORE_CONDITION) {
@@ -244,13 +250,19 @@ export class Reconciler {
     return written
   }
 
+  #isQuietConflict(error: unknown, key: string): boolean {
+    if (!this.#isConflict(error, key)) return false
+    const count = (this.#conflicts.get(key) ?? 0) + 1
+    this.#conflicts.set(key, count)
+    return count <= QUIET_CONFLICTS
+  }
+
   /** Somebody else wrote or deleted first. The cache will tell, and the next pass sees it. */
   #isConflict(error: unknown, key: string): boolean {
     if (isKubeError(error, 'Conflict', 'AlreadyExists')) return true
     if (!isKubeError(error, 'NotFound') || error.typeMissing || error.resource === undefined) return false
-    return (
-      resourceId(error.resource) === resourceId(this.#controller.kind.resource) && key.endsWith(error.objectName ?? '/')
-    )
+    const isOwnKind = resourceId(error.resource) === resourceId(this.#controller.kind.resource)
+    return isOwnKind && objectKey(error.namespace, error.objectName ?? '') === key
   }
 
   /** A sentence that may stand in a status: ours, or that of an error class whose messages are known to be clean. */

@@ -232,6 +232,30 @@ describe('a controller', () => {
     expect(await bench.registry.metrics()).not.to.contain('result="error"')
   })
 
+  it('says in the condition that two writers never agree', async () => {
+    make()
+    seed('orders')
+    bench.client.fail('apply', configMap, 'Conflict', 1000)
+    await bench.start()
+    await bench.clock.advance(3_600_000)
+    expect(await ready('orders')).to.include('Ready=False ReconcileFailed')
+  })
+
+  it('takes it for no failure that the object vanishes during a pass', async () => {
+    make({
+      reconcile: async (pass) => {
+        const { name, namespace } = pass.object.metadata
+        await bench.client.remove(resource, { namespace, name })
+        return done()
+      },
+    })
+    seed('orders')
+    await bench.start()
+    expect(await bench.find(resource, 'orders', space)).to.equal(undefined)
+    expect(bench.events).to.deep.equal([])
+    expect(await bench.registry.metrics()).not.to.contain('result="error"')
+  })
+
   it('decides nothing on a cache that has not seen its own last write', async () => {
     let passes = 0
     const options: ControllerOptions<typeof VectorCluster, undefined> = {

@@ -1,0 +1,17 @@
+import { expect } from 'chai'
+import { contentOf } from './namespaceContent.ts'
+
+const space = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }
+
+describe('the content of a namespace that is being deleted', () => {
+  it('is what the namespace controller says remains', () => {
+    const conditions = [
+      { type: 'NamespaceContentRemaining', status: 'True', message: 'Some resources are remaining: pods. has 2.' },
+      { type: 'NamespaceFinalizersRemaining', status: 'False', message: 'none' },
+    ]
+    const terminating = { ...space, status: { conditions } }
+    expect(contentOf(terminating)).to.equal(' (Some resources are remaining: pods. has 2)')
+    expect(contentOf(space)).to.equal('')
+    expect(contentOf(undefined)).to.equal('')
+  })
+})

@@ -1,0 +1,49 @@
+import { expect } from 'chai'
+import type { KubeObject } from '../../core/object.ts'
+import type { CacheView } from './controller.ts'
+import { placeOf } from './place.ts'
+
+const child = (metadata: Partial<KubeObject['metadata']> = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'vc-orders', namespace: 'shop-1', ...metadata },
+})
+
+describe('the place of an object', () => {
+  const BOUNDARY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
+  const view = (metadata?: Partial<KubeObject['metadata']>) =>
+    ({
+      get: (_: unknown, name: string) =>
+        metadata && { apiVersion: 'v1', kind: 'Namespace', metadata: { ...metadata, name } },
+    }) as unknown as CacheView
+  const group = { placement: 'group', kind: 'VectorCluster' } as const
+  const labels = { 'freehold.dev/boundary': BOUNDARY, 'freehold.dev/resource-group': 'shop' }
+
+  it('is read from the labels of its namespace', () => {
+    const { place, obstacle } = placeOf(group, child(), view({ labels }))
+    expect(place).to.deep.equal({ boundaryId: BOUNDARY, resourceGroup: 'shop' })
+    expect(obstacle).to.equal(undefined)
+  })
+
+  it('is waited for where the namespace is not seen yet, or goes away', () => {
+    expect(placeOf(group, child(), view()).obstacle).to.include({ kind: 'waiting', reason: 'WaitingForGroup' })
+    const leaving = view({ labels, deletionTimestamp: '2026-01-01T00:00:00Z' })
+    expect(placeOf(group, child(), leaving).obstacle).to.include({ kind: 'waiting', reason: 'WaitingForGroup' })
+  })
+
+  it('is refused in a namespace of the other sort', () => {
+    const refused = { kind: 'stalled', reason: 'ConfigurationInvalid' }
+    expect(placeOf(group, child(), view({})).obstacle).to.include(refused)
+    const boundary = { placement: 'boundary', kind: 'ResourceGroup' } as const
+    expect(placeOf(boundary, child(), view({ labels })).obstacle).to.include(refused)
+    const home = child({ namespace: `boundary-${BOUNDARY}` })
+    expect(placeOf(boundary, home, view({})).place).to.deep.equal({ boundaryId: BOUNDARY })
+  })
+
+  it('is nothing for kinds that stand in no boundary', () => {
+    expect(placeOf({ placement: 'cluster', kind: 'Boundary' }, child(), view())).to.deep.equal({
+      place: {},
+      obstacle: undefined,
+    })
+  })
+})

@@ -1,0 +1,37 @@
+import { expect } from 'chai'
+import { resourceId } from '../core/object.ts'
+import { KINDS } from '../crds/index.ts'
+import { operatorRights } from './index.ts'
+
+describe('the rights of the operator', () => {
+  const rights = operatorRights()
+
+  it('hold no Secrets: those are opened namespace by namespace', () => {
+    expect(rights.map(({ resource }) => resourceId(resource))).not.to.include('secrets')
+  })
+
+  it('bind the two roles for Secrets and no other', () => {
+    const binding = rights.filter(({ verbs }) =>
+      verbs.some((verb) => ['bind', 'escalate', 'impersonate', '*'].includes(verb)),
+    )
+    expect(binding.map(({ verbs, resourceNames }) => [verbs, resourceNames])).to.deep.equal([
+      [['bind'], ['freehold-secrets', 'freehold-facade-secrets']],
+    ])
+  })
+
+  it('name no wildcard', () => {
+    expect(
+      rights.filter(({ resource }) => resource.plural.includes('*') || resource.group.includes('*')),
+    ).to.deep.equal([])
+  })
+
+  it('let the status be written of each kind that has a controller', () => {
+    const statuses = rights.filter(({ resource }) => resource.plural.endsWith('/status'))
+    expect(statuses.length).to.be.at.least(3)
+    for (const { resource, verbs } of statuses) {
+      const kind = KINDS.find((each) => `${each.resource.plural}/status` === resource.plural)
+      expect(kind?.resource.group, resource.plural).to.equal(resource.group)
+      expect(verbs).to.deep.equal(['patch'])
+    }
+  })
+})
