@@ -5,6 +5,7 @@ import { FINALIZER } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
+import { KubeError } from '../../kube/errors.ts'
 import { resourceGroupRoutes as routes } from './index.ts'
 
 const [ONE, TWO] = [B1.slice(12), B2.slice(12)]
@@ -97,6 +98,21 @@ describe('resource groups', () => {
     facade.boundary(ONE)
     facade.namespaces.failure = new Error('the API server went away')
     expect((await facade.call(routes, 'POST', `/boundaries/${ONE}/resourcegroups/shop`)).status).to.equal(201)
+  })
+
+  it('are made in a boundary whose own namespace is late, which is then made first', async () => {
+    const facade = makeFacade({ roles, assignments: [assign('Owner', B1)] })
+    facade.boundary(ONE)
+    facade.namespaces.names.clear()
+    const create = facade.records.create.bind(facade.records)
+    facade.records.create = (async (kind, request) => {
+      const { namespace = '' } = request
+      if (await facade.namespaces.exists(namespace)) return create(kind, request)
+      throw new KubeError('NotFound', 'no such namespace', { status: 404 })
+    }) as typeof facade.records.create
+    const { status } = await facade.call(routes, 'POST', `/boundaries/${ONE}/resourcegroups/shop`)
+    expect(status).to.equal(201)
+    expect([...facade.namespaces.names]).to.deep.equal([boundaryNamespace(ONE), groupNamespace(ONE, 'shop')])
   })
 
   const refusedNames = ['config', 'Shop', '-shop', 'a'.repeat(53), 'sh.op', 'validate']
