@@ -67,7 +67,6 @@ export class VectorWorld {
     }
     this.client = new FakeKubeClient({
       fieldManager: 'freehold',
-      collectGarbage: true,
       observer,
       now: () => this.clock.now(),
     })

@@ -27,7 +27,7 @@ import { type ClaimObject, claimHost, releaseHosts, wantedHost } from './hosts.t
 import { ensureKeys, randomVectorKey, trackRotation } from './keys.ts'
 import { checkQuota } from './quota.ts'
 import { checkImage, findCluster, resolvePlan } from './resolve.ts'
-import { removeVolumes, removeWorkload } from './teardown.ts'
+import { removeSurroundings, removeVolumes, removeWorkload } from './teardown.ts'
 import { newVectorState, type VectorOptions, type VectorState } from './types.ts'
 import { adoptVolumes, checkStorage, growVolumes } from './volumes.ts'
 import { applyWorkload } from './workload.ts'
@@ -124,6 +124,6 @@ export function vectorController(options: Omit<VectorOptions, 'generateKey'> & P
       trackRotation,
       judgeHealth,
     ),
-    finalize: steps(removeWorkload, removeVolumes, releaseHosts),
+    finalize: steps(removeWorkload, removeVolumes, removeSurroundings, releaseHosts),
   })
 }

@@ -1,7 +1,18 @@
 import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { vectorNames } from '../../core/vector.ts'
-import { namespace as namespaces, persistentVolumeClaim, statefulSet } from '../../kube/builtin.ts'
+import {
+  configMap,
+  ingress,
+  namespace as namespaces,
+  networkPolicy,
+  persistentVolumeClaim,
+  podDisruptionBudget,
+  secret,
+  service,
+  statefulSet,
+} from '../../kube/builtin.ts'
+import { isKubeError } from '../../kube/errors.ts'
 import { pods } from './health.ts'
 import { placeOfPass, type VectorPass } from './types.ts'
 import { claimsByName, isOurClaim, markClaim, retainedFor } from './volumes.ts'
@@ -14,6 +25,24 @@ export async function removeWorkload(pass: VectorPass): Promise<Outcome> {
   if (!gone) return waiting('TearingDown', 'The workload is being deleted.')
   const left = pods(pass).map(({ metadata }) => metadata.name)
   return left.length === 0 ? done() : waiting('TearingDown', `Peers are shutting down: ${left.sort().join(', ')}.`)
+}
+
+const SURROUNDINGS = [ingress, service, podDisruptionBudget, networkPolicy, configMap] as const
+
+/**
+ * Deletes the other children now. The garbage collector would, but it may take half a minute, during which a new
+ * resource of this name finds its names taken, and the keys live on.
+ */
+export async function removeSurroundings(pass: VectorPass): Promise<Outcome> {
+  const { namespace, name } = placeOfPass(pass)
+  for (const resource of SURROUNDINGS) await pass.children.prune(resource, [])
+  try {
+    await pass.children.remove(secret, namespace, vectorNames(name).keys)
+  } catch (error) {
+    // The rights on Secrets go with the namespace, and so do the Secrets.
+    if (!isKubeError(error, 'Forbidden')) throw error
+  }
+  return done()
 }
 
 /** Deletes the volumes, or keeps them for a new resource of this name: what the accepted deletion asked for. */

@@ -1,7 +1,17 @@
 import { expect } from 'chai'
 import { HOME, VectorWorld } from '../../../test/make/vectorWorld.ts'
 import { VectorCluster } from '../../crds/vector.ts'
-import { namespace, persistentVolumeClaim, pod, statefulSet } from '../../kube/builtin.ts'
+import {
+  configMap,
+  ingress,
+  namespace,
+  networkPolicy,
+  persistentVolumeClaim,
+  pod,
+  secret,
+  service,
+  statefulSet,
+} from '../../kube/builtin.ts'
 
 type Sized = { spec: { resources: { requests: { storage: string } } }; status?: object }
 
@@ -116,6 +126,15 @@ describe('the volumes of a vector database', () => {
       await world.pass()
       expect(await claim()).to.equal(undefined)
       expect(await exists()).to.equal(false)
+    })
+
+    it('leave no child behind, so that the name is free at once', async () => {
+      await world.change({ enableIngress: true, enableLoadBalancer: true })
+      await world.converge()
+      await remove()
+      for (const resource of [configMap, ingress, networkPolicy, secret, service, statefulSet]) {
+        expect(await world.names(resource), resource.kind).to.deep.equal([])
+      }
     })
 
     it('stay where that was asked for, and only a new one of that name takes them back', async () => {
