@@ -1,0 +1,192 @@
+import { expect } from 'chai'
+import type { VectorClusterDto } from '../../src/api/vector/record.ts'
+import { groupNamespace } from '../../src/core/names.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import {
+  call,
+  expectCall,
+  itemsOf,
+  makeBoundary,
+  makeCaller,
+  makeGroup,
+  type TestCaller,
+  uniqueName,
+  until,
+} from '../make/platform.ts'
+import { administrator } from '../make/tenant.ts'
+
+type KeyDto = { apiKey: string; pendingApiKey: string | null; version: number; rotationState: string }
+
+describe('vector databases over REST', function () {
+  this.timeout(90_000)
+  let admin: KubeClient
+  let boundaryId: string
+  let group: string
+  let base: string
+  let reader: TestCaller
+  before(async () => {
+    admin = await administrator()
+    boundaryId = (await makeBoundary()).id
+    group = (await makeGroup(boundaryId)).name
+    base = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/vectorclusters`
+    reader = await makeCaller({ Reader: `/boundaries/${boundaryId}` })
+  })
+  after(async () => {
+    await call('DELETE', `/boundaries/${boundaryId}/resourcegroups/${group}`)
+    await admin.close()
+  })
+
+  const read = async (name: string) => (await expectCall<VectorClusterDto>(200, 'GET', `${base}/${name}`)).body
+  const reaches = (name: string, status: string) =>
+    until(`${name} is ${status}`, async () => {
+      const dto = await read(name)
+      if (dto.status === status) return dto
+      throw new Error(`${dto.status} ${dto.phase}: ${dto.statusMessage}`)
+    })
+
+  it('go from an empty body to Running, stop, start, scale and end', async () => {
+    const name = uniqueName('vec')
+    const made = await expectCall<VectorClusterDto>(201, 'POST', `${base}/${name}`, {})
+    expect(made.body).to.include({ name, boundaryId, resourceGroup: group, computePlan: 'vector-dev', replicas: 1 })
+    expect((await read(name)).id).to.equal(made.body.id)
+    const running = await reaches(name, 'Running')
+    expect(running.readyReplicas).to.equal(1)
+    expect((await expectCall(202, 'PUT', `${base}/${name}/actions/stop`)).body).to.include({
+      action: 'stop',
+      changed: true,
+    })
+    await reaches(name, 'Stopped')
+    await expectCall(202, 'PUT', `${base}/${name}/actions/start`)
+    await reaches(name, 'Running')
+    await expectCall(202, 'POST', `${base}/${name}/scale`, { targetScale: 3 })
+    await until('three are ready', async () => (await read(name)).readyReplicas === 3)
+    const { status } = await call('DELETE', `${base}/${name}`)
+    expect([202, 204]).to.include(status)
+    await until('it is gone', async () => (await call('GET', `${base}/${name}`)).status === 404)
+  })
+
+  it('take everything that kubectl would refuse with the same field, and nothing is written', async () => {
+    const cases: [object, number, string][] = [
+      [{ cpuRequest: '2', cpuLimit: '1500m' }, 400, 'BAD_REQUEST'],
+      [{ allowedCidrs: '10.0.0.1/8' }, 400, 'BAD_REQUEST'],
+      [{ tags: { 'freehold.dev/x': 'y' } }, 400, 'BAD_REQUEST'],
+      [{ vectorVersion: '9.9.9' }, 400, 'BAD_REQUEST'],
+      [{ computePlan: 'nothing' }, 422, 'PLAN_NOT_FOUND'],
+      [{ color: 'blue' }, 400, 'MODEL_BINDING_FAILED'],
+    ]
+    for (const [body, status, code] of cases) {
+      const answer = await call('POST', `${base}/never`, body)
+      expect([answer.status, answer.body.code], JSON.stringify(body)).to.deep.equal([status, code])
+    }
+    const stored = await admin.list(VectorCluster.resource, { namespace: groupNamespace(boundaryId, group) })
+    expect(stored.items.map(({ metadata }) => metadata.name)).to.not.include('never')
+  })
+
+  it('are read, changed and put back under If-Match, and a stale one is told', async () => {
+    const name = uniqueName('vec')
+    await expectCall(201, 'POST', `${base}/${name}`, { tags: { team: 'search' } })
+    const before = await expectCall<VectorClusterDto>(200, 'GET', `${base}/${name}`)
+    const etag = before.headers.get('etag') ?? ''
+    const put = await call<VectorClusterDto>(
+      'PUT',
+      `${base}/${name}`,
+      { ...before.body, tags: { team: 'shop' } },
+      { headers: { 'if-match': etag } },
+    )
+    expect([put.status, put.body.tags]).to.deep.equal([200, { team: 'shop' }])
+    const stale = await call('PATCH', `${base}/${name}`, { tags: { team: 'x' } }, { headers: { 'if-match': etag } })
+    expect([stale.status, stale.body.code]).to.deep.equal([409, 'CONFLICT'])
+    expect((await read(name)).tags).to.deep.equal({ team: 'shop' })
+    const metadata = (await admin.get(VectorCluster.resource, { namespace: groupNamespace(boundaryId, group), name }))
+      .metadata
+    expect(metadata.annotations?.['freehold.dev/actor']).to.match(/^2 [0-9a-f-]{36}$/)
+  })
+
+  it('show kubectl users and REST callers the same object', async () => {
+    const name = uniqueName('vec')
+    const namespace = groupNamespace(boundaryId, group)
+    await admin.create(VectorCluster.resource, {
+      apiVersion: VectorCluster.apiVersion,
+      kind: VectorCluster.kind,
+      metadata: { name, namespace },
+      spec: { computePlan: 'vector-small', tags: { from: 'kubectl' } },
+    })
+    const shown = await until('REST shows it', async () => {
+      const { status, body } = await call<VectorClusterDto>('GET', `${base}/${name}`)
+      return status === 200 && body
+    })
+    expect(shown).to.include({ computePlan: 'vector-small', storageSize: '20Gi' })
+    const listed = await itemsOf<VectorClusterDto>(
+      `/boundaries/${boundaryId}/resources/vectorclusters?filter=tags.from:eq:kubectl`,
+    )
+    expect(listed.map((item) => item.name)).to.deep.equal([name])
+  })
+
+  it('give and rotate their keys to who may, and to nobody else', async () => {
+    const name = uniqueName('vec')
+    await expectCall(201, 'POST', `${base}/${name}`, {})
+    await reaches(name, 'Running')
+    const first = await until('the key is there', async () => {
+      const { status, body } = await call<KeyDto>('GET', `${base}/${name}/apikey`)
+      return status === 200 && body
+    })
+    expect(first).to.include({ version: 1, rotationState: 'Applied', pendingApiKey: null })
+    const rotated = await expectCall<KeyDto>(200, 'POST', `${base}/${name}/apikey/rotate`)
+    const told = rotated.body.pendingApiKey ?? rotated.body.apiKey
+    expect(told).to.be.a('string').and.not.equal(first.apiKey)
+    const second = await until('the new key works', async () => {
+      const { body } = await expectCall<KeyDto>(200, 'GET', `${base}/${name}/apikey`)
+      return body.version === 2 && body.rotationState === 'Applied' && body
+    })
+    expect(second.apiKey).to.equal(told)
+    for (const [method, path] of [
+      ['GET', 'apikey'],
+      ['POST', 'apikey/rotate'],
+    ] as const) {
+      expect((await call(method, `${base}/${name}/${path}`, undefined, { token: reader.token })).status).to.equal(403)
+    }
+    const health = await expectCall<{ status: string; checks: { name: string }[] }>(
+      200,
+      'GET',
+      `${base}/${name}/health`,
+    )
+    expect(health.body.checks.map((check) => check.name)).to.include.members([
+      'Pods',
+      'Readiness',
+      'Consensus',
+      'Collections',
+      'Disk',
+    ])
+    const info = await expectCall<{ host: string }>(200, 'GET', `${base}/${name}/connectioninfo`)
+    expect(info.body.host).to.match(/\.svc$/)
+    await expectCall(200, 'GET', `${base}/${name}/external-ip`)
+  })
+
+  it('are read by a Reader and written by nobody who only reads', async () => {
+    const name = uniqueName('vec')
+    const { token } = reader
+    await expectCall(201, 'POST', `${base}/${name}`, {})
+    expect((await call('GET', `${base}/${name}`, undefined, { token })).status).to.equal(200)
+    for (const [method, path, body] of [
+      ['POST', `${base}/other`, {}],
+      ['PUT', `${base}/${name}`, {}],
+      ['PATCH', `${base}/${name}`, {}],
+      ['DELETE', `${base}/${name}`, undefined],
+      ['PUT', `${base}/${name}/actions/stop`, undefined],
+      ['POST', `${base}/${name}/scale`, { targetScale: 2 }],
+    ] as const) {
+      expect((await call(method, path, body, { token })).status, `${method} ${path}`).to.equal(403)
+    }
+  })
+
+  it('are offered in plans with a verdict of this moment', async () => {
+    type Plan = { id: string; verdict: string; verdictReason: string | null }
+    const plans = await itemsOf<Plan>(`/boundaries/${boundaryId}/resources/vectorcomputeplans`)
+    expect(plans.map(({ id }) => id)).to.include.members(['vector-dev', 'vector-small', 'vector-medium'])
+    for (const { verdict, verdictReason } of plans) {
+      expect(['Fits', 'Tight', 'DoesNotFit', 'Unknown']).to.include(verdict)
+      expect(verdictReason === null).to.equal(verdict === 'Fits')
+    }
+  })
+})
