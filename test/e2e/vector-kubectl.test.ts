@@ -177,6 +177,17 @@ describe('a vector database with kubectl', function () {
     }
   })
 
+  it('lets its volume grow while the peer runs on', async () => {
+    const before = (await client.get(pod, { namespace, name: 'vc-empty-0' })).metadata.uid
+    await patch('empty', { storageSize: '7Gi' })
+    await says('empty', 'Available')
+    const { status } = await client.get(persistentVolumeClaim, { namespace, name: 'storage-vc-empty-0' })
+    expect((status as { capacity: object }).capacity).to.deep.equal({ storage: '7Gi' })
+    expect((await client.get(pod, { namespace, name: 'vc-empty-0' })).metadata.uid).to.equal(before)
+    const workload = await client.get(statefulSet, { namespace, name: 'vc-empty' })
+    expect(workload.spec).to.have.nested.property('volumeClaimTemplates[0].spec.resources.requests.storage', '7Gi')
+  })
+
   it('says what is missing and goes on when it is there', async () => {
     await apply(cluster('planless', { computePlan: 'vector-of-nobody' }))
     expect((await says('planless', 'PlanNotFound')).statusMessage).to.equal(
@@ -205,7 +216,7 @@ describe('a vector database with kubectl', function () {
     await kubectl('-n', namespace, 'delete', 'vc', 'empty', '--timeout=30s')
     const kept = (await client.get(persistentVolumeClaim, { namespace, name })).metadata
     expect(kept.annotations?.['freehold.dev/retained-for']).to.equal('VectorCluster/empty')
-    await apply(cluster('empty'))
+    await apply(cluster('empty', { storageSize: '7Gi' }))
     await says('empty', 'Available')
     expect((await client.get(persistentVolumeClaim, { namespace, name })).metadata.uid).to.equal(before)
     await kubectl('-n', namespace, 'delete', 'vc', 'empty', '--timeout=30s')
