@@ -84,6 +84,14 @@ describe('what the facade and the controller of vector databases share', () => {
     }
   })
 
+  it('gives no two databases of a group children of one name, whatever the databases are called', () => {
+    const services = ['a', 'a-peers', 'peers-a', 'a-public', 'public-a', 'a-0', 'a-apikey'].flatMap((name) => {
+      const { workload, peers, publicService } = vectorNames(name)
+      return [workload, peers, publicService]
+    })
+    expect(new Set(services).size).to.equal(services.length)
+  })
+
   it('names every child within the limits of its kind', () => {
     const names = vectorNames('a'.repeat(52))
     expect(names.workload.length).to.be.at.most(52)

@@ -30,8 +30,9 @@ export type VectorNames = {
 export function vectorNames(name: string): VectorNames {
   return {
     workload: childName('vc', name),
-    peers: childName('vc', name, 'peers'),
-    publicService: childName('vc', name, 'public'),
+    // A word in front: behind the name, the Services of `a` would have the names of those of `a-peers`.
+    peers: childName('vcpeers', name),
+    publicService: childName('vcpublic', name),
     config: childName('vc', name, 'config'),
     keys: childName('vc', name, 'apikey'),
   }

@@ -141,7 +141,7 @@ describe('a vector database with kubectl', function () {
     expect(await held()).to.have.length(1)
     await patch('empty', { enableIngress: false, enableLoadBalancer: false })
     await until('the host is free', async () => (await held()).length === 0)
-    await until('the Service is gone', () => gone(service, { namespace, name: 'vc-empty-public' }))
+    await until('the Service is gone', () => gone(service, { namespace, name: 'vcpublic-empty' }))
   })
 
   it('gives a host to one only; the other goes on when it is free', async () => {

@@ -14,7 +14,7 @@ describe('scaling a vector database down', () => {
     await world.start()
     await world.create({ computePlan: 'vector-medium' })
     await world.converge()
-    for (const ordinal of [0, 1, 2]) world.engine.join(`vc-products-${ordinal}`, 'vc-products-peers')
+    for (const ordinal of [0, 1, 2]) world.engine.join(`vc-products-${ordinal}`, 'vcpeers-products')
   }
   afterEach(() => world.stop())
 

@@ -27,7 +27,7 @@ describe('the controller of vector databases', () => {
       await world.create()
       await world.converge()
       expect(await world.says()).to.equal('Running Available: The peer is ready.')
-      expect(await world.names(service)).to.deep.equal(['vc-products', 'vc-products-peers'])
+      expect(await world.names(service)).to.deep.equal(['vc-products', 'vcpeers-products'])
       expect(await world.names(podDisruptionBudget)).to.deep.equal([])
       expect((await world.cluster()).status).to.include({
         replicas: 1,
@@ -68,7 +68,7 @@ describe('the controller of vector databases', () => {
       const kinds = [
         [configMap, 'vc-products-config'],
         [service, 'vc-products'],
-        [service, 'vc-products-peers'],
+        [service, 'vcpeers-products'],
         [networkPolicy, 'vc-products'],
         [ingress, 'vc-products'],
         [podDisruptionBudget, 'vc-products'],
@@ -239,14 +239,14 @@ describe('the controller of vector databases', () => {
       await world.change({ enableLoadBalancer: true })
       await world.converge()
       expect(await world.says()).to.equal('Updating WaitingForAddress: The load balancer has no address yet.')
-      world.client.edit(service, { namespace: HOME, name: 'vc-products-public' }, (object) => {
+      world.client.edit(service, { namespace: HOME, name: 'vcpublic-products' }, (object) => {
         object.status = { loadBalancer: { ingress: [{ ip: '203.0.113.7' }] } }
       })
       await world.converge()
       expect((await world.cluster()).status?.externalAddresses).to.deep.equal(['203.0.113.7'])
       await world.change({ enableLoadBalancer: false })
       await world.converge()
-      expect(await world.names(service)).to.deep.equal(['vc-products', 'vc-products-peers'])
+      expect(await world.names(service)).to.deep.equal(['vc-products', 'vcpeers-products'])
       expect((await world.cluster()).status?.externalAddresses).to.equal(undefined)
     })
   })

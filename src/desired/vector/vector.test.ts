@@ -69,7 +69,7 @@ describe('the children of a vector database', () => {
       {
         apiVersion: 'v1',
         kind: 'Service',
-        metadata: metadata('vc-products-peers'),
+        metadata: metadata('vcpeers-products'),
         spec: { selector, clusterIP: 'None', publishNotReadyAddresses: true, ports: [rest, grpc, peer] },
       },
       {
@@ -120,7 +120,7 @@ describe('the children of a vector database', () => {
       metadata: metadata('vc-products'),
       spec: {
         replicas: 3,
-        serviceName: 'vc-products-peers',
+        serviceName: 'vcpeers-products',
         selector: { matchLabels: selector },
         podManagementPolicy: 'Parallel',
         updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } },
@@ -148,9 +148,9 @@ describe('the children of a vector database', () => {
                 command: ['/bin/sh', '-c'],
                 args: [
                   [
-                    'URI="http://$POD_NAME.vc-products-peers:6335"',
+                    'URI="http://$POD_NAME.vcpeers-products:6335"',
                     `if [ "\${POD_NAME##*-}" = 0 ]; then exec ./entrypoint.sh --uri "$URI"; fi`,
-                    'exec ./entrypoint.sh --bootstrap "http://vc-products-0.vc-products-peers:6335" --uri "$URI"',
+                    'exec ./entrypoint.sh --bootstrap "http://vc-products-0.vcpeers-products:6335" --uri "$URI"',
                     '',
                   ].join('\n'),
                 ],
@@ -304,9 +304,9 @@ describe('an option of a vector database', () => {
           service.spec.type,
         ]),
       [
-        ['vc-products-peers', undefined],
+        ['vcpeers-products', undefined],
         ['vc-products', 'ClusterIP'],
-        ['vc-products-public', 'LoadBalancer'],
+        ['vcpublic-products', 'LoadBalancer'],
       ],
     ],
     [
