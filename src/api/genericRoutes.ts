@@ -15,6 +15,7 @@ import { pagedParts } from './pages.ts'
 import { findBoundary, findGroup, groupsOfBoundary, viewMaker } from './places.ts'
 import { enforceQuota } from './quota.ts'
 import type { RecordOf } from './records.ts'
+import { RecordTexts } from './recordTexts.ts'
 import { actionOf, type GenericRoute, type ResourceView } from './resource.ts'
 import { resourceShape } from './resourceShape.ts'
 import {
@@ -48,6 +49,7 @@ function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>):
   const parameter = declaration.parameter ?? 'name'
   const auth = action(actionOf(actionPrefix, 'read'))
   const [inGroup, across] = [resourceShape(declaration, false), resourceShape(declaration, true)]
+  const texts = textsOf(declaration)
   const page: z.ZodType = pagedListOf(dto)
   const reply: z.ZodType = dto
   const group = `{RG}/${segment}` as string
@@ -63,7 +65,7 @@ function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>):
     const rows = objects.flatMap((object) =>
       mayRead(resourceGroup, object.metadata.name) ? [view(object, resourceGroup)] : [],
     )
-    return pagedParts(rows, context.list, inGroup, declaration.toDto)
+    return pagedParts(rows, context.list, inGroup, (view) => texts.textOf(view))
   }
   const listBoundary = async (context: Context): Promise<Answer> => {
     const { boundaryId } = placeOf(context, parameter)
@@ -76,7 +78,7 @@ function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>):
         if (mayRead(name, object.metadata.name)) rows.push(view(object, name))
       }
     }
-    return pagedParts(rows, context.list, across, declaration.toDto)
+    return pagedParts(rows, context.list, across, (view) => texts.textOf(view))
   }
   const config = (isAcross: boolean) => async (context: Context) => {
     const { boundaryId, resourceGroup } = placeOf(context, parameter)
@@ -390,6 +392,16 @@ export async function findResource<K extends AnyKind>(
   return { object, place, ref }
 }
 
+const TEXTS = new WeakMap<object, unknown>()
+
+/** One store of texts for all routes of a kind. */
+function textsOf<K extends AnyKind>(declaration: AnyDeclaration<K>): RecordTexts<K> {
+  const known = TEXTS.get(declaration) as RecordTexts<K> | undefined
+  const texts = known ?? new RecordTexts<K>(declaration.toDto, declaration.dependsOn)
+  TEXTS.set(declaration, texts)
+  return texts
+}
+
 function shown<K extends AnyKind>(
   object: RecordOf<K>,
   place: Place,
@@ -398,7 +410,8 @@ function shown<K extends AnyKind>(
   answer: typeof ok,
 ): Answer {
   const view = viewMaker<K>(context.services, place.boundaryId)(object, place.resourceGroup)
-  return answer(declaration.toDto(view), { etag: etagOf(object) })
+  const { status } = answer(undefined)
+  return { status, headers: { etag: etagOf(object) }, parts: [textsOf(declaration).textOf(view)] }
 }
 
 /**

@@ -28,13 +28,20 @@ export async function findGroup(
   return group
 }
 
-export type ClusterWords = ResourceView['cluster']
+export type ClusterWords = ResourceView['cluster'] & { readonly version: string }
 
-const NO_CLUSTER: ClusterWords = { id: '00000000-0000-0000-0000-000000000000', name: '', region: '', domain: '' }
+const NO_CLUSTER: ClusterWords = {
+  id: '00000000-0000-0000-0000-000000000000',
+  name: '',
+  region: '',
+  domain: '',
+  version: '',
+}
 
 function wordsOf(cluster: RecordOf<typeof PlatformCluster>): ClusterWords {
   const { displayName, region, domain } = cluster.spec
-  return { id: cluster.metadata.name, name: displayName, region, domain }
+  const { name: id, resourceVersion: version = '' } = cluster.metadata
+  return { id, name: displayName, region, domain, version }
 }
 
 /** Where a boundary's resources run when they do not say: the platform's own cluster. */
@@ -63,7 +70,8 @@ export function viewMaker<K extends AnyKind>(
   services: Services,
   boundaryId: string,
 ): (object: RecordOf<K>, resourceGroup: string) => ResourceView<K> {
-  const boundary = services.records.peek(Boundary, { name: boundaryId })?.spec.displayName ?? ''
+  const found = services.records.peek(Boundary, { name: boundaryId })
+  const boundary = found?.spec.displayName ?? ''
   const clusters = new Map<string | undefined, ClusterWords>()
   return (object, resourceGroup) => {
     const { clusterId } = object.spec as { clusterId?: string | undefined }
@@ -72,7 +80,8 @@ export function viewMaker<K extends AnyKind>(
       cluster = clusterWords(services, boundaryId, clusterId)
       clusters.set(clusterId, cluster)
     }
-    return { object, boundaryId, boundary, resourceGroup, cluster, services }
+    const surroundings = `${found?.metadata.resourceVersion} ${cluster.id} ${cluster.version}`
+    return { object, boundaryId, boundary, resourceGroup, cluster, surroundings, services }
   }
 }
 

@@ -33,6 +33,8 @@ export type ResourceView<K extends AnyKind = AnyKind> = {
   readonly boundary: string
   readonly resourceGroup: string
   readonly cluster: { readonly id: string; readonly name: string; readonly region: string; readonly domain: string }
+  /** Versions of the boundary and the cluster, for what is kept of a record. */
+  readonly surroundings: string
   readonly services: Services
 }
 
@@ -72,6 +74,11 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
    * @throws PlatformError for what the schema cannot see: plan, cluster, quota
    */
   toSpec: (body: z.output<Body>, view: WriteView<K>) => object
+  /**
+   * The version of what a record shows beyond the object, its boundary and its cluster (its plan). Declare it where that
+   * is all: then records are kept as texts until something changes.
+   */
+  dependsOn?: (view: ResourceView<K>) => string
   /** The family of plans that the `config` routes offer. */
   planFamily?: PlanFamily
   omit?: readonly GenericRoute[]

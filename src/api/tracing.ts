@@ -6,6 +6,20 @@ export type Trace = { readonly correlationId: string; readonly traceId: string; 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 const CORRELATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
+const RANDOM_BYTES = 24
+/** Asking the system for each request costs more than routing it. No byte is used twice, and none is a secret. */
+let pool = Buffer.alloc(0)
+let used = 0
+
+function randomHex(): string {
+  if (used + RANDOM_BYTES > pool.length) {
+    pool = randomBytes(RANDOM_BYTES * 256)
+    used = 0
+  }
+  used += RANDOM_BYTES
+  return pool.toString('hex', used - RANDOM_BYTES, used)
+}
+
 /**
  * The caller's correlation id and trace where they are well-formed, else new ones (W3C Trace Context, level 1). An id
  * with other characters could forge lines of a log.
@@ -13,7 +27,7 @@ const CORRELATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 export function traceOf(correlationId: string | undefined, traceparent: string | undefined): Trace {
   const parent = TRACEPARENT.exec(traceparent ?? '')
   const isUsable = parent !== null && !/^0+$/.test(parent[1] ?? '') && !/^0+$/.test(parent[2] ?? '')
-  const random = randomBytes(24).toString('hex')
+  const random = randomHex()
   const traceId = isUsable ? (parent[1] ?? '') : random.slice(0, 32)
   const flags = isUsable ? (parent[3] ?? '00') : '00'
   return {

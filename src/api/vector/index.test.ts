@@ -3,6 +3,9 @@ import request from 'supertest'
 import { bearer, CLUSTER, startFacade } from '../../../test/make/facadeServer.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { encodeVectorKeys, vectorNames } from '../../core/vector.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { ComputePlan } from '../../crds/plans.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { secret } from '../../kube/builtin.ts'
 
@@ -124,6 +127,35 @@ describe('vector databases over REST', () => {
       expect(server.client.calls).to.have.length(0)
     })
   }
+
+  it('shows at once what changed around it: the name of the boundary, the plan, its own status', async () => {
+    await create()
+    const read = async () => (await call('get', `${RG}/vectorclusters/orders`)).body
+    expect(await read()).to.include({ boundary: 'Shop', cpuLimit: '1', status: 'Pending' })
+    const later = <T extends { spec: object }>(
+      kind: AnyKind,
+      ref: { namespace?: string; name: string },
+      change: (object: T) => void,
+    ) => server.caches.get(kind.resource).observeWrite(server.client.edit(kind.resource, ref, change as never))
+    later<Boundary>(Boundary, { name: B }, (object) => {
+      object.spec.displayName = 'Store'
+    })
+    expect((await read()).boundary).to.equal('Store')
+    later<ComputePlan>(ComputePlan, { name: 'vector-dev' }, (object) => {
+      object.spec.cpuLimit = '4'
+    })
+    expect((await read()).cpuLimit).to.equal('4')
+    later<VectorCluster>(VectorCluster, { namespace: NAMESPACE, name: 'orders' }, (object) => {
+      object.status = {
+        replicas: 1,
+        readyReplicas: 1,
+        conditions: [{ type: 'Ready', status: 'True', reason: 'Available', message: '', lastTransitionTime: '' }],
+      }
+    })
+    expect(await read()).to.include({ status: 'Running', readyReplicas: 1 })
+    const { body } = await call('get', `${RG}/vectorclusters`)
+    expect(body.items[0]).to.deep.equal(await read())
+  })
 
   it('never shrinks volumes, whether the size or the plan says so', async () => {
     await create('orders', { computePlan: 'vector-medium' })

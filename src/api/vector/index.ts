@@ -92,6 +92,7 @@ export const vectorRoutes: readonly RouteDraft[] = [
     body: vectorRecord.body,
     shownNames: vectorRecord.shownNames,
     toDto: vectorDto,
+    dependsOn: (view) => planOf(view.services, view.object.spec)?.metadata.resourceVersion ?? '',
     toBody: storedBody,
     toSpec: vectorSpec,
     planFamily: 'Vector',
