@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client'
 import { FakeQdrant } from '../../src/adapters/qdrant/fake.ts'
+import type { Controller, Workspace } from '../../src/controllers/engine/controller.ts'
 import { EngineMetrics } from '../../src/controllers/engine/metrics.ts'
 import { Reconciler, type Verdict } from '../../src/controllers/engine/reconcile.ts'
 import { cachedResources, openWorkspace } from '../../src/controllers/engine/workspace.ts'
@@ -8,28 +9,23 @@ import type { VectorOptions } from '../../src/controllers/vector/types.ts'
 import type { Condition } from '../../src/core/conditions.ts'
 import { BOUNDARY_LABEL, GROUP_LABEL } from '../../src/core/labels.ts'
 import { silentLog } from '../../src/core/log.ts'
-import { type KubeObject, objectKey } from '../../src/core/object.ts'
+import { type KubeObject, objectKey, type Resource } from '../../src/core/object.ts'
 import { decodeVectorKeys, type VectorKeys } from '../../src/core/vector.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
-import { namespace, persistentVolumeClaim, pod, secret, statefulSet, storageClass } from '../../src/kube/builtin.ts'
+import { namespace, secret, statefulSet, storageClass } from '../../src/kube/builtin.ts'
 import { CacheSet } from '../../src/kube/caches.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
 import { ManualClock, settle } from './clock.ts'
+import { KubernetesPlay, type Workload } from './kubernetesPlay.ts'
 import { computePlans, type VectorSpec, vectorCluster } from './vector.ts'
 
 export const BOUNDARY_ID = '11111111-1111-4111-8111-111111111111'
 export const HOME = 'search-0123456789'
 export const DOMAIN = 'cloud.example.org'
-
-type Workload = KubeObject & {
-  spec: { replicas: number; template: { metadata: { annotations: Record<string, string> } } }
-}
-
-type Variable = { name: string; valueFrom?: { secretKeyRef?: { name: string; key: string } } }
 
 /** The process ended in the middle of a pass. */
 export class Crash extends Error {}
@@ -43,10 +39,6 @@ export class VectorWorld {
   readonly clock = new ManualClock(Date.UTC(2026, 10, 1))
   readonly client: FakeKubeClient
   readonly caches: CacheSet
-  /** The keys that each running pod accepts, as its Secret was when the pod began. */
-  readonly accepted = new Map<string, readonly string[]>()
-  /** Pods that could not begin because an entry of the Secret was missing. */
-  readonly broken: string[] = []
   /** Runs after each write of the controller. */
   afterWrite: () => void = () => {}
   #crash: { left: number; mode: 'before' | 'after' } | undefined
@@ -55,8 +47,10 @@ export class VectorWorld {
     throw new Error('start() comes first.')
   }
   readonly #options: VectorOptions
+  readonly #kubernetes: KubernetesPlay
+  #controller: Controller | undefined
+  #workspace: Workspace | undefined
   #keys = 0
-  #revisions = new Map<string, number>()
 
   constructor(options: Partial<VectorOptions> = {}) {
     const observer = {
@@ -71,6 +65,7 @@ export class VectorWorld {
       now: () => this.clock.now(),
     })
     this.caches = new CacheSet({ client: this.client, clock: this.clock })
+    this.#kubernetes = new KubernetesPlay(this.client)
     this.#options = {
       engine: this.engine,
       allowOwnImages: false,
@@ -95,6 +90,8 @@ export class VectorWorld {
     const controller = vectorController(this.#options)
     const resources = (['records', 'workloads'] as const).flatMap((side) => cachedResources([controller], side))
     const workspace = openWorkspace({ client: this.#fragile(), caches: this.caches }, resources)
+    this.#controller = controller
+    this.#workspace = workspace
     this.caches.start()
     await this.caches.whenAllSynced()
     const ids = numbers()
@@ -156,6 +153,31 @@ export class VectorWorld {
     return answer
   }
 
+  /** The keys of the objects that a change of this one wakes, besides owners of children. */
+  woken(resource: Resource, object: KubeObject): string[] {
+    const [controller, workspace] = [this.#controller, this.#workspace]
+    if (controller === undefined || workspace === undefined) throw new Error('start() comes first.')
+    return controller.observes
+      .flatMap((entry) => ('resource' in entry && entry.resource.plural === resource.plural ? [entry.keysOf] : []))
+      .flatMap((keysOf) => keysOf(object, workspace))
+      .sort()
+  }
+
+  /** The keys that each running pod accepts. */
+  get accepted(): ReadonlyMap<string, readonly string[]> {
+    return this.#kubernetes.accepted
+  }
+
+  /** Pods that could not begin because an entry of the Secret was missing. */
+  get broken(): readonly string[] {
+    return this.#kubernetes.broken
+  }
+
+  /** One round of Kubernetes. True where anything changed. */
+  play(only?: readonly number[]): Promise<boolean> {
+    return this.#kubernetes.play(only)
+  }
+
   async stop(): Promise<void> {
     await this.caches.stopAll()
   }
@@ -210,11 +232,7 @@ export class VectorWorld {
     return this.client.calls.filter(({ verb }) => !['get', 'list', 'watch'].includes(verb)).length
   }
 
-  async object<T extends KubeObject>(
-    resource: Parameters<FakeKubeClient['get']>[0],
-    name: string,
-    home: string | undefined = HOME,
-  ) {
+  async object<T extends KubeObject>(resource: Resource, name: string, home: string | undefined = HOME) {
     try {
       return await this.client.get<T>(resource, { namespace: home, name })
     } catch {
@@ -243,135 +261,9 @@ export class VectorWorld {
     return decodeVectorKeys(found?.data)
   }
 
-  async names(resource: Parameters<FakeKubeClient['list']>[0]): Promise<string[]> {
+  async names(resource: Resource): Promise<string[]> {
     const { items } = await this.client.list(resource)
     return items.map(({ metadata }) => metadata.name).sort()
-  }
-
-  /**
-   * One round of Kubernetes: claims and pods of each StatefulSet come and go with its replicas, pods take the newest
-   * template and are ready. True where anything changed.
-   *
-   * @param only ordinals whose pods are replaced in this round, to stop in the middle of a rollout
-   */
-  async play(only?: readonly number[]): Promise<boolean> {
-    const before = await this.#version()
-    const { items } = await this.client.list<Workload>(statefulSet)
-    for (const workload of items) this.#playWorkload(workload, only)
-    const pods = await this.client.list(pod)
-    for (const { metadata } of pods.items) {
-      const owner = items.find((each) => metadata.name.startsWith(`${each.metadata.name}-`))
-      if (owner === undefined) await this.client.remove(pod, metadata)
-    }
-    await settle()
-    return (await this.#version()) !== before
-  }
-
-  #playWorkload(workload: Workload, only: readonly number[] | undefined): void {
-    const { name, namespace: home, generation = 1, annotations: _ } = workload.metadata
-    const { template, replicas } = workload.spec
-    const volume = (workload.spec as unknown as { volumeClaimTemplates: [KubeObject] }).volumeClaimTemplates[0]
-    const revision = this.#revision(JSON.stringify(template))
-    for (let ordinal = 0; ordinal < replicas; ordinal += 1) {
-      const claim: KubeObject = {
-        ...volume,
-        metadata: { ...volume.metadata, name: `storage-${name}-${ordinal}`, namespace: home ?? '' },
-      }
-      const ref = { namespace: home ?? '', name: claim.metadata.name }
-      if (!this.#has(persistentVolumeClaim, ref)) {
-        const spec = { storageClassName: 'standard', ...(volume.spec as object) }
-        this.client.seed(persistentVolumeClaim, { ...claim, spec, status: { phase: 'Bound', capacity: sizeOf(spec) } })
-      }
-      const podRef = { namespace: home ?? '', name: `${name}-${ordinal}` }
-      const current = this.#has(pod, podRef)
-      if (current !== undefined && (only?.includes(ordinal) === false || revisionOf(current) === revision)) continue
-      const labels = { ...(template.metadata as { labels?: Record<string, string> }).labels, revision }
-      const born = {
-        apiVersion: 'v1',
-        kind: 'Pod',
-        metadata: { ...podRef, labels },
-        spec: {},
-        status: { phase: 'Running' },
-      }
-      this.client.seed(pod, born as unknown as KubeObject)
-      this.accepted.set(podRef.name, this.#acceptedBy(workload, podRef.name))
-    }
-    this.#removePodsFrom(name, home ?? '', replicas)
-    this.#report(workload, revision, generation)
-  }
-
-  #removePodsFrom(name: string, home: string, replicas: number): void {
-    for (let ordinal = replicas; ordinal < 10; ordinal += 1) {
-      const ref = { namespace: home, name: `${name}-${ordinal}` }
-      if (this.#has(pod, ref) === undefined) continue
-      void this.client.remove(pod, ref)
-      this.accepted.delete(ref.name)
-    }
-  }
-
-  /** What the container's environment says, resolved as a kubelet would. */
-  #acceptedBy(workload: Workload, podName: string): string[] {
-    const { spec } = workload.spec.template as unknown as { spec: { containers: [{ env: Variable[] }] } }
-    return spec.containers[0].env.flatMap(({ name, valueFrom }) => {
-      const ref = valueFrom?.secretKeyRef
-      if (ref === undefined || name.includes('READ_ONLY')) return []
-      const data = (
-        this.#has(secret, { namespace: HOME, name: ref.name }) as { data?: Record<string, string> } | undefined
-      )?.data
-      const value = data?.[ref.key]
-      if (value === undefined) this.broken.push(`${podName}: ${ref.key} is missing`)
-      return value === undefined ? [] : [Buffer.from(value, 'base64').toString()]
-    })
-  }
-
-  #report(workload: Workload, revision: string, generation: number): void {
-    const { name, namespace: home = '' } = workload.metadata
-    const { replicas } = workload.spec
-    const running = Array.from({ length: replicas }, (_, ordinal) =>
-      this.#has(pod, { namespace: home, name: `${name}-${ordinal}` }),
-    )
-    const updated = running.filter((each) => each !== undefined && revisionOf(each) === revision).length
-    const ready = running.filter((each) => each !== undefined).length
-    this.client.edit(statefulSet, { namespace: home, name }, (object) => {
-      object.status = {
-        observedGeneration: generation,
-        replicas,
-        readyReplicas: ready,
-        updatedReplicas: updated,
-        currentRevision: updated === replicas ? revision : 'older',
-        updateRevision: revision,
-      }
-    })
-  }
-
-  #has(
-    resource: Parameters<FakeKubeClient['get']>[0],
-    ref: { namespace: string; name: string },
-  ): KubeObject | undefined {
-    let found: KubeObject | undefined
-    try {
-      this.client.edit(resource, ref, (object) => {
-        found = structuredClone(object)
-      })
-    } catch {
-      return undefined
-    }
-    return found
-  }
-
-  #revision(template: string): string {
-    const known = this.#revisions.get(template) ?? this.#revisions.size + 1
-    this.#revisions.set(template, known)
-    return `revision-${known}`
-  }
-
-  async #version(): Promise<string> {
-    const parts = await Promise.all(
-      [statefulSet, pod, persistentVolumeClaim].map((resource) => this.client.list(resource)),
-    )
-    return JSON.stringify(
-      parts.map(({ items }) => items.map(({ metadata }) => [metadata.name, metadata.resourceVersion])),
-    )
   }
 
   #key(version: number) {
@@ -379,23 +271,10 @@ export class VectorWorld {
     return { version, id: `id-${this.#keys}`, apiKey: `full-${this.#keys}`, readOnlyApiKey: `read-${this.#keys}` }
   }
 
-  #seed(
-    kind: { resource: Parameters<FakeKubeClient['seed']>[0] },
-    name: string,
-    home: string | undefined,
-    spec: object,
-  ): void {
+  #seed(kind: { resource: Resource }, name: string, home: string | undefined, spec: object): void {
     const metadata = { name, ...(home === undefined ? {} : { namespace: home }) }
     this.client.seed(kind.resource, { apiVersion: '', kind: '', metadata, spec })
   }
-}
-
-function revisionOf(object: KubeObject): string | undefined {
-  return object.metadata.labels?.revision
-}
-
-function sizeOf(spec: object): Record<string, string> {
-  return (spec as { resources: { requests: Record<string, string> } }).resources.requests
 }
 
 function* numbers(): Generator<number, number> {

@@ -1,8 +1,10 @@
 import { expect } from 'chai'
-import { HOME, VectorWorld } from '../../../test/make/vectorWorld.ts'
+import { BOUNDARY_ID, DOMAIN, HOME, VectorWorld } from '../../../test/make/vectorWorld.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
+import { NameClaim } from '../../crds/nameclaims.ts'
 import { ComputePlan } from '../../crds/plans.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import {
   configMap,
@@ -132,7 +134,7 @@ describe('the controller of vector databases', () => {
     })
 
     it('a quota of the boundary, oldest first, until there is room', async () => {
-      world.client.edit(Boundary.resource, { name: '11111111-1111-4111-8111-111111111111' }, (object) => {
+      world.client.edit(Boundary.resource, { name: BOUNDARY_ID }, (object) => {
         Object.assign(object.spec as object, { quota: { storage: '8Gi' } })
       })
       await world.create({}, 'first')
@@ -248,6 +250,60 @@ describe('the controller of vector databases', () => {
       await world.converge()
       expect(await world.names(service)).to.deep.equal(['vc-products', 'vcpeers-products'])
       expect((await world.cluster()).status?.externalAddresses).to.equal(undefined)
+    })
+  })
+
+  describe('is woken by', () => {
+    const key = `${HOME}/products`
+    const named = (name: string, over: object = {}) => ({ apiVersion: '', kind: '', metadata: { name }, ...over })
+    const waits = async (phase: string, spec: Parameters<VectorWorld['create']>[0] = {}) => {
+      await world.create(spec)
+      world.client.edit(VectorCluster.resource, { namespace: HOME, name: 'products' }, (object) => {
+        object.status = { phase }
+      })
+      await world.pass('nobody')
+    }
+
+    it('its pods and nobody else’s', async () => {
+      const labels = { 'freehold.dev/owner-kind': 'VectorCluster', 'freehold.dev/owner-name': 'products' }
+      const metadata = { name: 'vc-products-0', namespace: HOME, labels }
+      expect(world.woken(pod, { apiVersion: 'v1', kind: 'Pod', metadata })).to.deep.equal([key])
+      const other = { ...metadata, labels: { ...labels, 'freehold.dev/owner-kind': 'App' } }
+      expect(world.woken(pod, { apiVersion: 'v1', kind: 'Pod', metadata: other })).to.deep.equal([])
+    })
+
+    it('its plan, and any plan while it names none: the default may have changed', async () => {
+      await world.create({ computePlan: 'vector-small' })
+      await world.create({}, 'unnamed')
+      await world.pass('nobody')
+      expect(world.woken(ComputePlan.resource, named('vector-small'))).to.deep.equal([key, `${HOME}/unnamed`])
+      expect(world.woken(ComputePlan.resource, named('vector-large'))).to.deep.equal([`${HOME}/unnamed`])
+    })
+
+    it('a host that is let go, if it waits for that one', async () => {
+      const host = `shop.${DOMAIN}`
+      await waits('NameOccupied', { enableIngress: true, ingressHost: host })
+      const claim = (value: string) =>
+        named('x', { spec: { value, holder: { kind: 'App', namespace: HOME, name: 'y' } } })
+      expect(world.woken(NameClaim.resource, claim(host))).to.deep.equal([key])
+      expect(world.woken(NameClaim.resource, claim(`other.${DOMAIN}`))).to.deep.equal([])
+    })
+
+    it('room in its boundary, if it waits for that', async () => {
+      await waits('QuotaExceeded')
+      const group = { apiVersion: '', kind: '', metadata: { name: 'search', namespace: `boundary-${BOUNDARY_ID}` } }
+      const neighbour = { apiVersion: '', kind: '', metadata: { name: 'neighbour', namespace: HOME } }
+      expect(world.woken(Boundary.resource, named(BOUNDARY_ID))).to.deep.equal([key])
+      expect(world.woken(Boundary.resource, named('another'))).to.deep.equal([])
+      expect(world.woken(ResourceGroup.resource, group)).to.deep.equal([key])
+      expect(world.woken(VectorCluster.resource, neighbour)).to.deep.equal([key])
+    })
+
+    it('no neighbour while it waits for nothing', async () => {
+      await waits('Available')
+      const neighbour = { apiVersion: '', kind: '', metadata: { name: 'neighbour', namespace: HOME } }
+      expect(world.woken(VectorCluster.resource, neighbour)).to.deep.equal([])
+      expect(world.woken(Boundary.resource, named(BOUNDARY_ID))).to.deep.equal([])
     })
   })
 
