@@ -78,6 +78,10 @@ export class OwnPlatform {
     await untilReady(this.ports, new AbortController().signal)
   }
 
+  get operatorPid(): number | undefined {
+    return this.#operator?.pid
+  }
+
   get operatorLog(): string {
     return join(this.controlPlane.folder, 'logs', 'freehold.log')
   }

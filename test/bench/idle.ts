@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { BenchmarkOptions } from './index.ts'
+import { circumstances, setStage } from './stage.ts'
+
+/** Clock ticks of a second in `/proc` (sysconf(_SC_CLK_TCK)), 100 on every Linux that Node runs on. */
+const TICKS = 100
+/** After the last write, so that what a write set off is over. */
+const SETTLE_SECONDS = 30
+
+/** B8: what a converged platform asks of the API server, and how much of a core it uses, while nothing changes. */
+export async function runIdle({ seconds, count = 1_000 }: BenchmarkOptions): Promise<object> {
+  const stage = await setStage(count, { proxied: true })
+  const { proxies, operatorPid } = stage.own
+  try {
+    await delay(SETTLE_SECONDS * 1000)
+    proxies?.controllers.reset()
+    proxies?.facade.reset()
+    const before = cpuSeconds(operatorPid)
+    await delay(seconds * 1000)
+    const used = cpuSeconds(operatorPid) - before
+    const requests = { controllers: proxies?.controllers.counts().by, facade: proxies?.facade.counts().by }
+    return {
+      benchmark: 'idle',
+      ...circumstances(stage),
+      objects: count,
+      seconds,
+      requests,
+      shareOfACore: Math.round((used / seconds) * 10_000) / 10_000,
+    }
+  } finally {
+    await stage.stop()
+  }
+}
+
+function cpuSeconds(pid: number | undefined): number {
+  if (pid === undefined) return Number.NaN
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / TICKS
+}

@@ -1,0 +1,20 @@
+import { run as runAuthorization } from './authorization.ts'
+import { runGet } from './get.ts'
+import { runIdle } from './idle.ts'
+import { runList } from './list.ts'
+
+export type BenchmarkOptions = {
+  rounds: number
+  /** Of each arm of a round, or of the whole for those that watch the clock. */
+  seconds: number
+  /** Objects; each benchmark has its own default. */
+  count: number | undefined
+}
+
+/** By the name that `npm run bench -- <name>` takes. Each compares contents before it times anything. */
+export const BENCHMARKS: Readonly<Record<string, (options: BenchmarkOptions) => Promise<object>>> = {
+  get: runGet,
+  list: runList,
+  idle: runIdle,
+  authz: async () => runAuthorization(),
+}

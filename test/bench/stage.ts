@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { load as parseYaml } from 'js-yaml'
+import { OwnPlatform, type OwnPlatformOptions } from '../cluster/platform.ts'
+import { type Fleet, makeFleet, untilFleetIsReady } from '../make/fleet.ts'
+import type { Arm } from './load.ts'
+
+/** A platform with databases on it, and the two ways to read them. */
+export type Stage = { own: OwnPlatform; fleet: Fleet; ours: Arm; raw: Arm; stop(): Promise<void> }
+
+type Kubeconfig = {
+  clusters: { cluster: { server: string; 'certificate-authority-data': string } }[]
+  users: { user: { 'client-certificate-data': string; 'client-key-data': string } }[]
+}
+
+const text = (base64: string) => Buffer.from(base64, 'base64').toString()
+
+/** About 2 KB of JSON for each object: fifty tags stand in for what people write. */
+const SPEC = {
+  running: false,
+  tags: Object.fromEntries(Array.from({ length: 24 }, (_, index) => [`label-${index}`, 'x'.repeat(48)])),
+}
+
+/** @param databases made stopped, so that no pod of theirs competes for the machine */
+export async function setStage(databases: number, options: OwnPlatformOptions = {}): Promise<Stage> {
+  const limits = { PLATFORM_REQUESTS_PER_MINUTE: '100000000', PLATFORM_LOG_LEVEL: 'warn' }
+  const own = await OwnPlatform.prepare({ ...options, environment: { ...limits, ...options.environment } })
+  try {
+    await own.startOperator()
+    const fleet = await makeFleet(own.admin, { groups: 1, databases, spec: SPEC })
+    await untilFleetIsReady(own.admin, fleet, 1_800_000)
+    return { own, fleet, ...(await arms(own)), stop: () => own.stop() }
+  } catch (error) {
+    await own.stop()
+    throw error
+  }
+}
+
+async function arms(own: OwnPlatform): Promise<{ ours: Arm; raw: Arm }> {
+  const { clusters, users } = parseYaml(readFileSync(own.controlPlane.kubeconfigPath, 'utf8')) as Kubeconfig
+  const [cluster, user] = [clusters[0]?.cluster, users[0]?.user]
+  if (cluster === undefined || user === undefined) throw new Error('The kubeconfig names no cluster.')
+  const token = await tokenOf(own)
+  return {
+    ours: { name: 'facade', origin: own.platform.facadeUrl, paths: [], headers: { authorization: `Bearer ${token}` } },
+    raw: {
+      name: 'kube-apiserver',
+      origin: cluster.server,
+      paths: [],
+      headers: { accept: 'application/json' },
+      ca: text(cluster['certificate-authority-data']),
+      clientCertificate: { cert: text(user['client-certificate-data']), key: text(user['client-key-data']) },
+    },
+  }
+}
+
+async function tokenOf({ platform }: OwnPlatform): Promise<string> {
+  const form = { grant_type: 'client_credentials', client_id: platform.clientId, client_secret: platform.clientSecret }
+  const answer = await fetch(platform.tokenUrl, { method: 'POST', body: new URLSearchParams(form) })
+  return ((await answer.json()) as { access_token: string }).access_token
+}
+
+/** What every result says of where it was measured. */
+export function circumstances({ own }: Stage): object {
+  return { node: process.version, kubernetes: own.controlPlane.version, cores: navigator.hardwareConcurrency }
+}

@@ -1,0 +1,111 @@
+import type { KubeObject, Resource } from '../../src/core/object.ts'
+import { RoleAssignment } from '../../src/crds/rbac.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+import {
+  configMap,
+  ingress,
+  limitRange,
+  namespace,
+  networkPolicy,
+  persistentVolumeClaim,
+  podDisruptionBudget,
+  resourceQuota,
+  roleBinding,
+  secret,
+  service,
+  statefulSet,
+} from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+
+const RESOURCES: readonly Resource[] = [
+  configMap,
+  ingress,
+  limitRange,
+  networkPolicy,
+  persistentVolumeClaim,
+  podDisruptionBudget,
+  resourceQuota,
+  roleBinding,
+  secret,
+  service,
+  statefulSet,
+  RoleAssignment.resource,
+  ResourceGroup.resource,
+  VectorCluster.resource,
+]
+
+/** Values that differ between two runs that ended in the same state, wherever they stand. */
+const VOLATILE_KEYS = new Set([
+  'uid',
+  'resourceVersion',
+  'creationTimestamp',
+  'managedFields',
+  'clusterIP',
+  'clusterIPs',
+  'nodePort',
+  'healthCheckNodePort',
+  'lastTransitionTime',
+  'firstReadyAt',
+  'volumeName',
+  'generation',
+  'observedGeneration',
+  'currentRevision',
+  'updateRevision',
+  'time',
+  'lastTransitionTime',
+  'apiKeyRotatedAt',
+])
+const VOLATILE_ANNOTATIONS =
+  /^(freehold\.dev\/(incarnation|applied|owner-incarnation|incarnation-of-owner|actor|created-by)|volume\.kubernetes\.io\/|pv\.kubernetes\.io\/|kubectl\.kubernetes\.io\/)/
+
+/**
+ * Everything in the namespaces of a boundary, without what differs from run to run. Names that hold the boundary's id
+ * or a hash of it are replaced, so that two boundaries can be compared.
+ */
+export async function snapshot(
+  client: KubeClient,
+  namespaces: readonly string[],
+  replaced: Readonly<Record<string, string>>,
+): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {}
+  for (const home of namespaces) {
+    found[rename(`namespace/${home}`, replaced)] = normal(await client.get(namespace, { name: home }), replaced)
+    for (const resource of RESOURCES) {
+      const { items } = await client.list(resource, { namespace: home })
+      for (const item of items) {
+        if (isOfKubernetes(item)) continue
+        found[rename(`${resource.plural}/${home}/${item.metadata.name}`, replaced)] = normal(item, replaced)
+      }
+    }
+  }
+  return Object.fromEntries(Object.entries(found).sort(([a], [b]) => a.localeCompare(b)))
+}
+
+function isOfKubernetes(item: KubeObject): boolean {
+  return item.metadata.name === 'kube-root-ca.crt'
+}
+
+function normal(value: unknown, replaced: Readonly<Record<string, string>>): unknown {
+  const secretData = (value as { kind?: string; data?: object }).kind === 'Secret'
+  const walk = (part: unknown, key: string): unknown => {
+    if (typeof part === 'string') return rename(part, replaced)
+    if (Array.isArray(part)) return part.map((entry) => walk(entry, key))
+    if (typeof part !== 'object' || part === null) return part
+    // Keys are random; that there are some, and which, is what counts.
+    if (secretData && key === 'data') return Object.keys(part).sort()
+    const entries = Object.entries(part).filter(
+      ([name]) => !VOLATILE_KEYS.has(name) && !(key === 'annotations' && VOLATILE_ANNOTATIONS.test(name)),
+    )
+    return Object.fromEntries(
+      entries
+        .sort(([a], [b]) => a.localeCompare(b))
+        .map(([name, entry]) => [rename(name, replaced), walk(entry, name)]),
+    )
+  }
+  return walk(value, '')
+}
+
+function rename(text: string, replaced: Readonly<Record<string, string>>): string {
+  return Object.entries(replaced).reduce((result, [from, to]) => result.replaceAll(from, to), text)
+}
