@@ -117,6 +117,7 @@ class KubeRecords implements Records {
       if (made === undefined) throw new TypeError('The API server answered nothing.')
       return { object: made, isNew: true }
     } catch (error) {
+      if (namespace !== undefined && isKubeError(error, 'NotFound') && !error.typeMissing) throw namespaceMissing(error)
       if (!isKubeError(error, 'AlreadyExists')) throw error
       // Another replica or kubectl was first; or the first answer to this very request was lost.
       const stored = await this.get(kind, ref, { fresh: true })
@@ -132,8 +133,6 @@ class KubeRecords implements Records {
   ): Promise<{ object: RecordOf<K>; isChanged: boolean }> {
     let current = await this.get(kind, ref)
     for (let attempt = 1; ; attempt += 1) {
-      // A cache that lags behind must not make a 404 of what another replica has just created.
-      current ??= await this.get(kind, ref, { fresh: true })
       if (current === undefined) throw notFound(`"${ref.name}" of ${kind.plural}`)
       const attemptAgain = attempt < ATTEMPTS
       try {
@@ -151,12 +150,7 @@ class KubeRecords implements Records {
     given: RecordOf<K>,
     { caller, ifMatch, change }: UpdateRequest<K>,
   ): Promise<{ object: RecordOf<K>; isChanged: boolean }> {
-    let current = given
-    if (ifMatch !== undefined && ifMatch !== current.metadata.generation) {
-      // The caller may know more than the cache.
-      current = (await this.get(kind, ref, { fresh: true })) ?? current
-      if (ifMatch !== current.metadata.generation) throw stale(current)
-    }
+    const current = await this.#matching(kind, ref, given, ifMatch)
     const spec = checkSpec(kind, change(current), current.spec as object)
     const patch = mergePatchBetween(current.spec, spec)
     if (patch === undefined) return { object: current, isChanged: false }
@@ -170,13 +164,30 @@ class KubeRecords implements Records {
     return { object, isChanged: true }
   }
 
+  /**
+   * The object at the generation that the caller saw. Of a later one than the cache knows only the API server can tell;
+   * an earlier one is stale without asking.
+   *
+   * @throws PlatformError CONFLICT
+   */
+  async #matching<K extends AnyKind>(
+    kind: K,
+    ref: ObjectRef,
+    known: RecordOf<K>,
+    ifMatch: number | undefined,
+  ): Promise<RecordOf<K>> {
+    const { generation = 1 } = known.metadata
+    if (ifMatch === undefined || ifMatch === generation) return known
+    const newest = ifMatch > generation ? await this.get(kind, ref, { fresh: true }) : known
+    if (newest === undefined) throw notFound(`"${ref.name}" of ${kind.plural}`)
+    if (newest.metadata.generation !== ifMatch) throw stale(newest)
+    return newest
+  }
+
   async remove<K extends AnyKind>(kind: K, ref: ObjectRef, { ifMatch }: RemoveRequest): Promise<{ isGone: boolean }> {
-    let current = await this.get(kind, ref)
-    if (current === undefined || (ifMatch !== undefined && ifMatch !== current.metadata.generation)) {
-      current = await this.get(kind, ref, { fresh: true })
-    }
-    if (current === undefined) throw notFound(`"${ref.name}" of ${kind.plural}`)
-    if (ifMatch !== undefined && ifMatch !== current.metadata.generation) throw stale(current)
+    const known = await this.get(kind, ref)
+    if (known === undefined) throw notFound(`"${ref.name}" of ${kind.plural}`)
+    const current = await this.#matching(kind, ref, known, ifMatch)
     const { uid, resourceVersion } = current.metadata
     // With If-Match nobody may have written in between; without it, whatever carries this name in this life may go.
     const version = ifMatch === undefined ? {} : { resourceVersion }
@@ -198,6 +209,12 @@ function stale(current: { metadata: { name: string; generation?: number } }): Pl
   const { name, generation = 1 } = current.metadata
   const message = `"${name}" was changed since it was read: it is at generation ${generation}.`
   return new PlatformError('CONFLICT', message, { currentVersion: String(generation) })
+}
+
+/** What a group owns is made a moment after the group; until then nothing can stand in it. */
+function namespaceMissing(cause: unknown): PlatformError {
+  const extras = { status: 'Pending', phase: 'WaitingForGroup' }
+  return new PlatformError('INVALID_STATE', 'The resource group is not ready yet: try again.', extras, { cause })
 }
 
 /** @throws PlatformError ALREADY_EXISTS, INVALID_STATE */
