@@ -1,18 +1,15 @@
 import { z } from 'zod'
-import { timestamp } from '../core/clock.ts'
-import { summarize } from '../core/conditions.ts'
-import { badRequest, notFound, PlatformError } from '../core/errors.ts'
-import { idOf } from '../core/ids.ts'
 import { groupNamespace } from '../core/names.ts'
 import type { AnyKind } from '../crds/define.ts'
-import { ComputePlan } from '../crds/plans.ts'
-import { type Answer, accepted, acceptedEmpty, created, noContent, ok } from './answer.ts'
+import { type Answer, acceptedEmpty, created, noContent, ok } from './answer.ts'
 import type { Context } from './context.ts'
-import { ACTIONS, ListConfigDto, pagedListOf, ResourceActionResultDto, ScaleRequestDto, ScaleStatusDto } from './dto.ts'
+import { ListConfigDto, pagedListOf } from './dto.ts'
 import { etagOf } from './etag.ts'
+import { findResource, locate } from './findResource.ts'
 import { listConfig, planChoices } from './listConfig.ts'
 import { pagedParts } from './pages.ts'
 import { findBoundary, findGroup, groupsOfBoundary, viewMaker } from './places.ts'
+import { powerRoutes } from './powerRoutes.ts'
 import { enforceQuota } from './quota.ts'
 import type { RecordOf } from './records.ts'
 import { RecordTexts } from './recordTexts.ts'
@@ -23,13 +20,10 @@ import {
   checkNewName,
   type Place,
   placeOf,
-  refuseWhileDeleting,
   specForCreate,
   specForUpdate,
 } from './resourceWrites.ts'
 import { action, type RouteDraft, route } from './route.ts'
-
-type PowerSpec = { running?: boolean; restartedAt?: string; replicas?: number; computePlan?: string; onDelete?: string }
 
 /** The generic routes of section 4.2 of the interface for one kind. */
 export function genericRoutes<K extends AnyKind>(kind: K, given: unknown): RouteDraft[] {
@@ -42,7 +36,7 @@ export function genericRoutes<K extends AnyKind>(kind: K, given: unknown): Route
   return routes.filter(([name]) => !(declaration.omit ?? []).includes(name)).map(([, draft]) => draft)
 }
 
-type Named = readonly [GenericRoute, RouteDraft]
+export type Named = readonly [GenericRoute, RouteDraft]
 
 function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): Named[] {
   const { segment, actionPrefix, plural, singular, dto, answers = {} } = declaration
@@ -291,107 +285,6 @@ function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>)
   ]
 }
 
-function powerRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): Named[] {
-  const { segment, actionPrefix, singular, answers = {} } = declaration
-  const parameter = declaration.parameter ?? 'name'
-  const path = `{RG}/${segment}/{${parameter}}`
-  const scale = declaration.scale ?? { min: 0, max: 99 }
-  return [
-    [
-      'action',
-      route(
-        'PUT',
-        `${path}/actions/{action}` as string,
-        {
-          auth: action(actionOf(actionPrefix, 'write')),
-          operation: `Execute${singular}Action`,
-          summary: 'start, stop or restart',
-          reply: ResourceActionResultDto as z.ZodType,
-          answers: answers.action ?? [200, 202, 400, 404],
-        },
-        (context) => runAction(kind, context, parameter),
-      ),
-    ],
-    [
-      'getScale',
-      route(
-        'GET',
-        `${path}/scale` as string,
-        {
-          auth: action(actionOf(actionPrefix, 'read')),
-          operation: `Get${singular}Scale`,
-          summary: 'Current scale',
-          reply: ScaleStatusDto,
-          answers: answers.getScale ?? [200, 404],
-        },
-        async (context) => {
-          const { object } = await findResource(kind, context, parameter, declaration)
-          return ok(scaleStatus(object, scale), { etag: etagOf(object) })
-        },
-      ),
-    ],
-    [
-      'scale',
-      route(
-        'POST',
-        `${path}/scale` as string,
-        {
-          auth: action(actionOf(actionPrefix, 'scale')),
-          operation: `Scale${singular}`,
-          summary: 'Change the number of replicas',
-          body: ScaleRequestDto,
-          reply: ScaleStatusDto,
-          answers: answers.scale ?? [200, 202, 400, 404],
-        },
-        async (context) => {
-          const { targetScale } = context.body
-          if (targetScale < scale.min || targetScale > scale.max) {
-            const message = `must be from ${scale.min} to ${scale.max}`
-            throw badRequest(`targetScale ${message}.`, [{ field: 'targetScale', message }])
-          }
-          const { ref, place } = await locate(context, parameter)
-          const { object, isChanged } = await context.services.records.update(kind, ref, {
-            caller: context.caller,
-            ifMatch: context.ifMatch,
-            change: (stored) => {
-              refuseWhileDeleting(stored)
-              const spec = { ...(stored.spec as object), replicas: targetScale }
-              enforceQuota(kind, place, spec, context.services)
-              return spec
-            },
-          })
-          return (isChanged ? accepted : ok)(scaleStatus(object, scale), { etag: etagOf(object) })
-        },
-      ),
-    ],
-  ]
-}
-
-/** The reference of the resource that the path names, in a group that exists. */
-async function locate(
-  context: Context,
-  parameter: string,
-): Promise<{ ref: { namespace: string; name: string }; place: Place }> {
-  const place = placeOf(context, parameter)
-  const { boundaryId, resourceGroup, name } = place
-  await findGroup(context, boundaryId, resourceGroup)
-  return { ref: { namespace: groupNamespace(boundaryId, resourceGroup), name }, place }
-}
-
-/** The resource that the path names. @throws PlatformError NOT_FOUND */
-export async function findResource<K extends AnyKind>(
-  kind: K,
-  context: Context,
-  parameter = 'name',
-  declaration: { segment: string } = { segment: kind.plural },
-): Promise<{ object: RecordOf<K>; place: Place; ref: { namespace: string; name: string } }> {
-  const { ref, place } = await locate(context, parameter)
-  const object = await context.services.records.get(kind, ref, { fresh: context.fresh })
-  if (object === undefined)
-    throw notFound(`"${place.name}" of ${declaration.segment} in group "${place.resourceGroup}"`)
-  return { object, place, ref }
-}
-
 const TEXTS = new WeakMap<object, unknown>()
 
 /** One store of texts for all routes of a kind. */
@@ -429,78 +322,4 @@ function readable<K extends AnyKind>(context: Context, declaration: AnyDeclarati
       read,
       `/boundaries/${boundaryId}/resourcegroups/${group}/resources/${declaration.segment}/${name}`,
     )
-}
-
-function scaleStatus(
-  object: { spec: object; status?: object | undefined },
-  { min, max }: { min: number; max: number },
-) {
-  const { replicas = 1, running = true } = object.spec as PowerSpec
-  const { replicas: current = 0, readyReplicas = 0 } = (object.status ?? {}) as {
-    replicas?: number
-    readyReplicas?: number
-  }
-  const wanted = running ? replicas : 0
-  return {
-    currentScale: current,
-    maxScale: max,
-    minScale: min,
-    readyScale: readyReplicas,
-    targetScale: replicas,
-    isScaling: current !== wanted || readyReplicas !== wanted,
-  }
-}
-
-async function runAction<K extends AnyKind>(kind: K, context: Context, parameter: string): Promise<Answer> {
-  const word = ACTIONS.find((name) => name === context.parameters.action)
-  if (word === undefined) {
-    throw new PlatformError('INVALID_ACTION', `There is no such action; allowed are ${ACTIONS.join(', ')}.`, {
-      allowed: ACTIONS,
-    })
-  }
-  const { ref, place } = await locate(context, parameter)
-  const now = timestamp(context.services.clock.now())
-  const { object, isChanged } = await context.services.records.update(kind, ref, {
-    caller: context.caller,
-    ifMatch: context.ifMatch,
-    change: (stored) => {
-      refuseWhileDeleting(stored)
-      const spec = stored.spec as PowerSpec
-      if (word === 'stop') return { ...spec, running: false }
-      if (word === 'start') {
-        const started = { ...spec, running: true, ...startReplicas(spec, context) }
-        enforceQuota(kind, place, started, context.services)
-        return started
-      }
-      if (spec.running === false) {
-        const { status, phase } = summarize(stored.status, false)
-        throw new PlatformError('INVALID_STATE', `"${place.name}" is stopped; start it instead.`, { status, phase })
-      }
-      return { ...spec, restartedAt: now }
-    },
-  })
-  const { status, phase } = summarize(object.status, false)
-  const { group } = kind.resource
-  const { namespace, name } = ref
-  return (isChanged ? accepted : ok)(
-    {
-      action: word,
-      changed: isChanged,
-      id: idOf({ kind: kind.kind, group, namespace, name }),
-      name,
-      phase,
-      requestedAt: now,
-      resourceGroup: place.resourceGroup,
-      status,
-    },
-    { etag: etagOf(object) },
-  )
-}
-
-/** A start of something scaled to nothing means: as many as the plan says, at least one. */
-function startReplicas(spec: PowerSpec, { services }: Context): { replicas?: number } {
-  if (spec.replicas !== 0) return {}
-  const plan =
-    spec.computePlan === undefined ? undefined : services.records.peek(ComputePlan, { name: spec.computePlan })
-  return { replicas: Math.max(1, plan?.spec.replicas ?? 1) }
 }

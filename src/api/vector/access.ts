@@ -13,7 +13,7 @@ import { type Answer, ok } from '../answer.ts'
 import type { Context } from '../context.ts'
 import type { ExternalAddressDto } from '../dto.ts'
 import { etagOf } from '../etag.ts'
-import { findResource } from '../genericRoutes.ts'
+import { findResource } from '../findResource.ts'
 import { refuseWhileDeleting } from '../resourceWrites.ts'
 import { hostOf, type VectorObject, type VectorView } from './record.ts'
 
