@@ -89,6 +89,8 @@ function systemRole(account: string, rights: readonly Right[]): KubeObject[] {
 
 const READ = ['get', 'list', 'watch'] as const
 const secrets = { group: '', plural: 'secrets' }
+/** How engines are reached from outside the cluster; through it one could speak to any pod, so it is as confined as Secrets. */
+const podsProxy = { group: '', plural: 'pods/proxy' }
 
 /** Roles over tenants' kinds for kubectl, one set per area, gathered into Kubernetes' own view, edit and admin. */
 function aggregatedRoles(kinds: readonly AnyKind[]): KubeObject[] {
@@ -156,10 +158,20 @@ export function accessObjects(
     // Bound namespace by namespace, where a group's resources live; nobody of ours reads Secrets anywhere else.
     clusterRole(
       'freehold-secrets',
-      [{ resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete'] }],
+      [
+        { resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete'] },
+        { resource: podsProxy, verbs: ['get', 'create', 'delete'] },
+      ],
       'rbac',
     ),
-    clusterRole('freehold-facade-secrets', [{ resource: secrets, verbs: ['get', 'create', 'patch'] }], 'rbac'),
+    clusterRole(
+      'freehold-facade-secrets',
+      [
+        { resource: secrets, verbs: ['get', 'create', 'patch'] },
+        { resource: podsProxy, verbs: ['get'] },
+      ],
+      'rbac',
+    ),
     ...aggregatedRoles(kinds),
   ]
 }

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { request } from 'undici'
 import { type StandIn, startQdrantStandIn } from '../../../test/make/qdrantStandIn.ts'
@@ -203,6 +204,18 @@ describe('the client of the vector engine', () => {
         'Peer "ns/vc-p-0" does not answer (ECONNREFUSED).',
       )
     })
+  })
+})
+
+describe('the reach through the API server', () => {
+  it('tells a missing right of ours from a key that the engine refuses', async () => {
+    const answering = (text: string) => ({
+      request: async () => ({ status: 403, body: Readable.from([Buffer.from(text)]) }),
+    })
+    const ask = (text: string) => failure(createQdrantClient(proxyReach(answering(text))).collections(at(0)))
+    const refused = await ask('{"kind":"Status","apiVersion":"v1","reason":"Forbidden","code":403}')
+    expect(refused.message).to.equal('Peer "ns/vc-p-0" does not answer (no right on pods/proxy).')
+    expect((await ask('Invalid API key or JWT')).reason).to.equal('Unauthorized')
   })
 })
 

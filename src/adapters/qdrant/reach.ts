@@ -43,11 +43,18 @@ export function proxyReach(client: RawRequester): EngineReach {
     async send(target, { method, path, headers, body, signal }) {
       const { namespace, pod, port } = target
       const root = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/http:${encodeURIComponent(pod)}:${port}/proxy`
-      return answered(target, signal, () =>
+      const answer = await answered(target, signal, () =>
         client.request({ method, path: root + path, headers, ...(body === undefined ? {} : { body }), signal }),
       )
+      // The API server's own refusal, which looks like the engine's but has nothing to do with its keys.
+      if (answer.status === 403 && isStatus(answer.text)) throw unreachable(namespace, pod, 'no right on pods/proxy')
+      return answer
     },
   }
+}
+
+function isStatus(text: string): boolean {
+  return /"kind":\s*"Status"/.test(text)
 }
 
 async function answered(

@@ -88,14 +88,12 @@ function overQuota(records: Workspace, boundaryId: string | undefined): string[]
 
 const CHILDREN = [statefulSet, service, configMap, ingress, networkPolicy, podDisruptionBudget] as const
 
-/** Secrets are not here: they are opened namespace by namespace, by the bindings of the resource group. */
+/** Secrets and the proxy of pods are not here: they are opened namespace by namespace, by bindings of the group. */
 const WRITES: readonly Rights[] = [
   ...CHILDREN.map((resource) => ({ resource, verbs: ['get', 'create', 'patch', 'delete'] })),
   { resource: persistentVolumeClaim, verbs: ['get', 'patch', 'delete'] },
   { resource: VectorCluster.resource, verbs: ['get', 'patch'] },
   { resource: NameClaim.resource, verbs: ['get', 'create', 'delete'] },
-  // How a peer is emptied where the engine is reached through the API server.
-  { resource: { group: '', plural: 'pods/proxy' }, verbs: ['get', 'create', 'delete'] },
 ]
 
 /** Keeps vector databases as their specs say: docs/areas/vector.md. */
