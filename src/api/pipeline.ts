@@ -24,6 +24,8 @@ export type PipelineOptions = {
   metrics: HttpMetrics
   limits: { requestsPerPrincipal: number; anonymousRequestsPerAddress: number }
   checkReplies?: boolean
+  /** False until everything that decides is known; true once, true for ever. */
+  isReady?: () => boolean
 }
 
 /** One request on its way. */
@@ -47,6 +49,7 @@ export class Pipeline {
   readonly #places: ReadonlyMap<Route, PathPlaces>
   readonly #principals: RateLimit
   readonly #addresses: RateLimit
+  #isReady = false
 
   constructor(options: PipelineOptions) {
     this.#options = options
@@ -95,7 +98,10 @@ export class Pipeline {
     }
     const { route } = passage.match
     if (route.authorization.kind === 'anonymous') await this.#takeAddress(passage)
-    else await this.#authenticate(passage)
+    else {
+      this.#refuseUntilReady()
+      await this.#authenticate(passage)
+    }
     const scope = this.#authorize(passage, passage.match)
     if (!route.isBuilt) {
       throw new PlatformError(
@@ -110,6 +116,15 @@ export class Pipeline {
     const answer = await route.handler(context)
     if (this.#options.checkReplies === true) checkReply(route, answer)
     return answer
+  }
+
+  /** Before the first listing is complete nobody would have a right and nothing would exist: wrong answers, both. */
+  #refuseUntilReady(): void {
+    this.#isReady ||= this.#options.isReady?.() ?? true
+    if (this.#isReady) return
+    throw new PlatformError('SERVICE_UNAVAILABLE', 'The platform is starting: try again in a moment.', {
+      retryAfterSeconds: 1,
+    })
   }
 
   async #takeAddress({ address }: Passage): Promise<void> {

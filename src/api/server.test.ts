@@ -222,6 +222,24 @@ describe('the facade as a server', () => {
     expect(last?.status).to.equal(429)
   })
 
+  it('answers 503 until it knows who may what, save to who needs no right', async () => {
+    let isReady = false
+    const starting = await startFacade({ isReady: () => isReady })
+    try {
+      const answer = await as(request(starting.app).get(ITEM))
+      expect([answer.status, answer.body.code, answer.headers['retry-after']]).to.deep.equal([
+        503,
+        'SERVICE_UNAVAILABLE',
+        '1',
+      ])
+      expect((await request(starting.app).get('/version')).status).to.equal(200)
+      isReady = true
+      expect((await as(request(starting.app).get(ITEM))).status).to.equal(403)
+    } finally {
+      await starting.stop()
+    }
+  })
+
   it('answers HEAD with the headers of GET alone', async () => {
     const answer = await request(server.app).head('/version')
     expect(answer.status).to.equal(200)

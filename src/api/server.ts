@@ -33,6 +33,8 @@ export type FacadeOptions = {
   limits?: Partial<ServerLimits>
   /** Checks every answer against the schema that its route declares; for tests. */
   checkReplies?: boolean
+  /** Until it says so, routes that need a sign-in answer 503. */
+  isReady?: () => boolean
 }
 
 export type Facade = {

@@ -58,6 +58,7 @@ export async function runFacade(
     tokens,
     log,
     metrics: createHttpMetrics(surroundings.registry),
+    isReady: () => caches.unsynced().length === 0,
     limits: {
       requestsPerPrincipal: configuration.requestsPerMinute,
       anonymousRequestsPerAddress: configuration.anonymousRequestsPerMinute,
