@@ -332,19 +332,24 @@ function compileSearch<Row>(search: string, shape: ListShape<Row>): Test<Row> {
     Object.values(shape.tagsOf?.(row) ?? {}).some((value) => holds(value))
 }
 
+type Keyed<Row> = { readonly row: Row; readonly key: FieldValue; readonly name: string }
+
 function sortRows<Row>(rows: readonly Row[], sort: string, shape: ListShape<Row>): Row[] {
-  const descending = sort.startsWith('-')
-  const field = own(shape.fields, descending ? sort.slice(1) : sort)
-  const type = field?.type ?? 'text'
-  const keyed = rows.map((row) => ({ row, key: field?.of(row) ?? null, name: shape.nameOf(row) }))
+  const sign = sort.startsWith('-') ? -1 : 1
+  const field = own(shape.fields, sign < 0 ? sort.slice(1) : sort)
+  const compareKeys = keyComparison(field?.type ?? 'text')
+  const keyed = rows.map((row): Keyed<Row> => ({ row, key: field?.of(row) ?? null, name: shape.nameOf(row) }))
   keyed.sort((a, b) => {
-    if (a.key === null || b.key === null) {
-      if (a.key !== b.key) return a.key === null ? 1 : -1
-    } else {
-      const difference = compare(type, a.key, b.key)
-      if (difference !== 0) return descending ? -difference : difference
-    }
-    return order(a.name, b.name) || order(shape.idOf(a.row), shape.idOf(b.row))
+    const nulls = Number(a.key === null) - Number(b.key === null)
+    if (nulls !== 0) return nulls
+    const difference = a.key === null ? 0 : sign * compareKeys(a.key, b.key)
+    return difference || order(a.name, b.name) || order(shape.idOf(a.row), shape.idOf(b.row))
   })
   return keyed.map(({ row }) => row)
+}
+
+/** Texts, which most lists are sorted by, are compared as they are: ten thousand rows take a hundred thousand steps. */
+function keyComparison(type: FieldType): (one: FieldValue, other: FieldValue) => number {
+  if (type === 'text') return (one, other) => order(one as string, other as string)
+  return (one, other) => compare(type, one as string, other as string)
 }

@@ -72,15 +72,16 @@ export function viewMaker<K extends AnyKind>(
 ): (object: RecordOf<K>, resourceGroup: string) => ResourceView<K> {
   const found = services.records.peek(Boundary, { name: boundaryId })
   const boundary = found?.spec.displayName ?? ''
-  const clusters = new Map<string | undefined, ClusterWords>()
+  const around = new Map<string | undefined, Pick<ResourceView<K>, 'cluster' | 'surroundings'>>()
+  const surroundingsOf = (clusterId: string | undefined) => {
+    const cluster = clusterWords(services, boundaryId, clusterId)
+    const surroundings = `${found?.metadata.resourceVersion} ${cluster.id} ${cluster.version}`
+    around.set(clusterId, { cluster, surroundings })
+    return { cluster, surroundings }
+  }
   return (object, resourceGroup) => {
     const { clusterId } = object.spec as { clusterId?: string | undefined }
-    let cluster = clusters.get(clusterId)
-    if (cluster === undefined) {
-      cluster = clusterWords(services, boundaryId, clusterId)
-      clusters.set(clusterId, cluster)
-    }
-    const surroundings = `${found?.metadata.resourceVersion} ${cluster.id} ${cluster.version}`
+    const { cluster, surroundings } = around.get(clusterId) ?? surroundingsOf(clusterId)
     return { object, boundaryId, boundary, resourceGroup, cluster, surroundings, services }
   }
 }
