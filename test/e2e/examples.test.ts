@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { testPlatform } from '../make/tenant.ts'
+
+const run = promisify(execFile)
+const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
+const NAMESPACE = 'search-4850a07928'
+
+describe('the examples, step by step as their README says', function () {
+  this.timeout(60_000)
+  const examples = join(import.meta.dirname, '../../examples')
+  const kubectl = async (...args: string[]) =>
+    (await run(testPlatform().kubectlPath, ['--kubeconfig', testPlatform().kubeconfig, ...args])).stdout.trim()
+
+  after(() => kubectl('delete', 'boundary', BOUNDARY, '--ignore-not-found', '--wait=false'))
+
+  it('end in a vector database of three peers that is ready', async () => {
+    await kubectl('apply', '-f', join(examples, '10-boundary'))
+    await kubectl('wait', '--for=condition=Ready', `boundary/${BOUNDARY}`, '--timeout=20s')
+    await kubectl('apply', '-f', join(examples, '20-group'))
+    await kubectl(
+      'wait',
+      '--for=condition=Ready',
+      'resourcegroup',
+      '--all',
+      '-n',
+      `boundary-${BOUNDARY}`,
+      '--timeout=20s',
+    )
+    await kubectl('apply', '-f', join(examples, '30-vector'))
+    await kubectl('wait', '--for=condition=Ready', 'vectorcluster', '--all', '-n', NAMESPACE, '--timeout=30s')
+    const ready = await kubectl('-n', NAMESPACE, 'get', 'vc', 'products', '-o', 'jsonpath={.status.readyReplicas}')
+    expect(ready).to.equal('3')
+  })
+
+  it('change nothing when they are applied again', async () => {
+    for (const step of ['10-boundary', '20-group', '30-vector']) {
+      expect(await kubectl('apply', '-f', join(examples, step))).to.match(/ unchanged$/)
+    }
+  })
+
+  it('give out the key where the README looks for it', async () => {
+    const encoded = await kubectl(
+      '-n',
+      NAMESPACE,
+      'get',
+      'secret',
+      'vc-products-apikey',
+      '-o',
+      'jsonpath={.data.api-key}',
+    )
+    expect(Buffer.from(encoded, 'base64').toString()).to.match(/^[A-Za-z0-9_-]{43}$/)
+  })
+})
