@@ -28,6 +28,7 @@ const OURS = [
   'dev.json',
   'etcd',
   'kubeconfig',
+  'kubectl',
   'kubeconfigs',
   'logs',
   'pki',

@@ -1,3 +1,4 @@
+import { rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writePrivate } from '../controlplane/files.ts'
 import { type ControlPlane, type Progress, startControlPlane } from '../controlplane/index.ts'
@@ -60,7 +61,10 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
 async function describe(folder: string, controlPlane: ControlPlane) {
   const certificateAuthority = join(folder, 'certificate-authority.crt')
   await writePrivate(certificateAuthority, controlPlane.servingCaPem)
-  const { source, version, simulated } = controlPlane
+  const { source, version, simulated, kubectlPath } = controlPlane
+  // Who has no kubectl gets the one that came with the control plane, at a place that a reader can guess.
+  await rm(join(folder, 'kubectl'), { force: true })
+  if (kubectlPath !== undefined) await symlink(kubectlPath, join(folder, 'kubectl'))
   let kubeconfig = controlPlane.kubeconfigPath
   if (source !== 'kubeconfig') {
     kubeconfig = join(folder, 'kubeconfig')

@@ -57,7 +57,7 @@ const VOLATILE_KEYS = new Set([
   'apiKeyRotatedAt',
 ])
 const VOLATILE_ANNOTATIONS =
-  /^(freehold\.dev\/(incarnation|applied|owner-incarnation|incarnation-of-owner|actor|created-by)|volume\.kubernetes\.io\/|pv\.kubernetes\.io\/|kubectl\.kubernetes\.io\/)/
+  /^(freehold\.dev\/(incarnation|applied|owner-incarnation|incarnation-of-owner|actor|created-by|api-key-id)|volume\.kubernetes\.io\/|pv\.kubernetes\.io\/|kubectl\.kubernetes\.io\/)/
 
 /**
  * Everything in the namespaces of a boundary, without what differs from run to run. Names that hold the boundary's id
@@ -106,6 +106,24 @@ function normal(value: unknown, replaced: Readonly<Record<string, string>>): unk
   return walk(value, '')
 }
 
+/** Addresses that load balancers are given, and ids that are derived from ids of the run. */
+const VOLATILE_TEXTS: readonly [RegExp, string][] = [
+  [/203\.0\.113\.\d{1,3}/g, 'ADDRESS'],
+  [/[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'DERIVED-ID'],
+]
+
 function rename(text: string, replaced: Readonly<Record<string, string>>): string {
-  return Object.entries(replaced).reduce((result, [from, to]) => result.replaceAll(from, to), text)
+  const known = Object.entries(replaced).reduce((result, [from, to]) => result.replaceAll(from, to), text)
+  return VOLATILE_TEXTS.reduce((result, [pattern, name]) => result.replaceAll(pattern, name), known)
+}
+
+/** Where two snapshots differ, each as path, first value and second value: a reader sees at once what is wrong. */
+export function differences(one: unknown, other: unknown, path = ''): string[] {
+  if (JSON.stringify(one) === JSON.stringify(other)) return []
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) {
+    return [`${path}: ${JSON.stringify(one)} became ${JSON.stringify(other)}`]
+  }
+  const names = [...new Set([...Object.keys(one), ...Object.keys(other)])]
+  const at = (of: object, name: string) => (of as Record<string, unknown>)[name]
+  return names.flatMap((name) => differences(at(one, name), at(other, name), `${path}/${name}`))
 }

@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import { Boundary } from '../../src/crds/boundaries.ts'
+import { NameClaim } from '../../src/crds/nameclaims.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+import { namespace, persistentVolume } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { isReady, objectOf } from '../make/fleet.ts'
+import { call, expectCall, makeBoundary, makeGroup, until } from '../make/platform.ts'
+import { administrator } from '../make/tenant.ts'
+
+const WITHIN = 60_000
+const DATABASE = { computePlan: 'vector-medium', enableIngress: true }
+
+type Made = { boundaryId: string; home: string; own: string }
+
+describe('deleting', () => {
+  let admin: KubeClient
+  before(async () => {
+    admin = await administrator()
+  })
+  after(() => admin.close())
+
+  const byRest = async (): Promise<Made> => {
+    const { id: boundaryId } = await makeBoundary()
+    await makeGroup(boundaryId, 'search')
+    const path = `/boundaries/${boundaryId}/resourcegroups/search/resources/vectorclusters/products`
+    await expectCall(201, 'POST', path, DATABASE)
+    await until(
+      'the database runs',
+      async () => (await call<{ status: string }>('GET', path)).body.status === 'Running',
+    )
+    return placesOf(boundaryId)
+  }
+
+  const byKubectl = async (): Promise<Made> => {
+    const boundaryId = randomUUID()
+    const made = placesOf(boundaryId)
+    const ready = async (
+      kind: typeof Boundary | typeof ResourceGroup | typeof VectorCluster,
+      ref: { namespace?: string; name: string },
+    ) => until(`${kind.kind} is ready`, async () => isReady(await admin.get(kind.resource, ref)))
+    await admin.create(Boundary.resource, objectOf(Boundary, boundaryId, undefined, { displayName: 'Deletion' }))
+    await ready(Boundary, { name: boundaryId })
+    await admin.create(ResourceGroup.resource, objectOf(ResourceGroup, 'search', made.own, {}))
+    await ready(ResourceGroup, { namespace: made.own, name: 'search' })
+    await admin.create(VectorCluster.resource, objectOf(VectorCluster, 'products', made.home, DATABASE))
+    await ready(VectorCluster, { namespace: made.home, name: 'products' })
+    return made
+  }
+
+  const gone = async (resource: Parameters<KubeClient['get']>[0], ref: { namespace?: string; name: string }) => {
+    try {
+      await admin.get(resource, ref)
+      return false
+    } catch (error) {
+      if (isKubeError(error, 'NotFound')) return true
+      throw error
+    }
+  }
+
+  /** Nothing that names the group: no namespace, no claimed name, no volume. */
+  const nothingLeftOf = async ({ home }: Made) => {
+    await until('the namespace of the group is gone', () => gone(namespace, { name: home }), WITHIN)
+    const claims = (await admin.list(NameClaim.resource)).items as unknown as {
+      spec: { holder: { namespace: string } }
+    }[]
+    expect(claims.filter(({ spec }) => spec.holder.namespace === home)).to.deep.equal([])
+    await until(
+      'its volumes are gone',
+      async () => {
+        const { items } = await admin.list(persistentVolume)
+        return items.every((item) => (item.spec as { claimRef?: { namespace: string } }).claimRef?.namespace !== home)
+      },
+      WITHIN,
+    )
+  }
+
+  for (const [way, make] of [
+    ['REST', byRest],
+    ['kubectl', byKubectl],
+  ] as const) {
+    it(`a group by REST leaves nothing of it, made by ${way}`, async () => {
+      const made = await make()
+      await expectCall(202, 'DELETE', `/boundaries/${made.boundaryId}/resourcegroups/search`)
+      await nothingLeftOf(made)
+      expect(await gone(ResourceGroup.resource, { namespace: made.own, name: 'search' })).to.equal(true)
+      await until(
+        'REST has forgotten it',
+        async () => (await call('GET', `/boundaries/${made.boundaryId}/resourcegroups/search`)).status === 404,
+      )
+      expect((await call('DELETE', `/boundaries/${made.boundaryId}`)).status).to.be.oneOf([202, 204])
+      await until('the boundary is gone', () => gone(namespace, { name: made.own }), WITHIN)
+    })
+
+    it(`a boundary by kubectl leaves nothing of it, made by ${way}`, async () => {
+      const made = await make()
+      await admin.remove(Boundary.resource, { name: made.boundaryId })
+      await nothingLeftOf(made)
+      await until(
+        'the boundary and its namespace are gone',
+        async () =>
+          (await gone(Boundary.resource, { name: made.boundaryId })) && (await gone(namespace, { name: made.own })),
+        WITHIN,
+      )
+      await until(
+        'REST has forgotten it',
+        async () => (await call('GET', `/boundaries/${made.boundaryId}`)).status === 404,
+      )
+    })
+  }
+
+  it('a boundary by REST is refused while a group is in it, which it names', async () => {
+    const { id } = await makeBoundary()
+    await makeGroup(id, 'search')
+    const { status, body } = await call('DELETE', `/boundaries/${id}`)
+    expect([status, body.code, (body as unknown as { resourceGroups: string[] }).resourceGroups]).to.deep.equal([
+      409,
+      'BOUNDARY_NOT_EMPTY',
+      ['search'],
+    ])
+    await expectCall(202, 'DELETE', `/boundaries/${id}/resourcegroups/search`)
+  })
+})
+
+function placesOf(boundaryId: string): Made {
+  return { boundaryId, home: groupNamespace(boundaryId, 'search'), own: boundaryNamespace(boundaryId) }
+}

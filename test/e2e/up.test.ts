@@ -1,0 +1,172 @@
+// @alone: runs `npm run up` and `npm run down` as a user does.
+import { execFile, type PromiseWithChild, spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import type { DevFile } from '../../scripts/up/state.ts'
+import { until } from '../make/until.ts'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '../..')
+const bootstrap = join(root, 'scripts/bootstrap.mjs')
+const BOUNDARY = '11111111-2222-4333-8444-555555555555'
+
+describe('npm run up', function () {
+  this.timeout(180_000)
+  let folder: string
+  const npmRun = (script: string, ...args: string[]) =>
+    run(process.execPath, [bootstrap, script, ...args, '--data', folder], { cwd: root })
+  const dev = async () => JSON.parse(await readFile(join(folder, 'dev.json'), 'utf8')) as DevFile
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'freehold-up-'))
+  })
+  after(async () => {
+    await npmRun('down').catch(() => undefined)
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  async function token({ tokenUrl, clientId, clientSecret }: DevFile): Promise<string> {
+    const body = new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+    })
+    return ((await (await fetch(tokenUrl, { method: 'POST', body })).json()) as { access_token: string }).access_token
+  }
+
+  async function rest<T>(method: string, path: string, body?: object): Promise<{ status: number; body: T }> {
+    const file = await dev()
+    const headers = { authorization: `Bearer ${await token(file)}`, 'content-type': 'application/json' }
+    const answer = await fetch(file.facadeUrl + path, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return { status: answer.status, body: (await answer.json()) as T }
+  }
+
+  it('in the background ends with a platform whose dev.json says everything', async () => {
+    const { stdout } = await npmRun('up', '--detach')
+    expect(stdout).to.match(/Ready, running in the background/)
+    const file = await dev()
+    expect(file).to.have.all.keys(
+      'facadeUrl',
+      'tokenUrl',
+      'realm',
+      'clientId',
+      'clientSecret',
+      'kubeconfig',
+      'kubernetes',
+      'certificateAuthority',
+    )
+    expect(file.kubernetes).to.have.all.keys('source', 'version', 'simulated')
+    expect((await stat(join(folder, 'dev.json'))).mode & 0o077, 'it holds a secret').to.equal(0)
+  })
+
+  it('lets REST make a boundary, a group and a database, which runs within five seconds of its pods', async () => {
+    const boundary = await rest<{ id: string }>('POST', '/boundaries', { displayName: 'Acme' })
+    expect(boundary.status).to.equal(201)
+    const group = `/boundaries/${boundary.body.id}/resourcegroups/search`
+    expect((await rest('POST', group)).status).to.equal(201)
+    const database = `${group}/resources/vectorclusters/products`
+    expect((await rest('POST', database, { computePlan: 'vector-medium' })).status).to.equal(201)
+    const { kubeconfig } = await dev()
+    const namespace = (await rest<{ namespace: string }>('GET', group)).body.namespace
+    const kubectl = kubectlOf(kubeconfig)
+    await kubectl('wait', '--for=condition=Ready', 'pod', '--all', '-n', namespace, '--timeout=60s').catch(
+      () => undefined,
+    )
+    await until('three pods are ready', async () => {
+      const { stdout } = await kubectl(
+        'get',
+        'pods',
+        '-n',
+        namespace,
+        '-o',
+        'jsonpath={range .items[*]}{.status.conditions[?(@.type=="Ready")].status} {end}',
+      )
+      return stdout.trim() === 'True True True'
+    })
+    await until(
+      'the database runs',
+      async () => (await rest<{ status: string }>('GET', database)).body.status === 'Running',
+      5_000,
+    )
+    await kubectl('wait', '--for=condition=Ready', 'vectorcluster/products', '-n', namespace, '--timeout=5s')
+  })
+
+  it('lets kubectl apply the examples, which REST then shows with the same ids', async () => {
+    const { kubeconfig } = await dev()
+    const kubectl = kubectlOf(kubeconfig)
+    for (const [step, kind] of [
+      ['10-boundary', 'boundary'],
+      ['20-group', 'resourcegroup'],
+      ['30-vector', 'vectorcluster'],
+    ]) {
+      await kubectl('apply', '-f', join(root, 'examples', step ?? ''))
+      await kubectl('wait', '--for=condition=Ready', kind ?? '', '--all', '-A', '--timeout=60s')
+    }
+    const { stdout } = await kubectl('get', 'vectorclusters', '-A', '-o', 'json')
+    expect((JSON.parse(stdout) as { items: unknown[] }).items).to.have.length(2)
+    const boundaries = (await rest<{ items: { id: string; displayName: string }[] }>('GET', '/boundaries')).body.items
+    expect(boundaries).to.have.length(2)
+    const { stdout: names } = await kubectl('get', 'boundaries', '-o', 'jsonpath={.items[*].metadata.name}')
+    expect(boundaries.map(({ id }) => id).sort()).to.deep.equal(names.split(' ').sort())
+  })
+
+  it('lets REST show at once what kubectl makes', async () => {
+    const { kubeconfig } = await dev()
+    const kubectl = kubectlOf(kubeconfig)
+    const manifest = `apiVersion: freehold.dev/v1alpha1\nkind: Boundary\nmetadata: {name: ${BOUNDARY}}\nspec: {displayName: By kubectl}\n`
+    const child = kubectl('apply', '-f', '-')
+    child.child.stdin?.end(manifest)
+    await child
+    await until('REST shows it', async () => (await rest('GET', `/boundaries/${BOUNDARY}`)).status === 200, 1_000)
+  })
+
+  it('finds everything again after down, and nothing runs in between', async () => {
+    const before = await dev()
+    await npmRun('down')
+    expect(await processesOf(folder)).to.deep.equal([])
+    await npmRun('up', '--detach')
+    const after = await dev()
+    expect([after.clientId, after.clientSecret]).to.deep.equal([before.clientId, before.clientSecret])
+    const shown = await rest<{ items: { id: string }[] }>('GET', '/boundaries')
+    expect(shown.body.items.map(({ id }) => id)).to.include(BOUNDARY)
+    expect(shown.body.items).to.have.length(3)
+    await npmRun('down')
+    expect(await processesOf(folder)).to.deep.equal([])
+  })
+
+  it('in the foreground ends with Ctrl-C and leaves no process', async () => {
+    const child = spawn(process.execPath, [bootstrap, 'up', '--data', folder], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
+    const ended = new Promise<number | null>((done) => child.once('exit', done))
+    await until('it is ready', () => output.includes('Ready. Ctrl-C stops everything.'), 90_000)
+    child.kill('SIGINT')
+    expect(await ended).to.equal(0)
+    expect(await processesOf(folder)).to.deep.equal([])
+  })
+})
+
+type Kubectl = (...args: string[]) => PromiseWithChild<{ stdout: string; stderr: string }>
+
+/** The kubectl that `up` puts beside its kubeconfig. */
+function kubectlOf(kubeconfig: string): Kubectl {
+  return (...args) => run(join(dirname(kubeconfig), 'kubectl'), ['--kubeconfig', kubeconfig, ...args])
+}
+
+/** Command lines of living processes that name the data folder, ours aside. */
+async function processesOf(folder: string): Promise<string[]> {
+  const { stdout } = await run('ps', ['-eo', 'pid,args', '-ww'])
+  return stdout
+    .split('\n')
+    .filter((line) => line.includes(folder) && !line.includes('mocha') && !line.includes('ps -eo'))
+}
