@@ -55,6 +55,7 @@ const VOLATILE_KEYS = new Set([
   'time',
   'lastTransitionTime',
   'apiKeyRotatedAt',
+  'scopeIncarnation',
 ])
 const VOLATILE_ANNOTATIONS =
   /^(freehold\.dev\/(incarnation|applied|owner-incarnation|incarnation-of-owner|actor|created-by|api-key-id)|volume\.kubernetes\.io\/|pv\.kubernetes\.io\/|kubectl\.kubernetes\.io\/)/
