@@ -219,7 +219,9 @@ export class Pipeline {
       correlationId: trace.correlationId,
       traceId: trace.traceId,
     }
-    const isOurs = failure !== undefined && toPlatformError(failure).status >= 500
+    const error = failure === undefined ? undefined : toPlatformError(failure)
+    // A route that is not built yet is known to us: nobody need be woken for it.
+    const isOurs = error !== undefined && error.status >= 500 && error.code !== 'NOT_IMPLEMENTED'
     if (isOurs) this.#options.log.error({ ...fields, reason: reasonOf(failure) }, 'A request failed.')
     else this.#options.log.info(fields, 'request')
   }
