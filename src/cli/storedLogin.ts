@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { localTrouble } from './failure.ts'
+import { readPrivate, removeFile, writePrivate } from './files.ts'
+
+const StoredLogin = z.strictObject({
+  issuer: z.string(),
+  clientId: z.string(),
+  accessToken: z.string(),
+  /** Absent where the provider gave none: then the login ends with its access token. */
+  refreshToken: z.string().optional(),
+  /** Milliseconds since the epoch. */
+  obtainedAt: z.number(),
+  expiresAt: z.number(),
+})
+export type StoredLogin = z.output<typeof StoredLogin>
+
+export interface LoginStore {
+  readonly path: string
+  /** @throws CommandFailure (local) where others can read the file */
+  read(): Promise<StoredLogin | undefined>
+  write(login: StoredLogin): Promise<void>
+  remove(): Promise<void>
+}
+
+export function loginStore(path: string): LoginStore {
+  return {
+    path,
+    async read() {
+      const text = await readPrivate(path)
+      if (text === undefined) return undefined
+      try {
+        return StoredLogin.parse(JSON.parse(text))
+      } catch {
+        throw localTrouble(`${path} is not what \`freehold login\` writes: run \`freehold login\` again.`)
+      }
+    },
+    write: (login) => writePrivate(path, `${JSON.stringify(login)}\n`),
+    remove: () => removeFile(path),
+  }
+}
+
+const MARGIN_MILLISECONDS = 60_000
+
+/** Whether a token ends within a minute, or within a fifth of its life where that is shorter. */
+export function needsRefresh({ obtainedAt, expiresAt }: StoredLogin, now: number): boolean {
+  return now >= expiresAt - Math.min(MARGIN_MILLISECONDS, (expiresAt - obtainedAt) / 5)
+}
