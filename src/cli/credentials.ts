@@ -1,6 +1,5 @@
 import { notSignedIn, usage } from './failure.ts'
 import type { Environment } from './files.ts'
-import { withLock } from './lock.ts'
 import type { Settings } from './settings.ts'
 import { type LoginStore, needsRefresh, type StoredLogin } from './storedLogin.ts'
 
@@ -13,12 +12,16 @@ export type Credential =
 /**
  * The first that is set wins (interface section 5). An empty variable is not set.
  *
- * @throws CommandFailure (usage) for a client id without a secret: going on with the stored login would act as someone
- *   else than the caller meant
+ * @throws CommandFailure (usage) for what is no token, and for a client id without a secret: going on with the stored
+ *   login would act as someone else than the caller meant
  */
 export function chooseCredential(environment: Environment): Credential {
   const { PLATFORM_TOKEN, PLATFORM_CLIENT_ID, PLATFORM_CLIENT_SECRET } = environment
-  if (PLATFORM_TOKEN) return { kind: 'token', token: PLATFORM_TOKEN.trim() }
+  if (PLATFORM_TOKEN) {
+    const token = PLATFORM_TOKEN.trim()
+    if (!/^[\x21-\x7e]+$/.test(token)) throw usage('PLATFORM_TOKEN holds characters that no token has.')
+    return { kind: 'token', token }
+  }
   if (PLATFORM_CLIENT_ID && PLATFORM_CLIENT_SECRET) {
     return { kind: 'client', clientId: PLATFORM_CLIENT_ID, clientSecret: PLATFORM_CLIENT_SECRET }
   }
@@ -50,9 +53,6 @@ export type TokenSourceParts = {
   /** Milliseconds since the epoch. */
   now: () => number
 }
-
-/** Longer than a refresh may take. */
-const LOCK_DEADLINE_MILLISECONDS = 40_000
 
 /**
  * Gives a token that is good for the next request. `rejected` is one that the platform just refused: another is fetched
@@ -86,7 +86,7 @@ async function currentLogin(parts: TokenSourceParts, rejected: string | undefine
   const isGood = (login: StoredLogin) => !needsRefresh(login, now()) && login.accessToken !== rejected
   const first = await readOwn(parts)
   if (isGood(first)) return first
-  return withLock(`${store.path}.lock`, LOCK_DEADLINE_MILLISECONDS, async () => {
+  return store.exclusively(async () => {
     // Someone else may have renewed it while this process waited.
     const login = await readOwn(parts)
     if (isGood(login)) return login

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { getCACertificates } from 'node:tls'
-import { Agent, fetch as fetchWith } from 'undici'
 import { z } from 'zod'
 import { localTrouble, usage } from './failure.ts'
 import { readIfThere, writePrivate } from './files.ts'
@@ -72,6 +71,8 @@ export async function fetchOf(settings: Pick<Settings, 'certificateAuthority'>):
   } catch (error) {
     throw localTrouble(`The certificate authority ${certificateAuthority} cannot be read.`, error)
   }
+  // Slow to load, and most platforms do not need it.
+  const { Agent, fetch: fetchWith } = await import('undici')
   const dispatcher = new Agent({ connect: { ca: [...getCACertificates('default'), pem] } })
   // undici's own types and those of Node's built-in copy of it are declared twice.
   return (url, init) =>

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { localTrouble } from './failure.ts'
 import { readPrivate, removeFile, writePrivate } from './files.ts'
+import { withLock } from './lock.ts'
 
 const StoredLogin = z.strictObject({
   issuer: z.string(),
@@ -20,7 +21,12 @@ export interface LoginStore {
   read(): Promise<StoredLogin | undefined>
   write(login: StoredLogin): Promise<void>
   remove(): Promise<void>
+  /** Runs `work` while no other process is in its own: who reads, asks the provider and writes must not be overtaken. */
+  exclusively<Result>(work: () => Promise<Result>): Promise<Result>
 }
+
+/** Longer than a renewal may take: two requests of thirty seconds. */
+const LOCK_DEADLINE_MILLISECONDS = 70_000
 
 export function loginStore(path: string): LoginStore {
   return {
@@ -36,6 +42,7 @@ export function loginStore(path: string): LoginStore {
     },
     write: (login) => writePrivate(path, `${JSON.stringify(login)}\n`),
     remove: () => removeFile(path),
+    exclusively: (work) => withLock(`${path}.lock`, LOCK_DEADLINE_MILLISECONDS, work),
   }
 }
 

@@ -17,6 +17,7 @@ export type TestIssuer = {
 
 /** An OpenID provider for the sign-in of people, at the paths of Keycloak, that lets everyone in who says a name. */
 export async function startIssuer(): Promise<TestIssuer> {
+  const restore = silenceAdvice()
   const app = express()
   const server: Server = createServer(app)
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
@@ -62,7 +63,10 @@ export async function startIssuer(): Promise<TestIssuer> {
   app.use(REALM, provider.callback())
   const stop = () =>
     new Promise<void>((done) => {
-      server.close(() => done())
+      server.close(() => {
+        restore()
+        done()
+      })
       server.closeAllConnections()
     })
   return { url, grants, stop }
@@ -110,3 +114,16 @@ export async function browse(start: string, fields: Record<string, string>): Pro
 
 const attribute = (tag: string, name: string) =>
   new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1]?.replaceAll('&amp;', '&')
+
+/** The provider says of every default that production wants another. @returns how to let it speak again */
+function silenceAdvice(): () => void {
+  const { info, warn } = console
+  const unlessAdvice = (write: (...words: unknown[]) => void) => {
+    return (...words: unknown[]) => {
+      if (!String(words[0]).startsWith('oidc-provider ')) write(...words)
+    }
+  }
+  console.info = unlessAdvice(info)
+  console.warn = unlessAdvice(warn)
+  return () => Object.assign(console, { info, warn })
+}

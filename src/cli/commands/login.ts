@@ -19,7 +19,8 @@ export const login: Command = {
     const usesDevice = input.has('device') || openBrowser === undefined
     const signIn = usesDevice ? signInWithDevice : signInWithBrowser
     const stored = await signIn(provider, { tell, signal, openBrowser: openBrowser ?? (() => undefined) })
-    await loginStore(places.login).write(stored)
+    const store = loginStore(places.login)
+    await store.exclusively(() => store.write(stored))
     terminal.err(`Signed in as ${describe(stored.accessToken).name ?? 'a person that the token does not name'}.\n`)
   },
 }
@@ -29,13 +30,16 @@ export const logout: Command = {
   summary: 'End the stored login, here and at the identity provider',
   async run(_input, { places, terminal, now }) {
     const store = loginStore(places.login)
-    const stored = await store.read()
+    // First here: whatever the provider answers, this machine forgets.
+    const stored = await store.exclusively(async () => {
+      const found = await store.read()
+      await store.remove()
+      return found
+    })
     if (stored === undefined) {
       terminal.err('Nobody was signed in.\n')
       return
     }
-    // First here: whatever the provider answers, this machine forgets.
-    await store.remove()
     try {
       const { issuer, clientId } = stored
       const settings = { ...(await readSettings(places.settings)), issuer, clientId }
