@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
@@ -13,7 +13,7 @@ import { loginStore } from './storedLogin.ts'
 const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
 
 describe('signing in', function () {
-  this.timeout(20_000)
+  this.timeout(60_000)
   let issuer: TestIssuer
   let home: string
   let said: string
@@ -141,6 +141,16 @@ describe('signing in', function () {
     expect(await freehold(['token'])).to.equal(3)
     expect(said).to.include('invalid_grant')
     expect(await freehold(['logout'])).to.equal(0)
+  })
+
+  it('that others could read is refused and can be forgotten', async () => {
+    expect(await freehold(['login'], withBrowser()), said).to.equal(0)
+    await chmod(store().path, 0o644)
+    expect(await freehold(['token'])).to.equal(5)
+    expect(said).to.include('open to others')
+    expect(shown).to.equal('')
+    expect(await freehold(['logout'])).to.equal(0)
+    expect(await store().read()).to.equal(undefined)
   })
 
   it('says that nobody answers', async () => {

@@ -53,7 +53,7 @@ async function attempt<Result>(what: string, issuer: URL, step: () => Promise<Re
 }
 
 /** Codes are ASCII without control characters (RFC 6749 section 5.2); what else came could move the cursor. */
-const printable = (code: string) => code.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 100)
+const printable = (code: string) => code.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 500)
 
 function scopeFor(config: oidc.Configuration): string {
   const { scopes_supported: supported } = config.serverMetadata()
@@ -131,7 +131,8 @@ export async function signInWithDevice(provider: Provider, person: Person): Prom
   const device = await attempt('The device flow could not begin', issuer, () =>
     oidc.initiateDeviceAuthorization(config, { scope: scopeFor(config) }),
   )
-  person.tell(`On any device, go to\n\n  ${device.verification_uri}\n\nand enter the code ${device.user_code}\n`)
+  const [page, code] = [printable(device.verification_uri), printable(device.user_code)]
+  person.tell(`On any device, go to\n\n  ${page}\n\nand enter the code ${code}\n`)
   const tokens = await attempt('The sign-in did not succeed', issuer, () =>
     oidc.pollDeviceAuthorizationGrant(config, device, undefined, { signal: person.signal }),
   )

@@ -128,41 +128,41 @@ spec:
     const unreachable = await mkdtemp(join(tmpdir(), 'freehold-cli-'))
     const address = ['--facade-url', 'http://127.0.0.1:1', '--issuer', 'http://127.0.0.1:1/realms/freehold']
     expect((await freehold(['setup', ...address], { home: unreachable })).code).to.equal(0)
-    const cases: [string, number, Promise<Ended>, RegExp][] = [
+    const cases: [string, number, () => Promise<Ended>, RegExp][] = [
       [
         'a thing that is not there',
         1,
-        freehold(['get', 'vectorcluster', 'nothing']),
+        () => freehold(['get', 'vectorcluster', 'nothing']),
         /NOT_FOUND, 404\)\nCorrelation id: /,
       ],
       [
         'a permission that is missing',
         1,
-        freehold(['create', 'vectorcluster', 'never'], { env: { PLATFORM_TOKEN: reader.token } }),
+        () => freehold(['create', 'vectorcluster', 'never'], { env: { PLATFORM_TOKEN: reader.token } }),
         /FORBIDDEN, 403/,
       ],
-      ['a field that is refused', 1, freehold(['create', 'vc', 'never', '-d', '{"color":"blue"}']), /color/],
-      ['a kind that there is not', 2, freehold(['list', 'nothings']), /no kind/],
-      ['an option that there is not', 2, freehold(['list', 'boundaries', '--all']), /--all/],
+      ['a field that is refused', 1, () => freehold(['create', 'vc', 'never', '-d', '{"color":"blue"}']), /color/],
+      ['a kind that there is not', 2, () => freehold(['list', 'nothings']), /no kind/],
+      ['an option that there is not', 2, () => freehold(['list', 'boundaries', '--all']), /--all/],
       [
         'half a pair of variables',
         2,
-        freehold(['whoami'], { env: { PLATFORM_CLIENT_ID: 'x' } }),
+        () => freehold(['whoami'], { env: { PLATFORM_CLIENT_ID: 'x' } }),
         /PLATFORM_CLIENT_SECRET/,
       ],
-      ['no login', 3, freehold(['whoami'], { env: {} }), /freehold login/],
-      ['a token that is none', 3, freehold(['whoami'], { env: nobody }), /UNAUTHORIZED, 401/],
+      ['no login', 3, () => freehold(['whoami'], { env: {} }), /freehold login/],
+      ['a token that is none', 3, () => freehold(['whoami'], { env: nobody }), /UNAUTHORIZED, 401/],
       [
         'a secret that is wrong',
         3,
-        freehold(['whoami'], { env: { ...credentials, PLATFORM_CLIENT_SECRET: 'wrong-secret' } }),
+        () => freehold(['whoami'], { env: { ...credentials, PLATFORM_CLIENT_SECRET: 'wrong-secret' } }),
         /invalid_client/,
       ],
-      ['nobody at the address', 4, freehold(['whoami'], { env: nobody, home: unreachable }), /No answer from/],
-      ['no setup', 5, freehold(['whoami'], { home: '/nonexistent' }), /freehold setup/],
+      ['nobody at the address', 4, () => freehold(['whoami'], { env: nobody, home: unreachable }), /No answer from/],
+      ['no setup', 5, () => freehold(['whoami'], { home: '/nonexistent' }), /freehold setup/],
     ]
     for (const [what, code, running, message] of cases) {
-      const ended = await running
+      const ended = await running()
       expect(ended.code, `${what}: ${ended.err}`).to.equal(code)
       expect(ended.err, what).to.match(message)
       expect(ended.out, what).to.equal('')

@@ -32,12 +32,17 @@ export const logout: Command = {
     const store = loginStore(places.login)
     // First here: whatever the provider answers, this machine forgets.
     const stored = await store.exclusively(async () => {
-      const found = await store.read()
-      await store.remove()
-      return found
+      try {
+        return await store.read()
+      } catch (error) {
+        terminal.err(`${messageOf(error)}\nIt is deleted here and was not revoked.\n`)
+        return undefined
+      } finally {
+        await store.remove()
+      }
     })
     if (stored === undefined) {
-      terminal.err('Nobody was signed in.\n')
+      terminal.err('Nobody is signed in.\n')
       return
     }
     try {
