@@ -1,9 +1,11 @@
 import { dump } from 'js-yaml'
-import { facadeReads, reservedNames } from '../../src/api/index.ts'
+import { facadeReads, ROUTES, reservedNames } from '../../src/api/index.ts'
+import { operationIds } from '../../src/api/openapi.ts'
 import { operatorRights } from '../../src/controllers/index.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { crdManifest } from '../../src/crds/manifest.ts'
+import { clientModule } from './client.ts'
 import { admissionPolicies } from './policies.ts'
 import { configurationPage, kindPage, rolesPage } from './reference.ts'
 import { accessObjects } from './rights.ts'
@@ -29,6 +31,7 @@ export function generatedFiles(): Map<string, string> {
   )
   files.set('deploy/manifests/rbac.yaml', yaml(accessObjects(KINDS, operatorRights(), facadeReads())))
   files.set('deploy/manifests/policies.yaml', yaml(admissionPolicies(KINDS, reservedNames())))
+  files.set('src/client/generated.ts', clientModule(ROUTES, operationIds(ROUTES), KINDS))
   files.set('docs/reference/configuration.md', configurationPage())
   files.set('docs/reference/roles.md', rolesPage())
   return files

@@ -1,0 +1,140 @@
+import { z } from 'zod'
+import { LIST_QUERY_NAMES } from '../../src/api/paging.ts'
+import type { Route } from '../../src/api/route.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+
+type Schema = {
+  $ref?: string
+  type?: string | string[]
+  enum?: unknown[]
+  const?: unknown
+  anyOf?: Schema[]
+  oneOf?: Schema[]
+  allOf?: Schema[]
+  items?: Schema
+  properties?: Record<string, Schema>
+  required?: string[]
+  additionalProperties?: Schema | boolean
+  $defs?: Record<string, Schema>
+}
+
+/** The parts of one operation that a caller must know. */
+function queryNames({ query, plannedQuery, list }: Route): string[] {
+  const planned = plannedQuery.map((text) => (text.split(':')[0] ?? '').replace('!', ''))
+  const paging = list === undefined ? [] : [...LIST_QUERY_NAMES]
+  return [...new Set([...Object.keys(query?.shape ?? {}), ...planned, ...paging])].sort()
+}
+
+const isPaged = (route: Route) => route.list !== undefined || queryNames(route).includes('pageSize')
+
+/** TypeScript for a JSON schema; what it cannot say is `unknown`. Types of named records go into `named`. */
+function typeOf(schema: Schema, named: Map<string, string>, rename: (name: string) => string): string {
+  const inner = (part: Schema) => typeOf(part, named, rename)
+  if (schema.$ref !== undefined) {
+    const name = schema.$ref.split('/').at(-1) ?? ''
+    return /^[A-Za-z]\w*$/.test(name) ? rename(name) : 'unknown'
+  }
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ') || 'never'
+  const variants = schema.anyOf ?? schema.oneOf
+  if (variants !== undefined) return [...new Set(variants.map(inner))].join(' | ')
+  if (schema.allOf !== undefined) return schema.allOf.map((part) => `(${inner(part)})`).join(' & ')
+  if (Array.isArray(schema.type)) return schema.type.map((type) => inner({ ...schema, type })).join(' | ')
+  switch (schema.type) {
+    case 'string':
+    case 'boolean':
+    case 'null':
+      return schema.type
+    case 'integer':
+    case 'number':
+      return 'number'
+    case 'array':
+      return `Array<${schema.items === undefined ? 'unknown' : inner(schema.items)}>`
+    case 'object':
+      return objectType(schema, inner)
+    default:
+      return 'unknown'
+  }
+}
+
+function objectType({ properties, required = [], additionalProperties }: Schema, inner: (part: Schema) => string) {
+  if (properties === undefined || Object.keys(properties).length === 0) {
+    const values = typeof additionalProperties === 'object' ? inner(additionalProperties) : 'unknown'
+    return `Record<string, ${values}>`
+  }
+  const fields = Object.entries(properties).map(([name, part]) => {
+    const key = /^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name)
+    return `${key}${required.includes(name) ? '' : '?'}: ${inner(part)}`
+  })
+  return `{ ${fields.join('; ')} }`
+}
+
+/** The type of a zod schema as it is sent (`input`) or received (`output`). */
+function written(schema: z.ZodType | undefined, io: 'input' | 'output', named: Map<string, string>): string {
+  if (schema === undefined) return 'unknown'
+  const json = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' }) as Schema
+  // What is sent and what is received may differ under one name: defaults are optional on the way in.
+  const rename = (name: string) => (name.startsWith('__') ? 'unknown' : io === 'input' ? `${name}Input` : name)
+  for (const [name, part] of Object.entries(json.$defs ?? {})) {
+    if (rename(name) !== 'unknown') named.set(rename(name), typeOf(part, named, rename))
+  }
+  const id = schema.meta()?.id
+  if (json.$ref === undefined && typeof id === 'string' && /^[A-Za-z]\w*$/.test(id)) {
+    named.set(rename(id), typeOf(json, named, rename))
+    return rename(id)
+  }
+  return typeOf(json, named, rename)
+}
+
+/**
+ * `src/client/generated.ts`: the operations as a table, the records as types, and the kinds that are both custom
+ * resources and collections of the REST interface.
+ */
+export function clientModule(
+  routes: readonly Route[],
+  idOf: (route: Route) => string,
+  kinds: readonly AnyKind[],
+): string {
+  const named = new Map<string, string>()
+  const rows: string[] = []
+  const types: string[] = []
+  for (const route of routes) {
+    const name = JSON.stringify(idOf(route))
+    const query = queryNames(route)
+    const extras = [
+      query.length > 0 ? `, query: [${query.map((entry) => JSON.stringify(entry)).join(', ')}]` : '',
+      isPaged(route) ? ', paged: true' : '',
+    ].join('')
+    rows.push(`  ${name}: { method: '${route.method}', path: '${route.path}'${extras} },`)
+    const isJson = route.replyMediaType === 'application/json'
+    const body = written(route.bodyKind === 'json' ? route.body : undefined, 'input', named)
+    const reply = written(isJson ? route.reply : undefined, 'output', named)
+    if (body !== 'unknown' || reply !== 'unknown') types.push(`  ${name}: { body: ${body}; reply: ${reply} }`)
+  }
+  const collections = new Set(routes.flatMap(({ path }) => path.split('/').slice(-2, -1)))
+  const both = kinds.filter(({ plural }) => collections.has(plural))
+  return [
+    '// Generated by `npm run generate` from the route table; change the route, not this file.',
+    '',
+    '/** Every operation of the interface: method, path template, names of query parameters, whether it is paged. */',
+    'export const OPERATIONS = {',
+    ...rows,
+    '} as const',
+    '',
+    '/** Kinds of custom resources that are also collections of the REST interface. */',
+    'export const RESOURCE_KINDS = [',
+    ...both.map(
+      ({ apiVersion, kind, plural, shortNames, placement }) =>
+        `  { apiVersion: '${apiVersion}', kind: '${kind}', plural: '${plural}', shortNames: [${shortNames.map((name) => `'${name}'`).join(', ')}], placement: '${placement}' },`,
+    ),
+    '] as const',
+    '',
+    '/** Bodies and replies of the operations whose records are known; the others are `unknown`. */',
+    'export interface OperationTypes {',
+    ...types,
+    '}',
+    '',
+    ...[...named].sort(([a], [b]) => a.localeCompare(b)).map(([name, type]) => `export type ${name} = ${type}`),
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,102 @@
+import { expect } from 'chai'
+import { OPERATIONS, type Operation, pathOf } from '../client/index.ts'
+import { chooseRoute, collectionsOf, findCollection, type Given, type Verb } from './collections.ts'
+
+const collections = collectionsOf()
+const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
+
+/** Method and path that a command line leads to, or the failure's sentence. */
+function reached(verb: Verb, word: string, given: Given): string {
+  try {
+    const { route, values } = chooseRoute(findCollection(word, collections), verb, given)
+    return `${route.method} ${pathOf(route.path, values)}`
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+describe('paths from the route table', () => {
+  const here = { boundary: 'b', group: 'g' }
+  const cases: [string, Verb, string, Given, string | RegExp][] = [
+    [
+      'a list in a group',
+      'list',
+      'vectorclusters',
+      here,
+      'GET /boundaries/b/resourcegroups/g/resources/vectorclusters',
+    ],
+    ['a list across groups', 'list', 'vectorclusters', { boundary: 'b' }, 'GET /boundaries/b/resources/vectorclusters'],
+    [
+      'one thing by its singular',
+      'get',
+      'vectorcluster',
+      { ...here, name: 'x' },
+      'GET /boundaries/b/resourcegroups/g/resources/vectorclusters/x',
+    ],
+    [
+      'one thing by its short name in capitals',
+      'delete',
+      'VC',
+      { ...here, name: 'x' },
+      'DELETE /boundaries/b/resourcegroups/g/resources/vectorclusters/x',
+    ],
+    ['a boundary, whatever the defaults are', 'get', 'boundary', { ...here, name: 'c' }, 'GET /boundaries/c'],
+    ['a boundary without a name', 'create', 'boundary', here, 'POST /boundaries'],
+    ['no boundary by the default of deletions', 'delete', 'boundary', here, /missing or too much/],
+    ['a group', 'create', 'rg', { ...here, name: 'n' }, 'POST /boundaries/b/resourcegroups/n'],
+    [
+      'a name that needs escaping',
+      'get',
+      'rg',
+      { ...here, name: 'a/b?c' },
+      'GET /boundaries/b/resourcegroups/a%2Fb%3Fc',
+    ],
+    ['a name that would climb', 'get', 'rg', { ...here, name: '..' }, /cannot be/],
+    [
+      'a thing below another',
+      'list',
+      'relationalclusters/snapshots',
+      { ...here, parameters: { name: 'orders' } },
+      'GET /boundaries/b/resourcegroups/g/resources/relationalclusters/orders/snapshots',
+    ],
+    ['no boundary at all', 'list', 'vectorclusters', {}, /--boundary/],
+    [
+      'a parameter that no path has',
+      'list',
+      'vectorclusters',
+      { ...here, parameters: { color: 'x' } },
+      /missing or too much/,
+    ],
+    ['a name where a list is', 'list', 'boundaries', { name: 'x' }, /missing or too much/],
+    ['a kind that there is not', 'list', 'unicorns', here, /no kind "unicorns"/],
+    ['a verb that the interface lacks', 'delete', 'vectorcomputeplans', { ...here, name: 'x' }, /cannot delete/],
+  ]
+  for (const [what, verb, word, given, expected] of cases) {
+    it(`lead to ${what}`, () => {
+      const found = reached(verb, word, given)
+      if (typeof expected === 'string') expect(found).to.equal(expected)
+      else expect(found).to.match(expected)
+    })
+  }
+
+  it('asks which is meant where one word stands at two places alike', () => {
+    const operations: Operation[] = [
+      { method: 'GET', path: '/a/{x}/things/{name}' },
+      { method: 'GET', path: '/b/{x}/things/{name}' },
+    ]
+    const found = collectionsOf(operations)
+    const given = { name: 'n', parameters: { x: '1' } }
+    expect(() => chooseRoute(findCollection('things', found), 'get', given)).to.throw(/several things/)
+    expect(chooseRoute(findCollection('b/things', found), 'get', given).route.path).to.equal('/b/{x}/things/{name}')
+  })
+
+  it('takes the path of every operation apart and puts it together again', () => {
+    expect(Object.keys(OPERATIONS).length).to.be.greaterThan(300)
+    for (const { path } of Object.values(OPERATIONS)) {
+      const parameters = [...path.matchAll(/\{([A-Za-z]+)\}/g)].map(([, name = '']) => name)
+      const values = Object.fromEntries(parameters.map((name) => [name, name === 'boundaryId' ? BOUNDARY : 'x']))
+      expect(pathOf(path, values)).to.not.match(/[{}]/)
+      if (parameters.length > 0) expect(() => pathOf(path, {})).to.throw(TypeError)
+    }
+  })
+})

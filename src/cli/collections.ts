@@ -1,0 +1,185 @@
+import { OPERATIONS, type Operation, RESOURCE_KINDS } from '../client/index.ts'
+import { usage } from './failure.ts'
+
+export const VERBS = ['list', 'get', 'create', 'update', 'patch', 'delete'] as const
+export type Verb = (typeof VERBS)[number]
+
+export type ResourceKind = (typeof RESOURCE_KINDS)[number]
+export type CollectionRoute = Operation & {
+  readonly verb: Verb
+  readonly parameters: readonly string[]
+  /** The last parameter of a path that ends in one: it stands for the name on the command line. */
+  readonly nameParameter: string | undefined
+}
+
+/** Everything that the interface can do with one collection. The same segment may stand at several places. */
+export type Collection = {
+  /** The segment: `vectorclusters`. */
+  readonly noun: string
+  readonly singular: string
+  readonly shortNames: readonly string[]
+  readonly kind: ResourceKind | undefined
+  readonly routes: readonly CollectionRoute[]
+}
+
+const ITEM_VERBS: Readonly<Record<string, Verb>> = {
+  GET: 'get',
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+}
+const COLLECTION_VERBS: Readonly<Record<string, Verb>> = { GET: 'list', POST: 'create' }
+
+/**
+ * The collections of a route table: every literal segment that a parameter closes (`.../vectorclusters/{name}`) and that
+ * can be read. No list by hand: a route that is added is a command that is there.
+ */
+export function collectionsOf(
+  operations: readonly Operation[] = Object.values(OPERATIONS),
+  kinds: readonly ResourceKind[] = RESOURCE_KINDS,
+): Collection[] {
+  const nouns = new Set(operations.flatMap(({ path }) => itemNoun(path) ?? []))
+  const found = new Map<string, CollectionRoute[]>()
+  for (const operation of operations) {
+    const ofItem = itemNoun(operation.path)
+    const noun = ofItem ?? operation.path.split('/').at(-1) ?? ''
+    const verb = (ofItem === undefined ? COLLECTION_VERBS : ITEM_VERBS)[operation.method]
+    if (verb === undefined || !nouns.has(noun)) continue
+    const parameters = parametersOf(operation.path)
+    const nameParameter = ofItem === undefined ? undefined : parameters.at(-1)
+    found.set(noun, [...(found.get(noun) ?? []), { ...operation, verb, parameters, nameParameter }])
+  }
+  return [...found]
+    .filter(([, routes]) => routes.some(({ verb }) => verb === 'get' || verb === 'list'))
+    .map(([noun, routes]) => {
+      const kind = kinds.find(({ plural }) => plural === noun)
+      const singular = kind?.kind.toLowerCase() ?? singularOf(noun)
+      return { noun, singular, shortNames: kind?.shortNames ?? [], kind, routes }
+    })
+    .sort((a, b) => a.noun.localeCompare(b.noun))
+}
+
+/** The segment before a closing parameter. */
+function itemNoun(path: string): string | undefined {
+  const [before, last] = path.split('/').slice(-2)
+  const isItem = last?.startsWith('{') && before !== undefined && before !== '' && !before.startsWith('{')
+  // `/docs/{module}/{path}` and `.../actions/{action}` are no things with names.
+  return isItem && last !== '{path}' && last !== '{action}' ? before : undefined
+}
+
+function parametersOf(path: string): string[] {
+  return [...path.matchAll(/\{([A-Za-z]+)\}/g)].map(([, name = '']) => name)
+}
+
+function singularOf(noun: string): string {
+  if (noun.endsWith('ies')) return `${noun.slice(0, -3)}y`
+  return noun.endsWith('s') ? noun.slice(0, -1) : noun
+}
+
+/**
+ * The collection that a word means: plural, singular or short name in any case; `parent/child` where one word stands at
+ * several places.
+ *
+ * @throws CommandFailure (usage)
+ */
+export function findCollection(word: string, collections: readonly Collection[]): Collection {
+  const [last = '', ...before] = word.toLowerCase().split('/').reverse()
+  const found = collections.find(
+    ({ noun, singular, shortNames }) =>
+      noun.toLowerCase() === last || singular.toLowerCase() === last || shortNames.includes(last),
+  )
+  const routes = found?.routes.filter(({ path }) => isBelow(literalsOf(path), before))
+  if (found === undefined || routes === undefined || routes.length === 0) {
+    throw usage(`There is no kind "${word}"; \`freehold kinds\` lists them.`)
+  }
+  return { ...found, routes }
+}
+
+/** The words of a path that say what it is about, last first, without the collection's own. */
+function literalsOf(path: string): string[] {
+  return path
+    .toLowerCase()
+    .split('/')
+    .filter((segment) => segment !== '' && !segment.startsWith('{'))
+    .reverse()
+    .slice(1)
+}
+
+const isBelow = (literals: string[], before: string[]) => before.every((word, index) => literals[index] === word)
+
+export type Given = {
+  readonly name?: string | undefined
+  readonly boundary?: string | undefined
+  readonly group?: string | undefined
+  /** `--param name=value`. */
+  readonly parameters?: Readonly<Record<string, string>>
+}
+
+const BOUNDARY_PARAMETER = 'boundaryId'
+const GROUP_PARAMETERS = ['resourceGroupName', 'resourceGroup']
+
+/** Values for the parameters of one route; undefined where one is missing or `--param` names one that it lacks. */
+function valuesFor(route: CollectionRoute, given: Given): Record<string, string> | undefined {
+  const { parameters = {} } = given
+  if (Object.keys(parameters).some((name) => !route.parameters.includes(name))) return undefined
+  const values: Record<string, string> = {}
+  for (const parameter of route.parameters) {
+    const value = parameters[parameter] ?? givenValue(parameter, route, given)
+    if (value === undefined || value === '') return undefined
+    values[parameter] = value
+  }
+  const usesName = route.nameParameter !== undefined && parameters[route.nameParameter] === undefined
+  return given.name !== undefined && !usesName ? undefined : values
+}
+
+function givenValue(parameter: string, route: CollectionRoute, given: Given): string | undefined {
+  if (parameter === route.nameParameter) return given.name
+  if (parameter === BOUNDARY_PARAMETER) return given.boundary
+  return GROUP_PARAMETERS.includes(parameter) ? given.group : undefined
+}
+
+export type Target = { readonly route: CollectionRoute; readonly values: Record<string, string> }
+
+/**
+ * The one route of a collection that does `verb` with what is given; of several, that with the most parameters, because
+ * who names a group means the list of the group.
+ *
+ * @throws CommandFailure (usage) naming what is missing, or the places that the word may mean
+ */
+export function chooseRoute(collection: Collection, verb: Verb, given: Given): Target {
+  const candidates = collection.routes.filter((route) => route.verb === verb)
+  if (candidates.length === 0) {
+    throw usage(`The interface cannot ${verb} ${collection.noun}; \`freehold kinds\` shows what it can.`)
+  }
+  const possible = candidates
+    .flatMap((route) => {
+      const values = valuesFor(route, given)
+      return values === undefined ? [] : [{ route, values }]
+    })
+    .sort((a, b) => b.route.parameters.length - a.route.parameters.length)
+  const [best, other] = possible
+  if (best === undefined) throw usage(missing(collection, verb, candidates))
+  if (other !== undefined && other.route.parameters.length === best.route.parameters.length) {
+    const paths = possible.map(({ route }) => `  ${route.path}`).join('\n')
+    throw usage(`"${collection.noun}" may mean several things; say parent/${collection.noun}:\n${paths}`)
+  }
+  return best
+}
+
+const FLAGS: Readonly<Record<string, string>> = {
+  boundaryId: '--boundary',
+  resourceGroupName: '--group',
+  resourceGroup: '--group',
+}
+
+function missing(collection: Collection, verb: Verb, candidates: readonly CollectionRoute[]): string {
+  const forms = candidates.map(({ parameters, nameParameter }) => {
+    const flags = parameters
+      .filter((parameter) => parameter !== nameParameter)
+      .map((parameter) => FLAGS[parameter] ?? `--param ${parameter}=...`)
+    const name = nameParameter === undefined ? [] : ['NAME']
+    return `  freehold ${verb} ${[collection.noun, ...name, ...flags].join(' ')}`
+  })
+  return `Something is missing or too much. This can be said:\n${[...new Set(forms)].join('\n')}`
+}

@@ -1,0 +1,61 @@
+import { expect } from 'chai'
+import { collectionsOf } from './collections.ts'
+import { readInput } from './command.ts'
+import { COMMANDS, findCommand } from './commands/index.ts'
+import { completionScript, SHELLS } from './completion.ts'
+import { helpOf, overview } from './help.ts'
+import { pairsOf } from './text.ts'
+
+function read(line: string) {
+  const [name = '', ...words] = line.split(' ')
+  const input = readInput(findCommand(name), words)
+  return { words: input.positionals, boundary: input.text('boundary'), filters: [...input.all('filter')] }
+}
+
+describe('command lines', () => {
+  const good: [string, string, ReturnType<typeof read>][] = [
+    ['take short options', 'list vc -b x', { words: ['vc'], boundary: 'x', filters: [] }],
+    ['take long options with an equals sign', 'list vc --boundary=x', { words: ['vc'], boundary: 'x', filters: [] }],
+    ['take options before words', 'list -b x vc', { words: ['vc'], boundary: 'x', filters: [] }],
+    ['collect what may be repeated', 'list vc -f a -f b', { words: ['vc'], boundary: undefined, filters: ['a', 'b'] }],
+    ['end options with two hyphens', 'get vc -- -x', { words: ['vc', '-x'], boundary: undefined, filters: [] }],
+    ['ask for nothing with --help', 'delete --help', { words: [], boundary: undefined, filters: [] }],
+  ]
+  for (const [what, line, expected] of good) it(what, () => expect(read(line)).to.deep.equal(expected))
+
+  const bad: [string, string, RegExp][] = [
+    ['refuse unknown commands', 'fly', /no command "fly"/],
+    ['refuse unknown options', 'list vc --all', /--all/],
+    ['refuse an option without its value', 'list vc --boundary', /--boundary/],
+    ['refuse a value that is no choice', 'list vc -o xml', /table, json, yaml/],
+    ['refuse too few words', 'delete vc', /Usage: freehold delete KIND NAME/],
+    ['refuse too many words', 'whoami now', /Usage: freehold whoami/],
+  ]
+  for (const [what, line, message] of bad) it(what, () => expect(() => read(line)).to.throw(message))
+
+  it('read pairs up to the first equals sign', () => {
+    expect(pairsOf('param', ['a=b=c', 'd='])).to.deep.equal([
+      ['a', 'b=c'],
+      ['d', ''],
+    ])
+    expect(() => pairsOf('param', ['=x'])).to.throw(/name=value/)
+  })
+})
+
+describe('help and completion', () => {
+  it('name every command and every option', () => {
+    const text = overview(COMMANDS)
+    for (const command of COMMANDS) {
+      expect(text).to.include(`  ${command.name} `)
+      for (const { long } of command.options ?? []) expect(helpOf(command)).to.include(`--${long}`)
+    }
+  })
+
+  for (const shell of SHELLS) {
+    it(`offers commands, kinds and options in ${shell}`, () => {
+      const script = completionScript(shell, COMMANDS, collectionsOf())
+      for (const { name } of COMMANDS) expect(script).to.include(name)
+      for (const word of ['vectorclusters', 'boundary', 'output', 'yaml']) expect(script).to.include(word)
+    })
+  }
+})

@@ -1,0 +1,121 @@
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { messageOf } from '../core/errors.ts'
+import type { Collection } from './collections.ts'
+import { usage } from './failure.ts'
+import type { Environment, Places } from './files.ts'
+
+export type Option = {
+  readonly long: string
+  readonly short?: string
+  /** What stands behind it in the help; absent for a switch. */
+  readonly value?: string
+  /** May be given several times. */
+  readonly many?: true
+  readonly choices?: readonly string[]
+  readonly summary: string
+}
+
+export type Positional = {
+  readonly name: string
+  readonly isOptional?: true
+  /** What completion offers. */
+  readonly offers?: 'kinds' | 'commands' | readonly string[]
+}
+
+export interface Terminal {
+  out(text: string): void
+  err(text: string): void
+  /** Whether a person reads stdout. */
+  readonly isTerminal: boolean
+  readInput(): Promise<string>
+  /** Undefined where no browser can be expected: no display, or a remote shell. */
+  readonly openBrowser: ((url: string) => void) | undefined
+}
+
+/** Everything of the outside world that a command may touch. */
+export type Context = {
+  readonly environment: Environment
+  readonly places: Places
+  readonly terminal: Terminal
+  readonly collections: readonly Collection[]
+  readonly signal: AbortSignal
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/** A command line, read. */
+export type Input = {
+  readonly positionals: readonly string[]
+  text(option: string): string | undefined
+  all(option: string): readonly string[]
+  has(option: string): boolean
+}
+
+export type Command = {
+  readonly name: string
+  readonly summary: string
+  readonly positionals?: readonly Positional[]
+  readonly options?: readonly Option[]
+  /** Further paragraphs of the help. */
+  readonly details?: string
+  readonly run: (input: Input, context: Context) => Promise<void>
+}
+
+const HELP: Option = { long: 'help', short: 'h', summary: 'Show this' }
+
+/** The options that a command takes, `--help` included. */
+export const optionsOf = (command: Command): readonly Option[] => [...(command.options ?? []), HELP]
+
+/**
+ * Reads the words after the command's name.
+ *
+ * @throws CommandFailure (usage) for unknown options, options without their value, values that are no choice, and too
+ *   few or too many words
+ */
+export function readInput(command: Command, words: readonly string[]): Input {
+  const options = optionsOf(command)
+  const config: ParseArgsOptionsConfig = Object.fromEntries(
+    options.map(({ long, short, value, many }) => [
+      long,
+      {
+        type: value === undefined ? ('boolean' as const) : ('string' as const),
+        multiple: many === true,
+        ...(short !== undefined && { short }),
+      },
+    ]),
+  )
+  let parsed: { values: Record<string, unknown>; positionals: string[] }
+  try {
+    parsed = parseArgs({ args: [...words], options: config, allowPositionals: true, strict: true })
+  } catch (error) {
+    throw usage(`${messageOf(error).split('. ')[0]}. See \`freehold ${command.name} --help\`.`)
+  }
+  const { values, positionals } = parsed
+  const input: Input = {
+    positionals,
+    text: (name) => (typeof values[name] === 'string' ? values[name] : undefined),
+    all: (name) => (Array.isArray(values[name]) ? (values[name] as string[]) : []),
+    has: (name) => values[name] === true,
+  }
+  if (!input.has('help')) check(command, input)
+  return input
+}
+
+function check(command: Command, input: Input): void {
+  for (const { long, choices } of optionsOf(command)) {
+    const value = input.text(long)
+    if (choices !== undefined && value !== undefined && !choices.includes(value)) {
+      throw usage(`--${long} is one of ${choices.join(', ')}, not "${value}".`)
+    }
+  }
+  const all = command.positionals ?? []
+  const needed = all.filter(({ isOptional }) => isOptional !== true).length
+  if (input.positionals.length < needed || input.positionals.length > all.length) {
+    throw usage(`Usage: ${usageLine(command)}`)
+  }
+}
+
+export function usageLine({ name, positionals = [], options = [] }: Command): string {
+  const words = positionals.map((entry) => (entry.isOptional ? `[${entry.name}]` : entry.name))
+  return ['freehold', name, ...words, ...(options.length > 0 ? ['[options]'] : [])].join(' ')
+}

@@ -1,0 +1,57 @@
+import type { Command } from '../command.ts'
+import { usage } from '../failure.ts'
+import type { Format } from '../output.ts'
+import { OUTPUT, openSession, show } from '../session.ts'
+import { dataOf } from '../text.ts'
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+export const call: Command = {
+  name: 'call',
+  summary: 'Send any request',
+  positionals: [{ name: 'METHOD', offers: METHODS }, { name: 'PATH' }],
+  options: [
+    { long: 'data', short: 'd', value: 'JSON', summary: 'The body: JSON, @file, or - for stdin' },
+    { long: 'header', short: 'H', value: 'NAME: VALUE', many: true, summary: 'A further header' },
+    OUTPUT,
+  ],
+  details:
+    'PATH begins with a slash and may hold a query; {boundary} and {group} in it are the defaults of `freehold use`.',
+  async run(input, context) {
+    const [given = '', path = ''] = input.positionals
+    const method = given.toUpperCase()
+    if (!METHODS.includes(method)) throw usage(`METHOD is one of ${METHODS.join(', ')}, not "${given}".`)
+    if (!path.startsWith('/')) throw usage('PATH begins with a slash: it is below the address of the platform.')
+    const headers = Object.fromEntries(input.all('header').map(headerOf))
+    const data = input.text('data')
+    const body = data === undefined ? undefined : await dataOf(data, context.terminal)
+    const { client, settings } = await openSession(context)
+    const whole = path.replaceAll(/\{(boundary|group)\}/g, (_whole, name: 'boundary' | 'group') => {
+      const value = settings[name]
+      if (value === undefined) throw usage(`There is no default ${name}: run \`freehold use --${name} ...\`.`)
+      return encodeURIComponent(value)
+    })
+    const answer = await client.request({ method, path: whole, body, headers })
+    if (answer.text === '') return
+    const value = json(answer.text)
+    const isAsked = input.text('output') as Format | undefined
+    // What is not JSON (files, logs) goes out as it came.
+    if (value === undefined && isAsked === undefined) context.terminal.out(answer.text)
+    else show(value ?? answer.text, input, context)
+  },
+}
+
+function headerOf(text: string): [string, string] {
+  const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/.exec(text) ?? []
+  if (name === undefined || value === undefined) throw usage('--header takes "Name: value".')
+  if (name.toLowerCase() === 'authorization') throw usage('The token comes from the login or PLATFORM_TOKEN.')
+  return [name, value]
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,57 @@
+import type { Command } from '../command.ts'
+import { completionScript, SHELLS, type Shell } from '../completion.ts'
+import { usage } from '../failure.ts'
+import { helpOf, overview } from '../help.ts'
+import { apply } from './apply.ts'
+import { call } from './call.ts'
+import { login, logout, token, whoami } from './login.ts'
+import { create, get, kinds, list, remove } from './resources.ts'
+import { setup, use } from './setup.ts'
+
+const completion: Command = {
+  name: 'completion',
+  summary: 'Print a completion script for a shell',
+  positionals: [{ name: 'SHELL', offers: SHELLS }],
+  details:
+    'bash: source <(freehold completion bash)\nzsh:  source <(freehold completion zsh)\nfish: freehold completion fish | source',
+  async run({ positionals: [shell = ''] }, { collections, terminal }) {
+    if (!(SHELLS as readonly string[]).includes(shell)) throw usage(`SHELL is one of ${SHELLS.join(', ')}.`)
+    terminal.out(completionScript(shell as Shell, COMMANDS, collections))
+  },
+}
+
+const help: Command = {
+  name: 'help',
+  summary: 'Show what there is, or the help of one command',
+  positionals: [{ name: 'COMMAND', isOptional: true, offers: 'commands' }],
+  async run({ positionals: [name] }, { terminal }) {
+    const command = name === undefined ? undefined : findCommand(name)
+    terminal.out(command === undefined ? overview(COMMANDS) : helpOf(command))
+  },
+}
+
+/** Every command: help and completion follow from it. */
+export const COMMANDS: readonly Command[] = [
+  setup,
+  use,
+  login,
+  logout,
+  whoami,
+  token,
+  kinds,
+  list,
+  get,
+  create,
+  apply,
+  remove,
+  call,
+  completion,
+  help,
+]
+
+/** @throws CommandFailure (usage) */
+export function findCommand(name: string): Command {
+  const command = COMMANDS.find((entry) => entry.name === name)
+  if (command === undefined) throw usage(`There is no command "${name}"; \`freehold help\` lists them.`)
+  return command
+}

@@ -1,0 +1,108 @@
+import { decodeJwt } from 'jose'
+import { messageOf } from '../../core/errors.ts'
+import type { Command } from '../command.ts'
+import { CREDENTIAL_NAMES } from '../credentials.ts'
+import { OUTPUT, openSession, show } from '../session.ts'
+import { fetchOf, readSettings } from '../settings.ts'
+import { revoke, signInWithBrowser, signInWithDevice } from '../signIn.ts'
+import { loginStore } from '../storedLogin.ts'
+
+export const login: Command = {
+  name: 'login',
+  summary: 'Sign in as a person',
+  options: [{ long: 'device', summary: 'With a browser on another machine; taken by itself where none is here' }],
+  async run(input, { places, terminal, now, signal }) {
+    const settings = await readSettings(places.settings)
+    const provider = { settings, fetch: await fetchOf(settings), now }
+    const { openBrowser } = terminal
+    const tell = (text: string) => terminal.err(`${text}\n`)
+    const usesDevice = input.has('device') || openBrowser === undefined
+    const signIn = usesDevice ? signInWithDevice : signInWithBrowser
+    const stored = await signIn(provider, { tell, signal, openBrowser: openBrowser ?? (() => undefined) })
+    const store = loginStore(places.login)
+    await store.exclusively(() => store.write(stored))
+    terminal.err(`Signed in as ${describe(stored.accessToken).name ?? 'a person that the token does not name'}.\n`)
+  },
+}
+
+export const logout: Command = {
+  name: 'logout',
+  summary: 'End the stored login, here and at the identity provider',
+  async run(_input, { places, terminal, now }) {
+    const store = loginStore(places.login)
+    // First here: whatever the provider answers, this machine forgets.
+    const stored = await store.exclusively(async () => {
+      try {
+        return await store.read()
+      } catch (error) {
+        terminal.err(`${messageOf(error)}\nIt is deleted here and was not revoked.\n`)
+        return undefined
+      } finally {
+        await store.remove()
+      }
+    })
+    if (stored === undefined) {
+      terminal.err('Nobody is signed in.\n')
+      return
+    }
+    try {
+      const { issuer, clientId } = stored
+      const settings = { ...(await readSettings(places.settings)), issuer, clientId }
+      const isRevoked = await revoke({ settings, fetch: await fetchOf(settings), now }, stored)
+      terminal.err(isRevoked ? 'Signed out.\n' : 'Signed out here; the identity provider cannot revoke a login.\n')
+    } catch (error) {
+      terminal.err(`Signed out here. ${messageOf(error)}\n`)
+    }
+  },
+}
+
+export const token: Command = {
+  name: 'token',
+  summary: 'Print an access token that is good now',
+  details: 'Secret: whoever has it is you until it ends.',
+  async run(_input, context) {
+    const session = await openSession(context)
+    context.terminal.out(`${await session.token()}\n`)
+  },
+}
+
+export const whoami: Command = {
+  name: 'whoami',
+  summary: 'Show whose token is used, and that the platform takes it',
+  options: [OUTPUT],
+  async run(input, context) {
+    const { client, credential, settings, token } = await openSession(context)
+    // Needs nothing but a sign-in, and so tells a good token from a bad one.
+    await client.operations.GetBoundaries({ query: { pageSize: 1 } })
+    const claims = describe(await token())
+    const { facadeUrl: platform, issuer, boundary = null, group = null } = settings
+    show(
+      { ...claims, credential: CREDENTIAL_NAMES[credential.kind], platform, issuer, boundary, group },
+      input,
+      context,
+    )
+  },
+}
+
+/** What a token says of its owner. It is shown, never relied upon: the platform has verified it, or will. */
+function describe(accessToken: string) {
+  const claims = claimsOf(accessToken)
+  const text = (...names: string[]) => {
+    const found = names.map((name) => claims[name]).find((value) => typeof value === 'string' && value !== '')
+    return (found as string | undefined) ?? null
+  }
+  const expiresAt = typeof claims.exp === 'number' ? new Date(claims.exp * 1000).toISOString() : null
+  return {
+    principalId: text('sub'),
+    name: text('email', 'preferred_username', 'name', 'azp', 'client_id', 'sub'),
+    expiresAt,
+  }
+}
+
+function claimsOf(accessToken: string): Record<string, unknown> {
+  try {
+    return decodeJwt(accessToken)
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,80 @@
+import type { Collection } from './collections.ts'
+import { type Command, optionsOf } from './command.ts'
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const
+export type Shell = (typeof SHELLS)[number]
+
+/** What may follow: `position` is that of the word behind the command, from 1. */
+function offersOf(command: Command, commands: readonly Command[], collections: readonly Collection[]): string[][] {
+  return (command.positionals ?? []).map(({ offers }) => {
+    if (offers === 'kinds') return collections.flatMap(({ noun, singular }) => [noun, singular])
+    if (offers === 'commands') return commands.map(({ name }) => name)
+    return offers === undefined ? [] : [...offers]
+  })
+}
+
+/** A completion script, from the command table and the collections. All words in it are ours: nothing needs quoting. */
+export function completionScript(
+  shell: Shell,
+  commands: readonly Command[],
+  collections: readonly Collection[],
+): string {
+  if (shell === 'fish') return fish(commands, collections)
+  const script = bash(commands, collections)
+  return shell === 'bash' ? script : `#compdef freehold\nautoload -U +X bashcompinit && bashcompinit\n${script}`
+}
+
+function bash(commands: readonly Command[], collections: readonly Collection[]): string {
+  const cases = commands.map((command) => {
+    const flags = optionsOf(command).map(({ long }) => `--${long}`)
+    const first = offersOf(command, commands, collections)[0] ?? []
+    const values = optionsOf(command)
+      .filter(({ choices }) => choices !== undefined)
+      .flatMap(({ long, short, choices = [] }) => {
+        const words = [`--${long}`, ...(short === undefined ? [] : [`-${short}`])].join('|')
+        return `        ${words}) COMPREPLY=($(compgen -W "${choices.join(' ')}" -- "$word")); return ;;`
+      })
+    return [
+      `    ${command.name})`,
+      ...(values.length > 0 ? ['      case "$before" in', ...values, '      esac'] : []),
+      `      flags="${flags.join(' ')}"`,
+      `      first="${first.join(' ')}" ;;`,
+    ].join('\n')
+  })
+  return `_freehold() {
+  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" flags="" first=""
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "${commands.map(({ name }) => name).join(' ')}" -- "$word"))
+    return
+  fi
+  case "\${COMP_WORDS[1]}" in
+${cases.join('\n')}
+  esac
+  case "$word" in
+    -*) COMPREPLY=($(compgen -W "$flags" -- "$word")) ;;
+    *) if [ "$COMP_CWORD" -eq 2 ]; then COMPREPLY=($(compgen -W "$first" -- "$word")); fi ;;
+  esac
+}
+complete -o default -F _freehold freehold
+`
+}
+
+function fish(commands: readonly Command[], collections: readonly Collection[]): string {
+  const quote = (text: string) => `'${text.replaceAll(/['\\]/g, '\\$&')}'`
+  const lines = commands.flatMap((command) => {
+    const chosen = `-n '__fish_seen_subcommand_from ${command.name}'`
+    const first = offersOf(command, commands, collections)[0] ?? []
+    return [
+      `complete -c freehold -f -n __fish_use_subcommand -a ${command.name} -d ${quote(command.summary)}`,
+      ...(first.length > 0 ? [`complete -c freehold -f ${chosen} -a ${quote(first.join(' '))}`] : []),
+      ...optionsOf(command).map(({ long, short, value, choices, summary }) => {
+        const dash = short === undefined ? '' : ` -s ${short}`
+        const needs = value === undefined ? '' : ' -r'
+        const offers = choices === undefined ? '' : ` -a ${quote(choices.join(' '))}`
+        return `complete -c freehold ${chosen} -l ${long}${dash}${needs}${offers} -d ${quote(summary)}`
+      }),
+    ]
+  })
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,179 @@
+import { chmod, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { chooseCredential, type TokenIssuer, type TokenSourceParts, tokenSource } from './credentials.ts'
+import { placesIn } from './files.ts'
+import { withLock } from './lock.ts'
+import { safeUrl } from './settings.ts'
+import { loginStore, needsRefresh, type StoredLogin } from './storedLogin.ts'
+
+const NOW = 1_000_000_000
+const settings = { issuer: 'https://id.test/realms/r', clientId: 'freehold-cli' }
+const loginOf = (accessToken: string, seconds: number): StoredLogin => ({
+  ...settings,
+  accessToken,
+  refreshToken: `refresh-${accessToken}`,
+  obtainedAt: NOW,
+  expiresAt: NOW + seconds * 1000,
+})
+const failureOf = async (work: Promise<unknown>) => work.then(() => undefined).catch((error: unknown) => error)
+
+describe('the credential', () => {
+  const [id, secret] = [{ PLATFORM_CLIENT_ID: 'id' }, { PLATFORM_CLIENT_SECRET: 's' }]
+  const cases: [string, Record<string, string>, string][] = [
+    ['is PLATFORM_TOKEN before everything else', { PLATFORM_TOKEN: 't', ...id, ...secret }, 'token'],
+    ['is the client before the stored login', { ...id, ...secret }, 'client'],
+    ['is the stored login where nothing is set', {}, 'login'],
+    ['takes an empty variable for one that is not set', { PLATFORM_TOKEN: '', PLATFORM_CLIENT_ID: '' }, 'login'],
+    ['is PLATFORM_TOKEN even beside half a pair', { PLATFORM_TOKEN: 't', ...id }, 'token'],
+    ['is refused where PLATFORM_TOKEN is none', { PLATFORM_TOKEN: 'a\nb' }, 'PLATFORM_TOKEN holds characters'],
+    ['is refused for an id without a secret', id, 'PLATFORM_CLIENT_SECRET is missing'],
+    ['is refused for a secret without an id', secret, 'PLATFORM_CLIENT_ID is missing'],
+  ]
+  for (const [what, environment, expected] of cases) {
+    it(what, () => {
+      if (expected.includes(' ')) expect(() => chooseCredential(environment)).to.throw(expected)
+      else expect(chooseCredential(environment).kind).to.equal(expected)
+    })
+  }
+})
+
+describe('a stored login', () => {
+  let folder: string
+  let path: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'freehold-login-'))
+    path = join(folder, 'state', 'login.json')
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+
+  const ages: [string, number, number, boolean][] = [
+    ['that has just begun is good', 900, 0, false],
+    ['is renewed a minute before its end', 900, 841, true],
+    ['is good two minutes before its end', 900, 780, false],
+    ['of a minute is renewed in its last fifth only', 60, 40, false],
+    ['of a minute is renewed in its last fifth', 60, 49, true],
+  ]
+  for (const [what, life, age, expected] of ages) {
+    it(what, () => expect(needsRefresh(loginOf('a', life), NOW + age * 1000)).to.equal(expected))
+  }
+
+  it('is written for its owner alone, in a folder of the same kind', async () => {
+    const store = loginStore(path)
+    await store.write(loginOf('a', 900))
+    expect((await stat(path)).mode & 0o777).to.equal(0o600)
+    expect((await stat(join(folder, 'state'))).mode & 0o777).to.equal(0o700)
+    expect(await store.read()).to.deep.equal(loginOf('a', 900))
+    await store.remove()
+    expect(await store.read()).to.equal(undefined)
+  })
+
+  it('that others can read is refused, and so is one behind a link', async () => {
+    const store = loginStore(path)
+    await store.write(loginOf('a', 900))
+    for (const mode of [0o640, 0o604, 0o622]) {
+      await chmod(path, mode)
+      expect(await failureOf(store.read())).to.include({ exitCode: 5 })
+    }
+    await chmod(path, 0o600)
+    const link = join(folder, 'link')
+    await symlink(path, link)
+    expect(await failureOf(loginStore(link).read())).to.include({ exitCode: 5 })
+  })
+
+  it('that is damaged is refused without showing what it holds', async () => {
+    const store = loginStore(path)
+    await store.write(loginOf('a', 900))
+    await writeFile(path, '{"accessToken":"secret-thing"', { mode: 0o600 })
+    const failure = await failureOf(store.read())
+    expect(failure).to.include({ exitCode: 5 })
+    expect((failure as Error).message).to.not.include('secret-thing')
+  })
+
+  /** Several sources over one file, and the refresh tokens that the provider saw. */
+  function sources(count: number, refresh?: TokenIssuer['refresh']) {
+    const seen: string[] = []
+    const issuer: TokenIssuer = {
+      clientToken: () => Promise.reject(new Error('nobody asks for this')),
+      refresh:
+        refresh ??
+        (async (login) => {
+          seen.push(login.refreshToken ?? '')
+          // A provider that needs a moment, so that everyone stands at the lock.
+          await new Promise((done) => setImmediate(done))
+          return loginOf(`renewed-${seen.length}`, 900)
+        }),
+    }
+    const parts = (): TokenSourceParts => {
+      return { credential: { kind: 'login' }, settings, issuer, store: loginStore(path), now: () => NOW }
+    }
+    return { seen, of: Array.from({ length: count }, () => tokenSource(parts())) }
+  }
+
+  it('is renewed once, however many need it at the same time', async () => {
+    await loginStore(path).write(loginOf('old', 0))
+    const { seen, of } = sources(5)
+    expect(new Set(await Promise.all(of.map((token) => token())))).to.deep.equal(new Set(['renewed-1']))
+    expect(seen).to.deep.equal(['refresh-old'])
+    expect(JSON.parse(await readFile(path, 'utf8')).accessToken).to.equal('renewed-1')
+    expect((await stat(path)).mode & 0o777).to.equal(0o600)
+  })
+
+  it('is renewed where the platform refused its token, though it seemed good', async () => {
+    await loginStore(path).write(loginOf('old', 900))
+    const { seen, of } = sources(1)
+    const token = of[0] ?? expect.fail()
+    expect(await token()).to.equal('old')
+    expect(await token('old')).to.equal('renewed-1')
+    expect(seen).to.have.lengthOf(1)
+  })
+
+  it('gives the lock back where the renewal fails', async () => {
+    await loginStore(path).write(loginOf('old', 0))
+    const { of } = sources(2, () => Promise.reject(new Error('not now')))
+    for (const token of of) expect(await failureOf(token())).to.have.property('message', 'not now')
+  })
+
+  it('of another provider is none, and its refresh token goes nowhere', async () => {
+    await loginStore(path).write({ ...loginOf('old', 0), issuer: 'https://other.test' })
+    const { seen, of } = sources(1)
+    expect(await failureOf((of[0] ?? expect.fail())())).to.include({ exitCode: 3 })
+    expect(seen).to.deep.equal([])
+  })
+
+  it('lets nobody wait at the lock for ever', async () => {
+    const lock = join(folder, 'lock')
+    await withLock(lock, 1000, async () => {
+      expect(await failureOf(withLock(lock, 50, async () => 1))).to.include({ exitCode: 5 })
+    })
+    expect(await withLock(lock, 50, async () => 1)).to.equal(1)
+  })
+})
+
+describe('places and addresses', () => {
+  it('follow the XDG variables where they are absolute', () => {
+    const environment = { XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: 'relative' }
+    expect(placesIn(environment, '/home/x')).to.deep.equal({
+      settings: '/c/freehold/config.json',
+      login: '/home/x/.local/state/freehold/login.json',
+    })
+  })
+
+  const urls: [string, string | RegExp][] = [
+    ['https://a.test/base/', 'https://a.test/base'],
+    ['http://127.0.0.1:8080', 'http://127.0.0.1:8080'],
+    ['http://localhost:8080/', 'http://localhost:8080'],
+    ['http://a.test', /must be https/],
+    ['http://127.0.0.1.evil.test', /must be https/],
+    ['https://user:word@a.test', /user name or password/],
+    ['ftp://a.test', /http\(s\) address/],
+    ['a.test', /http\(s\) address/],
+  ]
+  for (const [text, expected] of urls) {
+    it(`${text} is ${typeof expected === 'string' ? 'taken' : 'refused'}`, () => {
+      if (typeof expected === 'string') expect(safeUrl('It', text)).to.equal(expected)
+      else expect(() => safeUrl('It', text)).to.throw(expected)
+    })
+  }
+})

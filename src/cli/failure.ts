@@ -1,0 +1,32 @@
+import { messageOf } from '../core/errors.ts'
+
+/** What the process ends with (docs/cli.md). */
+export const EXIT = {
+  ok: 0,
+  /** The platform refused. */
+  refused: 1,
+  /** The command line, or something that it names, is wrong. */
+  usage: 2,
+  notSignedIn: 3,
+  network: 4,
+  /** A file on this machine: not set up yet, unreadable, or open to others. */
+  local: 5,
+  interrupted: 130,
+} as const
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+/** An end of a command that is not the platform's refusal: one sentence for the person, and what the process ends with. */
+export class CommandFailure extends Error {
+  readonly exitCode: ExitCode
+
+  constructor(exitCode: ExitCode, message: string, options?: { cause: unknown }) {
+    super(message, options)
+    this.name = 'CommandFailure'
+    this.exitCode = exitCode
+  }
+}
+
+export const usage = (message: string) => new CommandFailure(EXIT.usage, message)
+export const notSignedIn = (message: string) => new CommandFailure(EXIT.notSignedIn, message)
+export const localTrouble = (message: string, cause?: unknown) =>
+  new CommandFailure(EXIT.local, cause === undefined ? message : `${message} (${messageOf(cause)})`)

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto'
+import { constants, type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { localTrouble } from './failure.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Where the client keeps things, by the XDG Base Directory Specification. */
+export type Places = {
+  /** Addresses and defaults; nothing secret. */
+  readonly settings: string
+  /** The stored login: secret. */
+  readonly login: string
+}
+
+export function placesIn(environment: Environment, home = homedir()): Places {
+  // The specification has relative paths ignored.
+  const folder = (name: string, otherwise: string) => {
+    const value = environment[name]
+    return value?.startsWith('/') ? value : join(home, otherwise)
+  }
+  return {
+    settings: join(folder('XDG_CONFIG_HOME', '.config'), 'freehold', 'config.json'),
+    login: join(folder('XDG_STATE_HOME', '.local/state'), 'freehold', 'login.json'),
+  }
+}
+
+/** The text of a file, or undefined where there is none. @throws CommandFailure (local) where it cannot be read */
+export async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw localTrouble(`${path} cannot be read.`, error)
+  }
+}
+
+/**
+ * The text of a file that only its owner may read, or undefined where there is none.
+ *
+ * @throws CommandFailure (local) where others can read or change it: what it holds may be known or forged already
+ */
+export async function readPrivate(path: string): Promise<string | undefined> {
+  let file: FileHandle | undefined
+  try {
+    file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    const { mode, uid } = await file.stat()
+    const own = process.getuid?.()
+    if (own !== undefined && (uid !== own || (mode & 0o077) !== 0)) {
+      throw localTrouble(
+        `${path} is open to others (mode ${(mode & 0o777).toString(8)}): delete it and sign in again, or \`chmod 600\` it if nobody else uses this machine.`,
+      )
+    }
+    return await file.readFile('utf8')
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    if (error instanceof Error && error.name === 'CommandFailure') throw error
+    throw localTrouble(`${path} cannot be read.`, error)
+  } finally {
+    await file?.close()
+  }
+}
+
+/** Writes a file for its owner alone. It appears whole: a reader sees the former text or this one. */
+export async function writePrivate(path: string, text: string): Promise<void> {
+  const own = `${path}.${randomUUID()}`
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    const file = await open(own, 'wx', 0o600)
+    try {
+      await file.writeFile(text)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(own, path)
+  } catch (error) {
+    await rm(own, { force: true }).catch(() => undefined)
+    throw localTrouble(`${path} cannot be written.`, error)
+  }
+}
+
+export async function removeFile(path: string): Promise<void> {
+  try {
+    await rm(path, { force: true })
+  } catch (error) {
+    throw localTrouble(`${path} cannot be deleted.`, error)
+  }
+}
+
+const isMissing = (error: unknown) => (error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'

@@ -1,0 +1,21 @@
+import { type Command, type Option, optionsOf, usageLine } from './command.ts'
+import { table } from './output.ts'
+
+export function overview(commands: readonly Command[]): string {
+  const rows = commands.map(({ name, summary }) => [`  ${name}`, summary])
+  return `The command-line client of the Freehold platform.\n\nUsage: freehold COMMAND [arguments]\n\n${table(rows)}\n\`freehold COMMAND --help\` says more of each.\n`
+}
+
+export function helpOf(command: Command): string {
+  const { summary, details } = command
+  const rows = optionsOf(command).map((option) => [`  ${flags(option)}`, option.summary + choices(option)])
+  const more = details === undefined ? '' : `\n${details}\n`
+  return `${summary}.\n\nUsage: ${usageLine(command)}\n\n${table(rows)}${more}`
+}
+
+function flags({ long, short, value, many }: Option): string {
+  const dash = short === undefined ? '    ' : `-${short}, `
+  return `${dash}--${long}${value === undefined ? '' : ` ${value}`}${many ? ' ...' : ''}`
+}
+
+const choices = ({ choices: all }: Option) => (all === undefined ? '' : `: ${all.join(', ')}`)

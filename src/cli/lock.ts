@@ -1,0 +1,44 @@
+import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+import { localTrouble } from './failure.ts'
+
+const PAUSE_MILLISECONDS = 25
+
+/**
+ * Runs `work` while no other process runs its own under the same path. The lock is SQLite's on an empty database: the
+ * operating system gives it up when its holder dies, so that no stale file ever has to be judged.
+ *
+ * @throws CommandFailure (local) where another process holds it beyond the deadline
+ */
+export async function withLock<Result>(
+  path: string,
+  deadlineMilliseconds: number,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const database = new DatabaseSync(path)
+  try {
+    database.exec('PRAGMA busy_timeout = 0')
+    const until = performance.now() + deadlineMilliseconds
+    while (!tryBegin(database)) {
+      if (performance.now() > until) throw localTrouble(`Another process has held ${path} for too long: try again.`)
+      await delay(PAUSE_MILLISECONDS)
+    }
+    return await work()
+  } finally {
+    database.close()
+  }
+}
+
+function tryBegin(database: DatabaseSync): boolean {
+  try {
+    database.exec('BEGIN EXCLUSIVE')
+    return true
+  } catch (error) {
+    // SQLITE_BUSY
+    if ((error as { errcode?: number }).errcode === 5) return false
+    throw error
+  }
+}

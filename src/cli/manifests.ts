@@ -1,0 +1,103 @@
+import { loadAll } from 'js-yaml'
+import { boundaryOfNamespace, groupNamespace, isUuid } from '../core/names.ts'
+import { type Collection, chooseRoute, type Target } from './collections.ts'
+import { usage } from './failure.ts'
+
+/** A custom resource as kubectl takes it. */
+export type Manifest = {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string | undefined
+  readonly namespace: string | undefined
+  readonly spec: Readonly<Record<string, unknown>>
+}
+
+/** @throws CommandFailure (usage) naming the file and the number of the document */
+export function parseManifests(text: string, file: string): Manifest[] {
+  let documents: unknown[]
+  try {
+    documents = loadAll(text)
+  } catch (error) {
+    const { reason, mark } = error as { reason?: string; mark?: { line: number } }
+    throw usage(`${file} is not YAML: ${reason ?? 'it cannot be read'}${mark ? ` in line ${mark.line + 1}` : ''}.`)
+  }
+  const entries = documents.flatMap((document) => {
+    const { kind, items } = (document ?? {}) as { kind?: unknown; items?: unknown }
+    return kind === 'List' && Array.isArray(items) ? items : [document]
+  })
+  return entries
+    .filter((entry) => entry !== null && entry !== undefined)
+    .map((entry, index) => manifest(entry, file, index))
+}
+
+function manifest(entry: unknown, file: string, index: number): Manifest {
+  const { apiVersion, kind, metadata, spec = {} } = entry as Record<string, unknown>
+  const { name, namespace } = (metadata ?? {}) as Record<string, unknown>
+  const isText = (value: unknown) => value === undefined || typeof value === 'string'
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string' || !isText(name) || !isText(namespace)) {
+    throw usage(`Document ${index + 1} of ${file} is no manifest: it needs apiVersion, kind and metadata.`)
+  }
+  if (typeof spec !== 'object' || spec === null || Array.isArray(spec)) {
+    throw usage(`The spec of document ${index + 1} of ${file} is not an object.`)
+  }
+  return {
+    apiVersion,
+    kind,
+    name: name as string | undefined,
+    namespace: namespace as string | undefined,
+    spec: spec as Record<string, unknown>,
+  }
+}
+
+export type ManifestPlan = {
+  /** `VectorCluster "products"`, for people. */
+  readonly title: string
+  /** Tried first; undefined where there is no name yet, or REST cannot change such a thing. */
+  readonly change: Target | undefined
+  /** Tried where there is nothing to change. */
+  readonly create: Target | undefined
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+type Defaults = { boundary: string | undefined; group: string | undefined }
+
+/**
+ * How REST writes what a manifest says. The place comes from the namespace, as with kubectl, else from the options.
+ *
+ * @throws CommandFailure (usage) for a kind that REST does not write, and for a namespace that is neither a boundary's
+ *   nor that of the group that is named
+ */
+export function planManifest(found: Manifest, collections: readonly Collection[], defaults: Defaults): ManifestPlan {
+  const collection = collections.find(
+    ({ kind }) => kind !== undefined && kind.kind === found.kind && kind.apiVersion === found.apiVersion,
+  )
+  const title = `${found.kind}${found.name === undefined ? '' : ` "${found.name}"`}`
+  if (collection === undefined || !collection.routes.some(({ verb }) => verb === 'create' || verb === 'update')) {
+    throw usage(`${title} (${found.apiVersion}) cannot be written by REST: use kubectl.`)
+  }
+  const place = placeOf(found, collection, defaults)
+  const given = { ...place, name: found.name }
+  const routeOf = (verb: 'update' | 'patch' | 'create', of: Collection = collection) =>
+    of.routes.some((route) => route.verb === verb) ? chooseRoute(of, verb, given) : undefined
+  const onItem = { ...collection, routes: collection.routes.filter((route) => route.nameParameter !== undefined) }
+  const change = found.name === undefined ? undefined : (routeOf('update', onItem) ?? routeOf('patch', onItem))
+  // Where the platform gives the name (boundaries), a manifest with a name can only change what is there.
+  const create = found.name === undefined ? routeOf('create') : routeOf('create', onItem)
+  if (change === undefined && create === undefined) throw usage(`${title} needs a metadata.name.`)
+  return { title, change, create, body: found.spec }
+}
+
+function placeOf(found: Manifest, { kind }: Collection, defaults: Defaults): Defaults {
+  const { namespace } = found
+  if (namespace === undefined || kind?.placement === 'cluster') return defaults
+  const boundary = boundaryOfNamespace(namespace)
+  if (boundary !== undefined) return { ...defaults, boundary }
+  const group = namespace.slice(0, -11)
+  const isOurs = defaults.boundary !== undefined && groupNamespace(defaults.boundary, group) === namespace
+  if (isOurs) return { boundary: defaults.boundary, group }
+  const whose =
+    defaults.boundary === undefined || !isUuid(defaults.boundary)
+      ? 'say which boundary it is in with --boundary ID'
+      : `it is not that of a group in boundary ${defaults.boundary}`
+  throw usage(`The namespace "${namespace}" of ${found.kind} "${found.name ?? ''}" cannot be placed: ${whose}.`)
+}

@@ -1,0 +1,94 @@
+import { expect } from 'chai'
+import { NetworkError, PlatformApiError } from '../client/index.ts'
+import { notSignedIn } from './failure.ts'
+import { columnsOf, rendered } from './output.ts'
+import { describeFailure } from './run.ts'
+
+describe('output', () => {
+  it('is a table with the known fields first and plain ones behind', () => {
+    const items = [
+      { id: '1', color: 'red', name: 'a', status: 'Running', tags: { x: 'y' }, replicas: 1, empty: null },
+      { id: '2', color: 'blue', name: 'long-name', status: 'Pending', tags: {}, replicas: 10, empty: null },
+    ]
+    expect(rendered(items, 'table').split('\n')).to.deep.equal([
+      'NAME       STATUS   REPLICAS  COLOR',
+      'a          Running  1         red',
+      'long-name  Pending  10        blue',
+      '',
+    ])
+  })
+
+  const columns: [string, Record<string, unknown>[], string[]][] = [
+    ['keeps the id where it is what a thing is called by', [{ id: '1', displayName: 'A' }], ['displayName', 'id']],
+    ['leaves it out where there is a name', [{ id: '1', name: 'a' }], ['name']],
+    [
+      'leaves out what is empty in every row',
+      [
+        { name: 'a', x: '' },
+        { name: 'b', x: null },
+      ],
+      ['name'],
+    ],
+    ['shows what only one row has', [{ name: 'a' }, { name: 'b', x: 1 }], ['name', 'x']],
+  ]
+  for (const [what, items, expected] of columns) it(what, () => expect(columnsOf(items)).to.deep.equal(expected))
+
+  const texts: [string, unknown, 'table' | 'json' | 'yaml', string][] = [
+    ['one record is a line per field', { name: 'a', tags: { x: 1 } }, 'table', 'name  a\ntags  {"x":1}\n'],
+    ['an empty list is nothing in a table', [], 'table', ''],
+    ['an empty list is a list in json', [], 'json', '[]\n'],
+    ['an answer without a body is null in json', undefined, 'json', 'null\n'],
+    ['yaml is yaml', [{ a: 1 }], 'yaml', '- a: 1\n'],
+    [
+      'control characters of a name never reach the terminal',
+      { name: 'a\u001b[2Jb\r\n\u202ec' },
+      'table',
+      'name  a�[2Jb���c\n',
+    ],
+  ]
+  for (const [what, value, format, expected] of texts) {
+    it(what, () => expect(rendered(value, format)).to.equal(expected))
+  }
+})
+
+describe('failures', () => {
+  const body = {
+    error: 'No.',
+    code: 'BAD_REQUEST',
+    correlationId: 'c-1',
+    errors: [{ field: 'color', message: 'unknown' }],
+  }
+  const refused = (status: number, content: object) =>
+    new PlatformApiError(status, new Headers(), JSON.stringify(content))
+  const cases: [string, unknown, number, RegExp][] = [
+    [
+      'a refusal names code, fields and correlation id',
+      refused(400, body),
+      1,
+      /No\. \(BAD_REQUEST, 400\)\n {2}color: unknown\nCorrelation id: c-1$/,
+    ],
+    [
+      'problem details are read as well',
+      refused(409, { title: 'x-y', detail: 'Busy.', code: 'x-y' }),
+      1,
+      /^Busy\. \(x-y, 409\)$/,
+    ],
+    ['what is no answer of ours says its status', refused(502, []), 1, /answered 502\. \(HTTP_502, 502\)/],
+    ['401 is a missing sign-in', refused(401, { ...body, code: 'UNAUTHORIZED' }), 3, /freehold login/],
+    [
+      'no answer is trouble of the network',
+      new NetworkError('https://a.test/x', new Error('refused')),
+      4,
+      /https:\/\/a\.test: refused/,
+    ],
+    ['a sentence of ours stands alone', notSignedIn('Not signed in.'), 3, /^Not signed in\.$/],
+    ['text from outside cannot move the cursor', refused(400, { error: 'a\u001b[1Ab' }), 1, /^a�\[1Ab/],
+  ]
+  for (const [what, error, exitCode, text] of cases) {
+    it(what, () => {
+      const described = describeFailure(error)
+      expect(described.exitCode).to.equal(exitCode)
+      expect(described.lines.join('\n')).to.match(text)
+    })
+  }
+})

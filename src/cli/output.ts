@@ -1,0 +1,83 @@
+import { dump } from 'js-yaml'
+
+export const FORMATS = ['table', 'json', 'yaml'] as const
+export type Format = (typeof FORMATS)[number]
+
+/** Shown first where a record has them; the rest of the width goes to other plain fields in the order of the record. */
+const FIRST = ['name', 'displayName', 'id', 'resourceGroup', 'status', 'phase', 'computePlan', 'replicas', 'createdAt']
+/** In the record, but no use in a list. */
+const NEVER = new Set(['statusMessage', 'scope', 'namespace', 'boundary', 'boundaryId', 'etag'])
+const COLUMNS_MAX = 7
+const CELL_MAX = 60
+
+/** Text of a reply or of several items, with a closing line break. */
+export function rendered(value: unknown, format: Format): string {
+  switch (format) {
+    case 'json':
+      return `${JSON.stringify(value ?? null, null, 2)}\n`
+    case 'yaml':
+      return dump(value ?? null, { lineWidth: 120, noRefs: true })
+    case 'table':
+      return Array.isArray(value) ? listTable(value) : recordTable(value)
+  }
+}
+
+function listTable(items: readonly unknown[]): string {
+  if (items.length === 0) return ''
+  if (!items.every(isRecord)) return table(items.map((item) => [cell(item)]))
+  const columns = columnsOf(items)
+  return table([columns.map(heading), ...items.map((item) => columns.map((column) => cell(item[column])))])
+}
+
+/** One record: a line per field, nothing left out. */
+function recordTable(value: unknown): string {
+  if (!isRecord(value)) return value === undefined || value === null ? '' : `${printable(String(value))}\n`
+  return table(Object.entries(value).map(([name, content]) => [name, cell(content, Number.POSITIVE_INFINITY)]))
+}
+
+export function columnsOf(items: readonly Record<string, unknown>[]): string[] {
+  const isPlain = (name: string) => items.every((item) => typeof (item[name] ?? '') !== 'object')
+  const isUsed = (name: string) => items.some((item) => (item[name] ?? '') !== '')
+  const names = [...new Set(items.flatMap((item) => Object.keys(item)))]
+  const usable = names.filter((name) => isPlain(name) && isUsed(name) && !NEVER.has(name))
+  const hidden = usable.includes('name') && !usable.includes('displayName') ? ['id'] : []
+  const first = FIRST.filter((name) => usable.includes(name) && !hidden.includes(name))
+  const others = usable.filter((name) => !first.includes(name) && !hidden.includes(name))
+  return [...first, ...others].slice(0, COLUMNS_MAX)
+}
+
+/** `resourceGroup` is RESOURCE GROUP. */
+const heading = (name: string) => printable(name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toUpperCase())
+
+function cell(value: unknown, longest = CELL_MAX): string {
+  if (value === undefined || value === null) return '-'
+  const text = printable(typeof value === 'object' ? JSON.stringify(value) : String(value))
+  return text.length > longest ? `${text.slice(0, longest - 1)}…` : text
+}
+
+/** Names and messages come from tenants: a control character among them would be an order to the terminal. */
+export function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g, '�')
+}
+
+/** Rows with their cells one below the other, two spaces apart. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = []
+  for (const row of rows) {
+    for (const [index, text] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, [...text].length)
+  }
+  const pad = (text: string, width: number) => text + ' '.repeat(Math.max(0, width - [...text].length))
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((text, index) => pad(text, widths[index] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('')
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,57 @@
+import { type Client, createClient } from '../client/index.ts'
+import type { Context, Input, Option } from './command.ts'
+import { type Credential, chooseCredential, tokenSource } from './credentials.ts'
+import { FORMATS, type Format, rendered } from './output.ts'
+import { type Fetch, fetchOf, readSettings, type Settings } from './settings.ts'
+import { tokenIssuer } from './signIn.ts'
+import { loginStore } from './storedLogin.ts'
+
+export type Session = {
+  readonly settings: Settings
+  readonly credential: Credential
+  readonly client: Client
+  readonly token: (rejected?: string) => Promise<string>
+}
+
+/** @throws CommandFailure (local) where the client is not set up, (usage) for half a pair of variables */
+export async function openSession(context: Context): Promise<Session> {
+  const settings = await readSettings(context.places.settings)
+  const credential = chooseCredential(context.environment)
+  const send = await fetchOf(settings)
+  const { now, signal } = context
+  const fetch: Fetch = (url, init) =>
+    send(url, { ...init, signal: init.signal ? AbortSignal.any([init.signal, signal]) : signal })
+  const token = tokenSource({
+    credential,
+    settings,
+    issuer: tokenIssuer({ settings, fetch, now }),
+    store: loginStore(context.places.login),
+    now,
+  })
+  return { settings, credential, token, client: createClient({ baseUrl: settings.facadeUrl, token, fetch }) }
+}
+
+export const OUTPUT: Option = {
+  long: 'output',
+  short: 'o',
+  value: 'FORMAT',
+  choices: FORMATS,
+  summary: 'table on a terminal, else json',
+}
+
+export function show(value: unknown, input: Input, { terminal }: Context): void {
+  const format = (input.text('output') as Format | undefined) ?? (terminal.isTerminal ? 'table' : 'json')
+  terminal.out(rendered(value, format))
+}
+
+export const PLACE_OPTIONS: readonly Option[] = [
+  { long: 'boundary', short: 'b', value: 'ID', summary: 'The boundary; the default of `freehold use` where absent' },
+  { long: 'group', short: 'g', value: 'NAME', summary: 'The resource group; the default of `freehold use` likewise' },
+]
+
+/** The boundary and the group that a command is about. The default group is one of the default boundary. */
+export function placeOf(input: Input, settings: Settings): { boundary: string | undefined; group: string | undefined } {
+  const boundary = input.text('boundary') ?? settings.boundary
+  const group = boundary === settings.boundary ? settings.group : undefined
+  return { boundary, group: input.text('group') ?? group }
+}

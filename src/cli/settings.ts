@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises'
+import { getCACertificates } from 'node:tls'
+import { z } from 'zod'
+import { localTrouble, usage } from './failure.ts'
+import { readIfThere, writePrivate } from './files.ts'
+
+export const DEFAULT_CLIENT_ID = 'freehold-cli'
+
+const Settings = z.strictObject({
+  facadeUrl: z.url(),
+  /** `<identity provider>/realms/<realm>`, or any other OpenID Connect issuer. */
+  issuer: z.url(),
+  clientId: z.string().min(1),
+  /** Path of a PEM file with the authority of the servers, beyond those that the system trusts. */
+  certificateAuthority: z.string().optional(),
+  boundary: z.string().optional(),
+  group: z.string().optional(),
+})
+export type Settings = z.output<typeof Settings>
+
+/** @throws CommandFailure (local) where `setup` was not run, or the file is not what setup writes */
+export async function readSettings(path: string): Promise<Settings> {
+  const settings = await findSettings(path)
+  if (settings === undefined) throw localTrouble('This client is not set up: run `freehold setup` first.')
+  return settings
+}
+
+export async function findSettings(path: string): Promise<Settings | undefined> {
+  const text = await readIfThere(path)
+  if (text === undefined) return undefined
+  try {
+    return Settings.parse(JSON.parse(text))
+  } catch {
+    throw localTrouble(`${path} is not what \`freehold setup\` writes: run it again.`)
+  }
+}
+
+export async function writeSettings(path: string, settings: Settings): Promise<void> {
+  await writePrivate(path, `${JSON.stringify(settings, null, 2)}\n`)
+}
+
+/**
+ * An address that tokens may be sent to, without a closing slash.
+ *
+ * @throws CommandFailure (usage) for what is no address, and for http anywhere but on this machine: a token on the wire
+ *   is everyone's
+ */
+export function safeUrl(name: string, text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw usage(`${name} must be an http(s) address.`)
+  if (url.username !== '' || url.password !== '') throw usage(`${name} must not hold a user name or password.`)
+  if (url.protocol === 'http:' && !isLoopback(url)) {
+    throw usage(`${name} must be https: only addresses of this machine may be http.`)
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+}
+
+export function isLoopback({ hostname }: URL): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
+/** `fetch` that trusts the authority of the settings beside those that Node trusts by itself. */
+export async function fetchOf(settings: Pick<Settings, 'certificateAuthority'>): Promise<Fetch> {
+  const { certificateAuthority } = settings
+  if (certificateAuthority === undefined) return (url, init) => fetch(url, init)
+  let pem: string
+  try {
+    pem = await readFile(certificateAuthority, 'utf8')
+  } catch (error) {
+    throw localTrouble(`The certificate authority ${certificateAuthority} cannot be read.`, error)
+  }
+  // Slow to load, and most platforms do not need it.
+  const { Agent, fetch: fetchWith } = await import('undici')
+  const dispatcher = new Agent({ connect: { ca: [...getCACertificates('default'), pem] } })
+  // undici's own types and those of Node's built-in copy of it are declared twice.
+  return (url, init) =>
+    fetchWith(url, { ...init, dispatcher } as Parameters<typeof fetchWith>[1]) as unknown as Promise<Response>
+}

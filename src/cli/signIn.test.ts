@@ -1,0 +1,176 @@
+import { spawn } from 'node:child_process'
+import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { expect } from 'chai'
+import { browse, startIssuer, type TestIssuer } from '../../test/make/issuer.ts'
+import { collectionsOf } from './collections.ts'
+import type { Context, Terminal } from './command.ts'
+import { placesIn } from './files.ts'
+import { run } from './run.ts'
+import { loginStore } from './storedLogin.ts'
+
+const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
+
+describe('signing in', function () {
+  this.timeout(60_000)
+  let issuer: TestIssuer
+  let home: string
+  let said: string
+  let shown: string
+  /** What the person does in the browser; the page at its end. */
+  let browsing: Promise<string> | undefined
+
+  beforeEach(async () => {
+    issuer = await startIssuer()
+    home = await mkdtemp(join(tmpdir(), 'freehold-sign-in-'))
+    browsing = undefined
+    expect(await freehold(['setup', '--facade-url', 'http://127.0.0.1:1', '--issuer', issuer.url])).to.equal(0)
+  })
+  afterEach(async () => {
+    await issuer.stop()
+    await rm(home, { recursive: true })
+  })
+
+  async function freehold(words: string[], terminal: Partial<Terminal> = {}): Promise<number> {
+    ;[said, shown] = ['', '']
+    const context: Context = {
+      environment: {},
+      places: placesIn({}, home),
+      terminal: {
+        out: (text) => {
+          shown += text
+        },
+        err: (text) => {
+          said += text
+        },
+        isTerminal: false,
+        readInput: () => Promise.resolve(''),
+        openBrowser: undefined,
+        ...terminal,
+      },
+      collections: collectionsOf(),
+      signal: new AbortController().signal,
+      now: Date.now,
+    }
+    return run(words, context)
+  }
+  const withBrowser = (fields: Record<string, string> = { login: 'alice', password: 'x' }) => ({
+    openBrowser: (url: string) => {
+      browsing = browse(url, fields)
+    },
+  })
+  const store = () => loginStore(placesIn({}, home).login)
+
+  it('works with a browser, keeps the login to its owner and shows no secret', async () => {
+    expect(await freehold(['login'], withBrowser()), said).to.equal(0)
+    expect(await browsing).to.include('You are signed in')
+    const login = await store().read()
+    expect(login).to.include({ issuer: issuer.url, clientId: 'freehold-cli' })
+    expect(login?.refreshToken).to.be.a('string')
+    expect((await stat(store().path)).mode & 0o777).to.equal(0o600)
+    expect(issuer.grants).to.deep.equal(['authorization_code'])
+    expect(said + shown)
+      .to.not.include(login?.accessToken)
+      .and.to.not.include(login?.refreshToken)
+    expect(await freehold(['token'])).to.equal(0)
+    expect(shown).to.equal(`${login?.accessToken}\n`)
+  })
+
+  it('takes no answer that does not carry its state', async () => {
+    let stranger: Promise<number> | undefined
+    const terminal = {
+      openBrowser: (url: string) => {
+        const redirect = new URL(new URL(url).searchParams.get('redirect_uri') ?? '')
+        redirect.search = '?code=stolen&state=guessed'
+        stranger = fetch(redirect).then((answer) => answer.status)
+        browsing = stranger.then(() => browse(url, { login: 'alice', password: 'x' }))
+      },
+    }
+    expect(await freehold(['login'], terminal), said).to.equal(0)
+    expect(await stranger).to.equal(404)
+  })
+
+  it('says so where the person refuses', async () => {
+    const terminal = {
+      openBrowser: (url: string) => {
+        const asked = new URL(url).searchParams
+        const redirect = new URL(asked.get('redirect_uri') ?? '')
+        redirect.search = `?error=access_denied&state=${asked.get('state')}&iss=${encodeURIComponent(issuer.url)}`
+        browsing = fetch(redirect).then((answer) => answer.text())
+      },
+    }
+    expect(await freehold(['login'], terminal)).to.equal(3)
+    expect(said).to.include('access_denied')
+    expect(await browsing).to.include('did not succeed')
+    expect(await store().read()).to.equal(undefined)
+  })
+
+  it('works with a code on another device, taken by itself where no browser is here', async () => {
+    const err = (text: string) => {
+      said += text
+      const code = /enter the code (\S+)/.exec(text)?.[1]
+      const page = /(http:\S+device)/.exec(text)?.[1]
+      if (code && page) browsing = browse(page, { user_code: code, login: 'bob', password: 'x' })
+    }
+    expect(await freehold(['login'], { err }), said).to.equal(0)
+    await browsing
+    expect(issuer.grants).to.deep.equal(['urn:ietf:params:oauth:grant-type:device_code'])
+    expect((await store().read())?.accessToken).to.be.a('string')
+  })
+
+  it('is renewed by one of several processes, which a provider that rotates would else take for theft', async () => {
+    expect(await freehold(['login'], withBrowser()), said).to.equal(0)
+    const login = (await store().read()) ?? expect.fail()
+    await store().write({ ...login, expiresAt: Date.now() - 1 })
+    const ended = await Promise.all([1, 2, 3].map(() => token(home)))
+    expect(new Set(ended).size, JSON.stringify(ended)).to.equal(1)
+    expect(ended[0]).to.not.equal(`${login.accessToken}\n`)
+    expect(issuer.grants).to.deep.equal(['authorization_code', 'refresh_token'])
+    expect((await stat(store().path)).mode & 0o777).to.equal(0o600)
+  })
+
+  it('ends at the provider as well as here', async () => {
+    expect(await freehold(['login'], withBrowser()), said).to.equal(0)
+    const login = (await store().read()) ?? expect.fail()
+    expect(await freehold(['logout'])).to.equal(0)
+    expect(said).to.equal('Signed out.\n')
+    expect(await store().read()).to.equal(undefined)
+    // Someone who kept a copy cannot go on with it.
+    await store().write({ ...login, expiresAt: 0 })
+    expect(await freehold(['token'])).to.equal(3)
+    expect(said).to.include('invalid_grant')
+    expect(await freehold(['logout'])).to.equal(0)
+  })
+
+  it('that others could read is refused and can be forgotten', async () => {
+    expect(await freehold(['login'], withBrowser()), said).to.equal(0)
+    await chmod(store().path, 0o644)
+    expect(await freehold(['token'])).to.equal(5)
+    expect(said).to.include('open to others')
+    expect(shown).to.equal('')
+    expect(await freehold(['logout'])).to.equal(0)
+    expect(await store().read()).to.equal(undefined)
+  })
+
+  it('says that nobody answers', async () => {
+    await issuer.stop()
+    expect(await freehold(['login'], withBrowser())).to.equal(4)
+    expect(said).to.match(/No answer from http:\/\/127/)
+  })
+})
+
+/** What `freehold token` prints, in a process of its own. */
+function token(home: string): Promise<string> {
+  return new Promise((done, fail) => {
+    const child = spawn(process.execPath, [FREEHOLD, 'token'], { env: { HOME: home, PATH: process.env.PATH } })
+    let text = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (part) => {
+        text += part
+      })
+    }
+    child.on('error', fail)
+    child.on('close', () => done(text))
+  })
+}

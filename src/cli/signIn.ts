@@ -1,0 +1,194 @@
+import * as oidc from 'openid-client'
+import { NetworkError } from '../client/index.ts'
+import type { TokenIssuer } from './credentials.ts'
+import { notSignedIn } from './failure.ts'
+import { startLoopback } from './loopback.ts'
+import { type Fetch, isLoopback, type Settings } from './settings.ts'
+import type { StoredLogin } from './storedLogin.ts'
+
+/** `offline_access` is for a refresh token (OpenID Connect Core section 11). */
+const SCOPES = ['openid', 'profile', 'email', 'offline_access']
+const SIGN_IN_SECONDS = 300
+const REQUEST_SECONDS = 30
+
+type Provider = { settings: Settings; fetch: Fetch; now: () => number }
+type Person = {
+  /** A sentence for the person at the terminal. */
+  tell: (text: string) => void
+  openBrowser: (url: string) => void
+  signal: AbortSignal
+}
+
+async function discover({ settings, fetch }: Provider): Promise<oidc.Configuration> {
+  const issuer = new URL(settings.issuer)
+  const execute = issuer.protocol === 'http:' && isLoopback(issuer) ? [oidc.allowInsecureRequests] : []
+  return attempt(
+    `The identity provider ${settings.issuer} does not describe itself as OpenID Connect asks`,
+    issuer,
+    () =>
+      oidc.discovery(issuer, settings.clientId, undefined, oidc.None(), {
+        execute,
+        timeout: REQUEST_SECONDS,
+        [oidc.customFetch]: (url, init) => fetch(url, init as RequestInit),
+      }),
+  )
+}
+
+/** Says of a failed step whether no answer came or the provider refused. Its own words are not passed on, its code is. */
+async function attempt<Result>(what: string, issuer: URL, step: () => Promise<Result>): Promise<Result> {
+  try {
+    return await step()
+  } catch (error) {
+    if (error instanceof oidc.ResponseBodyError) throw notSignedIn(`${what}: ${printable(error.error)}.`)
+    if (error instanceof oidc.AuthorizationResponseError) throw notSignedIn(`${what}: ${printable(error.error)}.`)
+    if (error instanceof oidc.WWWAuthenticateChallengeError) throw notSignedIn(`${what}: ${error.status}.`)
+    if (error instanceof oidc.ClientError) {
+      throw notSignedIn(`${what}: ${error.code ?? error.message}.`)
+    }
+    if (error instanceof TypeError || (error as Error | undefined)?.name === 'TimeoutError') {
+      throw new NetworkError(issuer.href, error)
+    }
+    throw error
+  }
+}
+
+/** Codes are ASCII without control characters (RFC 6749 section 5.2); what else came could move the cursor. */
+const printable = (code: string) => code.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 500)
+
+function scopeFor(config: oidc.Configuration): string {
+  const { scopes_supported: supported } = config.serverMetadata()
+  return SCOPES.filter((scope) => supported === undefined || supported.includes(scope)).join(' ')
+}
+
+function loginOf(
+  { settings, now }: Provider,
+  tokens: oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers,
+): StoredLogin {
+  const obtainedAt = now()
+  // RFC 6749 only recommends expires_in; five minutes are less than any usual token lives.
+  const expiresAt = obtainedAt + (tokens.expiresIn() ?? 300) * 1000
+  const { issuer, clientId } = settings
+  const login = { issuer, clientId, accessToken: tokens.access_token, obtainedAt, expiresAt }
+  return tokens.refresh_token === undefined ? login : { ...login, refreshToken: tokens.refresh_token }
+}
+
+/**
+ * Signs in with a browser on this machine: authorization code with PKCE (RFC 7636), answered on a loopback redirect
+ * (RFC 8252 section 7.3).
+ *
+ * @throws CommandFailure (notSignedIn) where the provider or the person refuses, or nothing comes within five minutes
+ */
+export async function signInWithBrowser(provider: Provider, person: Person): Promise<StoredLogin> {
+  const config = await discover(provider)
+  const loopback = await startLoopback()
+  try {
+    const [verifier, state, nonce] = [oidc.randomPKCECodeVerifier(), oidc.randomState(), oidc.randomNonce()]
+    const scope = scopeFor(config)
+    const url = oidc.buildAuthorizationUrl(config, {
+      redirect_uri: loopback.redirectUri,
+      scope,
+      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      // Without it OpenID Connect Core section 11 has the provider ignore offline_access.
+      ...(scope.includes('offline_access') && { prompt: 'consent' }),
+      state,
+      nonce,
+    })
+    const answered = loopback.answer(state, SIGN_IN_SECONDS * 1000, person.signal)
+    person.tell(`Sign in in your browser. If none opens, go to\n\n  ${url.href}\n`)
+    person.openBrowser(url.href)
+    const callback = await answered
+    const tokens = await attempt('The sign-in did not succeed', new URL(provider.settings.issuer), () =>
+      oidc.authorizationCodeGrant(config, callback.url, {
+        pkceCodeVerifier: verifier,
+        expectedState: state,
+        expectedNonce: nonce,
+        idTokenExpected: true,
+      }),
+    ).then(
+      (granted) => {
+        callback.respond(true)
+        return granted
+      },
+      (error) => {
+        callback.respond(false)
+        throw error
+      },
+    )
+    return loginOf(provider, tokens)
+  } finally {
+    await loopback.close()
+  }
+}
+
+/** Signs in with a browser on another machine (RFC 8628). */
+export async function signInWithDevice(provider: Provider, person: Person): Promise<StoredLogin> {
+  const config = await discover(provider)
+  const issuer = new URL(provider.settings.issuer)
+  if (config.serverMetadata().device_authorization_endpoint === undefined) {
+    throw notSignedIn(`${provider.settings.issuer} does not offer the device flow: sign in with a browser.`)
+  }
+  const device = await attempt('The device flow could not begin', issuer, () =>
+    oidc.initiateDeviceAuthorization(config, { scope: scopeFor(config) }),
+  )
+  const [page, code] = [printable(device.verification_uri), printable(device.user_code)]
+  person.tell(`On any device, go to\n\n  ${page}\n\nand enter the code ${code}\n`)
+  const tokens = await attempt('The sign-in did not succeed', issuer, () =>
+    oidc.pollDeviceAuthorizationGrant(config, device, undefined, { signal: person.signal }),
+  )
+  return loginOf(provider, tokens)
+}
+
+/** Ends the login at the provider (RFC 7009). @returns whether the provider took it */
+export async function revoke(provider: Provider, login: StoredLogin): Promise<boolean> {
+  const config = await discover(provider)
+  if (config.serverMetadata().revocation_endpoint === undefined) return false
+  await attempt('The login could not be revoked', new URL(provider.settings.issuer), () =>
+    oidc.tokenRevocation(config, login.refreshToken ?? login.accessToken),
+  )
+  return true
+}
+
+/** Renewals, and tokens for service accounts. */
+export function tokenIssuer(provider: Provider): TokenIssuer {
+  return {
+    clientToken: (clientId, clientSecret) => clientToken(provider, clientId, clientSecret),
+    async refresh(login) {
+      const { refreshToken } = login
+      if (refreshToken === undefined) throw notSignedIn('The login has ended: run `freehold login`.')
+      const config = await discover(provider)
+      const tokens = await attempt(
+        'The login has ended and could not be renewed; run `freehold login`',
+        new URL(login.issuer),
+        () => oidc.refreshTokenGrant(config, refreshToken),
+      )
+      // A provider that does not rotate leaves the former one in use.
+      return { refreshToken, ...loginOf(provider, tokens) }
+    },
+  }
+}
+
+/** client_credentials at the place that interface section 5 names; no discovery, which would double the requests. */
+async function clientToken({ settings, fetch }: Provider, clientId: string, clientSecret: string): Promise<string> {
+  const url = `${settings.issuer}/protocol/openid-connect/token`
+  let answer: Response
+  try {
+    answer = await fetch(url, {
+      method: 'POST',
+      redirect: 'error',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
+      body: new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        client_secret: clientSecret,
+      }).toString(),
+      signal: AbortSignal.timeout(REQUEST_SECONDS * 1000),
+    })
+  } catch (error) {
+    throw new NetworkError(url, error)
+  }
+  const body = (await answer.json().catch(() => ({}))) as { access_token?: unknown; error?: unknown }
+  if (answer.ok && typeof body.access_token === 'string') return body.access_token
+  const code = typeof body.error === 'string' ? printable(body.error) : `status ${answer.status}`
+  throw notSignedIn(`The identity provider gave no token for PLATFORM_CLIENT_ID "${printable(clientId)}": ${code}.`)
+}

@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { localTrouble } from './failure.ts'
+import { readPrivate, removeFile, writePrivate } from './files.ts'
+import { withLock } from './lock.ts'
+
+const StoredLogin = z.strictObject({
+  issuer: z.string(),
+  clientId: z.string(),
+  accessToken: z.string(),
+  /** Absent where the provider gave none: then the login ends with its access token. */
+  refreshToken: z.string().optional(),
+  /** Milliseconds since the epoch. */
+  obtainedAt: z.number(),
+  expiresAt: z.number(),
+})
+export type StoredLogin = z.output<typeof StoredLogin>
+
+export interface LoginStore {
+  readonly path: string
+  /** @throws CommandFailure (local) where others can read the file */
+  read(): Promise<StoredLogin | undefined>
+  write(login: StoredLogin): Promise<void>
+  remove(): Promise<void>
+  /** Runs `work` while no other process is in its own: who reads, asks the provider and writes must not be overtaken. */
+  exclusively<Result>(work: () => Promise<Result>): Promise<Result>
+}
+
+/** Longer than a renewal may take: two requests of thirty seconds. */
+const LOCK_DEADLINE_MILLISECONDS = 70_000
+
+export function loginStore(path: string): LoginStore {
+  return {
+    path,
+    async read() {
+      const text = await readPrivate(path)
+      if (text === undefined) return undefined
+      try {
+        return StoredLogin.parse(JSON.parse(text))
+      } catch {
+        throw localTrouble(`${path} is not what \`freehold login\` writes: run \`freehold login\` again.`)
+      }
+    },
+    write: (login) => writePrivate(path, `${JSON.stringify(login)}\n`),
+    remove: () => removeFile(path),
+    exclusively: (work) => withLock(`${path}.lock`, LOCK_DEADLINE_MILLISECONDS, work),
+  }
+}
+
+const MARGIN_MILLISECONDS = 60_000
+
+/** Whether a token ends within a minute, or within a fifth of its life where that is shorter. */
+export function needsRefresh({ obtainedAt, expiresAt }: StoredLogin, now: number): boolean {
+  return now >= expiresAt - Math.min(MARGIN_MILLISECONDS, (expiresAt - obtainedAt) / 5)
+}

@@ -1,0 +1,101 @@
+import { expect } from 'chai'
+import { type ClientOptions, createClient, NetworkError, PlatformApiError } from './index.ts'
+
+type Sent = { method: string; url: string; token: string; body: unknown }
+
+/** A client before a platform that gives these answers, one after the other. */
+function clientBefore(answers: (Response | Error)[], options: Partial<ClientOptions> = {}) {
+  const sent: Sent[] = []
+  const waited: number[] = []
+  const client = createClient({
+    baseUrl: 'https://api.test/',
+    token: (rejected) => Promise.resolve(rejected === undefined ? 'first' : 'second'),
+    fetch: async (url, init) => {
+      const token = (init.headers as Record<string, string>).authorization ?? ''
+      sent.push({ method: init.method ?? '', url, token, body: init.body })
+      const answer = answers.shift() ?? new Response(null, { status: 500 })
+      if (answer instanceof Error) throw answer
+      return answer
+    },
+    wait: async (milliseconds) => {
+      waited.push(milliseconds)
+    },
+    ...options,
+  })
+  return { client, sent, waited }
+}
+
+const answer = (status: number, body: unknown = {}, headers: Record<string, string> = {}) =>
+  new Response(JSON.stringify(body), { status, headers })
+const thrownBy = async (work: Promise<unknown>) => work.then(() => undefined).catch((error: unknown) => error)
+const PATH = { boundaryId: 'b', resourceGroupName: 'g', name: 'n' }
+
+describe('the client', () => {
+  it('has a method per operation that fills the path and sends the body', async () => {
+    const { client, sent } = clientBefore([answer(201, { name: 'n' })])
+    const made = await client.operations.CreateVectorCluster({ path: PATH, body: { replicas: 1 } })
+    expect(made.name).to.equal('n')
+    const url = 'https://api.test/boundaries/b/resourcegroups/g/resources/vectorclusters/n'
+    expect(sent).to.deep.equal([{ method: 'POST', url, token: 'Bearer first', body: '{"replicas":1}' }])
+  })
+
+  it('reads a list page after page, with the query on each', async () => {
+    const page = (name: string, hasNextPage: boolean) => answer(200, { items: [{ name }], pagination: { hasNextPage } })
+    const { client, sent } = clientBefore([page('a', true), page('b', false)])
+    const path = { boundaryId: 'b' }
+    const names = await Array.fromAsync(
+      client.pages('ListAllVectorClusters', { path, query: { pageSize: 1 } }),
+      (x) => x.name,
+    )
+    expect(names).to.deep.equal(['a', 'b'])
+    expect(sent.map(({ url }) => url.split('?')[1])).to.deep.equal(['pageSize=1&page=1', 'pageSize=1&page=2'])
+  })
+
+  it('asks for another token once after 401, and gives up where it is refused as well', async () => {
+    const good = clientBefore([answer(401), answer(200)])
+    await good.client.request({ method: 'POST', path: '/x' })
+    expect(good.sent.map(({ token }) => token)).to.deep.equal(['Bearer first', 'Bearer second'])
+    const bad = clientBefore([answer(401), answer(401), answer(200)])
+    expect(await thrownBy(bad.client.request({ method: 'GET', path: '/x' }))).to.include({ status: 401 })
+    expect(bad.sent).to.have.lengthOf(2)
+  })
+
+  const retries: [string, string, Response[], number[], number][] = [
+    ['waits as long as Retry-After says', 'GET', [answer(429, {}, { 'retry-after': '3' }), answer(200)], [3000], 2],
+    ['waits longer each time where nothing is said', 'PUT', [answer(503), answer(503), answer(200)], [250, 500], 3],
+    ['never sends a POST twice', 'POST', [answer(503, {}, { 'retry-after': '1' })], [], 1],
+    ['does not wait for an hour', 'GET', [answer(429, {}, { 'retry-after': '3600' })], [], 1],
+    ['does not repeat what was refused for good', 'GET', [answer(404)], [], 1],
+    [
+      'gives up after the fourth time',
+      'DELETE',
+      Array.from({ length: 9 }, () => answer(503)),
+      [250, 500, 1000, 2000],
+      5,
+    ],
+  ]
+  for (const [what, method, answers, pauses, requests] of retries) {
+    it(what, async () => {
+      const { client, sent, waited } = clientBefore(answers)
+      await thrownBy(client.request({ method, path: '/x' }))
+      expect(waited).to.deep.equal(pauses)
+      expect(sent).to.have.lengthOf(requests)
+    })
+  }
+
+  it('throws what the platform said, and says that no answer came', async () => {
+    const body = { error: 'No.', code: 'FORBIDDEN', correlationId: 'c' }
+    const { client } = clientBefore([
+      answer(403, body),
+      new TypeError('fetch failed', { cause: new Error('ECONNREFUSED') }),
+    ])
+    const refusal = await thrownBy(client.request({ method: 'GET', path: '/x' }))
+    expect(refusal)
+      .to.be.instanceOf(PlatformApiError)
+      .and.to.include({ status: 403, code: 'FORBIDDEN', correlationId: 'c' })
+    const silence = await thrownBy(client.request({ method: 'GET', path: '/x' }))
+    expect(silence)
+      .to.be.instanceOf(NetworkError)
+      .and.to.have.property('message', 'No answer from https://api.test: ECONNREFUSED')
+  })
+})

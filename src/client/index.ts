@@ -1,0 +1,267 @@
+import { OPERATIONS, type OperationTypes } from './generated.ts'
+
+export * from './generated.ts'
+
+/** What the table says of one operation. */
+export type Operation = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** With parameters in braces. */
+  readonly path: string
+  readonly query?: readonly string[]
+  readonly paged?: true
+}
+
+type Table = typeof OPERATIONS
+export type OperationName = keyof Table
+type ParametersOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParametersOf<Rest>
+  : never
+type QueryNameOf<Name extends OperationName> = Table[Name] extends { query: readonly (infer Query extends string)[] }
+  ? Query
+  : never
+type BodyOf<Name extends OperationName> = Name extends keyof OperationTypes ? OperationTypes[Name]['body'] : unknown
+type ReplyOf<Name extends OperationName> = Name extends keyof OperationTypes ? OperationTypes[Name]['reply'] : unknown
+
+export type QueryValue = string | number | boolean | readonly string[] | undefined
+type PathPart<Path extends string> = [ParametersOf<Path>] extends [never]
+  ? { path?: Record<string, never> }
+  : { path: { [Parameter in ParametersOf<Path>]: string } }
+/** What one operation is called with. `path` is there exactly where the path has parameters. */
+export type InputOf<Name extends OperationName> = PathPart<Table[Name]['path']> & {
+  query?: { [Query in QueryNameOf<Name>]?: QueryValue }
+  body?: BodyOf<Name>
+  headers?: Record<string, string>
+  signal?: AbortSignal
+}
+type PagedName = { [Name in OperationName]: Table[Name] extends { paged: true } ? Name : never }[OperationName]
+type ItemOf<Reply> = Reply extends { items: Array<infer Item> } ? Item : unknown
+
+/** One method per operation of the interface. */
+export type Operations = {
+  readonly [Name in OperationName]: (input: InputOf<Name>) => Promise<ReplyOf<Name>>
+}
+
+export type RawRequest = {
+  method: string
+  /** Below the base address, with its query. */
+  path: string
+  body?: unknown
+  headers?: Record<string, string>
+  signal?: AbortSignal
+}
+export type RawAnswer = { status: number; headers: Headers; text: string }
+
+export interface Client {
+  readonly operations: Operations
+  /** All items of a list, page after page, fetched while they are read. */
+  pages<Name extends PagedName>(name: Name, input: InputOf<Name>): AsyncGenerator<ItemOf<ReplyOf<Name>>>
+  /**
+   * Any request. @throws PlatformApiError for every status of 400 and above, NetworkError where no answer came
+   */
+  request(request: RawRequest): Promise<RawAnswer>
+}
+
+export type ClientOptions = {
+  /** Address of the facade. */
+  baseUrl: string
+  /** Asked before each request. `rejected` is a token that was just refused with 401: another is asked for, once. */
+  token: (rejected?: string) => Promise<string>
+  fetch?: (url: string, init: RequestInit) => Promise<Response>
+  /** How often a request that may be repeated is sent again after 429 or 503; 4. */
+  retries?: number
+  /** Milliseconds. For tests. */
+  wait?: (milliseconds: number, signal?: AbortSignal) => Promise<void>
+}
+
+/** The platform refused (interface section 7, both forms of bodies). */
+export class PlatformApiError extends Error {
+  readonly status: number
+  /** Stable; `HTTP_<status>` where something between us and the platform answered. */
+  readonly code: string
+  /** As it came, parsed where it was JSON. */
+  readonly body: unknown
+  readonly correlationId: string | undefined
+
+  constructor(status: number, headers: Headers, text: string) {
+    const body = parsed(text)
+    const fields = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+    const textOf = (name: string) => (typeof fields[name] === 'string' ? (fields[name] as string) : undefined)
+    super(textOf('error') ?? textOf('detail') ?? `The platform answered ${status}.`)
+    this.name = 'PlatformApiError'
+    this.status = status
+    this.code = textOf('code') ?? `HTTP_${status}`
+    this.body = body
+    this.correlationId = textOf('correlationId') ?? headers.get('x-correlation-id') ?? undefined
+  }
+}
+
+/** No answer came: name not found, connection refused or broken, certificate not trusted. */
+export class NetworkError extends Error {
+  constructor(url: string, cause: unknown) {
+    const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+    super(`No answer from ${new URL(url).origin}: ${inner instanceof Error ? inner.message : String(inner)}`, { cause })
+    this.name = 'NetworkError'
+  }
+}
+
+const RETRIES = 4
+/** Longer than this is not waited for: the caller learns of the 429 instead. */
+const LONGEST_WAIT_SECONDS = 60
+/** RFC 9110 section 9.2.2: those that may be sent twice. */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+
+/**
+ * A client of the platform's REST interface: `createClient({baseUrl, token}).operations.GetBoundary({path})`.
+ *
+ * 429 and 503 are tried again for idempotent methods, after what Retry-After says.
+ */
+export function createClient(options: ClientOptions): Client {
+  const base = options.baseUrl.replace(/\/+$/, '')
+  const retries = options.retries ?? RETRIES
+  const wait = options.wait ?? waitFor
+  const send = options.fetch ?? ((url: string, init: RequestInit) => fetch(url, init))
+
+  const once = async (request: RawRequest, token: string): Promise<RawAnswer> => {
+    const url = `${base}${request.path}`
+    const headers: Record<string, string> = { accept: 'application/json', authorization: `Bearer ${token}` }
+    const init: RequestInit = { method: request.method, redirect: 'manual' }
+    if (request.body !== undefined) {
+      const isText = typeof request.body === 'string'
+      headers['content-type'] = request.method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
+      init.body = isText ? (request.body as string) : JSON.stringify(request.body)
+    }
+    for (const [name, value] of Object.entries(request.headers ?? {})) headers[name.toLowerCase()] = value
+    init.headers = headers
+    if (request.signal !== undefined) init.signal = request.signal
+    try {
+      const answer = await send(url, init)
+      return { status: answer.status, headers: answer.headers, text: await answer.text() }
+    } catch (error) {
+      if (request.signal?.aborted) throw error
+      throw new NetworkError(url, error)
+    }
+  }
+
+  const request = async (given: RawRequest): Promise<RawAnswer> => {
+    let token = await options.token()
+    let isRenewed = false
+    for (let attempt = 0; ; ) {
+      const answer = await once(given, token)
+      if (answer.status < 400) return answer
+      if (answer.status === 401 && !isRenewed) {
+        isRenewed = true
+        const other = await options.token(token)
+        if (other !== token) {
+          token = other
+          continue
+        }
+      }
+      const pause = pauseOf(given.method, answer, attempt)
+      if (pause === undefined || attempt >= retries) {
+        throw new PlatformApiError(answer.status, answer.headers, answer.text)
+      }
+      attempt += 1
+      await wait(pause, given.signal)
+    }
+  }
+
+  const run = async (name: OperationName, input: AnyInput): Promise<unknown> => {
+    const { method, path } = OPERATIONS[name] as Operation
+    const { text } = await request({ ...input, method, path: pathOf(path, input.path ?? {}, input.query ?? {}) })
+    return text === '' ? undefined : (parsed(text) ?? text)
+  }
+  const operations = Object.fromEntries(
+    Object.keys(OPERATIONS).map((name) => [name, (input: AnyInput) => run(name as OperationName, input)]),
+  ) as unknown as Operations
+
+  return {
+    operations,
+    request,
+    async *pages(name, input) {
+      const fetchPage = (query: Record<string, QueryValue>) => run(name, { ...(input as AnyInput), query })
+      yield* pagesOf(fetchPage, (input as AnyInput).query ?? {}) as AsyncGenerator<never>
+    },
+  }
+}
+
+type AnyInput = Omit<RawRequest, 'method' | 'path'> & {
+  path?: Record<string, string>
+  query?: Record<string, QueryValue>
+}
+
+/** Items of a paged list, or of a list that comes whole, or as a bare array. */
+export async function* pagesOf(
+  fetchPage: (query: Record<string, QueryValue>) => Promise<unknown>,
+  query: Record<string, QueryValue>,
+): AsyncGenerator<unknown> {
+  for (let page = Number(query.page ?? 1); ; page += 1) {
+    const reply = await fetchPage({ ...query, page })
+    if (Array.isArray(reply)) {
+      yield* reply
+      return
+    }
+    const { items = [], pagination } = reply as { items?: unknown[]; pagination?: { hasNextPage?: boolean } }
+    yield* items
+    if (pagination?.hasNextPage !== true || items.length === 0) return
+  }
+}
+
+/**
+ * Fills a path template. @throws TypeError for a parameter that is missing or empty, or that would climb up the path
+ */
+export function pathOf(
+  template: string,
+  parameters: Readonly<Record<string, string>>,
+  query: Readonly<Record<string, QueryValue>> = {},
+): string {
+  const path = template.replace(/\{([A-Za-z]+)\}/g, (_whole, name: string) => {
+    const value = parameters[name]
+    if (value === undefined || value === '') throw new TypeError(`The path ${template} needs a value for ${name}.`)
+    const segments = name === 'path' ? value.split('/') : [value]
+    // The URL parser would take these away, and with them the segment before.
+    if (segments.some((segment) => segment === '.' || segment === '..')) {
+      throw new TypeError(`"${value}" cannot be the ${name} of ${template}.`)
+    }
+    return segments.map(encodeURIComponent).join('/')
+  })
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue
+    for (const one of Array.isArray(value) ? value : [value]) search.append(name, String(one))
+  }
+  return search.size === 0 ? path : `${path}?${search}`
+}
+
+/** Milliseconds until a refused request may be sent again; undefined where it must not be. */
+function pauseOf(method: string, { status, headers }: RawAnswer, attempt: number): number | undefined {
+  if (!IDEMPOTENT.has(method) || (status !== 429 && status !== 503)) return undefined
+  const seconds = retryAfterSeconds(headers.get('retry-after'))
+  if (seconds === undefined) return 250 * 2 ** attempt
+  return seconds > LONGEST_WAIT_SECONDS ? undefined : seconds * 1000
+}
+
+/** RFC 9110 section 10.2.3: seconds or a date. */
+function retryAfterSeconds(text: string | null): number | undefined {
+  if (text === null) return undefined
+  if (/^\d+$/.test(text)) return Number(text)
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? undefined : Math.max(0, (at - Date.now()) / 1000)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function waitFor(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((done, fail) => {
+    const timer = setTimeout(done, milliseconds)
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer)
+      fail(signal.reason)
+    })
+  })
+}

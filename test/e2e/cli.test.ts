@@ -1,0 +1,182 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { expect } from 'chai'
+import { load } from 'js-yaml'
+import { groupNamespace } from '../../src/core/names.ts'
+import { call, makeCaller, uniqueName, until } from '../make/platform.ts'
+import { PLATFORM_VARIABLE, testPlatform } from '../make/tenant.ts'
+
+const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
+
+type Ended = { code: number; out: string; err: string }
+
+describe('the command line', function () {
+  this.timeout(120_000)
+  let home: string
+  let credentials: Record<string, string>
+  let boundary: string
+  const group = uniqueName('cli')
+
+  /** Runs the real command in a home of its own. The child sees nothing of this process's environment but PATH. */
+  const freehold = (words: string[], options: { env?: Record<string, string>; input?: string; home?: string } = {}) =>
+    new Promise<Ended>((done, fail) => {
+      const own = { PATH: process.env.PATH ?? '', HOME: options.home ?? home }
+      const child = spawn(process.execPath, [FREEHOLD, ...words], { env: { ...own, ...(options.env ?? credentials) } })
+      const ended = { out: '', err: '' }
+      child.stdout.on('data', (part) => {
+        ended.out += part
+      })
+      child.stderr.on('data', (part) => {
+        ended.err += part
+      })
+      child.on('error', fail)
+      child.on('close', (code) => done({ code: code ?? -1, ...ended }))
+      child.stdin.end(options.input ?? '')
+    })
+  const succeeds = async (...words: string[]) => {
+    const ended = await freehold(words)
+    expect(ended.code, `freehold ${words.join(' ')}: ${ended.err}`).to.equal(0)
+    return ended
+  }
+  const json = async (...words: string[]) => JSON.parse((await succeeds(...words, '-o', 'json')).out)
+
+  before(async () => {
+    home = await mkdtemp(join(tmpdir(), 'freehold-cli-'))
+    const { clientId, clientSecret } = testPlatform()
+    credentials = { PLATFORM_CLIENT_ID: clientId, PLATFORM_CLIENT_SECRET: clientSecret }
+    await succeeds('setup', '--dev', process.env[PLATFORM_VARIABLE] ?? '')
+    boundary = (await json('create', 'boundary', '--data', '{"displayName":"Command line"}')).id
+    await succeeds('use', '--boundary', boundary, '--group', group)
+    await succeeds('create', 'resourcegroup', group)
+    await until('the group is running', async () => (await json('get', 'rg', group)).status === 'Running')
+  })
+  after(async () => {
+    if (boundary !== undefined) await call('DELETE', `/boundaries/${boundary}/resourcegroups/${group}`)
+    await rm(home, { recursive: true, force: true })
+  })
+
+  it('says who is calling, by which credential, and leaves the secret out', async () => {
+    const who = await json('whoami')
+    expect(who).to.include({ principalId: credentials.PLATFORM_CLIENT_ID, credential: 'PLATFORM_CLIENT_ID', boundary })
+    const { out, err } = await succeeds('whoami', '-o', 'yaml')
+    expect(out + err).to.not.include(credentials.PLATFORM_CLIENT_SECRET)
+    expect(out).to.not.match(/eyJ/)
+  })
+
+  it('keeps the settings where only their owner can read them', async () => {
+    const { mode } = await stat(join(home, '.config/freehold/config.json'))
+    expect((mode & 0o777).toString(8)).to.equal('600')
+    expect(await readFile(join(home, '.config/freehold/config.json'), 'utf8')).to.not.include('ecret')
+  })
+
+  it('creates a vector database, lists it in each format, shows it and deletes it', async () => {
+    const name = uniqueName('vec')
+    expect(await json('create', 'vectorcluster', name, '-d', '{"replicas":1}')).to.include({ name, replicas: 1 })
+    const lists = [
+      await json('list', 'vectorclusters', '-g', group, '-b', boundary),
+      load((await succeeds('list', 'vc', '-o', 'yaml')).out) as { name: string }[],
+      await json('list', 'vectorclusters', '--all-groups', '--filter', `name:eq:${name}`),
+      await json('get', 'vectorclusters', '--limit', '1'),
+    ]
+    for (const items of lists) expect(items.map((item: { name: string }) => item.name)).to.deep.equal([name])
+    const table = (await succeeds('list', 'vectorclusters', '-o', 'table')).out.split('\n')
+    expect(table[0]).to.match(/^NAME +RESOURCE GROUP +STATUS/)
+    expect(table[1]).to.include(name).and.to.include(group)
+    expect((await succeeds('get', 'vectorcluster', name, '-o', 'table')).out).to.match(/^name +vec-/m)
+    expect((await succeeds('delete', 'vectorcluster', name)).out).to.equal('')
+    await until('it is gone', async () => (await freehold(['get', 'vectorcluster', name])).code === 1)
+  })
+
+  it('applies the manifest that kubectl takes, and again when it has changed', async () => {
+    const name = uniqueName('vec')
+    const file = join(home, 'vector.yaml')
+    const manifest = (replicas: number) => `
+apiVersion: data.freehold.dev/v1alpha1
+kind: VectorCluster
+metadata:
+  name: ${name}
+  namespace: ${groupNamespace(boundary, group)}
+spec:
+  replicas: ${replicas}
+`
+    await writeFile(file, manifest(1))
+    expect((await succeeds('apply', '-f', file)).out).to.equal(`VectorCluster "${name}" created\n`)
+    const changed = await freehold(['apply', '-f', '-', '-g', 'another'], { input: manifest(2) })
+    expect(changed).to.include({ code: 0, out: `VectorCluster "${name}" configured\n` })
+    expect(await json('get', 'vectorcluster', name)).to.include({ name, replicas: 2, resourceGroup: group })
+    const nowhere = manifest(1).replace('namespace: ', 'namespace: other-')
+    expect(await freehold(['apply', '-f', '-'], { input: nowhere })).to.include({ code: 2, out: '' })
+    await succeeds('delete', 'vectorcluster', name)
+  })
+
+  it('sends any request, with a body from stdin and headers', async () => {
+    const path = '/boundaries/{boundary}/providers/authorization/checkAccess'
+    const input = JSON.stringify({ action: 'vectorcluster/read' })
+    const asked = await freehold(['call', 'POST', path, '--data', '-', '-H', 'X-Correlation-Id: from-the-cli'], {
+      input,
+    })
+    expect(asked.code, asked.err).to.equal(0)
+    expect(JSON.parse(asked.out)).to.be.an('object')
+    expect((await json('call', 'GET', '/boundaries?pageSize=1')).items).to.have.lengthOf(1)
+  })
+
+  it('ends with the exit code that the documentation names', async () => {
+    const nobody = { PLATFORM_TOKEN: 'not-a-token' }
+    const reader = await makeCaller({ Reader: `/boundaries/${boundary}` })
+    const unreachable = await mkdtemp(join(tmpdir(), 'freehold-cli-'))
+    const address = ['--facade-url', 'http://127.0.0.1:1', '--issuer', 'http://127.0.0.1:1/realms/freehold']
+    expect((await freehold(['setup', ...address], { home: unreachable })).code).to.equal(0)
+    const cases: [string, number, () => Promise<Ended>, RegExp][] = [
+      [
+        'a thing that is not there',
+        1,
+        () => freehold(['get', 'vectorcluster', 'nothing']),
+        /NOT_FOUND, 404\)\nCorrelation id: /,
+      ],
+      [
+        'a permission that is missing',
+        1,
+        () => freehold(['create', 'vectorcluster', 'never'], { env: { PLATFORM_TOKEN: reader.token } }),
+        /FORBIDDEN, 403/,
+      ],
+      ['a field that is refused', 1, () => freehold(['create', 'vc', 'never', '-d', '{"color":"blue"}']), /color/],
+      ['a kind that there is not', 2, () => freehold(['list', 'nothings']), /no kind/],
+      ['an option that there is not', 2, () => freehold(['list', 'boundaries', '--all']), /--all/],
+      [
+        'half a pair of variables',
+        2,
+        () => freehold(['whoami'], { env: { PLATFORM_CLIENT_ID: 'x' } }),
+        /PLATFORM_CLIENT_SECRET/,
+      ],
+      ['no login', 3, () => freehold(['whoami'], { env: {} }), /freehold login/],
+      ['a token that is none', 3, () => freehold(['whoami'], { env: nobody }), /UNAUTHORIZED, 401/],
+      [
+        'a secret that is wrong',
+        3,
+        () => freehold(['whoami'], { env: { ...credentials, PLATFORM_CLIENT_SECRET: 'wrong-secret' } }),
+        /invalid_client/,
+      ],
+      ['nobody at the address', 4, () => freehold(['whoami'], { env: nobody, home: unreachable }), /No answer from/],
+      ['no setup', 5, () => freehold(['whoami'], { home: '/nonexistent' }), /freehold setup/],
+    ]
+    for (const [what, code, running, message] of cases) {
+      const ended = await running()
+      expect(ended.code, `${what}: ${ended.err}`).to.equal(code)
+      expect(ended.err, what).to.match(message)
+      expect(ended.out, what).to.equal('')
+      expect(ended.err, what).to.not.include('wrong-secret')
+    }
+    await rm(unreachable, { recursive: true })
+  })
+
+  it('takes PLATFORM_TOKEN before a client, and prints a token for other programs', async () => {
+    const reader = await makeCaller({ Reader: `/boundaries/${boundary}` })
+    const env = { ...credentials, PLATFORM_TOKEN: reader.token }
+    const { out } = await freehold(['whoami', '-o', 'json'], { env })
+    expect(JSON.parse(out)).to.include({ principalId: reader.principalId, credential: 'PLATFORM_TOKEN' })
+    const printed = (await succeeds('token')).out.trim()
+    expect((await call('GET', '/boundaries', undefined, { token: printed })).status).to.equal(200)
+  })
+})
