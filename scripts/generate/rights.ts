@@ -153,7 +153,7 @@ export function accessObjects(
       { resource: { group: 'coordination.k8s.io', plural: 'leases' }, verbs: ['get', 'create', 'update', 'patch'] },
     ]),
     ...systemRole(FACADE_ACCOUNT, [
-      { resource: secrets, verbs: ['get', 'list', 'watch', 'create', 'update', 'patch'] },
+      { resource: secrets, verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'] },
     ]),
     // Bound namespace by namespace, where a group's resources live; nobody of ours reads Secrets anywhere else.
     clusterRole(
