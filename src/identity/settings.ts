@@ -72,7 +72,7 @@ export function settings(options: SettingsOptions): Configuration {
     issueRefreshToken: (_context, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
     interactions: {
-      policy: interactionPolicy.base(),
+      policy: signInPolicy(),
       url: (_context, interaction) => signInPath(interaction.uid),
     },
     renderError,
@@ -115,6 +115,21 @@ export function settings(options: SettingsOptions): Configuration {
       },
     },
   }
+}
+
+/** A session outlives what happens to its user: who was disabled or deleted is asked to sign in, like anybody. */
+function signInPolicy() {
+  const policy = interactionPolicy.base()
+  const { Check } = interactionPolicy
+  const isGone = ({ oidc }: KoaContextWithOIDC) => oidc.session?.accountId !== undefined && oidc.account === undefined
+  policy
+    .get('login')
+    ?.checks.add(
+      new Check('account_gone', 'the user of this session cannot sign in', (context) =>
+        isGone(context) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
+      ),
+    )
+  return policy
 }
 
 /** All replicas sign cookies alike, with what follows from the keys that they share. */

@@ -46,7 +46,7 @@ export class Browser {
     const hidden = Object.fromEntries(
       [...form.html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(([, name, value]) => [
         name ?? '',
-        unescape(value ?? ''),
+        plainText(value ?? ''),
       ]),
     )
     const pressed = new RegExp(`<button[^>]* name="([^"]+)" value="([^"]+)"[^>]*>${button}</button>`).exec(form.html)
@@ -99,12 +99,12 @@ export class Browser {
 
 function formsOf(html: string): { action: string; html: string }[] {
   return [...html.matchAll(/<form method="post" action="([^"]*)">([\s\S]*?)<\/form>/g)].map(([, action, inner]) => ({
-    action: unescape(action ?? ''),
+    action: plainText(action ?? ''),
     html: inner ?? '',
   }))
 }
 
-const unescape = (text: string) => text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))
+const plainText = (text: string) => text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))
 
 /** RFC 7636. */
 export function pkcePair(): { verifier: string; challenge: string } {
