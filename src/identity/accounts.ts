@@ -1,4 +1,5 @@
 import type { Account, FindAccount } from 'oidc-provider'
+import type { PasswordVerifier } from './passwords.ts'
 import type { IdentityUser, UserStore } from './users.ts'
 
 /** Which claims each scope brings (OIDC Core section 5.4). `typ` tells ID tokens, as Keycloak does. */
@@ -8,11 +9,19 @@ export const SCOPE_CLAIMS = {
   email: ['email', 'email_verified'],
 }
 
-/** Nobody who is unknown, deleted or disabled has an account: no token is issued or renewed for them. */
-export function accountFinder(users: UserStore): FindAccount {
-  return async (_context, userId) => {
+/**
+ * Nobody who is unknown, deleted or disabled has an account: no token is issued or renewed for them. Nor for who signed
+ * in before the password was changed: a new one is meant to keep others out.
+ */
+export function accountFinder(users: UserStore, passwords: PasswordVerifier): FindAccount {
+  return async ({ oidc }, userId, token) => {
     const user = await users.find(userId)
-    return user?.isEnabled === true ? accountOf(user) : undefined
+    if (user?.isEnabled !== true) return undefined
+    const signedInAt = token !== undefined && 'authTime' in token ? token.authTime : oidc.session?.loginTs
+    const changedAt = await passwords.changedAt?.(userId)
+    // Sign-ins are known to the second: one of that very second is believed.
+    const isStale = changedAt !== undefined && signedInAt !== undefined && signedInAt < Math.floor(changedAt / 1000)
+    return isStale ? undefined : accountOf(user)
   }
 }
 

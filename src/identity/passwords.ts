@@ -11,47 +11,63 @@ import type { KubeObject } from '../kube/object.ts'
 export interface PasswordVerifier {
   /** @throws Error where the store does not answer or holds what is not readable */
   verify(userId: string, password: string): Promise<boolean>
+  /** When it was set last, milliseconds since the epoch: who signed in before that must do so again. */
+  changedAt?(userId: string): Promise<number | undefined>
 }
 
 /** The entry of the Secret `user-<uuid>-password`. */
 export const PASSWORD_ENTRY = 'password.json'
 export const passwordSecretName = (userId: string) => `user-${userId}-password`
 
-/** 128 * N * r bytes are used at once: 32 MiB here, and no stored hash may ask for more than four times that. */
-const COST = { N: 2 ** 15, r: 8, p: 1 } as const
-const MAX_MEMORY = 128 * 1024 * 1024
+/** 128 * cost * blockSize bytes are used at once: 32 MiB here. */
+const COST = { cost: 2 ** 15, blockSize: 8, parallelization: 1 } as const
 const HASH_BYTES = 32
 
 const StoredPassword = z.object({
   algorithm: z.literal('scrypt'),
-  N: z
+  // A stored hash may ask for no more than four times the memory of ours.
+  cost: z
     .int()
     .min(2 ** 14)
     .max(2 ** 17),
-  r: z.int().min(1).max(16),
-  p: z.int().min(1).max(4),
+  blockSize: z.literal(8),
+  parallelization: z.int().min(1).max(4),
   salt: z.base64().min(1),
   hash: z.base64().min(1),
+  changedAt: z.string().optional(),
 })
-/** RFC 7914. `salt` and `hash` are base64. */
+/** RFC 7914 with its parameters. `salt` and `hash` are base64, `changedAt` is RFC 3339. */
 export type StoredPassword = z.output<typeof StoredPassword>
 
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
 
-/** Unicode has several spellings of one character, and keyboards differ in which they send. */
-const normal = (password: string) => password.normalize('NFKC')
+/** One spelling of each text: keyboards differ in which they send (RFC 8265 section 4.2). */
+const normal = (password: string) => password.normalize('NFC')
 
-export async function hashPassword(password: string): Promise<StoredPassword> {
+/** @param changedAt RFC 3339 */
+export async function hashPassword(password: string, changedAt?: string): Promise<StoredPassword> {
   const salt = randomBytes(16)
-  const hash = await derive(normal(password), salt, HASH_BYTES, { ...COST, maxmem: MAX_MEMORY + 1024 })
-  return { algorithm: 'scrypt', ...COST, salt: salt.toString('base64'), hash: hash.toString('base64') }
+  const hash = await derive(normal(password), salt, HASH_BYTES, limited(COST))
+  return {
+    algorithm: 'scrypt',
+    ...COST,
+    salt: salt.toString('base64'),
+    hash: hash.toString('base64'),
+    ...(changedAt === undefined ? {} : { changedAt }),
+  }
 }
 
-export async function isPassword(password: string, { N, r, p, salt, hash }: StoredPassword): Promise<boolean> {
-  const expected = Buffer.from(hash, 'base64')
-  const options = { N, r, p, maxmem: 2 * MAX_MEMORY }
-  const actual = await derive(normal(password), Buffer.from(salt, 'base64'), expected.length, options)
+export async function isPassword(password: string, stored: StoredPassword): Promise<boolean> {
+  const expected = Buffer.from(stored.hash, 'base64')
+  const salt = Buffer.from(stored.salt, 'base64')
+  const actual = await derive(normal(password), salt, expected.length, limited(stored))
   return timingSafeEqual(actual, expected)
+}
+
+type Cost = { cost: number; blockSize: number; parallelization: number }
+
+function limited({ cost, blockSize, parallelization }: Cost): ScryptOptions {
+  return { cost, blockSize, parallelization, maxmem: 256 * cost * blockSize }
 }
 
 type SecretObject = KubeObject & { data?: Record<string, string> }
@@ -78,6 +94,10 @@ export function secretPasswords(
       const found = await stored(userId)
       const isRight = await isPassword(password, found ?? (await decoy))
       return found !== undefined && isRight
+    },
+    async changedAt(userId) {
+      const time = Date.parse((await stored(userId))?.changedAt ?? '')
+      return Number.isNaN(time) ? undefined : time
     },
   }
 }

@@ -2,6 +2,7 @@ import { hkdfSync } from 'node:crypto'
 import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider'
 import { accountFinder, personClaims, SCOPE_CLAIMS } from './accounts.ts'
 import { SIGNING_ALGORITHM, type SigningKey } from './keyRing.ts'
+import type { PasswordVerifier } from './passwords.ts'
 import { deviceSettings, logoutSettings, renderError } from './shownPages.ts'
 import type { SigningKeys } from './signingKeys.ts'
 import { digest } from './state.ts'
@@ -17,6 +18,7 @@ export type SettingsOptions = {
   sessionLifetimeSeconds: number
   keys: SigningKeys
   users: UserStore
+  passwords: PasswordVerifier
   /** Path of the page that a person signs in on. */
   signInPath: (uid: string) => string
 }
@@ -29,7 +31,7 @@ const MINUTE = 60
  * the paths of Keycloak.
  */
 export function settings(options: SettingsOptions): Configuration {
-  const { audience, tokenLifetimeSeconds, sessionLifetimeSeconds, keys, users, signInPath } = options
+  const { audience, tokenLifetimeSeconds, sessionLifetimeSeconds, keys, users, passwords, signInPath } = options
   return {
     jwks: { keys: keys.ring().map(({ kid, jwk }) => ({ ...jwk, kid, alg: SIGNING_ALGORITHM, use: 'sig' })) },
     routes: {
@@ -66,7 +68,7 @@ export function settings(options: SettingsOptions): Configuration {
       Grant: 2 * sessionLifetimeSeconds,
       RefreshToken: sessionLifetimeSeconds,
     },
-    findAccount: accountFinder(users),
+    findAccount: accountFinder(users, passwords),
     // With the session of the browser ends what was signed in to through it.
     expiresWithSession: () => true,
     issueRefreshToken: (_context, client) => client.grantTypeAllowed('refresh_token'),

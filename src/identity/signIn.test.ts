@@ -351,6 +351,20 @@ describe('signing in at the local provider', function () {
     await stranger.close()
   })
 
+  it('ends what was signed in to before the password was changed', async () => {
+    const { answer } = await signIn()
+    const changed = { ...stored, changedAt: new Date(Date.now() + 2_000).toISOString() }
+    kube.edit<KubeObject & { data?: Record<string, string> }>(
+      secret,
+      { namespace: 'freehold-system', name: passwordSecretName(USER) },
+      (object) => {
+        object.data = { [PASSWORD_ENTRY]: Buffer.from(JSON.stringify(changed)).toString('base64') }
+      },
+    )
+    expect((await refresh(answer.body.refresh_token)).body.error).to.equal('invalid_grant')
+    expect((await browser.open(authorizationUrl(pkcePair().challenge))).html).to.contain('type="password"')
+  })
+
   it('takes no form of another page', async () => {
     const page = await browser.open(authorizationUrl(pkcePair().challenge))
     const refused = await browser.submit(page, 'Sign in', { login: 'ada', password: PASSWORD, csrf: 'x'.repeat(43) })
