@@ -153,8 +153,8 @@ export function accessObjects(
       { resource: { group: 'coordination.k8s.io', plural: 'leases' }, verbs: ['get', 'create', 'update', 'patch'] },
     ]),
     ...systemRole(FACADE_ACCOUNT, [
-      // Clients' secrets are read; the signing keys are made, renewed and watched.
-      { resource: secrets, verbs: [...READ, 'create', 'update'] },
+      // Clients' secrets are read; signing keys and the state of sign-ins are made, renewed, watched and removed.
+      { resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete'] },
     ]),
     // Bound namespace by namespace, where a group's resources live; nobody of ours reads Secrets anywhere else.
     clusterRole(

@@ -45,7 +45,7 @@ export async function runFacade(
   caches.start()
   const identity =
     configuration.identityProvider === 'local'
-      ? await runIdentityProvider(configuration, client, surroundings)
+      ? await runIdentityProvider(configuration, connection, surroundings)
       : undefined
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
   let isStopping = false

@@ -1,21 +1,28 @@
 import { readFile } from 'node:fs/promises'
 import { type Configuration, ConfigurationError } from '../config.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { PlatformUser } from '../crds/identity.ts'
 import {
   createIdentityProvider,
+  createSweeper,
   kubeClientStore,
+  kubeUserStore,
   openSigningKeys,
   secretKeyStore,
+  secretPasswords,
+  secretStateStore,
   startIdentityServers,
   watchKeys,
 } from '../identity/index.ts'
+import type { CacheSet } from '../kube/caches.ts'
 import type { KubeClient } from '../kube/client.ts'
+import type { KubeObject } from '../kube/object.ts'
 import type { Part, Surroundings } from './part.ts'
 
 /** The local identity provider: TLS for the API server, plain http on loopback for tools. */
 export async function runIdentityProvider(
   configuration: Configuration,
-  client: KubeClient,
+  { client, caches }: { client: KubeClient; caches: CacheSet },
   surroundings: Surroundings,
 ): Promise<Part> {
   const log = surroundings.log.child({ part: 'identity' })
@@ -34,11 +41,20 @@ export async function runIdentityProvider(
     tokenLifetimeSeconds: accessTokenSeconds,
     log,
   })
+  const users = caches.get<PlatformUser & KubeObject>(PlatformUser.resource)
+  const state = secretStateStore(client, SYSTEM_NAMESPACE, (expiresAt) => sweeper.expects(expiresAt))
+  const sweeper = createSweeper({ log, store: () => state })
   const provider = createIdentityProvider({
     issuer: configuration.issuer,
     realm: configuration.realm,
     audience: configuration.audience,
     clients: kubeClientStore(client),
+    users: kubeUserStore(client, async () => {
+      await users.whenSynced()
+      return users.list()
+    }),
+    passwords: secretPasswords(client),
+    state,
     keys,
     tokenLifetimeSeconds: accessTokenSeconds,
     trustedProxies: configuration.trustedProxies,
@@ -55,6 +71,7 @@ export async function runIdentityProvider(
     async stop() {
       await servers.stop()
       provider.stop()
+      sweeper.stop()
       keys.stop()
       await watch.stop()
     },

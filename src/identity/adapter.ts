@@ -1,6 +1,9 @@
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
 import type { Attempts } from './attempts.ts'
 import type { ClientStore, IdentityClient } from './clients.ts'
+import { PUBLIC_CLIENTS } from './publicClients.ts'
+import type { StateStore } from './state.ts'
+import { stateAdapter } from './stateAdapter.ts'
 
 /** 429 in the form of RFC 6749 section 5.2, with the seconds that the answer's Retry-After names. */
 export class TooManyAttempts extends errors.OIDCProviderError {
@@ -15,23 +18,27 @@ export class TooManyAttempts extends errors.OIDCProviderError {
 
 export type AdapterOptions = {
   clients: ClientStore
+  state: StateStore
   attempts: Attempts
   /** The caller's address in the request that is being answered. */
   address: () => string
 }
 
 /**
- * oidc-provider's storage over our kinds. Access tokens are self-contained, so clients are all that is looked up;
- * whatever else the provider would keep is refused, until a grant that needs it brings its own adapter.
+ * oidc-provider's storage over our kinds and Secrets. Access tokens are self-contained and stored nowhere; whatever the
+ * provider would keep of protocols that are not ours is refused.
  */
 export function adapterFor(options: AdapterOptions): (model: string) => Adapter {
-  return (model) => (model === 'Client' ? clientAdapter(options) : unusedAdapter(model))
+  return (model) =>
+    model === 'Client' ? clientAdapter(options) : (stateAdapter(model, options.state) ?? unusedAdapter(model))
 }
 
 function clientAdapter({ clients, attempts, address }: AdapterOptions): Adapter {
   return {
     ...unusedAdapter('Client'),
     async find(clientId) {
+      const builtIn = PUBLIC_CLIENTS.get(clientId)
+      if (builtIn !== undefined) return builtIn
       const blocked = await attempts.blockedFor(address(), clientId)
       if (blocked !== undefined) throw new TooManyAttempts(blocked)
       const client = await clients.find(clientId)

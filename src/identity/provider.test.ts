@@ -4,10 +4,12 @@ import { decodeJwt, decodeProtectedHeader } from 'jose'
 import request from 'supertest'
 import { systemClock } from '../core/clock.ts'
 import { type Log, silentLog } from '../core/log.ts'
+import { FakeKubeClient } from '../kube/fake.ts'
 import type { ClientStore, IdentityClient } from './clients.ts'
 import { generateSigningKey, type KeyRing, type SigningKey, withKey } from './keyRing.ts'
 import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from './provider.ts'
 import type { SigningKeys } from './signingKeys.ts'
+import { secretStateStore } from './state.ts'
 
 const ISSUER = 'https://identity.example:8443/realms/freehold'
 const TOKEN = '/realms/freehold/protocol/openid-connect/token'
@@ -82,6 +84,9 @@ describe('the local identity provider', () => {
       realm: 'freehold',
       audience: 'platform-kubernetes-client',
       clients: store,
+      users: { find: async () => undefined, findByLogin: async () => undefined },
+      passwords: { verify: async () => false },
+      state: secretStateStore(new FakeKubeClient()),
       keys,
       log,
       ...options,

@@ -8,14 +8,28 @@ import type { Log } from '../core/log.ts'
 import { adapterFor, TooManyAttempts } from './adapter.ts'
 import { type Attempts, countAttempts } from './attempts.ts'
 import type { ClientStore } from './clients.ts'
-import { settings } from './settings.ts'
+import { countGuesses, DEFAULT_GUESS_LIMITS, type GuessLimits } from './guesses.ts'
+import type { PasswordVerifier } from './passwords.ts'
+import { formKey, settings } from './settings.ts'
+import { guardPages } from './shownPages.ts'
+import { signInRouter } from './signIn.ts'
 import type { SigningKeys } from './signingKeys.ts'
+import type { StateStore } from './state.ts'
+import { tokenIdOf } from './stateAdapter.ts'
+import { userinfo } from './userinfo.ts'
+import type { UserStore } from './users.ts'
 
 export type IdentityLimits = {
   /** Requests to the token endpoint per address. */
   tokenRequestsPerMinute: number
   /** Refused secrets per address and client. */
   refusedSecretsPerMinute: number
+  /** Requests per address to what anybody may ask: sign-in pages, device codes. Each may store something. */
+  signInRequestsPerMinute: number
+  /** Codes of devices that an address may type. */
+  deviceCodesPerMinute: number
+  /** Wrong passwords, each in five minutes. */
+  passwords: GuessLimits
 }
 
 export type IdentityProviderOptions = {
@@ -25,10 +39,16 @@ export type IdentityProviderOptions = {
   /** The `aud` of every token. */
   audience: string
   clients: ClientStore
+  users: UserStore
+  passwords: PasswordVerifier
+  /** Sign-ins, grants and codes, shared by all replicas. */
+  state: StateStore
   keys: SigningKeys
   log: Log
   /** 900. */
   tokenLifetimeSeconds?: number
+  /** How long a person stays signed in; 12 hours. */
+  sessionLifetimeSeconds?: number
   /** How long verifiers may keep the published keys without asking; 60. */
   keysMaxAgeSeconds?: number
   limits?: Partial<IdentityLimits>
@@ -44,7 +64,15 @@ export interface IdentityProvider {
   stop(): void
 }
 
-const DEFAULT_LIMITS: IdentityLimits = { tokenRequestsPerMinute: 600, refusedSecretsPerMinute: 10 }
+const DEFAULT_LIMITS: IdentityLimits = {
+  tokenRequestsPerMinute: 600,
+  refusedSecretsPerMinute: 10,
+  signInRequestsPerMinute: 120,
+  deviceCodesPerMinute: 10,
+  passwords: DEFAULT_GUESS_LIMITS,
+}
+const SESSION_LIFETIME_SECONDS = 12 * 60 * 60
+const SIGN_IN = '/sign-in'
 /**
  * The API server fetches keys for an unknown key id only when what it has is within 30 s of its max-age: so this lets
  * it ask once in 30 s, however many tokens name invented ids, and is far below the time that a key is published before
@@ -53,8 +81,9 @@ const DEFAULT_LIMITS: IdentityLimits = { tokenRequestsPerMinute: 600, refusedSec
 const KEYS_MAX_AGE_SECONDS = 60
 
 /**
- * The local identity provider: OAuth 2.0 client_credentials (RFC 6749 section 4.4) at the paths of Keycloak
- * (interface section 5).
+ * The local identity provider at the paths of Keycloak (interface section 5): OAuth 2.0 client_credentials for service
+ * accounts (RFC 6749 section 4.4), and for people the authorization code with PKCE (RFC 7636), the device flow
+ * (RFC 8628), refresh tokens that rotate, userinfo and logout (OpenID Connect).
  *
  * @throws Error for an issuer that is not https or does not end in the realm's path
  */
@@ -65,21 +94,44 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
     throw new Error(`The issuer ${options.issuer} must be an https address that ends in ${mountPath}.`)
   }
   const tokenLifetimeSeconds = options.tokenLifetimeSeconds ?? 900
+  const sessionLifetimeSeconds = options.sessionLifetimeSeconds ?? SESSION_LIFETIME_SECONDS
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const attempts = countAttempts(limits.refusedSecretsPerMinute)
-  const build = () => buildProvider({ ...options, tokenLifetimeSeconds }, issuer, attempts).callback()
+  const guesses = countGuesses(limits.passwords)
+  const signInPath = `${mountPath}${SIGN_IN}`
+  const build = () => {
+    const built = { ...options, tokenLifetimeSeconds, sessionLifetimeSeconds, signInPath }
+    const provider = buildProvider(built, issuer, attempts)
+    return { provider, serve: provider.callback() }
+  }
   // oidc-provider reads its keys once, and keeps nothing that a new one would miss.
-  let serve = build()
+  let current = build()
   const unsubscribe = options.keys.onChange(() => {
-    serve = build()
+    current = build()
   })
 
   const app = express()
   app.disable('x-powered-by')
   app.set('trust proxy', options.trustedProxies ?? false)
   app.use(onlyPaths)
-  app.post(`${mountPath}/protocol/openid-connect/token`, tokenLimit(limits.tokenRequestsPerMinute))
-  app.use(mountPath, (request, response) => serve(request, response))
+  const protocol = `${mountPath}/protocol/openid-connect`
+  app.post(`${protocol}/token`, addressLimit(limits.tokenRequestsPerMinute))
+  app.use([`${protocol}/auth`, `${protocol}/logout`, signInPath], addressLimit(limits.signInRequestsPerMinute))
+  app.post(`${mountPath}/device`, addressLimit(limits.deviceCodesPerMinute))
+  app.use(`${mountPath}/device`, addressLimit(limits.signInRequestsPerMinute))
+  app.all(`${protocol}/userinfo`, userinfo(options))
+  app.use(
+    signInPath,
+    signInRouter({
+      ...options,
+      provider: () => current.provider,
+      guesses,
+      path: signInPath,
+      formKey: () => formKey(options.keys),
+      sessionLifetimeSeconds,
+    }),
+  )
+  app.use(mountPath, (request, response) => current.serve(request, response))
   app.use((_request, response) => {
     response.status(404).json({ error: 'not_found', error_description: `everything here is below ${mountPath}` })
   })
@@ -89,6 +141,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
     stop() {
       unsubscribe()
       attempts.stop()
+      guesses.stop()
     },
   }
 }
@@ -103,7 +156,7 @@ function onlyPaths(request: IncomingMessage, response: ServerResponse, next: () 
   response.end(JSON.stringify({ error: 'invalid_request', error_description: 'the request target must be a path' }))
 }
 
-function tokenLimit(perMinute: number) {
+function addressLimit(perMinute: number) {
   return rateLimit({
     windowMs: 60_000,
     limit: perMinute,
@@ -115,13 +168,18 @@ function tokenLimit(perMinute: number) {
   })
 }
 
-type BuildOptions = IdentityProviderOptions & { tokenLifetimeSeconds: number }
+type BuildOptions = IdentityProviderOptions & {
+  tokenLifetimeSeconds: number
+  sessionLifetimeSeconds: number
+  signInPath: string
+}
 
 function buildProvider(options: BuildOptions, issuer: URL, attempts: Attempts): Provider {
   const provider = new Provider(options.issuer, {
-    ...settings(options),
+    ...settings({ ...options, signInPath: (uid) => `${options.signInPath}/${uid}` }),
     adapter: adapterFor({
       clients: options.clients,
+      state: options.state,
       attempts,
       address: () => addressOf(Provider.ctx),
     }),
@@ -131,6 +189,15 @@ function buildProvider(options: BuildOptions, issuer: URL, attempts: Attempts): 
     protocol: { get: () => 'https' },
     host: { get: () => issuer.host },
   })
+  // The id of what belongs to a grant says which, so that all of it is one stored object.
+  for (const model of [provider.AuthorizationCode, provider.RefreshToken]) {
+    Object.assign(model.prototype, {
+      generateTokenId(this: { grantId: string }) {
+        return tokenIdOf(this.grantId)
+      },
+    })
+  }
+  provider.use(guardPages)
   provider.use(cacheHeaders(options.keysMaxAgeSeconds ?? KEYS_MAX_AGE_SECONDS))
   listen(provider, attempts, options.log)
   return provider

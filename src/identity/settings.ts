@@ -1,44 +1,95 @@
-import { type Configuration, errors } from 'oidc-provider'
-import { SIGNING_ALGORITHM } from './keyRing.ts'
+import { hkdfSync } from 'node:crypto'
+import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider'
+import { accountFinder, personClaims, SCOPE_CLAIMS } from './accounts.ts'
+import { SIGNING_ALGORITHM, type SigningKey } from './keyRing.ts'
+import type { PasswordVerifier } from './passwords.ts'
+import { deviceSettings, logoutSettings, renderError } from './shownPages.ts'
 import type { SigningKeys } from './signingKeys.ts'
+import { digest } from './state.ts'
+import type { UserStore } from './users.ts'
 
 /** The resource (RFC 8707) that every token is for. Callers need not name it. */
-const RESOURCE = 'urn:freehold:platform'
+export const RESOURCE = 'urn:freehold:platform'
 
 export type SettingsOptions = {
   audience: string
   tokenLifetimeSeconds: number
+  /** How long a person stays signed in, and how long what was signed in to may renew its tokens. */
+  sessionLifetimeSeconds: number
   keys: SigningKeys
+  users: UserStore
+  passwords: PasswordVerifier
+  /** Path of the page that a person signs in on. */
+  signInPath: (uid: string) => string
 }
 
+const MINUTE = 60
+
 /**
- * What oidc-provider is told beside its adapter: one grant, one audience, JWT access tokens (RFC 9068) with the claims
- * that Keycloak would write, at the paths of Keycloak.
+ * What oidc-provider is told beside its adapter: service accounts by client_credentials, people by authorization code
+ * with PKCE and by device code, one audience, JWT access tokens (RFC 9068) with the claims that Keycloak would write, at
+ * the paths of Keycloak.
  */
-export function settings({ audience, tokenLifetimeSeconds, keys }: SettingsOptions): Configuration {
+export function settings(options: SettingsOptions): Configuration {
+  const { audience, tokenLifetimeSeconds, sessionLifetimeSeconds, keys, users, passwords, signInPath } = options
   return {
     jwks: { keys: keys.ring().map(({ kid, jwk }) => ({ ...jwk, kid, alg: SIGNING_ALGORITHM, use: 'sig' })) },
     routes: {
       authorization: '/protocol/openid-connect/auth',
+      code_verification: '/device',
+      device_authorization: '/protocol/openid-connect/auth/device',
       end_session: '/protocol/openid-connect/logout',
       jwks: '/protocol/openid-connect/certs',
       token: '/protocol/openid-connect/token',
       userinfo: '/protocol/openid-connect/userinfo',
     },
     scopes: ['openid', 'profile', 'email'],
+    claims: SCOPE_CLAIMS,
+    // Programs read who signed in from the ID token; they need no second call.
+    conformIdTokenClaims: false,
     responseTypes: ['code'],
-    clientAuthMethods: ['client_secret_basic', 'client_secret_post'],
-    ttl: { ClientCredentials: tokenLifetimeSeconds, AccessToken: tokenLifetimeSeconds },
+    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+    pkce: { required: () => true },
+    cookies: {
+      keys: cookieKeys(keys),
+      names: { session: 'freehold_session', interaction: 'freehold_signin', resume: 'freehold_resume' },
+      long: { httpOnly: true, sameSite: 'lax', secure: true },
+      short: { httpOnly: true, sameSite: 'lax', secure: true },
+    },
+    ttl: {
+      ClientCredentials: tokenLifetimeSeconds,
+      AccessToken: tokenLifetimeSeconds,
+      IdToken: tokenLifetimeSeconds,
+      AuthorizationCode: MINUTE,
+      DeviceCode: 10 * MINUTE,
+      Interaction: 15 * MINUTE,
+      Session: sessionLifetimeSeconds,
+      // Longer: all programs that sign in through one browser share a grant, and the last may come late.
+      Grant: 2 * sessionLifetimeSeconds,
+      RefreshToken: sessionLifetimeSeconds,
+    },
+    findAccount: accountFinder(users, passwords),
+    // With the session of the browser ends what was signed in to through it.
+    expiresWithSession: () => true,
+    issueRefreshToken: (_context, client) => client.grantTypeAllowed('refresh_token'),
+    rotateRefreshToken: true,
+    interactions: {
+      policy: signInPolicy(),
+      url: (_context, interaction) => signInPath(interaction.uid),
+    },
+    renderError,
     // No browser speaks to the token endpoint with a service account's secret.
     clientBasedCORS: () => false,
     features: {
       clientCredentials: { enabled: true },
       claimsParameter: { enabled: false },
+      deviceFlow: deviceSettings,
       devInteractions: { enabled: false },
       dPoP: { enabled: false },
       pushedAuthorizationRequests: { enabled: false },
-      rpInitiatedLogout: { enabled: false },
-      userinfo: { enabled: false },
+      rpInitiatedLogout: logoutSettings,
+      // For discovery; the answer is ours, because oidc-provider answers only to tokens without an audience.
+      userinfo: { enabled: true },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => RESOURCE,
@@ -58,20 +109,68 @@ export function settings({ audience, tokenLifetimeSeconds, keys }: SettingsOptio
     },
     formats: {
       customizers: {
-        jwt(_context, token, parts) {
-          parts.payload = { ...parts.payload, ...claimsOf(token.clientId ?? '', token.client?.clientName) }
+        async jwt(context, token, parts) {
+          const person = token.kind === 'AccessToken' ? await personOf(context, token, users) : undefined
+          const claims = person ?? serviceAccountClaims(token.clientId ?? '', token.client?.clientName)
+          parts.payload = { ...parts.payload, azp: token.clientId ?? '', typ: 'Bearer', ...claims }
         },
       },
     },
   }
 }
 
+/** A session outlives what happens to its user: who was disabled or deleted is asked to sign in, like anybody. */
+function signInPolicy() {
+  const policy = interactionPolicy.base()
+  const { Check } = interactionPolicy
+  const isGone = ({ oidc }: KoaContextWithOIDC) => oidc.session?.accountId !== undefined && oidc.account === undefined
+  policy
+    .get('login')
+    ?.checks.add(
+      new Check('account_gone', 'the user of this session cannot sign in', (context) =>
+        isGone(context) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
+      ),
+    )
+  return policy
+}
+
+/** All replicas sign cookies alike, with what follows from the keys that they share. */
+function cookieKeys(keys: SigningKeys): string[] {
+  return keys
+    .ring()
+    .map((key) => derived(key, 'freehold identity cookies'))
+    .reverse()
+}
+
+/** Ties the forms of sign-in pages to this installation. Changes with the keys: a page shown before is shown again. */
+export function formKey(keys: SigningKeys): string {
+  return derived(keys.signing(), 'freehold identity forms')
+}
+
+function derived({ jwk }: SigningKey, purpose: string): string {
+  return Buffer.from(hkdfSync('sha256', jwk.d ?? '', '', purpose, 32)).toString('base64')
+}
+
 /** `typ` tells access tokens from ID tokens, which say `ID`; the rest is what Keycloak writes for a service account. */
-function claimsOf(clientId: string, displayName: string | undefined) {
+function serviceAccountClaims(clientId: string, displayName: string | undefined) {
   return {
-    typ: 'Bearer',
-    azp: clientId,
     preferred_username: `service-account-${clientId}`,
     ...(displayName === undefined ? {} : { name: displayName }),
+  }
+}
+
+async function personOf(
+  { oidc: { entities } }: KoaContextWithOIDC,
+  token: { accountId?: string; grantId?: string | undefined },
+  users: UserStore,
+) {
+  const user = token.accountId === undefined ? undefined : await users.find(token.accountId)
+  if (user === undefined) throw new errors.InvalidGrant('the user is gone')
+  const source = entities.AuthorizationCode ?? entities.DeviceCode ?? entities.RefreshToken
+  return {
+    ...personClaims(user),
+    // A person is told from a service account by having one.
+    sid: digest(token.grantId ?? ''),
+    ...(source?.authTime === undefined ? {} : { auth_time: source.authTime }),
   }
 }

@@ -21,9 +21,12 @@ import {
   type IdentityServers,
   KEYS_SECRET,
   kubeClientStore,
+  kubeUserStore,
   openSigningKeys,
   type SigningKeys,
   secretKeyStore,
+  secretPasswords,
+  secretStateStore,
   startIdentityServers,
 } from '../../src/identity/index.ts'
 import { secret } from '../../src/kube/builtin.ts'
@@ -85,6 +88,9 @@ describe('tokens of the local identity provider', function () {
       realm: REALM,
       audience: AUDIENCE,
       clients: kubeClientStore(client),
+      users: kubeUserStore(client, () => []),
+      passwords: secretPasswords(client),
+      state: secretStateStore(client),
       keys,
       // The API server asks again 30 s before this is over: here, after a second.
       keysMaxAgeSeconds: 31,

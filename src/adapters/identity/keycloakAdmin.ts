@@ -1,0 +1,128 @@
+import { request } from 'undici'
+import { IdentityProviderError } from './port.ts'
+
+export type KeycloakOptions = {
+  /** Where Keycloak listens, without a path of a realm. */
+  url: string
+  realm: string
+  /** A service account that may administer the realm; of the realm itself unless `adminRealm` says otherwise. */
+  clientId: string
+  clientSecret: string
+  adminRealm?: string
+}
+
+export type AdminAnswer = { status: number; location: string | undefined; body: unknown }
+
+/** Calls of Keycloak's admin API on one realm. */
+export interface KeycloakAdmin {
+  /**
+   * @param path below `/admin/realms/<realm>`, its parts escaped
+   * @param accepted statuses that the caller understands, beside success
+   * @throws IdentityProviderError Unavailable for any other, and where nobody answers
+   */
+  call(method: Method, path: string, options?: CallOptions): Promise<AdminAnswer>
+}
+
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+type CallOptions = { body?: unknown; accepted?: readonly number[]; signal?: AbortSignal | undefined }
+
+const TIMEOUT = 10_000
+/** Tokens of an admin live a minute by default; this is how much of it must be left. */
+const MARGIN_SECONDS = 10
+
+export function keycloakAdmin(options: KeycloakOptions): KeycloakAdmin {
+  const { url, realm, adminRealm = realm } = options
+  let token: { text: Promise<string>; until: number } | undefined
+
+  async function newToken(): Promise<string> {
+    const form = new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: options.clientId,
+      client_secret: options.clientSecret,
+    })
+    const { status, body } = await send(
+      'POST',
+      `${url}/realms/${encodeURIComponent(adminRealm)}/protocol/openid-connect/token`,
+      {
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: form.toString(),
+      },
+    )
+    const { access_token: text, expires_in: seconds } = (body ?? {}) as { access_token?: string; expires_in?: number }
+    if (status !== 200 || text === undefined) throw unavailable(`it gave its administrator no token (HTTP ${status})`)
+    if (token !== undefined) token.until = performance.now() + ((seconds ?? 0) - MARGIN_SECONDS) * 1000
+    return text
+  }
+  function currentToken(): Promise<string> {
+    if (token !== undefined && token.until > performance.now()) return token.text
+    const fresh = { text: newToken(), until: performance.now() + TIMEOUT }
+    token = fresh
+    fresh.text.catch(() => {
+      if (token === fresh) token = undefined
+    })
+    return fresh.text
+  }
+  return {
+    async call(method, path, { body, accepted = [], signal } = {}) {
+      const ask = async () =>
+        send(method, `${url}/admin/realms/${encodeURIComponent(realm)}${path}`, {
+          headers: {
+            authorization: `Bearer ${await currentToken()}`,
+            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          signal,
+        })
+      let answer = await ask()
+      if (answer.status === 401) {
+        // Its keys or its sessions may have ended since.
+        token = undefined
+        answer = await ask()
+      }
+      if ((answer.status >= 200 && answer.status < 300) || accepted.includes(answer.status)) return answer
+      throw unavailable(`it refused ${method} of ${path.split('/')[1] ?? ''} (HTTP ${answer.status})`)
+    },
+  }
+}
+
+type Sent = { headers: Record<string, string>; body?: string; signal?: AbortSignal | undefined }
+
+async function send(method: Method, url: string, { headers, body, signal }: Sent): Promise<AdminAnswer> {
+  signal?.throwIfAborted()
+  const deadline = AbortSignal.timeout(TIMEOUT)
+  try {
+    const answer = await request(url, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+      signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
+    })
+    const text = await answer.body.text()
+    const { location } = answer.headers
+    return {
+      status: answer.statusCode,
+      location: typeof location === 'string' ? location : undefined,
+      body: parsed(text),
+    }
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw unavailable('it does not answer', error)
+  }
+}
+
+/** Answers without a body, and pages of proxies, are no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function unavailable(why: string, cause?: unknown): IdentityProviderError {
+  return new IdentityProviderError(
+    'Unavailable',
+    `Keycloak cannot be used: ${why}.`,
+    cause === undefined ? undefined : { cause },
+  )
+}

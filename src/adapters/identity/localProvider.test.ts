@@ -1,0 +1,95 @@
+import { expect } from 'chai'
+import { identityContract } from '../../../test/make/identityContract.ts'
+import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
+import {
+  hashPassword,
+  kubeClientStore,
+  kubeUserStore,
+  secretPasswords,
+  secretStateStore,
+} from '../../identity/index.ts'
+import { secret } from '../../kube/builtin.ts'
+import { FakeKubeClient } from '../../kube/fake.ts'
+import type { KubeObject } from '../../kube/object.ts'
+import { rulesOf } from './keycloak.ts'
+import { createLocalProvider, keepsRules } from './localProvider.ts'
+
+const RULES = {
+  minLength: 12,
+  maxLength: 128,
+  minDigits: 1,
+  minLowerCase: 1,
+  minUpperCase: 1,
+  minSpecialChars: 1,
+  allowEmail: false,
+}
+
+describe('the local identity provider as an identity provider', function () {
+  this.timeout(20_000)
+  const kube = new FakeKubeClient()
+  const state = secretStateStore(kube)
+  const provider = createLocalProvider({
+    client: kube,
+    resources: { user: PlatformUser.resource, client: PlatformClient.resource, secret },
+    rules: RULES,
+    hash: async (password) => JSON.stringify(await hashPassword(password)),
+    endSessions: (userId) => state.removeOf(userId),
+  })
+  const users = kubeUserStore(
+    kube,
+    async () => (await kube.list<PlatformUser & KubeObject>(PlatformUser.resource)).items,
+  )
+  // Through the stores of the provider that people meet: what one writes, the other must read.
+  identityContract(() => ({
+    provider,
+    async givesToken(clientId, clientSecret) {
+      const found = await kubeClientStore(kube).find(clientId)
+      return found?.isEnabled === true && found.secret === clientSecret
+    },
+    async takesPassword(userName, password) {
+      const user = await users.findByLogin(userName)
+      return user?.isEnabled === true && (await secretPasswords(kube).verify(user.id, password))
+    },
+  }))
+
+  it('ends what a user signed in to with a new password', async () => {
+    const made = await provider.users.create({ userName: 'x', emailVerified: false, password: 'Correct-horse-42' })
+    await state.write({ name: 'identity-session-x', entries: {}, expiresAt: 2_000_000_000, userId: made.id })
+    await provider.users.setPassword(made.id, 'Another-horse-43')
+    expect(await state.read('identity-session-x')).to.equal(undefined)
+  })
+})
+
+describe('rules for passwords', () => {
+  const ada = { userName: 'ada', email: 'Ada.Lovelace-1815@example.com' }
+  for (const [password, isKept, why] of [
+    ['Correct-horse-42', true, 'has all kinds of characters'],
+    ['Correct-ho-4', true, 'is just long enough'],
+    ['Correct-h-4', false, 'is one short'],
+    [`Aa-1${'x'.repeat(125)}`, false, 'is one too long'],
+    ['Correct-horse-x', false, 'has no digit'],
+    ['CORRECT-HORSE-4', false, 'has no small letter'],
+    ['correct-horse-4', false, 'has no capital'],
+    ['Correcthorse42', false, 'has nothing but letters and digits'],
+    ['ada.LOVELACE-1815@example.com', false, 'is the address'],
+    ['Größe-straße-4', true, 'has letters of other languages'],
+  ] as const) {
+    it(`${isKept ? 'take' : 'refuse'} a password that ${why}`, () => {
+      expect(keepsRules(password, RULES, ada)).to.equal(isKept)
+    })
+  }
+
+  it("are read from Keycloak's own form", () => {
+    expect(
+      rulesOf('length(12) and maxLength(64) and digits(2) and specialChars(1) and notEmail(undefined)'),
+    ).to.include({
+      minLength: 12,
+      maxLength: 64,
+      minDigits: 2,
+      minSpecialChars: 1,
+      minUpperCase: 0,
+      allowEmail: false,
+    })
+    expect(rulesOf('')).to.include({ minLength: 0, allowEmail: true })
+  })
+})

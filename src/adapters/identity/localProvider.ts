@@ -1,0 +1,247 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
+import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject, ObjectRef, Resource } from '../../core/object.ts'
+import type { PlatformClient, PlatformUser } from '../../crds/identity.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { type ClientDirectory, type ClientRecord, IdentityProviderError, type NewClient } from './port.ts'
+import type { IdentityAdministration, PasswordRules, ProviderUser, ProviderUsers } from './provider.ts'
+
+export type LocalProviderOptions = {
+  client: Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
+  resources: { user: Resource; client: Resource; secret: Resource }
+  rules: PasswordRules
+  /** The text that is stored for a password. */
+  hash: (password: string) => Promise<string>
+  /** Ends what the user signed in to. */
+  endSessions: (userId: string) => Promise<void>
+}
+
+type UserObject = PlatformUser & KubeObject
+type ClientObject = PlatformClient & KubeObject
+
+const namespace = SYSTEM_NAMESPACE
+const metadataOf = (name: string) => ({ namespace, name, labels: { [MANAGED_BY_LABEL]: MANAGED_BY } })
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+/** The local identity provider as the platform administers it: PlatformUser and PlatformClient objects and Secrets. */
+export function createLocalProvider(options: LocalProviderOptions): IdentityAdministration {
+  return {
+    users: localUsers(options),
+    clients: localClients(options),
+    passwordRules: async () => options.rules,
+  }
+}
+
+function localUsers({ client, resources, rules, hash, endSessions }: LocalProviderOptions): ProviderUsers {
+  const find = (userId: string) => read<UserObject>(client, resources.user, userId)
+  const all = async () => (await client.list<UserObject>(resources.user, { namespace })).items
+  const same = (one: string | undefined, other: string | undefined) =>
+    one !== undefined && one.toLowerCase() === other?.toLowerCase()
+  async function assertFree(userName: string | undefined, email: string | undefined, except?: string): Promise<void> {
+    const others = (await all()).filter(({ metadata }) => metadata.name !== except)
+    if (others.some(({ spec }) => same(userName, spec.userName) || same(email, spec.email))) {
+      throw new IdentityProviderError('NameTaken', 'The user name or the address is taken.')
+    }
+  }
+  function assertAccepted(password: string, user: { userName: string; email?: string | undefined }): void {
+    if (!keepsRules(password, rules, user)) {
+      throw new IdentityProviderError('PasswordRefused', 'The password does not keep the rules for passwords.')
+    }
+  }
+  async function storePassword(user: UserObject, password: string): Promise<void> {
+    const { apiVersion, kind, metadata } = user
+    const name = `user-${metadata.name}-password`
+    const data = { 'password.json': base64(await hash(password)) }
+    // It goes with the user, whoever deletes that.
+    const ownerReferences = [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '' }]
+    await putSecret({ client, resources }, { ...metadataOf(name), ownerReferences }, data)
+  }
+  return {
+    async find(userId, signal) {
+      signal?.throwIfAborted()
+      const found = await find(userId)
+      return found && userOf(found)
+    },
+    async findByEmail(email) {
+      const found = (await all()).find(({ spec }) => same(email.trim(), spec.email))
+      return found && userOf(found)
+    },
+    async list({ search = '', limit }) {
+      const part = search.toLowerCase()
+      const texts = ({ spec }: UserObject) => [spec.userName, spec.email ?? '', `${spec.firstName} ${spec.lastName}`]
+      const found = (await all()).filter((user) => texts(user).some((text) => text.toLowerCase().includes(part)))
+      return found
+        .map(userOf)
+        .sort((one, other) => (one.userName < other.userName ? -1 : 1))
+        .slice(0, limit)
+    },
+    async create({ password, userName, email, emailVerified, firstName, lastName }) {
+      await assertFree(userName, email)
+      if (password !== undefined) assertAccepted(password, { userName, email })
+      const spec = { userName, email, emailVerified, firstName, lastName, isEnabled: true, isExternal: false }
+      const made = await client.create<UserObject>(resources.user, {
+        ...typeOf(resources.user),
+        metadata: metadataOf(randomUUID()),
+        spec: { ...withoutUndefined(spec), tenantIds: [] },
+      } as unknown as UserObject)
+      if (password !== undefined) await storePassword(made, password)
+      return userOf(made)
+    },
+    async update(userId, change) {
+      const found = existing(await find(userId))
+      if (change.email !== undefined) await assertFree(undefined, change.email, userId)
+      const { uid } = found.metadata
+      const patch = { spec: withoutUndefined(change) }
+      const next = await client.mergePatch<UserObject>(resources.user, { namespace, name: userId }, patch, { uid })
+      return userOf(next)
+    },
+    async setPassword(userId, password) {
+      const found = existing(await find(userId))
+      assertAccepted(password, found.spec)
+      await storePassword(found, password)
+      await endSessions(userId)
+    },
+    async signOut(userId) {
+      if (isUuid(userId)) await endSessions(userId)
+    },
+    async delete(userId) {
+      if (!isUuid(userId)) return
+      await client.remove(resources.user, { namespace, name: userId })
+      await client.remove(resources.secret, { namespace, name: `user-${userId}-password` })
+      await endSessions(userId)
+    },
+  }
+}
+
+function localClients({ client, resources }: LocalProviderOptions): ClientDirectory {
+  const find = (clientId: string) => read<ClientObject>(client, resources.client, clientId)
+  const newSecret = () => randomBytes(32).toString('base64url')
+  const store = (name: string, secret: string) =>
+    putSecret({ client, resources }, metadataOf(name), { 'client-secret': base64(secret) })
+  return {
+    async find(clientId) {
+      const found = await find(clientId)
+      return found && clientOf(found)
+    },
+    async create({ clientId, displayName }: NewClient) {
+      if (!isUuid(clientId)) throw new Error(`A client of the local identity provider is named by a uuid: ${clientId}`)
+      if ((await find(clientId)) !== undefined) throw new IdentityProviderError('NameTaken', 'The client id is taken.')
+      const [secret, secretName] = [newSecret(), `client-${clientId}`]
+      // First the secret, so that the client is never there without it.
+      await store(secretName, secret)
+      const made = await client.create<ClientObject>(resources.client, {
+        ...typeOf(resources.client),
+        metadata: metadataOf(clientId),
+        spec: { displayName, description: '', isEnabled: true, secretName },
+      } as unknown as ClientObject)
+      return { ...clientOf(made), secret }
+    },
+    async rotateSecret(clientId) {
+      const found = existing(await find(clientId))
+      const secret = newSecret()
+      await store(found.spec.secretName, secret)
+      return { ...clientOf(found), secret }
+    },
+    async setEnabled(clientId, isEnabled) {
+      existing(await find(clientId))
+      await client.mergePatch(resources.client, { namespace, name: clientId }, { spec: { isEnabled } })
+    },
+    async delete(clientId) {
+      const found = await find(clientId)
+      if (found === undefined) return
+      await client.remove(resources.client, { namespace, name: clientId })
+      await client.remove(resources.secret, { namespace, name: found.spec.secretName })
+    },
+  }
+}
+
+/** @param user what the password must not be */
+export function keepsRules(
+  password: string,
+  rules: PasswordRules,
+  user: { userName: string; email?: string | undefined },
+): boolean {
+  const count = (pattern: RegExp) => (password.match(pattern) ?? []).length
+  const length = [...password].length
+  const isName = [user.userName, user.email].some((name) => name?.toLowerCase() === password.toLowerCase())
+  return (
+    length >= rules.minLength &&
+    length <= rules.maxLength &&
+    count(/\p{Nd}/gu) >= rules.minDigits &&
+    count(/\p{Ll}/gu) >= rules.minLowerCase &&
+    count(/\p{Lu}/gu) >= rules.minUpperCase &&
+    count(/[^\p{L}\p{Nd}]/gu) >= rules.minSpecialChars &&
+    (rules.allowEmail || !isName)
+  )
+}
+
+async function read<T extends KubeObject>(
+  client: Pick<KubeClient, 'get'>,
+  resource: Resource,
+  name: string,
+): Promise<T | undefined> {
+  if (!isUuid(name)) return undefined
+  const ref: ObjectRef = { namespace, name }
+  try {
+    const found = await client.get<T>(resource, ref)
+    return found.metadata.deletionTimestamp === undefined ? found : undefined
+  } catch (error) {
+    if (reasonOf(error) === 'NotFound') return undefined
+    throw error
+  }
+}
+
+async function putSecret(
+  { client, resources }: Pick<LocalProviderOptions, 'client' | 'resources'>,
+  metadata: KubeObject['metadata'],
+  data: Record<string, string>,
+): Promise<void> {
+  try {
+    const secret = { ...typeOf(resources.secret), metadata, type: 'Opaque', data }
+    await client.create<KubeObject>(resources.secret, secret as KubeObject)
+  } catch (error) {
+    if (reasonOf(error) !== 'AlreadyExists') throw error
+    await client.mergePatch(resources.secret, { namespace, name: metadata.name }, { data })
+  }
+}
+
+function typeOf({ group, version, kind }: Resource): { apiVersion: string; kind: string } {
+  return { apiVersion: group === '' ? version : `${group}/${version}`, kind }
+}
+
+function existing<T>(found: T | undefined): T {
+  if (found === undefined) throw new IdentityProviderError('NotFound', 'There is no such user or client.')
+  return found
+}
+
+/** This room sees the types of the kube room only, so its errors are told by their reason. */
+function reasonOf(error: unknown): unknown {
+  return error instanceof Error ? (error as Error & { reason?: unknown }).reason : undefined
+}
+
+function withoutUndefined(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+function userOf({ metadata, spec, status }: UserObject): ProviderUser {
+  const { userName, email, firstName, lastName } = spec
+  const lastSignInAt = status?.lastSignInAt
+  return {
+    id: metadata.name,
+    userName,
+    ...(email !== undefined && { email }),
+    emailVerified: spec.emailVerified ?? false,
+    ...(firstName !== undefined && { firstName }),
+    ...(lastName !== undefined && { lastName }),
+    isEnabled: spec.isEnabled ?? true,
+    isExternal: spec.isExternal ?? false,
+    createdAt: Date.parse(metadata.creationTimestamp ?? '1970-01-01T00:00:00Z'),
+    ...(lastSignInAt !== undefined && { lastSignInAt: Date.parse(lastSignInAt) }),
+  }
+}
+
+function clientOf({ metadata, spec }: ClientObject): ClientRecord {
+  const { displayName, isEnabled } = spec
+  return { clientId: metadata.name, principalId: metadata.name, displayName, isEnabled: isEnabled ?? true }
+}

@@ -1,0 +1,52 @@
+import type { Account, FindAccount } from 'oidc-provider'
+import type { PasswordVerifier } from './passwords.ts'
+import type { IdentityUser, UserStore } from './users.ts'
+
+/** Which claims each scope brings (OIDC Core section 5.4). `typ` tells ID tokens, as Keycloak does. */
+export const SCOPE_CLAIMS = {
+  openid: ['sub', 'typ'],
+  profile: ['name', 'given_name', 'family_name', 'preferred_username'],
+  email: ['email', 'email_verified'],
+}
+
+/**
+ * Nobody who is unknown, deleted or disabled has an account: no token is issued or renewed for them. Nor for who signed
+ * in before the password was changed: a new one is meant to keep others out.
+ */
+export function accountFinder(users: UserStore, passwords: PasswordVerifier): FindAccount {
+  return async ({ oidc }, userId, token) => {
+    const user = await users.find(userId)
+    if (user?.isEnabled !== true) return undefined
+    const signedInAt = token !== undefined && 'authTime' in token ? token.authTime : oidc.session?.loginTs
+    const changedAt = await passwords.changedAt?.(userId)
+    // Sign-ins are known to the second: one of that very second is believed.
+    const isStale = changedAt !== undefined && signedInAt !== undefined && signedInAt < Math.floor(changedAt / 1000)
+    return isStale ? undefined : accountOf(user)
+  }
+}
+
+function accountOf(user: IdentityUser): Account {
+  return {
+    accountId: user.id,
+    claims: async (use) => ({
+      sub: user.id,
+      ...(use === 'id_token' ? { typ: 'ID' } : {}),
+      ...personClaims(user),
+    }),
+  }
+}
+
+/** What access tokens, ID tokens and userinfo say of a person alike. */
+export function personClaims(user: IdentityUser): Record<string, string | boolean> {
+  const claims = {
+    name: user.displayName,
+    preferred_username: user.userName,
+    given_name: user.firstName,
+    family_name: user.lastName,
+    email: user.email,
+    ...(user.email === undefined ? {} : { email_verified: user.emailVerified }),
+  }
+  return Object.fromEntries(
+    Object.entries(claims).flatMap(([claim, value]) => (value === undefined ? [] : [[claim, value]])),
+  )
+}

@@ -1,0 +1,201 @@
+import { createHash } from 'node:crypto'
+
+/** A whole page and the one policy that lets it be shown: no script at all, one style sheet by its hash. */
+export type Page = { html: string; policy: string }
+
+const STYLE = `
+:root{color-scheme:light dark;--ground:#f4f1ea;--card:#fff;--ink:#1d2733;--soft:#566270;--line:#8a94a0;--go:#0b5d4e;--on:#fff;--bad:#a3201b}
+@media(prefers-color-scheme:dark){:root{--ground:#12181f;--card:#1b242e;--ink:#eef2f5;--soft:#a9b5c1;--line:#6f7c89;--go:#5fd0b5;--on:#0d1a17;--bad:#ff9d94}}
+*{box-sizing:border-box}
+body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1.5rem;background:var(--ground);color:var(--ink);font:1rem/1.5 system-ui,sans-serif}
+main{width:100%;max-width:25rem;background:var(--card);border-top:.375rem solid var(--go);border-radius:.25rem;padding:2rem;box-shadow:0 1px 3px #0003}
+.brand{margin:0 0 1.5rem;font-weight:700;letter-spacing:.04em;color:var(--soft)}
+h1{margin:0 0 .75rem;font-size:1.5rem;line-height:1.25}
+p{margin:0 0 1rem}
+label{display:block;margin:0 0 .25rem;font-weight:600}
+input{width:100%;margin:0 0 1rem;padding:.625rem .75rem;font:inherit;color:inherit;background:transparent;border:1px solid var(--line);border-radius:.25rem}
+input.code,.code{font:600 1.5rem/1.4 ui-monospace,monospace;letter-spacing:.12em;text-transform:uppercase}
+button{width:100%;min-height:2.75rem;margin:.25rem 0 .5rem;padding:.625rem;font:inherit;font-weight:600;color:var(--on);background:var(--go);border:1px solid var(--go);border-radius:.25rem;cursor:pointer}
+button.quiet{color:var(--go);background:transparent}
+:focus-visible{outline:3px solid var(--go);outline-offset:2px}
+.wrong{padding:.625rem .75rem;border-left:.25rem solid var(--bad);color:var(--bad);font-weight:600}
+.small{font-size:.875rem;color:var(--soft)}
+`
+
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
+
+/** @param targets origins that a form may end at, beside our own: redirects after it count too */
+export function pagePolicy(targets: readonly string[] = []): string {
+  return [
+    "default-src 'none'",
+    `style-src 'sha256-${STYLE_HASH}'`,
+    `form-action ${["'self'", ...targets].join(' ')}`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ')
+}
+
+/** Text as it may stand between tags and in quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}
+
+function page(title: string, body: string, targets?: readonly string[]): Page {
+  const html = `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)} - Freehold</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<p class="brand">Freehold</p>
+<h1>${escapeHtml(title)}</h1>
+${body}
+</main>
+</body>
+</html>
+`
+  return { html, policy: pagePolicy(targets) }
+}
+
+const problem = (text: string | undefined) =>
+  text === undefined ? '' : `<p class="wrong" role="alert" id="problem">${escapeHtml(text)}</p>`
+
+export type SignInWords = {
+  action: string
+  token: string
+  clientName: string
+  login: string
+  error?: string
+  targets: readonly string[]
+}
+
+export function signInPage({ action, token, clientName, login, error, targets }: SignInWords): Page {
+  // Focus where the next word goes: with a name known, that is the password.
+  const focus = (here: boolean) => (here ? ' autofocus' : '')
+  const described = error === undefined ? '' : ' aria-invalid="true" aria-describedby="problem"'
+  return page(
+    'Sign in',
+    `<p>to continue to ${escapeHtml(clientName)}</p>
+${problem(error)}
+<form method="post" action="${escapeHtml(action)}">
+<input type="hidden" name="csrf" value="${escapeHtml(token)}">
+<label for="login">User name or e-mail</label>
+<input id="login" name="login" type="text" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="254" value="${escapeHtml(login)}"${described}${focus(login === '')}>
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required maxlength="128"${described}${focus(login !== '')}>
+<button type="submit" name="choice" value="signIn">Sign in</button>
+</form>
+<form method="post" action="${escapeHtml(action)}">
+<input type="hidden" name="csrf" value="${escapeHtml(token)}">
+<button class="quiet" type="submit" name="choice" value="cancel">Cancel</button>
+</form>`,
+    targets,
+  )
+}
+
+export type ConsentWords = {
+  action: string
+  token: string
+  clientName: string
+  name: string
+  targets: readonly string[]
+}
+
+/** For who is signed in already: any program on the machine could have opened this address. */
+export function consentPage({ action, token, clientName, name, targets }: ConsentWords): Page {
+  return page(
+    'Continue?',
+    `<p><strong>${escapeHtml(clientName)}</strong> on this computer wants to act as <strong>${escapeHtml(name)}</strong>. Continue only if you have just started it.</p>
+<form method="post" action="${escapeHtml(action)}">
+<input type="hidden" name="csrf" value="${escapeHtml(token)}">
+<button type="submit" name="choice" value="continue" autofocus>Continue</button>
+<button class="quiet" type="submit" name="choice" value="cancel">Cancel</button>
+</form>`,
+    targets,
+  )
+}
+
+export function deviceCodePage(action: string, token: string, error?: string): Page {
+  const described = error === undefined ? '' : ' aria-invalid="true" aria-describedby="problem"'
+  return page(
+    'Connect a device',
+    `${problem(error)}
+<form method="post" action="${escapeHtml(action)}">
+<input type="hidden" name="xsrf" value="${escapeHtml(token)}">
+<label for="code">Code that the device shows</label>
+<input id="code" class="code" name="user_code" type="text" autocomplete="off" autocapitalize="characters" spellcheck="false" required maxlength="20"${described} autofocus>
+<button type="submit">Continue</button>
+</form>`,
+  )
+}
+
+export type DeviceWords = { action: string; token: string; clientName: string; code: string }
+
+export function deviceConfirmPage({ action, token, clientName, code }: DeviceWords): Page {
+  return page(
+    'Is this your device?',
+    `<p><strong>${escapeHtml(clientName)}</strong> wants to act in your name. Its screen shows this code:</p>
+<p class="code">${escapeHtml(code)}</p>
+<p>Do not continue if somebody sent you this code.</p>
+<form method="post" action="${escapeHtml(action)}">
+<input type="hidden" name="xsrf" value="${escapeHtml(token)}">
+<input type="hidden" name="user_code" value="${escapeHtml(code)}">
+<button type="submit" name="confirm" value="yes">Yes, connect it</button>
+<button class="quiet" type="submit" name="abort" value="yes">No, refuse it</button>
+</form>`,
+  )
+}
+
+export function deviceDonePage(): Page {
+  return page('Connected', '<p>The device goes on by itself. You can close this window.</p>')
+}
+
+export function signOutPage(action: string, token: string, targets: readonly string[]): Page {
+  return page(
+    'Sign out?',
+    `<p>This ends your session here and in every program that signed in through it.</p>
+<form method="post" action="${escapeHtml(action)}">
+<input type="hidden" name="xsrf" value="${escapeHtml(token)}">
+<button type="submit" name="logout" value="yes" autofocus>Sign out</button>
+</form>`,
+    targets,
+  )
+}
+
+export function signedOutPage(): Page {
+  return page('Signed out', '<p>Your session has ended. You can close this window.</p>')
+}
+
+export function errorPage(message: string, code: string): Page {
+  return page(
+    'That did not work',
+    `<p role="alert">${escapeHtml(message)}</p>
+<p>Start again from the program that sent you here.</p>
+<p class="small">${escapeHtml(code)}</p>`,
+  )
+}
+
+const FORM_ACTION = /<form method="post" action="([^"]*)">/
+const HIDDEN_INPUT = /<input type="hidden" name="[A-Za-z0-9_.-]+" value="[^"]*"\/>/g
+
+/**
+ * A page of oidc-provider that would send its form by script, with a button instead. Its attributes are escaped by
+ * oidc-provider and stay as they are.
+ */
+export function withoutScript(html: string, targets: readonly string[]): Page | undefined {
+  const action = FORM_ACTION.exec(html)?.[1]
+  if (action === undefined) return undefined
+  const inputs = html.match(HIDDEN_INPUT) ?? []
+  return page(
+    'Continue',
+    `<form method="post" action="${action}">
+${inputs.join('\n')}
+<button type="submit" autofocus>Continue</button>
+</form>`,
+    targets,
+  )
+}

@@ -1,0 +1,115 @@
+import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
+import { z } from 'zod'
+import { isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
+import * as builtin from '../kube/builtin.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { isKubeError } from '../kube/errors.ts'
+import type { KubeObject } from '../kube/object.ts'
+
+/** Tells whether a password is a user's. It works as long for users without a password, or who do not exist. */
+export interface PasswordVerifier {
+  /** @throws Error where the store does not answer or holds what is not readable */
+  verify(userId: string, password: string): Promise<boolean>
+  /** When it was set last, milliseconds since the epoch: who signed in before that must do so again. */
+  changedAt?(userId: string): Promise<number | undefined>
+}
+
+/** The entry of the Secret `user-<uuid>-password`. */
+export const PASSWORD_ENTRY = 'password.json'
+export const passwordSecretName = (userId: string) => `user-${userId}-password`
+
+/** 128 * cost * blockSize bytes are used at once: 32 MiB here. */
+const COST = { cost: 2 ** 15, blockSize: 8, parallelization: 1 } as const
+const HASH_BYTES = 32
+
+const StoredPassword = z.object({
+  algorithm: z.literal('scrypt'),
+  // A stored hash may ask for no more than four times the memory of ours.
+  cost: z
+    .int()
+    .min(2 ** 14)
+    .max(2 ** 17),
+  blockSize: z.literal(8),
+  parallelization: z.int().min(1).max(4),
+  salt: z.base64().min(1),
+  hash: z.base64().min(1),
+  changedAt: z.string().optional(),
+})
+/** RFC 7914 with its parameters. `salt` and `hash` are base64, `changedAt` is RFC 3339. */
+export type StoredPassword = z.output<typeof StoredPassword>
+
+const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
+
+/** One spelling of each text: keyboards differ in which they send (RFC 8265 section 4.2). */
+const normal = (password: string) => password.normalize('NFC')
+
+/** @param changedAt RFC 3339 */
+export async function hashPassword(password: string, changedAt?: string): Promise<StoredPassword> {
+  const salt = randomBytes(16)
+  const hash = await derive(normal(password), salt, HASH_BYTES, limited(COST))
+  return {
+    algorithm: 'scrypt',
+    ...COST,
+    salt: salt.toString('base64'),
+    hash: hash.toString('base64'),
+    ...(changedAt === undefined ? {} : { changedAt }),
+  }
+}
+
+export async function isPassword(password: string, stored: StoredPassword): Promise<boolean> {
+  const expected = Buffer.from(stored.hash, 'base64')
+  const salt = Buffer.from(stored.salt, 'base64')
+  const actual = await derive(normal(password), salt, expected.length, limited(stored))
+  return timingSafeEqual(actual, expected)
+}
+
+type Cost = { cost: number; blockSize: number; parallelization: number }
+
+function limited({ cost, blockSize, parallelization }: Cost): ScryptOptions {
+  return { cost, blockSize, parallelization, maxmem: 256 * cost * blockSize }
+}
+
+type SecretObject = KubeObject & { data?: Record<string, string> }
+
+/** Passwords as they lie in Secrets of the system namespace. */
+export function secretPasswords(
+  client: Pick<KubeClient, 'get'>,
+  namespace: string = SYSTEM_NAMESPACE,
+): PasswordVerifier {
+  const decoy = hashPassword(randomBytes(16).toString('base64'))
+  async function stored(userId: string): Promise<StoredPassword | undefined> {
+    if (!isUuid(userId)) return undefined
+    try {
+      const name = passwordSecretName(userId)
+      const found = await client.get<SecretObject>(builtin.secret, { namespace, name })
+      return parsePassword(name, Buffer.from(found.data?.[PASSWORD_ENTRY] ?? '', 'base64').toString('utf8'))
+    } catch (error) {
+      if (isKubeError(error, 'NotFound')) return undefined
+      throw error
+    }
+  }
+  return {
+    async verify(userId, password) {
+      const found = await stored(userId)
+      const isRight = await isPassword(password, found ?? (await decoy))
+      return found !== undefined && isRight
+    },
+    async changedAt(userId) {
+      const time = Date.parse((await stored(userId))?.changedAt ?? '')
+      return Number.isNaN(time) ? undefined : time
+    },
+  }
+}
+
+function parsePassword(name: string, text: string): StoredPassword {
+  let content: unknown
+  try {
+    content = JSON.parse(text)
+  } catch {
+    content = undefined // The parser's own message would quote what it read.
+  }
+  const parsed = StoredPassword.safeParse(content)
+  if (parsed.success) return parsed.data
+  throw new Error(`The entry ${PASSWORD_ENTRY} of the Secret ${name} is not a scrypt hash as the platform writes them.`)
+}

@@ -1,0 +1,114 @@
+import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider'
+import {
+  deviceCodePage,
+  deviceConfirmPage,
+  deviceDonePage,
+  errorPage,
+  type Page,
+  signedOutPage,
+  signOutPage,
+  withoutScript,
+} from './pages.ts'
+
+/** Headers of everything that a browser shows. */
+export const PAGE_HEADERS = {
+  'cache-control': 'no-store',
+  'cross-origin-opener-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+}
+
+function show(context: KoaContextWithOIDC, { html, policy }: Page): void {
+  context.type = 'html'
+  context.body = html
+  context.set('content-security-policy', policy)
+}
+
+/** The secret that oidc-provider compares with the form's field `xsrf`. */
+function xsrfOf(context: KoaContextWithOIDC): string {
+  const secret = context.oidc.session?.state?.secret
+  return typeof secret === 'string' ? secret : ''
+}
+
+/** Where redirects after a form may lead: loopback addresses and https origins that the request itself named. */
+export function targetsOf(...addresses: unknown[]): string[] {
+  return addresses.flatMap((address) => {
+    const url = typeof address === 'string' ? URL.parse(address) : null
+    return url !== null && url.origin !== 'null' ? [url.origin] : []
+  })
+}
+
+/** The cause of an error is ours to know: a person gets a sentence, and the code for whoever helps them. */
+export function renderError(context: KoaContextWithOIDC, { error, error_description: detail }: ErrorOut): void {
+  const isOurs = error === 'server_error'
+  const sentence = isOurs
+    ? 'The platform could not finish this. Try again in a moment.'
+    : `The request is not valid: ${detail ?? error}.`
+  show(context, errorPage(SENTENCES[error] ?? sentence, error))
+}
+
+const SENTENCES: Record<string, string> = {
+  session_not_found: 'This sign-in has expired, or was begun in another browser.',
+  access_denied: 'The sign-in was cancelled.',
+  temporarily_unavailable: 'There were too many tries. Wait a moment.',
+}
+
+const CODE_PROBLEMS: Record<string, string> = {
+  NoCodeError: 'Type the code.',
+  NotFoundError: 'There is no such code. Compare it with the device.',
+  ExpiredError: 'This code has expired. Ask the device for a new one.',
+  AlreadyUsedError: 'This code was used before. Ask the device for a new one.',
+  AbortedError: 'The device was refused. Nothing else is needed.',
+}
+
+/** Device flow (RFC 8628): eight letters without vowels, so that no word appears; a code is typed once. */
+export const deviceSettings = {
+  enabled: true,
+  charset: 'base-20' as const,
+  mask: '****-****',
+  deviceInfo: () => ({}),
+  userCodeInputSource(context: KoaContextWithOIDC, _form: string, out?: ErrorOut, error?: Error): void {
+    const problem =
+      out && (CODE_PROBLEMS[error?.name ?? ''] ?? SENTENCES[out.error] ?? 'This did not work. Type the code again.')
+    show(context, deviceCodePage(context.oidc.urlFor('code_verification'), xsrfOf(context), problem))
+  },
+  userCodeConfirmSource(
+    context: KoaContextWithOIDC,
+    _form: string,
+    client: { clientId: string; clientName?: string | undefined },
+    _deviceInfo: unknown,
+    code: string,
+  ): void {
+    const action = context.oidc.urlFor('code_verification')
+    show(
+      context,
+      deviceConfirmPage({ action, token: xsrfOf(context), clientName: client.clientName ?? client.clientId, code }),
+    )
+  },
+  successSource(context: KoaContextWithOIDC): void {
+    show(context, deviceDonePage())
+  },
+}
+
+/** RP-initiated logout: asked first, or any page could sign a person out. */
+export const logoutSettings = {
+  enabled: true,
+  logoutSource(context: KoaContextWithOIDC): void {
+    const targets = targetsOf(context.oidc.params?.post_logout_redirect_uri)
+    show(context, signOutPage(context.oidc.urlFor('end_session_confirm'), xsrfOf(context), targets))
+  },
+  postLogoutSuccessSource(context: KoaContextWithOIDC): void {
+    show(context, signedOutPage())
+  },
+}
+
+/** Every page leaves with our headers and without script, also those that oidc-provider writes itself. */
+export async function guardPages(context: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> {
+  await next()
+  if (context.response.is('html') === false || typeof context.body !== 'string') return
+  for (const [header, value] of Object.entries(PAGE_HEADERS)) context.set(header, value)
+  if (context.response.get('content-security-policy') !== '') return
+  const plain = withoutScript(context.body, targetsOf(context.oidc?.params?.post_logout_redirect_uri))
+  show(context, plain ?? errorPage('The platform could not finish this.', 'server_error'))
+}

@@ -1,0 +1,223 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import express, { type Request, type Response, type Router } from 'express'
+import type Provider from 'oidc-provider'
+import { messageOf } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import type { Guesses } from './guesses.ts'
+import { consentPage, errorPage, type Page, signInPage } from './pages.ts'
+import type { PasswordVerifier } from './passwords.ts'
+import { PAGE_HEADERS, targetsOf } from './shownPages.ts'
+import type { IdentityUser, UserStore } from './users.ts'
+
+export type SignInOptions = {
+  /** The provider of this moment: it is built anew when keys change. */
+  provider: () => Provider
+  users: UserStore
+  passwords: PasswordVerifier
+  guesses: Guesses
+  /** Where this router is mounted. */
+  path: string
+  /** What forms are tied to their sign-in with; alike on all replicas. */
+  formKey: () => string
+  sessionLifetimeSeconds: number
+  log: Log
+}
+
+type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
+/** An id that nobody has: the verifier works on it as on any other. */
+const NOBODY = '00000000-0000-0000-0000-000000000000'
+const WRONG = 'The name or the password is not right.'
+
+/** The pages on which a person signs in, and says whether a program may act for them. */
+export function signInRouter(options: SignInOptions): Router {
+  const router = express.Router()
+  router.use(express.urlencoded({ extended: false, limit: '8kb', parameterLimit: 8 }))
+  router.get('/:uid', guarded(options, showForm))
+  router.post('/:uid', guarded(options, answerForm))
+  return router
+}
+
+type Step = (options: SignInOptions, interaction: Interaction, request: Request, response: Response) => Promise<void>
+
+/** Finds the sign-in that this browser began; the cookie decides, and the address must agree. */
+function guarded(options: SignInOptions, step: Step) {
+  return async (request: Request, response: Response): Promise<void> => {
+    try {
+      const interaction = await options.provider().interactionDetails(request, response)
+      if (interaction.uid !== request.params.uid) {
+        send(response, 400, errorPage('This sign-in was begun in another window.', 'session_not_found'))
+        return
+      }
+      await step(options, interaction, request, response)
+    } catch (error) {
+      const isGone = error instanceof Error && error.name === 'SessionNotFound'
+      if (!isGone) options.log.error({ error: messageOf(error) }, 'A sign-in failed on our side.')
+      if (response.headersSent) response.end()
+      else if (isGone)
+        send(
+          response,
+          400,
+          errorPage('This sign-in has expired, or was begun in another browser.', 'session_not_found'),
+        )
+      else send(response, 500, errorPage('The platform could not finish this. Try again in a moment.', 'server_error'))
+    }
+  }
+}
+
+const showForm: Step = async (options, interaction, request, response) => {
+  if (interaction.prompt.name !== 'consent') {
+    const hint = interaction.params.login_hint
+    send(response, 200, await signIn(options, interaction, typeof hint === 'string' ? hint.slice(0, 254) : ''))
+    return
+  }
+  const user = await options.users.find(interaction.session?.accountId ?? '')
+  if (user?.isEnabled !== true) {
+    await deny(options, request, response, 'the user is disabled')
+    return
+  }
+  // Whoever typed the code of a device and confirmed it was asked already.
+  if (interaction.deviceCode !== undefined) await allow(options, interaction, user, request, response)
+  else send(response, 200, consentPage({ ...(await words(options, interaction)), name: user.displayName }))
+}
+
+const answerForm: Step = async (options, interaction, request, response) => {
+  const form = fieldsOf(request.body)
+  if (!isSame(form.csrf, formToken(options, interaction))) {
+    send(response, 403, errorPage('This form is not from the page that this browser was shown.', 'invalid_request'))
+    return
+  }
+  if (form.choice === 'cancel') {
+    await deny(options, request, response, 'the person cancelled')
+    return
+  }
+  if (interaction.prompt.name === 'consent') {
+    const user = await options.users.find(interaction.session?.accountId ?? '')
+    if (user?.isEnabled === true) await allow(options, interaction, user, request, response)
+    else await deny(options, request, response, 'the user is disabled')
+    return
+  }
+  const attempt = await check(options, addressOf(request), form)
+  if ('user' in attempt) await allow(options, interaction, attempt.user, request, response)
+  else {
+    if (attempt.retryAfter !== undefined) response.setHeader('retry-after', String(attempt.retryAfter))
+    const page = await signIn(options, interaction, form.login.slice(0, 254), attempt.problem)
+    send(response, attempt.status, page)
+  }
+}
+
+type Refused = { status: number; problem: string; retryAfter?: number }
+
+/** One answer, and one amount of work, for a wrong password and for a name that nobody has. */
+async function check(
+  { users, passwords, guesses, log }: SignInOptions,
+  address: string,
+  { login, password }: { login: string; password: string },
+): Promise<{ user: IdentityUser } | Refused> {
+  const blocked = await guesses.blockedFor(address, login)
+  if (blocked !== undefined) {
+    log.warn({ address }, 'A sign-in was refused unread, after too many wrong passwords.')
+    const problem = `There were too many tries. Wait ${Math.ceil(blocked / 60)} min, then try again.`
+    return { status: 429, problem, retryAfter: blocked }
+  }
+  // Counted before the work is done: tries that run beside each other must not all pass.
+  await guesses.failed(address, login)
+  const user = login.length > 254 ? undefined : await users.findByLogin(login)
+  const isRight = await passwords.verify(user?.id ?? NOBODY, password.slice(0, 1024))
+  if (user === undefined || !isRight) {
+    log.info({ address, ...(user === undefined ? {} : { userId: user.id }) }, 'A sign-in was refused.')
+    return { status: 401, problem: WRONG }
+  }
+  await guesses.succeeded(address, login)
+  if (!user.isEnabled) {
+    log.info({ address, userId: user.id }, 'A disabled user was refused.')
+    return { status: 403, problem: 'This account is disabled. Ask an administrator.' }
+  }
+  log.info({ address, userId: user.id }, 'A person signed in.')
+  return { user }
+}
+
+async function allow(
+  options: SignInOptions,
+  interaction: Interaction,
+  user: IdentityUser,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const provider = options.provider()
+  const { scope } = interaction.params
+  const grant = await grantFor(options, interaction, user)
+  if (typeof scope === 'string' && scope !== '') grant.addOIDCScope(scope)
+  const grantId = await grant.save()
+  const login = interaction.prompt.name === 'login' ? { login: { accountId: user.id, amr: ['pwd'] } } : {}
+  await finish(provider, request, response, { ...login, consent: { grantId } })
+}
+
+/**
+ * The grant that this browser's session has for the program, or a new one. Two machines that sign in through one browser
+ * share it: a session knows one grant for each program, and tokens of any other would end.
+ */
+async function grantFor(options: SignInOptions, interaction: Interaction, user: IdentityUser) {
+  const { Grant } = options.provider()
+  const found = interaction.grantId === undefined ? undefined : await Grant.find(interaction.grantId)
+  const lasts = Date.now() / 1000 + options.sessionLifetimeSeconds
+  if (found?.accountId === user.id && (found.exp ?? 0) > lasts) return found
+  return new Grant({ accountId: user.id, clientId: String(interaction.params.client_id) })
+}
+
+async function deny({ provider }: SignInOptions, request: Request, response: Response, why: string): Promise<void> {
+  await finish(provider(), request, response, { error: 'access_denied', error_description: why })
+}
+
+async function finish(
+  provider: Provider,
+  request: Request,
+  response: Response,
+  result: Parameters<Provider['interactionFinished']>[2],
+): Promise<void> {
+  for (const [header, value] of Object.entries(PAGE_HEADERS)) response.setHeader(header, value)
+  await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: true })
+}
+
+async function signIn(options: SignInOptions, interaction: Interaction, login: string, error?: string): Promise<Page> {
+  return signInPage({ ...(await words(options, interaction)), login, ...(error === undefined ? {} : { error }) })
+}
+
+async function words(options: SignInOptions, interaction: Interaction) {
+  const { client_id: clientId, redirect_uri: redirectUri } = interaction.params
+  const client = await options.provider().Client.find(String(clientId))
+  return {
+    action: `${options.path}/${interaction.uid}`,
+    token: formToken(options, interaction),
+    clientName: client?.clientName ?? String(clientId),
+    // A browser follows the form's redirects only to where its page may send forms.
+    targets: targetsOf(redirectUri),
+  }
+}
+
+/** What only the page of this sign-in knows. Its uid stands in a cookie that no other site can set or read. */
+function formToken({ formKey }: SignInOptions, { uid, cid }: Interaction): string {
+  return createHmac('sha256', formKey()).update(`${uid} ${cid}`).digest('base64url')
+}
+
+function isSame(first: string, second: string): boolean {
+  const [a, b] = [Buffer.from(first), Buffer.from(second)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+function fieldsOf(body: unknown): { csrf: string; choice: string; login: string; password: string } {
+  const form = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+  const text = (name: string) => (typeof form[name] === 'string' ? form[name] : '')
+  return { csrf: text('csrf'), choice: text('choice'), login: text('login'), password: text('password') }
+}
+
+function addressOf(request: Request): string {
+  return request.ip ?? request.socket.remoteAddress ?? '::'
+}
+
+function send(response: Response, status: number, { html, policy }: Page): void {
+  response
+    .status(status)
+    .set({ ...PAGE_HEADERS, 'content-security-policy': policy })
+    .type('html')
+    .send(html)
+}

@@ -1,0 +1,84 @@
+import { expect } from 'chai'
+import { ManualClock, settle } from '../../test/make/clock.ts'
+import { silentLog } from '../core/log.ts'
+import { secret } from '../kube/builtin.ts'
+import { FakeKubeClient } from '../kube/fake.ts'
+import { type StateRecord, secretStateStore, stateName } from './state.ts'
+import { createSweeper } from './sweeper.ts'
+
+const record = (id: string, expiresAt: number, more: Partial<StateRecord> = {}): StateRecord => ({
+  name: stateName('Session', id),
+  entries: { value: { exp: expiresAt } },
+  expiresAt,
+  ...more,
+})
+
+describe('sign-ins in Secrets', () => {
+  let kube: FakeKubeClient
+  beforeEach(() => {
+    kube = new FakeKubeClient()
+  })
+  const left = async () => (await kube.list(secret)).items.map(({ metadata }) => metadata.name)
+
+  it('are read as written, by name and by their second name', async () => {
+    const store = secretStateStore(kube)
+    const written = record('a', 2_000_000_000, { index: 'session-1', userId: 'u' })
+    await store.write(written)
+    expect(await store.read(written.name)).to.deep.equal(written)
+    expect(await store.findByIndex('session-1')).to.deep.equal(written)
+    expect(await store.findByIndex('session-2')).to.equal(undefined)
+    expect(await store.read(stateName('Session', 'b'))).to.equal(undefined)
+  })
+
+  it('lose no change of two that happen at once', async () => {
+    const [one, other] = [secretStateStore(kube), secretStateStore(kube)]
+    await one.write(record('a', 2_000_000_000))
+    const name = stateName('Session', 'a')
+    const add = (key: string) => (found: StateRecord) => ({ ...found, entries: { ...found.entries, [key]: {} } })
+    await Promise.all([one.change(name, add('x')), other.change(name, add('y')), one.change(name, add('z'))])
+    expect(Object.keys((await one.read(name))?.entries ?? {})).to.have.members(['value', 'x', 'y', 'z'])
+  })
+
+  it('end with their user, and those of others stay', async () => {
+    const store = secretStateStore(kube)
+    await store.write(record('a', 2_000_000_000, { userId: 'u' }))
+    await store.write(record('b', 2_000_000_000, { userId: 'v' }))
+    await store.removeOf('u')
+    expect(await left()).to.deep.equal([stateName('Session', 'b')])
+  })
+
+  it('are removed when they have expired, and nothing is asked while there are none', async () => {
+    const clock = new ManualClock()
+    const seconds = () => Math.floor(clock.now() / 1000)
+    const store = secretStateStore(kube, 'freehold-system', (expiresAt) => sweeper.expects(expiresAt))
+    const sweeper = createSweeper({ clock, log: silentLog, store: () => store })
+    await clock.advance(0)
+    await settle()
+    expect(clock.pending, 'nothing to wait for').to.equal(0)
+    await store.write(record('a', seconds() + 600))
+    await store.write(record('b', seconds() + 3_600))
+    await clock.advance(700_000)
+    await settle()
+    expect(await left()).to.deep.equal([stateName('Session', 'b')])
+    await clock.advance(3_600_000)
+    await settle()
+    expect(await left()).to.deep.equal([])
+    expect(clock.pending).to.equal(0)
+    sweeper.stop()
+  })
+
+  it('are tried again later when the store is away', async () => {
+    const clock = new ManualClock()
+    const store = secretStateStore(kube)
+    kube.fail('list', secret, 'Unavailable')
+    await store.write(record('a', Math.floor(clock.now() / 1000) - 1))
+    const sweeper = createSweeper({ clock, log: silentLog, store: () => store })
+    await clock.advance(0)
+    await settle()
+    expect(await left()).to.have.length(1)
+    await clock.advance(60_000)
+    await settle()
+    expect(await left()).to.deep.equal([])
+    sweeper.stop()
+  })
+})

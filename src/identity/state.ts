@@ -1,0 +1,181 @@
+import { MANAGED_BY, MANAGED_BY_LABEL, PREFIX } from '../core/labels.ts'
+import { SYSTEM_NAMESPACE, sha256 } from '../core/names.ts'
+import * as builtin from '../kube/builtin.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { isKubeError } from '../kube/errors.ts'
+import type { KubeObject } from '../kube/object.ts'
+
+/** What oidc-provider keeps of one thing, without its id: an id is what its bearer shows, and is stored nowhere. */
+export type StateEntry = Record<string, unknown> & { exp?: number; consumed?: number }
+
+/** One sign-in, one grant, one pending code of a device: a Secret. `expiresAt` in seconds since the epoch. */
+export type StateRecord = {
+  name: string
+  entries: Record<string, StateEntry>
+  expiresAt: number
+  /** A second name to find it by, as a label can hold it. */
+  index?: string
+  /** Whose it is, once that is known. */
+  userId?: string
+}
+
+/** Where all replicas find who is signed in. Every call throws where the store does not answer. */
+export interface StateStore {
+  read(name: string): Promise<StateRecord | undefined>
+  findByIndex(index: string): Promise<StateRecord | undefined>
+  /** Whatever stood there before. */
+  write(record: StateRecord): Promise<void>
+  /**
+   * Changes what is stored, and nothing that somebody else wrote meanwhile: `change` is asked again after a lost race.
+   * False where there is nothing.
+   */
+  change(name: string, change: (record: StateRecord) => StateRecord): Promise<boolean>
+  remove(name: string): Promise<void>
+  /** Ends every sign-in and grant of a user. */
+  removeOf(userId: string): Promise<void>
+  /** Removes what expired before `now` (seconds); tells when the next does. */
+  sweep(now: number): Promise<number | undefined>
+}
+
+export const STATE_LABELS = { 'app.kubernetes.io/component': 'identity-state' }
+export const STATE_USER_LABEL = `${PREFIX}user`
+const INDEX_LABEL = `${PREFIX}identity-index`
+const EXPIRES_ANNOTATION = `${PREFIX}expires-at`
+const ENTRY = 'state.json'
+const MAX_RACES = 10
+
+type SecretObject = KubeObject & { data?: Record<string, string> }
+
+/** Ids are secrets of their bearers, and names are not: a name is what a hash leaves of an id. */
+export function stateName(model: string, id: string): string {
+  return `identity-${model.toLowerCase()}-${digest(id)}`
+}
+
+export function digest(id: string): string {
+  return sha256(id).slice(0, 40)
+}
+
+/** @param onWrite hears the expiry of everything that is written, so that somebody removes it then */
+export function secretStateStore(
+  client: Pick<KubeClient, 'get' | 'list' | 'apply' | 'update' | 'remove'>,
+  namespace: string = SYSTEM_NAMESPACE,
+  onWrite: (expiresAt: number) => void = () => {},
+): StateStore {
+  async function get(name: string): Promise<SecretObject | undefined> {
+    try {
+      return await client.get<SecretObject>(builtin.secret, { namespace, name })
+    } catch (error) {
+      if (isKubeError(error, 'NotFound')) return undefined
+      throw error
+    }
+  }
+  const list = async (labels: Record<string, string>) => {
+    const labelSelector = Object.entries({ ...STATE_LABELS, ...labels })
+      .map(([key, value]) => `${key}=${value}`)
+      .join(',')
+    return (await client.list<SecretObject>(builtin.secret, { namespace, labelSelector })).items
+  }
+  const drop = (name: string) => client.remove(builtin.secret, { namespace, name })
+  return {
+    async read(name) {
+      const found = await get(name)
+      return found && recordOf(found)
+    },
+    async findByIndex(index) {
+      const [found] = await list({ [INDEX_LABEL]: index })
+      return found && recordOf(found)
+    },
+    async write(record) {
+      await client.apply(builtin.secret, objectOf(record, namespace), { force: true })
+      onWrite(record.expiresAt)
+    },
+    async change(name, change) {
+      for (let race = 0; race < MAX_RACES; race += 1) {
+        const found = await get(name)
+        if (found === undefined) return false
+        const next = change(recordOf(found))
+        try {
+          await client.update(builtin.secret, objectOf(next, namespace, found.metadata.resourceVersion))
+          onWrite(next.expiresAt)
+          return true
+        } catch (error) {
+          if (!isKubeError(error, 'Conflict', 'NotFound')) throw error
+        }
+      }
+      throw new Error(`The stored sign-in ${name} changed ${MAX_RACES} times while it was written.`)
+    },
+    async remove(name) {
+      await drop(name)
+    },
+    async removeOf(userId) {
+      for (const { metadata } of await list({ [STATE_USER_LABEL]: userId })) await drop(metadata.name)
+    },
+    async sweep(now) {
+      let next: number | undefined
+      for (const { metadata } of await list({})) {
+        const expiresAt = secondsOf(metadata.annotations?.[EXPIRES_ANNOTATION])
+        if (expiresAt > now) next = Math.min(next ?? expiresAt, expiresAt)
+        else await removeUnchanged(metadata)
+      }
+      return next
+    },
+  }
+
+  /** What was renewed meanwhile stays. */
+  async function removeUnchanged({ name, resourceVersion }: KubeObject['metadata']): Promise<void> {
+    try {
+      await client.remove(builtin.secret, { namespace, name }, resourceVersion === undefined ? {} : { resourceVersion })
+    } catch (error) {
+      if (!isKubeError(error, 'Conflict')) throw error
+    }
+  }
+}
+
+function objectOf(record: StateRecord, namespace: string, resourceVersion?: string): SecretObject {
+  const { name, entries, expiresAt, index, userId } = record
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      namespace,
+      name,
+      labels: {
+        [MANAGED_BY_LABEL]: MANAGED_BY,
+        ...STATE_LABELS,
+        ...(index === undefined ? {} : { [INDEX_LABEL]: index }),
+        ...(userId === undefined ? {} : { [STATE_USER_LABEL]: userId }),
+      },
+      annotations: { [EXPIRES_ANNOTATION]: new Date(expiresAt * 1000).toISOString() },
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    },
+    type: 'Opaque',
+    data: { [ENTRY]: Buffer.from(JSON.stringify(entries)).toString('base64') },
+  }
+}
+
+/** @throws Error for a Secret that is not ours; the message names no content */
+function recordOf({ metadata, data }: SecretObject): StateRecord {
+  const index = metadata.labels?.[INDEX_LABEL]
+  const userId = metadata.labels?.[STATE_USER_LABEL]
+  return {
+    name: metadata.name,
+    entries: entriesOf(metadata.name, Buffer.from(data?.[ENTRY] ?? '', 'base64').toString('utf8')),
+    expiresAt: secondsOf(metadata.annotations?.[EXPIRES_ANNOTATION]),
+    ...(index === undefined ? {} : { index }),
+    ...(userId === undefined ? {} : { userId }),
+  }
+}
+
+function entriesOf(name: string, text: string): Record<string, StateEntry> {
+  try {
+    return JSON.parse(text) as Record<string, StateEntry>
+  } catch {
+    throw new Error(`The stored sign-in ${name} is not readable.`) // The parser's own message would quote what it read.
+  }
+}
+
+/** What nobody can read has expired. */
+function secondsOf(text: string | undefined): number {
+  const time = Date.parse(text ?? '')
+  return Number.isNaN(time) ? 0 : Math.floor(time / 1000)
+}

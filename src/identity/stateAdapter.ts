@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto'
+import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
+import { digest, type StateEntry, type StateRecord, type StateStore, stateName } from './state.ts'
+
+/** What stands alone, and what lies in the Secret of its grant. */
+const ALONE = new Set(['Session', 'Interaction', 'DeviceCode'])
+const OF_A_GRANT = new Set(['Grant', 'AuthorizationCode', 'RefreshToken'])
+/** Used refresh tokens of a grant that are remembered, to notice that one is shown again. */
+const MAX_USED = 20
+/** oidc-provider names a lifetime for everything that it stores here; what had none would stay for ever. */
+const DEFAULT_SECONDS = 600
+const FAMILY = /^[0-9a-f]{40}$/
+
+/** The id of a code or refresh token: its grant's Secret, then 256 random bits. */
+export function tokenIdOf(grantId: string): string {
+  return `${digest(grantId)}.${randomBytes(32).toString('base64url')}`
+}
+
+/** oidc-provider's storage of that model, or undefined for models that are not stored. */
+export function stateAdapter(model: string, store: StateStore): Adapter | undefined {
+  if (ALONE.has(model)) return aloneAdapter(model, store)
+  return OF_A_GRANT.has(model) ? grantAdapter(model, store) : undefined
+}
+
+const now = () => Math.floor(Date.now() / 1000)
+const grantName = (grantId: string) => stateName('Grant', grantId)
+
+/** Ids are secrets: what is stored does not hold its own. */
+function entryOf({ jti: _, ...payload }: AdapterPayload): StateEntry {
+  return payload as StateEntry
+}
+
+function payloadOf(entry: StateEntry | undefined, id?: string): AdapterPayload | undefined {
+  return entry === undefined ? undefined : ({ ...entry, ...(id === undefined ? {} : { jti: id }) } as AdapterPayload)
+}
+
+/** Once only, on all replicas together: the API server's precondition decides a race, and the loser sees the mark. */
+function used(entry: StateEntry): StateEntry {
+  if (entry.consumed !== undefined) throw new errors.InvalidGrant('it was used before')
+  return { ...entry, consumed: now() }
+}
+
+function aloneAdapter(model: string, store: StateStore): Adapter {
+  const nameOf = (id: string) => stateName(model, id)
+  const byIndex = async (value: string) => payloadOf((await store.findByIndex(indexOf(model, value)))?.entries.value)
+  return {
+    async upsert(id, payload, expiresIn = DEFAULT_SECONDS) {
+      const second = model === 'Session' ? payload.uid : payload.userCode
+      await store.write({
+        name: nameOf(id),
+        // A device code is found by what a person types, then saved by its id; so its Secret keeps that id.
+        entries: { value: entryOf(payload), ...(model === 'DeviceCode' ? { id: { jti: id } } : {}) },
+        expiresAt: now() + expiresIn,
+        ...(second === undefined ? {} : { index: indexOf(model, second) }),
+        ...(payload.accountId === undefined ? {} : { userId: payload.accountId }),
+      })
+    },
+    find: async (id) => payloadOf((await store.read(nameOf(id)))?.entries.value, id),
+    findByUid: byIndex,
+    async findByUserCode(userCode) {
+      const found = await store.findByIndex(indexOf(model, userCode))
+      // The person approves what was found; it is saved under its id then.
+      return payloadOf(found?.entries.value, found?.entries.id?.jti as string | undefined)
+    },
+    async consume(id) {
+      await store.change(nameOf(id), (record) => ({
+        ...record,
+        entries: { ...record.entries, value: used(record.entries.value ?? {}) },
+      }))
+    },
+    destroy: (id) => store.remove(nameOf(id)),
+    // Codes of devices are good for nothing without their grant.
+    revokeByGrantId: async () => {},
+  }
+}
+
+function indexOf(model: string, value: string): string {
+  return `${model.toLowerCase()}-${digest(value)}`
+}
+
+function grantAdapter(model: string, store: StateStore): Adapter {
+  const placeOf = (id: string): { name: string; key: string } | undefined => {
+    if (model === 'Grant') return { name: grantName(id), key: 'grant' }
+    const [family = ''] = id.split('.')
+    // What a caller sends becomes part of a name only where it has the form of ours.
+    return FAMILY.test(family) ? { name: `identity-grant-${family}`, key: `${model}-${digest(id)}` } : undefined
+  }
+  return {
+    async upsert(id, payload, expiresIn = DEFAULT_SECONDS) {
+      const place = placeOf(id)
+      if (place === undefined) throw new Error(`An id of a ${model} names no grant.`)
+      const expiresAt = now() + expiresIn
+      const put = (record: StateRecord): StateRecord => ({
+        ...record,
+        entries: pruned({ ...record.entries, [place.key]: entryOf(payload) }),
+        expiresAt: Math.max(record.expiresAt, expiresAt),
+      })
+      if (await store.change(place.name, put)) return
+      // Revoked meanwhile, by a sign-out or because a code was shown twice.
+      if (model !== 'Grant') throw new errors.InvalidGrant('the grant was revoked')
+      const { accountId: userId } = payload
+      await store.write(put({ name: place.name, entries: {}, expiresAt, ...(userId === undefined ? {} : { userId }) }))
+    },
+    async find(id) {
+      const place = placeOf(id)
+      return place && payloadOf((await store.read(place.name))?.entries[place.key], id)
+    },
+    findByUid: async () => undefined,
+    findByUserCode: async () => undefined,
+    async consume(id) {
+      const place = placeOf(id)
+      if (place === undefined) return
+      try {
+        await store.change(place.name, (record) => ({
+          ...record,
+          entries: { ...record.entries, [place.key]: used(record.entries[place.key] ?? {}) },
+        }))
+      } catch (error) {
+        // Two who show the same token at once: one of them stole it.
+        if (error instanceof errors.InvalidGrant) await store.remove(place.name)
+        throw error
+      }
+    },
+    async destroy(id) {
+      const place = placeOf(id)
+      if (place === undefined) return
+      if (model === 'Grant') return store.remove(place.name)
+      await store.change(place.name, (record) => {
+        const { [place.key]: _, ...entries } = record.entries
+        return { ...record, entries }
+      })
+    },
+    revokeByGrantId: (grantId) => store.remove(grantName(grantId)),
+  }
+}
+
+/** A grant lives long and its tokens do not: what expired goes, and of the used ones the oldest. */
+function pruned(entries: Record<string, StateEntry>): Record<string, StateEntry> {
+  const alive = Object.entries(entries).filter(([, { exp }]) => exp === undefined || exp > now())
+  const usedOnes = alive.filter(([, { consumed }]) => consumed !== undefined)
+  const surplus = new Set(
+    usedOnes
+      .sort(([, first], [, second]) => (second.consumed ?? 0) - (first.consumed ?? 0))
+      .slice(MAX_USED)
+      .map(([key]) => key),
+  )
+  return Object.fromEntries(alive.filter(([key]) => !surplus.has(key)))
+}

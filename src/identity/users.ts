@@ -1,0 +1,77 @@
+import { isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
+import { PlatformUser } from '../crds/identity.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { isKubeError } from '../kube/errors.ts'
+import type { KubeObject } from '../kube/object.ts'
+
+/** A person, as tokens describe them. */
+export type IdentityUser = {
+  id: string
+  userName: string
+  displayName: string
+  email: string | undefined
+  emailVerified: boolean
+  firstName: string | undefined
+  lastName: string | undefined
+  isEnabled: boolean
+}
+
+/** Where the provider finds people. Both throw where the store does not answer. */
+export interface UserStore {
+  /** Asked for every token, so that disabling counts at once. */
+  find(userId: string): Promise<IdentityUser | undefined>
+  /** By user name, else by an address that is one user's only; without regard to case. */
+  findByLogin(login: string): Promise<IdentityUser | undefined>
+}
+
+type UserObject = PlatformUser & KubeObject
+
+/** @param list everybody, from a cache where there is one */
+export function kubeUserStore(
+  client: Pick<KubeClient, 'get'>,
+  list: () => Promise<readonly UserObject[]> | readonly UserObject[],
+  namespace: string = SYSTEM_NAMESPACE,
+): UserStore {
+  async function find(userId: string): Promise<IdentityUser | undefined> {
+    // What is no uuid names nobody, and must not become part of a path.
+    if (!isUuid(userId)) return undefined
+    try {
+      const found = await client.get<UserObject>(PlatformUser.resource, { namespace, name: userId })
+      return found.metadata.deletionTimestamp === undefined ? userOf(found) : undefined
+    } catch (error) {
+      // A type that is not served says nothing about the object: that is a failure, not an unknown user.
+      if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
+      throw error
+    }
+  }
+  return {
+    find,
+    async findByLogin(login) {
+      const wanted = folded(login)
+      if (wanted === '') return undefined
+      const everybody = (await list()).filter(({ metadata }) => metadata.namespace === namespace)
+      const named = everybody.filter(({ spec }) => folded(spec.userName) === wanted)
+      // Names that kubectl gave twice are nobody's: either would let one sign in as the other.
+      const candidates = named.length > 0 ? named : everybody.filter(({ spec }) => folded(spec.email ?? '') === wanted)
+      const [only, ...others] = candidates
+      return only === undefined || others.length > 0 ? undefined : find(only.metadata.name)
+    },
+  }
+}
+
+const folded = (text: string) => text.normalize('NFKC').trim().toLowerCase()
+
+function userOf({ metadata, spec }: UserObject): IdentityUser {
+  const fullName = [spec.firstName, spec.lastName].filter((part) => part !== undefined && part !== '').join(' ')
+  return {
+    id: metadata.name,
+    userName: spec.userName,
+    displayName: spec.displayName ?? (fullName === '' ? spec.userName : fullName),
+    email: spec.email,
+    emailVerified: spec.emailVerified,
+    firstName: spec.firstName,
+    lastName: spec.lastName,
+    // External people sign in elsewhere; here they have no password, and must not get in by one.
+    isEnabled: spec.isEnabled && !spec.isExternal,
+  }
+}

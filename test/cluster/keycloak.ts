@@ -1,0 +1,130 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { choosePorts } from '../../scripts/controlplane/ports.ts'
+import { ProcessGroup } from '../../scripts/controlplane/processes.ts'
+import { waitUntil } from '../../scripts/controlplane/request.ts'
+
+const POM = join(import.meta.dirname, '../../tools/keycloak/pom.xml')
+const OLDEST_JAVA = 17
+/** The first start of an installation compiles its configuration: three minutes on a busy machine. */
+const START_DEADLINE = 240_000
+const HEAP = '-XX:MaxHeapSize=384m -XX:InitialHeapSize=128m'
+
+export type Keycloak = {
+  url: string
+  realm: string
+  /** An administrator of all realms, in the realm `master`. */
+  admin: { clientId: string; clientSecret: string }
+  stop(): Promise<void>
+}
+
+/** Why Keycloak cannot run here, in words for who reads the result of a test; undefined where it can. */
+export function keycloakIsMissing(): string | undefined {
+  const java = spawnSync('java', ['-version'], { encoding: 'utf8' })
+  const version = Number(/version "(\d+)/.exec(`${java.stderr}`)?.[1] ?? 0)
+  if (version < OLDEST_JAVA) return `Java ${OLDEST_JAVA} or newer is not installed, which Keycloak runs on`
+  const isThere = existsSync(installFolder())
+  if (!isThere && spawnSync('mvn', ['-v']).status !== 0) return 'Maven (mvn) is not installed, which gets Keycloak'
+  return undefined
+}
+
+function keycloakVersion(): string {
+  const version = /<keycloak\.version>([^<]+)</.exec(readFileSync(POM, 'utf8'))?.[1]
+  if (version === undefined) throw new Error(`${POM} names no keycloak.version.`)
+  return version
+}
+
+/** `$XDG_CACHE_HOME/freehold/keycloak-<version>` */
+function installFolder(): string {
+  const { XDG_CACHE_HOME: cache } = process.env
+  const base = cache === undefined || cache === '' ? join(homedir(), '.cache') : cache
+  return join(base, 'freehold', `keycloak-${keycloakVersion()}`)
+}
+
+/** Unpacks it beside its place and moves it there, so that a download that broke off leaves nothing half. */
+async function install(): Promise<string> {
+  const folder = installFolder()
+  if (existsSync(folder)) return folder
+  await mkdir(dirname(folder), { recursive: true })
+  const place = await mkdtemp(join(dirname(folder), 'keycloak-'))
+  try {
+    const words = ['-q', '-B', '-f', POM, 'dependency:unpack', `-Dkeycloak.folder=${place}`]
+    await promisify(execFile)('mvn', words, { timeout: 300_000 })
+    await rename(join(place, `keycloak-${keycloakVersion()}`), folder)
+  } catch (error) {
+    if (!existsSync(folder)) throw new Error(`Maven could not get Keycloak: ${POM}`, { cause: error })
+  } finally {
+    await rm(place, { recursive: true, force: true })
+  }
+  return folder
+}
+
+/**
+ * Keycloak on loopback with that realm and a database of its own, for one test.
+ *
+ * @throws Error with the end of its log where it does not start
+ */
+export async function startKeycloak(realm: object & { realm: string }): Promise<Keycloak> {
+  const program = await install()
+  const folder = await mkdtemp(join(tmpdir(), 'freehold-keycloak-'))
+  const ports = await choosePorts(folder, ['http', 'management'])
+  const admin = { clientId: 'test-administrator', clientSecret: randomBytes(24).toString('base64url') }
+  const processes = new ProcessGroup(folder)
+  const stop = async () => {
+    await processes.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+  try {
+    processes.start({
+      name: 'keycloak',
+      program: join(program, 'bin', 'kc.sh'),
+      args: [
+        'start-dev',
+        '--http-host=127.0.0.1',
+        `--http-port=${ports.http}`,
+        `--http-management-port=${ports.management}`,
+        '--health-enabled=true',
+        '--cache=local',
+        // In memory: it ends with the test, and the disk of a busy machine is the slowest part of a start.
+        '--db-url=jdbc:h2:mem:keycloak;NON_KEYWORDS=VALUE;DB_CLOSE_DELAY=-1',
+      ],
+      environment: {
+        ...process.env,
+        KC_BOOTSTRAP_ADMIN_CLIENT_ID: admin.clientId,
+        KC_BOOTSTRAP_ADMIN_CLIENT_SECRET: admin.clientSecret,
+        JAVA_OPTS_KC_HEAP: HEAP,
+      },
+    })
+    const url = `http://127.0.0.1:${ports.http}`
+    const isReady = async () => (await fetch(`http://127.0.0.1:${ports.management}/health/ready`)).ok
+    await waitUntil('Keycloak', START_DEADLINE, isReady, processes.failed)
+    await makeRealm(url, admin, realm)
+    return { url, realm: realm.realm, admin, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function makeRealm(url: string, admin: Keycloak['admin'], realm: object): Promise<void> {
+  const token = await fetch(`${url}/realms/master/protocol/openid-connect/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: admin.clientId,
+      client_secret: admin.clientSecret,
+    }),
+  })
+  const { access_token: bearer } = (await token.json()) as { access_token?: string }
+  const made = await fetch(`${url}/admin/realms`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+    body: JSON.stringify(realm),
+  })
+  if (made.status !== 201) throw new Error(`Keycloak did not make the realm: ${made.status} ${await made.text()}`)
+}

@@ -1,0 +1,144 @@
+// @alone: Keycloak takes the memory and the processor of half a platform.
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { createKeycloakProvider } from '../../src/adapters/identity/keycloak.ts'
+import { keycloakAdmin } from '../../src/adapters/identity/keycloakAdmin.ts'
+import type { ClientCredentials } from '../../src/adapters/identity/port.ts'
+import type { IdentityAdministration } from '../../src/adapters/identity/provider.ts'
+import { createTokenVerifier, type TokenVerifier } from '../../src/api/tokens.ts'
+import { type Clock, systemClock } from '../../src/core/clock.ts'
+import { silentLog } from '../../src/core/log.ts'
+import { type Keycloak, keycloakIsMissing, startKeycloak } from '../cluster/keycloak.ts'
+import { identityContract } from '../make/identityContract.ts'
+
+const REALM = 'freehold'
+const AUDIENCE = 'platform-kubernetes-client'
+const SIGN_IN = 'direct-grant-of-the-test'
+
+describe('Keycloak', function () {
+  this.timeout(300_000)
+  let keycloak: Keycloak
+  let provider: IdentityAdministration
+  /** Time that a verifier believes to have passed, beside the real one. */
+  let skipped = 0
+
+  before(async function () {
+    const missing = keycloakIsMissing()
+    if (missing !== undefined) {
+      console.log(`  Skipped: ${missing}. Nothing of what follows was checked against Keycloak.`)
+      this.skip()
+    }
+    keycloak = await startKeycloak({
+      realm: REALM,
+      enabled: true,
+      sslRequired: 'none',
+      passwordPolicy: 'length(12) and digits(1)',
+      clients: [{ clientId: SIGN_IN, enabled: true, publicClient: true, directAccessGrantsEnabled: true }],
+    } as { realm: string })
+    provider = createKeycloakProvider({
+      url: keycloak.url,
+      realm: REALM,
+      adminRealm: 'master',
+      audience: AUDIENCE,
+      ...keycloak.admin,
+    })
+  })
+  after(async () => {
+    await keycloak?.stop()
+  })
+
+  async function token(form: Record<string, string>): Promise<{ access_token?: string; id_token?: string }> {
+    const answer = await fetch(`${keycloak.url}/realms/${REALM}/protocol/openid-connect/token`, {
+      method: 'POST',
+      body: new URLSearchParams(form),
+    })
+    return (await answer.json()) as { access_token?: string; id_token?: string }
+  }
+  const tokenOf = ({ clientId, secret }: Pick<ClientCredentials, 'clientId' | 'secret'>, more = {}) =>
+    token({ grant_type: 'client_credentials', client_id: clientId, client_secret: secret, ...more })
+
+  identityContract(() => ({
+    provider,
+    givesToken: async (clientId, secret) => (await tokenOf({ clientId, secret })).access_token !== undefined,
+    async takesPassword(username, password) {
+      const answer = await token({ grant_type: 'password', client_id: SIGN_IN, username, password })
+      return answer.access_token !== undefined
+    },
+  }))
+
+  describe('tokens', () => {
+    let verifier: TokenVerifier
+    let account: ClientCredentials
+
+    before(async () => {
+      const issuer = `${keycloak.url}/realms/${REALM}`
+      const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + skipped }
+      verifier = createTokenVerifier({
+        issuer,
+        audience: AUDIENCE,
+        jwksUrl: `${issuer}/protocol/openid-connect/certs`,
+        clock,
+        log: silentLog,
+      })
+      account = await provider.clients.create({ clientId: randomUUID(), displayName: 'Pipeline' })
+    })
+    after(async () => {
+      await verifier?.stop()
+    })
+    const verify = (bearer: string | undefined) => verifier.verify(`Bearer ${bearer}`)
+    const isRefused = (bearer: string | undefined) =>
+      verify(bearer).then(
+        () => false,
+        (error: { code?: string }) => error.code === 'UNAUTHORIZED',
+      )
+
+    it('of a service account are accepted by the facade, and name it by its principal', async () => {
+      expect(await verify((await tokenOf(account)).access_token)).to.include({
+        principalId: account.principalId,
+        principalType: 'ServicePrincipal',
+      })
+    })
+
+    it('that are ID tokens are refused', async () => {
+      const { id_token: idToken } = await tokenOf(account, { scope: 'openid' })
+      expect(decodeJwt(idToken ?? '').typ).to.equal('ID')
+      expect(await isRefused(idToken)).to.equal(true)
+    })
+
+    it('that are for somebody else are refused', async () => {
+      const password = 'Correct-horse-42-battery'
+      const { userName } = await provider.users.create({
+        userName: `person-${randomUUID()}`,
+        email: `${randomUUID()}@example.com`,
+        emailVerified: true,
+        firstName: 'Ada',
+        lastName: 'Lovelace',
+        password,
+      })
+      const answer = await token({ grant_type: 'password', client_id: SIGN_IN, username: userName, password })
+      expect(answer.access_token).to.be.a('string')
+      expect(await isRefused(answer.access_token)).to.equal(true)
+    })
+
+    it('keep being accepted while keys rotate, without a restart of anything', async () => {
+      const before = (await tokenOf(account)).access_token ?? ''
+      await verify(before)
+      const admin = keycloakAdmin({ url: keycloak.url, realm: REALM, adminRealm: 'master', ...keycloak.admin })
+      await admin.call('POST', '/components', {
+        body: {
+          name: 'rotated',
+          providerId: 'rsa-generated',
+          providerType: 'org.keycloak.keys.KeyProvider',
+          config: { priority: ['1000'], enabled: ['true'], active: ['true'], algorithm: ['RS256'] },
+        },
+      })
+      const after = (await tokenOf(account)).access_token ?? ''
+      expect(decodeProtectedHeader(after).kid).to.not.equal(decodeProtectedHeader(before).kid)
+      // An unknown key makes the facade ask again, once in 30 s.
+      skipped += 31_000
+      expect(await verify(after)).to.include({ principalId: account.principalId })
+      expect(await verify(before), 'the old key is still published').to.include({ principalId: account.principalId })
+    })
+  })
+})

@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { IdentityProviderError } from '../../src/adapters/identity/port.ts'
+import type { IdentityAdministration } from '../../src/adapters/identity/provider.ts'
+
+/** What a test can see of an identity provider from outside. */
+export type ProviderUnderTest = {
+  provider: IdentityAdministration
+  /** Whether the provider gives a token for these. */
+  givesToken(clientId: string, secret: string): Promise<boolean>
+  /** Whether the person could sign in with it. */
+  takesPassword(userName: string, password: string): Promise<boolean>
+}
+
+const GOOD = 'Correct-horse-42-battery'
+const OTHER = 'Another-horse-43-staple'
+
+/** What holds of every identity provider. Its passwords need 12 characters, one of them a digit. */
+export function identityContract(open: () => ProviderUnderTest): void {
+  const reasonOf = async (promise: Promise<unknown>) => {
+    const error = await promise.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    return error instanceof IdentityProviderError ? error.reason : error
+  }
+  const somebody = () => {
+    const name = `person-${randomUUID().slice(0, 8)}`
+    return { userName: name, email: `${name}@example.com`, emailVerified: true, firstName: 'Ada', lastName: 'Lovelace' }
+  }
+  const newClient = () => ({ clientId: randomUUID(), displayName: 'Pipeline' })
+
+  describe('people', () => {
+    it('are found as they were made, by id and by address in whatever case', async () => {
+      const { users } = open().provider
+      const person = somebody()
+      const made = await users.create(person)
+      expect(made).to.include({ ...person, isEnabled: true, isExternal: false })
+      expect(made.id).to.match(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+      expect(Date.now() - made.createdAt).to.be.below(60_000)
+      expect(await users.find(made.id)).to.deep.equal(made)
+      expect((await users.findByEmail(person.email.toUpperCase()))?.id).to.equal(made.id)
+      expect((await users.list({ search: person.userName, limit: 10 })).map(({ id }) => id)).to.deep.equal([made.id])
+    })
+
+    it('are not there when nobody made them', async () => {
+      const { users } = open().provider
+      expect(await users.find(randomUUID())).to.equal(undefined)
+      expect(await users.findByEmail(`${randomUUID()}@example.com`)).to.equal(undefined)
+      expect(await users.list({ search: randomUUID(), limit: 10 })).to.deep.equal([])
+    })
+
+    it('are no more than asked for', async () => {
+      const { users } = open().provider
+      for (let made = 0; made < 2; made += 1) await users.create(somebody())
+      expect(await users.list({ limit: 1 })).to.have.length(1)
+    })
+
+    it('share neither a user name nor an address', async () => {
+      const { users } = open().provider
+      const person = somebody()
+      await users.create(person)
+      expect(await reasonOf(users.create({ ...somebody(), userName: person.userName }))).to.equal('NameTaken')
+      expect(await reasonOf(users.create({ ...somebody(), email: person.email }))).to.equal('NameTaken')
+    })
+
+    it('change in what is named, and in nothing else', async () => {
+      const { users } = open().provider
+      const made = await users.create(somebody())
+      const changed = await users.update(made.id, { firstName: 'Grace', emailVerified: false })
+      expect(changed).to.deep.equal({ ...made, firstName: 'Grace', emailVerified: false })
+      expect(await users.find(made.id)).to.deep.equal(changed)
+      expect(await reasonOf(users.update(randomUUID(), { firstName: 'x' }))).to.equal('NotFound')
+    })
+
+    it('sign in with the password that was set last, and with no other', async () => {
+      const { provider, takesPassword } = open()
+      const made = await provider.users.create({ ...somebody(), password: GOOD })
+      expect(await takesPassword(made.userName, GOOD)).to.equal(true)
+      await provider.users.setPassword(made.id, OTHER)
+      expect(await takesPassword(made.userName, GOOD)).to.equal(false)
+      expect(await takesPassword(made.userName, OTHER)).to.equal(true)
+      expect(await reasonOf(provider.users.setPassword(randomUUID(), GOOD))).to.equal('NotFound')
+    })
+
+    it('get no password that breaks the rules', async () => {
+      const { provider, takesPassword } = open()
+      const rules = await provider.passwordRules()
+      expect(rules).to.include({ minLength: 12, minDigits: 1 })
+      const made = await provider.users.create({ ...somebody(), password: GOOD })
+      for (const bad of ['short-1', 'no digit in this one']) {
+        expect(await reasonOf(provider.users.setPassword(made.id, bad)), bad).to.equal('PasswordRefused')
+      }
+      expect(await reasonOf(provider.users.create({ ...somebody(), password: 'short-1' }))).to.equal('PasswordRefused')
+      expect(await takesPassword(made.userName, GOOD), 'the old one stays').to.equal(true)
+    })
+
+    it('cannot sign in while disabled', async () => {
+      const { provider, takesPassword } = open()
+      const made = await provider.users.create({ ...somebody(), password: GOOD })
+      expect((await provider.users.update(made.id, { isEnabled: false })).isEnabled).to.equal(false)
+      expect(await takesPassword(made.userName, GOOD)).to.equal(false)
+      await provider.users.update(made.id, { isEnabled: true })
+      expect(await takesPassword(made.userName, GOOD)).to.equal(true)
+    })
+
+    it('are gone when deleted, as often as one likes', async () => {
+      const { provider, takesPassword } = open()
+      const made = await provider.users.create({ ...somebody(), password: GOOD })
+      await provider.users.signOut(made.id)
+      for (let time = 0; time < 2; time += 1) await provider.users.delete(made.id)
+      await provider.users.signOut(made.id)
+      expect(await provider.users.find(made.id)).to.equal(undefined)
+      expect(await takesPassword(made.userName, GOOD)).to.equal(false)
+    })
+  })
+
+  describe('service accounts', () => {
+    it('get tokens with the secret that they were made with', async () => {
+      const { provider, givesToken } = open()
+      const wanted = newClient()
+      const { secret, ...made } = await provider.clients.create(wanted)
+      expect(made).to.include({ ...wanted, isEnabled: true })
+      expect(made.principalId).to.match(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+      expect(secret.length).to.be.at.least(32)
+      expect(await provider.clients.find(wanted.clientId)).to.deep.equal(made)
+      expect(await givesToken(wanted.clientId, secret)).to.equal(true)
+      expect(await givesToken(wanted.clientId, `${secret}x`)).to.equal(false)
+    })
+
+    it('are made once', async () => {
+      const { clients } = open().provider
+      const wanted = newClient()
+      await clients.create(wanted)
+      expect(await reasonOf(clients.create(wanted))).to.equal('NameTaken')
+    })
+
+    it('lose the old secret with a new one', async () => {
+      const { provider, givesToken } = open()
+      const made = await provider.clients.create(newClient())
+      const rotated = await provider.clients.rotateSecret(made.clientId)
+      expect(rotated.principalId).to.equal(made.principalId)
+      expect(await givesToken(made.clientId, made.secret)).to.equal(false)
+      expect(await givesToken(made.clientId, rotated.secret)).to.equal(true)
+      expect(await reasonOf(provider.clients.rotateSecret(randomUUID()))).to.equal('NotFound')
+    })
+
+    it('get no token while disabled, and the same secret works again', async () => {
+      const { provider, givesToken } = open()
+      const { clientId, secret } = await provider.clients.create(newClient())
+      await provider.clients.setEnabled(clientId, false)
+      expect((await provider.clients.find(clientId))?.isEnabled).to.equal(false)
+      expect(await givesToken(clientId, secret)).to.equal(false)
+      await provider.clients.setEnabled(clientId, true)
+      expect(await givesToken(clientId, secret)).to.equal(true)
+    })
+
+    it('are gone when deleted, as often as one likes', async () => {
+      const { provider, givesToken } = open()
+      const { clientId, secret } = await provider.clients.create(newClient())
+      for (let time = 0; time < 2; time += 1) await provider.clients.delete(clientId)
+      expect(await provider.clients.find(clientId)).to.equal(undefined)
+      expect(await givesToken(clientId, secret)).to.equal(false)
+      expect(await reasonOf(provider.clients.setEnabled(clientId, true))).to.equal('NotFound')
+    })
+  })
+
+  it('ends with the signal of its caller', async () => {
+    const gone = new Error('the caller is gone')
+    const thrown = await open()
+      .provider.users.find(randomUUID(), AbortSignal.abort(gone))
+      .catch((error: unknown) => error)
+    expect(thrown).to.equal(gone)
+  })
+}
