@@ -36,6 +36,26 @@ export const ERROR_STATUS = {
   UPSTREAM_FAILED: 502,
   SERVICE_UNAVAILABLE: 503,
   ENGINE_MISSING: 503,
+  // Invitations and passwords (interface section 7)
+  unknown_role: 400,
+  email_not_verified: 400,
+  invalid_state: 400,
+  unknown_user: 401,
+  reauth_required: 401,
+  forbidden: 403,
+  not_found: 404,
+  duplicate_pending: 409,
+  already_member: 409,
+  already_accepted: 409,
+  already_revoked: 409,
+  email_mismatch: 409,
+  user_already_exists: 409,
+  not_locally_authenticated: 409,
+  expired: 410,
+  password_policy: 422,
+  resend_limit: 429,
+  REQUEST_FAILED: 429,
+  tenant_resolution_failed: 503,
 } as const satisfies Record<string, number>
 
 export type ErrorCode = keyof typeof ERROR_STATUS
