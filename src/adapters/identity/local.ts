@@ -12,7 +12,7 @@ type UserObject = PlatformUser & KubeObject
 type SecretObject = KubeObject & { data?: Record<string, string> }
 
 export type LocalDirectoryOptions = {
-  client: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'remove'>
+  client: Pick<KubeClient, 'get' | 'create' | 'update' | 'mergePatch' | 'remove'>
   /** PlatformUser objects, own writes included at once. */
   users: { list(): readonly KubeObject[]; get(namespace: string, name: string): KubeObject | undefined }
   /** Of PlatformUser and of Secret. */
@@ -118,7 +118,9 @@ class LocalDirectory implements UserDirectory {
       await client.create(resources.secret, secret)
     } catch (error) {
       if (reasonOf(error) !== 'AlreadyExists') throw error
-      await client.mergePatch(resources.secret, { namespace, name }, { data })
+      const { resourceVersion } = (await client.get(resources.secret, { namespace, name })).metadata
+      const metadata = { ...secret.metadata, ...(resourceVersion !== undefined && { resourceVersion }) }
+      await client.update(resources.secret, { ...secret, metadata })
     }
   }
 
@@ -128,7 +130,7 @@ class LocalDirectory implements UserDirectory {
 
   async verifyPassword(userId: string, password: string): Promise<boolean> {
     const user = this.#object(userId)
-    const record = user?.spec.isEnabled === true ? await this.#password(userId) : undefined
+    const record = user !== undefined && recordOf(user).isEnabled ? await this.#password(userId) : undefined
     return isPassword(password, record)
   }
 
