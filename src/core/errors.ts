@@ -40,10 +40,10 @@ export const ERROR_STATUS = {
   unknown_role: 400,
   email_not_verified: 400,
   invalid_state: 400,
-  unknown_user: 401,
   reauth_required: 401,
   forbidden: 403,
   not_found: 404,
+  unknown_user: 404, // 401 where the token itself names nobody
   duplicate_pending: 409,
   already_member: 409,
   already_accepted: 409,
@@ -70,16 +70,20 @@ export type FieldError = { field: string; message: string }
 export class PlatformError extends Error {
   readonly code: ErrorCode
   readonly extras: Readonly<Record<string, unknown>>
+  readonly status: number
 
-  constructor(code: ErrorCode, message: string, extras: Record<string, unknown> = {}, options?: { cause: unknown }) {
-    super(message, options)
+  /** @param options `status` where one route answers a code with another status than all others */
+  constructor(
+    code: ErrorCode,
+    message: string,
+    extras: Record<string, unknown> = {},
+    options: { cause?: unknown; status?: number } = {},
+  ) {
+    super(message, 'cause' in options ? { cause: options.cause } : {})
     this.name = 'PlatformError'
     this.code = code
     this.extras = extras
-  }
-
-  get status(): number {
-    return ERROR_STATUS[this.code]
+    this.status = options.status ?? ERROR_STATUS[code]
   }
 }
 

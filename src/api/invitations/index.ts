@@ -12,6 +12,7 @@ import type { Context } from '../context.ts'
 import { pagedListOf } from '../dto.ts'
 import { pagedParts } from '../pages.ts'
 import { PasswordPolicyDto, passwordPolicyDto } from '../passwords/record.ts'
+import { findBoundary } from '../places.ts'
 import { action, anonymous, authenticated, type RouteDraft, route } from '../route.ts'
 import { createInvitation, deliver, linkOf } from './create.ts'
 import { acceptInvitation, assignmentRef, setInvitationPassword, showInvitation } from './link.ts'
@@ -42,6 +43,7 @@ type Query = { status?: (typeof INVITATION_STATES)[number] | undefined }
 
 async function listInvitations(context: Context<'boundaryId', Query>) {
   const { services, parameters, fresh, query, list } = context
+  await findBoundary(context, parameters.boundaryId)
   const namespace = boundaryNamespace(parameters.boundaryId)
   const all = await services.records.list(MemberInvitation, { namespace }, { fresh })
   const now = services.clock.now()
@@ -55,9 +57,11 @@ async function listInvitations(context: Context<'boundaryId', Query>) {
   )
 }
 
-/** @throws PlatformError not_found, also for what is no id */
-async function findInvitation({ services, parameters }: Context<'boundaryId' | 'invitationId'>) {
+/** @throws PlatformError NOT_FOUND for the boundary; not_found for the invitation, also for what is no id */
+async function findInvitation(context: Context<'boundaryId' | 'invitationId'>) {
+  const { services, parameters } = context
   const { boundaryId, invitationId } = parameters
+  await findBoundary(context, boundaryId)
   const ref = { namespace: boundaryNamespace(boundaryId), name: invitationId }
   const found = isUuid(invitationId) ? await services.records.get(MemberInvitation, ref) : undefined
   if (found === undefined) throw new PlatformError('not_found', 'There is no such invitation in the boundary.')

@@ -30,7 +30,7 @@ async function changePassword(context: Context<string, unknown, z.output<typeof 
   const isPerson = caller.principalType === 'User'
   const user = isPerson ? await users.find(caller.principalId) : undefined
   if (isPerson && user === undefined)
-    throw new PlatformError('unknown_user', 'The access token names no user of this platform.')
+    throw new PlatformError('unknown_user', 'The access token names no user of this platform.', {}, { status: 401 })
   if (user === undefined || user.isExternal || !(await users.hasLocalPassword(user.id))) {
     const message = 'The account does not sign in with a password of this platform: change it where it is kept.'
     throw new PlatformError('not_locally_authenticated', message)
