@@ -118,6 +118,11 @@ async function operatorCommand(
   return {
     program: process.execPath,
     args: ['--enable-source-maps', join(import.meta.dirname, '..', 'src', 'main.ts')],
-    environment: operatorEnvironment(controlPlane, { ports, kubeconfig, ...identity }),
+    environment: operatorEnvironment(controlPlane, {
+      ports,
+      kubeconfig,
+      ...identity,
+      mailFolder: join(folder, 'mails'),
+    }),
   }
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { ConfigurationError, readConfiguration, variableName } from './config.ts'
+import { type Configuration, ConfigurationError, readConfiguration, variableName, withoutSecrets } from './config.ts'
 
 const least = { PLATFORM_ISSUER: 'https://login.example/realms/freehold' }
 
@@ -40,5 +40,12 @@ describe('configuration', () => {
 
   it("leaves the command-line client's variables alone", () => {
     expect(readConfiguration({ ...least, PLATFORM_TOKEN: 'x', PLATFORM_CLIENT_SECRET: 'y' }).role).to.equal('all')
+  })
+
+  it('is shown without the password of the mail server', () => {
+    const smtpUrl = 'smtps://post:hunter2@mail.example.com:465'
+    const shown = withoutSecrets({ smtpUrl } as Configuration)
+    expect(shown.smtpUrl).to.equal('smtps://post:redacted@mail.example.com:465')
+    expect(withoutSecrets({} as Configuration)).to.deep.equal({})
   })
 })

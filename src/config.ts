@@ -65,6 +65,23 @@ export const Configuration = z.strictObject({
   identityKey: z.string().optional().describe('Path of its PEM key'),
   accessTokenSeconds: Seconds.default(900),
 
+  smtpUrl: z
+    .url({ protocol: /^smtps?$/ })
+    .optional()
+    .describe('Mail server for invitations and password resets, with its credentials: smtps://user:password@host:465'),
+  mailFrom: z.string().min(3).max(254).default('freehold@localhost').describe('Sender of mails'),
+  mailFolder: z
+    .string()
+    .optional()
+    .describe('Folder in which mails are laid as files instead, for trying things; smtpUrl wins'),
+  invitationResends: z.coerce.number().int().min(0).default(3).describe('How often an invitation is sent again freely'),
+  invitationResendHours: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(24)
+    .describe('After those, once more whenever so many hours have passed since the last'),
+
   leaderElection: Flag.default(true),
   workersPerController: z.coerce.number().int().min(1).max(64).default(4),
   engines: z
@@ -143,4 +160,13 @@ function readVariables(environment: Record<string, string | undefined>): Record<
       `Unknown variables: ${unknown.sort().join(', ')}. See docs/reference/configuration.md.`,
     )
   return entries
+}
+
+/** As it may be shown: without the password of the mail server. */
+export function withoutSecrets(configuration: Configuration): Configuration {
+  const { smtpUrl } = configuration
+  if (smtpUrl === undefined) return configuration
+  const url = new URL(smtpUrl)
+  if (url.password !== '') url.password = 'redacted'
+  return { ...configuration, smtpUrl: url.href }
 }

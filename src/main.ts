@@ -4,7 +4,7 @@ import { startManagementServer } from './api/management.ts'
 import { runControllers } from './composition/controllers.ts'
 import { runFacade } from './composition/facade.ts'
 import type { Part, Surroundings } from './composition/part.ts'
-import { type Configuration, ConfigurationError, ROLES, readConfiguration } from './config.ts'
+import { type Configuration, ConfigurationError, ROLES, readConfiguration, withoutSecrets } from './config.ts'
 import { messageOf } from './core/errors.ts'
 import { createLog, type Log } from './core/log.ts'
 
@@ -86,5 +86,5 @@ async function stopAll(parts: Part[], log: Log, why: string): Promise<void> {
 }
 
 const configured = configure()
-if (configured?.printConfig === true) console.log(JSON.stringify(configured.configuration, null, 2))
+if (configured?.printConfig === true) console.log(JSON.stringify(withoutSecrets(configured.configuration), null, 2))
 else if (configured !== undefined) await run(configured.configuration)

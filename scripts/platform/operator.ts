@@ -35,6 +35,8 @@ export type OperatorFiles = {
   issuer: string
   realm: string
   audience: string
+  /** Mails are laid down here: there is no mail server to rely on. */
+  mailFolder: string
 }
 
 /** What `src/main.ts` reads; the only way in which it learns of the embedded control plane. */
@@ -63,6 +65,7 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_IDENTITY_HTTP_PORT: String(files.ports.token),
     PLATFORM_IDENTITY_CERTIFICATE: files.certificate,
     PLATFORM_IDENTITY_KEY: files.key,
+    PLATFORM_MAIL_FOLDER: files.mailFolder,
     PLATFORM_ENGINES: isPlayed ? 'simulated' : 'real',
     PLATFORM_ENGINE_ACCESS: 'proxy',
     PLATFORM_SIMULATED: [...controlPlane.simulated, ...(isPlayed ? ['vector-engine'] : [])].join(','),

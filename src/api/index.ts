@@ -1,5 +1,7 @@
 import { boundaryRoutes } from './boundaries/index.ts'
 import { commonRoutes } from './common.ts'
+import { invitationRoutes } from './invitations/index.ts'
+import { passwordRoutes } from './passwords/index.ts'
 import { plannedApps } from './planned/apps.ts'
 import { plannedBlueprints } from './planned/blueprints.ts'
 import { plannedBoundaries } from './planned/boundaries.ts'
@@ -22,6 +24,7 @@ import { rbacRoutes } from './rbac.ts'
 import { resourceGroupRoutes } from './resourcegroups/index.ts'
 import { type Area, area, type Route } from './route.ts'
 import { reservedNamesOf } from './router.ts'
+import { userRoutes } from './users.ts'
 import { vectorRoutes } from './vector/index.ts'
 
 /** Every area with the module that its errors and documents name (interface section 4.1). */
@@ -43,7 +46,7 @@ export const AREAS: readonly Area[] = [
   area('monitoring', 'monitoring', [plannedMonitoring]),
   area('registry', 'registry', [plannedRegistry]),
   area('blueprints', 'blueprints', [plannedBlueprints]),
-  area('rbac', 'rbac', [rbacRoutes, plannedRbac]),
+  area('rbac', 'rbac', [rbacRoutes, invitationRoutes, passwordRoutes, userRoutes, plannedRbac]),
   area('kernel', 'kernel', [plannedKernel]),
   area('lifecycle', 'lifecycle', [plannedLifecycle]),
 ]

@@ -182,7 +182,7 @@ export class Pipeline {
   }
 
   #context(passage: Passage, match: Match, parts: Pick<Context, 'query' | 'list' | 'body' | 'scope'>): Context {
-    const { request, response, trace, caller } = passage
+    const { request, response, trace, caller, address } = passage
     const { services, log } = this.#options
     let signal: AbortSignal | undefined
     return {
@@ -193,6 +193,7 @@ export class Pipeline {
         return caller
       },
       isAnonymous: caller === undefined,
+      address,
       parameters: match.parameters,
       ifMatch: parseIfMatch(single(request, 'if-match')),
       fresh: /(^|[\s,])no-cache\b/i.test(single(request, 'cache-control') ?? ''),

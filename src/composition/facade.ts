@@ -17,6 +17,7 @@ import { systemClock } from '../core/clock.ts'
 import { KINDS } from '../crds/index.ts'
 import { node, pod } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
+import { accountServices } from './accounts.ts'
 import { connect } from './connection.ts'
 import { vectorEngine } from './engines.ts'
 import { runIdentityProvider } from './identity.ts'
@@ -48,6 +49,7 @@ export async function runFacade(
       ? await runIdentityProvider(configuration, connection, surroundings)
       : undefined
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
+  const accounts = accountServices(configuration, connection, log)
   let isStopping = false
   const own: ReadinessCheck[] = [
     { name: 'caches', isReady: () => caches.unsynced().length === 0 },
@@ -72,6 +74,7 @@ export async function runFacade(
       reservedNames: new Set(reservedNames()),
       namespaces: kubeNamespaces(client),
       capacity: createCapacity(caches, systemClock),
+      accounts,
       vector: {
         engine: vectorEngine(configuration, client),
         secrets: kubeSecrets(client),
@@ -96,6 +99,7 @@ export async function runFacade(
     async stop() {
       isStopping = true
       await facade.stop()
+      await accounts.outbox.stop()
       await identity?.stop()
       await tokens.stop()
       await caches.stopAll()

@@ -36,6 +36,26 @@ export const ERROR_STATUS = {
   UPSTREAM_FAILED: 502,
   SERVICE_UNAVAILABLE: 503,
   ENGINE_MISSING: 503,
+  // Invitations and passwords (interface section 7)
+  unknown_role: 400,
+  email_not_verified: 400,
+  invalid_state: 400,
+  reauth_required: 401,
+  forbidden: 403,
+  not_found: 404,
+  unknown_user: 404, // 401 where the token itself names nobody
+  duplicate_pending: 409,
+  already_member: 409,
+  already_accepted: 409,
+  already_revoked: 409,
+  email_mismatch: 409,
+  user_already_exists: 409,
+  not_locally_authenticated: 409,
+  expired: 410,
+  password_policy: 422,
+  resend_limit: 429,
+  REQUEST_FAILED: 429,
+  tenant_resolution_failed: 503,
 } as const satisfies Record<string, number>
 
 export type ErrorCode = keyof typeof ERROR_STATUS
@@ -50,16 +70,20 @@ export type FieldError = { field: string; message: string }
 export class PlatformError extends Error {
   readonly code: ErrorCode
   readonly extras: Readonly<Record<string, unknown>>
+  readonly status: number
 
-  constructor(code: ErrorCode, message: string, extras: Record<string, unknown> = {}, options?: { cause: unknown }) {
-    super(message, options)
+  /** @param options `status` where one route answers a code with another status than all others */
+  constructor(
+    code: ErrorCode,
+    message: string,
+    extras: Record<string, unknown> = {},
+    options: { cause?: unknown; status?: number } = {},
+  ) {
+    super(message, 'cause' in options ? { cause: options.cause } : {})
     this.name = 'PlatformError'
     this.code = code
     this.extras = extras
-  }
-
-  get status(): number {
-    return ERROR_STATUS[this.code]
+    this.status = options.status ?? ERROR_STATUS[code]
   }
 }
 

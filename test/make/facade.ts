@@ -188,7 +188,14 @@ export function makeFacade(given: Given = {}, change: Partial<Services> = {}) {
   }
 }
 
-type Request = { body?: unknown; query?: Record<string, string[]>; caller?: string }
+type Request = {
+  body?: unknown
+  query?: Record<string, string[]>
+  caller?: string
+  /** What the token says beside who calls. */
+  claims?: Partial<Caller>
+  address?: string
+}
 type Answered = { status: number; body: never; text: string }
 
 /** Calls a handler as the router would: parameters from the path, list from the query, JSON out. */
@@ -210,11 +217,13 @@ function callerOf(services: Services) {
       principalId: request.caller ?? ANNA,
       principalType: 'User',
       expiresAt: Number.POSITIVE_INFINITY,
+      ...request.claims,
     }
     const context = {
       services,
       caller,
       isAnonymous: false,
+      address: request.address,
       parameters,
       query: {},
       body: request.body === undefined ? undefined : draft.body?.parse(request.body),

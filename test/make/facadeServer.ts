@@ -22,6 +22,7 @@ import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { CacheSet } from '../../src/kube/caches.ts'
 import type { WriteObserver } from '../../src/kube/client.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
+import { makeAccounts } from './accounts.ts'
 
 export const CLUSTER = '77777777-7777-4777-8777-777777777777'
 const SIZES = { cpuRequest: '500m', cpuLimit: '1', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
@@ -83,6 +84,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
       documentation: new Documentation('0', {}),
       capacity: createCapacity(caches, systemClock),
       vector: { engine: engine as never, secrets: kubeSecrets(client), allowOwnImages: false },
+      accounts: makeAccounts().accounts,
       platform: {
         version: '1.2.3',
         commit: 'abc',

@@ -1,6 +1,7 @@
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
+import { MemberInvitation, PasswordReset } from '../../src/crds/invitations.ts'
 import { NameClaim } from '../../src/crds/nameclaims.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
@@ -48,6 +49,24 @@ function cases<K extends AnyKind>(
 const ID = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
 const OTHER = '8c1d6e7f-2a3b-4c4d-9e5f-6a7b8c9d0e1f'
 const holder = { kind: 'VectorCluster', namespace: 'search-0123456789', name: 'products', incarnation: ID }
+
+const RESET = {
+  userId: ID,
+  email: 'a@example.com',
+  tokenHash: '0'.repeat(64),
+  expiresAt: '2026-12-01T00:00:00Z',
+}
+const INVITATION = {
+  email: 'a@example.com',
+  roleDefinitionName: 'Reader',
+  scope: `/boundaries/${ID}`,
+  scopeIncarnation: ID,
+  invitedBy: ID,
+  hasAccount: false,
+  accountId: ID,
+  expiresAt: '2026-12-01T00:00:00Z',
+  tokenHash: '0'.repeat(64),
+}
 
 export const RULE_CASES: readonly RuleCase[] = [
   ...cases(Boundary, { displayName: 'Acme' }, [
@@ -146,5 +165,33 @@ export const RULE_CASES: readonly RuleCase[] = [
     ['refuses another storage class', { storageClass: 'fast' }, { storageClass: 'slow' }, fixed('storageClass')],
     ['refuses another image', { imageName: 'a/b:1' }, { imageName: 'a/b:2' }, fixed('imageName')],
     ['refuses another cluster', { clusterId: ID }, { clusterId: OTHER }, fixed('clusterId')],
+  ]),
+  ...cases(MemberInvitation, INVITATION, [
+    ['admits an invitation', undefined, {}],
+    ['admits its next state', {}, { state: 'Accepted', acceptedBy: ID }],
+    [
+      'refuses to become another invitation',
+      {},
+      {
+        email: 'b@example.com',
+        roleDefinitionName: 'Owner',
+        scope: '/',
+        scopeIncarnation: OTHER,
+        invitedBy: OTHER,
+        hasAccount: true,
+        accountId: OTHER,
+      },
+      ...MemberInvitation.immutable.map(fixed),
+    ],
+  ]),
+  ...cases(PasswordReset, RESET, [
+    ['admits a reset', undefined, {}],
+    ['admits its use', {}, { usedAt: '2026-01-01T00:00:00Z' }],
+    [
+      'refuses to become another reset',
+      {},
+      { userId: OTHER, email: 'b@example.com', tokenHash: '1'.repeat(64), expiresAt: '2027-01-01T00:00:00Z' },
+      ...PasswordReset.immutable.map(fixed),
+    ],
   ]),
 ]

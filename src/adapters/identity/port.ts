@@ -21,6 +21,10 @@ export interface UserDirectory {
   update(userId: string, change: UserChange, signal?: AbortSignal): Promise<UserRecord>
   /** Ends all sessions of the user. @throws IdentityProviderError NotFound, PasswordRefused */
   setPassword(userId: string, password: string, signal?: AbortSignal): Promise<void>
+  /** Whether this provider itself knows a password of the user; false for unknown ids. */
+  hasLocalPassword(userId: string, signal?: AbortSignal): Promise<boolean>
+  /** False for unknown ids too, in the same time as for a wrong password. */
+  verifyPassword(userId: string, password: string, signal?: AbortSignal): Promise<boolean>
   /** Without effect for a user who is gone. */
   delete(userId: string, signal?: AbortSignal): Promise<void>
 }
@@ -47,17 +51,21 @@ export type UserRecord = {
   isEnabled: boolean
   /** Signs in at another provider that this one trusts. */
   isExternal: boolean
+  /** The tenants that the user belongs to. */
+  tenantIds: readonly string[]
   createdAt: number
   lastSignInAt?: number
 }
 export type UserQuery = {
   /** Part of a name or of an address. */
   search?: string
-  /** 1 to 500. */
+  /** At least 1. */
   limit: number
 }
 export type NewUser = Pick<UserRecord, 'userName' | 'email' | 'emailVerified' | 'firstName' | 'lastName'> & {
   password?: string
+  /** The id that the user shall have, where the caller must meet it again after a failure; else a new one. */
+  id?: string
 }
 export type UserChange = Partial<Pick<UserRecord, 'email' | 'emailVerified' | 'firstName' | 'lastName' | 'isEnabled'>>
 

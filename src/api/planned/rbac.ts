@@ -1,4 +1,4 @@
-import { action, anonymous, authenticated, planned, type RouteDraft } from '../route.ts'
+import { action, planned, type RouteDraft } from '../route.ts'
 
 /** Rows of authorization and administration that are not built yet. A row leaves when its route is built. */
 export const plannedRbac: readonly RouteDraft[] = [
@@ -55,30 +55,10 @@ export const plannedRbac: readonly RouteDraft[] = [
     auth: action('rbac/idpBindings/admin'),
     answers: [200, 204],
   }),
-  planned('GET', '/admin/users', { auth: authenticated, query: ['max:integer', 'search:string'], answers: [200] }),
-  planned('GET', '/admin/users/{userId}', { auth: authenticated, answers: [200] }),
   planned('POST', '{B}/providers/authorization/groups', {
     auth: action('rbac/members/write'),
     body: 'CreateBoundaryGroupRequest',
     answers: [200, 201],
-  }),
-  planned('GET', '{B}/providers/authorization/invitations', {
-    auth: action('boundaries/invitations/read'),
-    query: ['status:string'],
-    answers: [200],
-  }),
-  planned('POST', '{B}/providers/authorization/invitations', {
-    auth: action('boundaries/invitations/create'),
-    body: 'CreateInvitationRequest',
-    answers: [200, 201],
-  }),
-  planned('DELETE', '{B}/providers/authorization/invitations/{invitationId}', {
-    auth: action('boundaries/invitations/create'),
-    answers: [200, 204],
-  }),
-  planned('POST', '{B}/providers/authorization/invitations/{invitationId}/resend', {
-    auth: action('boundaries/invitations/create'),
-    answers: [200],
   }),
   planned('POST', '{B}/providers/authorization/purge', {
     auth: action('boundaries/delete'),
@@ -111,25 +91,4 @@ export const plannedRbac: readonly RouteDraft[] = [
   }),
   planned('GET', '{B}/iam/members', { auth: action('rbac/members/read'), answers: [200] }),
   planned('DELETE', '{B}/iam/members/{userId}', { auth: action('rbac/members/write'), answers: [200, 204] }),
-  planned('POST', '/invitations/{token}/set-password', {
-    auth: anonymous,
-    body: 'password, firstName, lastName',
-    answers: [200, 404, 409, 410, 400, 422],
-  }),
-  planned('POST', '/invitations/accept', { auth: authenticated, body: 'token', answers: [200, 400, 404, 409, 410] }),
-  planned('GET', '/invitations/{token}', { auth: anonymous, answers: [200, 404] }),
-  planned('GET', '/invitations/password-policy', { auth: anonymous, answers: [200] }),
-  planned('POST', '/identity/password-reset', { auth: anonymous, body: 'email', answers: [202, 429] }),
-  planned('GET', '/identity/password-reset/{token}', { auth: anonymous, answers: [200, 404] }),
-  planned('POST', '/identity/password-reset/{token}', {
-    auth: anonymous,
-    body: 'password',
-    answers: [200, 404, 410, 422],
-  }),
-  planned('POST', '/identity/change-password', {
-    auth: authenticated,
-    body: 'password',
-    answers: [200, 401, 409, 422],
-  }),
-  planned('GET', '/identity/password-policy', { auth: anonymous, answers: [200] }),
 ]

@@ -1,0 +1,15 @@
+import type { Mail, Mailer } from './port.ts'
+
+/** Keeps mails in memory; throws what it is told to. */
+export class FakeMailer implements Mailer {
+  readonly sent: Mail[] = []
+  readonly failures: Error[] = []
+
+  async send(mail: Mail): Promise<void> {
+    const failure = this.failures.shift()
+    if (failure !== undefined) throw failure
+    this.sent.push(mail)
+  }
+
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,50 @@
+import type { UserDirectory, UserRecord } from '../adapters/identity/port.ts'
+import { PlatformError } from '../core/errors.ts'
+import type { ResendLimits } from '../iam/invitations.ts'
+import { passwordViolations } from '../iam/passwordPolicy.ts'
+import type { Caller } from './context.ts'
+import type { Tenants } from './invitations/tenants.ts'
+import type { Outbox } from './outbox.ts'
+import type { AttemptLimit } from './passwords/attemptLimit.ts'
+
+/** What invitations, passwords and users work with. */
+export type AccountServices = {
+  readonly users: UserDirectory
+  readonly tenants: Tenants
+  readonly outbox: Outbox
+  /** In front of the paths in links. */
+  readonly linkBase: string
+  /** Where people sign in. */
+  readonly signInUrl: string
+  readonly resendLimits: ResendLimits
+  readonly resetsPerAddress: AttemptLimit
+  readonly resetsPerClient: AttemptLimit
+}
+
+declare module './context.ts' {
+  interface Services {
+    readonly accounts: AccountServices
+  }
+}
+
+/** @throws PlatformError password_policy with `violations` */
+export function requireGoodPassword(password: string, email: string | undefined): void {
+  const violations = passwordViolations(password, email)
+  if (violations.length === 0) return
+  throw new PlatformError('password_policy', `${violations.join('; ')}.`, { violations })
+}
+
+export function displayNameOf({ firstName, lastName, userName }: UserRecord): string {
+  const name = [firstName, lastName].filter((part) => part !== undefined && part !== '').join(' ')
+  return name === '' ? userName : name
+}
+
+/** The address of a signed-in caller: as the directory knows it now; of accounts elsewhere, as the token says. */
+export async function addressOf(
+  caller: Caller,
+  users: UserDirectory,
+): Promise<{ email: string | undefined; emailVerified: boolean }> {
+  const known = caller.principalType === 'User' ? await users.find(caller.principalId) : undefined
+  if (known?.email !== undefined) return { email: known.email, emailVerified: known.emailVerified }
+  return { email: caller.email, emailVerified: caller.email !== undefined }
+}

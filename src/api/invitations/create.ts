@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto'
+import type { z } from 'zod'
+import { timestamp } from '../../core/clock.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
+import { newLinkToken } from '../../core/linkToken.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { MemberInvitation } from '../../crds/invitations.ts'
+import { isAddress, isOpen, isSameAddress, stateAt } from '../../iam/invitations.ts'
+import { created } from '../answer.ts'
+import { type BoundaryRecord, boundaryScope } from '../boundaries/visibility.ts'
+import type { Context, Services } from '../context.ts'
+import { findRole, holdsDirectly, incarnationAt, invitedScope, requireGrantRights } from './grants.ts'
+import { invitationMail } from './mails.ts'
+import { type CreateInvitationRequest, type InvitationDto, type InvitationRecord, invitationDto } from './record.ts'
+
+const DAY = 86_400_000
+const DAYS_DEFAULT = 7
+
+type Request = z.output<typeof CreateInvitationRequest>
+
+export function linkOf({ accounts }: Services, token: string): string {
+  return `${accounts.linkBase}/invitations/${token}`
+}
+
+/** Sends the link, or returns it where no mail would take it. */
+export function deliver(services: Services, invitation: InvitationRecord, boundary: string, link: string) {
+  const { outbox } = services.accounts
+  outbox.send(invitationMail(invitation, boundary, link))
+  return outbox.isConfigured ? undefined : link
+}
+
+/**
+ * Checks in the order of the interface (section 7): e-mail and role; the boundary's tenant; scope and grant rights;
+ * existing invitations and assignments.
+ *
+ * @throws PlatformError with the codes of that section
+ */
+export async function createInvitation(context: Context<'boundaryId', unknown, Request>) {
+  const { services, caller, body, parameters } = context
+  const { boundaryId } = parameters
+  const email = readAddress(body.email)
+  const role = findRole(services, body.roleDefinitionName)
+  const boundary = resolveTenant(services, boundaryId)
+  const text = body.scope ?? boundaryScope(boundaryId)
+  const scope = invitedScope(text, boundaryId, role)
+  const user = await services.accounts.users.findByEmail(email)
+  requireGrantRights(services, caller.principalId, user?.id, role, scope, text)
+  const scopeIncarnation = incarnationAt(services, scope)
+  const namespace = boundaryNamespace(boundaryId)
+  refuseDuplicate(services.records.peekAll(MemberInvitation, { namespace }), email, services.clock.now())
+  if (user !== undefined && holdsDirectly(services, user.id, role.spec.displayName, scope, text)) {
+    throw new PlatformError('already_member', `The person has the role "${role.spec.displayName}" at ${text} already.`)
+  }
+  const id = randomUUID()
+  const { token, hash } = newLinkToken([boundaryId, id])
+  const now = services.clock.now()
+  const { object } = await services.records.create(MemberInvitation, {
+    namespace,
+    name: id,
+    caller,
+    spec: {
+      email,
+      roleDefinitionName: role.spec.displayName,
+      scope: text,
+      scopeIncarnation,
+      invitedBy: caller.principalId,
+      invitedByName: caller.displayName,
+      hasAccount: user !== undefined,
+      accountId: user === undefined ? randomUUID() : undefined,
+      message: body.message,
+      firstName: body.firstName,
+      lastName: body.lastName,
+      expiresAt: timestamp(now + (body.expiresInDays ?? DAYS_DEFAULT) * DAY),
+      tokenHash: hash,
+      lastSentAt: timestamp(now),
+    },
+  })
+  await withdrawIfSecond(context, object)
+  const link = deliver(services, object, boundary.spec.displayName, linkOf(services, token))
+  return created<InvitationDto>(invitationDto(services, object, link))
+}
+
+function readAddress(text: string): string {
+  const email = text.trim()
+  if (email === '') throw new PlatformError('invalid_state', 'The e-mail address is empty.')
+  if (isAddress(email)) return email
+  throw badRequest('The e-mail address is not one.', [{ field: 'email', message: 'must be one e-mail address' }])
+}
+
+function resolveTenant({ records, accounts }: Services, boundaryId: string): BoundaryRecord {
+  const boundary = records.peek(Boundary, { name: boundaryId })
+  if (boundary !== undefined && accounts.tenants.ofBoundary(boundary) !== undefined) return boundary
+  throw new PlatformError('tenant_resolution_failed', `The tenant of boundary "${boundaryId}" cannot be told.`)
+}
+
+function refuseDuplicate(invitations: readonly InvitationRecord[], email: string, now: number): void {
+  const isOpenForIt = ({ spec }: InvitationRecord) => isOpen(stateAt(spec, now)) && isSameAddress(spec.email, email)
+  if (!invitations.some(isOpenForIt)) return
+  throw new PlatformError('duplicate_pending', 'The address has an open invitation to this boundary already.')
+}
+
+/**
+ * Two replicas may invite the same address at once, each before it sees the other. The later one takes its own back; of
+ * the same second both do, so that never two are open.
+ */
+async function withdrawIfSecond(
+  { services, caller, parameters }: Context<'boundaryId'>,
+  own: InvitationRecord,
+): Promise<void> {
+  const namespace = boundaryNamespace(parameters.boundaryId)
+  const all = await services.records.list(MemberInvitation, { namespace }, { fresh: true })
+  const since = own.metadata.creationTimestamp ?? ''
+  const others = all.filter(
+    ({ metadata }) => metadata.name !== own.metadata.name && (metadata.creationTimestamp ?? '') <= since,
+  )
+  try {
+    refuseDuplicate(others, own.spec.email, services.clock.now())
+  } catch (error) {
+    await services.records.remove(MemberInvitation, { namespace, name: own.metadata.name }, { caller })
+    throw error
+  }
+}

@@ -1,0 +1,201 @@
+import { z } from 'zod'
+import { timestamp } from '../../core/clock.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { newLinkToken } from '../../core/linkToken.ts'
+import { boundaryNamespace, isUuid } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { INVITATION_STATES, MemberInvitation } from '../../crds/invitations.ts'
+import { RoleAssignment } from '../../crds/rbac.ts'
+import { refuseResend, refuseRevoke, stateAt } from '../../iam/invitations.ts'
+import { noContent, ok } from '../answer.ts'
+import type { Context } from '../context.ts'
+import { pagedListOf } from '../dto.ts'
+import { pagedParts } from '../pages.ts'
+import { PasswordPolicyDto, passwordPolicyDto } from '../passwords/record.ts'
+import { findBoundary } from '../places.ts'
+import { action, anonymous, authenticated, type RouteDraft, route } from '../route.ts'
+import { createInvitation, deliver, linkOf } from './create.ts'
+import { acceptInvitation, assignmentRef, setInvitationPassword, showInvitation } from './link.ts'
+import {
+  AcceptInvitationRequest,
+  CreateInvitationRequest,
+  InvitationAcceptedDto,
+  InvitationDto,
+  type InvitationRecord,
+  InvitationSignInDto,
+  invitationDto,
+  invitationShape,
+  PublicInvitationDto,
+  SetInvitationPasswordRequest,
+} from './record.ts'
+
+const INVITATIONS = '{B}/providers/authorization/invitations'
+
+/** The states without regard to case, and the interface's own "Awaiting login". */
+const StatusQuery = z
+  .string()
+  .transform((text) => text.replaceAll(' ', '').toLowerCase())
+  .transform((text) => INVITATION_STATES.find((state) => state.toLowerCase() === text))
+  .refine((state) => state !== undefined, `must be one of ${INVITATION_STATES.join(', ')}`)
+  .optional()
+
+type Query = { status?: (typeof INVITATION_STATES)[number] | undefined }
+
+async function listInvitations(context: Context<'boundaryId', Query>) {
+  const { services, parameters, fresh, query, list } = context
+  await findBoundary(context, parameters.boundaryId)
+  const namespace = boundaryNamespace(parameters.boundaryId)
+  const all = await services.records.list(MemberInvitation, { namespace }, { fresh })
+  const now = services.clock.now()
+  const wanted = query?.status
+  const rows = wanted === undefined ? all : all.filter(({ spec }) => stateAt(spec, now) === wanted)
+  return pagedParts(
+    rows,
+    list,
+    invitationShape(() => now),
+    (row) => invitationDto(services, row),
+  )
+}
+
+/** @throws PlatformError NOT_FOUND for the boundary; not_found for the invitation, also for what is no id */
+async function findInvitation(context: Context<'boundaryId' | 'invitationId'>) {
+  const { services, parameters } = context
+  const { boundaryId, invitationId } = parameters
+  await findBoundary(context, boundaryId)
+  const ref = { namespace: boundaryNamespace(boundaryId), name: invitationId }
+  const found = isUuid(invitationId) ? await services.records.get(MemberInvitation, ref) : undefined
+  if (found === undefined) throw new PlatformError('not_found', 'There is no such invitation in the boundary.')
+  return { found, ref }
+}
+
+/** @throws PlatformError not_found, already_accepted, already_revoked */
+async function revokeInvitation(context: Context<'boundaryId' | 'invitationId'>) {
+  const { services, caller } = context
+  const { found, ref } = await findInvitation(context)
+  await services.records.update(MemberInvitation, ref, {
+    caller,
+    change: ({ spec }) => {
+      const refusal = refuseRevoke(spec)
+      if (refusal !== undefined) throw new PlatformError(refusal.code, refusal.message)
+      return { ...spec, state: 'Revoked' }
+    },
+  })
+  await takeBack(context, found)
+  return noContent()
+}
+
+/** An accept that was cut off may have left its assignment; with the invitation that goes too. */
+async function takeBack({ services, caller }: Context<string>, invitation: InvitationRecord): Promise<void> {
+  const ref = assignmentRef(invitation)
+  if (services.records.peek(RoleAssignment, ref) === undefined) return
+  await services.records.remove(RoleAssignment, ref, { caller })
+}
+
+/** @throws PlatformError not_found, invalid_state, resend_limit */
+async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>) {
+  const { services, caller, parameters } = context
+  const { ref } = await findInvitation(context)
+  const { token, hash } = newLinkToken([parameters.boundaryId, parameters.invitationId])
+  const { object } = await services.records.update(MemberInvitation, ref, {
+    caller,
+    change: ({ spec }) => {
+      const now = services.clock.now()
+      const refusal = refuseResend(spec, now, services.accounts.resendLimits)
+      if (refusal !== undefined) throw new PlatformError(refusal.code, refusal.message)
+      return { ...spec, tokenHash: hash, resendCount: spec.resendCount + 1, lastSentAt: timestamp(now) }
+    },
+  })
+  const boundary = services.records.peek(Boundary, { name: parameters.boundaryId })
+  const link = deliver(services, object, boundary?.spec.displayName ?? '', linkOf(services, token))
+  return ok(invitationDto(services, object, link))
+}
+
+export const invitationRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    INVITATIONS,
+    {
+      auth: action('boundaries/invitations/read'),
+      summary: 'The invitations to a boundary',
+      query: z.object({ status: StatusQuery }),
+      list: invitationShape(Date.now) as never,
+      reply: pagedListOf(InvitationDto),
+      answers: [200],
+    },
+    listInvitations,
+  ),
+  route(
+    'POST',
+    INVITATIONS,
+    {
+      auth: action('boundaries/invitations/create'),
+      summary: 'Invite a person to a role by mail',
+      body: CreateInvitationRequest,
+      reply: InvitationDto,
+      answers: [200, 201],
+    },
+    createInvitation,
+  ),
+  route(
+    'DELETE',
+    `${INVITATIONS}/{invitationId}`,
+    {
+      auth: action('boundaries/invitations/create'),
+      summary: 'Revoke an invitation',
+      answers: [200, 204],
+    },
+    revokeInvitation,
+  ),
+  route(
+    'POST',
+    `${INVITATIONS}/{invitationId}/resend`,
+    {
+      auth: action('boundaries/invitations/create'),
+      summary: 'Send an invitation again, with a new link',
+      reply: InvitationDto,
+      answers: [200],
+    },
+    resendInvitation,
+  ),
+  route(
+    'GET',
+    '/invitations/password-policy',
+    { auth: anonymous, summary: 'What a password must be', reply: PasswordPolicyDto, answers: [200] },
+    () => ok(passwordPolicyDto()),
+  ),
+  route(
+    'GET',
+    '/invitations/{token}',
+    {
+      auth: anonymous,
+      summary: 'What the link of an invitation is for',
+      reply: PublicInvitationDto,
+      answers: [200, 404],
+    },
+    showInvitation,
+  ),
+  route(
+    'POST',
+    '/invitations/{token}/set-password',
+    {
+      auth: anonymous,
+      summary: 'Make the account of an invited person',
+      body: SetInvitationPasswordRequest,
+      reply: InvitationSignInDto,
+      answers: [200, 404, 409, 410, 400, 422],
+    },
+    setInvitationPassword,
+  ),
+  route(
+    'POST',
+    '/invitations/accept',
+    {
+      auth: authenticated,
+      summary: 'Take the role that one was invited to',
+      body: AcceptInvitationRequest,
+      reply: InvitationAcceptedDto,
+      answers: [200, 400, 404, 409, 410],
+    },
+    acceptInvitation,
+  ),
+]

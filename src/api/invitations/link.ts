@@ -1,0 +1,214 @@
+import type { z } from 'zod'
+import { IdentityProviderError } from '../../adapters/identity/port.ts'
+import { timestamp } from '../../core/clock.ts'
+import { notFound, PlatformError } from '../../core/errors.ts'
+import { uuidV5 } from '../../core/ids.ts'
+import { isSameHash, readLinkToken } from '../../core/linkToken.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { parseScope } from '../../core/scope.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { MemberInvitation } from '../../crds/invitations.ts'
+import { RoleAssignment } from '../../crds/rbac.ts'
+import {
+  decideSetPassword,
+  isOpen,
+  type Refusal,
+  refuseAccept,
+  refuseUnverified,
+  stateAt,
+} from '../../iam/invitations.ts'
+import { addressOf, requireGoodPassword } from '../accounts.ts'
+import { ok } from '../answer.ts'
+import type { Caller, Context, Services } from '../context.ts'
+import { assignmentNamespace } from './grants.ts'
+import type { AcceptInvitationRequest, InvitationRecord, SetInvitationPasswordRequest } from './record.ts'
+
+/** What a link leads to, by its two ids; undefined for a token that is malformed, unknown or replaced. */
+async function findByToken(services: Services, token: string, fresh: boolean): Promise<InvitationRecord | undefined> {
+  const read = readLinkToken(token, 2)
+  const [boundaryId, name] = read?.ids ?? []
+  if (read === undefined || boundaryId === undefined || name === undefined) return undefined
+  const ref = { namespace: boundaryNamespace(boundaryId), name }
+  const found = await services.records.get(MemberInvitation, ref, { fresh })
+  if (found === undefined || found.metadata.deletionTimestamp !== undefined) return undefined
+  return isSameHash(found.spec.tokenHash, read.hash) ? found : undefined
+}
+
+/** @throws PlatformError not_found */
+async function requireByToken(services: Services, token: string): Promise<InvitationRecord> {
+  const found = await findByToken(services, token, true)
+  if (found === undefined) throw new PlatformError('not_found', 'The link is not valid, or a newer one took its place.')
+  return found
+}
+
+/** The anonymous holder of a link acts as the account that it is about, or as nobody: the inviter's id is for the record. */
+function actorOf({ spec }: InvitationRecord): Caller {
+  const principalId = spec.accountId ?? spec.invitedBy
+  return { principalId, principalType: 'User', expiresAt: 0 }
+}
+
+function throwRefusal({ code, message }: Refusal): never {
+  throw new PlatformError(code, message)
+}
+
+/** Writes down that the expiry was told, so that the next call is told of the state. */
+async function tellExpiry(services: Services, invitation: InvitationRecord, caller: Caller): Promise<void> {
+  const { namespace, name } = invitation.metadata
+  await services.records.update(
+    MemberInvitation,
+    { namespace, name },
+    {
+      caller,
+      change: ({ spec }) =>
+        stateAt(spec, services.clock.now()) === 'Expired' ? { ...spec, state: 'Expired', expiryAnswered: true } : spec,
+    },
+  )
+}
+
+/** GET /invitations/{token}. @throws PlatformError NOT_FOUND for links that can no longer be used */
+export async function showInvitation({ services, parameters }: Context<'token'>) {
+  const found = await findByToken(services, parameters.token, false)
+  const status = found === undefined ? undefined : stateAt(found.spec, services.clock.now())
+  if (found === undefined || status === undefined || !isOpen(status)) throw notFound('The invitation')
+  const { spec, metadata } = found
+  const boundary = services.records.peek(Boundary, { name: (metadata.namespace ?? '').slice('boundary-'.length) })
+  return ok({
+    email: spec.email,
+    boundary: boundary?.spec.displayName ?? '',
+    roleDefinitionName: spec.roleDefinitionName,
+    invitedBy: spec.invitedByName ?? 'An administrator',
+    expiresAt: spec.expiresAt,
+    status,
+    hasAccount: spec.hasAccount,
+    requiresPassword: !spec.hasAccount && status === 'Pending',
+  })
+}
+
+/**
+ * POST /invitations/{token}/set-password. The account is made under the id that the invitation carries, so that a call
+ * that was cut off is simply made again.
+ *
+ * @throws PlatformError not_found, expired, invalid_state, user_already_exists, password_policy
+ */
+export async function setInvitationPassword(
+  context: Context<'token', unknown, z.output<typeof SetInvitationPasswordRequest>>,
+) {
+  const { services, body, parameters } = context
+  const { users, signInUrl } = services.accounts
+  const invitation = await requireByToken(services, parameters.token)
+  const { spec, metadata } = invitation
+  const caller = actorOf(invitation)
+  const decision = decideSetPassword(spec, services.clock.now())
+  if (decision.refusal !== undefined) {
+    if (decision.refusal.code === 'expired') await tellExpiry(services, invitation, caller)
+    throwRefusal(decision.refusal)
+  }
+  const answer = { signInUrl, email: spec.email, status: 'AwaitingLogin' as const }
+  if (decision.isRepeat) return ok(answer)
+  const { accountId } = spec
+  const known = await users.findByEmail(spec.email)
+  if (accountId === undefined || (known !== undefined && known.id !== accountId)) throw alreadyExists()
+  requireGoodPassword(body.password, spec.email)
+  const { firstName, lastName } = body
+  if (known === undefined) await makeAccount(services, { id: accountId, email: spec.email, firstName, lastName })
+  await users.setPassword(accountId, body.password)
+  await services.records.update(
+    MemberInvitation,
+    { namespace: metadata.namespace, name: metadata.name },
+    {
+      caller,
+      change: (stored) => {
+        const again = decideSetPassword(stored.spec, services.clock.now())
+        if (again.refusal !== undefined) throwRefusal(again.refusal)
+        return { ...stored.spec, state: 'AwaitingLogin', firstName, lastName }
+      },
+    },
+  )
+  return ok(answer)
+}
+
+function alreadyExists(cause?: unknown): PlatformError {
+  const message = 'There is an account with the invited address by now: ask for a new invitation.'
+  return new PlatformError('user_already_exists', message, {}, cause === undefined ? undefined : { cause })
+}
+
+type Account = { id: string; email: string; firstName: string; lastName: string }
+
+async function makeAccount({ accounts }: Services, account: Account): Promise<void> {
+  try {
+    // Whoever has the link has the mail: the address is verified.
+    await accounts.users.create({ ...account, userName: account.email, emailVerified: true })
+  } catch (error) {
+    if (error instanceof IdentityProviderError && error.reason === 'NameTaken') throw alreadyExists(error)
+    throw error
+  }
+}
+
+/**
+ * POST /invitations/accept. The assignment comes first and has a name that follows from the invitation: a call that was
+ * cut off in between is made again and meets it.
+ *
+ * @throws PlatformError email_not_verified, not_found, email_mismatch, expired, invalid_state, in this order
+ */
+export async function acceptInvitation(context: Context<string, unknown, z.output<typeof AcceptInvitationRequest>>) {
+  const { services, caller, body } = context
+  const acceptor = await addressOf(caller, services.accounts.users)
+  const unverified = refuseUnverified(acceptor)
+  if (unverified !== undefined) throwRefusal(unverified)
+  const invitation = await requireByToken(services, body.token)
+  const { spec, metadata } = invitation
+  const refusal = refuseAccept(spec, acceptor, services.clock.now())
+  if (refusal !== undefined) {
+    if (refusal.code === 'expired') await tellExpiry(services, invitation, caller)
+    throwRefusal(refusal)
+  }
+  const { ref, isNew } = await assign(services, invitation, caller)
+  try {
+    await services.records.update(
+      MemberInvitation,
+      { namespace: metadata.namespace, name: metadata.name },
+      {
+        caller,
+        change: (stored) => {
+          const again = refuseAccept(stored.spec, acceptor, services.clock.now())
+          if (again !== undefined) throwRefusal(again)
+          const acceptedAt = timestamp(services.clock.now())
+          const { principalId: acceptedBy } = caller
+          return { ...stored.spec, state: 'Accepted', acceptedAt, acceptedBy, assignmentId: ref.name }
+        },
+      },
+    )
+  } catch (error) {
+    // Revoked or accepted meanwhile: what was given for nothing is taken back.
+    if (error instanceof PlatformError && isNew) await services.records.remove(RoleAssignment, ref, { caller })
+    throw error
+  }
+  const boundaryId = (metadata.namespace ?? '').slice('boundary-'.length)
+  return ok({ boundaryId, assignmentId: ref.name, roleDefinitionName: spec.roleDefinitionName, scope: spec.scope })
+}
+
+/** Where the assignment of an invitation stands; the same for every attempt to accept it. */
+export function assignmentRef({ metadata, spec }: InvitationRecord): { namespace: string; name: string } {
+  const scope = parseScope(spec.scope)
+  if (scope === undefined) throw new PlatformError('invalid_state', 'The scope of the invitation is not one.')
+  return { namespace: assignmentNamespace(scope), name: uuidV5(`invitation/${metadata.name}/${metadata.uid}`) }
+}
+
+async function assign({ records }: Services, invitation: InvitationRecord, caller: Caller) {
+  const { spec } = invitation
+  const ref = assignmentRef(invitation)
+  const { isNew } = await records.create(RoleAssignment, {
+    ...ref,
+    // Who gave the role is who invited, not who took it.
+    caller: { principalId: spec.invitedBy, principalType: 'User', expiresAt: 0 },
+    spec: {
+      principalId: caller.principalId,
+      principalType: caller.principalType,
+      roleDefinitionName: spec.roleDefinitionName,
+      scope: spec.scope,
+      scopeIncarnation: spec.scopeIncarnation,
+      reason: 'Invited',
+    },
+  })
+  return { ref, isNew }
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod'
+import { INVITATION_STATES, type MemberInvitation } from '../../crds/invitations.ts'
+import { isOpen, nextResendAt, refuseResend, stateAt } from '../../iam/invitations.ts'
+import type { Services } from '../context.ts'
+import { DateTime, Uuid } from '../dto.ts'
+import type { ListShape } from '../paging.ts'
+import type { RecordOf } from '../records.ts'
+
+export type InvitationRecord = RecordOf<typeof MemberInvitation>
+
+export const InvitationDto = z
+  .object({
+    id: Uuid,
+    boundaryId: Uuid,
+    email: z.string(),
+    roleDefinitionName: z.string(),
+    scope: z.string(),
+    status: z.enum(INVITATION_STATES),
+    hasAccount: z.boolean().describe('Whether the address had an account when it was invited'),
+    invitedBy: z.string().describe('The principal who invited'),
+    createdAt: DateTime,
+    expiresAt: DateTime,
+    acceptedAt: DateTime.nullable(),
+    resendCount: z.int(),
+    lastSentAt: DateTime.nullable(),
+    canResend: z.boolean(),
+    nextResendAt: DateTime.nullable(),
+    link: z.string().nullable().describe('In the answers of create and resend, where no mail is configured'),
+  })
+  .meta({ id: 'InvitationDto' })
+export type InvitationDto = z.output<typeof InvitationDto>
+
+const PersonName = z.string().trim().min(1).max(64)
+
+export const CreateInvitationRequest = z
+  .strictObject({
+    email: z.string().max(1000),
+    roleDefinitionName: z.string().max(128),
+    scope: z.string().max(400).nullish().describe('The boundary when absent'),
+    expiresInDays: z.int().min(1).max(30).nullish().describe('7 when absent'),
+    message: z.string().max(1000).nullish(),
+    firstName: PersonName.nullish(),
+    lastName: PersonName.nullish(),
+  })
+  .meta({ id: 'CreateInvitationRequest' })
+
+export const PublicInvitationDto = z
+  .object({
+    email: z.string(),
+    boundary: z.string(),
+    roleDefinitionName: z.string(),
+    invitedBy: z.string(),
+    expiresAt: DateTime,
+    status: z.enum(INVITATION_STATES),
+    hasAccount: z.boolean(),
+    requiresPassword: z.boolean(),
+  })
+  .meta({ id: 'PublicInvitationDto' })
+
+export const SetInvitationPasswordRequest = z
+  .strictObject({ password: z.string().max(10_000), firstName: PersonName, lastName: PersonName })
+  .meta({ id: 'SetInvitationPasswordRequest' })
+
+export const InvitationSignInDto = z
+  .object({ signInUrl: z.string(), email: z.string(), status: z.enum(INVITATION_STATES) })
+  .meta({ id: 'InvitationSignInDto' })
+
+export const AcceptInvitationRequest = z
+  .strictObject({ token: z.string().max(1000) })
+  .meta({ id: 'AcceptInvitationRequest' })
+
+export const InvitationAcceptedDto = z
+  .object({ boundaryId: Uuid, assignmentId: Uuid, roleDefinitionName: z.string(), scope: z.string() })
+  .meta({ id: 'InvitationAcceptedDto' })
+
+function iso(milliseconds: number | undefined): string | null {
+  return milliseconds === undefined ? null : new Date(milliseconds).toISOString()
+}
+
+/** @param link only for who made it, and only where no mail takes it to the invited person */
+export function invitationDto(
+  { clock, accounts }: Services,
+  { metadata, spec }: InvitationRecord,
+  link?: string,
+): InvitationDto {
+  const now = clock.now()
+  return {
+    id: metadata.name,
+    boundaryId: (metadata.namespace ?? '').slice('boundary-'.length),
+    email: spec.email,
+    roleDefinitionName: spec.roleDefinitionName,
+    scope: spec.scope,
+    status: stateAt(spec, now),
+    hasAccount: spec.hasAccount,
+    invitedBy: spec.invitedBy,
+    createdAt: metadata.creationTimestamp ?? '1970-01-01T00:00:00Z',
+    expiresAt: spec.expiresAt,
+    acceptedAt: spec.acceptedAt ?? null,
+    resendCount: spec.resendCount,
+    lastSentAt: spec.lastSentAt ?? null,
+    canResend: refuseResend(spec, now, accounts.resendLimits) === undefined,
+    nextResendAt: isOpen(stateAt(spec, now)) ? iso(nextResendAt(spec, now, accounts.resendLimits)) : null,
+    link: link ?? null,
+  }
+}
+
+/** @param now what the status is told by */
+export const invitationShape = (now: () => number): ListShape<InvitationRecord> => ({
+  fields: {
+    email: { title: 'E-mail', type: 'text', of: ({ spec }) => spec.email, isSearched: true },
+    roleDefinitionName: { title: 'Role', type: 'text', of: ({ spec }) => spec.roleDefinitionName },
+    status: {
+      title: 'Status',
+      type: 'enumeration',
+      values: INVITATION_STATES,
+      of: ({ spec }) => stateAt(spec, now()),
+    },
+    createdAt: { title: 'Created', type: 'dateTime', of: ({ metadata }) => metadata.creationTimestamp },
+    expiresAt: { title: 'Expires', type: 'dateTime', of: ({ spec }) => spec.expiresAt },
+  },
+  defaultSort: '-createdAt',
+  nameOf: ({ spec }) => spec.email,
+  idOf: ({ metadata }) => metadata.name,
+})

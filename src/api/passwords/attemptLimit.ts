@@ -1,0 +1,32 @@
+import type { Clock } from '../../core/clock.ts'
+
+const KEYS_MAX = 10_000
+
+/** Counts attempts per key within a sliding hour, in this process. The keys used longest ago are forgotten first. */
+export class AttemptLimit {
+  readonly #max: number
+  readonly #window: number
+  readonly #clock: Clock
+  readonly #attempts = new Map<string, number[]>()
+
+  constructor(max: number, clock: Clock, window = 3_600_000) {
+    this.#max = max
+    this.#clock = clock
+    this.#window = window
+  }
+
+  /** Counts one. Undefined when it may pass, else the seconds until the next may; what is refused does not count. */
+  take(key: string): number | undefined {
+    const now = this.#clock.now()
+    const recent = (this.#attempts.get(key) ?? []).filter((time) => time > now - this.#window && time <= now)
+    this.#attempts.delete(key)
+    const [oldest] = recent
+    const isRefused = recent.length >= this.#max && oldest !== undefined
+    this.#attempts.set(key, isRefused ? recent : [...recent, now])
+    if (this.#attempts.size > KEYS_MAX) {
+      const [first] = this.#attempts.keys()
+      if (first !== undefined) this.#attempts.delete(first)
+    }
+    return isRefused ? Math.max(1, Math.ceil((oldest + this.#window - now) / 1000)) : undefined
+  }
+}

@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { PlatformError } from '../../core/errors.ts'
+import { requireGoodPassword } from '../accounts.ts'
+import { ok } from '../answer.ts'
+import type { Context } from '../context.ts'
+import { anonymous, authenticated, type RouteDraft, route } from '../route.ts'
+import {
+  ChangePasswordRequest,
+  PasswordChangedDto,
+  PasswordPolicyDto,
+  PasswordResetConfirmRequest,
+  PasswordResetLinkDto,
+  PasswordResetRequest,
+  PasswordResetResult,
+  passwordPolicyDto,
+} from './record.ts'
+import { confirmReset, requestReset, showReset } from './reset.ts'
+
+/** How long ago a person may have signed in (interface section 8). */
+const SIGN_IN_AGE = 300_000
+
+/**
+ * POST /identity/change-password.
+ *
+ * @throws PlatformError unknown_user, not_locally_authenticated, reauth_required, password_policy, in this order
+ */
+async function changePassword(context: Context<string, unknown, z.output<typeof ChangePasswordRequest>>) {
+  const { services, caller, body } = context
+  const { users } = services.accounts
+  const isPerson = caller.principalType === 'User'
+  const user = isPerson ? await users.find(caller.principalId) : undefined
+  if (isPerson && user === undefined)
+    throw new PlatformError('unknown_user', 'The access token names no user of this platform.', {}, { status: 401 })
+  if (user === undefined || user.isExternal || !(await users.hasLocalPassword(user.id))) {
+    const message = 'The account does not sign in with a password of this platform: change it where it is kept.'
+    throw new PlatformError('not_locally_authenticated', message)
+  }
+  const now = services.clock.now()
+  if (caller.authTime === undefined || now - caller.authTime > SIGN_IN_AGE)
+    throw new PlatformError('reauth_required', 'Sign in again first: the last sign-in is more than 5 minutes ago.')
+  requireGoodPassword(body.password, user.email)
+  await users.setPassword(user.id, body.password)
+  return ok({ changedAt: new Date(now).toISOString() })
+}
+
+export const passwordRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '/identity/password-policy',
+    { auth: anonymous, summary: 'What a password must be', reply: PasswordPolicyDto, answers: [200] },
+    () => ok(passwordPolicyDto()),
+  ),
+  route(
+    'POST',
+    '/identity/password-reset',
+    {
+      auth: anonymous,
+      summary: 'Ask for a link to choose a new password; the answer is the same for every address',
+      body: PasswordResetRequest,
+      reply: z.object({}),
+      answers: [202, 429],
+    },
+    requestReset,
+  ),
+  route(
+    'GET',
+    '/identity/password-reset/{token}',
+    {
+      auth: anonymous,
+      summary: 'Whether the link of a password reset can be used',
+      reply: PasswordResetLinkDto,
+      answers: [200, 404],
+    },
+    showReset,
+  ),
+  route(
+    'POST',
+    '/identity/password-reset/{token}',
+    {
+      auth: anonymous,
+      summary: 'Choose a new password by the link of a reset',
+      body: PasswordResetConfirmRequest,
+      reply: PasswordResetResult,
+      answers: [200, 404, 410, 422],
+    },
+    confirmReset,
+  ),
+  route(
+    'POST',
+    '/identity/change-password',
+    {
+      auth: authenticated,
+      summary: "Change one's own password, shortly after signing in",
+      body: ChangePasswordRequest,
+      reply: PasswordChangedDto,
+      answers: [200, 401, 409, 422],
+    },
+    changePassword,
+  ),
+]

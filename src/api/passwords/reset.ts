@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto'
+import type { z } from 'zod'
+import { timestamp } from '../../core/clock.ts'
+import { notFound, PlatformError } from '../../core/errors.ts'
+import { isSameHash, newLinkToken, readLinkToken } from '../../core/linkToken.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { PasswordReset } from '../../crds/invitations.ts'
+import { requireGoodPassword } from '../accounts.ts'
+import { accepted, ok } from '../answer.ts'
+import type { Caller, Context, Services } from '../context.ts'
+import { resetMail } from '../invitations/mails.ts'
+import { addressKey } from '../limits.ts'
+import type { RecordOf } from '../records.ts'
+import { maskedAddress, type PasswordResetConfirmRequest, type PasswordResetRequest } from './record.ts'
+
+const RESET_MILLISECONDS = 3_600_000
+const namespace = SYSTEM_NAMESPACE
+type ResetRecord = RecordOf<typeof PasswordReset>
+
+/**
+ * POST /identity/password-reset. The answer is given before the address is looked at, so that neither its content nor its
+ * time tells whether there is an account.
+ *
+ * @throws PlatformError REQUEST_FAILED for too many requests from one client
+ */
+export function requestReset(context: Context<string, unknown, z.output<typeof PasswordResetRequest>>) {
+  const { services, body, address } = context
+  const { accounts } = services
+  const retryAfterSeconds = accounts.resetsPerClient.take(addressKey(address))
+  if (retryAfterSeconds !== undefined) {
+    const message = 'Too many password resets were asked for from this address.'
+    throw new PlatformError('REQUEST_FAILED', message, { retryAfterSeconds })
+  }
+  const email = body.email.trim()
+  if (accounts.resetsPerAddress.take(email.toLowerCase().slice(0, 254)) === undefined)
+    accounts.outbox.later('password reset', () => sendReset(services, email))
+  return accepted({})
+}
+
+async function sendReset(services: Services, email: string): Promise<void> {
+  const { accounts, records, clock, log } = services
+  const user = await accounts.users.findByEmail(email)
+  if (user?.email === undefined || !user.isEnabled || user.isExternal) return
+  if (!accounts.outbox.isConfigured) {
+    log.warn({ userId: user.id }, 'A password reset was asked for, but no mail is configured.')
+    return
+  }
+  const id = randomUUID()
+  const { token, hash } = newLinkToken([id])
+  const expiresAt = timestamp(clock.now() + RESET_MILLISECONDS)
+  const spec = { userId: user.id, email: user.email, tokenHash: hash, expiresAt }
+  await records.create(PasswordReset, { namespace, name: id, spec, caller: callerFor(user.id) })
+  const link = `${accounts.linkBase}/identity/password-reset/${token}`
+  accounts.outbox.send(resetMail(user.email, link, expiresAt))
+}
+
+function callerFor(userId: string): Caller {
+  return { principalId: userId, principalType: 'User', expiresAt: 0 }
+}
+
+/** Undefined for links that are malformed, unknown or used. */
+async function findReset({ records }: Services, token: string, fresh: boolean): Promise<ResetRecord | undefined> {
+  const read = readLinkToken(token, 1)
+  const [name] = read?.ids ?? []
+  if (read === undefined || name === undefined) return undefined
+  const found = await records.get(PasswordReset, { namespace, name }, { fresh })
+  if (found === undefined || found.spec.usedAt !== undefined) return undefined
+  return isSameHash(found.spec.tokenHash, read.hash) ? found : undefined
+}
+
+function isExpired({ clock }: Services, { spec }: ResetRecord): boolean {
+  return Date.parse(spec.expiresAt) <= clock.now()
+}
+
+/** GET /identity/password-reset/{token}. @throws PlatformError NOT_FOUND for links that can no longer be used */
+export async function showReset({ services, parameters }: Context<'token'>) {
+  const found = await findReset(services, parameters.token, false)
+  if (found === undefined || isExpired(services, found)) throw notFound('The link')
+  return ok({ email: maskedAddress(found.spec.email), expiresAt: found.spec.expiresAt })
+}
+
+/**
+ * POST /identity/password-reset/{token}. The link is marked as used before the password is set: of two calls at once one
+ * is refused. A call that is cut off in between has used the link up; the person asks for another.
+ *
+ * @throws PlatformError not_found, expired, password_policy
+ */
+export async function confirmReset(context: Context<'token', unknown, z.output<typeof PasswordResetConfirmRequest>>) {
+  const { services, body, parameters } = context
+  const { users, signInUrl } = services.accounts
+  const found = await findReset(services, parameters.token, true)
+  if (found === undefined) throw unknown()
+  if (isExpired(services, found)) throw new PlatformError('expired', 'The link has expired: ask for a new one.')
+  const { userId, email } = found.spec
+  const user = await users.find(userId)
+  // The address may belong to somebody else by now.
+  if (user === undefined || !user.isEnabled || user.email?.toLowerCase() !== email.toLowerCase()) throw unknown()
+  requireGoodPassword(body.password, user.email)
+  await services.records.update(
+    PasswordReset,
+    { namespace, name: found.metadata.name },
+    {
+      caller: callerFor(userId),
+      change: ({ spec }) => {
+        if (spec.usedAt !== undefined) throw unknown()
+        return { ...spec, usedAt: timestamp(services.clock.now()) }
+      },
+    },
+  )
+  await users.setPassword(userId, body.password)
+  // Whoever reads the mail has the address.
+  if (!user.emailVerified) await users.update(userId, { emailVerified: true })
+  return ok({ signInUrl })
+}
+
+function unknown(): PlatformError {
+  return new PlatformError('not_found', 'The link is not valid, or was used already.')
+}

@@ -1,0 +1,104 @@
+import { expect } from 'chai'
+import { BOUNDARY_ID, ControllerBench } from '../../test/make/controllers.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { MemberInvitation, PasswordReset } from '../crds/invitations.ts'
+import { invitationController, passwordResetController } from './invitations.ts'
+
+const ID = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
+const HOUR = 3_600_000
+
+describe('the clean-up of invitations and resets', () => {
+  let bench: ControllerBench
+  const at = (milliseconds: number) => new Date(bench.clock.now() + milliseconds).toISOString()
+  const invitation = (spec: object) => {
+    const namespace = bench.seedGroup('orders').boundarySpace
+    bench.seed(
+      MemberInvitation,
+      ID,
+      {
+        email: 'a@example.com',
+        roleDefinitionName: 'Reader',
+        scope: `/boundaries/${BOUNDARY_ID}`,
+        invitedBy: ID,
+        hasAccount: false,
+        tokenHash: '0'.repeat(64),
+        state: 'Pending',
+        resendCount: 0,
+        expiryAnswered: false,
+        ...spec,
+      },
+      { namespace },
+    )
+    return async () => (await bench.find(MemberInvitation.resource, ID, namespace))?.spec as { state: string }
+  }
+  const reset = (spec: object) => {
+    bench.seed(
+      PasswordReset,
+      ID,
+      { userId: ID, email: 'a@example.com', tokenHash: '0'.repeat(64), ...spec },
+      { namespace: SYSTEM_NAMESPACE },
+    )
+    return () => bench.find(PasswordReset.resource, ID, SYSTEM_NAMESPACE)
+  }
+
+  beforeEach(() => {
+    bench = new ControllerBench([invitationController, passwordResetController])
+  })
+  afterEach(() => bench.stop())
+
+  for (const state of ['Pending', 'AwaitingLogin']) {
+    it(`sets an invitation that is ${state} to Expired at its time, and makes no request before or after`, async () => {
+      const read = invitation({ state, expiresAt: at(HOUR) })
+      await bench.start()
+      bench.writes()
+      await bench.clock.advance(HOUR - 1000)
+      await bench.rest()
+      expect(bench.writes()).to.deep.equal([])
+      await bench.clock.advance(2000)
+      await bench.rest()
+      expect((await read()).state).to.equal('Expired')
+      bench.writes()
+      await bench.clock.advance(100 * HOUR)
+      await bench.rest()
+      expect(bench.writes()).to.deep.equal([])
+    })
+  }
+
+  for (const state of ['Accepted', 'Revoked']) {
+    it(`leaves one that is ${state}`, async () => {
+      const read = invitation({ state, expiresAt: at(-HOUR) })
+      await bench.start()
+      expect((await read()).state).to.equal(state)
+    })
+  }
+
+  it('comes to one that expires in four days', async () => {
+    const read = invitation({ expiresAt: at(4 * 24 * HOUR) })
+    await bench.start()
+    for (let day = 1; day <= 4; day += 1) {
+      expect((await read()).state).to.equal('Pending')
+      await bench.clock.advance(24 * HOUR)
+      await bench.rest()
+    }
+    await bench.clock.advance(1000)
+    await bench.rest()
+    expect((await read()).state).to.equal('Expired')
+  })
+
+  it('removes a reset that was used', async () => {
+    const find = reset({ expiresAt: at(HOUR), usedAt: at(0) })
+    await bench.start()
+    expect(await find()).to.equal(undefined)
+  })
+
+  it('removes a reset a day after it expired, not before', async () => {
+    const find = reset({ expiresAt: at(HOUR) })
+    await bench.start()
+    await bench.clock.advance(24 * HOUR)
+    await bench.rest()
+    expect(await find()).to.not.equal(undefined)
+    await bench.clock.advance(HOUR + 1000)
+    await bench.rest()
+    expect(await find()).to.equal(undefined)
+  })
+})

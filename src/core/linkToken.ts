@@ -1,0 +1,49 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { isUuid } from './names.ts'
+
+/**
+ * Tokens of links that are sent by mail: the ids of what the link is for, and 256 random bits. With the ids the object is
+ * found by name, so that a guess costs one look-up, not a search; the bits prove that the holder got the mail. Only the
+ * SHA-256 of the whole is stored.
+ */
+const SECRET_BYTES = 32
+const ID_BYTES = 16
+
+export type LinkToken = { token: string; hash: string }
+
+/** @param ids uuids, in the order in which `readLinkToken` returns them */
+export function newLinkToken(ids: readonly string[]): LinkToken {
+  const parts = ids.map((id) => Buffer.from(id.replaceAll('-', ''), 'hex'))
+  const token = Buffer.concat([...parts, randomBytes(SECRET_BYTES)]).toString('base64url')
+  return { token, hash: hashOf(token) }
+}
+
+/**
+ * The ids in a token and its hash. Undefined for everything that is no token with so many ids, also for second spellings
+ * of the same bytes.
+ */
+export function readLinkToken(token: string, idCount: number): { ids: string[]; hash: string } | undefined {
+  const length = idCount * ID_BYTES + SECRET_BYTES
+  if (token.length !== Math.ceil((length * 4) / 3)) return undefined
+  const bytes = Buffer.from(token, 'base64url')
+  if (bytes.length !== length || bytes.toString('base64url') !== token) return undefined
+  const ids = Array.from({ length: idCount }, (_, index) =>
+    uuidOf(bytes.subarray(index * ID_BYTES, (index + 1) * ID_BYTES)),
+  )
+  return ids.every(isUuid) ? { ids, hash: hashOf(token) } : undefined
+}
+
+/** Compares in a time that does not depend on where the two differ. */
+export function isSameHash(one: string, other: string): boolean {
+  const [left, right] = [Buffer.from(one), Buffer.from(other)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
+}
+
+function uuidOf(bytes: Buffer): string {
+  const hex = bytes.toString('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}

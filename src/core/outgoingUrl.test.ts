@@ -1,0 +1,164 @@
+import { expect } from 'chai'
+import { isPublicAddress, vetOutgoingUrl } from './outgoingUrl.ts'
+
+/** Spellings of addresses of the inside, as the host of a URL. */
+const INSIDE = [
+  // This machine.
+  'localhost',
+  'LOCALHOST',
+  'localhost.',
+  'a.localhost',
+  'localhost.localdomain',
+  '127.0.0.1',
+  '127.0.0.1.',
+  '127.1',
+  '127.0.1',
+  '127.255.255.254',
+  '2130706433',
+  '0x7f000001',
+  '0x7f.1',
+  '0x7F.0.0.0x1',
+  '017700000001',
+  '0177.0.0.1',
+  '0177.0x0.0.1',
+  '0000177.0.0.1',
+  '%31%32%37.0.0.1',
+  '１２７.0.0.1',
+  '127。0。0。1',
+  '①②⑦.0.0.1',
+  '0',
+  '0.0.0.0',
+  '0x0',
+  '0.1.2.3',
+  '[::1]',
+  '[0:0:0:0:0:0:0:1]',
+  '[0000:0000::0001]',
+  '[::]',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:7f00:1]',
+  '[0:0:0:0:0:ffff:7f00:0001]',
+  '[::127.0.0.1]',
+  '[::ffff:0:127.0.0.1]',
+  // Private networks.
+  '10.0.0.1',
+  '10.255.255.255',
+  '0xa.1',
+  '167772161',
+  '012.0.0.1',
+  '172.16.0.1',
+  '172.31.255.255',
+  '0xac100001',
+  '192.168.0.1',
+  '192.168.257',
+  '3232235521',
+  '100.64.0.1',
+  '[fc00::1]',
+  '[fd12:3456:789a::1]',
+  '[FD00::1]',
+  '[::ffff:10.0.0.1]',
+  '[64:ff9b::10.0.0.1]',
+  '[64:ff9b:1::1]',
+  '[2002:0a00:0001::1]',
+  '[2001:0:a00:1::1]',
+  // Link-local, and where clouds answer about themselves.
+  '169.254.169.254',
+  '0xa9fea9fe',
+  '2852039166',
+  '169.254.43518',
+  '0251.0376.0251.0376',
+  '[fe80::1]',
+  '[febf::1]',
+  '[::ffff:169.254.169.254]',
+  '[fd00:ec2::254]',
+  '[fec0::1]',
+  '169.254.170.2',
+  'metadata.google.internal',
+  'metadata',
+  '192.0.0.192',
+  // Names that only resolvers of the inside know.
+  'kubernetes.default.svc',
+  'kubernetes.default.svc.cluster.local',
+  'kubernetes',
+  'printer.local',
+  'nas.lan',
+  'wiki.corp',
+  'router.home.arpa',
+  'host.docker.internal',
+  'WIKI.Intranet.',
+  // Nobody's.
+  '224.0.0.1',
+  '255.255.255.255',
+  '240.0.0.1',
+  '192.0.2.1',
+  '198.51.100.7',
+  '203.0.113.9',
+  '198.18.0.1',
+  '[ff02::1]',
+  '[2001:db8::1]',
+  '[100::1]',
+]
+
+describe('addresses that the platform may be asked to call', () => {
+  it('has many spellings of the inside to look at', () => expect(new Set(INSIDE).size).to.be.greaterThan(60))
+
+  for (const host of INSIDE) {
+    it(`refuses ${host}`, () => {
+      for (const text of [`https://${host}/x`, `https://${host}:8443/x`, `https:\\\\${host}\\x`])
+        expect(vetOutgoingUrl(text).isAllowed, text).to.equal(false)
+    })
+  }
+
+  const refused: [string, string][] = [
+    ['plain http', 'http://example.com/'],
+    ['another protocol', 'file:///etc/passwd'],
+    ['gopher', 'gopher://example.com/'],
+    ['a user part', 'https://example.com@127.0.0.1/'],
+    ['a user part before a public host', 'https://user:password@example.com/'],
+    ['no host', 'https://'],
+    ['a path', '/x'],
+    ['nothing', ''],
+    ['a number that is no address', 'https://256.256.256.256/'],
+    ['a URL that is too long', `https://example.com/${'x'.repeat(2048)}`],
+  ]
+  for (const [title, text] of refused)
+    it(`refuses ${title}`, () => expect(vetOutgoingUrl(text).isAllowed).to.equal(false))
+
+  const allowed = [
+    'https://example.com/',
+    'https://login.example.co.uk:8443/.well-known/openid-configuration',
+    'https://EXAMPLE.com./x?y#z',
+    'https://8.8.8.8/',
+    'https://172.32.0.1/',
+    'https://100.128.0.1/',
+    'https://[2606:4700:4700::1111]/',
+    'https://localhost.example.com/',
+    'https://bücher.example/',
+  ]
+  for (const text of allowed) it(`allows ${text}`, () => expect(vetOutgoingUrl(text).isAllowed).to.equal(true))
+
+  it('allows a host of the inside that the configuration lists, with exactly its port', () => {
+    expect(vetOutgoingUrl('https://keycloak.corp/x', ['keycloak.corp']).isAllowed).to.equal(true)
+    expect(vetOutgoingUrl('https://keycloak.corp:8443/x', ['keycloak.corp']).isAllowed).to.equal(false)
+    expect(vetOutgoingUrl('https://keycloak.corp:8443/x', ['keycloak.corp:8443']).isAllowed).to.equal(true)
+    expect(vetOutgoingUrl('http://keycloak.corp/x', ['keycloak.corp']).isAllowed).to.equal(false)
+  })
+})
+
+describe('addresses that a name resolves to', () => {
+  for (const address of ['8.8.8.8', '2606:4700:4700::1111']) {
+    it(`allows ${address}`, () => expect(isPublicAddress(address)).to.equal(true))
+  }
+  for (const address of [
+    '127.0.0.1',
+    '10.1.2.3',
+    '169.254.169.254',
+    '::1',
+    '::ffff:10.0.0.1',
+    'fe80::1%eth0',
+    '2606::1%1',
+    '',
+    'x',
+  ]) {
+    it(`refuses ${JSON.stringify(address)}`, () => expect(isPublicAddress(address)).to.equal(false))
+  }
+})

@@ -1,0 +1,91 @@
+import { BlockList, isIP } from 'node:net'
+
+/**
+ * Whether the platform may call an address that a tenant named (records of section 0.8): https, no user part, and no
+ * loopback, private, link-local, metadata or otherwise special address. It is asked twice: for the text when it is
+ * written, and for the addresses that the name resolves to when it is called, because a name may change its mind.
+ */
+export type UrlVerdict =
+  | { readonly isAllowed: true; readonly url: URL }
+  | { readonly isAllowed: false; readonly why: string }
+
+/** The IANA registries of special-purpose addresses (RFC 6890), and multicast. */
+const SPECIAL_V4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+]
+/** Of IPv6 only 2000::/3 is global; inside it these are not, or they hold an IPv4 address that would be reached. */
+const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '5f00::/16']
+
+const special = new BlockList()
+for (const network of SPECIAL_V4) addNetwork(network, 'ipv4')
+for (const network of SPECIAL_V6) addNetwork(network, 'ipv6')
+const globalV6 = new BlockList()
+globalV6.addSubnet('2000::', 3, 'ipv6')
+
+function addNetwork(network: string, family: 'ipv4' | 'ipv6'): void {
+  const [address = '', prefix = ''] = network.split('/')
+  special.addSubnet(address, Number(prefix), family)
+}
+
+/** Names that mean this machine or a network's own things, whatever a resolver says. */
+const INSIDE_SUFFIXES = [
+  'localhost',
+  'local',
+  'internal',
+  'intranet',
+  'lan',
+  'home',
+  'corp',
+  'svc',
+  'home.arpa',
+  'localdomain',
+]
+
+/** Whether an address, as a resolver gives it, is one that everybody on the Internet can reach. */
+export function isPublicAddress(address: string): boolean {
+  const family = isIP(address)
+  if (family === 4) return !special.check(address, 'ipv4')
+  // A zone names an interface of this machine.
+  if (family !== 6 || address.includes('%')) return false
+  return globalV6.check(address, 'ipv6') && !special.check(address, 'ipv6')
+}
+
+/**
+ * Reads the text as browsers do (WHATWG URL), so that every spelling of an address is seen as the address.
+ *
+ * @param allowedHosts hosts that the configuration lists, exactly as the URL names them, with their port where it is not 443
+ */
+export function vetOutgoingUrl(text: string, allowedHosts: readonly string[] = []): UrlVerdict {
+  if (text.length > 2048 || !URL.canParse(text)) return refused('it is not a URL')
+  const url = new URL(text)
+  if (url.protocol !== 'https:') return refused('only https is called')
+  if (url.username !== '' || url.password !== '') return refused('credentials do not belong into a URL')
+  if (allowedHosts.includes(url.host)) return { isAllowed: true, url }
+  const host = url.hostname.replace(/\.$/, '')
+  if (host.startsWith('[')) {
+    return isPublicAddress(host.slice(1, -1)) ? { isAllowed: true, url } : refused('its address is not a public one')
+  }
+  if (isIP(host) !== 0)
+    return isPublicAddress(host) ? { isAllowed: true, url } : refused('its address is not a public one')
+  if (!host.includes('.')) return refused('its host is a name of the inside')
+  const isInside = INSIDE_SUFFIXES.some((suffix) => host === suffix || host.endsWith(`.${suffix}`))
+  return isInside ? refused('its host is a name of the inside') : { isAllowed: true, url }
+}
+
+function refused(why: string): UrlVerdict {
+  return { isAllowed: false, why }
+}

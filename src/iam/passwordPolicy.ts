@@ -1,0 +1,84 @@
+/** What a password of the local provider must be (records of section 14). */
+export type PasswordPolicy = {
+  readonly minLength: number
+  readonly maxLength: number
+  readonly minDigits: number
+  readonly minLowerCase: number
+  readonly minUpperCase: number
+  readonly minSpecialChars: number
+  /** Whether it may hold the e-mail address. */
+  readonly allowEmail: boolean
+}
+
+export const PASSWORD_POLICY: PasswordPolicy = {
+  minLength: 12,
+  maxLength: 128,
+  minDigits: 1,
+  minLowerCase: 1,
+  minUpperCase: 1,
+  minSpecialChars: 1,
+  allowEmail: false,
+}
+
+type PasswordRule = { sentence: string; isBroken: (characters: readonly string[], email: string) => boolean }
+
+/** How many characters match; a character is a code point, so that an accent or emoji does not count double. */
+function count(characters: readonly string[], pattern: RegExp): number {
+  return characters.filter((character) => pattern.test(character)).length
+}
+
+function atLeast(minimum: number, one: string, many: string, pattern: RegExp): PasswordRule[] {
+  if (minimum === 0) return []
+  return [
+    {
+      sentence: `It must hold at least ${minimum} ${minimum === 1 ? one : many}`,
+      isBroken: (characters) => count(characters, pattern) < minimum,
+    },
+  ]
+}
+
+function rulesOf(policy: PasswordPolicy): PasswordRule[] {
+  const { minLength, maxLength } = policy
+  return [
+    {
+      sentence: `It must have at least ${minLength} characters`,
+      isBroken: (characters) => characters.length < minLength,
+    },
+    { sentence: `It must have at most ${maxLength} characters`, isBroken: ({ length }) => length > maxLength },
+    ...atLeast(policy.minDigits, 'digit', 'digits', /^\p{Nd}$/u),
+    ...atLeast(policy.minLowerCase, 'lower-case letter', 'lower-case letters', /^\p{Ll}$/u),
+    ...atLeast(policy.minUpperCase, 'upper-case letter', 'upper-case letters', /^\p{Lu}$/u),
+    ...atLeast(
+      policy.minSpecialChars,
+      'character that is neither a letter nor a digit',
+      'characters that are neither letters nor digits',
+      /^[^\p{L}\p{N}]$/u,
+    ),
+    ...(policy.allowEmail
+      ? []
+      : [
+          {
+            sentence: 'It must not hold the e-mail address',
+            isBroken: (characters: readonly string[], email: string) =>
+              email !== '' && characters.join('').toLowerCase().includes(email.toLowerCase()),
+          },
+        ]),
+  ]
+}
+
+/** The rules as sentences, for people who choose a password. */
+export function policySentences(policy: PasswordPolicy = PASSWORD_POLICY): string[] {
+  return rulesOf(policy).map(({ sentence }) => sentence)
+}
+
+/** One sentence per broken rule, none of which repeats the password; empty for a good one. */
+export function passwordViolations(
+  password: string,
+  email: string | undefined,
+  policy: PasswordPolicy = PASSWORD_POLICY,
+): string[] {
+  const characters = [...password]
+  return rulesOf(policy)
+    .filter(({ isBroken }) => isBroken(characters, email ?? ''))
+    .map(({ sentence }) => sentence)
+}

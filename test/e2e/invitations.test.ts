@@ -1,0 +1,270 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import type { z } from 'zod'
+import type { InvitationDto } from '../../src/api/invitations/record.ts'
+import type { PagedListResponse } from '../../src/api/paging.ts'
+import type { UserDto } from '../../src/api/users.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { Boundary } from '../../src/crds/boundaries.ts'
+import { PlatformUser } from '../../src/crds/identity.ts'
+import { MemberInvitation, PasswordReset } from '../../src/crds/invitations.ts'
+import { secret } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { mailsTo, personToken, tokenFromMail } from '../make/people.ts'
+import { call, expectCall, itemsOf, makeBoundary, makeCaller, uniqueName, until } from '../make/platform.ts'
+import { administrator, testPlatform } from '../make/tenant.ts'
+
+const PASSWORD = 'Correct-horse-7'
+const anonymous = { token: null }
+type User = z.output<typeof UserDto>
+
+describe('invitations', () => {
+  let admin: KubeClient
+  let boundaryId: string
+  let path: string
+  const tenantId = randomUUID()
+  const address = () => `${uniqueName('anna')}@example.com`
+  const invite = async (body: object) => (await expectCall<InvitationDto>(201, 'POST', path, body)).body
+  const read = async (id: string) => (await itemsOf<InvitationDto>(path)).find((one) => one.id === id)
+
+  before(async () => {
+    admin = await administrator()
+    const boundary = await makeBoundary()
+    boundaryId = boundary.id
+    path = `/boundaries/${boundaryId}/providers/authorization/invitations`
+    await admin.mergePatch(Boundary.resource, { name: boundaryId }, { spec: { tenantId } })
+    await until('the tenant is seen', async () => {
+      const { body } = await call<{ tenantId: string | null }>('GET', `/boundaries/${boundaryId}`)
+      return body.tenantId === tenantId
+    })
+  })
+  after(() => admin.close())
+
+  it('live from the mail to the role: account, password, login, accepted', async () => {
+    const email = address()
+    const made = await invite({ email, roleDefinitionName: 'Reader', message: 'Look at this', firstName: 'Anna' })
+    expect(made).to.include({ status: 'Pending', hasAccount: false, canResend: true, link: null, resendCount: 0 })
+    const token = await tokenFromMail(email)
+    const [mail] = mailsTo(email)
+    expect(mail?.text).to.contain('> Look at this')
+
+    const shown = await expectCall<object>(200, 'GET', `/invitations/${token}`, undefined, anonymous)
+    expect(shown.body).to.include({ email, roleDefinitionName: 'Reader', requiresPassword: true, status: 'Pending' })
+    const weak = await call<{ code: string; error: string }>(
+      'POST',
+      `/invitations/${token}/set-password`,
+      { password: '', firstName: 'Anna', lastName: 'Arnold' },
+      anonymous,
+    )
+    expect([weak.status, weak.body.code]).to.deep.equal([422, 'password_policy'])
+    expect(weak.body.error).to.contain(';')
+    const person = { password: PASSWORD, firstName: 'Anna', lastName: 'Arnold' }
+    for (let time = 1; time <= 2; time += 1) {
+      const { body } = await expectCall<object>(200, 'POST', `/invitations/${token}/set-password`, person, anonymous)
+      expect(body).to.include({ email, status: 'AwaitingLogin' })
+    }
+
+    const user = await until('the user is listed', async () => {
+      const { body } = await call<PagedListResponse<User>>(
+        'GET',
+        `/admin/users?search=${encodeURIComponent(email)}&max=5`,
+      )
+      return body.items.find((one) => one.email === email)
+    })
+    expect(user).to.include({ displayName: 'Anna Arnold', emailVerified: true, isExternal: false })
+    expect((await expectCall<User>(200, 'GET', `/admin/users/${user.id}`)).body).to.deep.equal(user)
+
+    const options = { token: await personToken(user.id) }
+    expect((await call('GET', `/boundaries/${boundaryId}`, undefined, options)).status).to.equal(403)
+    const accepted = await expectCall<{ assignmentId: string }>(200, 'POST', '/invitations/accept', { token }, options)
+    expect(accepted.body).to.include({ boundaryId, roleDefinitionName: 'Reader', scope: `/boundaries/${boundaryId}` })
+    await until('the role counts', async () => {
+      return (await call('GET', `/boundaries/${boundaryId}`, undefined, options)).status === 200
+    })
+    expect(await read(made.id)).to.include({ status: 'Accepted', canResend: false })
+    expect((await call('POST', '/invitations/accept', { token }, options)).body.code).to.equal('invalid_state')
+    expect((await call('DELETE', `${path}/${made.id}`)).body.code).to.equal('already_accepted')
+    expect((await call('POST', `${path}/${made.id}/resend`)).body.code).to.equal('invalid_state')
+    expect((await call('GET', `/invitations/${token}`, undefined, anonymous)).status).to.equal(404)
+    const again = await call('POST', path, { email: email.toUpperCase(), roleDefinitionName: 'Reader' })
+    expect([again.status, again.body.code]).to.deep.equal([409, 'already_member'])
+    await expectNowhere([token, PASSWORD])
+  })
+
+  /** Not in any object but the Secret's hash, nor in the log. */
+  async function expectNowhere(secrets: string[]) {
+    const lists = await Promise.all([
+      admin.list(MemberInvitation.resource),
+      admin.list(PasswordReset.resource),
+      admin.list(PlatformUser.resource),
+      admin.list(secret, { namespace: SYSTEM_NAMESPACE }),
+    ])
+    const decoded = lists[3].items.map((one) =>
+      Object.values((one as KubeObject & { data?: Record<string, string> }).data ?? {})
+        .map((text) => Buffer.from(text, 'base64').toString())
+        .join(),
+    )
+    const log = readFileSync(join(testPlatform().folder, 'logs', 'freehold.log'), 'utf8')
+    const everything = JSON.stringify(lists) + decoded.join() + log
+    for (const one of secrets) expect(everything.includes(one)).to.equal(false)
+  }
+
+  it('are sent again with a new link, three times and then not', async () => {
+    const email = address()
+    const { id } = await invite({ email, roleDefinitionName: 'Reader' })
+    const first = await tokenFromMail(email)
+    for (let count = 1; count <= 3; count += 1) {
+      const { body } = await expectCall<InvitationDto>(200, 'POST', `${path}/${id}/resend`)
+      expect(body.resendCount).to.equal(count)
+    }
+    const last = await tokenFromMail(email, 4)
+    expect((await call('GET', `/invitations/${first}`, undefined, anonymous)).status).to.equal(404)
+    expect((await call('GET', `/invitations/${last}`, undefined, anonymous)).status).to.equal(200)
+    expect(await read(id)).to.include({ canResend: false, resendCount: 3 })
+    const { namespace, name } = { namespace: boundaryNamespace(boundaryId), name: id }
+    const lastSentAt = new Date(Date.now() - 24 * 3_600_000).toISOString()
+    await admin.mergePatch(MemberInvitation.resource, { namespace, name }, { spec: { lastSentAt } })
+    await until('a day has passed', async () => (await read(id))?.canResend === true)
+    expect((await call('POST', `${path}/${id}/resend`)).status).to.equal(200)
+  })
+
+  it('are revoked, once, and their link is nothing then', async () => {
+    const email = address()
+    const { id } = await invite({ email, roleDefinitionName: 'Reader' })
+    const token = await tokenFromMail(email)
+    const second = await call('POST', path, { email: email.toUpperCase(), roleDefinitionName: 'Contributor' })
+    expect([second.status, second.body.code]).to.deep.equal([409, 'duplicate_pending'])
+    await expectCall(204, 'DELETE', `${path}/${id}`)
+    expect((await call('DELETE', `${path}/${id}`)).body.code).to.equal('already_revoked')
+    expect((await call('GET', `/invitations/${token}`, undefined, anonymous)).status).to.equal(404)
+    const revoked = await itemsOf<InvitationDto>(`${path}?status=Revoked`)
+    expect(revoked.map((one) => one.id)).to.include(id)
+    await invite({ email, roleDefinitionName: 'Reader' })
+  })
+
+  it('expire at their time, which the link tells once', async () => {
+    const email = address()
+    const { id } = await invite({ email, roleDefinitionName: 'Reader' })
+    const token = await tokenFromMail(email)
+    const ref = { namespace: boundaryNamespace(boundaryId), name: id }
+    const expiresAt = new Date(Date.now() + 1500).toISOString()
+    await admin.mergePatch(MemberInvitation.resource, ref, { spec: { expiresAt } })
+    await until('the controller saw the time', async () => {
+      return ((await admin.get(MemberInvitation.resource, ref)).spec as { state: string }).state === 'Expired'
+    })
+    const set = () =>
+      call(
+        'POST',
+        `/invitations/${token}/set-password`,
+        { password: PASSWORD, firstName: 'A', lastName: 'B' },
+        anonymous,
+      )
+    const [first, second] = [await set(), await set()]
+    expect([first.status, first.body.code]).to.deep.equal([410, 'expired'])
+    expect([second.status, second.body.code]).to.deep.equal([400, 'invalid_state'])
+  })
+
+  it('hand on no more than the inviter holds, and roles of the root to nobody', async () => {
+    const caller = await makeCaller({ Contributor: `/boundaries/${boundaryId}` })
+    const body = { email: address(), roleDefinitionName: 'Owner' }
+    expect((await call('POST', path, body, { token: caller.token })).status).to.equal(403)
+    const root = { email: address(), roleDefinitionName: 'Platform Reader' }
+    expect((await call('POST', path, root)).body.code).to.equal('invalid_state')
+    await invite({ ...root, scope: '/' })
+    const owner = await makeCaller({ Owner: `/boundaries/${boundaryId}` })
+    const refused = await call('POST', path, { ...root, email: address(), scope: '/' }, { token: owner.token })
+    expect([refused.status, refused.body.code]).to.deep.equal([403, 'forbidden'])
+  })
+
+  it('need a tenant of the boundary', async () => {
+    const { id } = await makeBoundary()
+    const other = path.replace(boundaryId, id)
+    const { status, body } = await call('POST', other, { email: address(), roleDefinitionName: 'Reader' })
+    expect([status, body.code]).to.deep.equal([503, 'tenant_resolution_failed'])
+    expect((await call('POST', other, { email: '', roleDefinitionName: 'Reader' })).body.code).to.equal('invalid_state')
+    expect((await call('POST', other, { email: address(), roleDefinitionName: 'reader' })).body.code).to.equal(
+      'unknown_role',
+    )
+  })
+
+  it('tell the rules for passwords to everybody', async () => {
+    const [one, other] = await Promise.all(
+      ['/invitations/password-policy', '/identity/password-policy'].map((route) =>
+        expectCall<{ minLength: number }>(200, 'GET', route, undefined, anonymous),
+      ),
+    )
+    expect(one?.body.minLength).to.equal(12)
+    expect(other?.body).to.deep.equal(one?.body)
+  })
+})
+
+describe('passwords', () => {
+  let admin: KubeClient
+  before(async () => {
+    admin = await administrator()
+  })
+  after(() => admin.close())
+
+  async function makeUser(): Promise<{ id: string; email: string }> {
+    const id = randomUUID()
+    const email = `${uniqueName('user')}@example.com`
+    await admin.create(PlatformUser.resource, {
+      apiVersion: PlatformUser.apiVersion,
+      kind: PlatformUser.kind,
+      metadata: { namespace: SYSTEM_NAMESPACE, name: id },
+      spec: { userName: email, email, emailVerified: true },
+    })
+    await until('the user is known', async () => (await call('GET', `/admin/users/${id}`)).status === 200)
+    return { id, email }
+  }
+
+  it('are reset by a link that works once; nobody learns which addresses have accounts', async () => {
+    const { email, id } = await makeUser()
+    const ask = (address: string) => call<object>('POST', '/identity/password-reset', { email: address }, anonymous)
+    const [known, unknown] = [await ask(email), await ask(`nobody-${email}`)]
+    expect([known.status, known.text]).to.deep.equal([202, unknown.text])
+    expect(unknown.status).to.equal(202)
+    const token = await tokenFromMail(email)
+    const link = `/identity/password-reset/${token}`
+    const shown = await until('the link is known', async () => {
+      const answer = await call<{ email: string }>('GET', link, undefined, anonymous)
+      return answer.status === 200 && answer.body
+    })
+    expect(shown.email).to.equal('u***@example.com')
+    const weak = await call<{ code: string; violations: string[] }>('POST', link, { password: 'short' }, anonymous)
+    expect([weak.status, weak.body.code]).to.deep.equal([422, 'password_policy'])
+    expect(weak.body.violations.length).to.be.greaterThan(1)
+    const done = await expectCall<{ signInUrl: string }>(200, 'POST', link, { password: PASSWORD }, anonymous)
+    expect(done.body.signInUrl).to.match(/^https:/)
+    const again = await call('POST', link, { password: PASSWORD }, anonymous)
+    expect([again.status, again.body.code]).to.deep.equal([404, 'not_found'])
+    await until('the used link is cleaned up', async () => {
+      const { items } = await admin.list(PasswordReset.resource, { namespace: SYSTEM_NAMESPACE })
+      return !items.some((one) => (one.spec as { userId: string }).userId === id)
+    })
+    expect(mailsTo(`nobody-${email}`)).to.deep.equal([])
+  })
+
+  it('are changed by who signed in a moment ago', async () => {
+    const { id, email } = await makeUser()
+    const change = async (token: string, password: string) =>
+      call<{ code: string; changedAt: string }>('POST', '/identity/change-password', { password }, { token })
+    const codeOf = async (token: string, password = PASSWORD) => (await change(token, password)).body.code
+    const now = await personToken(id)
+    expect(await codeOf(now)).to.equal('not_locally_authenticated')
+    await call('POST', '/identity/password-reset', { email }, anonymous)
+    const link = `/identity/password-reset/${await tokenFromMail(email)}`
+    await expectCall(200, 'POST', link, { password: PASSWORD }, anonymous)
+    expect(await codeOf(await personToken(id, 301))).to.equal('reauth_required')
+    const nobody = await change(await personToken(randomUUID()), PASSWORD)
+    expect([nobody.status, nobody.body.code]).to.deep.equal([401, 'unknown_user'])
+    expect(await codeOf((await makeCaller()).token)).to.equal('not_locally_authenticated')
+    expect(await codeOf(now, email)).to.equal('password_policy')
+    const changed = await change(now, 'Another-horse-8')
+    expect(changed.status).to.equal(200)
+    expect(Date.now() - Date.parse(changed.body.changedAt)).to.be.lessThan(60_000)
+  })
+})

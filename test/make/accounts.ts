@@ -1,0 +1,26 @@
+import { FakeUserDirectory } from '../../src/adapters/identity/fake.ts'
+import { FakeMailer } from '../../src/adapters/mail/fake.ts'
+import type { AccountServices } from '../../src/api/accounts.ts'
+import { tenantsOfBoundaries } from '../../src/api/invitations/tenants.ts'
+import { createOutbox } from '../../src/api/outbox.ts'
+import { AttemptLimit } from '../../src/api/passwords/attemptLimit.ts'
+import { type Clock, systemClock } from '../../src/core/clock.ts'
+import { silentLog } from '../../src/core/log.ts'
+import { RESEND_LIMITS } from '../../src/iam/invitations.ts'
+
+/** Accounts and mails in memory. `mail` false: no mail is configured. */
+export function makeAccounts({ clock = systemClock, mail = true }: { clock?: Clock; mail?: boolean } = {}) {
+  const users = new FakeUserDirectory()
+  const mailer = new FakeMailer()
+  const accounts: AccountServices = {
+    users,
+    tenants: tenantsOfBoundaries,
+    outbox: createOutbox({ mailer: mail ? mailer : undefined, log: silentLog, clock }),
+    linkBase: 'https://cloud.example.test',
+    signInUrl: 'https://login.example.test/auth',
+    resendLimits: RESEND_LIMITS,
+    resetsPerAddress: new AttemptLimit(5, clock),
+    resetsPerClient: new AttemptLimit(20, clock),
+  }
+  return { accounts, users, mailer }
+}

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { decodeJwt, importJWK, type JWK, SignJWT } from 'jose'
+import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { parseRing, signingKeyAt } from '../../src/identity/keyRing.ts'
+import { KEYS_SECRET } from '../../src/identity/keyStore.ts'
+import { secret } from '../../src/kube/builtin.ts'
+import { ownerToken } from './platform.ts'
+import { administrator, testPlatform } from './tenant.ts'
+import { until } from './until.ts'
+
+/**
+ * A token as a person has it who signed in just now, or so many seconds ago: signed with the platform's own key, which
+ * the administrator of the cluster can read.
+ */
+export async function personToken(userId: string, signedInSecondsAgo = 0): Promise<string> {
+  const admin = await administrator()
+  try {
+    const found = await admin.get<KubeObject & { data: Record<string, string> }>(secret, {
+      namespace: SYSTEM_NAMESPACE,
+      name: KEYS_SECRET,
+    })
+    const ring = parseRing(Buffer.from(found.data['keys.json'] ?? '', 'base64').toString('utf8'))
+    const key = signingKeyAt(ring, Date.now())
+    if (key === undefined) throw new Error('The platform has no signing key.')
+    const { iss = '', aud = '' } = decodeJwt(await ownerToken())
+    const now = Math.floor(Date.now() / 1000)
+    return await new SignJWT({ typ: 'Bearer', azp: 'console', auth_time: now - signedInSecondsAgo, sid: randomUUID() })
+      .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: key.kid })
+      .setIssuer(iss)
+      .setAudience(aud)
+      .setSubject(userId)
+      .setIssuedAt(now)
+      .setExpirationTime(now + 900)
+      .sign(await importJWK(key.jwk as JWK, 'RS256'))
+  } finally {
+    await admin.close()
+  }
+}
+
+export type ReceivedMail = { to: string; subject: string; text: string }
+
+export function mailsTo(address: string): ReceivedMail[] {
+  const folder = join(testPlatform().folder, 'mails')
+  let names: string[] = []
+  try {
+    names = readdirSync(folder).filter((name) => name.endsWith('.json') && !name.startsWith('.'))
+  } catch {
+    // Nothing was sent yet.
+  }
+  const mails = names.sort().map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as ReceivedMail)
+  return mails.filter(({ to }) => to === address)
+}
+
+/** The token in the newest of so many mails to the address. */
+export async function tokenFromMail(address: string, count = 1): Promise<string> {
+  const mail = await until(`mail ${count} to ${address}`, () => {
+    const mails = mailsTo(address)
+    return mails.length >= count ? mails.at(-1) : undefined
+  })
+  const token = /\/(?:invitations|password-reset)\/([A-Za-z0-9_-]{40,})$/m.exec(mail.text)?.[1]
+  if (token === undefined) throw new Error(`No link in the mail "${mail.subject}".`)
+  return token
+}
