@@ -306,6 +306,21 @@ export const OPERATIONS = {
   "PostBoundariesResourcesBlueprintsTemplatesValidate": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/templates/validate' },
   "DeleteBoundariesResourcesBlueprintsTemplatesBySlug": { method: 'DELETE', path: '/boundaries/{boundaryId}/resources/blueprints/templates/{slug}' },
   "PostBoundariesProvidersAuthorizationCheckAccess": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/checkAccess' },
+  "GetBoundariesProvidersAuthorizationInvitations": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/invitations', query: ["filter", "page", "pageSize", "search", "sort", "status"], paged: true },
+  "PostBoundariesProvidersAuthorizationInvitations": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/invitations' },
+  "DeleteBoundariesProvidersAuthorizationInvitationsByInvitationId": { method: 'DELETE', path: '/boundaries/{boundaryId}/providers/authorization/invitations/{invitationId}' },
+  "PostBoundariesProvidersAuthorizationInvitationsInvitationIdResend": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/invitations/{invitationId}/resend' },
+  "GetInvitationsPasswordPolicy": { method: 'GET', path: '/invitations/password-policy' },
+  "GetInvitationsByToken": { method: 'GET', path: '/invitations/{token}' },
+  "PostInvitationsSetPassword": { method: 'POST', path: '/invitations/{token}/set-password' },
+  "PostInvitationsAccept": { method: 'POST', path: '/invitations/accept' },
+  "GetIdentityPasswordPolicy": { method: 'GET', path: '/identity/password-policy' },
+  "PostIdentityPasswordReset": { method: 'POST', path: '/identity/password-reset' },
+  "GetIdentityPasswordResetByToken": { method: 'GET', path: '/identity/password-reset/{token}' },
+  "PostIdentityPasswordResetByToken": { method: 'POST', path: '/identity/password-reset/{token}' },
+  "PostIdentityChangePassword": { method: 'POST', path: '/identity/change-password' },
+  "GetAdminUsers": { method: 'GET', path: '/admin/users', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetAdminUsersByUserId": { method: 'GET', path: '/admin/users/{userId}' },
   "GetAdminBoundaryTrusts": { method: 'GET', path: '/admin/boundary-trusts', query: ["boundaryId"] },
   "PostAdminBoundaryTrusts": { method: 'POST', path: '/admin/boundary-trusts' },
   "DeleteAdminBoundaryTrustsByTrustId": { method: 'DELETE', path: '/admin/boundary-trusts/{trustId}' },
@@ -319,13 +334,7 @@ export const OPERATIONS = {
   "PostAdminTenantsSsoIdentityProviders": { method: 'POST', path: '/admin/tenants/{tenantId}/sso/identity-providers' },
   "PatchAdminTenantsSsoIdentityProvidersByAlias": { method: 'PATCH', path: '/admin/tenants/{tenantId}/sso/identity-providers/{alias}' },
   "DeleteAdminTenantsSsoIdentityProvidersByAlias": { method: 'DELETE', path: '/admin/tenants/{tenantId}/sso/identity-providers/{alias}' },
-  "GetAdminUsers": { method: 'GET', path: '/admin/users', query: ["max", "search"] },
-  "GetAdminUsersByUserId": { method: 'GET', path: '/admin/users/{userId}' },
   "PostBoundariesProvidersAuthorizationGroups": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/groups' },
-  "GetBoundariesProvidersAuthorizationInvitations": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/invitations', query: ["status"] },
-  "PostBoundariesProvidersAuthorizationInvitations": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/invitations' },
-  "DeleteBoundariesProvidersAuthorizationInvitationsByInvitationId": { method: 'DELETE', path: '/boundaries/{boundaryId}/providers/authorization/invitations/{invitationId}' },
-  "PostBoundariesProvidersAuthorizationInvitationsInvitationIdResend": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/invitations/{invitationId}/resend' },
   "PostBoundariesProvidersAuthorizationPurge": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/purge' },
   "PostBoundariesProvidersAuthorizationTenantMove": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/tenant-move' },
   "GetBoundariesProvidersAuthorizationDenyAssignments": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/denyAssignments', query: ["principalId"] },
@@ -334,15 +343,6 @@ export const OPERATIONS = {
   "DeleteBoundariesProvidersAuthorizationDenyAssignmentsByDenyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/providers/authorization/denyAssignments/{denyId}' },
   "GetBoundariesIamMembers": { method: 'GET', path: '/boundaries/{boundaryId}/iam/members' },
   "DeleteBoundariesIamMembersByUserId": { method: 'DELETE', path: '/boundaries/{boundaryId}/iam/members/{userId}' },
-  "PostInvitationsSetPassword": { method: 'POST', path: '/invitations/{token}/set-password' },
-  "PostInvitationsAccept": { method: 'POST', path: '/invitations/accept' },
-  "GetInvitationsByToken": { method: 'GET', path: '/invitations/{token}' },
-  "GetInvitationsPasswordPolicy": { method: 'GET', path: '/invitations/password-policy' },
-  "PostIdentityPasswordReset": { method: 'POST', path: '/identity/password-reset' },
-  "GetIdentityPasswordResetByToken": { method: 'GET', path: '/identity/password-reset/{token}' },
-  "PostIdentityPasswordResetByToken": { method: 'POST', path: '/identity/password-reset/{token}' },
-  "PostIdentityChangePassword": { method: 'POST', path: '/identity/change-password' },
-  "GetIdentityPasswordPolicy": { method: 'GET', path: '/identity/password-policy' },
   "PostBoundariesBoundaryIdActivity": { method: 'POST', path: '/boundaries/{boundaryId}/activity' },
   "GetActivityRecords": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity', query: ["page", "pageSize"], paged: true },
   "ListConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity/config' },
@@ -455,15 +455,32 @@ export interface OperationTypes {
   "GetBoundariesResourcesConfig": { body: unknown; reply: ListConfig }
   "GetResourcegroupsByNamespaceName": { body: unknown; reply: NamespaceOwnerDto }
   "PostBoundariesProvidersAuthorizationCheckAccess": { body: CheckAccessRequestDtoInput; reply: CheckAccessResultDto }
+  "GetBoundariesProvidersAuthorizationInvitations": { body: unknown; reply: { items: Array<InvitationDto>; pagination: PaginationMeta } }
+  "PostBoundariesProvidersAuthorizationInvitations": { body: CreateInvitationRequestInput; reply: InvitationDto }
+  "PostBoundariesProvidersAuthorizationInvitationsInvitationIdResend": { body: unknown; reply: InvitationDto }
+  "GetInvitationsPasswordPolicy": { body: unknown; reply: PasswordPolicyDto }
+  "GetInvitationsByToken": { body: unknown; reply: PublicInvitationDto }
+  "PostInvitationsSetPassword": { body: SetInvitationPasswordRequestInput; reply: InvitationSignInDto }
+  "PostInvitationsAccept": { body: AcceptInvitationRequestInput; reply: InvitationAcceptedDto }
+  "GetIdentityPasswordPolicy": { body: unknown; reply: PasswordPolicyDto }
+  "PostIdentityPasswordReset": { body: PasswordResetRequestInput; reply: Record<string, unknown> }
+  "GetIdentityPasswordResetByToken": { body: unknown; reply: PasswordResetLinkDto }
+  "PostIdentityPasswordResetByToken": { body: PasswordResetConfirmRequestInput; reply: PasswordResetResult }
+  "PostIdentityChangePassword": { body: ChangePasswordRequestInput; reply: PasswordChangedDto }
+  "GetAdminUsers": { body: unknown; reply: { items: Array<UserDto>; pagination: PaginationMeta } }
+  "GetAdminUsersByUserId": { body: unknown; reply: UserDto }
 }
 
+export type AcceptInvitationRequestInput = { token: string }
 export type AccessCheckInput = { action: string; isDataAction?: boolean | null; scope?: string | null }
 export type AccessCheckResult = { action: string; scope: string; allowed: boolean; reason: "AllowedByAssignment" | "AllowedByTrust" | "DeniedByAssignment" | "NoAssignment" | "RootOnly"; decidedBy: DecidingGrant | null }
 export type BoundaryDto = { id: string; displayName: string; tenantId: string | null; tenantName: string | null; namespace: string; createdAt: string; createdBy: string | null; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; resourceGroupCount: number; resourceCount: number; memberCount: number; projectionCount: number; defaultClusterId: string; crosslinkEnabled: boolean; quota: BoundaryQuota; usage: BoundaryQuota; permissions: Array<string> | null; tags: Record<string, string> }
 export type BoundaryQuota = { cpu: string | null; memory: string | null; storage: string | null; resourceGroups: number | null; resources: number | null; pods: number | null }
+export type ChangePasswordRequestInput = { password: string }
 export type CheckAccessRequestDtoInput = { principalId?: string | null; checks?: Array<AccessCheckInput>; action?: string; isDataAction?: boolean | null; scope?: string | null }
 export type CheckAccessResultDto = { principalId: string; evaluatedAt: string; results: Array<AccessCheckResult> }
 export type CreateBoundaryRequestInput = { displayName: string }
+export type CreateInvitationRequestInput = { email: string; roleDefinitionName: string; scope?: string | null; expiresInDays?: number | null; message?: string | null; firstName?: string | null; lastName?: string | null }
 export type CreateResourceGroupRequestInput = Record<string, unknown>
 export type DecidingGrant = { kind: "RoleAssignment" | "DenyAssignment" | "JitRequest" | "BoundaryTrust"; id: string; roleDefinitionName: string | null; scope: string; viaGroupId: string | null; expiresAt: string | null }
 export type DocsFileEntry = { path: string; title: string; mediaType: string; sizeBytes: number }
@@ -471,6 +488,9 @@ export type DocsManifest = { module: string; title: string; version: string; fil
 export type EnumerationValue = { value: string | number; title: string }
 export type ExternalAddress = { enabled: boolean; status: "Disabled" | "Pending" | "Ready" | "Failed"; hostname: string | null; ipAddresses: Array<string>; ports: Array<NamedPort>; message: string | null }
 export type HealthCheck = { name: string; status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; message: string | null; durationMs: number | null; observedAt: string }
+export type InvitationAcceptedDto = { boundaryId: string; assignmentId: string; roleDefinitionName: string; scope: string }
+export type InvitationDto = { id: string; boundaryId: string; email: string; roleDefinitionName: string; scope: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; invitedBy: string; createdAt: string; expiresAt: string; acceptedAt: string | null; resendCount: number; lastSentAt: string | null; canResend: boolean; nextResendAt: string | null; link: string | null }
+export type InvitationSignInDto = { signInUrl: string; email: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired" }
 export type ListColumn = { field: string; title: string; type: "text" | "number" | "boolean" | "dateTime" | "status" | "tags" | "link"; sortable: boolean; defaultVisible: boolean }
 export type ListConfig = { collection: string; columns: Array<ListColumn>; filters: Array<ListFilter>; sorts: Array<string>; defaultSort: string; searchFields: Array<string>; enumerations: Record<string, Array<EnumerationValue>>; plans: Array<PlanChoice>; actions: Array<string>; names: NameRule; limits: Record<string, number>; pageSizeDefault: number; pageSizeMax: number }
 export type ListFilter = { field: string; operators: Array<string>; values: Array<string> | null }
@@ -479,7 +499,14 @@ export type NameRule = { pattern: string; maxLength: number; reserved: Array<str
 export type NamespaceOwnerDto = { namespace: string; boundaryId: string; boundary: string; resourceGroup: string | null; clusterId: string; scope: string }
 export type NameViolation = { code: "Empty" | "TooLong" | "BadCharacter" | "Reserved" | "TakenElsewhere"; message: string }
 export type PaginationMeta = { hasNextPage: boolean; hasPreviousPage: boolean; page: number; pageSize: number; totalItems: number; totalPages: number }
+export type PasswordChangedDto = { changedAt: string }
+export type PasswordPolicyDto = { minLength: number; minDigits: number; minLowerCase: number; minUpperCase: number; minSpecialChars: number; maxLength: number; allowEmail: boolean; rules: Array<string> }
+export type PasswordResetConfirmRequestInput = { password: string }
+export type PasswordResetLinkDto = { email: string; expiresAt: string }
+export type PasswordResetRequestInput = { email: string }
+export type PasswordResetResult = { signInUrl: string }
 export type PlanChoice = { id: string; name: string; isDefault: boolean }
+export type PublicInvitationDto = { email: string; boundary: string; roleDefinitionName: string; invitedBy: string; expiresAt: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; requiresPassword: boolean }
 export type ReadinessDto = { status: "Ready" | "NotReady"; checks: Array<HealthCheck> }
 export type ResourceActionResult = { action: "start" | "stop" | "restart"; changed: boolean; id: string; name: string; phase: string | null; requestedAt: string; resourceGroup: string; status: string }
 export type ResourceGroupDto = { id: string; name: string; boundary: string; boundaryId: string; namespace: string; scope: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; resourceCount: number; resourceCounts: Record<string, number>; quota: BoundaryQuota; usage: BoundaryQuota; tags: Record<string, string>; createdAt: string; createdBy: string | null }
@@ -488,7 +515,9 @@ export type ResourceReference = { collection: string; resourceGroup: string; nam
 export type ResourceSummaryDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; clusterId: string; computePlan: string | null; tags: Record<string, string>; href: string }
 export type ScaleRequestInput = { targetScale: number }
 export type ScaleStatus = { currentScale: number; maxScale: number; minScale: number; readyScale: number; targetScale: number; isScaling: boolean }
+export type SetInvitationPasswordRequestInput = { password: string; firstName: string; lastName: string }
 export type UpdateBoundaryRequestInput = { displayName: string }
+export type UserDto = { id: string; userName: string; email: string | null; firstName: string | null; lastName: string | null; displayName: string; emailVerified: boolean; isEnabled: boolean; isExternal: boolean; tenantIds: Array<string>; createdAt: string; lastSignInAt: string | null }
 export type VectorApiKeyDto = { apiKey: string; pendingApiKey: string | null; readOnlyApiKey: string | null; createdAt: string; rotatedAt: string | null; version: number; rotationState: "Applied" | "Applying" }
 export type VectorClusterDto = { boundary: string; boundaryId: string; resourceGroup: string; collection: string; id: string; name: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; publicEndpoint: string | null; readyReplicas: number | null; clusterId: string; allowedCidrs: string | null; apiKeyEnabled: boolean; computePlan: string | null; resourcePlanId: string | null; cpuLimit: string | null; cpuRequest: string | null; enableIngress: boolean; enableLoadBalancer: boolean; imageName: string | null; ingressHost: string | null; memoryLimit: string | null; memoryRequest: string | null; vectorVersion: "1.13.6" | "1.14.1" | "1.15.5" | "1.16.3" | "1.17.1" | "1.18.2"; replicas: number | null; storageClass: string | null; storageSize: string | null; tags: Record<string, string> }
 export type VectorConnectionInfo = { restEndpoint: string; grpcEndpoint: string; publicRestEndpoint: string | null; publicGrpcEndpoint: string | null; host: string; restPort: number; grpcPort: number; tls: boolean; apiKeyRequired: boolean; apiKeyHeader: string; caCertificate: string | null }
