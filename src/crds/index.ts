@@ -4,7 +4,15 @@ import type { AnyKind } from './define.ts'
 import { PlatformClient, PlatformUser } from './identity.ts'
 import { NameClaim } from './nameclaims.ts'
 import { ComputePlan } from './plans.ts'
-import { PrincipalGroup, RoleAssignment, RoleDefinition } from './rbac.ts'
+import {
+  BoundaryTrust,
+  DenyAssignment,
+  JitRequest,
+  PlatformTenant,
+  PrincipalGroup,
+  RoleAssignment,
+  RoleDefinition,
+} from './rbac.ts'
 import { ResourceGroup } from './resourcegroups.ts'
 import { VectorCluster } from './vector.ts'
 
@@ -18,6 +26,10 @@ export const KINDS: readonly AnyKind[] = [
   RoleDefinition,
   RoleAssignment,
   PrincipalGroup,
+  DenyAssignment,
+  JitRequest,
+  BoundaryTrust,
+  PlatformTenant,
   PlatformUser,
   PlatformClient,
   VectorCluster,

@@ -133,6 +133,7 @@ export function accessOf(evaluator: Evaluator, now: () => number): Access {
     scopesWith: (principal, action) => evaluator.scopesWith(principal, action, now()),
     boundariesOf: (principal) => evaluator.boundariesOf(principal, now()),
     holdsAll: (principal, permissions, scope) => evaluator.holdsAll(principal, permissions, scope, now()),
+    rolesAt: (principal, scope) => evaluator.rolesAt(principal, scope, now()),
   }
 }
 
