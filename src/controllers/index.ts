@@ -14,6 +14,7 @@ import type { Environment } from './engine/environment.ts'
 import { EngineMetrics } from './engine/metrics.ts'
 import { Runner } from './engine/runner.ts'
 import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } from './engine/workspace.ts'
+import { grantControllers } from './rbac.ts'
 import { resourceGroupController } from './resourcegroups.ts'
 import { vectorController } from './vector/index.ts'
 
@@ -26,7 +27,12 @@ export type ControllerPorts = {
 
 /** Every controller of the platform, in the order of what depends on what. */
 export function controllers({ vectorEngine, allowOwnImages }: ControllerPorts): readonly Controller[] {
-  return [boundaryController, resourceGroupController, vectorController({ engine: vectorEngine, allowOwnImages })]
+  return [
+    boundaryController,
+    resourceGroupController,
+    ...grantControllers,
+    vectorController({ engine: vectorEngine, allowOwnImages }),
+  ]
 }
 
 export type ControllersOptions = {

@@ -90,15 +90,18 @@ function grantsOf({ records }: Services): Grant[] {
   )
 }
 
-/** Grants that are left over, judged now. Principals are asked for once per boundary. */
-async function orphansOf(services: Services): Promise<{ grant: Grant; dto: OrphanedGrantDto }[]> {
+/**
+ * Grants that are left over, judged now. Principals are asked for once per boundary. Who asks exists, even where the
+ * identity provider's records come late.
+ */
+async function orphansOf(services: Services, callerId: string): Promise<{ grant: Grant; dto: OrphanedGrantDto }[]> {
   const homes = Map.groupBy(grantsOf(services), ({ object }) => object.metadata.namespace ?? SYSTEM_NAMESPACE)
   const found = await Promise.all(
     [...homes].map(async ([namespace, grants]) => {
       const ids = grants.flatMap(({ spec }) => spec.principalId ?? [])
       const known = await services.principals.find(ids, boundaryOfNamespace(namespace))
       return grants.flatMap((grant) => {
-        const reason = reasonOf(services, grant, (id) => known.has(id))
+        const reason = reasonOf(services, grant, (id) => known.has(id) || id === callerId)
         return reason === undefined ? [] : [{ grant, dto: orphanDto(services, grant, reason) }]
       })
     }),
@@ -153,7 +156,7 @@ type Purge = Context<string, unknown, z.output<typeof OrphanedGrantPurgeRequest>
 async function purgeOrphans({ services, caller, body }: Purge) {
   const dryRun = body?.dryRun ?? false
   const wanted = body?.ids ?? undefined
-  const orphans = await orphansOf(services)
+  const orphans = await orphansOf(services, caller.principalId)
   const chosen = orphans.filter(({ dto }) => wanted === undefined || wanted.includes(dto.id))
   const here = new Set(chosen.map(({ dto }) => dto.id))
   const skipped = (wanted ?? []).filter((id) => !here.has(id)).map((id) => ({ id, reason: 'NotOrphaned' }))
@@ -168,7 +171,10 @@ async function purgeOrphans({ services, caller, body }: Purge) {
       boundaryOfNamespace(namespace),
     )
     const again = current && { ...grant, object: current, spec: current.spec as Grant['spec'] }
-    if (again === undefined || reasonOf(services, again, (id) => known.has(id)) === undefined) {
+    if (
+      again === undefined ||
+      reasonOf(services, again, (id) => known.has(id) || id === caller.principalId) === undefined
+    ) {
       skipped.push({ id: dto.id, reason: again === undefined ? 'Gone' : 'NotOrphaned' })
       continue
     }
@@ -189,8 +195,8 @@ export const orphanedGrantRoutes: readonly RouteDraft[] = [
       reply: pagedListOf(OrphanedGrantDto),
       answers: [200],
     },
-    async ({ services, list }) => {
-      const rows = (await orphansOf(services)).map(({ dto }) => dto)
+    async ({ services, caller, list }) => {
+      const rows = (await orphansOf(services, caller.principalId)).map(({ dto }) => dto)
       return pagedParts(rows, list, orphanShape, (row) => row)
     },
   ),
