@@ -133,7 +133,7 @@ export const DenyAssignment = defineKind({
     expiresAt: DateTime.optional(),
   }),
   status: resourceStatus,
-  immutable: ['principalId', 'principalType', 'isEveryone', 'scope', 'scopeIncarnation'],
+  immutable: ['principalId', 'principalType', 'scope', 'scopeIncarnation'],
   rules: [
     {
       cel: 'has(self.principalId) != self.isEveryone',

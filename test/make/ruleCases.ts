@@ -112,7 +112,7 @@ export const RULE_CASES: readonly RuleCase[] = [
     ['refuses another principal', {}, { principalId: OTHER }, fixed('principalId')],
     ['refuses another type of principal', {}, { principalType: 'Group' }, fixed('principalType')],
     ['refuses a principal beside everyone', undefined, { isEveryone: true }, ONE_SUBJECT],
-    ['refuses to become one on everyone', {}, { isEveryone: true }, fixed('isEveryone'), ONE_SUBJECT],
+    ['refuses to become one on everyone', {}, { isEveryone: true }, ONE_SUBJECT],
     ['refuses another scope', {}, { scope: `/boundaries/${ID}` }, fixed('scope')],
     ['refuses another incarnation', {}, { scopeIncarnation: ID }, fixed('scopeIncarnation')],
     ['refuses to deny nothing', undefined, { actions: [] }, 'a deny takes away at least one action'],
