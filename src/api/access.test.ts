@@ -7,7 +7,7 @@ import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../core/nam
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { KINDS } from '../crds/index.ts'
-import { PrincipalGroup, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
+import { BoundaryTrust, DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { VectorCluster } from '../crds/vector.ts'
 import { CacheSet } from '../kube/caches.ts'
@@ -183,5 +183,85 @@ describe('access from the caches', () => {
       assignableScopes: ['/boundaries/*'],
     })
     expect(access.isAllowed(ANNA, 'vectorcluster/readSecrets', ITEM)).to.equal(false)
+  })
+
+  describe('denies', () => {
+    const deny = (spec: object, namespace = boundaryNamespace(B1), name: string = randomUUID()) => {
+      put(DenyAssignment, name, { actions: ['vectorcluster/read'], scope: SCOPE, ...spec }, { namespace })
+      return name
+    }
+    const TO_ANNA = { principalId: ANNA, principalType: 'User' }
+
+    it('win over an assignment, and no longer when they go', () => {
+      assign({})
+      const name = deny(TO_ANNA)
+      expect(reads()).to.equal(false)
+      expect(access.explain(ANNA, 'vectorcluster/read', SCOPE).decidedBy).to.include({
+        kind: 'DenyAssignment',
+        id: name,
+      })
+      remove(DenyAssignment, name, boundaryNamespace(B1))
+      expect(reads()).to.equal(true)
+    })
+
+    it('reach the members of a group of the boundary and of the platform, and spare whom they exclude', () => {
+      for (const namespace of [boundaryNamespace(B1), SYSTEM_NAMESPACE]) {
+        put(PrincipalGroup, TEAM, { displayName: 'Team', memberIds: [ANNA] }, { namespace })
+        assign({})
+        const name = deny({ principalId: TEAM, principalType: 'Group' })
+        expect(reads(), namespace).to.equal(false)
+        remove(DenyAssignment, name, boundaryNamespace(B1))
+        const other = deny({ isEveryone: true, excludedPrincipalIds: [TEAM] })
+        expect(reads(), namespace).to.equal(true)
+        remove(DenyAssignment, other, boundaryNamespace(B1))
+        remove(PrincipalGroup, TEAM, namespace)
+      }
+    })
+
+    it('hold although another boundary has a record of the same name', () => {
+      assign({})
+      const name = deny(TO_ANNA)
+      deny({ ...TO_ANNA, scope: `/boundaries/${B2}` }, boundaryNamespace(B2), name)
+      remove(DenyAssignment, name, boundaryNamespace(B2))
+      expect(reads()).to.equal(false)
+    })
+
+    it('count only where they stand in their boundary', () => {
+      assign({})
+      deny(TO_ANNA, boundaryNamespace(B2))
+      deny({ ...TO_ANNA, scope: '/' })
+      expect(reads()).to.equal(true)
+    })
+
+    it('do not hold back a thing made anew', () => {
+      assign({})
+      deny({ ...TO_ANNA, scopeIncarnation: 'b1' })
+      put(Boundary, B1, { displayName: 'Old' }, { annotations: { [INCARNATION_ANNOTATION]: 'b1' } })
+      expect(reads()).to.equal(false)
+      put(Boundary, B1, { displayName: 'New' }, { annotations: { [INCARNATION_ANNOTATION]: 'b2' } })
+      expect(reads()).to.equal(true)
+    })
+  })
+
+  it('lends through a trust between the two boundaries as they are now, and not between namesakes', () => {
+    assign({ scope: `/boundaries/${B2}` }, boundaryNamespace(B2))
+    const live = (id: string, incarnation: string) =>
+      put(Boundary, id, { displayName: 'One' }, { annotations: { [INCARNATION_ANNOTATION]: incarnation } })
+    live(B1, 'b1')
+    live(B2, 'b2')
+    const spec = { boundaryId: B1, boundaryIncarnation: 'b1', trustedBoundaryId: B2, trustedBoundaryIncarnation: 'b2' }
+    put(BoundaryTrust, 'trust', { ...spec, actions: ['vectorcluster/read'] }, { namespace: SYSTEM_NAMESPACE })
+    expect(reads()).to.equal(true)
+    live(B2, 'other')
+    expect(reads()).to.equal(false)
+    live(B2, 'b2')
+    expect(reads()).to.equal(true)
+    remove(BoundaryTrust, 'trust', SYSTEM_NAMESPACE)
+    expect(reads()).to.equal(false)
+  })
+
+  it('says of an assignment for a while which request it came from', () => {
+    assign({ jitRequestId: TEAM, expiresAt: new Date(Date.now() + 60_000).toISOString() })
+    expect(access.explain(ANNA, 'vectorcluster/read', SCOPE).decidedBy).to.include({ kind: 'JitRequest', id: TEAM })
   })
 })

@@ -3,13 +3,14 @@ import { messageOf } from '../core/errors.ts'
 import { idOf } from '../core/ids.ts'
 import { INCARNATION_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../core/labels.ts'
 import type { Log } from '../core/log.ts'
-import { boundaryNamespace, boundaryOfNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
-import { type KubeObject, objectKey, type Resource, resourceId } from '../core/object.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import type { KubeObject, Resource } from '../core/object.ts'
 import { parseScope, type Scope } from '../core/scope.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { KINDS } from '../crds/index.ts'
-import { PrincipalGroup, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
+import { BoundaryTrust, DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { mayStandIn, scopeObject, scopeObjectKey } from '../crds/scopeObjects.ts'
 import type { ActionName } from '../iam/actions.ts'
 import { type BoundariesOfPrincipal, Evaluator, type ScopesOfAction } from '../iam/evaluate.ts'
 import type { Permissions } from '../iam/permissions.ts'
@@ -25,6 +26,8 @@ export type AccessOptions = { caches: Caches; clock: Clock; log: Log }
 
 type WithSpec<T> = T & KubeObject
 type Assignment = WithSpec<RoleAssignment>
+type Denial = WithSpec<DenyAssignment>
+type Trust = WithSpec<BoundaryTrust>
 type Group = WithSpec<PrincipalGroup>
 type Role = WithSpec<RoleDefinition>
 type BoundaryObject = WithSpec<Boundary>
@@ -32,6 +35,9 @@ type BoundaryObject = WithSpec<Boundary>
 const OWNER = 'Owner'
 /** Behind the id of an assignment to a group: the entry for a group of the platform of that id. */
 const PLATFORM_SUFFIX = '#platform'
+/** Behind the id of a record: the namespace that it stands in. */
+const NAMESPACE_MARK = '#'
+type Named = { scope: Scope; incarnation: string | undefined }
 
 /**
  * Decisions from the assignments that count now. Follows the caches, so that an own write decides the next request and
@@ -47,8 +53,9 @@ class CachedAccess implements Access {
   readonly #clock: Clock
   readonly #log: Log
   readonly #stops: (() => void)[] = []
-  /** Assignments that name the incarnation of an object, by that object. */
-  readonly #waiting = new Map<string, Map<string, Assignment>>()
+  /** How to judge the records that name the incarnation of an object again, by that object. */
+  readonly #waiting = new Map<string, Map<string, () => void>>()
+  readonly #waitsFor = new Map<string, readonly string[]>()
 
   constructor({ caches, clock, log }: AccessOptions) {
     this.#caches = caches
@@ -57,6 +64,8 @@ class CachedAccess implements Access {
     this.#follow<Role>(RoleDefinition.resource, (event) => this.#role(event))
     this.#follow<Group>(PrincipalGroup.resource, (event) => this.#group(event))
     this.#follow<Assignment>(RoleAssignment.resource, (event) => this.#assignment(event))
+    this.#follow<Denial>(DenyAssignment.resource, (event) => this.#deny(event))
+    this.#follow<Trust>(BoundaryTrust.resource, (event) => this.#trust(event))
     this.#follow<BoundaryObject>(Boundary.resource, (event) => this.#boundary(event))
     const scoped = KINDS.filter((kind) => kind === ResourceGroup || kind === Boundary || kind.placement === 'group')
     for (const { resource } of scoped) {
@@ -78,7 +87,7 @@ class CachedAccess implements Access {
     if (decidedBy === undefined) return decision
     const { viaGroupId } = decidedBy
     const via = viaGroupId === undefined ? {} : { viaGroupId: viaGroupId.slice(viaGroupId.indexOf('/') + 1) }
-    return { ...decision, decidedBy: { ...decidedBy, id: decidedBy.id.replace(PLATFORM_SUFFIX, ''), ...via } }
+    return { ...decision, decidedBy: { ...decidedBy, id: decidedBy.id.split(NAMESPACE_MARK)[0] ?? '', ...via } }
   }
 
   permissionsAt(principalId: string, scope: string): ActionName[] {
@@ -95,6 +104,10 @@ class CachedAccess implements Access {
 
   holdsAll(principalId: string, permissions: Permissions, scope: string): boolean {
     return this.#evaluator.holdsAll(principalId, permissions, scope, this.#clock.now())
+  }
+
+  rolesAt(principalId: string, scope: string): string[] {
+    return this.#evaluator.rolesAt(principalId, scope, this.#clock.now())
   }
 
   #follow<T extends KubeObject>(resource: Resource, handler: (event: CacheEvent<T>) => void): void {
@@ -137,76 +150,108 @@ class CachedAccess implements Access {
       this.#evaluator.policy.removeGroup(id)
       return
     }
-    const memberIds = object.spec.memberIds.flatMap((member) => [
-      member,
-      groupId(namespace, member),
-      ...(namespace === SYSTEM_NAMESPACE ? [] : [groupId(SYSTEM_NAMESPACE, member)]),
-    ])
+    const memberIds = object.spec.memberIds.flatMap((member) => asMember(namespace, member))
     this.#evaluator.policy.upsertGroup({ id, memberIds })
   }
 
   #assignment({ type, object }: CacheEvent<Assignment>): void {
-    const id = assignmentId(object)
-    this.#forget(object)
-    const scope = parseScope(object.spec.scope)
-    if (type === 'removed' || scope === undefined || !standsIn(scope, object.metadata.namespace)) {
-      this.#drop(id)
-      return
-    }
-    const target = scopeObjectKey(scope)
-    if (object.spec.scopeIncarnation !== undefined && target !== undefined) {
-      const known = this.#waiting.get(target.key) ?? new Map<string, Assignment>()
-      this.#waiting.set(target.key, known.set(id, object))
-    }
-    this.#judge(object, scope)
+    const id = recordId(RoleAssignment.resource, object)
+    const scope = type === 'removed' ? undefined : standing(object)
+    const named = scope === undefined ? [] : [{ scope, incarnation: object.spec.scopeIncarnation }]
+    this.#judge(`assignment ${id}`, named, (counts) => {
+      this.#dropAssignment(id)
+      if (!counts) return
+      const { principalId, principalType, roleDefinitionName: roleName, expiresAt, jitRequestId } = object.spec
+      const common = { principalType, roleName, scope: object.spec.scope, jitRequestId, ...expiry(expiresAt) }
+      for (const [suffix, subject] of subjects(principalType, principalId, object.metadata.namespace)) {
+        this.#evaluator.policy.upsertAssignment({ ...common, id: id + suffix, principalId: subject })
+      }
+    })
   }
 
-  #drop(id: string): void {
+  #dropAssignment(id: string): void {
     this.#evaluator.policy.removeAssignment(id)
     this.#evaluator.policy.removeAssignment(id + PLATFORM_SUFFIX)
   }
 
-  #forget(object: Assignment): void {
-    const scope = parseScope(object.spec.scope)
-    const key = scope === undefined ? undefined : scopeObjectKey(scope)?.key
-    const known = key === undefined ? undefined : this.#waiting.get(key)
-    known?.delete(assignmentId(object))
-    if (known?.size === 0 && key !== undefined) this.#waiting.delete(key)
+  /** A deny that cannot be read leaves what it was before; one that is gone, or of another life, ends. */
+  #deny({ type, object }: CacheEvent<Denial>): void {
+    const id = recordId(DenyAssignment.resource, object)
+    const scope = type === 'removed' ? undefined : standing(object)
+    const named = scope === undefined ? [] : [{ scope, incarnation: object.spec.scopeIncarnation }]
+    this.#judge(`deny ${id}`, named, (counts) => {
+      const { policy } = this.#evaluator
+      if (!counts) {
+        policy.removeDeny(id)
+        policy.removeDeny(id + PLATFORM_SUFFIX)
+        return
+      }
+      const { principalId, principalType = 'User', isEveryone, actions, dataActions, expiresAt } = object.spec
+      const { namespace = '' } = object.metadata
+      const excludedPrincipalIds = object.spec.excludedPrincipalIds.flatMap((member) => asMember(namespace, member))
+      const common = { excludedPrincipalIds, actions, dataActions, scope: object.spec.scope, ...expiry(expiresAt) }
+      if (isEveryone || principalId === undefined) {
+        policy.upsertDeny({ ...common, id, principal: 'everyone' })
+        return
+      }
+      for (const [suffix, subject] of subjects(principalType, principalId, namespace)) {
+        policy.upsertDeny({ ...common, id: id + suffix, principal: { id: subject } })
+      }
+    })
   }
 
-  /** Gives the assignment to the evaluator, or takes it away where its scope is another life of that name. */
-  #judge(object: Assignment, scope: Scope): void {
-    const id = assignmentId(object)
-    this.#drop(id)
-    const { principalId, principalType, roleDefinitionName: roleName, scopeIncarnation, expiresAt } = object.spec
-    if (scopeIncarnation !== undefined && scopeIncarnation !== this.#incarnationAt(scope)) return
-    const expiry = expiresAt === undefined ? {} : { expiresAt: Date.parse(expiresAt) }
-    const common = { principalType, roleName, scope: object.spec.scope, ...expiry }
-    const { policy } = this.#evaluator
-    if (principalType !== 'Group') {
-      policy.upsertAssignment({ ...common, id, principalId })
-      return
+  #trust({ type, object }: CacheEvent<Trust>): void {
+    const id = recordId(BoundaryTrust.resource, object)
+    const { boundaryId, trustedBoundaryId, actions, bidirectional, expiresAt } = object.spec
+    const gone = type === 'removed' || object.metadata.namespace !== SYSTEM_NAMESPACE
+    const named: Named[] = gone
+      ? []
+      : [
+          { scope: { level: 'boundary', boundaryId }, incarnation: object.spec.boundaryIncarnation },
+          {
+            scope: { level: 'boundary', boundaryId: trustedBoundaryId },
+            incarnation: object.spec.trustedBoundaryIncarnation,
+          },
+        ]
+    this.#judge(`trust ${id}`, named, (counts) => {
+      const { policy } = this.#evaluator
+      if (!counts) policy.removeTrust(id)
+      else policy.upsertTrust({ id, boundaryId, trustedBoundaryId, actions, bidirectional, ...expiry(expiresAt) })
+    })
+  }
+
+  /**
+   * Says whether a record counts: now, and again whenever an object whose incarnation it names comes, goes or comes
+   * back. A record that names no place does not count.
+   */
+  #judge(id: string, named: readonly Named[], decide: (counts: boolean) => void): void {
+    for (const key of this.#waitsFor.get(id) ?? []) {
+      const waiting = this.#waiting.get(key)
+      waiting?.delete(id)
+      if (waiting?.size === 0) this.#waiting.delete(key)
     }
-    const own = groupId(object.metadata.namespace ?? '', principalId)
-    policy.upsertAssignment({ ...common, id, principalId: own })
-    const platform = groupId(SYSTEM_NAMESPACE, principalId)
-    if (platform !== own) policy.upsertAssignment({ ...common, id: id + PLATFORM_SUFFIX, principalId: platform })
+    this.#waitsFor.delete(id)
+    const pinned = named.filter(({ incarnation }) => incarnation !== undefined)
+    const judge = () => decide(named.length > 0 && pinned.every((one) => one.incarnation === this.#incarnationAt(one)))
+    const keys = pinned.flatMap(({ scope }) => scopeObject(scope)?.key ?? [])
+    for (const key of keys) {
+      const waiting = this.#waiting.get(key) ?? new Map<string, () => void>()
+      this.#waiting.set(key, waiting.set(id, judge))
+    }
+    if (keys.length > 0) this.#waitsFor.set(id, keys)
+    judge()
   }
 
-  #incarnationAt(scope: Scope): string | undefined {
-    const target = scopeObjectKey(scope)
+  #incarnationAt({ scope }: Named): string | undefined {
+    const target = scopeObject(scope)
     if (target === undefined || !this.#caches.has(target.resource)) return undefined
     const { namespace, name, resource } = target
     return this.#caches.get(resource).get(namespace, name)?.metadata.annotations?.[INCARNATION_ANNOTATION]
   }
 
-  /** Something that assignments are about came, went or came back. */
+  /** Something that records are about came, went or came back. */
   #scopeObject(resource: Resource, { metadata: { namespace, name } }: KubeObject): void {
-    const key = `${resourceId(resource)}/${objectKey(namespace, name)}`
-    for (const assignment of this.#waiting.get(key)?.values() ?? []) {
-      const scope = parseScope(assignment.spec.scope)
-      if (scope !== undefined) this.#judge(assignment, scope)
-    }
+    for (const judge of this.#waiting.get(scopeObjectKey(resource, namespace, name))?.values() ?? []) judge()
   }
 
   /** The initial owner is an Owner until the controller has written the assignment, and never again after. */
@@ -227,35 +272,39 @@ function groupId(namespace: string, name: string): string {
   return `${namespace}/${name}`
 }
 
-function assignmentId({ metadata: { namespace, name } }: KubeObject): string {
-  return idOf({ group: RoleAssignment.resource.group, kind: RoleAssignment.kind, namespace, name })
+/** A member of a group, or who is spared by a deny: a person, a group of the same namespace, or one of the platform. */
+function asMember(namespace: string, id: string): string[] {
+  const own = [id, groupId(namespace, id)]
+  return namespace === SYSTEM_NAMESPACE ? own : [...own, groupId(SYSTEM_NAMESPACE, id)]
 }
 
-/** A boundary's namespace may speak of that boundary only, the platform's of the root only. */
-function standsIn(scope: Scope, namespace: string | undefined): boolean {
-  if (scope.level === 'root') return namespace === SYSTEM_NAMESPACE
-  return boundaryOfNamespace(namespace ?? '') === scope.boundaryId
+/** Under which ids the evaluator knows a principal, each with the suffix of the record that is made for it. */
+function subjects(type: string, id: string, namespace = ''): [suffix: string, id: string][] {
+  if (type !== 'Group') return [['', id]]
+  const own = groupId(namespace, id)
+  const platform = groupId(SYSTEM_NAMESPACE, id)
+  return platform === own
+    ? [['', own]]
+    : [
+        ['', own],
+        [PLATFORM_SUFFIX, platform],
+      ]
 }
 
-const RESOURCES = new Map(
-  KINDS.filter((kind) => kind.placement === 'group').map((kind) => [kind.plural, kind.resource]),
-)
-
-type Target = { key: string; resource: Resource; namespace: string | undefined; name: string }
-
-/** The object that a scope is of; undefined for the root and for collections that are not built. */
-function scopeObjectKey(scope: Scope): Target | undefined {
-  if (scope.level === 'root') return undefined
-  const { boundaryId } = scope
-  if (scope.level === 'boundary') return target(Boundary.resource, undefined, boundaryId)
-  if (scope.level === 'resourceGroup')
-    return target(ResourceGroup.resource, boundaryNamespace(boundaryId), scope.resourceGroup)
-  const resource = RESOURCES.get(scope.collection)
-  return resource === undefined
-    ? undefined
-    : target(resource, groupNamespace(boundaryId, scope.resourceGroup), scope.name)
+function expiry(expiresAt: string | undefined): { expiresAt?: number } {
+  return expiresAt === undefined ? {} : { expiresAt: Date.parse(expiresAt) }
 }
 
-function target(resource: Resource, namespace: string | undefined, name: string): Target {
-  return { key: `${resourceId(resource)}/${objectKey(namespace, name)}`, resource, namespace, name }
+/**
+ * Names of objects are free, so the namespace is part of the key: else a record of one boundary would take the place of
+ * a record of the same name in another, a deny included.
+ */
+function recordId({ group, kind }: Resource, { metadata: { namespace = '', name } }: KubeObject): string {
+  return `${idOf({ group, kind, namespace, name })}${NAMESPACE_MARK}${namespace}`
+}
+
+/** The scope of a record that may speak of it where it stands. */
+function standing(object: { spec: { scope: string }; metadata: { namespace?: string } }): Scope | undefined {
+  const scope = parseScope(object.spec.scope)
+  return scope !== undefined && mayStandIn(scope, object.metadata.namespace) ? scope : undefined
 }

@@ -23,6 +23,8 @@ export interface Access {
   boundariesOf(principalId: string): BoundariesOfPrincipal
   /** Whether the principal may hand these permissions on at the scope. */
   holdsAll(principalId: string, permissions: Permissions, scope: string): boolean
+  /** The roles that the principal holds by an assignment, its own or a group's, at this very scope. */
+  rolesAt(principalId: string, scope: string): string[]
 }
 
 /**

@@ -1,4 +1,6 @@
 import { boundaryRoutes } from './boundaries/index.ts'
+import { memberRoutes } from './boundaries/members.ts'
+import { tenantRoutes } from './boundaries/tenant.ts'
 import { commonRoutes } from './common.ts'
 import { invitationRoutes } from './invitations/index.ts'
 import { passwordRoutes } from './passwords/index.ts'
@@ -16,12 +18,12 @@ import { plannedObjectstorage } from './planned/objectstorage.ts'
 import { plannedRbac } from './planned/rbac.ts'
 import { plannedRegistry } from './planned/registry.ts'
 import { plannedRelational } from './planned/relational.ts'
-import { plannedResourcegroups } from './planned/resourcegroups.ts'
 import { plannedSecrets } from './planned/secrets.ts'
 import { plannedSql } from './planned/sql.ts'
 import { plannedStaticwebapps } from './planned/staticwebapps.ts'
-import { rbacRoutes } from './rbac.ts'
+import { rbacRoutes } from './rbac/index.ts'
 import { resourceGroupRoutes } from './resourcegroups/index.ts'
+import { orphanedGrantRoutes } from './resourcegroups/orphanedGrants.ts'
 import { type Area, area, type Route } from './route.ts'
 import { reservedNamesOf } from './router.ts'
 import { userRoutes } from './users.ts'
@@ -40,8 +42,8 @@ export const AREAS: readonly Area[] = [
   area('jobs', 'jobs', [plannedJobs]),
   area('functions', 'functions', [plannedFunctions]),
   area('objectstorage', 'objectstorage', [plannedObjectstorage]),
-  area('boundaries', 'boundaries', [boundaryRoutes, plannedBoundaries]),
-  area('resourcegroups', 'resource-groups', [resourceGroupRoutes, plannedResourcegroups]),
+  area('boundaries', 'boundaries', [boundaryRoutes, memberRoutes, tenantRoutes, plannedBoundaries]),
+  area('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),
   area('managedidentities', 'managed-identity', [plannedManagedidentities]),
   area('monitoring', 'monitoring', [plannedMonitoring]),
   area('registry', 'registry', [plannedRegistry]),

@@ -228,11 +228,11 @@ export const OPERATIONS = {
   "GetBoundariesByBoundaryId": { method: 'GET', path: '/boundaries/{boundaryId}' },
   "PatchBoundariesByBoundaryId": { method: 'PATCH', path: '/boundaries/{boundaryId}' },
   "DeleteBoundariesByBoundaryId": { method: 'DELETE', path: '/boundaries/{boundaryId}' },
-  "PostBoundariesBoundaryIdTenant": { method: 'POST', path: '/boundaries/{boundaryId}/tenant' },
-  "GetBoundariesBoundaryIdMembers": { method: 'GET', path: '/boundaries/{boundaryId}/members' },
+  "GetBoundariesBoundaryIdMembers": { method: 'GET', path: '/boundaries/{boundaryId}/members', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesBoundaryIdMembers": { method: 'POST', path: '/boundaries/{boundaryId}/members' },
   "GetBoundariesMembersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/members/config' },
   "DeleteBoundariesMembersByAssignmentId": { method: 'DELETE', path: '/boundaries/{boundaryId}/members/{assignmentId}' },
+  "PostBoundariesBoundaryIdTenant": { method: 'POST', path: '/boundaries/{boundaryId}/tenant' },
   "PostBoundariesNetworkCheck": { method: 'POST', path: '/boundaries/{boundaryId}/network/check' },
   "GetBoundariesNetworkDenies": { method: 'GET', path: '/boundaries/{boundaryId}/network/denies', query: ["direction", "pageSize", "resource", "resourceGroup", "window"], paged: true },
   "GetBoundariesNetworkDeniesByDenyId": { method: 'GET', path: '/boundaries/{boundaryId}/network/denies/{denyId}' },
@@ -257,7 +257,7 @@ export const OPERATIONS = {
   "GetBoundariesBoundaryIdResources": { method: 'GET', path: '/boundaries/{boundaryId}/resources', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/config' },
   "GetResourcegroupsByNamespaceName": { method: 'GET', path: '/resourcegroups/by-namespace/{namespaceName}' },
-  "GetResourcegroupsOrphanedGrants": { method: 'GET', path: '/resourcegroups/orphaned-grants' },
+  "GetResourcegroupsOrphanedGrants": { method: 'GET', path: '/resourcegroups/orphaned-grants', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostResourcegroupsOrphanedGrantsPurge": { method: 'POST', path: '/resourcegroups/orphaned-grants/purge' },
   "GetBoundariesResourcegroupsProvidersIdentityManagedidentities": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/providers/identity/managedidentities', query: ["resourceName"] },
   "PostBoundariesResourcegroupsProvidersIdentityManagedidentities": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/providers/identity/managedidentities' },
@@ -305,7 +305,21 @@ export const OPERATIONS = {
   "PostBoundariesResourcesBlueprintsTemplates": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/templates' },
   "PostBoundariesResourcesBlueprintsTemplatesValidate": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/templates/validate' },
   "DeleteBoundariesResourcesBlueprintsTemplatesBySlug": { method: 'DELETE', path: '/boundaries/{boundaryId}/resources/blueprints/templates/{slug}' },
+  "GetAdminBoundaryTrusts": { method: 'GET', path: '/admin/boundary-trusts', query: ["boundaryId", "filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostAdminBoundaryTrusts": { method: 'POST', path: '/admin/boundary-trusts' },
+  "DeleteAdminBoundaryTrustsByTrustId": { method: 'DELETE', path: '/admin/boundary-trusts/{trustId}' },
+  "PostAdminIamMembers": { method: 'POST', path: '/admin/iam/members' },
+  "DeleteAdminIamMembersByTenantId": { method: 'DELETE', path: '/admin/iam/members/{userId}/{tenantId}' },
+  "PostBoundariesProvidersAuthorizationGroups": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/groups' },
+  "PostBoundariesProvidersAuthorizationPurge": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/purge' },
+  "PostBoundariesProvidersAuthorizationTenantMove": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/tenant-move' },
   "PostBoundariesProvidersAuthorizationCheckAccess": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/checkAccess' },
+  "GetBoundariesProvidersAuthorizationDenyAssignments": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/denyAssignments', query: ["filter", "page", "pageSize", "principalId", "search", "sort"], paged: true },
+  "PostBoundariesProvidersAuthorizationDenyAssignments": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/denyAssignments' },
+  "GetBoundariesProvidersAuthorizationDenyAssignmentsByDenyId": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/denyAssignments/{denyId}' },
+  "DeleteBoundariesProvidersAuthorizationDenyAssignmentsByDenyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/providers/authorization/denyAssignments/{denyId}' },
+  "GetBoundariesIamMembers": { method: 'GET', path: '/boundaries/{boundaryId}/iam/members', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "DeleteBoundariesIamMembersByUserId": { method: 'DELETE', path: '/boundaries/{boundaryId}/iam/members/{userId}' },
   "GetBoundariesProvidersAuthorizationInvitations": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/invitations', query: ["filter", "page", "pageSize", "search", "sort", "status"], paged: true },
   "PostBoundariesProvidersAuthorizationInvitations": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/invitations' },
   "DeleteBoundariesProvidersAuthorizationInvitationsByInvitationId": { method: 'DELETE', path: '/boundaries/{boundaryId}/providers/authorization/invitations/{invitationId}' },
@@ -321,11 +335,6 @@ export const OPERATIONS = {
   "PostIdentityChangePassword": { method: 'POST', path: '/identity/change-password' },
   "GetAdminUsers": { method: 'GET', path: '/admin/users', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetAdminUsersByUserId": { method: 'GET', path: '/admin/users/{userId}' },
-  "GetAdminBoundaryTrusts": { method: 'GET', path: '/admin/boundary-trusts', query: ["boundaryId"] },
-  "PostAdminBoundaryTrusts": { method: 'POST', path: '/admin/boundary-trusts' },
-  "DeleteAdminBoundaryTrustsByTrustId": { method: 'DELETE', path: '/admin/boundary-trusts/{trustId}' },
-  "PostAdminIamMembers": { method: 'POST', path: '/admin/iam/members' },
-  "DeleteAdminIamMembersByTenantId": { method: 'DELETE', path: '/admin/iam/members/{userId}/{tenantId}' },
   "GetAdminTenantsIdpBindings": { method: 'GET', path: '/admin/tenants/{tenantId}/idp-bindings' },
   "PostAdminTenantsIdpBindings": { method: 'POST', path: '/admin/tenants/{tenantId}/idp-bindings' },
   "DeleteAdminTenantsIdpBindingsByBindingId": { method: 'DELETE', path: '/admin/tenants/{tenantId}/idp-bindings/{bindingId}' },
@@ -334,15 +343,6 @@ export const OPERATIONS = {
   "PostAdminTenantsSsoIdentityProviders": { method: 'POST', path: '/admin/tenants/{tenantId}/sso/identity-providers' },
   "PatchAdminTenantsSsoIdentityProvidersByAlias": { method: 'PATCH', path: '/admin/tenants/{tenantId}/sso/identity-providers/{alias}' },
   "DeleteAdminTenantsSsoIdentityProvidersByAlias": { method: 'DELETE', path: '/admin/tenants/{tenantId}/sso/identity-providers/{alias}' },
-  "PostBoundariesProvidersAuthorizationGroups": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/groups' },
-  "PostBoundariesProvidersAuthorizationPurge": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/purge' },
-  "PostBoundariesProvidersAuthorizationTenantMove": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/tenant-move' },
-  "GetBoundariesProvidersAuthorizationDenyAssignments": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/denyAssignments', query: ["principalId"] },
-  "PostBoundariesProvidersAuthorizationDenyAssignments": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/denyAssignments' },
-  "GetBoundariesProvidersAuthorizationDenyAssignmentsByDenyId": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/denyAssignments/{denyId}' },
-  "DeleteBoundariesProvidersAuthorizationDenyAssignmentsByDenyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/providers/authorization/denyAssignments/{denyId}' },
-  "GetBoundariesIamMembers": { method: 'GET', path: '/boundaries/{boundaryId}/iam/members' },
-  "DeleteBoundariesIamMembersByUserId": { method: 'DELETE', path: '/boundaries/{boundaryId}/iam/members/{userId}' },
   "PostBoundariesBoundaryIdActivity": { method: 'POST', path: '/boundaries/{boundaryId}/activity' },
   "GetActivityRecords": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity', query: ["page", "pageSize"], paged: true },
   "ListConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity/config' },
@@ -445,6 +445,10 @@ export interface OperationTypes {
   "GetBoundariesConfig": { body: unknown; reply: ListConfig }
   "GetBoundariesByBoundaryId": { body: unknown; reply: BoundaryDto }
   "PatchBoundariesByBoundaryId": { body: UpdateBoundaryRequestInput; reply: BoundaryDto }
+  "GetBoundariesBoundaryIdMembers": { body: unknown; reply: { items: Array<BoundaryMemberDto>; pagination: PaginationMeta } }
+  "PostBoundariesBoundaryIdMembers": { body: AddBoundaryMemberRequestInput; reply: BoundaryMemberDto }
+  "GetBoundariesMembersConfig": { body: unknown; reply: ListConfig }
+  "PostBoundariesBoundaryIdTenant": { body: MoveBoundaryTenantRequestInput; reply: BoundaryDto }
   "ListResourceGroups": { body: unknown; reply: { items: Array<ResourceGroupDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcegroupsConfig": { body: unknown; reply: ListConfig }
   "GetBoundariesResourcegroupsByResourceGroupName": { body: unknown; reply: ResourceGroupDto }
@@ -454,7 +458,19 @@ export interface OperationTypes {
   "GetBoundariesBoundaryIdResources": { body: unknown; reply: { items: Array<ResourceSummaryDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesConfig": { body: unknown; reply: ListConfig }
   "GetResourcegroupsByNamespaceName": { body: unknown; reply: NamespaceOwnerDto }
+  "GetResourcegroupsOrphanedGrants": { body: unknown; reply: { items: Array<OrphanedGrantDto>; pagination: PaginationMeta } }
+  "PostResourcegroupsOrphanedGrantsPurge": { body: OrphanedGrantPurgeRequestInput; reply: OrphanedGrantPurgeResult }
+  "GetAdminBoundaryTrusts": { body: unknown; reply: { items: Array<TrustDto>; pagination: PaginationMeta } }
+  "PostAdminBoundaryTrusts": { body: CreateTrustRequestInput; reply: TrustDto }
+  "PostAdminIamMembers": { body: AddMemberRequestInput; reply: PlatformMemberDto }
+  "PostBoundariesProvidersAuthorizationGroups": { body: CreateBoundaryGroupRequestInput; reply: BoundaryGroupDto }
+  "PostBoundariesProvidersAuthorizationPurge": { body: unknown; reply: AuthorizationPurgeResult }
+  "PostBoundariesProvidersAuthorizationTenantMove": { body: BoundaryTenantMoveRequestInput; reply: BoundaryTenantMoveResult }
   "PostBoundariesProvidersAuthorizationCheckAccess": { body: CheckAccessRequestDtoInput; reply: CheckAccessResultDto }
+  "GetBoundariesProvidersAuthorizationDenyAssignments": { body: unknown; reply: { items: Array<DenyAssignmentDto>; pagination: PaginationMeta } }
+  "PostBoundariesProvidersAuthorizationDenyAssignments": { body: CreateDenyAssignmentRequestInput; reply: DenyAssignmentDto }
+  "GetBoundariesProvidersAuthorizationDenyAssignmentsByDenyId": { body: unknown; reply: DenyAssignmentDto }
+  "GetBoundariesIamMembers": { body: unknown; reply: { items: Array<IamMemberDto>; pagination: PaginationMeta } }
   "GetBoundariesProvidersAuthorizationInvitations": { body: unknown; reply: { items: Array<InvitationDto>; pagination: PaginationMeta } }
   "PostBoundariesProvidersAuthorizationInvitations": { body: CreateInvitationRequestInput; reply: InvitationDto }
   "PostBoundariesProvidersAuthorizationInvitationsInvitationIdResend": { body: unknown; reply: InvitationDto }
@@ -474,30 +490,47 @@ export interface OperationTypes {
 export type AcceptInvitationRequestInput = { token: string }
 export type AccessCheckInput = { action: string; isDataAction?: boolean | null; scope?: string | null }
 export type AccessCheckResult = { action: string; scope: string; allowed: boolean; reason: "AllowedByAssignment" | "AllowedByTrust" | "DeniedByAssignment" | "NoAssignment" | "RootOnly"; decidedBy: DecidingGrant | null }
+export type AddBoundaryMemberRequestInput = { principalId: string; principalType?: "User" | "Group" | "ServicePrincipal" | null; roleDefinitionName: string }
+export type AddMemberRequestInput = { userId: string; tenantId: string; roleDefinitionName?: string | null }
+export type AuthorizationPurgeResult = { assignments: number; denyAssignments: number; invitations: number; jitRequests: number; groups: number }
 export type BoundaryDto = { id: string; displayName: string; tenantId: string | null; tenantName: string | null; namespace: string; createdAt: string; createdBy: string | null; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; resourceGroupCount: number; resourceCount: number; memberCount: number; projectionCount: number; defaultClusterId: string; crosslinkEnabled: boolean; quota: BoundaryQuota; usage: BoundaryQuota; permissions: Array<string> | null; tags: Record<string, string> }
+export type BoundaryGroupDto = { id: string; boundaryId: string; displayName: string; description: string; memberIds: Array<string>; memberCount: number; roleDefinitionName: string | null; createdAt: string }
+export type BoundaryMemberDto = { assignmentId: string; boundaryId: string; principalId: string; principalType: "User" | "Group" | "ServicePrincipal"; displayName: string | null; email: string | null; roleDefinitionName: string; scope: string; origin: "Direct" | "Inherited" | "JustInTime"; isInherited: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
 export type BoundaryQuota = { cpu: string | null; memory: string | null; storage: string | null; resourceGroups: number | null; resources: number | null; pods: number | null }
+export type BoundaryTenantMoveRequestInput = { tenantId?: string | null; fromTenantId?: string | null }
+export type BoundaryTenantMoveResult = { boundaryId: string; tenantId: string | null; movedAssignments: number; removedAssignments: number }
 export type ChangePasswordRequestInput = { password: string }
 export type CheckAccessRequestDtoInput = { principalId?: string | null; checks?: Array<AccessCheckInput>; action?: string; isDataAction?: boolean | null; scope?: string | null }
 export type CheckAccessResultDto = { principalId: string; evaluatedAt: string; results: Array<AccessCheckResult> }
+export type CreateBoundaryGroupRequestInput = { displayName: string; description?: string | null; memberIds?: Array<string>; roleDefinitionName?: string | null }
 export type CreateBoundaryRequestInput = { displayName: string }
+export type CreateDenyAssignmentRequestInput = { principalId?: string | null; isEveryone?: boolean | null; principalType?: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds?: Array<string>; actions?: Array<string>; dataActions?: Array<string>; scope?: string | null; reason?: string | null; expiresAt?: string | null }
 export type CreateInvitationRequestInput = { email: string; roleDefinitionName: string; scope?: string | null; expiresInDays?: number | null; message?: string | null; firstName?: string | null; lastName?: string | null }
 export type CreateResourceGroupRequestInput = Record<string, unknown>
+export type CreateTrustRequestInput = { boundaryId: string; trustedBoundaryId: string; actions: Array<string>; bidirectional?: boolean; expiresAt?: string | null }
 export type DecidingGrant = { kind: "RoleAssignment" | "DenyAssignment" | "JitRequest" | "BoundaryTrust"; id: string; roleDefinitionName: string | null; scope: string; viaGroupId: string | null; expiresAt: string | null }
+export type DenyAssignmentDto = { id: string; principalId: string | null; isEveryone: boolean; principalType: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds: Array<string>; actions: Array<string>; dataActions: Array<string>; scope: string; reason: string | null; createdAt: string; createdBy: string | null; expiresAt: string | null }
 export type DocsFileEntry = { path: string; title: string; mediaType: string; sizeBytes: number }
 export type DocsManifest = { module: string; title: string; version: string; files: Array<DocsFileEntry> }
 export type EnumerationValue = { value: string | number; title: string }
 export type ExternalAddress = { enabled: boolean; status: "Disabled" | "Pending" | "Ready" | "Failed"; hostname: string | null; ipAddresses: Array<string>; ports: Array<NamedPort>; message: string | null }
 export type HealthCheck = { name: string; status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; message: string | null; durationMs: number | null; observedAt: string }
+export type IamMemberDto = { userId: string; displayName: string; email: string | null; principalType: "User" | "Group" | "ServicePrincipal"; isEnabled: boolean; lastSignInAt: string | null; assignments: Array<BoundaryMemberDto>; groups: Array<IamMemberGroup>; denies: number }
+export type IamMemberGroup = { id: string; displayName: string }
 export type InvitationAcceptedDto = { boundaryId: string; assignmentId: string; roleDefinitionName: string; scope: string }
 export type InvitationDto = { id: string; boundaryId: string; email: string; roleDefinitionName: string; scope: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; invitedBy: string; createdAt: string; expiresAt: string; acceptedAt: string | null; resendCount: number; lastSentAt: string | null; canResend: boolean; nextResendAt: string | null; link: string | null }
 export type InvitationSignInDto = { signInUrl: string; email: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired" }
 export type ListColumn = { field: string; title: string; type: "text" | "number" | "boolean" | "dateTime" | "status" | "tags" | "link"; sortable: boolean; defaultVisible: boolean }
 export type ListConfig = { collection: string; columns: Array<ListColumn>; filters: Array<ListFilter>; sorts: Array<string>; defaultSort: string; searchFields: Array<string>; enumerations: Record<string, Array<EnumerationValue>>; plans: Array<PlanChoice>; actions: Array<string>; names: NameRule; limits: Record<string, number>; pageSizeDefault: number; pageSizeMax: number }
 export type ListFilter = { field: string; operators: Array<string>; values: Array<string> | null }
+export type MoveBoundaryTenantRequestInput = { tenantId?: string | null }
 export type NamedPort = { name: string; port: number; protocol: string }
 export type NameRule = { pattern: string; maxLength: number; reserved: Array<string> }
 export type NamespaceOwnerDto = { namespace: string; boundaryId: string; boundary: string; resourceGroup: string | null; clusterId: string; scope: string }
 export type NameViolation = { code: "Empty" | "TooLong" | "BadCharacter" | "Reserved" | "TakenElsewhere"; message: string }
+export type OrphanedGrantDto = { id: string; kind: "RoleAssignment" | "DenyAssignment" | "RoleBinding" | "AccessKey" | "ManagedIdentity" | "JitRequest"; principalId: string | null; principalType: "User" | "Group" | "ServicePrincipal" | null; roleDefinitionName: string | null; scope: string; reason: "ScopeMissing" | "PrincipalMissing" | "RoleMissing" | "Expired"; namespace: string | null; clusterId: string | null; createdAt: string; detectedAt: string }
+export type OrphanedGrantPurgeRequestInput = { ids?: Array<string> | null; dryRun?: boolean }
+export type OrphanedGrantPurgeResult = { dryRun: boolean; purged: Array<OrphanedGrantDto>; skipped: Array<SkippedGrant> }
 export type PaginationMeta = { hasNextPage: boolean; hasPreviousPage: boolean; page: number; pageSize: number; totalItems: number; totalPages: number }
 export type PasswordChangedDto = { changedAt: string }
 export type PasswordPolicyDto = { minLength: number; minDigits: number; minLowerCase: number; minUpperCase: number; minSpecialChars: number; maxLength: number; allowEmail: boolean; rules: Array<string> }
@@ -506,6 +539,7 @@ export type PasswordResetLinkDto = { email: string; expiresAt: string }
 export type PasswordResetRequestInput = { email: string }
 export type PasswordResetResult = { signInUrl: string }
 export type PlanChoice = { id: string; name: string; isDefault: boolean }
+export type PlatformMemberDto = { userId: string; tenantId: string; displayName: string; email: string | null; roleDefinitionName: string | null; assignmentId: string | null; createdAt: string }
 export type PublicInvitationDto = { email: string; boundary: string; roleDefinitionName: string; invitedBy: string; expiresAt: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; requiresPassword: boolean }
 export type ReadinessDto = { status: "Ready" | "NotReady"; checks: Array<HealthCheck> }
 export type ResourceActionResult = { action: "start" | "stop" | "restart"; changed: boolean; id: string; name: string; phase: string | null; requestedAt: string; resourceGroup: string; status: string }
@@ -516,6 +550,8 @@ export type ResourceSummaryDto = { id: string; name: string; boundary: string; b
 export type ScaleRequestInput = { targetScale: number }
 export type ScaleStatus = { currentScale: number; maxScale: number; minScale: number; readyScale: number; targetScale: number; isScaling: boolean }
 export type SetInvitationPasswordRequestInput = { password: string; firstName: string; lastName: string }
+export type SkippedGrant = { id: string; reason: string }
+export type TrustDto = { id: string; boundaryId: string; boundary: string; trustedBoundaryId: string; trustedBoundary: string; actions: Array<string>; bidirectional: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
 export type UpdateBoundaryRequestInput = { displayName: string }
 export type UserDto = { id: string; userName: string; email: string | null; firstName: string | null; lastName: string | null; displayName: string; emailVerified: boolean; isEnabled: boolean; isExternal: boolean; tenantIds: Array<string>; createdAt: string; lastSignInAt: string | null }
 export type VectorApiKeyDto = { apiKey: string; pendingApiKey: string | null; readOnlyApiKey: string | null; createdAt: string; rotatedAt: string | null; version: number; rotationState: "Applied" | "Applying" }

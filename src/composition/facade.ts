@@ -9,6 +9,7 @@ import { createRecords } from '../api/kubeRecords.ts'
 import type { ReadinessCheck } from '../api/management.ts'
 import { createHttpMetrics } from '../api/metrics.ts'
 import { openApiDocument } from '../api/openapi.ts'
+import { recordedPrincipals } from '../api/principals.ts'
 import { kubeSecrets } from '../api/secrets.ts'
 import { createFacade } from '../api/server.ts'
 import { createTokenVerifier } from '../api/tokens.ts'
@@ -55,6 +56,7 @@ export async function runFacade(
     { name: 'caches', isReady: () => caches.unsynced().length === 0 },
     { name: 'serving', isReady: () => !isStopping },
   ]
+  const records = createRecords({ client, caches })
   const facade = createFacade({
     routes: ROUTES,
     tokens,
@@ -67,7 +69,8 @@ export async function runFacade(
       trustedProxies: configuration.trustedProxies,
     },
     services: {
-      records: createRecords({ client, caches }),
+      records,
+      principals: recordedPrincipals(records),
       access,
       clock: systemClock,
       log,

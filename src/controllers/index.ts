@@ -15,6 +15,7 @@ import { EngineMetrics } from './engine/metrics.ts'
 import { Runner } from './engine/runner.ts'
 import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } from './engine/workspace.ts'
 import { invitationController, passwordResetController } from './invitations.ts'
+import { grantControllers } from './rbac.ts'
 import { resourceGroupController } from './resourcegroups.ts'
 import { vectorController } from './vector/index.ts'
 
@@ -32,6 +33,7 @@ export function controllers({ vectorEngine, allowOwnImages }: ControllerPorts): 
     resourceGroupController,
     invitationController,
     passwordResetController,
+    ...grantControllers,
     vectorController({ engine: vectorEngine, allowOwnImages }),
   ]
 }

@@ -36,6 +36,20 @@ export const ERROR_STATUS = {
   UPSTREAM_FAILED: 502,
   SERVICE_UNAVAILABLE: 503,
   ENGINE_MISSING: 503,
+  // Members of a boundary.
+  GRANT_EXCEEDS_CALLER: 403,
+  LAST_OWNER: 409,
+  INHERITED_ASSIGNMENT: 409,
+  PRINCIPAL_NOT_FOUND: 422,
+  // Module rbac writes its codes in lower case (interface section 7).
+  already_exists: 409,
+  conflict: 409,
+  last_owner: 409,
+  boundary_not_found: 422,
+  group_cycle: 422,
+  lockout: 422,
+  principal_not_found: 422,
+  tenant_not_found: 422,
   // Invitations and passwords (interface section 7)
   unknown_role: 400,
   email_not_verified: 400,

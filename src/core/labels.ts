@@ -19,6 +19,8 @@ export const OWNER_NAMESPACE_ANNOTATION = `${PREFIX}owner-namespace`
 export const ACTOR_ANNOTATION = `${PREFIX}actor`
 /** Who created the object, for `createdBy`. */
 export const CREATED_BY_ANNOTATION = `${PREFIX}created-by`
+/** On an assignment at the root: the tenant with whose membership it was given, and goes. */
+export const TENANT_ANNOTATION = `${PREFIX}tenant`
 /** On a Boundary: its initial owner was made Owner by an assignment, and from then on only assignments count. */
 export const INITIAL_OWNER_ASSIGNED_ANNOTATION = `${PREFIX}initial-owner-assigned`
 /** On a volume claim kept after its resource was deleted: the kind and name that may have it back. */

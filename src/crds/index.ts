@@ -5,7 +5,15 @@ import { PlatformClient, PlatformUser } from './identity.ts'
 import { MemberInvitation, PasswordReset } from './invitations.ts'
 import { NameClaim } from './nameclaims.ts'
 import { ComputePlan } from './plans.ts'
-import { PrincipalGroup, RoleAssignment, RoleDefinition } from './rbac.ts'
+import {
+  BoundaryTrust,
+  DenyAssignment,
+  JitRequest,
+  PlatformTenant,
+  PrincipalGroup,
+  RoleAssignment,
+  RoleDefinition,
+} from './rbac.ts'
 import { ResourceGroup } from './resourcegroups.ts'
 import { VectorCluster } from './vector.ts'
 
@@ -19,6 +27,10 @@ export const KINDS: readonly AnyKind[] = [
   RoleDefinition,
   RoleAssignment,
   PrincipalGroup,
+  DenyAssignment,
+  JitRequest,
+  BoundaryTrust,
+  PlatformTenant,
   PlatformUser,
   PlatformClient,
   MemberInvitation,

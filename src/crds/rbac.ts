@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineKind, type ObjectOf } from './define.ts'
+import { defineKind, type ObjectOf, resourceStatus } from './define.ts'
 import { DateTime, Description, DisplayName, PrincipalType, Scope, Uuid } from './fields.ts'
 
 /** An action name, or a pattern whose first or last segment is `*`. */
@@ -8,6 +8,12 @@ const ActionPattern = z
   .max(128)
   .regex(/^(\*|(\*\/)?[a-zA-Z]+(\/[a-zA-Z]+)*(\/\*)?)$/)
 const ActionPatterns = z.array(ActionPattern).max(200)
+
+const ScopeIncarnation = z
+  .string()
+  .max(64)
+  .optional()
+  .describe('Of the object at the scope, so that a thing made anew inherits nothing')
 
 /** What a role allows. Built-in ones are installed with the platform. */
 export const RoleDefinition = defineKind({
@@ -57,16 +63,21 @@ export const RoleAssignment = defineKind({
     principalType: PrincipalType,
     roleDefinitionName: DisplayName.describe('The display name of the role'),
     scope: Scope,
-    scopeIncarnation: z
-      .string()
-      .max(64)
-      .optional()
-      .describe('Of the object at the scope, so that a thing made anew inherits nothing'),
+    scopeIncarnation: ScopeIncarnation,
     expiresAt: DateTime.optional(),
     reason: Description.optional(),
+    jitRequestId: Uuid.optional().describe('The just-in-time request whose approval made it'),
   }),
-  status: z.object({}),
-  immutable: ['principalId', 'principalType', 'roleDefinitionName', 'scope', 'scopeIncarnation', 'reason'],
+  status: resourceStatus,
+  immutable: [
+    'principalId',
+    'principalType',
+    'roleDefinitionName',
+    'scope',
+    'scopeIncarnation',
+    'reason',
+    'jitRequestId',
+  ],
   columns: [
     { name: 'Principal', path: '.spec.principalId' },
     { name: 'Role', path: '.spec.roleDefinitionName' },
@@ -97,3 +108,152 @@ export const PrincipalGroup = defineKind({
   columns: [{ name: 'Display Name', path: '.spec.displayName' }],
 })
 export type PrincipalGroup = ObjectOf<typeof PrincipalGroup>
+
+/** Takes actions away from a principal, or from everyone, at a scope and below; beats every grant. */
+export const DenyAssignment = defineKind({
+  group: 'iam',
+  kind: 'DenyAssignment',
+  plural: 'denyassignments',
+  shortNames: ['dasg'],
+  placement: 'boundaryOrPlatform',
+  name: 'free',
+  area: 'rbac',
+  aggregate: false,
+  description: 'Takes actions away from a principal, or from everyone, at a scope. It beats every grant.',
+  spec: z.strictObject({
+    principalId: Uuid.optional(),
+    principalType: PrincipalType.optional(),
+    isEveryone: z.boolean().default(false),
+    excludedPrincipalIds: z.array(Uuid).max(200).default([]).describe('People, service accounts and groups it spares'),
+    actions: ActionPatterns.default([]),
+    dataActions: ActionPatterns.default([]),
+    scope: Scope,
+    scopeIncarnation: ScopeIncarnation,
+    reason: Description.optional(),
+    expiresAt: DateTime.optional(),
+  }),
+  status: resourceStatus,
+  immutable: ['principalId', 'principalType', 'scope', 'scopeIncarnation'],
+  rules: [
+    {
+      cel: 'has(self.principalId) != self.isEveryone',
+      message: 'a deny names exactly one of principalId and isEveryone',
+      code: 'BAD_REQUEST',
+      field: 'principalId',
+      test: ({ principalId, isEveryone }) => (principalId !== undefined) !== isEveryone,
+    },
+    {
+      cel: 'size(self.actions) + size(self.dataActions) > 0',
+      message: 'a deny takes away at least one action',
+      code: 'BAD_REQUEST',
+      field: 'actions',
+      test: ({ actions, dataActions }) => actions.length + dataActions.length > 0,
+    },
+  ],
+  columns: [
+    { name: 'Principal', path: '.spec.principalId' },
+    { name: 'Everyone', path: '.spec.isEveryone', type: 'boolean' },
+    { name: 'Scope', path: '.spec.scope' },
+    { name: 'Expires', path: '.spec.expiresAt', type: 'date' },
+  ],
+})
+export type DenyAssignment = ObjectOf<typeof DenyAssignment>
+
+/** Somebody asks for a role for a while. Grants nothing itself: its approval writes a RoleAssignment that expires. */
+export const JitRequest = defineKind({
+  group: 'iam',
+  kind: 'JitRequest',
+  plural: 'jitrequests',
+  shortNames: ['jit'],
+  placement: 'boundary',
+  name: 'uuid',
+  area: 'rbac',
+  aggregate: false,
+  description: 'A request for a role for a while. Grants nothing itself: its approval writes a RoleAssignment.',
+  spec: z.strictObject({
+    principalId: Uuid,
+    principalType: PrincipalType,
+    roleDefinitionName: DisplayName,
+    scope: Scope,
+    scopeIncarnation: ScopeIncarnation,
+    justification: z.string().min(1).max(512),
+    durationMinutes: z.int().min(15).max(480).default(60),
+    decision: z.enum(['Approved', 'Denied', 'Cancelled', 'Ended']).optional(),
+    decidedAt: DateTime.optional(),
+    decidedBy: Uuid.optional(),
+    decisionReason: Description.optional(),
+  }),
+  status: resourceStatus,
+  immutable: [
+    'principalId',
+    'principalType',
+    'roleDefinitionName',
+    'scope',
+    'scopeIncarnation',
+    'justification',
+    'durationMinutes',
+  ],
+  columns: [
+    { name: 'Principal', path: '.spec.principalId' },
+    { name: 'Role', path: '.spec.roleDefinitionName' },
+    { name: 'Scope', path: '.spec.scope' },
+    { name: 'Decision', path: '.spec.decision' },
+  ],
+})
+export type JitRequest = ObjectOf<typeof JitRequest>
+
+/** Who holds one of the actions in the trusted boundary holds it in the granting one too. */
+export const BoundaryTrust = defineKind({
+  group: 'iam',
+  kind: 'BoundaryTrust',
+  plural: 'boundarytrusts',
+  shortNames: ['btrust'],
+  placement: 'platform',
+  name: 'free',
+  area: 'rbac',
+  aggregate: false,
+  description: 'Lends reading actions of one boundary to those who hold them in another.',
+  spec: z.strictObject({
+    boundaryId: Uuid.describe('The boundary that grants'),
+    boundaryIncarnation: ScopeIncarnation,
+    trustedBoundaryId: Uuid.describe('The boundary whose people may'),
+    trustedBoundaryIncarnation: ScopeIncarnation,
+    actions: z.array(ActionPattern).min(1).max(100),
+    bidirectional: z.boolean().default(false),
+    expiresAt: DateTime.optional(),
+  }),
+  status: resourceStatus,
+  immutable: ['boundaryId', 'boundaryIncarnation', 'trustedBoundaryId', 'trustedBoundaryIncarnation'],
+  rules: [
+    {
+      cel: 'self.boundaryId != self.trustedBoundaryId',
+      message: 'a boundary needs no trust in itself',
+      code: 'BAD_REQUEST',
+      field: 'trustedBoundaryId',
+      test: ({ boundaryId, trustedBoundaryId }) => boundaryId !== trustedBoundaryId,
+    },
+  ],
+  columns: [
+    { name: 'Boundary', path: '.spec.boundaryId' },
+    { name: 'Trusted', path: '.spec.trustedBoundaryId' },
+    { name: 'Expires', path: '.spec.expiresAt', type: 'date' },
+  ],
+})
+export type BoundaryTrust = ObjectOf<typeof BoundaryTrust>
+
+/** An organization whose people and boundaries belong together. */
+export const PlatformTenant = defineKind({
+  group: 'iam',
+  kind: 'PlatformTenant',
+  plural: 'platformtenants',
+  shortNames: ['ptn'],
+  placement: 'cluster',
+  name: 'uuid',
+  area: 'rbac',
+  aggregate: false,
+  description: 'An organization whose people and boundaries belong together. Its name is a uuid, the tenantId.',
+  spec: z.strictObject({ displayName: DisplayName }),
+  status: z.object({}),
+  columns: [{ name: 'Display Name', path: '.spec.displayName' }],
+})
+export type PlatformTenant = ObjectOf<typeof PlatformTenant>

@@ -143,6 +143,20 @@ export class Evaluator {
     return { everywhere, boundaryIds: [...boundaryIds] }
   }
 
+  /** Display names of the roles that count at this very scope, through the principal's own assignments and its groups'. */
+  rolesAt(principalId: string, scope: string, at: number): string[] {
+    const principal = this.policy.principals.find(principalId)
+    const node = this.policy.scopes.find(scope)
+    if (principal === undefined || node === undefined) return []
+    const names = new Set<string>()
+    for (const subject of withGroups(principal)) {
+      for (let grant = subject.grants?.get(node); grant !== undefined; grant = grant.next) {
+        if (counts(grant, at) && grant.role.holder !== undefined) names.add(grant.role.displayName)
+      }
+    }
+    return [...names]
+  }
+
   /**
    * Whether the principal may hand these permissions on at the scope: it must hold every action of them itself, there
    * and everywhere below (a deny on a part of the scope would otherwise be shed by granting to a second account), by

@@ -51,7 +51,8 @@ function goodBody({ body, bodyKind }: Route): unknown {
   const account = ACCOUNT_BODIES.find((sample) => body?.safeParse(sample).success === true)
   if (account !== undefined) return account
   if (body === undefined || bodyKind !== 'json') return undefined
-  const samples = [{}, { displayName: 'x' }, { targetScale: 1 }, { action: 'jobs/read' }]
+  const member = { principalId: randomUUID(), roleDefinitionName: 'Reader' }
+  const samples = [{}, { displayName: 'x' }, { targetScale: 1 }, { action: 'jobs/read' }, member]
   return samples.find((sample) => body.safeParse(sample).success) ?? {}
 }
 

@@ -3,6 +3,7 @@ import type { NamespaceStore } from '../../src/api/boundaries/namespaces.ts'
 import type { Access, Caller, Context, Services } from '../../src/api/context.ts'
 import { Documentation } from '../../src/api/documentation.ts'
 import { type ListShape, parseListRequest } from '../../src/api/paging.ts'
+import { recordedPrincipals } from '../../src/api/principals.ts'
 import type {
   CreateRequest,
   ListFilter,
@@ -133,6 +134,7 @@ export function accessOf(evaluator: Evaluator, now: () => number): Access {
     scopesWith: (principal, action) => evaluator.scopesWith(principal, action, now()),
     boundariesOf: (principal) => evaluator.boundariesOf(principal, now()),
     holdsAll: (principal, permissions, scope) => evaluator.holdsAll(principal, permissions, scope, now()),
+    rolesAt: (principal, scope) => evaluator.rolesAt(principal, scope, now()),
   }
 }
 
@@ -156,6 +158,7 @@ export function makeFacade(given: Given = {}, change: Partial<Services> = {}) {
   )
   const services = {
     records,
+    principals: recordedPrincipals(records),
     namespaces,
     clock,
     log: silentLog,

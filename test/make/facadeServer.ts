@@ -6,6 +6,7 @@ import type { Caller, Services } from '../../src/api/context.ts'
 import { Documentation } from '../../src/api/documentation.ts'
 import { ROUTES, reservedNames } from '../../src/api/index.ts'
 import { createRecords } from '../../src/api/kubeRecords.ts'
+import { recordedPrincipals } from '../../src/api/principals.ts'
 import { kubeSecrets } from '../../src/api/secrets.ts'
 import { createFacade, type FacadeOptions } from '../../src/api/server.ts'
 import { systemClock } from '../../src/core/clock.ts'
@@ -68,6 +69,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
   caches.start()
   await caches.whenAllSynced()
   const engine = new Proxy({}, { get: () => () => Promise.reject(new PlatformError('UPSTREAM_FAILED', 'no engine')) })
+  const records = createRecords({ client, caches })
   const facade = createFacade({
     routes: ROUTES,
     tokens: { verify: async (header) => callerOf(header) },
@@ -75,7 +77,8 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
     checkReplies: true,
     ...change,
     services: {
-      records: createRecords({ client, caches }),
+      records,
+      principals: recordedPrincipals(records),
       access,
       clock: systemClock,
       log: silentLog,

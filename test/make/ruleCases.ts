@@ -4,7 +4,7 @@ import type { AnyKind } from '../../src/crds/define.ts'
 import { MemberInvitation, PasswordReset } from '../../src/crds/invitations.ts'
 import { NameClaim } from '../../src/crds/nameclaims.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
-import { RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
+import { BoundaryTrust, DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 
@@ -48,6 +48,8 @@ function cases<K extends AnyKind>(
 
 const ID = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
 const OTHER = '8c1d6e7f-2a3b-4c4d-9e5f-6a7b8c9d0e1f'
+const THIRD = '9d2e7f80-3b4c-4d5e-8f60-718293a4b5c6'
+const ONE_SUBJECT = 'a deny names exactly one of principalId and isEveryone'
 const holder = { kind: 'VectorCluster', namespace: 'search-0123456789', name: 'products', incarnation: ID }
 
 const RESET = {
@@ -122,6 +124,39 @@ export const RULE_CASES: readonly RuleCase[] = [
     ['refuses another scope', {}, { scope: `/boundaries/${ID}` }, fixed('scope')],
     ['refuses another incarnation', {}, { scopeIncarnation: ID }, fixed('scopeIncarnation')],
     ['refuses another reason', {}, { reason: 'because' }, fixed('reason')],
+    ['refuses another request', {}, { jitRequestId: ID }, fixed('jitRequestId')],
+  ]),
+  ...cases(DenyAssignment, { principalId: ID, principalType: 'User', actions: ['jobs/write'], scope: '/' }, [
+    ['admits an end', {}, { expiresAt: '2030-01-01T00:00:00Z' }],
+    ['refuses another principal', {}, { principalId: OTHER }, fixed('principalId')],
+    ['refuses another type of principal', {}, { principalType: 'Group' }, fixed('principalType')],
+    ['refuses a principal beside everyone', undefined, { isEveryone: true }, ONE_SUBJECT],
+    ['refuses to become one on everyone', {}, { isEveryone: true }, ONE_SUBJECT],
+    ['refuses another scope', {}, { scope: `/boundaries/${ID}` }, fixed('scope')],
+    ['refuses another incarnation', {}, { scopeIncarnation: ID }, fixed('scopeIncarnation')],
+    ['refuses to deny nothing', undefined, { actions: [] }, 'a deny takes away at least one action'],
+  ]),
+  ...cases(
+    JitRequest,
+    { principalId: ID, principalType: 'User', roleDefinitionName: 'Reader', scope: '/', justification: 'a fault' },
+    [
+      ['admits a decision', {}, { decision: 'Denied', decidedAt: '2030-01-01T00:00:00Z', decidedBy: OTHER }],
+      ['refuses another principal', {}, { principalId: OTHER }, fixed('principalId')],
+      ['refuses another type of principal', {}, { principalType: 'Group' }, fixed('principalType')],
+      ['refuses another role', {}, { roleDefinitionName: 'Owner' }, fixed('roleDefinitionName')],
+      ['refuses another scope', {}, { scope: `/boundaries/${ID}` }, fixed('scope')],
+      ['refuses another incarnation', {}, { scopeIncarnation: ID }, fixed('scopeIncarnation')],
+      ['refuses another justification', {}, { justification: 'because' }, fixed('justification')],
+      ['refuses another duration', {}, { durationMinutes: 120 }, fixed('durationMinutes')],
+    ],
+  ),
+  ...cases(BoundaryTrust, { boundaryId: ID, trustedBoundaryId: OTHER, actions: ['jobs/read'] }, [
+    ['admits further actions', {}, { actions: ['jobs/read', 'apps/read'] }],
+    ['refuses another boundary', {}, { boundaryId: THIRD }, fixed('boundaryId')],
+    ['refuses another trusted boundary', {}, { trustedBoundaryId: THIRD }, fixed('trustedBoundaryId')],
+    ['refuses another incarnation', {}, { boundaryIncarnation: ID }, fixed('boundaryIncarnation')],
+    ['refuses another trusted one', {}, { trustedBoundaryIncarnation: ID }, fixed('trustedBoundaryIncarnation')],
+    ['refuses a trust in itself', undefined, { trustedBoundaryId: ID }, 'a boundary needs no trust in itself'],
   ]),
   ...cases(VectorCluster, {}, [
     ['admits an empty spec', undefined, {}],

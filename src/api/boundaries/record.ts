@@ -3,7 +3,7 @@ import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
 import { CREATED_BY_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { DisplayName } from '../../crds/fields.ts'
-import { RoleAssignment } from '../../crds/rbac.ts'
+import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import type { Services } from '../context.ts'
 import { DateTime, Tags, Uuid } from '../dto.ts'
 import type { ListShape } from '../paging.ts'
@@ -70,7 +70,7 @@ export function boundaryDto(services: Services, boundary: BoundaryRecord): Bound
     id,
     displayName: spec.displayName,
     tenantId: spec.tenantId ?? null,
-    tenantName: null,
+    tenantName: tenantName(services, spec.tenantId),
     namespace: boundaryNamespace(id),
     createdAt: metadata.creationTimestamp ?? '1970-01-01T00:00:00Z',
     createdBy: metadata.annotations?.[CREATED_BY_ANNOTATION] ?? null,
@@ -86,6 +86,11 @@ export function boundaryDto(services: Services, boundary: BoundaryRecord): Bound
     permissions: null,
     tags: spec.tags,
   }
+}
+
+function tenantName({ records }: Services, tenantId: string | undefined): string | null {
+  if (tenantId === undefined) return null
+  return records.peek(PlatformTenant, { name: tenantId })?.spec.displayName ?? null
 }
 
 /** Principals that a role of the boundary's own reaches; the first owner counts before the assignment is written. */

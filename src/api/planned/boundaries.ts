@@ -2,19 +2,6 @@ import { action, planned, type RouteDraft } from '../route.ts'
 
 /** Rows of boundaries that are not built yet. A row leaves when its route is built. */
 export const plannedBoundaries: readonly RouteDraft[] = [
-  planned('POST', '{B}/tenant', {
-    auth: action('boundaries/tenant/admin'),
-    body: 'MoveBoundaryTenantRequest',
-    answers: [200],
-  }),
-  planned('GET', '{B}/members', { auth: action('boundaries/members/read'), answers: [200] }),
-  planned('POST', '{B}/members', {
-    auth: action('boundaries/members/manage'),
-    body: 'AddBoundaryMemberRequest',
-    answers: [200, 201],
-  }),
-  planned('GET', '{B}/members/config', { auth: action('boundaries/members/read'), answers: [200] }),
-  planned('DELETE', '{B}/members/{assignmentId}', { auth: action('boundaries/members/manage'), answers: [200, 204] }),
   planned('POST', '{B}/network/check', {
     auth: action('boundaries/network/read'),
     body: 'NetworkCheckRequest',

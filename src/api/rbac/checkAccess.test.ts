@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { ANNA, assign, B1, B2, BERT, deny, SHOP, TEAM } from '../../test/make/authorizationRecords.ts'
-import { codeOf, makeFacade } from '../../test/make/facade.ts'
-import { BUILT_IN_ROLES } from '../iam/roles.ts'
-import { rbacRoutes, readChecks } from './rbac.ts'
+import { ANNA, assign, B1, B2, BERT, deny, SHOP, TEAM } from '../../../test/make/authorizationRecords.ts'
+import { codeOf, makeFacade } from '../../../test/make/facade.ts'
+import { BUILT_IN_ROLES } from '../../iam/roles.ts'
+import { checkAccessRoutes, readChecks } from './checkAccess.ts'
 
 const ONE = B1.slice(12)
 const roles = [...BUILT_IN_ROLES]
@@ -26,7 +26,7 @@ describe('checkAccess', () => {
     return facade
   }
   const ask = async (checks: object[], more: object = {}) =>
-    (await owner().call(rbacRoutes, 'POST', path, { body: { checks, ...more } })).body as Results
+    (await owner().call(checkAccessRoutes, 'POST', path, { body: { checks, ...more } })).body as Results
 
   const explained: [string, object, object][] = [
     [
@@ -101,7 +101,7 @@ describe('checkAccess', () => {
   it('answers in the order of the questions, and the single form like a list of one', async () => {
     const { results } = await ask([{ action: 'jobs/read' }, { action: 'boundaries/delete' }])
     expect(results.map(({ allowed }) => allowed)).to.deep.equal([true, false])
-    const { body } = await owner().call(rbacRoutes, 'POST', path, { body: { action: 'jobs/read', scope: SHOP } })
+    const { body } = await owner().call(checkAccessRoutes, 'POST', path, { body: { action: 'jobs/read', scope: SHOP } })
     expect((body as Results).results).to.have.length(1)
     expect((body as Results).results[0]).to.deep.include({ action: 'jobs/read', scope: SHOP, allowed: true })
   })
@@ -116,7 +116,7 @@ describe('checkAccess', () => {
     const facade = makeFacade({ roles, assignments: [assign('Deployer', SHOP)] })
     facade.boundary(ONE)
     const about = (principalId: string) =>
-      codeOf(facade.call(rbacRoutes, 'POST', path, { body: { principalId, action: 'jobs/read' } }))
+      codeOf(facade.call(checkAccessRoutes, 'POST', path, { body: { principalId, action: 'jobs/read' } }))
     expect((await about(BERT)).code).to.equal('FORBIDDEN')
     expect((await about(ANNA)).code).to.equal('none')
   })
@@ -125,9 +125,9 @@ describe('checkAccess', () => {
     const facade = makeFacade({ roles })
     facade.boundary(ONE)
     const body = { action: 'jobs/read' }
-    expect((await codeOf(facade.call(rbacRoutes, 'POST', path, { body }))).code).to.equal('NOT_FOUND')
+    expect((await codeOf(facade.call(checkAccessRoutes, 'POST', path, { body }))).code).to.equal('NOT_FOUND')
     const missing = `${B2}/providers/authorization/checkAccess`
-    expect((await codeOf(facade.call(rbacRoutes, 'POST', missing, { body }))).code).to.equal('NOT_FOUND')
+    expect((await codeOf(facade.call(checkAccessRoutes, 'POST', missing, { body }))).code).to.equal('NOT_FOUND')
   })
 
   const refused: [string, object, string[]][] = [

@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { badRequest, PlatformError } from '../core/errors.ts'
-import { isUuid } from '../core/names.ts'
-import { parseScope, scopeContains } from '../core/scope.ts'
-import { findAction, isKnownAction, isOpenAction, OPEN_ACTION_PREFIXES } from '../iam/actions.ts'
-import type { Decision } from '../iam/records.ts'
-import { ok } from './answer.ts'
-import { boundaryScope, findVisibleBoundary } from './boundaries/visibility.ts'
-import type { Context } from './context.ts'
-import { DateTime, Uuid } from './dto.ts'
-import { authenticated, type RouteDraft, route } from './route.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
+import { isUuid } from '../../core/names.ts'
+import { parseScope, scopeContains } from '../../core/scope.ts'
+import { findAction, isKnownAction, isOpenAction, OPEN_ACTION_PREFIXES } from '../../iam/actions.ts'
+import type { Decision } from '../../iam/records.ts'
+import { ok } from '../answer.ts'
+import { boundaryScope, findVisibleBoundary } from '../boundaries/visibility.ts'
+import type { Context } from '../context.ts'
+import { DateTime, Uuid } from '../dto.ts'
+import { authenticated, type RouteDraft, route } from '../route.ts'
 
 const CHECKS_MAX = 100
 
@@ -131,7 +131,7 @@ async function checkAccess(context: Context<'boundaryId', unknown, CheckAccessRe
   return ok({ principalId, evaluatedAt, results })
 }
 
-export const rbacRoutes: readonly RouteDraft[] = [
+export const checkAccessRoutes: readonly RouteDraft[] = [
   route(
     'POST',
     '{B}/providers/authorization/checkAccess',

@@ -1,0 +1,110 @@
+import { expect } from 'chai'
+import { ANNA, assign, B1, BERT, TEAM } from '../../../test/make/authorizationRecords.ts'
+import { codeOf, makeFacade } from '../../../test/make/facade.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { PlatformUser } from '../../crds/identity.ts'
+import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import { BUILT_IN_ROLES } from '../../iam/roles.ts'
+import type { PagedListResponse } from '../paging.ts'
+import type { BoundaryMemberDto } from './memberRecord.ts'
+import { memberRoutes } from './members.ts'
+
+const ID = B1.slice(12)
+const SPACE = boundaryNamespace(ID)
+const path = `${B1}/members`
+const roles = [...BUILT_IN_ROLES]
+const ASSIGNMENT = '55555555-5555-4555-8555-555555555555'
+
+describe('members of a boundary', () => {
+  const prepare = (given: Parameters<typeof makeFacade>[0] = { assignments: [assign('Owner', B1)] }) => {
+    const facade = makeFacade({ roles, ...given })
+    facade.boundary(ID)
+    const { records } = facade
+    for (const id of [ANNA, BERT]) {
+      records.put(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: id }, { userName: id.slice(0, 4) })
+    }
+    const put = (name: string, spec: object, namespace = SPACE) =>
+      records.put(
+        RoleAssignment,
+        { namespace, name },
+        { principalId: ANNA, principalType: 'User', roleDefinitionName: 'Owner', scope: B1, ...spec },
+      )
+    const add = (body: object) => facade.call(memberRoutes, 'POST', path, { body })
+    const remove = (id: string) => facade.call(memberRoutes, 'DELETE', `${path}/${id}`)
+    const list = async () =>
+      ((await facade.call(memberRoutes, 'GET', path)).body as PagedListResponse<BoundaryMemberDto>).items
+    return { ...facade, put, add, remove, list }
+  }
+
+  it('are those above, at and below it, as far as they are in force', async () => {
+    const { put, list } = prepare()
+    put('own', {})
+    put('below', { scope: `${B1}/resourcegroups/shop`, roleDefinitionName: 'Reader' })
+    put('above', { scope: '/', principalId: BERT }, SYSTEM_NAMESPACE)
+    put('over', { expiresAt: '2020-01-01T00:00:00Z' })
+    put('misplaced', { scope: '/' })
+    put('earlier', { scopeIncarnation: 'of an earlier life' })
+    const members = await list()
+    expect(members.map(({ origin, scope, displayName }) => [origin, scope, displayName]).sort()).to.deep.equal([
+      ['Direct', B1, '1111'],
+      ['Direct', `${B1}/resourcegroups/shop`, '1111'],
+      ['Inherited', '/', '2222'],
+    ])
+  })
+
+  const refused: [string, object, string][] = [
+    ['an unknown role before an unknown principal', { principalId: TEAM, roleDefinitionName: 'owner' }, 'unknown_role'],
+    ['a role of the root before that', { principalId: TEAM, roleDefinitionName: 'Platform Reader' }, 'forbidden'],
+    ['an unknown principal', { principalId: TEAM, roleDefinitionName: 'Owner' }, 'PRINCIPAL_NOT_FOUND'],
+    [
+      'another type than the principal has',
+      { principalId: BERT, principalType: 'Group', roleDefinitionName: 'Owner' },
+      'PRINCIPAL_NOT_FOUND',
+    ],
+    ['who is a member before what exceeds', { principalId: ANNA, roleDefinitionName: 'Owner' }, 'already_member'],
+    ['what exceeds the giver', { principalId: BERT, roleDefinitionName: 'Owner' }, 'GRANT_EXCEEDS_CALLER'],
+  ]
+  for (const [title, body, code] of refused) {
+    it(`refuse ${title}: ${code}`, async () => {
+      const { add, put } = prepare({ assignments: [assign('Contributor', B1)] })
+      put('own', {})
+      expect((await codeOf(add(body))).code).to.equal(code)
+    })
+  }
+
+  it('are not given by a Platform Owner to a group that they are in', async () => {
+    const { add, records } = prepare({ assignments: [assign('Platform Owner', '/')] })
+    const group = (memberIds: string[]) =>
+      records.put(PrincipalGroup, { namespace: SPACE, name: TEAM }, { displayName: 'Team', memberIds })
+    group([ANNA])
+    const body = { principalId: TEAM, roleDefinitionName: 'Owner' }
+    expect((await codeOf(add(body))).code).to.equal('GRANT_EXCEEDS_CALLER')
+    group([BERT])
+    expect((await add(body)).status).to.equal(201)
+  })
+
+  const owners: [string, object | undefined, string][] = [
+    ['while it is the only one', undefined, 'LAST_OWNER'],
+    ['beside one who expires', { principalId: BERT, expiresAt: '2099-01-01T00:00:00Z' }, 'LAST_OWNER'],
+    ['beside one whom nobody knows', { principalId: TEAM }, 'LAST_OWNER'],
+    ['beside an empty group', { principalId: TEAM, principalType: 'Group' }, 'LAST_OWNER'],
+    ['beside a lesser role', { principalId: BERT, roleDefinitionName: 'Contributor' }, 'LAST_OWNER'],
+    ['beside another', { principalId: BERT }, 'none'],
+  ]
+  for (const [title, other, code] of owners) {
+    it(`keep their Owner ${title}: ${code}`, async () => {
+      const { put, remove } = prepare()
+      put(ASSIGNMENT, {})
+      if (other !== undefined) put('other', other)
+      expect((await codeOf(remove(ASSIGNMENT))).code).to.equal(code)
+    })
+  }
+
+  it('are taken away where they were given', async () => {
+    const { put, remove } = prepare()
+    put(ASSIGNMENT, { scope: '/' }, SYSTEM_NAMESPACE)
+    const { code, extras } = await codeOf(remove(ASSIGNMENT))
+    expect([code, extras.scope]).to.deep.equal(['INHERITED_ASSIGNMENT', '/'])
+    expect((await codeOf(remove(TEAM))).code).to.equal('NOT_FOUND')
+  })
+})

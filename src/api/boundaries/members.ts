@@ -1,0 +1,146 @@
+import { z } from 'zod'
+import { notFound, PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { DisplayName, Uuid } from '../../crds/fields.ts'
+import { RoleAssignment } from '../../crds/rbac.ts'
+import { isRootOnly } from '../../iam/roles.ts'
+import { created, noContent, ok } from '../answer.ts'
+import type { Context } from '../context.ts'
+import { ListConfigDto, pagedListOf } from '../dto.ts'
+import { listConfig } from '../listConfig.ts'
+import { pagedParts } from '../pages.ts'
+import { findBoundary } from '../places.ts'
+import {
+  assignmentIdOf,
+  exceedingRefused,
+  findRole,
+  grantRefusal,
+  isInForce,
+  oneAtATime,
+  rootOnlyRefused,
+  takesLastOwner,
+  writeAssignment,
+} from '../rbac/grants.ts'
+import { refuseWhileDeleting } from '../resourceWrites.ts'
+import { action, type RouteDraft, route } from '../route.ts'
+import { BoundaryMemberDto, memberDto, memberShape, membersOf, PRINCIPAL_TYPES } from './memberRecord.ts'
+import { boundaryScope } from './visibility.ts'
+
+const AddBoundaryMemberRequest = z
+  .strictObject({
+    principalId: Uuid,
+    principalType: z.enum(PRINCIPAL_TYPES).nullish().describe('Looked up when absent'),
+    roleDefinitionName: DisplayName.describe('Matched exactly'),
+  })
+  .meta({ id: 'AddBoundaryMemberRequest' })
+
+/** @throws PlatformError unknown_role, forbidden, PRINCIPAL_NOT_FOUND, already_member, GRANT_EXCEEDS_CALLER; first wins */
+async function addMember(context: Context<'boundaryId', unknown, z.output<typeof AddBoundaryMemberRequest>>) {
+  const { services, caller, body, parameters } = context
+  const { boundaryId } = parameters
+  refuseWhileDeleting(await findBoundary(context, boundaryId))
+  const scope = boundaryScope(boundaryId)
+  const role = findRole(services, body.roleDefinitionName)
+  if (isRootOnly(role)) throw rootOnlyRefused(role, scope)
+  const { principalId } = body
+  const principal = (await services.principals.find([principalId], boundaryId)).get(principalId)
+  const wantedType = body.principalType ?? principal?.principalType
+  if (principal === undefined || principal.principalType !== wantedType) {
+    const message = `No ${wantedType ?? 'principal'} has the id "${principalId}".`
+    throw new PlatformError('PRINCIPAL_NOT_FOUND', message, { principalId })
+  }
+  const present = services.records
+    .peekAll(RoleAssignment, { namespace: boundaryNamespace(boundaryId) })
+    .filter(({ spec }) => spec.principalId === principalId && spec.scope === scope)
+    .some((one) => one.spec.roleDefinitionName === role.displayName && isInForce(services, one))
+  if (present) throw alreadyMember(principalId, role.displayName, scope)
+  const refusal = grantRefusal(services, caller, { role, scope, principalIds: [principalId], boundaryId })
+  if (refusal?.kind === 'RootOnly') throw rootOnlyRefused(role, scope)
+  if (refusal !== undefined) throw exceedingRefused('GRANT_EXCEEDS_CALLER', role, scope, refusal.actions)
+  const { principalType } = principal
+  const { object, isNew } = await writeAssignment(services, caller, { principalId, principalType, role, scope })
+  if (!isNew) throw alreadyMember(principalId, role.displayName, scope)
+  return created(memberDto(boundaryId, object, principal))
+}
+
+function alreadyMember(principalId: string, role: string, scope: string): PlatformError {
+  const message = `"${principalId}" already holds the role "${role}" at ${scope}.`
+  return new PlatformError('already_member', message, { principalId, roleDefinitionName: role, scope })
+}
+
+/** @throws PlatformError NOT_FOUND, INHERITED_ASSIGNMENT, LAST_OWNER */
+async function removeMember(context: Context<'boundaryId' | 'assignmentId'>) {
+  const { services, caller, parameters } = context
+  const { boundaryId, assignmentId } = parameters
+  await findBoundary(context, boundaryId)
+  const scope = boundaryScope(boundaryId)
+  return oneAtATime(scope, async () => {
+    const named = (namespace: string) =>
+      services.records.peekAll(RoleAssignment, { namespace }).find((one) => assignmentIdOf(one) === assignmentId)
+    const found = named(boundaryNamespace(boundaryId))
+    if (found === undefined) {
+      const above = named(SYSTEM_NAMESPACE)
+      if (above === undefined) throw notFound(`Assignment "${assignmentId}" of boundary "${boundaryId}"`)
+      const message = `The assignment "${assignmentId}" stands above the boundary: it is taken away at ${above.spec.scope}.`
+      throw new PlatformError('INHERITED_ASSIGNMENT', message, { scope: above.spec.scope })
+    }
+    if (await takesLastOwner(services, { level: 'boundary', boundaryId }, new Set([assignmentId]))) {
+      const message = `Boundary "${boundaryId}" would be left without an Owner: make somebody else Owner first.`
+      throw new PlatformError('LAST_OWNER', message, { assignmentId })
+    }
+    const { namespace = '', name } = found.metadata
+    await services.records.remove(RoleAssignment, { namespace, name }, { caller })
+    return noContent()
+  })
+}
+
+export const memberRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '{B}/members',
+    {
+      auth: action('boundaries/members/read'),
+      summary: 'Every assignment that reaches into the boundary',
+      list: memberShape as never,
+      reply: pagedListOf(BoundaryMemberDto),
+      answers: [200],
+    },
+    async (context) => {
+      const { boundaryId } = context.parameters
+      await findBoundary(context, boundaryId)
+      return pagedParts(await membersOf(context, boundaryId), context.list, memberShape, (member) => member)
+    },
+  ),
+  route(
+    'POST',
+    '{B}/members',
+    {
+      auth: action('boundaries/members/manage'),
+      summary: 'Give somebody a role at the boundary',
+      body: AddBoundaryMemberRequest,
+      reply: BoundaryMemberDto,
+      answers: [200, 201],
+    },
+    addMember,
+  ),
+  route(
+    'GET',
+    '{B}/members/config',
+    {
+      auth: action('boundaries/members/read'),
+      summary: 'What the list of members can be asked for',
+      reply: ListConfigDto,
+      answers: [200],
+    },
+    async (context) => {
+      await findBoundary(context, context.parameters.boundaryId)
+      return ok(listConfig(memberShape, { collection: 'members', context, actionPrefix: 'boundaries/members' }))
+    },
+  ),
+  route(
+    'DELETE',
+    '{B}/members/{assignmentId}',
+    { auth: action('boundaries/members/manage'), summary: 'Take a role away', answers: [200, 204] },
+    removeMember,
+  ),
+]

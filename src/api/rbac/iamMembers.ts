@@ -1,0 +1,164 @@
+import { z } from 'zod'
+import { notFound, PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import { groupsAround } from '../../iam/groups.ts'
+import { noContent } from '../answer.ts'
+import { BoundaryMemberDto, membersOf, PRINCIPAL_TYPES } from '../boundaries/memberRecord.ts'
+import { boundaryScope } from '../boundaries/visibility.ts'
+import type { Context } from '../context.ts'
+import { DateTime, pagedListOf, Uuid } from '../dto.ts'
+import { pagedParts } from '../pages.ts'
+import type { ListShape } from '../paging.ts'
+import { findBoundary } from '../places.ts'
+import { action, type RouteDraft, route } from '../route.ts'
+import { assignmentIdOf, groupsIn, isOver, oneAtATime, takesLastOwner } from './grants.ts'
+
+const IamMemberDto = z
+  .object({
+    userId: Uuid,
+    displayName: z.string(),
+    email: z.string().nullable(),
+    principalType: z.enum(PRINCIPAL_TYPES),
+    isEnabled: z.boolean(),
+    lastSignInAt: DateTime.nullable(),
+    assignments: z.array(BoundaryMemberDto),
+    groups: z.array(z.object({ id: Uuid, displayName: z.string() }).meta({ id: 'IamMemberGroup' })),
+    denies: z.int().describe('Denies of the boundary that name the person'),
+  })
+  .meta({ id: 'IamMemberDto' })
+type IamMemberDto = z.output<typeof IamMemberDto>
+
+const iamMemberShape: ListShape<IamMemberDto> = {
+  fields: {
+    displayName: { title: 'Name', type: 'text', of: (row) => row.displayName, isSearched: true },
+    email: { title: 'E-mail', type: 'text', of: (row) => row.email, isSorted: false, isSearched: true },
+    principalType: {
+      title: 'Type',
+      type: 'enumeration',
+      values: PRINCIPAL_TYPES,
+      of: (row) => row.principalType,
+      isSorted: false,
+    },
+    lastSignInAt: { title: 'Last sign-in', type: 'dateTime', of: (row) => row.lastSignInAt, isFiltered: false },
+  },
+  defaultSort: 'displayName',
+  nameOf: (row) => row.displayName,
+  idOf: (row) => row.userId,
+}
+
+/** People and service accounts with an assignment in the boundary or in a group of it; inherited ones only beside those. */
+async function peopleOf(context: Context<'boundaryId'>): Promise<IamMemberDto[]> {
+  const { services, parameters } = context
+  const { boundaryId } = parameters
+  const namespace = boundaryNamespace(boundaryId)
+  const assignments = await membersOf(context, boundaryId)
+  const groups = services.records.peekAll(PrincipalGroup, { namespace })
+  const denies = services.records.peekAll(DenyAssignment, { namespace })
+  const ids = new Set([
+    ...assignments.filter(({ isInherited }) => !isInherited).map(({ principalId }) => principalId),
+    ...groups.flatMap(({ spec }) => spec.memberIds),
+  ])
+  const known = await services.principals.find(ids, boundaryId)
+  return [...ids].flatMap((userId) => {
+    const principal = known.get(userId)
+    const own = assignments.filter(({ principalId }) => principalId === userId)
+    const principalType = principal?.principalType ?? own[0]?.principalType ?? 'User'
+    if (principalType === 'Group') return []
+    return {
+      userId,
+      displayName: principal?.displayName ?? userId,
+      email: principal?.email ?? null,
+      principalType,
+      isEnabled: principal?.isEnabled ?? false,
+      lastSignInAt: principal?.lastSignInAt ?? null,
+      assignments: own,
+      groups: groups
+        .filter(({ spec }) => spec.memberIds.includes(userId))
+        .map(({ metadata, spec }) => ({ id: metadata.name, displayName: spec.displayName })),
+      denies: denies.filter(({ spec }) => spec.principalId === userId).length,
+    }
+  })
+}
+
+/**
+ * Takes every assignment, membership and open request in the boundary from a person.
+ *
+ * @throws PlatformError NOT_FOUND (not a member), forbidden (leaving a group would shed one's own deny), last_owner
+ */
+async function removePerson({ services, caller, parameters }: Context<'boundaryId' | 'userId'>) {
+  const { boundaryId, userId } = parameters
+  await findBoundary({ services, fresh: false }, boundaryId)
+  const namespace = boundaryNamespace(boundaryId)
+  const { records } = services
+  return oneAtATime(boundaryScope(boundaryId), async () => {
+    const assignments = (await records.list(RoleAssignment, { namespace }, { fresh: true })).filter(
+      ({ spec }) => spec.principalId === userId && spec.principalType !== 'Group',
+    )
+    const groups = records.peekAll(PrincipalGroup, { namespace }).filter(({ spec }) => spec.memberIds.includes(userId))
+    const isGroup = records.peek(PrincipalGroup, { namespace, name: userId }) !== undefined
+    if (isGroup || assignments.length + groups.length === 0) {
+      throw notFound(`Member "${userId}" of boundary "${boundaryId}"`)
+    }
+    if (userId === caller.principalId) refuseSheddingDenies(services, boundaryId, userId)
+    const removed = new Set(assignments.map(assignmentIdOf))
+    if (await takesLastOwner(services, { level: 'boundary', boundaryId }, removed, userId)) {
+      const message = `Boundary "${boundaryId}" would be left without an Owner: make somebody else Owner first.`
+      throw new PlatformError('last_owner', message, { userId })
+    }
+    for (const { metadata } of assignments) {
+      await records.remove(RoleAssignment, { namespace, name: metadata.name }, { caller })
+    }
+    for (const { metadata } of groups) {
+      const ref = { namespace, name: metadata.name }
+      const change = ({ spec }: (typeof groups)[number]) => ({
+        ...spec,
+        memberIds: spec.memberIds.filter((id) => id !== userId),
+      })
+      await records.update(PrincipalGroup, ref, { caller, change })
+    }
+    for (const { metadata, spec } of records.peekAll(JitRequest, { namespace })) {
+      if (spec.principalId !== userId || (spec.decision !== undefined && spec.decision !== 'Approved')) continue
+      await records.remove(JitRequest, { namespace, name: metadata.name }, { caller })
+    }
+    return noContent()
+  })
+}
+
+/** A deny on a group holds its members; nobody leaves the group by themselves to be rid of it. */
+function refuseSheddingDenies(services: Context['services'], boundaryId: string, userId: string): void {
+  const around = groupsAround(userId, groupsIn(services, boundaryId))
+  const denies = services.records.peekAll(DenyAssignment, { namespace: boundaryNamespace(boundaryId) })
+  const held = denies.some(({ spec }) => around.has(spec.principalId ?? '') && !isOver(spec.expiresAt, services.clock))
+  if (!held) return
+  const message = 'A deny reaches you through a group: somebody else must take you out of it.'
+  throw new PlatformError('forbidden', message, { userId })
+}
+
+export const iamMemberRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '{B}/iam/members',
+    {
+      auth: action('rbac/members/read'),
+      summary: 'The people of the boundary, one row each',
+      list: iamMemberShape as never,
+      reply: pagedListOf(IamMemberDto),
+      answers: [200],
+    },
+    async (context) => {
+      await findBoundary(context, context.parameters.boundaryId)
+      return pagedParts(await peopleOf(context), context.list, iamMemberShape, (person) => person)
+    },
+  ),
+  route(
+    'DELETE',
+    '{B}/iam/members/{userId}',
+    {
+      auth: action('rbac/members/write'),
+      summary: 'Take everything in the boundary from a person',
+      answers: [200, 204],
+    },
+    removePerson,
+  ),
+]

@@ -1,0 +1,20 @@
+import type { RouteDraft } from '../route.ts'
+import { checkAccessRoutes } from './checkAccess.ts'
+import { denyRoutes } from './denies.ts'
+import { groupRoutes } from './groups.ts'
+import { iamMemberRoutes } from './iamMembers.ts'
+import { platformMemberRoutes } from './platformMembers.ts'
+import { purgeRoutes } from './purge.ts'
+import { tenantMoveRoutes } from './tenantMove.ts'
+import { trustRoutes } from './trusts.ts'
+
+export const rbacRoutes: readonly RouteDraft[] = [
+  ...trustRoutes,
+  ...platformMemberRoutes,
+  ...groupRoutes,
+  ...purgeRoutes,
+  ...tenantMoveRoutes,
+  ...checkAccessRoutes,
+  ...denyRoutes,
+  ...iamMemberRoutes,
+]

@@ -1,0 +1,167 @@
+import { z } from 'zod'
+import { notFound, PlatformError } from '../../core/errors.ts'
+import { TENANT_ANNOTATION } from '../../core/labels.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { ROOT_SCOPE } from '../../core/scope.ts'
+import { DisplayName, Uuid } from '../../crds/fields.ts'
+import { PlatformUser } from '../../crds/identity.ts'
+import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
+import type { Role } from '../../iam/roles.ts'
+import { created, noContent } from '../answer.ts'
+import type { Context } from '../context.ts'
+import { DateTime, Uuid as UuidDto } from '../dto.ts'
+import { action, type RouteDraft, route } from '../route.ts'
+import {
+  assignmentIdOf,
+  exceedingRefused,
+  findRole,
+  grantRefusal,
+  isInForce,
+  oneAtATime,
+  rootOnlyRefused,
+  takesLastOwner,
+  writeAssignment,
+} from './grants.ts'
+
+const ROOT = '/'
+
+const AddMemberRequest = z
+  .strictObject({
+    userId: Uuid,
+    tenantId: Uuid,
+    roleDefinitionName: DisplayName.nullish().describe('Given at the root; null makes a member of the tenant only'),
+  })
+  .meta({ id: 'AddMemberRequest' })
+
+const PlatformMemberDto = z
+  .object({
+    userId: UuidDto,
+    tenantId: UuidDto,
+    displayName: z.string(),
+    email: z.string().nullable(),
+    roleDefinitionName: z.string().nullable(),
+    assignmentId: UuidDto.nullable(),
+    createdAt: DateTime,
+  })
+  .meta({ id: 'PlatformMemberDto' })
+
+type Add = Context<string, unknown, z.output<typeof AddMemberRequest>>
+
+/** The role of the request, where the caller may give it at the root. @throws PlatformError unknown_role, forbidden */
+function roleToGive({ services, caller, body }: Add): Role | undefined {
+  if (body.roleDefinitionName === null || body.roleDefinitionName === undefined) return undefined
+  const role = findRole(services, body.roleDefinitionName)
+  const refusal = grantRefusal(services, caller, { role, scope: ROOT, principalIds: [body.userId] })
+  if (refusal?.kind === 'RootOnly') throw rootOnlyRefused(role, ROOT)
+  if (refusal !== undefined) throw exceedingRefused('forbidden', role, ROOT, refusal.actions)
+  return role
+}
+
+/** @throws PlatformError unknown_user, tenant_not_found, unknown_role, already_member, forbidden; the first wins */
+async function addPlatformMember(context: Add) {
+  const { services, caller, body } = context
+  const { userId, tenantId } = body
+  const user = (await services.principals.find([userId])).get(userId)
+  if (user === undefined || user.principalType !== 'User') {
+    throw new PlatformError('unknown_user', `No person has the id "${userId}".`, { userId })
+  }
+  if (services.records.peek(PlatformTenant, { name: tenantId }) === undefined) {
+    throw new PlatformError('tenant_not_found', `Tenant "${tenantId}" was not found.`, { tenantId })
+  }
+  const wanted = body.roleDefinitionName ?? undefined
+  if (wanted !== undefined) findRole(services, wanted)
+  const isMember = user.tenantIds.includes(tenantId)
+  const holds = services.records
+    .peekAll(RoleAssignment, { namespace: SYSTEM_NAMESPACE })
+    .filter(({ spec }) => spec.principalId === userId && spec.scope === ROOT && spec.roleDefinitionName === wanted)
+    .some((assignment) => isInForce(services, assignment))
+  if (isMember && (wanted === undefined || holds)) throw alreadyMember(userId, tenantId)
+  const role = roleToGive(context)
+  const given =
+    role === undefined || holds
+      ? undefined
+      : await writeAssignment(services, caller, {
+          principalId: userId,
+          principalType: 'User',
+          role,
+          scope: ROOT,
+          annotations: { [TENANT_ANNOTATION]: tenantId },
+        })
+  const { isChanged } = await joinTenant(context)
+  if (!isChanged && given?.isNew !== true) throw alreadyMember(userId, tenantId)
+  return created({
+    userId,
+    tenantId,
+    displayName: user.displayName ?? '',
+    email: user.email,
+    roleDefinitionName: role?.displayName ?? null,
+    assignmentId: given === undefined ? null : assignmentIdOf(given.object),
+    createdAt: given?.object.metadata.creationTimestamp ?? new Date(services.clock.now()).toISOString(),
+  })
+}
+
+function joinTenant({ services, caller, body }: Add) {
+  const ref = { namespace: SYSTEM_NAMESPACE, name: body.userId }
+  return services.records.update(PlatformUser, ref, {
+    caller,
+    change: ({ spec }) => ({ ...spec, tenantIds: [...new Set([...spec.tenantIds, body.tenantId])] }),
+  })
+}
+
+function alreadyMember(userId: string, tenantId: string): PlatformError {
+  return new PlatformError('already_member', `"${userId}" is a member of tenant "${tenantId}" already.`, {
+    userId,
+    tenantId,
+  })
+}
+
+/** Ends the membership, and the root assignments that were made with it. @throws PlatformError NOT_FOUND, last_owner */
+async function removePlatformMember({ services, caller, parameters }: Context<'userId' | 'tenantId'>) {
+  const { userId, tenantId } = parameters
+  const user = services.records.peek(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: userId })
+  if (user === undefined || !user.spec.tenantIds.includes(tenantId)) {
+    throw notFound(`Member "${userId}" of tenant "${tenantId}"`)
+  }
+  return oneAtATime(ROOT, async () => {
+    const made = services.records
+      .peekAll(RoleAssignment, { namespace: SYSTEM_NAMESPACE })
+      .filter(
+        ({ metadata, spec }) => spec.principalId === userId && metadata.annotations?.[TENANT_ANNOTATION] === tenantId,
+      )
+    if (await takesLastOwner(services, ROOT_SCOPE, new Set(made.map(assignmentIdOf)))) {
+      const message = 'The platform would be left without an Owner: make somebody else Owner at the root first.'
+      throw new PlatformError('last_owner', message, { userId })
+    }
+    // The rights first: who fails half way through must not keep them.
+    for (const { metadata } of made) {
+      await services.records.remove(RoleAssignment, { namespace: SYSTEM_NAMESPACE, name: metadata.name }, { caller })
+    }
+    await services.records.update(
+      PlatformUser,
+      { namespace: SYSTEM_NAMESPACE, name: userId },
+      { caller, change: ({ spec }) => ({ ...spec, tenantIds: spec.tenantIds.filter((id) => id !== tenantId) }) },
+    )
+    return noContent()
+  })
+}
+
+export const platformMemberRoutes: readonly RouteDraft[] = [
+  route(
+    'POST',
+    '/admin/iam/members',
+    {
+      auth: action('rbac/members/admin'),
+      summary: 'Make somebody a member of a tenant, with a role at the root if one is named',
+      body: AddMemberRequest,
+      reply: PlatformMemberDto,
+      answers: [200, 201],
+    },
+    addPlatformMember,
+  ),
+  route(
+    'DELETE',
+    '/admin/iam/members/{userId}/{tenantId}',
+    { auth: action('rbac/members/admin'), summary: 'End a membership and what was given with it', answers: [200, 204] },
+    removePlatformMember,
+  ),
+]

@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import { ok } from '../answer.ts'
+import { boundaryScope } from '../boundaries/visibility.ts'
+import type { Caller, Services } from '../context.ts'
+import { findBoundary } from '../places.ts'
+import { action, type RouteDraft, route } from '../route.ts'
+import { oneAtATime } from './grants.ts'
+
+const AuthorizationPurgeResult = z
+  .object({
+    assignments: z.int(),
+    denyAssignments: z.int(),
+    invitations: z.int(),
+    jitRequests: z.int(),
+    groups: z.int(),
+  })
+  .meta({ id: 'AuthorizationPurgeResult' })
+
+/** Removes all objects of a kind in a boundary. What somebody else removed meanwhile is not counted. */
+export async function removeAll(services: Services, caller: Caller, kind: AnyKind, namespace: string): Promise<number> {
+  let count = 0
+  for (const { metadata } of await services.records.list(kind, { namespace }, { fresh: true })) {
+    try {
+      await services.records.remove(kind, { namespace, name: metadata.name }, { caller })
+      count += 1
+    } catch (error) {
+      if (!(error instanceof PlatformError && error.code === 'NOT_FOUND')) throw error
+    }
+  }
+  return count
+}
+
+export const purgeRoutes: readonly RouteDraft[] = [
+  route(
+    'POST',
+    '{B}/providers/authorization/purge',
+    {
+      auth: action('boundaries/delete'),
+      scope: 'root',
+      summary: 'Remove every assignment, deny, request and group of the boundary',
+      reply: AuthorizationPurgeResult,
+      answers: [200],
+    },
+    async (context) => {
+      const { services, caller, parameters } = context
+      const { boundaryId } = parameters
+      await findBoundary(context, boundaryId)
+      const namespace = boundaryNamespace(boundaryId)
+      return oneAtATime(boundaryScope(boundaryId), async () => {
+        const remove = (kind: AnyKind) => removeAll(services, caller, kind, namespace)
+        // Requests before grants, so that nothing is approved in between; denies last, while somebody still has rights.
+        const jitRequests = await remove(JitRequest)
+        const assignments = await remove(RoleAssignment)
+        const groups = await remove(PrincipalGroup)
+        const denyAssignments = await remove(DenyAssignment)
+        return ok({ assignments, denyAssignments, invitations: 0, jitRequests, groups })
+      })
+    },
+  ),
+]

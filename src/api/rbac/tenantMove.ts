@@ -1,0 +1,130 @@
+import { z } from 'zod'
+import { PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { Uuid } from '../../crds/fields.ts'
+import { BoundaryTrust, PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
+import { ok } from '../answer.ts'
+import { type BoundaryRecord, boundaryScope } from '../boundaries/visibility.ts'
+import type { Caller, Services } from '../context.ts'
+import { Uuid as UuidDto } from '../dto.ts'
+import { findBoundary } from '../places.ts'
+import { refuseWhileDeleting } from '../resourceWrites.ts'
+import { action, type RouteDraft, route } from '../route.ts'
+import { isInForce, isOver, oneAtATime } from './grants.ts'
+
+const BoundaryTenantMoveRequest = z
+  .strictObject({
+    tenantId: Uuid.nullish().describe('Null detaches'),
+    fromTenantId: Uuid.nullish().describe('Refused where the boundary belongs to another one'),
+  })
+  .meta({ id: 'BoundaryTenantMoveRequest' })
+
+const BoundaryTenantMoveResult = z
+  .object({
+    boundaryId: UuidDto,
+    tenantId: UuidDto.nullable(),
+    movedAssignments: z.int(),
+    removedAssignments: z.int(),
+  })
+  .meta({ id: 'BoundaryTenantMoveResult' })
+
+export type TenantMove = { boundary: BoundaryRecord; movedAssignments: number; removedAssignments: number }
+
+/** @throws PlatformError with the code for a tenant that is not there */
+export function checkTenant(
+  services: Services,
+  tenantId: string | undefined,
+  code: 'TENANT_NOT_FOUND' | 'tenant_not_found',
+): void {
+  if (tenantId === undefined || services.records.peek(PlatformTenant, { name: tenantId }) !== undefined) return
+  throw new PlatformError(code, `Tenant "${tenantId}" was not found.`, { tenantId })
+}
+
+/**
+ * Gives a boundary to another tenant, or to none. Assignments of people outside the new tenant go, unless a trust
+ * covers them; service accounts and groups stay. They go before the boundary changes hands, so that the same request
+ * repeated after a failure finishes the work.
+ */
+export async function moveTenant(
+  services: Services,
+  caller: Caller,
+  boundaryId: string,
+  tenantId: string | undefined,
+  ifMatch?: number,
+): Promise<TenantMove> {
+  return oneAtATime(boundaryScope(boundaryId), async () => {
+    const namespace = boundaryNamespace(boundaryId)
+    const all = await services.records.list(RoleAssignment, { namespace }, { fresh: true })
+    const people = await services.principals.find(all.map(({ spec }) => spec.principalId))
+    const covered = trustedPeople(services, boundaryId)
+    const outside = all.filter(({ spec: { principalId, principalType } }) => {
+      if (principalType !== 'User' || tenantId === undefined || covered.has(principalId)) return false
+      return people.get(principalId)?.tenantIds.includes(tenantId) !== true
+    })
+    for (const { metadata } of outside) {
+      await services.records.remove(RoleAssignment, { namespace, name: metadata.name }, { caller })
+    }
+    const { object } = await services.records.update(
+      Boundary,
+      { name: boundaryId },
+      {
+        caller,
+        ifMatch,
+        change: (stored) => {
+          refuseWhileDeleting(stored)
+          const { tenantId: _before, ...rest } = stored.spec
+          return tenantId === undefined ? rest : { ...rest, tenantId }
+        },
+      },
+    )
+    const removedAssignments = outside.length
+    return { boundary: object, movedAssignments: all.length - removedAssignments, removedAssignments }
+  })
+}
+
+/** Who holds an assignment in a boundary whose people this one trusts. */
+function trustedPeople(services: Services, boundaryId: string): Set<string> {
+  const trusts = services.records
+    .peekAll(BoundaryTrust, { namespace: SYSTEM_NAMESPACE })
+    .filter(({ spec }) => !isOver(spec.expiresAt, services.clock))
+  const trusted = trusts.flatMap(({ spec }) => {
+    if (spec.boundaryId === boundaryId) return [spec.trustedBoundaryId]
+    return spec.bidirectional && spec.trustedBoundaryId === boundaryId ? [spec.boundaryId] : []
+  })
+  const assignments = trusted.flatMap((id) =>
+    services.records.peekAll(RoleAssignment, { namespace: boundaryNamespace(id) }),
+  )
+  return new Set(assignments.filter((one) => isInForce(services, one)).map(({ spec }) => spec.principalId))
+}
+
+export const tenantMoveRoutes: readonly RouteDraft[] = [
+  route(
+    'POST',
+    '{B}/providers/authorization/tenant-move',
+    {
+      auth: action('boundaries/tenant/admin'),
+      scope: 'root',
+      summary: 'Give the boundary to another tenant and take the rights of people outside it',
+      body: BoundaryTenantMoveRequest,
+      reply: BoundaryTenantMoveResult,
+      answers: [200],
+    },
+    async (context) => {
+      const { services, caller, body, ifMatch, parameters } = context
+      const { boundaryId } = parameters
+      const boundary = await findBoundary(context, boundaryId)
+      refuseWhileDeleting(boundary)
+      const tenantId = body.tenantId ?? undefined
+      checkTenant(services, tenantId, 'tenant_not_found')
+      if (body.fromTenantId !== undefined && body.fromTenantId !== (boundary.spec.tenantId ?? null)) {
+        const current = boundary.spec.tenantId ?? null
+        throw new PlatformError('conflict', 'The boundary belongs to another tenant than the request says.', {
+          tenantId: current,
+        })
+      }
+      const { movedAssignments, removedAssignments } = await moveTenant(services, caller, boundaryId, tenantId, ifMatch)
+      return ok({ boundaryId, tenantId: tenantId ?? null, movedAssignments, removedAssignments })
+    },
+  ),
+]

@@ -1,0 +1,191 @@
+import { z } from 'zod'
+import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
+import { idOf, uuidV5 } from '../../core/ids.ts'
+import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { Uuid } from '../../crds/fields.ts'
+import { BoundaryTrust } from '../../crds/rbac.ts'
+import { actionNames, compilePermissions } from '../../iam/permissions.ts'
+import { BUILT_IN_ROLES } from '../../iam/roles.ts'
+import { created, noContent } from '../answer.ts'
+import type { Context, Services } from '../context.ts'
+import { DateTime, pagedListOf, Uuid as UuidDto } from '../dto.ts'
+import { etagOf } from '../etag.ts'
+import { pagedParts } from '../pages.ts'
+import type { ListShape } from '../paging.ts'
+import type { RecordOf } from '../records.ts'
+import { action, type RouteDraft, route } from '../route.ts'
+import { incarnationAt } from './grants.ts'
+
+type TrustRecord = RecordOf<typeof BoundaryTrust>
+
+/** What may be lent: what every reader sees, and the pulling of images. */
+const LENDABLE: ReadonlySet<string> = new Set([
+  ...BUILT_IN_ROLES.filter(({ displayName }) => displayName === 'Reader').flatMap((role) =>
+    actionNames(compilePermissions(role).belowRoot),
+  ),
+  'registry/pull',
+])
+
+const CreateTrustRequest = z
+  .strictObject({
+    boundaryId: Uuid.describe('The boundary that grants'),
+    trustedBoundaryId: Uuid.describe('The boundary whose people may'),
+    actions: z.array(z.string().min(1).max(128)).min(1).max(100),
+    bidirectional: z.boolean().default(false),
+    expiresAt: DateTime.nullish(),
+  })
+  .meta({ id: 'CreateTrustRequest' })
+
+const TrustDto = z
+  .object({
+    id: UuidDto,
+    boundaryId: UuidDto,
+    boundary: z.string(),
+    trustedBoundaryId: UuidDto,
+    trustedBoundary: z.string(),
+    actions: z.array(z.string()),
+    bidirectional: z.boolean(),
+    expiresAt: DateTime.nullable(),
+    createdAt: DateTime,
+    createdBy: z.string().nullable(),
+  })
+  .meta({ id: 'TrustDto' })
+
+function trustIdOf({ metadata: { namespace, name } }: TrustRecord): string {
+  return idOf({ group: BoundaryTrust.resource.group, kind: BoundaryTrust.kind, namespace, name })
+}
+
+function trustDto({ records }: Services, trust: TrustRecord): z.output<typeof TrustDto> {
+  const { metadata, spec } = trust
+  const nameOf = (id: string) => records.peek(Boundary, { name: id })?.spec.displayName ?? ''
+  return {
+    id: trustIdOf(trust),
+    boundaryId: spec.boundaryId,
+    boundary: nameOf(spec.boundaryId),
+    trustedBoundaryId: spec.trustedBoundaryId,
+    trustedBoundary: nameOf(spec.trustedBoundaryId),
+    actions: spec.actions,
+    bidirectional: spec.bidirectional,
+    expiresAt: spec.expiresAt ?? null,
+    createdAt: metadata.creationTimestamp ?? '1970-01-01T00:00:00Z',
+    createdBy: metadata.annotations?.[CREATED_BY_ANNOTATION] ?? null,
+  }
+}
+
+const trustShape: ListShape<TrustRecord> = {
+  fields: {
+    createdAt: { title: 'Created', type: 'dateTime', of: ({ metadata }) => metadata.creationTimestamp },
+    expiresAt: { title: 'Expires', type: 'dateTime', of: ({ spec }) => spec.expiresAt },
+  },
+  defaultSort: '-createdAt',
+  nameOf: trustIdOf,
+  idOf: trustIdOf,
+}
+
+type Create = Context<string, unknown, z.output<typeof CreateTrustRequest>>
+
+/** @throws PlatformError BAD_REQUEST, boundary_not_found, already_exists */
+async function createTrust({ services, caller, body }: Create) {
+  const { boundaryId, trustedBoundaryId, actions } = body
+  const errors = actions.flatMap((name, index) =>
+    LENDABLE.has(name) ? [] : [{ field: `actions.${index}`, message: 'is no action that a trust can lend' }],
+  )
+  if (boundaryId === trustedBoundaryId) {
+    errors.push({ field: 'trustedBoundaryId', message: 'a boundary needs no trust in itself' })
+  }
+  if (typeof body.expiresAt === 'string' && Date.parse(body.expiresAt) <= services.clock.now()) {
+    errors.push({ field: 'expiresAt', message: 'must lie in the future' })
+  }
+  if (errors.length > 0) throw badRequest('The trust was refused.', errors)
+  for (const id of [boundaryId, trustedBoundaryId]) {
+    const boundary = services.records.peek(Boundary, { name: id })
+    if (boundary !== undefined && boundary.metadata.deletionTimestamp === undefined) continue
+    throw new PlatformError('boundary_not_found', `Boundary "${id}" was not found.`, { boundaryId: id })
+  }
+  const boundaryIncarnation = incarnationAt(services, { level: 'boundary', boundaryId })
+  const trustedBoundaryIncarnation = incarnationAt(services, { level: 'boundary', boundaryId: trustedBoundaryId })
+  const isSamePair = ({ spec }: TrustRecord) =>
+    spec.boundaryId === boundaryId && spec.trustedBoundaryId === trustedBoundaryId && isOfThisLife(services, spec)
+  const known = services.records.peekAll(BoundaryTrust, { namespace: SYSTEM_NAMESPACE }).some(isSamePair)
+  const name = uuidV5(
+    ['trust', boundaryId, boundaryIncarnation ?? '', trustedBoundaryId, trustedBoundaryIncarnation ?? ''].join('/'),
+  )
+  const spec = { ...body, boundaryIncarnation, trustedBoundaryIncarnation }
+  const made = known
+    ? undefined
+    : await services.records.create(BoundaryTrust, {
+        namespace: SYSTEM_NAMESPACE,
+        name,
+        spec,
+        caller,
+        isSame: () => true,
+      })
+  if (made?.isNew !== true) {
+    const message = `Boundary "${boundaryId}" trusts "${trustedBoundaryId}" already.`
+    throw new PlatformError('already_exists', message, { boundaryId, trustedBoundaryId })
+  }
+  return created(trustDto(services, made.object), { etag: etagOf(made.object) })
+}
+
+function isOfThisLife(services: Services, spec: TrustRecord['spec']): boolean {
+  const lives: [string, string | undefined][] = [
+    [spec.boundaryId, spec.boundaryIncarnation],
+    [spec.trustedBoundaryId, spec.trustedBoundaryIncarnation],
+  ]
+  return lives.every(
+    ([boundaryId, life]) => life === undefined || life === incarnationAt(services, { level: 'boundary', boundaryId }),
+  )
+}
+
+/** @throws PlatformError NOT_FOUND */
+async function removeTrust({ services, caller, ifMatch, parameters }: Context<'trustId'>) {
+  const trusts = services.records.peekAll(BoundaryTrust, { namespace: SYSTEM_NAMESPACE })
+  const found = trusts.find((trust) => trustIdOf(trust) === parameters.trustId)
+  if (found === undefined) throw notFound(`Trust "${parameters.trustId}"`)
+  const { name } = found.metadata
+  await services.records.remove(BoundaryTrust, { namespace: SYSTEM_NAMESPACE, name }, { caller, ifMatch })
+  return noContent()
+}
+
+export const trustRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '/admin/boundary-trusts',
+    {
+      auth: action('rbac/boundaryTrusts/admin'),
+      summary: 'The trusts between boundaries',
+      query: z.object({ boundaryId: Uuid.optional().describe('On either side') }),
+      list: trustShape as never,
+      reply: pagedListOf(TrustDto),
+      answers: [200],
+    },
+    async ({ services, fresh, query, list }) => {
+      const { boundaryId } = query
+      const all = await services.records.list(BoundaryTrust, { namespace: SYSTEM_NAMESPACE }, { fresh })
+      const rows = all.filter(
+        ({ spec }) => boundaryId === undefined || [spec.boundaryId, spec.trustedBoundaryId].includes(boundaryId),
+      )
+      return pagedParts(rows, list, trustShape, (trust) => trustDto(services, trust))
+    },
+  ),
+  route(
+    'POST',
+    '/admin/boundary-trusts',
+    {
+      auth: action('rbac/boundaryTrusts/admin'),
+      summary: 'Let the people of one boundary read in another',
+      body: CreateTrustRequest,
+      reply: TrustDto,
+      answers: [200, 201],
+    },
+    createTrust,
+  ),
+  route(
+    'DELETE',
+    '/admin/boundary-trusts/{trustId}',
+    { auth: action('rbac/boundaryTrusts/admin'), summary: 'End a trust', answers: [200, 204] },
+    removeTrust,
+  ),
+]

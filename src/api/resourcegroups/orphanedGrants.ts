@@ -1,0 +1,216 @@
+import { z } from 'zod'
+import { idOf } from '../../core/ids.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { boundaryOfNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { parseScope, type Scope } from '../../core/scope.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { Uuid } from '../../crds/fields.ts'
+import { DenyAssignment, JitRequest, RoleAssignment } from '../../crds/rbac.ts'
+import { mayStandIn } from '../../crds/scopeObjects.ts'
+import { ORPHAN_REASONS, type OrphanReason, orphanReason } from '../../iam/orphans.ts'
+import { ok } from '../answer.ts'
+import { PRINCIPAL_TYPES } from '../boundaries/memberRecord.ts'
+import type { Context, Services } from '../context.ts'
+import { DateTime, pagedListOf, Uuid as UuidDto } from '../dto.ts'
+import { pagedParts } from '../pages.ts'
+import type { ListShape } from '../paging.ts'
+import { knownRole, objectAt } from '../rbac/grants.ts'
+import type { RecordOf } from '../records.ts'
+import { action, type RouteDraft, route } from '../route.ts'
+
+const GRANT_KINDS = [
+  'RoleAssignment',
+  'DenyAssignment',
+  'RoleBinding',
+  'AccessKey',
+  'ManagedIdentity',
+  'JitRequest',
+] as const
+
+const OrphanedGrantDto = z
+  .object({
+    id: UuidDto,
+    kind: z.enum(GRANT_KINDS),
+    principalId: UuidDto.nullable(),
+    principalType: z.enum(PRINCIPAL_TYPES).nullable(),
+    roleDefinitionName: z.string().nullable(),
+    scope: z.string(),
+    reason: z.enum(ORPHAN_REASONS),
+    namespace: z.string().nullable(),
+    clusterId: UuidDto.nullable(),
+    createdAt: DateTime,
+    detectedAt: DateTime,
+  })
+  .meta({ id: 'OrphanedGrantDto' })
+type OrphanedGrantDto = z.output<typeof OrphanedGrantDto>
+
+const OrphanedGrantPurgeRequest = z
+  .strictObject({
+    ids: z.array(Uuid).max(1000).nullish().describe('Null purges all'),
+    dryRun: z.boolean().default(false),
+  })
+  .meta({ id: 'OrphanedGrantPurgeRequest' })
+
+const OrphanedGrantPurgeResult = z
+  .object({
+    dryRun: z.boolean(),
+    purged: z.array(OrphanedGrantDto),
+    skipped: z.array(z.object({ id: UuidDto, reason: z.string() }).meta({ id: 'SkippedGrant' })),
+  })
+  .meta({ id: 'OrphanedGrantPurgeResult' })
+
+const orphanShape: ListShape<OrphanedGrantDto> = {
+  fields: {
+    kind: { title: 'Kind', type: 'enumeration', values: GRANT_KINDS, of: (row) => row.kind, isSorted: false },
+    reason: { title: 'Reason', type: 'enumeration', values: ORPHAN_REASONS, of: (row) => row.reason, isSorted: false },
+    principalId: { title: 'Principal', type: 'text', of: (row) => row.principalId, isSorted: false },
+    detectedAt: { title: 'Detected', type: 'dateTime', of: (row) => row.detectedAt, isFiltered: false },
+  },
+  defaultSort: '-detectedAt',
+  nameOf: (row) => row.scope,
+  idOf: (row) => row.id,
+}
+
+type Grant = {
+  kind: typeof RoleAssignment | typeof DenyAssignment | typeof JitRequest
+  object: RecordOf<AnyKind>
+  spec: {
+    principalId?: string | undefined
+    principalType?: (typeof PRINCIPAL_TYPES)[number] | undefined
+    roleDefinitionName?: string | undefined
+    scope: string
+    scopeIncarnation?: string | undefined
+    expiresAt?: string | undefined
+  }
+}
+
+function grantsOf({ records }: Services): Grant[] {
+  return [RoleAssignment, DenyAssignment, JitRequest].flatMap((kind) =>
+    records.peekAll(kind as AnyKind).map((object) => ({ kind, object, spec: object.spec as Grant['spec'] })),
+  )
+}
+
+/**
+ * Grants that are left over, judged now. Principals are asked for once per boundary. Who asks exists, even where the
+ * identity provider's records come late.
+ */
+async function orphansOf(services: Services, callerId: string): Promise<{ grant: Grant; dto: OrphanedGrantDto }[]> {
+  const homes = Map.groupBy(grantsOf(services), ({ object }) => object.metadata.namespace ?? SYSTEM_NAMESPACE)
+  const found = await Promise.all(
+    [...homes].map(async ([namespace, grants]) => {
+      const ids = grants.flatMap(({ spec }) => spec.principalId ?? [])
+      const known = await services.principals.find(ids, boundaryOfNamespace(namespace))
+      return grants.flatMap((grant) => {
+        const reason = reasonOf(services, grant, (id) => known.has(id) || id === callerId)
+        return reason === undefined ? [] : [{ grant, dto: orphanDto(services, grant, reason) }]
+      })
+    }),
+  )
+  return found.flat()
+}
+
+function reasonOf(
+  services: Services,
+  { object, spec }: Grant,
+  exists: (id: string) => boolean,
+): OrphanReason | undefined {
+  const scope = parseScope(spec.scope)
+  const stands = scope !== undefined && mayStandIn(scope, object.metadata.namespace)
+  const facts = {
+    scope: stands ? lifeAt(services, scope) : undefined,
+    scopeIncarnation: spec.scopeIncarnation,
+    hasPrincipal: spec.principalId === undefined || exists(spec.principalId),
+    hasRole:
+      spec.roleDefinitionName === undefined || knownRole(services.records, spec.roleDefinitionName) !== undefined,
+    expiresAt: spec.expiresAt === undefined ? undefined : Date.parse(spec.expiresAt),
+  }
+  return orphanReason(facts, services.clock.now())
+}
+
+function lifeAt(services: Services, scope: Scope): { incarnation: string | undefined } | undefined {
+  if (scope.level === 'root') return { incarnation: undefined }
+  const object = objectAt(services.records, scope)
+  return object === undefined ? undefined : { incarnation: object.metadata.annotations?.[INCARNATION_ANNOTATION] }
+}
+
+function orphanDto(services: Services, { kind, object, spec }: Grant, reason: OrphanReason): OrphanedGrantDto {
+  const { namespace, name, creationTimestamp } = object.metadata
+  return {
+    id: idOf({ group: kind.resource.group, kind: kind.kind, namespace, name }),
+    kind: kind.kind as OrphanedGrantDto['kind'],
+    principalId: spec.principalId ?? null,
+    principalType: spec.principalType ?? null,
+    roleDefinitionName: spec.roleDefinitionName ?? null,
+    scope: spec.scope,
+    reason,
+    namespace: namespace ?? null,
+    clusterId: null,
+    createdAt: creationTimestamp ?? '1970-01-01T00:00:00Z',
+    detectedAt: new Date(services.clock.now()).toISOString(),
+  }
+}
+
+type Purge = Context<string, unknown, z.output<typeof OrphanedGrantPurgeRequest> | undefined>
+
+/** Each is judged once more right before it goes: its scope or principal may have come back since the list was read. */
+async function purgeOrphans({ services, caller, body }: Purge) {
+  const dryRun = body?.dryRun ?? false
+  const wanted = body?.ids ?? undefined
+  const orphans = await orphansOf(services, caller.principalId)
+  const chosen = orphans.filter(({ dto }) => wanted === undefined || wanted.includes(dto.id))
+  const here = new Set(chosen.map(({ dto }) => dto.id))
+  const skipped = (wanted ?? []).filter((id) => !here.has(id)).map((id) => ({ id, reason: 'NotOrphaned' }))
+  const purged: OrphanedGrantDto[] = []
+  for (const { grant, dto } of chosen) {
+    const { namespace = SYSTEM_NAMESPACE, name } = grant.object.metadata
+    const current = dryRun
+      ? grant.object
+      : await services.records.get(grant.kind as AnyKind, { namespace, name }, { fresh: true })
+    const known = await services.principals.find(
+      dto.principalId === null ? [] : [dto.principalId],
+      boundaryOfNamespace(namespace),
+    )
+    const again = current && { ...grant, object: current, spec: current.spec as Grant['spec'] }
+    if (
+      again === undefined ||
+      reasonOf(services, again, (id) => known.has(id) || id === caller.principalId) === undefined
+    ) {
+      skipped.push({ id: dto.id, reason: again === undefined ? 'Gone' : 'NotOrphaned' })
+      continue
+    }
+    if (!dryRun) await services.records.remove(grant.kind as AnyKind, { namespace, name }, { caller })
+    purged.push(dto)
+  }
+  return ok({ dryRun, purged, skipped })
+}
+
+export const orphanedGrantRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '/resourcegroups/orphaned-grants',
+    {
+      auth: action('resourcegroups/delete'),
+      summary: 'Grants whose scope, principal or role is gone, or that have expired',
+      list: orphanShape as never,
+      reply: pagedListOf(OrphanedGrantDto),
+      answers: [200],
+    },
+    async ({ services, caller, list }) => {
+      const rows = (await orphansOf(services, caller.principalId)).map(({ dto }) => dto)
+      return pagedParts(rows, list, orphanShape, (row) => row)
+    },
+  ),
+  route(
+    'POST',
+    '/resourcegroups/orphaned-grants/purge',
+    {
+      auth: action('resourcegroups/delete'),
+      summary: 'Remove orphaned grants',
+      body: OrphanedGrantPurgeRequest,
+      isBodyOptional: true,
+      reply: OrphanedGrantPurgeResult,
+      answers: [200],
+    },
+    purgeOrphans,
+  ),
+]

@@ -1,0 +1,40 @@
+import { boundaryNamespace, boundaryOfNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
+import { objectKey, type Resource, resourceId } from '../core/object.ts'
+import type { Scope } from '../core/scope.ts'
+import { Boundary } from './boundaries.ts'
+import { KINDS } from './index.ts'
+import { ResourceGroup } from './resourcegroups.ts'
+
+const RESOURCES = new Map(
+  KINDS.filter((kind) => kind.placement === 'group').map((kind) => [kind.plural, kind.resource]),
+)
+
+/** The object that a scope is of. */
+export type ScopeObject = { key: string; resource: Resource; namespace: string | undefined; name: string }
+
+/** The object that a scope is of; undefined for the root and for collections that are not built. */
+export function scopeObject(scope: Scope): ScopeObject | undefined {
+  if (scope.level === 'root') return undefined
+  const { boundaryId } = scope
+  if (scope.level === 'boundary') return place(Boundary.resource, undefined, boundaryId)
+  if (scope.level === 'resourceGroup')
+    return place(ResourceGroup.resource, boundaryNamespace(boundaryId), scope.resourceGroup)
+  const resource = RESOURCES.get(scope.collection)
+  return resource === undefined
+    ? undefined
+    : place(resource, groupNamespace(boundaryId, scope.resourceGroup), scope.name)
+}
+
+function place(resource: Resource, namespace: string | undefined, name: string): ScopeObject {
+  return { key: scopeObjectKey(resource, namespace, name), resource, namespace, name }
+}
+
+export function scopeObjectKey(resource: Resource, namespace: string | undefined, name: string): string {
+  return `${resourceId(resource)}/${objectKey(namespace, name)}`
+}
+
+/** A boundary's namespace may speak of that boundary only, the platform's of the root only. */
+export function mayStandIn(scope: Scope, namespace: string | undefined): boolean {
+  if (scope.level === 'root') return namespace === SYSTEM_NAMESPACE
+  return boundaryOfNamespace(namespace ?? '') === scope.boundaryId
+}

@@ -1,0 +1,24 @@
+import type { JitRequest } from '../crds/rbac.ts'
+
+const DAY = 86_400_000
+
+/** When a grant ends; undefined for one without an end, or with one that cannot be read. Milliseconds since the epoch. */
+export function endOfGrant({ spec }: { spec: { expiresAt?: string | undefined } }): number | undefined {
+  return readTime(spec.expiresAt)
+}
+
+/**
+ * When a request for a while has run out: an open one after a day, an approved one with the grant, any other a day after
+ * it was decided, so that whoever asked can read the answer.
+ */
+export function endOfRequest({ metadata, spec }: Pick<JitRequest, 'metadata' | 'spec'>): number | undefined {
+  const asked = readTime(metadata.creationTimestamp)
+  const since = readTime(spec.decidedAt) ?? asked
+  if (since === undefined) return undefined
+  return spec.decision === 'Approved' ? since + spec.durationMinutes * 60_000 : since + DAY
+}
+
+function readTime(text: string | undefined): number | undefined {
+  const time = text === undefined ? Number.NaN : Date.parse(text)
+  return Number.isNaN(time) ? undefined : time
+}

@@ -1,0 +1,133 @@
+import { expect } from 'chai'
+import {
+  ANNA,
+  assign,
+  B1,
+  BERT,
+  deny,
+  evaluatorOf,
+  type Given,
+  role,
+  SHOP,
+  TEAM,
+} from '../../test/make/authorizationRecords.ts'
+import { refusalOf } from './granting.ts'
+import { BUILT_IN_ROLES, type Role } from './roles.ts'
+
+const named = (name: string): Role => {
+  const found = BUILT_IN_ROLES.find(({ displayName }) => displayName === name)
+  if (found === undefined) throw new Error(name)
+  return found
+}
+
+describe('who may give a role', () => {
+  const decide = (given: Given, role: Role, scope: string, gainers: string[] = [BERT]) => {
+    const evaluator = evaluatorOf(given)
+    const holdings = {
+      holdsAll: (id: string, permissions: Role, at: string) => evaluator.holdsAll(id, permissions, at, 0),
+      rolesAt: (id: string, at: string) => evaluator.rolesAt(id, at, 0),
+    }
+    return refusalOf({ granterId: ANNA, gainerIds: new Set(gainers), role, scope }, holdings as never)
+  }
+  const platformOwner = { assignments: [assign('Platform Owner', '/')] }
+
+  const allowed: [string, Given, Role, string, string[]?][] = [
+    ['an Owner gives any role at the boundary', { assignments: [assign('Owner', B1)] }, named('Owner'), B1],
+    ['an Owner gives a role further down', { assignments: [assign('Owner', B1)] }, named('Contributor'), SHOP],
+    ['an Owner gives themselves what they hold', { assignments: [assign('Owner', B1)] }, named('Reader'), B1, [ANNA]],
+    ['a Platform Owner gives Owner to others', platformOwner, named('Owner'), B1],
+    ['a Platform Owner gives a root-only role at the root', platformOwner, named('Platform Reader'), '/'],
+    [
+      'an Owner of the root gives a root-only role',
+      { assignments: [assign('Owner', '/')] },
+      named('Alert Publisher'),
+      '/',
+    ],
+    [
+      'an Owner through a group gives what the group holds',
+      { assignments: [assign('Owner', B1, { principalId: TEAM })], groups: [{ id: TEAM, memberIds: [ANNA] }] },
+      named('Reader'),
+      B1,
+    ],
+  ]
+  for (const [title, given, granted, scope, gainers] of allowed) {
+    it(`allows that ${title}`, () => expect(decide(given, granted, scope, gainers)).to.equal(undefined))
+  }
+
+  const exceeding: [string, Given, Role, string, string[], string[]?][] = [
+    [
+      'who reads gives the right to write',
+      { assignments: [assign('Reader', B1)] },
+      role(['jobs/read', 'jobs/write']),
+      B1,
+      ['jobs/write'],
+    ],
+    [
+      'who holds a role further down gives it above',
+      { assignments: [assign('Owner', SHOP)] },
+      role(['jobs/read']),
+      B1,
+      ['jobs/read'],
+    ],
+    [
+      'a Platform Owner gives themselves the reading of secrets',
+      platformOwner,
+      role([], { dataActions: ['secretvault/readSecrets'] }),
+      B1,
+      ['secretvault/readSecrets'],
+      [ANNA],
+    ],
+    [
+      'a Platform Owner gives it to a group that they are in',
+      platformOwner,
+      role([], { dataActions: ['secretvault/readSecrets'] }),
+      B1,
+      ['secretvault/readSecrets'],
+      [TEAM, ANNA],
+    ],
+    [
+      'somebody gives what a deny takes from them',
+      { assignments: [assign('Owner', B1)], denies: [deny(B1, ['jobs/write'])] },
+      role(['jobs/write']),
+      B1,
+      ['jobs/write'],
+    ],
+    [
+      'somebody gives above what a deny takes from them below',
+      { assignments: [assign('Owner', B1)], denies: [deny(SHOP, ['jobs/write'])] },
+      role(['jobs/write']),
+      B1,
+      ['jobs/write'],
+    ],
+    [
+      'an Owner for a while gives after the end',
+      { assignments: [assign('Owner', B1, { expiresAt: 0 })] },
+      role(['jobs/read']),
+      B1,
+      ['jobs/read'],
+    ],
+  ]
+  for (const [title, given, granted, scope, actions, gainers] of exceeding) {
+    it(`refuses that ${title}, naming what is missing`, () =>
+      expect(decide(given, granted, scope, gainers)).to.deep.equal({ kind: 'ExceedsGranter', actions }))
+  }
+
+  const rootOnly: [string, Given, Role, string][] = [
+    ['a root-only role below the root', { assignments: [assign('Owner', '/')] }, named('Platform Reader'), B1],
+    [
+      'a root-only role by who is neither Owner nor Platform Owner there',
+      { assignments: [assign('Platform Contributor', '/')] },
+      named('Alert Publisher'),
+      '/',
+    ],
+    [
+      'a role of boundaries at the root',
+      platformOwner,
+      role(['jobs/read'], { assignableScopes: ['/boundaries/*'] }),
+      '/',
+    ],
+  ]
+  for (const [title, given, granted, scope] of rootOnly) {
+    it(`refuses ${title}`, () => expect(decide(given, granted, scope)).to.deep.equal({ kind: 'RootOnly' }))
+  }
+})

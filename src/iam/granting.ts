@@ -1,0 +1,61 @@
+import { parseScope } from '../core/scope.ts'
+import { ACTIONS, type ActionName } from './actions.ts'
+import { actionNames, compilePermissions, type Permissions } from './permissions.ts'
+import { isAssignableAtRoot, isRootOnly, type Role } from './roles.ts'
+
+/** What the granter holds, as the evaluator answers it. */
+export type Holdings = {
+  holdsAll(principalId: string, permissions: Permissions, scope: string): boolean
+  rolesAt(principalId: string, scope: string): readonly string[]
+}
+
+export type Grant = {
+  granterId: string
+  /** Everybody who gains by it: the principal, or the members of a group however deep. */
+  gainerIds: ReadonlySet<string>
+  role: Role
+  scope: string
+}
+
+export type GrantRefusal =
+  /** The role cannot be given at the scope, or only by who is Owner or Platform Owner at `/`. */
+  | { readonly kind: 'RootOnly' }
+  /** The granter lacks these actions at the scope or somewhere below it. */
+  | { readonly kind: 'ExceedsGranter'; readonly actions: readonly string[] }
+
+const ROOT = '/'
+const PLATFORM_OWNER = 'Platform Owner'
+const ROOT_GRANTERS: readonly string[] = ['Owner', PLATFORM_OWNER]
+
+/**
+ * Why a role may not be given; undefined where it may. Nobody gives what they do not hold at the scope and everywhere
+ * below it. The one exception is a Platform Owner at `/`, who may give any role to others and never to themselves, nor
+ * to a group that they are in. That the granter holds the grant action itself is asked before.
+ */
+export function refusalOf({ granterId, gainerIds, role, scope }: Grant, holdings: Holdings): GrantRefusal | undefined {
+  if (isRootOnly(role)) {
+    const isGranter = holdings.rolesAt(granterId, ROOT).some((name) => ROOT_GRANTERS.includes(name))
+    if (scope !== ROOT || !isGranter) return { kind: 'RootOnly' }
+  }
+  if (scope === ROOT && !isAssignableAtRoot(role)) return { kind: 'RootOnly' }
+  const isPlatformOwner = holdings.rolesAt(granterId, ROOT).includes(PLATFORM_OWNER)
+  if (isPlatformOwner && !gainerIds.has(granterId)) return undefined
+  if (holdings.holdsAll(granterId, role, scope)) return undefined
+  return { kind: 'ExceedsGranter', actions: missingActions(granterId, role, scope, holdings) }
+}
+
+function missingActions(granterId: string, role: Role, scope: string, holdings: Holdings): string[] {
+  const granted = compilePermissions(role)
+  const set = parseScope(scope)?.level === 'root' ? granted.atRoot : granted.belowRoot
+  const lacks = (name: string) => !holdings.holdsAll(granterId, only(name), scope)
+  const missing: string[] = actionNames(set).filter(lacks)
+  // What gateways ask about has no place among the actions: its patterns stand for it.
+  return missing.length > 0 ? missing : [...role.actions, ...role.dataActions]
+}
+
+const DATA = new Set<string>(ACTIONS.filter(({ isData }) => isData).map(({ name }) => name satisfies ActionName))
+
+function only(name: string): Permissions {
+  const empty = { actions: [], notActions: [], dataActions: [], notDataActions: [] }
+  return DATA.has(name) ? { ...empty, dataActions: [name] } : { ...empty, actions: [name] }
+}

@@ -1,0 +1,39 @@
+import { expect } from 'chai'
+import { brokenNesting, everyoneIn, groupsAround } from './groups.ts'
+
+describe('groups in groups', () => {
+  const chain = new Map([
+    ['a', ['b']],
+    ['b', ['c']],
+    ['c', ['d']],
+    ['d', ['anna']],
+  ])
+  it('hold everybody however deep', () => expect([...everyoneIn('b', chain)]).to.deep.equal(['b', 'c', 'd', 'anna']))
+  it('are found from within', () => expect([...groupsAround('anna', chain)]).to.deep.equal(['d', 'c', 'b', 'a']))
+  it('end where a loop closes', () =>
+    expect([
+      ...everyoneIn(
+        'x',
+        new Map([
+          ['x', ['y']],
+          ['y', ['x']],
+        ]),
+      ),
+    ]).to.deep.equal(['x', 'y']))
+
+  const nested: [string, string, string[], 'Cycle' | 'TooDeep' | undefined][] = [
+    ['a group of people', 'new', ['anna', 'bert'], undefined],
+    ['a group around four', 'new', ['a'], undefined],
+    ['a group in itself', 'a', ['a'], 'Cycle'],
+    ['a loop over four', 'd', ['a'], 'Cycle'],
+  ]
+  for (const [title, id, members, expected] of nested) {
+    it(`judges ${title}: ${expected ?? 'fine'}`, () => expect(brokenNesting(id, members, chain)).to.equal(expected))
+  }
+  it('go five deep and no deeper', () => {
+    const five = new Map(chain).set('e', ['a'])
+    expect(brokenNesting('e', ['a'], chain)).to.equal(undefined)
+    expect(brokenNesting('f', ['e'], five)).to.equal('TooDeep')
+    expect(brokenNesting('d', ['f'], new Map(five).set('f', []))).to.equal('TooDeep')
+  })
+})
