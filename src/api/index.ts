@@ -1,5 +1,6 @@
 import { boundaryRoutes } from './boundaries/index.ts'
 import { commonRoutes } from './common.ts'
+import { managedIdentityRoutes } from './managedidentities/index.ts'
 import { plannedApps } from './planned/apps.ts'
 import { plannedBlueprints } from './planned/blueprints.ts'
 import { plannedBoundaries } from './planned/boundaries.ts'
@@ -8,7 +9,6 @@ import { plannedFunctions } from './planned/functions.ts'
 import { plannedJobs } from './planned/jobs.ts'
 import { plannedKernel } from './planned/kernel.ts'
 import { plannedLifecycle } from './planned/lifecycle.ts'
-import { plannedManagedidentities } from './planned/managedidentities.ts'
 import { plannedMonitoring } from './planned/monitoring.ts'
 import { plannedObjectstorage } from './planned/objectstorage.ts'
 import { plannedRbac } from './planned/rbac.ts'
@@ -39,7 +39,7 @@ export const AREAS: readonly Area[] = [
   area('objectstorage', 'objectstorage', [plannedObjectstorage]),
   area('boundaries', 'boundaries', [boundaryRoutes, plannedBoundaries]),
   area('resourcegroups', 'resource-groups', [resourceGroupRoutes, plannedResourcegroups]),
-  area('managedidentities', 'managed-identity', [plannedManagedidentities]),
+  area('managedidentities', 'managed-identity', [managedIdentityRoutes()]),
   area('monitoring', 'monitoring', [plannedMonitoring]),
   area('registry', 'registry', [plannedRegistry]),
   area('blueprints', 'blueprints', [plannedBlueprints]),

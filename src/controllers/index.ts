@@ -14,6 +14,7 @@ import type { Environment } from './engine/environment.ts'
 import { EngineMetrics } from './engine/metrics.ts'
 import { Runner } from './engine/runner.ts'
 import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } from './engine/workspace.ts'
+import { managedIdentityController } from './managedidentities.ts'
 import { resourceGroupController } from './resourcegroups.ts'
 import { vectorController } from './vector/index.ts'
 
@@ -26,7 +27,12 @@ export type ControllerPorts = {
 
 /** Every controller of the platform, in the order of what depends on what. */
 export function controllers({ vectorEngine, allowOwnImages }: ControllerPorts): readonly Controller[] {
-  return [boundaryController, resourceGroupController, vectorController({ engine: vectorEngine, allowOwnImages })]
+  return [
+    boundaryController,
+    resourceGroupController,
+    managedIdentityController(),
+    vectorController({ engine: vectorEngine, allowOwnImages }),
+  ]
 }
 
 export type ControllersOptions = {
@@ -117,15 +123,23 @@ const READ = ['get', 'list', 'watch'] as const
  * are opened namespace by namespace.
  */
 export function operatorRights(): Rights[] {
-  // What a controller may do does not depend on what it is given.
-  const list = controllers({ vectorEngine: playedEngine(), allowOwnImages: false })
   const rights: Rights[] = [
     ...DEFAULTS_RIGHTS,
     { resource: event, verbs: ['create', 'patch'] },
     { resource: namespace, verbs: READ },
-    ...list.flatMap(rightsOf),
+    ...declaredRights(),
   ]
-  return rights.filter(({ resource }) => resourceId(resource) !== resourceId(secret))
+  return rights.filter((right) => right.in === undefined && resourceId(right.resource) !== resourceId(secret))
+}
+
+/** What it may do in the platform's own namespace only. */
+export function operatorSystemRights(): Rights[] {
+  return declaredRights().filter((right) => right.in === 'system')
+}
+
+function declaredRights(): Rights[] {
+  // What a controller may do does not depend on what it is given.
+  return controllers({ vectorEngine: playedEngine(), allowOwnImages: false }).flatMap(rightsOf)
 }
 
 function rightsOf({ kind, observes, reads, writes }: Controller): Rights[] {

@@ -2,6 +2,7 @@ import { Boundary } from './boundaries.ts'
 import { PlatformCluster } from './clusters.ts'
 import type { AnyKind } from './define.ts'
 import { PlatformClient, PlatformUser } from './identity.ts'
+import { ManagedIdentity } from './managedidentities.ts'
 import { NameClaim } from './nameclaims.ts'
 import { ComputePlan } from './plans.ts'
 import { PrincipalGroup, RoleAssignment, RoleDefinition } from './rbac.ts'
@@ -20,5 +21,6 @@ export const KINDS: readonly AnyKind[] = [
   PrincipalGroup,
   PlatformUser,
   PlatformClient,
+  ManagedIdentity,
   VectorCluster,
 ]

@@ -83,6 +83,10 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
       documentation: new Documentation('0', {}),
       capacity: createCapacity(caches, systemClock),
       vector: { engine: engine as never, secrets: kubeSecrets(client), allowOwnImages: false },
+      managedIdentities: {
+        secrets: kubeSecrets(client),
+        signIn: { tokenUrl: 'https://id.test/token', audience: 'platform', realm: 'test' },
+      },
       platform: {
         version: '1.2.3',
         commit: 'abc',
