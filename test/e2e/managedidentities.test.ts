@@ -105,6 +105,9 @@ describe('managed identities', () => {
     const identity = await make()
     const rows = await itemsOf<ManagedIdentityDto>(`${base}?resourceName=${identity.resourceName}`)
     expect(rows.map(({ id }) => id)).to.deep.equal([identity.id])
+    const { resourceName, resourceType, resourceUid } = identity
+    const again = await expectCall<ManagedIdentityDto>(200, 'POST', base, { resourceName, resourceType, resourceUid })
+    expect(again.body.id).to.equal(identity.id)
     const contributor = await makeCaller({ Contributor: `/boundaries/${boundaryId}` })
     const options = { token: contributor.token }
     expect((await call('GET', identity.path, undefined, options)).status).to.equal(200)

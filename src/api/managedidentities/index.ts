@@ -82,24 +82,27 @@ async function provision(kinds: readonly AnyKind[], context: Context<InGroup, un
   const { services, caller, body, parameters } = context
   const { boundaryId, resourceGroup } = parameters
   refuseWhileDeleting(await findGroup(context, boundaryId, resourceGroup))
-  await requireWorkload(kinds, context, body)
   const namespace = groupNamespace(boundaryId, resourceGroup)
-  const present = services.records
-    .peekAll(ManagedIdentity, { namespace })
-    .find(({ spec }) => spec.resourceUid === body.resourceUid)
-  if (present !== undefined) refuseWhileDeleting(present)
-  const { object, isNew } =
-    present === undefined
-      ? await services.records.create(ManagedIdentity, {
-          namespace,
-          name: managedIdentityId(namespace, body.resourceUid),
-          spec: body,
-          caller,
-          // From the first moment: one deleted before its controller saw it would leave its service account behind.
-          finalizers: [FINALIZER],
-          isSame: ({ spec }) => spec.resourceUid === body.resourceUid,
-        })
-      : { object: present, isNew: false }
+  const isSame = ({ spec }: Pick<IdentityRecord, 'spec'>) =>
+    spec.resourceUid === body.resourceUid &&
+    spec.resourceName === body.resourceName &&
+    spec.resourceType === body.resourceType
+  const present = services.records.peekAll(ManagedIdentity, { namespace }).find(isSame)
+  // The controller sees to it that there is none without its resource.
+  if (present !== undefined) {
+    refuseWhileDeleting(present)
+    return ok(shown(context, present), { etag: etagOf(present) })
+  }
+  await requireWorkload(kinds, context, body)
+  const { object, isNew } = await services.records.create(ManagedIdentity, {
+    namespace,
+    name: managedIdentityId(namespace, body.resourceUid),
+    spec: body,
+    caller,
+    // From the first moment: one deleted before its controller saw it would leave its service account behind.
+    finalizers: [FINALIZER],
+    isSame,
+  })
   const answer = isNew ? created : ok
   return answer(shown(context, object), { etag: etagOf(object) })
 }
