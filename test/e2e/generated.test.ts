@@ -34,7 +34,8 @@ function pathOf({ path }: Route, { boundaryId, group }: Places): string {
 /** Some body that the route's schema takes, so that a refusal is about something else. */
 function goodBody({ body, bodyKind }: Route): unknown {
   if (body === undefined || bodyKind !== 'json') return undefined
-  const samples = [{}, { displayName: 'x' }, { targetScale: 1 }, { action: 'jobs/read' }]
+  const identity = { resourceName: 'x', resourceType: 'apps', resourceUid: 'x' }
+  const samples = [{}, { displayName: 'x' }, { targetScale: 1 }, { action: 'jobs/read' }, identity]
   return samples.find((sample) => body.safeParse(sample).success) ?? {}
 }
 
