@@ -6,7 +6,7 @@ import { PolicyIndex } from '../../src/iam/policyIndex.ts'
 import type { Assignment, Deny, PrincipalGroup } from '../../src/iam/records.ts'
 import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
 import { NOW } from '../make/authorizationPolicy.ts'
-import { DENIED, drawQuestions, fill, QUESTIONED, type Question, world } from './authorizationWorld.ts'
+import { DENIED, drawQuestions, fill, processorTime, QUESTIONED, type Question, world } from './authorizationWorld.ts'
 
 export type PeerFigure = {
   engine: string
@@ -213,9 +213,9 @@ function agreeing(decide: Decide, ours: Decide, questions: readonly Question[], 
 
 function timed(decide: Decide, questions: readonly Question[], rounds: number): number {
   const figures = Array.from({ length: rounds }, () => {
-    const start = process.hrtime.bigint()
+    const start = processorTime()
     for (const question of questions) decide(question)
-    return Number(process.hrtime.bigint() - start) / questions.length
+    return (processorTime() - start) / questions.length
   })
   return figures.toSorted((one, other) => one - other)[Math.floor(rounds / 2)] ?? 0
 }

@@ -21,6 +21,12 @@ export const QUESTIONED = [
 ] as const
 export const DENIED = { actions: ['*/write'], dataActions: ['*'] }
 
+/** Nanoseconds of processor time of this thread: what others on the machine take does not count. */
+export function processorTime(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) * 1000
+}
+
 export type Question = { principal: string; action: string; scope: string }
 export type World = { random: SeededRandom; people: string[]; resources: string[]; places: string[] }
 /** What takes the records: our index, or a list for other engines. */
