@@ -1,7 +1,7 @@
 import { dump } from 'js-yaml'
 import { facadeReads, ROUTES, reservedNames } from '../../src/api/index.ts'
 import { operationIds } from '../../src/api/openapi.ts'
-import { operatorRights } from '../../src/controllers/index.ts'
+import { operatorRights, operatorSystemRights } from '../../src/controllers/index.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { crdManifest } from '../../src/crds/manifest.ts'
@@ -29,7 +29,8 @@ export function generatedFiles(): Map<string, string> {
     'deploy/crds/kustomization.yaml',
     `${NOTE}${dump({ apiVersion: 'kustomize.config.k8s.io/v1beta1', kind: 'Kustomization', resources: crdNames })}`,
   )
-  files.set('deploy/manifests/rbac.yaml', yaml(accessObjects(KINDS, operatorRights(), facadeReads())))
+  const operator = { cluster: operatorRights(), system: operatorSystemRights() }
+  files.set('deploy/manifests/rbac.yaml', yaml(accessObjects(KINDS, operator, facadeReads())))
   files.set('deploy/manifests/policies.yaml', yaml(admissionPolicies(KINDS, reservedNames())))
   files.set('src/client/generated.ts', clientModule(ROUTES, operationIds(ROUTES), KINDS))
   files.set('docs/reference/configuration.md', configurationPage())

@@ -1,4 +1,4 @@
-import { BOUNDARY_LABEL, GROUP_LABEL, PREFIX } from '../../src/core/labels.ts'
+import { BOUNDARY_LABEL, GROUP_LABEL, OWNER_KIND_LABEL, PREFIX } from '../../src/core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind, Placement } from '../../src/crds/define.ts'
@@ -249,6 +249,32 @@ function ownAccountsPolicy(): KubeObject[] {
   ]
 }
 
+/**
+ * In the platform's own namespace stand the signing keys and the secrets of service accounts. The controllers may make
+ * and delete there only what they made for managed identities, and can read none of it.
+ */
+function ownSecretsPolicy(): KubeObject[] {
+  return policyWithBinding({
+    name: 'freehold-own-secrets',
+    rules: [
+      {
+        apiGroups: [''],
+        apiVersions: ['v1'],
+        resources: ['secrets'],
+        operations: ['CREATE', 'UPDATE', 'DELETE'],
+        scope: 'Namespaced',
+      },
+    ],
+    validations: [
+      {
+        expression: `request.namespace != '${SYSTEM_NAMESPACE}' || request.userInfo.username != '${accountName(CONTROLLERS_ACCOUNT)}' || (request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${OWNER_KIND_LABEL}'].orValue('') == 'ManagedIdentity'`,
+        message: `the controllers write only Secrets of managed identities in ${SYSTEM_NAMESPACE}`,
+        reason: 'Forbidden',
+      },
+    ],
+  })
+}
+
 /** Names that the REST paths need for themselves cannot be given to resources, by kubectl either. */
 function reservedNamesPolicy(kinds: readonly AnyKind[], reserved: readonly string[]): KubeObject[] {
   const named = kinds.filter(
@@ -274,6 +300,7 @@ export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly 
     ...iamPolicy(kinds),
     ...protectedMetadataPolicy(kinds),
     ...ownAccountsPolicy(),
+    ...ownSecretsPolicy(),
     ...reservedNamesPolicy(kinds, reserved),
   ]
 }

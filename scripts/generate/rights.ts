@@ -68,7 +68,7 @@ function bindCluster(account: string): KubeObject {
   }
 }
 
-/** A role in our own namespace: leases, and the Secrets of the identity provider. */
+/** A role in our own namespace: leases, the Secrets of the identity provider, credentials of managed identities. */
 function systemRole(account: string, rights: readonly Right[]): KubeObject[] {
   return [
     {
@@ -134,7 +134,7 @@ function facadeRights(kinds: readonly AnyKind[], facadeReads: readonly Right[]):
  */
 export function accessObjects(
   kinds: readonly AnyKind[],
-  operator: readonly Right[],
+  operator: { cluster: readonly Right[]; system: readonly Right[] },
   facadeReads: readonly Right[],
 ): KubeObject[] {
   const accounts = [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT].map((name) => ({
@@ -145,12 +145,13 @@ export function accessObjects(
   }))
   return [
     ...accounts,
-    clusterRole(CONTROLLERS_ACCOUNT, operator, 'rbac'),
+    clusterRole(CONTROLLERS_ACCOUNT, operator.cluster, 'rbac'),
     bindCluster(CONTROLLERS_ACCOUNT),
     clusterRole(FACADE_ACCOUNT, facadeRights(kinds, facadeReads), 'rbac'),
     bindCluster(FACADE_ACCOUNT),
     ...systemRole(CONTROLLERS_ACCOUNT, [
       { resource: { group: 'coordination.k8s.io', plural: 'leases' }, verbs: ['get', 'create', 'update', 'patch'] },
+      ...operator.system,
     ]),
     ...systemRole(FACADE_ACCOUNT, [
       // Clients' secrets are read; signing keys and the state of sign-ins are made, renewed, watched and removed.

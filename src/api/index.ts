@@ -3,6 +3,7 @@ import { memberRoutes } from './boundaries/members.ts'
 import { tenantRoutes } from './boundaries/tenant.ts'
 import { commonRoutes } from './common.ts'
 import { invitationRoutes } from './invitations/index.ts'
+import { managedIdentityRoutes } from './managedidentities/index.ts'
 import { passwordRoutes } from './passwords/index.ts'
 import { plannedApps } from './planned/apps.ts'
 import { plannedBlueprints } from './planned/blueprints.ts'
@@ -12,7 +13,6 @@ import { plannedFunctions } from './planned/functions.ts'
 import { plannedJobs } from './planned/jobs.ts'
 import { plannedKernel } from './planned/kernel.ts'
 import { plannedLifecycle } from './planned/lifecycle.ts'
-import { plannedManagedidentities } from './planned/managedidentities.ts'
 import { plannedMonitoring } from './planned/monitoring.ts'
 import { plannedObjectstorage } from './planned/objectstorage.ts'
 import { plannedRbac } from './planned/rbac.ts'
@@ -44,7 +44,7 @@ export const AREAS: readonly Area[] = [
   area('objectstorage', 'objectstorage', [plannedObjectstorage]),
   area('boundaries', 'boundaries', [boundaryRoutes, memberRoutes, tenantRoutes, plannedBoundaries]),
   area('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),
-  area('managedidentities', 'managed-identity', [plannedManagedidentities]),
+  area('managedidentities', 'managed-identity', [managedIdentityRoutes()]),
   area('monitoring', 'monitoring', [plannedMonitoring]),
   area('registry', 'registry', [plannedRegistry]),
   area('blueprints', 'blueprints', [plannedBlueprints]),

@@ -259,11 +259,11 @@ export const OPERATIONS = {
   "GetResourcegroupsByNamespaceName": { method: 'GET', path: '/resourcegroups/by-namespace/{namespaceName}' },
   "GetResourcegroupsOrphanedGrants": { method: 'GET', path: '/resourcegroups/orphaned-grants', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostResourcegroupsOrphanedGrantsPurge": { method: 'POST', path: '/resourcegroups/orphaned-grants/purge' },
-  "GetBoundariesResourcegroupsProvidersIdentityManagedidentities": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/providers/identity/managedidentities', query: ["resourceName"] },
+  "GetBoundariesResourcegroupsProvidersIdentityManagedidentities": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/providers/identity/managedidentities', query: ["filter", "page", "pageSize", "resourceName", "search", "sort"], paged: true },
   "PostBoundariesResourcegroupsProvidersIdentityManagedidentities": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/providers/identity/managedidentities' },
   "GetBoundariesResourcegroupsProvidersIdentityManagedidentitiesByResourceUid": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/providers/identity/managedidentities/{resourceUid}' },
   "DeleteBoundariesResourcegroupsProvidersIdentityManagedidentitiesByResourceUid": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/providers/identity/managedidentities/{resourceUid}' },
-  "PostBoundariesResourcegroupsProvidersIdentityManagedidentitiesResourceUidToken": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/providers/identity/managedidentities/{resourceUid}/token' },
+  "PostBoundariesResourcegroupsProvidersIdentityManagedidentitiesResourceUidToken": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/providers/identity/managedidentities/{resourceUid}/token', query: ["rotate"] },
   "GetBoundariesResourcegroupsResourcesMonitoringByResourceName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/monitoring/{resourceType}/{resourceName}', query: ["aggregation", "container", "from", "metric", "to"] },
   "GetBoundariesResourcegroupsResourcesMonitoringResourceNameAlerts": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/monitoring/{resourceType}/{resourceName}/alerts', query: ["includeResolved", "limit"] },
   "GetBoundariesResourcegroupsResourcesMonitoringResourceNameRequests": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/monitoring/{resourceType}/{resourceName}/requests', query: ["from", "to"] },
@@ -414,6 +414,7 @@ export const OPERATIONS = {
 export const RESOURCE_KINDS = [
   { apiVersion: 'freehold.dev/v1alpha1', kind: 'Boundary', plural: 'boundaries', shortNames: ['bnd'], placement: 'cluster' },
   { apiVersion: 'freehold.dev/v1alpha1', kind: 'ResourceGroup', plural: 'resourcegroups', shortNames: ['rg'], placement: 'boundary' },
+  { apiVersion: 'iam.freehold.dev/v1alpha1', kind: 'ManagedIdentity', plural: 'managedidentities', shortNames: ['mi'], placement: 'group' },
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'VectorCluster', plural: 'vectorclusters', shortNames: ['vc'], placement: 'group' },
 ] as const
 
@@ -460,6 +461,10 @@ export interface OperationTypes {
   "GetResourcegroupsByNamespaceName": { body: unknown; reply: NamespaceOwnerDto }
   "GetResourcegroupsOrphanedGrants": { body: unknown; reply: { items: Array<OrphanedGrantDto>; pagination: PaginationMeta } }
   "PostResourcegroupsOrphanedGrantsPurge": { body: OrphanedGrantPurgeRequestInput; reply: OrphanedGrantPurgeResult }
+  "GetBoundariesResourcegroupsProvidersIdentityManagedidentities": { body: unknown; reply: { items: Array<ManagedIdentityDto>; pagination: PaginationMeta } }
+  "PostBoundariesResourcegroupsProvidersIdentityManagedidentities": { body: ProvisionRequestInput; reply: ManagedIdentityDto }
+  "GetBoundariesResourcegroupsProvidersIdentityManagedidentitiesByResourceUid": { body: unknown; reply: ManagedIdentityDto }
+  "PostBoundariesResourcegroupsProvidersIdentityManagedidentitiesResourceUidToken": { body: unknown; reply: ManagedIdentityCredentialsDto }
   "GetAdminBoundaryTrusts": { body: unknown; reply: { items: Array<TrustDto>; pagination: PaginationMeta } }
   "PostAdminBoundaryTrusts": { body: CreateTrustRequestInput; reply: TrustDto }
   "PostAdminIamMembers": { body: AddMemberRequestInput; reply: PlatformMemberDto }
@@ -523,6 +528,9 @@ export type InvitationSignInDto = { signInUrl: string; email: string; status: "P
 export type ListColumn = { field: string; title: string; type: "text" | "number" | "boolean" | "dateTime" | "status" | "tags" | "link"; sortable: boolean; defaultVisible: boolean }
 export type ListConfig = { collection: string; columns: Array<ListColumn>; filters: Array<ListFilter>; sorts: Array<string>; defaultSort: string; searchFields: Array<string>; enumerations: Record<string, Array<EnumerationValue>>; plans: Array<PlanChoice>; actions: Array<string>; names: NameRule; limits: Record<string, number>; pageSizeDefault: number; pageSizeMax: number }
 export type ListFilter = { field: string; operators: Array<string>; values: Array<string> | null }
+export type ManagedIdentityCredentialsDto = { grantType: "client_credentials"; clientId: string; clientSecret: string; tokenUrl: string; audience: string; realm: string; expiresAt: string | null; secretVersion: number }
+export type ManagedIdentityDto = { id: string; resourceUid: string; resourceName: string; resourceType: "apps" | "containerinstances" | "staticwebapps" | "jobs" | "functionnamespaces"; boundaryId: string; resourceGroup: string; principalId: string; clientId: string; status: "Provisioning" | "Ready" | "Failed" | "Deleting"; statusMessage: string | null; createdAt: string; lastTokenAt: string | null; roleAssignments: Array<ManagedIdentityRole> }
+export type ManagedIdentityRole = { assignmentId: string; roleDefinitionName: string; scope: string }
 export type MoveBoundaryTenantRequestInput = { tenantId?: string | null }
 export type NamedPort = { name: string; port: number; protocol: string }
 export type NameRule = { pattern: string; maxLength: number; reserved: Array<string> }
@@ -540,6 +548,7 @@ export type PasswordResetRequestInput = { email: string }
 export type PasswordResetResult = { signInUrl: string }
 export type PlanChoice = { id: string; name: string; isDefault: boolean }
 export type PlatformMemberDto = { userId: string; tenantId: string; displayName: string; email: string | null; roleDefinitionName: string | null; assignmentId: string | null; createdAt: string }
+export type ProvisionRequestInput = { resourceName: string; resourceType: "apps" | "containerinstances" | "staticwebapps" | "jobs" | "functionnamespaces"; resourceUid: string }
 export type PublicInvitationDto = { email: string; boundary: string; roleDefinitionName: string; invitedBy: string; expiresAt: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; requiresPassword: boolean }
 export type ReadinessDto = { status: "Ready" | "NotReady"; checks: Array<HealthCheck> }
 export type ResourceActionResult = { action: "start" | "stop" | "restart"; changed: boolean; id: string; name: string; phase: string | null; requestedAt: string; resourceGroup: string; status: string }

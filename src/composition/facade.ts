@@ -83,6 +83,14 @@ export async function runFacade(
         secrets: kubeSecrets(client),
         allowOwnImages: configuration.allowOwnImages,
       },
+      managedIdentities: {
+        secrets: kubeSecrets(client),
+        signIn: {
+          tokenUrl: `${configuration.issuer}/protocol/openid-connect/token`,
+          audience: configuration.audience,
+          realm: configuration.realm,
+        },
+      },
       documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
       platform: {
         version: VERSION,

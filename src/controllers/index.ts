@@ -15,6 +15,7 @@ import { EngineMetrics } from './engine/metrics.ts'
 import { Runner } from './engine/runner.ts'
 import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } from './engine/workspace.ts'
 import { invitationController, passwordResetController } from './invitations.ts'
+import { managedIdentityController } from './managedidentities.ts'
 import { grantControllers } from './rbac.ts'
 import { resourceGroupController } from './resourcegroups.ts'
 import { vectorController } from './vector/index.ts'
@@ -34,6 +35,7 @@ export function controllers({ vectorEngine, allowOwnImages }: ControllerPorts): 
     invitationController,
     passwordResetController,
     ...grantControllers,
+    managedIdentityController(),
     vectorController({ engine: vectorEngine, allowOwnImages }),
   ]
 }
@@ -126,15 +128,23 @@ const READ = ['get', 'list', 'watch'] as const
  * are opened namespace by namespace.
  */
 export function operatorRights(): Rights[] {
-  // What a controller may do does not depend on what it is given.
-  const list = controllers({ vectorEngine: playedEngine(), allowOwnImages: false })
   const rights: Rights[] = [
     ...DEFAULTS_RIGHTS,
     { resource: event, verbs: ['create', 'patch'] },
     { resource: namespace, verbs: READ },
-    ...list.flatMap(rightsOf),
+    ...declaredRights(),
   ]
-  return rights.filter(({ resource }) => resourceId(resource) !== resourceId(secret))
+  return rights.filter((right) => right.in === undefined && resourceId(right.resource) !== resourceId(secret))
+}
+
+/** What it may do in the platform's own namespace only. */
+export function operatorSystemRights(): Rights[] {
+  return declaredRights().filter((right) => right.in === 'system')
+}
+
+function declaredRights(): Rights[] {
+  // What a controller may do does not depend on what it is given.
+  return controllers({ vectorEngine: playedEngine(), allowOwnImages: false }).flatMap(rightsOf)
 }
 
 function rightsOf({ kind, observes, reads, writes }: Controller): Rights[] {

@@ -1,13 +1,18 @@
 import { expect } from 'chai'
 import { resourceId } from '../core/object.ts'
 import { KINDS } from '../crds/index.ts'
-import { operatorRights } from './index.ts'
+import { operatorRights, operatorSystemRights } from './index.ts'
 
 describe('the rights of the operator', () => {
   const rights = operatorRights()
 
   it('hold no Secrets: those are opened namespace by namespace', () => {
     expect(rights.map(({ resource }) => resourceId(resource))).not.to.include('secrets')
+  })
+
+  it('read no Secret of the platform itself, and change none', () => {
+    const secrets = operatorSystemRights().filter(({ resource }) => resource.plural === 'secrets')
+    expect(secrets.map(({ verbs }) => verbs)).to.deep.equal([['create', 'delete']])
   })
 
   it('bind the two roles for Secrets and no other', () => {

@@ -3,6 +3,7 @@ import { PlatformCluster } from './clusters.ts'
 import type { AnyKind } from './define.ts'
 import { PlatformClient, PlatformUser } from './identity.ts'
 import { MemberInvitation, PasswordReset } from './invitations.ts'
+import { ManagedIdentity } from './managedidentities.ts'
 import { NameClaim } from './nameclaims.ts'
 import { ComputePlan } from './plans.ts'
 import {
@@ -35,5 +36,6 @@ export const KINDS: readonly AnyKind[] = [
   PlatformClient,
   MemberInvitation,
   PasswordReset,
+  ManagedIdentity,
   VectorCluster,
 ]

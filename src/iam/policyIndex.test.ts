@@ -25,6 +25,37 @@ describe('the policy', () => {
     expect(asked.isAllowed(ANNA, 'apps/read', B2, NOW)).to.equal(false)
   })
 
+  it('follows scopes that come and go, however often they were asked about before', () => {
+    const shop = `${B1}/resourcegroups/shop`
+    const item = `${shop}/resources/apps/web`
+    const asked = evaluatorOf({ assignments: [assign('Reader', B1)] })
+    const may = (scope: string) => asked.isAllowed(ANNA, 'apps/write', scope, NOW)
+    expect([may(item), may(shop), may(`${shop}/`), may(`${item}/x`)]).to.deep.equal([false, false, false, false])
+    const given = assign('Contributor', item)
+    asked.policy.upsertAssignment(given)
+    expect([may(item), may(shop)]).to.deep.equal([true, false])
+    asked.policy.upsertAssignment({ ...given, scope: shop })
+    expect([may(item), may(shop), may(`${shop}-1/resources/apps/web`)]).to.deep.equal([true, true, false])
+    asked.policy.upsertDeny(deny(item, ['*/write'], { id: 'deny' }))
+    expect([may(item), may(shop)]).to.deep.equal([false, true])
+    asked.policy.removeDeny('deny')
+    expect(may(item)).to.equal(true)
+    asked.policy.removeAssignment(given.id)
+    expect([may(item), may(shop)]).to.deep.equal([false, false])
+  })
+
+  it('answers about more principals and scopes than there are marks to tell them apart by', () => {
+    const scopes = Array.from({ length: 100 }, (_, number) => `${B1}/resourcegroups/group-${number}`)
+    const people = scopes.map((_, number) => `${ANNA.slice(0, -3)}${String(number).padStart(3, '0')}`)
+    const asked = evaluatorOf({
+      assignments: scopes.map((scope, number) => assign('Reader', scope, { principalId: people[number] ?? '' })),
+    })
+    const allowed = people.flatMap((person) =>
+      scopes.filter((scope) => asked.isAllowed(person, 'apps/read', scope, NOW)).map((scope) => [person, scope]),
+    )
+    expect(allowed).to.deep.equal(people.map((person, number) => [person, scopes[number]]))
+  })
+
   it('takes a role that comes after its assignment, follows its changes and its end', () => {
     const asked = evaluatorOf({ assignments: [assign('Custom', B1)] })
     expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(false)

@@ -8,7 +8,17 @@ import {
   ROOT_ACTION_SET,
   subtract,
 } from './permissions.ts'
-import { type Denial, type Grant, link, PrincipalIndex, PrincipalNode, type RoleEntry, unlink } from './principals.ts'
+import {
+  type Denial,
+  type Grant,
+  linkDenial,
+  linkGrant,
+  PrincipalIndex,
+  PrincipalNode,
+  type RoleEntry,
+  unlinkDenial,
+  unlinkGrant,
+} from './principals.ts'
 import type { Assignment, Deny, PrincipalGroup, Trust } from './records.ts'
 import { BUILT_IN_ROLES, isAssignableAtRoot, isAssignableBelowRoot, type Role } from './roles.ts'
 import { type ScopeNode, ScopeTree } from './scopeTree.ts'
@@ -59,8 +69,7 @@ export class PolicyIndex {
     role.uses += 1
     const { id, expiresAt = Number.POSITIVE_INFINITY, jitRequestId } = assignment
     const grant: Grant = { id, principal, role, scope, expiresAt, jitRequestId, next: undefined }
-    principal.grants ??= new Map()
-    link(principal.grants, grant)
+    linkGrant(grant)
     this.#grants.set(id, grant)
   }
 
@@ -68,7 +77,7 @@ export class PolicyIndex {
     const grant = this.#grants.get(id)
     if (grant === undefined) return
     this.#grants.delete(id)
-    if (grant.principal.grants !== undefined) unlink(grant.principal.grants, grant)
+    unlinkGrant(grant)
     this.principals.forgetIfUnused(grant.principal)
     this.scopes.release(grant.scope)
     grant.role.uses -= 1
@@ -85,8 +94,7 @@ export class PolicyIndex {
     // A time that cannot be read must not end a deny.
     const until = Number.isNaN(expiresAt) ? Number.POSITIVE_INFINITY : expiresAt
     const denial: Denial = { id, principal, permissions, scope, expiresAt: until, excluded, next: undefined }
-    principal.denials ??= new Map()
-    link(principal.denials, denial)
+    linkDenial(denial)
     this.#denials.set(id, denial)
   }
 
@@ -94,7 +102,7 @@ export class PolicyIndex {
     const denial = this.#denials.get(id)
     if (denial === undefined) return
     this.#denials.delete(id)
-    if (denial.principal.denials !== undefined) unlink(denial.principal.denials, denial)
+    unlinkDenial(denial)
     if (denial.principal === this.everyone) {
       if (this.everyone.denials?.size === 0) this.everyone.denials = undefined
     } else this.principals.forgetIfUnused(denial.principal)

@@ -1,6 +1,6 @@
 import type { CompiledPermissions } from './permissions.ts'
 import type { PrincipalGroup } from './records.ts'
-import type { ScopeNode } from './scopeTree.ts'
+import { markOf, type ScopeNode } from './scopeTree.ts'
 
 /** A role as assignments see it; it stays the same object while its definition changes. */
 export type RoleEntry = {
@@ -43,27 +43,32 @@ export class PrincipalNode {
   readonly id: string
   grants: Map<ScopeNode, Grant> | undefined = undefined
   denials: Map<ScopeNode, Denial> | undefined = undefined
+  readonly mark: number
+  /** The marks of the scopes that its assignments, or denies, name. */
+  grantScopes = 0
+  denialScopes = 0
   /** The groups that list it. */
   parents: Set<PrincipalNode> | undefined = undefined
   members: Set<PrincipalNode> | undefined = undefined
   /** Every group that holds it, however deep; undefined until asked for again after a change. */
   closure: readonly PrincipalNode[] | undefined = undefined
 
-  constructor(id: string) {
+  constructor(id: string, mark = 1) {
     this.id = id
+    this.mark = mark
   }
 }
 
 type Entry<Self> = { readonly scope: ScopeNode; next: Self | undefined }
 
 /** Puts a record at the head of its scope's list. */
-export function link<Self extends Entry<Self>>(index: Map<ScopeNode, Self>, entry: Self): void {
+function link<Self extends Entry<Self>>(index: Map<ScopeNode, Self>, entry: Self): void {
   entry.next = index.get(entry.scope)
   index.set(entry.scope, entry)
 }
 
 /** Takes a record out of its scope's list. */
-export function unlink<Self extends Entry<Self>>(index: Map<ScopeNode, Self>, entry: Self): void {
+function unlink<Self extends Entry<Self>>(index: Map<ScopeNode, Self>, entry: Self): void {
   const head = index.get(entry.scope)
   if (head === entry) {
     if (entry.next === undefined) index.delete(entry.scope)
@@ -76,9 +81,48 @@ export function unlink<Self extends Entry<Self>>(index: Map<ScopeNode, Self>, en
   entry.next = undefined
 }
 
+/** An assignment comes into the index of its principal. */
+export function linkGrant(grant: Grant): void {
+  const { principal, scope } = grant
+  principal.grants ??= new Map()
+  link(principal.grants, grant)
+  principal.grantScopes |= scope.mark
+  scope.grantees |= principal.mark
+}
+
+export function unlinkGrant(grant: Grant): void {
+  const { principal } = grant
+  if (principal.grants === undefined) return
+  unlink(principal.grants, grant)
+  principal.grantScopes = marksOf(principal.grants)
+}
+
+/** A deny comes into the index of its principal. */
+export function linkDenial(denial: Denial): void {
+  const { principal, scope } = denial
+  principal.denials ??= new Map()
+  link(principal.denials, denial)
+  principal.denialScopes |= scope.mark
+  scope.denied |= principal.mark
+}
+
+export function unlinkDenial(denial: Denial): void {
+  const { principal } = denial
+  if (principal.denials === undefined) return
+  unlink(principal.denials, denial)
+  principal.denialScopes = marksOf(principal.denials)
+}
+
+function marksOf(index: ReadonlyMap<ScopeNode, unknown>): number {
+  let marks = 0
+  for (const scope of index.keys()) marks |= scope.mark
+  return marks
+}
+
 /** Principals by id, with groups in groups to any depth. Principals that nothing names any more are forgotten. */
 export class PrincipalIndex {
   readonly #nodes = new Map<string, PrincipalNode>()
+  #made = 0
 
   get size(): number {
     return this.#nodes.size
@@ -91,7 +135,8 @@ export class PrincipalIndex {
   ensure(id: string): PrincipalNode {
     let node = this.#nodes.get(id)
     if (node === undefined) {
-      node = new PrincipalNode(id)
+      this.#made += 1
+      node = new PrincipalNode(id, markOf(this.#made))
       this.#nodes.set(id, node)
     }
     return node

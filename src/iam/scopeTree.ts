@@ -8,10 +8,16 @@ export class ScopeNode {
   children: Map<string, ScopeNode> | undefined = undefined
   /** Records that name this very scope. */
   uses = 0
+  /** One of 31 marks. A principal holds the marks of the scopes that its records name, and so skips most others. */
+  readonly mark: number
+  /** The marks of the principals whose assignments, or denies, name this scope: at least those. */
+  grantees = 0
+  denied = 0
 
-  constructor(parent: ScopeNode | undefined, segment: string) {
+  constructor(parent: ScopeNode | undefined, segment: string, mark: number) {
     this.parent = parent
     this.segment = segment
+    this.mark = mark
     this.depth = parent === undefined ? 0 : parent.depth + 1
   }
 
@@ -21,6 +27,16 @@ export class ScopeNode {
     while (node !== undefined && node.depth > this.depth) node = node.parent
     return node === this
   }
+}
+
+/** Texts that are remembered: about 3 MB at most. */
+const LOCATED_MAX = 16_384
+
+const MARKS = 31
+
+/** One of 31 bits, in turn. */
+export function markOf(number: number): number {
+  return 1 << (number % MARKS)
 }
 
 const WORDS = ['', '/boundaries/', '/resourcegroups/', '/resources/'] as const
@@ -36,7 +52,9 @@ export function scopeText(node: ScopeNode): string {
 
 /** The scopes that records name. It grows and shrinks with them, so that questions about others leave nothing behind. */
 export class ScopeTree {
-  readonly root = new ScopeNode(undefined, '')
+  readonly root = new ScopeNode(undefined, '', 1)
+  readonly #located = new Map<string, ScopeNode>()
+  #made = 0
 
   /** The node of a scope, made if need be, held until `release`. Throws RangeError for a text that is no scope. */
   retain(text: string): ScopeNode {
@@ -52,7 +70,9 @@ export class ScopeTree {
       if (child === undefined) {
         // A piece cut from the text would keep the whole text in memory; the copy keeps the piece alone.
         const key = Buffer.from(segment, 'latin1').toString('latin1')
-        child = new ScopeNode(node, key)
+        this.#made += 1
+        child = new ScopeNode(node, key, markOf(this.#made))
+        this.#forget()
         node.children ??= new Map()
         node.children.set(key, child)
       }
@@ -64,10 +84,15 @@ export class ScopeTree {
 
   release(node: ScopeNode): void {
     node.uses -= 1
+    if (node.uses === 0) {
+      node.grantees = 0
+      node.denied = 0
+    }
     let empty = node
     while (empty.parent !== undefined && empty.uses === 0 && empty.children === undefined) {
       const { parent } = empty
       parent.children?.delete(empty.segment)
+      this.#forget()
       if (parent.children?.size === 0) parent.children = undefined
       empty = parent
     }
@@ -75,10 +100,30 @@ export class ScopeTree {
 
   /**
    * The deepest node that is the scope or holds it: all that can matter to a question. Undefined if it is no scope. Runs
-   * for every decision, so it follows the text through the tree and reads the grammar only where the tree ends: what
-   * the tree knows was checked when it came in.
+   * for every decision, so texts that were asked about before are remembered until the tree changes: one look at a text
+   * in place of three at its pieces.
    */
   locate(text: string): ScopeNode | undefined {
+    const known = this.#located.get(text)
+    if (known !== undefined) return known
+    const node = this.#follow(text)
+    if (node !== undefined) this.#remember(text, node)
+    return node
+  }
+
+  /** Only what is a scope, of which the longest has 260 characters, so that questions cannot fill the memory. */
+  #remember(text: string, node: ScopeNode): void {
+    if (this.#located.size >= LOCATED_MAX) this.#located.clear()
+    // A piece cut from a request would keep the whole request in memory; the copy keeps the piece alone.
+    this.#located.set(Buffer.from(text, 'latin1').toString('latin1'), node)
+  }
+
+  #forget(): void {
+    if (this.#located.size > 0) this.#located.clear()
+  }
+
+  /** Follows the text through the tree and reads the grammar only where the tree ends: what it knows was checked before. */
+  #follow(text: string): ScopeNode | undefined {
     const { root } = this
     if (text === '/') return root
     if (typeof text !== 'string' || !text.startsWith(WORDS[1])) return undefined

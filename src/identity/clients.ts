@@ -1,3 +1,4 @@
+import { CLIENT_SECRET_KEY } from '../core/managedIdentities.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
 import { PlatformClient } from '../crds/identity.ts'
 import * as builtin from '../kube/builtin.ts'
@@ -14,8 +15,7 @@ export interface ClientStore {
   find(clientId: string): Promise<IdentityClient | undefined>
 }
 
-/** The key of a client's Secret. */
-export const CLIENT_SECRET_KEY = 'client-secret'
+export { CLIENT_SECRET_KEY }
 
 type SecretObject = KubeObject & { data?: Record<string, string> }
 type ClientObject = PlatformClient & KubeObject

@@ -1,35 +1,33 @@
+import { cpus, loadavg } from 'node:os'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { Evaluator } from '../../src/iam/evaluate.ts'
 import { PolicyIndex } from '../../src/iam/policyIndex.ts'
 import { NOW } from '../make/authorizationPolicy.ts'
-import { SeededRandom } from '../make/random.ts'
+import { comparePeers, type PeerFigure } from './authorizationPeers.ts'
+import {
+  assignment,
+  drawQuestions,
+  fill,
+  processorTime,
+  QUERIES,
+  type Question,
+  type World,
+  world,
+} from './authorizationWorld.ts'
 
 const SIZES = [100, 1_000, 10_000, 100_000] as const
-const QUERIES = 10_000
 const ROUNDS = 7
-const ROLES = [
-  'Owner',
-  'Contributor',
-  'Reader',
-  'Secrets Reader',
-  'Secrets Officer',
-  'Deployer',
-  'Platform Reader',
-] as const
-const ACTIONS = [
-  'vectorcluster/read',
-  'vectorcluster/write',
-  'vectorcluster/readSecrets',
-  'jobs/read',
-  'apps/readLogs',
-  'rbac/members/write',
-] as const
+const REPEATS = 20
 
 export type AuthorizationFigure = {
   assignments: number
   denies: number
   principals: number
-  /** Median of the rounds, whole decision: texts in, boolean out. */
+  /** Median of the rounds in processor time, whole decision: texts in, boolean out. */
   nanosecondsPerDecision: number
+  /** The same where each scope is a text that was never seen before, as when it was just cut from a request. */
+  nanosecondsPerFreshText: number
   /** Fastest and slowest round. */
   range: [number, number]
   /** Share of the questions that were allowed: an all-refused run would measure nothing. */
@@ -45,101 +43,61 @@ export type AuthorizationReport = {
   figures: AuthorizationFigure[]
   /** Exponent by which the time of a decision grows with the assignments, from the smallest to the largest size. */
   growthExponent: number
+  /** The same questions to other engines, on the same policies. */
+  peers: PeerFigure[]
+  /** One, five and fifteen minutes, before and after: figures of a busy machine are too high. */
+  load: { before: number[]; after: number[] }
+  processor: string
 }
 
-type World = { random: SeededRandom; people: string[]; resources: string[]; places: string[] }
-
-/**
- * As large platforms look: ten assignments a person, a boundary for ten people with three groups of resources; 2 % of
- * assignments at the root, the rest at boundaries, resource groups and resources.
- */
-function world(size: number): World {
-  const random = new SeededRandom(size)
-  const people = Array.from({ length: Math.max(10, size / 10) }, () => random.uuid())
-  const places: string[] = []
-  const resources: string[] = []
-  for (let boundary = 0; boundary < Math.max(3, size / 100); boundary += 1) {
-    const scope = `/boundaries/${random.uuid()}`
-    places.push(scope)
-    for (const group of ['production', 'staging', 'shop-1']) {
-      places.push(`${scope}/resourcegroups/${group}`)
-      for (let number = 0; number < 5; number += 1) {
-        resources.push(`${scope}/resourcegroups/${group}/resources/vectorclusters/index-${number}`)
-      }
-    }
-  }
-  return { random, people, resources, places }
+/** A text without a hash of its own, as long as the machine has not seen it. */
+function withFreshScope({ scope, ...question }: Question): Question {
+  return { ...question, scope: Buffer.from(scope).toString('latin1') }
 }
 
-function fill(index: PolicyIndex, size: number, { random, people, places, resources }: World): number {
-  const groups = Array.from({ length: Math.ceil(people.length / 10) }, () => random.uuid())
-  // Two deep: every second group stands in the one before it.
-  groups.forEach((id, number) => {
-    const inner = groups[number + 1]
-    const memberIds = random.some(people, 20)
-    index.upsertGroup({ id, memberIds: number % 2 === 0 && inner !== undefined ? [...memberIds, inner] : memberIds })
-  })
-  const somebody = () => (random.chance(0.2) ? random.pick(groups) : random.pick(people))
-  const somewhere = () => random.pick(random.chance(0.4) ? resources : places)
-  for (let number = 0; number < size; number += 1) index.upsertAssignment(assignment(random, somebody(), somewhere()))
-  const denies = Math.ceil(size / 50)
-  for (let number = 0; number < denies; number += 1) {
-    const principal = number % 10 === 0 ? 'everyone' : { id: somebody() }
-    const excludedPrincipalIds = random.some(people, 2)
-    index.upsertDeny({
-      id: random.uuid(),
-      principal,
-      excludedPrincipalIds,
-      actions: ['*/write'],
-      dataActions: ['*'],
-      scope: somewhere(),
-    })
-  }
-  return denies
-}
-
-function assignment(random: SeededRandom, principalId: string, place: string) {
-  const scope = random.chance(0.02) ? '/' : place
-  return { id: random.uuid(), principalId, principalType: 'User', roleName: random.pick(ROLES), scope } as const
-}
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 function heapUsed(): number {
-  globalThis.gc?.()
-  globalThis.gc?.()
+  collectGarbage()
+  collectGarbage()
   return process.memoryUsage().heapUsed
 }
 
-const clock = () => Number(process.hrtime.bigint())
+const clock = processorTime
 const median = (values: number[]): number =>
   values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
 
 function measure(size: number): AuthorizationFigure {
   const drawn = world(size)
-  const { random, people, resources, places } = drawn
   const before = heapUsed()
   const index = new PolicyIndex()
   const denies = fill(index, size, drawn)
   const bytes = heapUsed() - before
   const evaluator = new Evaluator(index)
-  const questions = Array.from({ length: QUERIES }, () => {
-    const scope = random.chance(0.7) ? random.pick(resources) : random.pick(places)
-    return { principal: random.pick(people), action: random.pick(ACTIONS), scope: Buffer.from(scope).toString() }
-  })
+  const questions = drawQuestions(drawn)
   let allowed = 0
-  const round = () => {
+  // Processor time is told in steps of milliseconds: a round goes over the questions often enough.
+  const round = (repeated: readonly (readonly Question[])[]) => {
     allowed = 0
     const start = clock()
-    for (const { principal, action, scope } of questions)
-      if (evaluator.isAllowed(principal, action, scope, NOW)) allowed += 1
-    return (clock() - start) / QUERIES
+    for (const asked of repeated) {
+      for (const { principal, action, scope } of asked)
+        if (evaluator.isAllowed(principal, action, scope, NOW)) allowed += 1
+    }
+    allowed /= repeated.length
+    return (clock() - start) / QUERIES / repeated.length
   }
-  for (let number = 0; number < 10; number += 1) round()
-  const rounds = Array.from({ length: ROUNDS }, round)
+  const again = Array.from({ length: REPEATS }, () => questions)
+  round(again)
+  const rounds = Array.from({ length: ROUNDS }, () => round(again))
+  const freshRounds = Array.from({ length: ROUNDS }, () => round(again.map((asked) => asked.map(withFreshScope))))
   return {
     assignments: size,
     denies,
-    principals: people.length,
+    principals: drawn.people.length,
     nanosecondsPerDecision: Math.round(median(rounds)),
+    nanosecondsPerFreshText: Math.round(median(freshRounds)),
     range: [Math.round(Math.min(...rounds)), Math.round(Math.max(...rounds))],
     allowed: allowed / QUERIES,
     bytesPerAssignment: Math.round(bytes / size),
@@ -156,22 +114,39 @@ function measureChanges(index: PolicyIndex, { random, people, places }: World): 
   return (clock() - start) / moved.length
 }
 
-/** Run with `--expose-gc`; without it the bytes hold garbage too. */
-export function run(write: (line: string) => void = console.log): AuthorizationReport {
+/**
+ * Our evaluator at four sizes, then beside node-casbin and Cedar at the sizes that those can answer in time.
+ *
+ * @param seconds for each engine at each size, until its answers are compared no further
+ */
+export async function run(seconds: number, write: (line: string) => void = console.log): Promise<AuthorizationReport> {
+  const before = loadavg()
   // The first size would otherwise pay for compiling the evaluator.
   measure(1_000)
   const figures = SIZES.map(measure)
   for (const figure of figures) {
-    const { assignments, nanosecondsPerDecision, range, allowed, bytesPerAssignment, nanosecondsPerChange } = figure
+    const { assignments, nanosecondsPerDecision, nanosecondsPerFreshText, range, allowed } = figure
+    const { bytesPerAssignment, nanosecondsPerChange } = figure
     write(
-      `${assignments} assignments: ${nanosecondsPerDecision} ns a decision (${range.join('..')}), ${Math.round(allowed * 100)} % allowed, ${bytesPerAssignment} bytes an assignment, ${nanosecondsPerChange} ns a change`,
+      `${assignments} assignments: ${nanosecondsPerDecision} ns a decision (${range.join('..')}), ${nanosecondsPerFreshText} ns on new texts, ${Math.round(allowed * 100)} % allowed, ${bytesPerAssignment} bytes an assignment, ${nanosecondsPerChange} ns a change`,
     )
   }
   const [first, last] = [figures.at(0), figures.at(-1)]
   const ratio = (last?.nanosecondsPerDecision ?? 0) / (first?.nanosecondsPerDecision ?? 1)
   const growth = Math.log10(ratio) / Math.log10((last?.assignments ?? 0) / (first?.assignments ?? 1))
-  const report = { node: process.version, figures, growthExponent: Number(growth.toFixed(3)) }
-  write(`growth exponent ${report.growthExponent}`)
-  write(JSON.stringify(report))
-  return report
+  const growthExponent = Number(growth.toFixed(3))
+  write(`growth exponent ${growthExponent}`)
+  const peers = await comparePeers([100, 1_000, 10_000], seconds, write)
+  const load = { before, after: loadavg() }
+  write(
+    `load of the machine ${load.before.map((value) => value.toFixed(1))} before, ${load.after.map((value) => value.toFixed(1))} after`,
+  )
+  return {
+    node: process.version,
+    figures,
+    growthExponent,
+    peers,
+    load,
+    processor: `${cpus().length} x ${cpus()[0]?.model}`,
+  }
 }

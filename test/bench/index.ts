@@ -16,5 +16,5 @@ export const BENCHMARKS: Readonly<Record<string, (options: BenchmarkOptions) => 
   get: runGet,
   list: runList,
   idle: runIdle,
-  authz: async () => runAuthorization(),
+  authz: ({ seconds }) => runAuthorization(seconds),
 }

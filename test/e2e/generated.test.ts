@@ -52,7 +52,8 @@ function goodBody({ body, bodyKind }: Route): unknown {
   if (account !== undefined) return account
   if (body === undefined || bodyKind !== 'json') return undefined
   const member = { principalId: randomUUID(), roleDefinitionName: 'Reader' }
-  const samples = [{}, { displayName: 'x' }, { targetScale: 1 }, { action: 'jobs/read' }, member]
+  const identity = { resourceName: 'x', resourceType: 'apps', resourceUid: 'x' }
+  const samples = [{}, { displayName: 'x' }, { targetScale: 1 }, { action: 'jobs/read' }, member, identity]
   return samples.find((sample) => body.safeParse(sample).success) ?? {}
 }
 

@@ -88,6 +88,10 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
       capacity: createCapacity(caches, systemClock),
       vector: { engine: engine as never, secrets: kubeSecrets(client), allowOwnImages: false },
       accounts: makeAccounts().accounts,
+      managedIdentities: {
+        secrets: kubeSecrets(client),
+        signIn: { tokenUrl: 'https://id.test/token', audience: 'platform', realm: 'test' },
+      },
       platform: {
         version: '1.2.3',
         commit: 'abc',

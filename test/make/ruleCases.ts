@@ -2,6 +2,7 @@ import { Boundary } from '../../src/crds/boundaries.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { MemberInvitation, PasswordReset } from '../../src/crds/invitations.ts'
+import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
 import { NameClaim } from '../../src/crds/nameclaims.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { BoundaryTrust, DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
@@ -29,6 +30,7 @@ const SHRINK = 'storageSize may grow but not shrink: volumes cannot give space b
 const BACK = 'vectorVersion cannot go back: an older engine does not read the newer storage format'
 const STEP = 'vectorVersion goes up one minor version at a time, as the storage format is migrated step by step'
 const KEYS = 'apiKeyVersion grows by one at a time: each step makes one new key'
+const SECRETS = 'secretVersion grows by one at a time: each step makes one new secret'
 const fixed = (field: string) => `${field} cannot be changed after creation`
 
 function cases<K extends AnyKind>(
@@ -157,6 +159,14 @@ export const RULE_CASES: readonly RuleCase[] = [
     ['refuses another incarnation', {}, { boundaryIncarnation: ID }, fixed('boundaryIncarnation')],
     ['refuses another trusted one', {}, { trustedBoundaryIncarnation: ID }, fixed('trustedBoundaryIncarnation')],
     ['refuses a trust in itself', undefined, { trustedBoundaryId: ID }, 'a boundary needs no trust in itself'],
+  ]),
+  ...cases(ManagedIdentity, { resourceName: 'shop', resourceType: 'apps', resourceUid: ID }, [
+    ['admits the next secret', { secretVersion: 1 }, { secretVersion: 2 }],
+    ['refuses to skip a secret', { secretVersion: 1 }, { secretVersion: 3 }, SECRETS],
+    ['refuses to go back to an older secret', { secretVersion: 2 }, { secretVersion: 1 }, SECRETS],
+    ['refuses another resource', {}, { resourceName: 'mail' }, fixed('resourceName')],
+    ['refuses another collection', {}, { resourceType: 'jobs' }, fixed('resourceType')],
+    ['refuses another uid', {}, { resourceUid: OTHER }, fixed('resourceUid')],
   ]),
   ...cases(VectorCluster, {}, [
     ['admits an empty spec', undefined, {}],

@@ -88,6 +88,8 @@ export type Rights = {
   resource: Pick<Resource, 'group' | 'plural'>
   verbs: readonly string[]
   resourceNames?: readonly string[]
+  /** Only in the platform's own namespace; else in the whole cluster. */
+  in?: 'system'
 }
 
 export type ControllerOptions<K extends AnyKind, State> = {

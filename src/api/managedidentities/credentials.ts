@@ -1,0 +1,103 @@
+import { z } from 'zod'
+import { summarize } from '../../core/conditions.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { CLIENT_SECRET_KEY, managedIdentitySecretName } from '../../core/managedIdentities.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { ManagedIdentity } from '../../crds/managedidentities.ts'
+import { type Answer, ok } from '../answer.ts'
+import type { Context } from '../context.ts'
+import { DateTime } from '../dto.ts'
+import { refuseWhileDeleting } from '../resourceWrites.ts'
+import type { SecretReader } from '../secrets.ts'
+import { type IdentityRecord, isReady, principalOf } from './record.ts'
+
+declare module '../context.ts' {
+  interface Services {
+    readonly managedIdentities: {
+      readonly secrets: SecretReader
+      /** Where identities sign in. */
+      readonly signIn: { readonly tokenUrl: string; readonly audience: string; readonly realm: string }
+    }
+  }
+}
+
+export const ManagedIdentityCredentialsDto = z
+  .object({
+    grantType: z.literal('client_credentials'),
+    clientId: z.string(),
+    clientSecret: z.string(),
+    tokenUrl: z.string(),
+    audience: z.string(),
+    realm: z.string(),
+    expiresAt: DateTime.nullable().describe('Of the secret; null: until it is rotated'),
+    secretVersion: z.int(),
+  })
+  .meta({ id: 'ManagedIdentityCredentialsDto' })
+
+/** The controller makes secrets within moments; a request that rotates waits so long. */
+const WAIT_MILLISECONDS = 3_000
+const POLL_MILLISECONDS = 50
+
+/** The last look at an object that changes within moments. */
+export async function untilChanged(
+  context: Context,
+  look: () => Promise<boolean>,
+  milliseconds = WAIT_MILLISECONDS,
+): Promise<boolean> {
+  const { clock } = context.services
+  const deadline = clock.monotonic() + milliseconds
+  for (;;) {
+    if (await look()) return true
+    if (clock.monotonic() >= deadline || context.signal.aborted) return false
+    await new Promise<void>((resolve) => clock.setTimeout(resolve, POLL_MILLISECONDS))
+  }
+}
+
+/** @throws PlatformError INVALID_STATE while the secret that was asked for is not there */
+export async function readCredentials(
+  context: Context,
+  object: IdentityRecord,
+): Promise<Answer<z.input<typeof ManagedIdentityCredentialsDto>>> {
+  const { secrets, signIn } = context.services.managedIdentities
+  refuseWhileDeleting(object)
+  const clientId = principalOf(object)
+  const { secretVersion } = object.spec
+  const found = isReady(object)
+    ? await secrets.read(SYSTEM_NAMESPACE, managedIdentitySecretName(clientId, secretVersion))
+    : undefined
+  const clientSecret = Buffer.from(found?.[CLIENT_SECRET_KEY] ?? '', 'base64').toString('utf8')
+  if (clientSecret === '') throw notReady(object)
+  const body = { clientId, clientSecret, ...signIn, expiresAt: null, secretVersion }
+  // Secrets must not stay in caches on the way.
+  return ok({ grantType: 'client_credentials', ...body }, { headers: { 'cache-control': 'no-store' } })
+}
+
+function notReady(object: IdentityRecord): PlatformError {
+  const { status, phase } = summarize(object.status, false)
+  const why = isReady(object)
+    ? 'The secret of this identity is missing: ask for a new one with rotate=true.'
+    : 'The credentials of this identity are not ready yet: try again.'
+  return new PlatformError('INVALID_STATE', why, { status, phase })
+}
+
+/** Asks for a new secret and waits a moment for it. The old one stops working when the new one is in force. */
+export async function rotateCredentials(context: Context, object: IdentityRecord): Promise<IdentityRecord> {
+  const { records } = context.services
+  const { name, namespace } = object.metadata
+  const ref = { namespace, name }
+  const { object: asked } = await records.update(ManagedIdentity, ref, {
+    caller: context.caller,
+    ifMatch: context.ifMatch,
+    change: (stored) => {
+      refuseWhileDeleting(stored)
+      if (!isReady(stored)) throw notReady(stored)
+      return { ...stored.spec, secretVersion: stored.spec.secretVersion + 1 }
+    },
+  })
+  let seen = asked
+  await untilChanged(context, async () => {
+    seen = records.peek(ManagedIdentity, ref) ?? seen
+    return seen.spec.secretVersion >= asked.spec.secretVersion && isReady(seen)
+  })
+  return seen
+}

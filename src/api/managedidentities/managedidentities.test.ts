@@ -1,0 +1,158 @@
+import { expect } from 'chai'
+import { assign, B1 } from '../../../test/make/authorizationRecords.ts'
+import { codeOf, makeFacade } from '../../../test/make/facade.ts'
+import { StandInApp } from '../../../test/make/workload.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { managedIdentityPrincipal, managedIdentitySecretName } from '../../core/managedIdentities.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { ManagedIdentity } from '../../crds/managedidentities.ts'
+import { RoleAssignment } from '../../crds/rbac.ts'
+import { BUILT_IN_ROLES } from '../../iam/roles.ts'
+import { managedIdentityRoutes } from './index.ts'
+import type { ManagedIdentityDto } from './record.ts'
+
+const ID = B1.slice(12)
+const BASE = `${B1}/resourcegroups/shop/providers/identity/managedidentities`
+const SPACE = groupNamespace(ID, 'shop')
+const routes = managedIdentityRoutes([StandInApp])
+const READY = {
+  conditions: [{ type: 'Ready', status: 'True', reason: 'Available', message: '', lastTransitionTime: '' }],
+  firstReadyAt: '2026-01-01T00:00:00Z',
+  secretVersion: 1,
+}
+const NAME = '5d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b05'
+const PRINCIPAL = managedIdentityPrincipal(SPACE, NAME, 'life')
+
+function shop() {
+  const read: string[] = []
+  const data: Record<string, Record<string, string>> = {}
+  const secrets = {
+    read: async (namespace: string, name: string) => {
+      read.push(`${namespace}/${name}`)
+      return data[name]
+    },
+  }
+  const signIn = { tokenUrl: 'https://id.test/token', audience: 'platform', realm: 'test' }
+  const facade = makeFacade(
+    { roles: [...BUILT_IN_ROLES], assignments: [assign('Owner', B1)] },
+    { managedIdentities: { secrets, signIn } },
+  )
+  facade.boundary(ID)
+  facade.group(ID, 'shop')
+  const app = facade.records.put(StandInApp, { namespace: SPACE, name: 'web' }, {})
+  const identity = (status: object | undefined = READY, spec: object = {}) =>
+    facade.records.put(
+      ManagedIdentity,
+      { namespace: SPACE, name: NAME, annotations: { [INCARNATION_ANNOTATION]: 'life' } },
+      { resourceName: 'web', resourceType: 'apps', resourceUid: app.metadata.uid, ...spec },
+      status,
+    )
+  const uid = app.metadata.uid ?? ''
+  return { ...facade, app, uid, identity, read, data }
+}
+
+describe('routes of managed identities', () => {
+  it('give a resource an identity, once', async () => {
+    const { call, uid } = shop()
+    const body = { resourceName: 'web', resourceType: 'apps', resourceUid: uid }
+    const first = await call(routes, 'POST', BASE, { body })
+    const again = await call(routes, 'POST', BASE, { body })
+    expect([first.status, again.status]).to.deep.equal([201, 200])
+    const [made, same] = [first.body as ManagedIdentityDto, again.body as ManagedIdentityDto]
+    expect(made.id).to.equal(same.id)
+    expect([made.status, made.resourceUid, made.resourceGroup]).to.deep.equal(['Provisioning', uid, 'shop'])
+  })
+
+  const wrong: [string, (uid: string) => object][] = [
+    ['another uid', () => ({ resourceUid: 'f1d2' })],
+    ['another name', () => ({ resourceName: 'mail' })],
+    ['a collection that the platform does not serve', () => ({ resourceType: 'jobs' })],
+  ]
+  for (const [title, change] of wrong) {
+    it(`refuse ${title}: 422 REFERENCE_NOT_FOUND`, async () => {
+      const { call, uid } = shop()
+      const body = { resourceName: 'web', resourceType: 'apps', resourceUid: uid, ...change(uid) }
+      expect((await codeOf(call(routes, 'POST', BASE, { body }))).code).to.equal('REFERENCE_NOT_FOUND')
+    })
+  }
+
+  it('refuse a resource that is being deleted', async () => {
+    const { call, records, uid } = shop()
+    records.put(StandInApp, { namespace: SPACE, name: 'web', uid, deletionTimestamp: '2026-01-01T00:00:00Z' }, {})
+    const body = { resourceName: 'web', resourceType: 'apps', resourceUid: uid }
+    expect((await codeOf(call(routes, 'POST', BASE, { body }))).code).to.equal('REFERENCE_NOT_FOUND')
+  })
+
+  it('refuse a collection that runs no code, by the schema', () => {
+    const post = routes.find(({ method, path }) => method === 'POST' && path.endsWith('managedidentities'))
+    const body = { resourceName: 'web', resourceType: 'vectorclusters', resourceUid: 'x' }
+    expect(post?.body?.safeParse(body).success).to.equal(false)
+  })
+
+  it('show the assignments of the identity and of nobody else', async () => {
+    const { call, identity, records, uid } = shop()
+    identity()
+    const spec = { principalType: 'ServicePrincipal', roleDefinitionName: 'Reader', scope: B1 }
+    const namespace = boundaryNamespace(ID)
+    records.put(RoleAssignment, { namespace, name: 'a' }, { ...spec, principalId: PRINCIPAL })
+    records.put(RoleAssignment, { namespace, name: 'b' }, { ...spec, principalId: ID })
+    const { body } = await call(routes, 'GET', `${BASE}/${uid}`)
+    const dto = body as ManagedIdentityDto
+    expect([dto.status, dto.principalId, dto.clientId]).to.deep.equal(['Ready', PRINCIPAL, PRINCIPAL])
+    expect(dto.roleAssignments.map(({ roleDefinitionName, scope }) => [roleDefinitionName, scope])).to.deep.equal([
+      ['Reader', B1],
+    ])
+  })
+
+  it('answer 404 for a resource without one and in a group that is not there', async () => {
+    const { call, uid } = shop()
+    expect((await codeOf(call(routes, 'GET', `${BASE}/nothing`))).code).to.equal('NOT_FOUND')
+    const path = `${BASE.replace('/shop/', '/nowhere/')}/${uid}`
+    expect((await codeOf(call(routes, 'GET', path))).code).to.equal('NOT_FOUND')
+  })
+
+  it('give the credentials, not to be stored', async () => {
+    const { call, identity, data, read, uid } = shop()
+    identity()
+    const name = managedIdentitySecretName(PRINCIPAL, 1)
+    data[name] = { 'client-secret': Buffer.from('open sesame').toString('base64') }
+    const { body } = await call(routes, 'POST', `${BASE}/${uid}/token`)
+    expect(body).to.deep.equal({
+      grantType: 'client_credentials',
+      clientId: PRINCIPAL,
+      clientSecret: 'open sesame',
+      tokenUrl: 'https://id.test/token',
+      audience: 'platform',
+      realm: 'test',
+      expiresAt: null,
+      secretVersion: 1,
+    })
+    expect(read).to.deep.equal([`${SYSTEM_NAMESPACE}/${name}`])
+  })
+
+  const unready: [string, object | undefined, object][] = [
+    ['before the controller saw it', undefined, {}],
+    ['while a new secret is made', READY, { secretVersion: 2 }],
+    ['when its Secret was deleted', READY, {}],
+  ]
+  for (const [title, status, spec] of unready) {
+    it(`give no credentials ${title}: 409 INVALID_STATE`, async () => {
+      const { call, identity, uid, records } = shop()
+      identity()
+      records.put(
+        ManagedIdentity,
+        { namespace: SPACE, name: NAME, annotations: { [INCARNATION_ANNOTATION]: 'life' } },
+        { resourceName: 'web', resourceType: 'apps', resourceUid: uid, ...spec },
+        status,
+      )
+      expect((await codeOf(call(routes, 'POST', `${BASE}/${uid}/token`))).code).to.equal('INVALID_STATE')
+    })
+  }
+
+  it('delete one at once where nothing holds it', async () => {
+    const { call, identity, uid } = shop()
+    identity()
+    expect((await call(routes, 'DELETE', `${BASE}/${uid}`)).status).to.equal(204)
+    expect((await codeOf(call(routes, 'GET', `${BASE}/${uid}`))).code).to.equal('NOT_FOUND')
+  })
+})

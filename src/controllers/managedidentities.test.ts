@@ -1,0 +1,193 @@
+import { expect } from 'chai'
+import { BOUNDARY_ID, ControllerBench } from '../../test/make/controllers.ts'
+import { StandInApp } from '../../test/make/workload.ts'
+import { FINALIZER, INCARNATION_ANNOTATION, OWNER_KIND_LABEL } from '../core/labels.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
+import type { KubeObject } from '../core/object.ts'
+import { PlatformClient } from '../crds/identity.ts'
+import { ManagedIdentity } from '../crds/managedidentities.ts'
+import { RoleAssignment } from '../crds/rbac.ts'
+import { secret } from '../kube/builtin.ts'
+import { managedIdentityController } from './managedidentities.ts'
+
+const ID = '5d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b05'
+const SYSTEM = SYSTEM_NAMESPACE
+
+describe('the controller of managed identities', () => {
+  let bench: ControllerBench
+  let space: string
+  const clients = async () => (await bench.client.list<PlatformClient & KubeObject>(PlatformClient.resource)).items
+  const secrets = async () => (await bench.client.list(secret, { namespace: SYSTEM })).items
+  const identity = () => bench.find<ManagedIdentity & KubeObject>(ManagedIdentity.resource, ID, space)
+  const phase = async () => (await identity())?.status?.phase
+
+  const app = (name = 'shop', incarnation = 'life-of-the-shop') =>
+    bench.seed(StandInApp, name, {}, { namespace: space, annotations: { [INCARNATION_ANNOTATION]: incarnation } })
+  const seedIdentity = (spec: object, metadata: Partial<KubeObject['metadata']> = {}) =>
+    bench.seed(
+      ManagedIdentity,
+      ID,
+      { resourceName: 'shop', resourceType: 'apps', secretVersion: 1, ...spec },
+      { namespace: space, ...metadata },
+    )
+  const started = async (spec: object = {}) => {
+    const uid = app().metadata.uid ?? ''
+    seedIdentity({ resourceUid: uid, ...spec })
+    await bench.start()
+    return uid
+  }
+  const patchIdentity = async (patch: object) => {
+    await bench.client.mergePatch(ManagedIdentity.resource, { namespace: space, name: ID }, patch)
+    await bench.rest()
+  }
+
+  beforeEach(() => {
+    bench = new ControllerBench([managedIdentityController([StandInApp])])
+    space = bench.seedGroup('shop').groupSpace
+  })
+  afterEach(() => bench.stop())
+
+  it('makes a service account with a secret, and is owned by its resource', async () => {
+    const uid = await started()
+    const [client] = await clients()
+    const [made] = await secrets()
+    const found = await identity()
+    expect(client?.metadata.name).to.equal(found?.status?.principalId)
+    expect(client?.spec.secretName).to.equal(made?.metadata.name)
+    expect(made?.metadata.labels?.[OWNER_KIND_LABEL]).to.equal('ManagedIdentity')
+    const data = made?.data as { 'client-secret': string } | undefined
+    expect(Buffer.from(data?.['client-secret'] ?? '', 'base64').length).to.equal(43)
+    expect(found?.metadata.ownerReferences?.map((reference) => reference.uid)).to.deep.equal([uid])
+    expect(found?.metadata.finalizers).to.include(FINALIZER)
+    expect(found?.status?.status).to.equal('Running')
+  })
+
+  it('is silent at rest', async () => {
+    await started()
+    bench.writes()
+    await patchIdentity({ metadata: { labels: { touched: 'yes' } } })
+    expect(bench.writes().filter((call) => !call.startsWith('patch managedidentities'))).to.deep.equal([])
+  })
+
+  it('never reads a Secret of the platform', async () => {
+    await started()
+    await patchIdentity({ spec: { secretVersion: 2 } })
+    await bench.client.remove(ManagedIdentity.resource, { namespace: space, name: ID })
+    await bench.rest()
+    const verbs = bench.client.calls.filter(({ resource }) => resource === 'secrets').map(({ verb }) => verb)
+    expect([...new Set(verbs)].sort()).to.deep.equal(['create', 'delete'])
+  })
+
+  it('rotates: a new secret, the account points to it, the old one goes', async () => {
+    await started()
+    const [before] = await secrets()
+    await patchIdentity({ spec: { secretVersion: 2 } })
+    const [client] = await clients()
+    const left = await secrets()
+    expect(left.map(({ metadata }) => metadata.name)).to.deep.equal([client?.spec.secretName])
+    expect(left[0]?.metadata.name).not.to.equal(before?.metadata.name)
+    expect((await identity())?.status?.secretVersion).to.equal(2)
+  })
+
+  it('takes a secret as it is that was made before an interruption', async () => {
+    let failures = 0
+    bench.client.fail('apply', PlatformClient.resource, () => {
+      failures += 1
+      return failures === 1 ? new Error('killed') : undefined
+    })
+    await started()
+    const [first] = await secrets()
+    await bench.clock.advance(60_000)
+    await bench.rest()
+    expect(failures).to.be.greaterThan(0)
+    expect((await secrets()).map(({ data }) => data)).to.deep.equal([first?.data])
+    expect(await clients()).to.have.length(1)
+  })
+
+  it('goes with its resource: assignments first, then account and secret', async () => {
+    await started()
+    const principalId = (await identity())?.status?.principalId ?? ''
+    const grant = (name: string, who: string, namespace: string) =>
+      bench.seed(RoleAssignment, name, { principalId: who, roleDefinitionName: 'Reader', scope: '/' }, { namespace })
+    grant('ours', principalId, boundaryNamespace(BOUNDARY_ID))
+    grant('ours-at-the-root', principalId, SYSTEM)
+    grant('theirs', BOUNDARY_ID, boundaryNamespace(BOUNDARY_ID))
+    bench.writes()
+    await bench.client.remove(StandInApp.resource, { namespace: space, name: 'shop' })
+    await bench.rest()
+    expect(await identity()).to.equal(undefined)
+    expect(await clients()).to.deep.equal([])
+    expect(await secrets()).to.deep.equal([])
+    const { items } = await bench.client.list(RoleAssignment.resource)
+    expect(items.map(({ metadata }) => metadata.name)).to.deep.equal(['theirs'])
+    const order = bench
+      .writes()
+      .filter((call) => call.startsWith('delete '))
+      .map((call) => call.split(' ')[1]?.split('.')[0])
+    expect(order.indexOf('platformclients')).to.be.greaterThan(order.lastIndexOf('roleassignments'))
+    expect(order.indexOf('secrets')).to.be.greaterThan(order.indexOf('platformclients'))
+  })
+
+  it('is not inherited by a namesake that is made in the same moment', async () => {
+    await started()
+    await bench.client.remove(StandInApp.resource, { namespace: space, name: 'shop' })
+    app('shop', 'another-life')
+    await bench.rest()
+    expect(await identity()).to.equal(undefined)
+  })
+
+  it('stays with its resource after a restore, when every uid is new', async () => {
+    app('shop', 'life-of-the-shop')
+    seedIdentity(
+      { resourceUid: 'uid-before-the-restore' },
+      { annotations: { 'freehold.dev/incarnation-of-owner': 'life-of-the-shop' } },
+    )
+    await bench.start()
+    expect((await identity())?.status?.status).to.equal('Running')
+  })
+
+  it('makes no account for a resource that is not there, and makes it when it comes', async () => {
+    seedIdentity({ resourceUid: 'nobody' })
+    await bench.start()
+    expect(await phase()).to.equal('ReferenceMissing')
+    expect(await clients()).to.deep.equal([])
+  })
+
+  it('serves a collection that the platform does not: nobody can say that its resource is gone', async () => {
+    seedIdentity({ resourceType: 'jobs', resourceUid: 'made-by-an-administrator' })
+    await bench.start()
+    expect((await identity())?.status?.status).to.equal('Running')
+    expect(await clients()).to.have.length(1)
+  })
+
+  it('has another principal when it is made anew', async () => {
+    await started()
+    const before = (await identity())?.status?.principalId
+    await bench.client.remove(ManagedIdentity.resource, { namespace: space, name: ID })
+    await bench.rest()
+    const [shop] = (await bench.client.list(StandInApp.resource)).items
+    await bench.client.create(ManagedIdentity.resource, {
+      apiVersion: ManagedIdentity.apiVersion,
+      kind: ManagedIdentity.kind,
+      metadata: { name: ID, namespace: space },
+      spec: { resourceName: 'shop', resourceType: 'apps', resourceUid: shop?.metadata.uid, secretVersion: 1 },
+    })
+    await bench.rest()
+    expect((await identity())?.status?.principalId)
+      .to.be.a('string')
+      .that.does.not.equal(before)
+  })
+
+  it('does not take over an account that is somebody else’s', async () => {
+    await started()
+    const [client] = await clients()
+    const name = client?.metadata.name ?? ''
+    await bench.client.mergePatch(
+      PlatformClient.resource,
+      { namespace: SYSTEM, name },
+      { metadata: { annotations: { 'freehold.dev/incarnation-of-owner': 'foreign' } } },
+    )
+    await patchIdentity({ spec: { secretVersion: 2 } })
+    expect(await phase()).to.equal('NameOccupied')
+  })
+})

@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto'
+import { INCARNATION_ANNOTATION, OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { type KubeObject, keyOf, refOf } from '../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { PlatformClient } from '../crds/identity.ts'
+import { KINDS } from '../crds/index.ts'
+import { CODE_COLLECTIONS, isWorkloadOf, ManagedIdentity, wasBound, workloadKind } from '../crds/managedidentities.ts'
+import { identityClient, identitySecret, olderSecrets, principalOf } from '../desired/managedidentities.ts'
+import { secret } from '../kube/builtin.ts'
+import { isKubeError } from '../kube/errors.ts'
+import { type Controller, controller, type Pass, steps, type Workspace } from './engine/controller.ts'
+
+type IdentityPass = Pass<typeof ManagedIdentity>
+
+/** The kinds whose objects are about one principal, and mean nothing once it is gone. */
+const GRANTS: readonly AnyKind[] = KINDS.filter((kind) => kind.selectable?.includes('spec.principalId'))
+
+/**
+ * Makes the service account of a resource that runs code, and takes it away with the resource. What it owns stands in
+ * the platform's namespace and in the boundary's, where no owner reference reaches, so a finalizer removes it.
+ *
+ * @param kinds in which the collections that run code are looked for
+ */
+export function managedIdentityController(kinds: readonly AnyKind[] = KINDS): Controller {
+  const workloads = CODE_COLLECTIONS.flatMap((name) => workloadKind(kinds, name) ?? [])
+  return controller(ManagedIdentity, {
+    observes: [
+      PlatformClient.resource,
+      ...workloads.map(({ resource }) => ({ resource, in: 'records' as const, keysOf: identitiesOf })),
+    ],
+    childrenIn: 'records',
+    writes: [
+      { resource: ManagedIdentity.resource, verbs: ['delete'] },
+      { resource: PlatformClient.resource, verbs: ['create', 'patch', 'delete'], in: 'system' },
+      // No reading: the signing keys of the platform stand in the same namespace.
+      { resource: secret, verbs: ['create', 'delete'], in: 'system' },
+      ...GRANTS.map(({ resource }) => ({ resource, verbs: ['list', 'delete'] })),
+    ],
+    reconcile: steps(bindToResource, ensureCredentials),
+    finalize: steps(removeGrants, removeClient, removeSecrets),
+  })
+
+  /** A resource that is gone takes its identity with it; one that is there owns it. */
+  async function bindToResource(pass: IdentityPass): Promise<Outcome> {
+    const { resourceName, resourceType } = pass.object.spec
+    const kind = workloadKind(kinds, resourceType)
+    // Of a collection that is not served here nobody can say that the resource is gone.
+    if (kind === undefined) return done()
+    const namespace = pass.object.metadata.namespace
+    const found = pass.records.cache(kind.resource).get(namespace, resourceName)
+    if (found !== undefined && isWorkloadOf(found, pass.object)) return own(pass, found)
+    if (!wasBound(pass.object)) {
+      const message = `No resource "${resourceName}" of ${resourceType} with this uid is in the group.`
+      return stalled('ReferenceMissing', message)
+    }
+    const left = await pass.records.client.get(kind.resource, { namespace, name: resourceName }).catch(absent)
+    if (!isWorkloadOf(left, pass.object)) {
+      await pass.records.client.remove(pass.kind.resource, refOf(pass.object), { uid: pass.object.metadata.uid })
+    }
+    return waiting('TearingDown', `The resource "${resourceName}" of ${resourceType} is gone; its identity follows.`)
+  }
+}
+
+function absent(error: unknown): undefined {
+  if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
+  throw error
+}
+
+function identitiesOf(resource: KubeObject, records: Workspace): string[] {
+  const { namespace, name } = resource.metadata
+  const identities = records.cache<ManagedIdentity>(ManagedIdentity.resource).list({ namespace })
+  return identities.filter(({ spec }) => spec.resourceName === name).map(keyOf)
+}
+
+/** The garbage collector then deletes the identity too, should we not run when the resource goes. */
+async function own(pass: IdentityPass, resource: KubeObject): Promise<Outcome> {
+  const { metadata } = pass.object
+  const { uid = '', name, annotations } = resource.metadata
+  const incarnation = annotations?.[INCARNATION_ANNOTATION] ?? ''
+  const isOwned = metadata.ownerReferences?.some((reference) => reference.uid === uid) === true
+  if (isOwned && metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === (incarnation || uid)) return done()
+  const { apiVersion, kind } = resource
+  // Not its controller: the resource's own controller does not manage this one.
+  const ownerReferences = [{ apiVersion, kind, name, uid, controller: false, blockOwnerDeletion: false }]
+  const patch = {
+    metadata: { ownerReferences, annotations: { [OWNER_INCARNATION_ANNOTATION]: incarnation || uid } },
+  }
+  await pass.records.client.mergePatch(pass.kind.resource, refOf(pass.object), patch, { uid: metadata.uid })
+  return done()
+}
+
+/**
+ * Makes the Secret of the wanted version, then points the service account to it, then deletes the older ones: at every
+ * moment the account has a secret that works. A Secret that was made before an interruption is taken as it is.
+ */
+async function ensureCredentials(pass: IdentityPass): Promise<Outcome> {
+  const { object, incarnation } = pass
+  const { secretVersion } = object.spec
+  const principalId = principalOf(object, incarnation)
+  const client = identityClient(object, incarnation)
+  const inForce = object.status?.secretVersion
+  if (inForce !== secretVersion || object.status?.principalId !== principalId) {
+    await createOnce(pass, identitySecret(object, incarnation, pass.place, randomBytes(32).toString('base64url')))
+  }
+  await pass.children.ensure(client, { resource: PlatformClient.resource })
+  if (inForce !== secretVersion) await removeAll(pass, olderSecrets(principalId, inForce, secretVersion))
+  const { secretName } = client.spec as { secretName: string }
+  pass.report({ principalId, secretName, secretVersion })
+  return done()
+}
+
+async function createOnce(pass: IdentityPass, object: KubeObject): Promise<void> {
+  try {
+    await pass.records.client.create(secret, object)
+  } catch (error) {
+    if (!isKubeError(error, 'AlreadyExists')) throw error
+  }
+}
+
+async function removeAll({ records }: IdentityPass, names: readonly string[]): Promise<void> {
+  // Absent ones are as wanted: `remove` says nothing of them.
+  for (const name of names) {
+    await records.client.remove(secret, { namespace: SYSTEM_NAMESPACE, name }).catch(absent)
+  }
+}
+
+/** Assignments and denies that name the principal, in whichever namespace: without it they would be litter for ever. */
+async function removeGrants(pass: IdentityPass): Promise<Outcome> {
+  const fieldSelector = `spec.principalId=${principalOf(pass.object, pass.incarnation)}`
+  for (const { resource } of GRANTS) {
+    const { items } = await pass.records.client.list(resource, { fieldSelector })
+    for (const grant of items) {
+      await pass.records.client.remove(resource, refOf(grant), { uid: grant.metadata.uid }).catch(absent)
+    }
+  }
+  return done()
+}
+
+async function removeClient(pass: IdentityPass): Promise<Outcome> {
+  const principalId = principalOf(pass.object, pass.incarnation)
+  const isGone = await pass.children.remove(PlatformClient.resource, SYSTEM_NAMESPACE, principalId)
+  return isGone ? done() : waiting('TearingDown', `Waiting for the deletion of service account ${principalId}.`)
+}
+
+async function removeSecrets(pass: IdentityPass): Promise<Outcome> {
+  const { object, incarnation } = pass
+  const principalId = principalOf(object, incarnation)
+  await removeAll(pass, olderSecrets(principalId, object.status?.secretVersion, object.spec.secretVersion + 1))
+  return done()
+}

@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import { INCARNATION_ANNOTATION, OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import type { ObjectMeta } from '../core/object.ts'
+import { type AnyKind, defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { ResourceName } from './fields.ts'
+
+/** The collections of the interface whose resources run code and may have an identity of their own. */
+export const CODE_COLLECTIONS = ['apps', 'containerinstances', 'staticwebapps', 'jobs', 'functionnamespaces'] as const
+
+export const CodeCollection = z.enum(CODE_COLLECTIONS)
+export const ResourceUid = z.string().min(1).max(128)
+
+/** An identity that code of one resource signs in with; it lives and dies with the resource. */
+export const ManagedIdentity = defineKind({
+  group: 'iam',
+  kind: 'ManagedIdentity',
+  plural: 'managedidentities',
+  shortNames: ['mi'],
+  placement: 'group',
+  name: 'uuid',
+  area: 'managedidentities',
+  aggregate: false,
+  description: 'A service account of one resource that runs code. Its name is a uuid, the id of the identity.',
+  spec: z.strictObject({
+    resourceName: ResourceName,
+    resourceType: CodeCollection.describe('The collection of the resource'),
+    resourceUid: ResourceUid.describe('metadata.uid of the resource: a namesake made later is another resource'),
+    secretVersion: z.int().min(1).max(1000000).default(1).describe('Grows by one to rotate the credentials'),
+  }),
+  status: resourceStatus.extend({
+    principalId: z.string().optional(),
+    secretName: z.string().optional(),
+    /** Of the credentials that work now. */
+    secretVersion: z.int().optional(),
+  }),
+  immutable: ['resourceName', 'resourceType', 'resourceUid'],
+  rules: [
+    {
+      cel: 'self.secretVersion >= oldSelf.secretVersion && self.secretVersion <= oldSelf.secretVersion + 1',
+      message: 'secretVersion grows by one at a time: each step makes one new secret',
+      code: 'BAD_REQUEST',
+      field: 'secretVersion',
+      test: (next, previous) =>
+        next.secretVersion === previous.secretVersion || next.secretVersion === previous.secretVersion + 1,
+    },
+  ],
+  columns: [
+    ...statusColumns,
+    { name: 'Type', path: '.spec.resourceType' },
+    { name: 'Resource', path: '.spec.resourceName' },
+    { name: 'Principal', path: '.status.principalId' },
+  ],
+})
+export type ManagedIdentity = ObjectOf<typeof ManagedIdentity>
+
+type Identified = { metadata: ObjectMeta; spec: { resourceName: string; resourceUid: string } }
+
+/** The kind whose resources a collection holds; undefined where it runs no code, or this platform does not serve it. */
+export function workloadKind(kinds: readonly AnyKind[], resourceType: string): AnyKind | undefined {
+  if (!CODE_COLLECTIONS.some((name) => name === resourceType)) return undefined
+  return kinds.find((kind) => kind.plural === resourceType && kind.placement === 'group')
+}
+
+/** Whether the object is the live resource of that name and uid. */
+export function isWorkload(
+  object: { metadata: ObjectMeta } | undefined,
+  { resourceName, resourceUid }: Identified['spec'],
+): boolean {
+  if (object === undefined || object.metadata.deletionTimestamp !== undefined) return false
+  return object.metadata.name === resourceName && object.metadata.uid === resourceUid
+}
+
+/** Whether the identity was bound to its resource before, and so must go when that is gone. */
+export function wasBound({ metadata }: Identified): boolean {
+  return (metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? '') !== ''
+}
+
+/**
+ * Whether the object is the resource of the identity: by uid, or, after a restore from backup when every uid is new, by
+ * the incarnation that the identity was bound to.
+ */
+export function isWorkloadOf(object: { metadata: ObjectMeta } | undefined, identity: Identified): boolean {
+  if (object === undefined || object.metadata.deletionTimestamp !== undefined) return false
+  if (isWorkload(object, identity.spec)) return true
+  if (object.metadata.name !== identity.spec.resourceName || !wasBound(identity)) return false
+  const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
+  return incarnation === identity.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION]
+}

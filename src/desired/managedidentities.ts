@@ -1,0 +1,78 @@
+import {
+  BOUNDARY_LABEL,
+  GROUP_LABEL,
+  MANAGED_BY,
+  MANAGED_BY_LABEL,
+  OWNER_INCARNATION_ANNOTATION,
+  OWNER_KIND_LABEL,
+  OWNER_NAME_LABEL,
+  OWNER_NAMESPACE_ANNOTATION,
+} from '../core/labels.ts'
+import { CLIENT_SECRET_KEY, managedIdentityPrincipal, managedIdentitySecretName } from '../core/managedIdentities.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import type { KubeObject } from '../core/object.ts'
+import { PlatformClient } from '../crds/identity.ts'
+import { ManagedIdentity } from '../crds/managedidentities.ts'
+
+type Place = { boundaryId?: string; resourceGroup?: string }
+
+export function principalOf({ metadata }: ManagedIdentity, incarnation: string): string {
+  return managedIdentityPrincipal(metadata.namespace ?? '', metadata.name, incarnation)
+}
+
+/** The service account that the identity signs in as. It is in force with the Secret of the version that is wanted. */
+export function identityClient(identity: ManagedIdentity, incarnation: string): KubeObject {
+  const { resourceName, resourceType, secretVersion } = identity.spec
+  const principalId = principalOf(identity, incarnation)
+  return {
+    apiVersion: PlatformClient.apiVersion,
+    kind: PlatformClient.kind,
+    metadata: { name: principalId, namespace: SYSTEM_NAMESPACE },
+    spec: {
+      displayName: `${resourceType}/${resourceName}`,
+      description: `Managed identity ${identity.metadata.name}`,
+      isEnabled: true,
+      secretName: managedIdentitySecretName(principalId, secretVersion),
+    },
+  }
+}
+
+/** The credentials of the wanted version, labelled so that admission lets the controllers make and delete them. */
+export function identitySecret(
+  identity: ManagedIdentity,
+  incarnation: string,
+  { boundaryId, resourceGroup }: Place,
+  clientSecret: string,
+): KubeObject {
+  const { name, namespace = '' } = identity.metadata
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: managedIdentitySecretName(principalOf(identity, incarnation), identity.spec.secretVersion),
+      namespace: SYSTEM_NAMESPACE,
+      labels: {
+        [MANAGED_BY_LABEL]: MANAGED_BY,
+        [OWNER_KIND_LABEL]: ManagedIdentity.kind,
+        [OWNER_NAME_LABEL]: name,
+        ...(boundaryId === undefined ? {} : { [BOUNDARY_LABEL]: boundaryId }),
+        ...(resourceGroup === undefined ? {} : { [GROUP_LABEL]: resourceGroup }),
+      },
+      annotations: { [OWNER_INCARNATION_ANNOTATION]: incarnation, [OWNER_NAMESPACE_ANNOTATION]: namespace },
+    },
+    type: 'Opaque',
+    immutable: true,
+    data: { [CLIENT_SECRET_KEY]: Buffer.from(clientSecret).toString('base64') },
+  }
+}
+
+/** An older version that a lost status could still name; each left over is one deletion, so the number is bounded. */
+const SECRETS_LOOKED_BACK = 8
+
+/** The Secrets of the versions before `below`, from the one that was last known to be in force. */
+export function olderSecrets(principalId: string, inForce: number | undefined, below: number): string[] {
+  const from = Math.max(1, inForce ?? 1, below - SECRETS_LOOKED_BACK)
+  return Array.from({ length: Math.max(0, below - from) }, (_, index) =>
+    managedIdentitySecretName(principalId, from + index),
+  )
+}

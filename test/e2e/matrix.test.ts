@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { Agent, request as send } from 'node:http'
+import { expect } from 'chai'
+import { ROUTES } from '../../src/api/index.ts'
+import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
+import { makeBoundary, makeCaller, makeGroup, ownerToken } from '../make/platform.ts'
+import { testPlatform } from '../make/tenant.ts'
+
+type Row = {
+  method: string
+  path: string
+  auth: 'anonymous' | 'authenticated' | 'iam'
+  action?: string
+  dataAction?: boolean
+  scope?: string
+}
+type Holder = { role: string; at: 'root' | 'boundary' }
+type Answer = { status: number; code: string | undefined; text: string }
+
+const golden = JSON.parse(readFileSync(new URL('../policy/golden/routes.json', import.meta.url), 'utf8')) as {
+  routes: Row[]
+}
+const keyOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
+
+/** Held through assignments at `/` only, whatever a role says (interface section 5). */
+const ROOT_ACTIONS = [
+  'boundaries/create',
+  'boundaries/delete',
+  'boundaries/tenant/admin',
+  'kernel/clusters/*',
+  'lifecycle/*',
+  'monitoring/platform/*',
+  'registry/*',
+  'rbac/boundaryTrusts/admin',
+  'rbac/idpBindings/admin',
+  'rbac/members/admin',
+  'rbac/projector/apply',
+]
+
+/** Rows whose rule is another than the permission at the scope of the path. */
+const OTHERWISE: Readonly<Record<string, (holder: Holder) => boolean>> = {
+  // Who may read any boundary may know how the list of boundaries is asked.
+  'GET /boundaries/config': ({ role }) => covers(role, 'boundaries/read', false),
+}
+
+/** What a request is let through to: the handler, or nothing of the platform. */
+type Verdict = 'served' | '401' | '403'
+
+const matches = (patterns: readonly string[], name: string) =>
+  patterns.some((pattern) => new RegExp(`^${pattern.replaceAll('*', '.+')}$`).test(name))
+
+function covers(roleName: string, action: string, isData: boolean): boolean {
+  const role = BUILT_IN_ROLES.find(({ displayName }) => displayName === roleName)
+  if (role === undefined) throw new Error(`There is no role ${roleName}.`)
+  const { actions, notActions, dataActions, notDataActions } = role
+  return isData
+    ? matches(dataActions, action) && !matches(notDataActions, action)
+    : matches(actions, action) && !matches(notActions, action)
+}
+
+/** What the table and the roles say, worked out without the evaluator of the platform. */
+function due(row: Row, holder: Holder | undefined): Verdict {
+  if (row.auth === 'anonymous' || (row.auth === 'authenticated' && holder !== undefined)) return 'served'
+  if (holder === undefined) return '401'
+  const otherwise = OTHERWISE[keyOf(row)]
+  if (otherwise !== undefined) return otherwise(holder) ? 'served' : '403'
+  const { action = '', dataAction = false, scope } = row
+  // Nobody knows a place by a name that does not exist: the question is asked at the root then.
+  const isAtRoot = scope === 'root' || !row.path.includes('{boundaryId}')
+  const isReached = holder.at === 'root' || (!isAtRoot && !matches(ROOT_ACTIONS, action))
+  return isReached && covers(holder.role, action, dataAction) ? 'served' : '403'
+}
+
+function verdictOf({ status, code }: Answer): Verdict | string {
+  if (status === 401 || status === 403) return String(status)
+  // Past authorization: done, refused for the body or the state, missing, or not built yet. Never a failure of ours.
+  const isServed = status < 400 || [400, 404, 406, 409, 422, 501].includes(status)
+  return isServed ? 'served' : `${status} ${code}`
+}
+
+/** Nothing that a request names exists but the boundary and, where asked for, the group: so nothing is changed. */
+function pathOf({ path }: Row, boundaryId: string, group = 'nothing-here'): string {
+  return path.replace(/\{([A-Za-z]+)\}/g, (_whole, name: string) => {
+    if (name === 'boundaryId') return boundaryId
+    if (name === 'resourceGroupName' || name === 'resourceGroup') return group
+    if (name === 'resourceType') return 'vectorclusters'
+    if (name === 'action') return 'start'
+    if (name === 'path') return 'nothing.md'
+    return name.endsWith('Id') ? '99999999-9999-4999-8999-999999999999' : 'nothing-here'
+  })
+}
+
+/** Requests under way at once: the platform shares the machine with other tests. */
+const AT_ONCE = 16
+const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE })
+/** Refused tokens count against an address: these tests have addresses of their own where the machine allows it. */
+const strangers = ['127.0.0.71', '127.0.0.72'].map(
+  (localAddress) => new Agent({ keepAlive: true, maxSockets: AT_ONCE, localAddress }),
+)
+
+/** The body is broken on purpose: it is read after authorization only, and changes nothing. */
+function ask(row: Row, path: string, token: string | undefined, from: Agent): Promise<Answer> {
+  const body = row.method === 'GET' || row.method === 'DELETE' ? undefined : '{'
+  const headers = {
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...(body !== undefined && { 'content-type': 'application/json', 'content-length': String(body.length) }),
+  }
+  return new Promise((resolve, reject) => {
+    const request = send(`${testPlatform().facadeUrl}${path}`, { method: row.method, headers, agent: from })
+    request.once('error', reject)
+    request.once('response', (response) => {
+      const parts: Buffer[] = []
+      response.on('data', (part: Buffer) => parts.push(part))
+      response.once('error', reject)
+      response.once('end', () => {
+        const text = Buffer.concat(parts).toString()
+        resolve({ status: response.statusCode ?? 0, code: codeOf(text), text })
+      })
+    })
+    request.end(body)
+  })
+}
+
+function codeOf(text: string): string | undefined {
+  try {
+    return (JSON.parse(text) as { code?: string }).code
+  } catch {
+    return undefined
+  }
+}
+
+async function overAll(rows: readonly Row[], check: (row: Row) => Promise<string | undefined>): Promise<string[]> {
+  const wrong: string[] = []
+  const left = [...rows]
+  const work = async () => {
+    for (let row = left.shift(); row !== undefined; row = left.shift()) {
+      const found = await check(row)
+      if (found !== undefined) wrong.push(`${keyOf(row)}: ${found}`)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  return wrong
+}
+
+const IDENTITIES: Readonly<Record<string, { holder?: Holder; token: 'none' | 'garbage' | 'own' | 'foreign' }>> = {
+  'nobody, without a token': { token: 'none' },
+  'nobody, with a token that is none': { token: 'garbage' },
+  'the Owner of another boundary': { token: 'foreign' },
+  'a Reader': { token: 'own', holder: { role: 'Reader', at: 'boundary' } },
+  'a Contributor': { token: 'own', holder: { role: 'Contributor', at: 'boundary' } },
+  'an Owner': { token: 'own', holder: { role: 'Owner', at: 'boundary' } },
+  'a Secrets Reader, who holds a data action': { token: 'own', holder: { role: 'Secrets Reader', at: 'boundary' } },
+  'a Platform Reader': { token: 'own', holder: { role: 'Platform Reader', at: 'root' } },
+}
+
+/** As garbage as a token can look like one. */
+const GARBAGE = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMTExMTExMS0xMTExLTQxMTEtODExMS0xMTExMTExMTExMTEifQ.'
+
+describe('every route for every identity', function () {
+  this.timeout(60_000)
+  let boundaryId: string
+  let foreignId: string
+  let foreignGroup: string
+  let foreignOwner: string
+  before(async () => {
+    boundaryId = (await makeBoundary()).id
+    foreignId = (await makeBoundary()).id
+    foreignGroup = (await makeGroup(foreignId)).name
+    foreignOwner = (await makeCaller({ Owner: `/boundaries/${foreignId}` })).token
+  })
+  after(() => {
+    for (const each of [agent, ...strangers]) each.destroy()
+  })
+
+  it('is about every route that is served', () => {
+    expect(golden.routes.map(keyOf).sort()).to.deep.equal(ROUTES.map(keyOf).sort())
+  })
+
+  for (const [name, { token: kind, holder }] of Object.entries(IDENTITIES)) {
+    it(`answers ${name} as the table says`, async () => {
+      const token = await tokenOf(kind, holder)
+      const from = kind === 'none' ? strangers[0] : kind === 'garbage' ? strangers[1] : agent
+      const known = holder ?? (kind === 'foreign' ? { role: 'Owner', at: 'boundary' as const } : undefined)
+      let seen = 0
+      const wrong = await overAll(golden.routes, async (row) => {
+        seen += 1
+        const wanted = kind === 'foreign' ? dueAbroad(row) : due(row, known)
+        const answer = await ask(row, pathOf(row, boundaryId), token, from ?? agent)
+        const is = verdictOf(answer)
+        return is === wanted ? undefined : `${is} instead of ${wanted}. ${answer.text.slice(0, 200)}`
+      })
+      expect(wrong).to.deep.equal([])
+      expect(seen).to.equal(golden.routes.length)
+    })
+  }
+
+  /** An Owner elsewhere holds nothing here; what asks for a sign-in only is answered, without showing anything. */
+  function dueAbroad(row: Row): Verdict {
+    if (row.auth !== 'iam') return 'served'
+    return OTHERWISE[keyOf(row)]?.({ role: 'Owner', at: 'boundary' }) === true ? 'served' : '403'
+  }
+
+  async function tokenOf(kind: string, holder: Holder | undefined): Promise<string | undefined> {
+    if (kind === 'none') return undefined
+    if (kind === 'garbage') return GARBAGE
+    if (kind === 'foreign' || holder === undefined) return foreignOwner
+    return (await makeCaller({ [holder.role]: holder.at === 'root' ? '/' : `/boundaries/${boundaryId}` })).token
+  }
+
+  it('answers a boundary and a group of others in the same words as ones that are missing', async () => {
+    const { token } = await makeCaller({ Owner: `/boundaries/${boundaryId}` })
+    const missingId = randomUUID()
+    const inBoundary = golden.routes.filter(({ path, auth }) => path.includes('{boundaryId}') && auth !== 'anonymous')
+    expect(inBoundary.length).to.be.greaterThan(250)
+    const wrong = await overAll(inBoundary, async (row) => {
+      const theirs = await ask(row, pathOf(row, foreignId, foreignGroup), token, agent)
+      const missing = await ask(row, pathOf(row, missingId, foreignGroup), token, agent)
+      const [is, wanted] = [theirs.text.replaceAll(foreignId, 'it'), missing.text.replaceAll(missingId, 'it')].map(
+        sansIds,
+      )
+      if (theirs.status === missing.status && is === wanted) return undefined
+      return `${theirs.status} ${is} instead of ${missing.status} ${wanted}`
+    })
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('lets the first Owner past authorization everywhere', async () => {
+    const token = await ownerToken()
+    const wrong = await overAll(golden.routes, async (row) => {
+      const is = verdictOf(await ask(row, pathOf(row, boundaryId), token, agent))
+      return is === 'served' ? undefined : is
+    })
+    expect(wrong).to.deep.equal([])
+  })
+})
+
+/** Every answer has ids of its own. */
+function sansIds(text: string): string {
+  return text.replace(/"(correlationId|traceId|instance|timestamp)":"[^"]*"/g, '')
+}
