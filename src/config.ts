@@ -65,6 +65,18 @@ export const Configuration = z.strictObject({
   identityKey: z.string().optional().describe('Path of its PEM key'),
   accessTokenSeconds: Seconds.default(900),
 
+  webhookHost: z.string().default('0.0.0.0').describe('Where the API server asks the facade; https only'),
+  webhookPort: Port.default(9443),
+  webhookCertificate: z
+    .string()
+    .optional()
+    .describe('Path of a PEM certificate for the webhooks; nothing listens when absent'),
+  webhookKey: z.string().optional().describe('Path of its PEM key'),
+  webhookClientAuthority: z
+    .string()
+    .optional()
+    .describe("Path of the PEM bundle that the API server's client certificate is verified with"),
+
   leaderElection: Flag.default(true),
   workersPerController: z.coerce.number().int().min(1).max(64).default(4),
   engines: z
