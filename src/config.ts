@@ -78,6 +78,9 @@ export const Configuration = z.strictObject({
     .describe("Path of the PEM bundle that the API server's client certificate is verified with"),
 
   leaderElection: Flag.default(true),
+  projectRbac: Flag.default(true).describe(
+    'Whether assignments are written as RoleBindings, for API servers that do not ask the facade',
+  ),
   workersPerController: z.coerce.number().int().min(1).max(64).default(4),
   engines: z
     .enum(['real', 'simulated'])

@@ -74,6 +74,8 @@ function embeddedEnvironment({ ports, certificate, key, clientAuthority }: Opera
   return {
     PLATFORM_FACADE_CONTEXT: FACADE_ACCOUNT,
     PLATFORM_CONTROLLERS_CONTEXT: CONTROLLERS_ACCOUNT,
+    // The API server asks, so bindings could only say what it knows, a moment later.
+    PLATFORM_PROJECT_RBAC: 'false',
     PLATFORM_WEBHOOK_HOST: '127.0.0.1',
     PLATFORM_WEBHOOK_PORT: String(ports.webhook),
     PLATFORM_WEBHOOK_CERTIFICATE: certificate,

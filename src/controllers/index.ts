@@ -14,6 +14,7 @@ import type { Environment } from './engine/environment.ts'
 import { EngineMetrics } from './engine/metrics.ts'
 import { Runner } from './engine/runner.ts'
 import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } from './engine/workspace.ts'
+import { withProjection } from './projector.ts'
 import { resourceGroupController } from './resourcegroups.ts'
 import { vectorController } from './vector/index.ts'
 
@@ -22,11 +23,18 @@ export type ControllerPorts = {
   vectorEngine: QdrantPort
   /** Whether a resource may name an image of its own. */
   allowOwnImages: boolean
+  /** Whether assignments are written as RoleBindings too; false. */
+  projectRbac?: boolean
 }
 
 /** Every controller of the platform, in the order of what depends on what. */
-export function controllers({ vectorEngine, allowOwnImages }: ControllerPorts): readonly Controller[] {
-  return [boundaryController, resourceGroupController, vectorController({ engine: vectorEngine, allowOwnImages })]
+export function controllers({ vectorEngine, allowOwnImages, projectRbac }: ControllerPorts): readonly Controller[] {
+  const projected = (controller: Controller) => (projectRbac === true ? withProjection(controller) : controller)
+  return [
+    projected(boundaryController),
+    projected(resourceGroupController),
+    vectorController({ engine: vectorEngine, allowOwnImages }),
+  ]
 }
 
 export type ControllersOptions = {
@@ -118,7 +126,7 @@ const READ = ['get', 'list', 'watch'] as const
  */
 export function operatorRights(): Rights[] {
   // What a controller may do does not depend on what it is given.
-  const list = controllers({ vectorEngine: playedEngine(), allowOwnImages: false })
+  const list = controllers({ vectorEngine: playedEngine(), allowOwnImages: false, projectRbac: true })
   const rights: Rights[] = [
     ...DEFAULTS_RIGHTS,
     { resource: event, verbs: ['create', 'patch'] },
