@@ -29,7 +29,7 @@ export type ControllerPorts = {
 
 /** Every controller of the platform, in the order of what depends on what. */
 export function controllers({ vectorEngine, allowOwnImages, projectRbac }: ControllerPorts): readonly Controller[] {
-  const projected = (controller: Controller) => (projectRbac === true ? withProjection(controller) : controller)
+  const projected = (controller: Controller) => withProjection(controller, projectRbac ?? false)
   return [
     projected(boundaryController),
     projected(resourceGroupController),

@@ -2,13 +2,22 @@ import { boundaryNamespace, boundaryOfNamespace, SYSTEM_NAMESPACE } from '../cor
 import { type KubeObject, keyOf, type Resource } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
 import { Boundary } from '../crds/boundaries.ts'
+import type { AnyKind } from '../crds/define.ts'
 import { KINDS } from '../crds/index.ts'
 import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { projectedBindings } from '../desired/projection.ts'
 import { projectedRoles } from '../iam/projection.ts'
 import { clusterRole, roleBinding } from '../kube/builtin.ts'
-import { type Controller, type Pass, type Rights, steps, type Workspace } from './engine/controller.ts'
+import {
+  type Children,
+  type Controller,
+  type Pass,
+  type Rights,
+  type Step,
+  steps,
+  type Workspace,
+} from './engine/controller.ts'
 
 const ROLES = projectedRoles(KINDS)
 const CLUSTER_ROLES: ReadonlyMap<string, string> = new Map(ROLES.map((role) => [role.displayName, role.clusterRole]))
@@ -25,20 +34,21 @@ export const PROJECTION_RIGHTS: readonly Rights[] = [
 
 /**
  * The controller of boundaries or of resource groups, which then also writes the assignments that count in their
- * namespace as RoleBindings: for clusters whose API server cannot ask the facade.
+ * namespace as RoleBindings: for clusters whose API server cannot ask the facade. Where that is off, it takes away what
+ * was written while it was on, or those rights would stay for ever.
  */
-export function withProjection(controller: Controller): Controller {
-  const ownBindings = controller.kind.kind === Boundary.kind ? [roleBinding] : []
+export function withProjection(controller: Controller, isOn: boolean): Controller {
+  const isOfBoundary = controller.kind.kind === Boundary.kind
   const ofIam = [RoleAssignment.resource, PrincipalGroup.resource].map((resource) => ({
     resource,
     keysOf: (record: KubeObject, records: Workspace) => keysNear(record, controller.kind.resource, records),
   }))
   return Object.freeze({
     ...controller,
-    observes: [...controller.observes, ...ownBindings, ...ofIam],
-    reads: controller.kind.kind === Boundary.kind ? controller.reads : [...controller.reads, Boundary.resource],
+    observes: [...controller.observes, ...(isOfBoundary ? [roleBinding] : []), ...(isOn ? ofIam : [])],
+    reads: isOfBoundary ? controller.reads : [...controller.reads, Boundary.resource],
     writes: [...controller.writes, ...PROJECTION_RIGHTS],
-    reconcile: steps(controller.reconcile, projectAssignments as unknown as Controller['reconcile']),
+    reconcile: steps(controller.reconcile, (isOn ? projectAssignments : withdrawProjection) as Step<AnyKind, unknown>),
   })
 }
 
@@ -71,10 +81,19 @@ export async function projectAssignments(pass: Pass): Promise<Outcome> {
     now,
   })
   for (const binding of bindings) await children.ensure(binding, { resource: roleBinding })
-  const wanted = new Set(bindings.map(({ metadata }) => metadata.name))
+  await removeAllBut(new Set(bindings.map(({ metadata }) => metadata.name)), children)
+  return nextEnd === undefined ? done() : done({ after: Math.min(nextEnd - now, LONGEST_WAIT) })
+}
+
+export async function withdrawProjection({ children }: Pass): Promise<Outcome> {
+  await removeAllBut(new Set(), children)
+  return done()
+}
+
+/** Of the object's own bindings only those that a projection wrote: others open the Secrets of a group to us. */
+async function removeAllBut(wanted: ReadonlySet<string>, children: Children): Promise<void> {
   for (const { metadata } of children.owned(roleBinding)) {
     if (!NAMES.has(metadata.name) || wanted.has(metadata.name)) continue
     await children.remove(roleBinding, metadata.namespace, metadata.name)
   }
-  return nextEnd === undefined ? done() : done({ after: Math.min(nextEnd - now, LONGEST_WAIT) })
 }

@@ -134,4 +134,17 @@ describe('assignments as RoleBindings', function () {
     const after = await versions()
     expect(after.filter((version) => before.includes(version))).to.deep.equal(before)
   })
+
+  it('are taken away when projection is turned off', async () => {
+    const { principalId } = await assign('Reader', boundary)
+    await until('the Reader may list', () => may(principalId, 'list', home, 'resourcegroups'))
+    await own.endOperator('SIGTERM')
+    await own.startOperator({ PLATFORM_PROJECT_RBAC: 'false' })
+    await until('no binding is left', async () => {
+      const { items } = await own.admin.list(roleBinding)
+      return !items.some(({ metadata }) => metadata.name.startsWith('freehold-project-'))
+    })
+    expect(await may(principalId, 'list', home, 'resourcegroups')).to.equal(false)
+    expect((await own.admin.list(roleBinding, { namespace: space })).items).to.have.length(2)
+  })
 })
