@@ -154,7 +154,8 @@ export function accessObjects(
       { resource: { group: 'coordination.k8s.io', plural: 'leases' }, verbs: ['get', 'create', 'update', 'patch'] },
     ]),
     ...systemRole(FACADE_ACCOUNT, [
-      { resource: secrets, verbs: ['get', 'list', 'watch', 'create', 'update', 'patch'] },
+      // Clients' secrets are read; the signing keys are made, renewed and watched.
+      { resource: secrets, verbs: [...READ, 'create', 'update'] },
     ]),
     // Bound namespace by namespace, where a group's resources live; nobody of ours reads Secrets anywhere else.
     clusterRole(

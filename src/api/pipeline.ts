@@ -14,6 +14,7 @@ import { parseQuery } from './query.ts'
 import type { Route } from './route.ts'
 import { type Match, Router } from './router.ts'
 import { type PathPlaces, placesOf, scopeOfPath } from './scopes.ts'
+import { authorizationHeader } from './tokens.ts'
 import { type Trace, traceOf } from './tracing.ts'
 
 export type PipelineOptions = {
@@ -143,7 +144,7 @@ export class Pipeline {
   async #authenticate(passage: Passage): Promise<void> {
     const key = addressKey(passage.address)
     try {
-      passage.caller = await this.#options.tokens.verify(single(passage.request, 'authorization'))
+      passage.caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
     } catch (error) {
       this.#refuse('address', await this.#addresses.take(key))
       throw error
@@ -219,7 +220,9 @@ export class Pipeline {
       correlationId: trace.correlationId,
       traceId: trace.traceId,
     }
-    const isOurs = failure !== undefined && toPlatformError(failure).status >= 500
+    const error = failure === undefined ? undefined : toPlatformError(failure)
+    // A route that is not built yet is known to us: nobody need be woken for it.
+    const isOurs = error !== undefined && error.status >= 500 && error.code !== 'NOT_IMPLEMENTED'
     if (isOurs) this.#options.log.error({ ...fields, reason: reasonOf(failure) }, 'A request failed.')
     else this.#options.log.info(fields, 'request')
   }

@@ -247,6 +247,27 @@ describe('the facade as a server', () => {
     expect(answer.text).to.equal(undefined)
   })
 
+  it('refuses two Authorization headers, of which proxies and servers choose different ones', async () => {
+    const { port } = await server.facade.listen(0, '127.0.0.1')
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1', () => {
+        const headers = [
+          `Authorization: ${bearer(OWNER)}`,
+          `Authorization: ${bearer(OWNER)}`,
+          'Host: x',
+          'Connection: close',
+        ]
+        socket.write(`GET ${RG}/vectorclusters HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`)
+      })
+      let text = ''
+      socket.on('data', (chunk) => (text += String(chunk)))
+      socket.once('end', () => resolve(text))
+      socket.once('error', reject)
+    })
+    expect(answer).to.match(/^HTTP\/1.1 401 /)
+    expect(answer).to.include('more than one Authorization header')
+  })
+
   it('hides what went wrong inside', async () => {
     server.client.fail('create', VectorCluster.resource, () => {
       throw new Error('secret of the inside')

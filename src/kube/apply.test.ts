@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { expectReason } from '../../test/make/kubeContract.ts'
+import { OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import type { KubeObject } from '../core/object.ts'
 import { APPLIED_ANNOTATION, applyIfChanged, NotOurs, prune, withHash } from './apply.ts'
 import { configMap, secret } from './builtin.ts'
@@ -66,7 +67,7 @@ describe('apply if changed', () => {
   })
 
   it('knows its own by the incarnation where no owner reference can reach', async () => {
-    const annotations = { 'freehold.dev/incarnation': 'i1' }
+    const annotations = { [OWNER_INCARNATION_ANNOTATION]: 'i1' }
     const metadata = { name: 'x', namespace: 'a', annotations }
     const observed = client.seed<KubeObject>(configMap, { apiVersion: 'v1', kind: 'ConfigMap', metadata })
     const own = await applyIfChanged(client, configMap, { ...observed, data: {} }, observed, {

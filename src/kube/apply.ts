@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { INCARNATION_ANNOTATION, PREFIX } from '../core/labels.ts'
+import { OWNER_INCARNATION_ANNOTATION, PREFIX } from '../core/labels.ts'
 import { type KubeObject, keyOf, type Resource, refOf, resourceId } from '../core/object.ts'
 import type { CallOptions, KubeClient } from './client.ts'
 import { firstDifference, isRecord } from './compare.ts'
@@ -24,9 +24,10 @@ export class NotOurs extends Error {
   }
 }
 
+/** By the owner's uid, or by its incarnation, which a child still carries after a restore from backup. */
 export function isOwnedBy(object: KubeObject, { uid, incarnation }: Ownership): boolean {
   if (uid !== undefined && object.metadata.ownerReferences?.some((owner) => owner.uid === uid)) return true
-  return incarnation !== undefined && object.metadata.annotations?.[INCARNATION_ANNOTATION] === incarnation
+  return incarnation !== undefined && object.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === incarnation
 }
 
 export type ApplyIfChangedOptions = CallOptions & {

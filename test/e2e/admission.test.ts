@@ -44,6 +44,11 @@ async function retryConflicts<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
+/** A role that was just bound counts a moment later; until then the refusal is that of RBAC. */
+async function untilRefused(words: RegExp, write: () => Promise<unknown>): Promise<void> {
+  await until(`it is refused with ${words}`, async () => words.test(said(await refusal(write()))), 10_000)
+}
+
 const said = ({ message, causes, denial }: KubeError) =>
   [message, denial?.message ?? '', ...causes.map((cause) => cause.message)].join('\n')
 
@@ -183,10 +188,9 @@ describe('what the API server refuses', () => {
       ])
       const [kind, spec] = iam[0] ?? []
       if (kind === undefined || spec === undefined) throw new Error('no case')
-      const error = await refusal(
+      await untilRefused(/written through the REST API/, () =>
         tenant.create(kind.resource, object(kind, randomUUID(), boundaryNamespace(boundaryId), spec)),
       )
-      expect(said(error)).to.match(/written through the REST API/)
     })
 
     describe('an object that our controllers would adopt', () => {
@@ -222,8 +226,7 @@ describe('what the API server refuses', () => {
           ])
           const owner = object(VectorCluster, 'victim', groupHome, {})
           const stored = { ...owner, metadata: { ...owner.metadata, uid: randomUUID() } }
-          const error = await refusal(tenant.create(resource, build(stored)))
-          expect(said(error)).to.match(/written by the platform only/)
+          await untilRefused(/written by the platform only/, () => tenant.create(resource, build(stored)))
         })
       }
 
@@ -235,7 +238,7 @@ describe('what the API server refuses', () => {
           kind: 'Namespace',
           metadata: { name, labels: { [BOUNDARY_LABEL]: boundaryId, [GROUP_LABEL]: 'x' } },
         }
-        expect(said(await refusal(tenant.create(namespaceResource, forged)))).to.match(/written by the platform only/)
+        await untilRefused(/written by the platform only/, () => tenant.create(namespaceResource, forged))
         const patch = { metadata: { labels: { [GROUP_LABEL]: null } } }
         expect(said(await refusal(tenant.mergePatch(namespaceResource, { name: groupHome }, patch)))).to.match(
           /written by the platform only/,
