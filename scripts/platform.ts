@@ -33,9 +33,12 @@ export type PlatformOptions = {
 /** How to reach the platform, as `dev.json` tells it. */
 export type Platform = { facadeUrl: string; tokenUrl: string; realm: string; clientId: string; clientSecret: string }
 
-/** Whom the API server trusts beside its own certificates. */
+/** Whom the API server trusts beside its own certificates, and whom it asks before its own roles. */
 export function platformAccess(ports: PlatformPorts): AccessOptions {
-  return { oidc: { issuerUrl: issuerUrl(ports), audience: AUDIENCE } }
+  return {
+    oidc: { issuerUrl: issuerUrl(ports), audience: AUDIENCE },
+    authorizationWebhook: { url: `https://127.0.0.1:${ports.webhook}/authorize` },
+  }
 }
 
 /** A control plane on which only the operator's process is missing. */
@@ -109,12 +112,23 @@ async function operatorCommand(
   const { certPem, keyPem } = await controlPlane.issueServingCertificate(['127.0.0.1', 'localhost'])
   const file = (name: string) => join(folder, 'platform', name)
   const [certificate, key, authority] = [file('identity.crt'), file('identity.key'), file('authority.crt')]
+  // Of the cluster: signs the certificate that the API server shows to webhooks.
+  const clientAuthority = file('client-authority.crt')
   await Promise.all([
     writePrivate(certificate, certPem),
     writePrivate(key, keyPem),
     writePrivate(authority, controlPlane.servingCaPem),
+    writePrivate(clientAuthority, controlPlane.caPem),
   ])
-  const identity = { certificate, key, authority, issuer: issuerUrl(ports), realm: REALM, audience: AUDIENCE }
+  const identity = {
+    certificate,
+    key,
+    authority,
+    clientAuthority,
+    issuer: issuerUrl(ports),
+    realm: REALM,
+    audience: AUDIENCE,
+  }
   return {
     program: process.execPath,
     args: ['--enable-source-maps', join(import.meta.dirname, '..', 'src', 'main.ts')],

@@ -81,8 +81,22 @@ export const Configuration = z.strictObject({
     .min(1)
     .default(24)
     .describe('After those, once more whenever so many hours have passed since the last'),
+  webhookHost: z.string().default('0.0.0.0').describe('Where the API server asks the facade; https only'),
+  webhookPort: Port.default(9443),
+  webhookCertificate: z
+    .string()
+    .optional()
+    .describe('Path of a PEM certificate for the webhooks; nothing listens when absent'),
+  webhookKey: z.string().optional().describe('Path of its PEM key'),
+  webhookClientAuthority: z
+    .string()
+    .optional()
+    .describe("Path of the PEM bundle that the API server's client certificate is verified with"),
 
   leaderElection: Flag.default(true),
+  projectRbac: Flag.default(true).describe(
+    'Whether assignments are written as RoleBindings, for API servers that do not ask the facade',
+  ),
   workersPerController: z.coerce.number().int().min(1).max(64).default(4),
   engines: z
     .enum(['real', 'simulated'])

@@ -198,6 +198,12 @@ function protectedMetadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
           message: 'an owner reference to an object of the platform is written by the platform only',
           reason: 'Forbidden',
         },
+        {
+          // Without it a resource would be gone before its controller has torn down what belongs to it.
+          expression: `variables.isExempt || request.operation == 'CREATE' || oldObject.metadata.?finalizers.orValue([]).all(f, !f.startsWith('${PREFIX}') || f in object.metadata.?finalizers.orValue([]))`,
+          message: `finalizers that begin with ${PREFIX} are taken off by the platform only`,
+          reason: 'Forbidden',
+        },
       ],
     }),
   )
@@ -293,6 +299,38 @@ function reservedNamesPolicy(kinds: readonly AnyKind[], reserved: readonly strin
   })
 }
 
+/**
+ * Fields for whose change the right to write is not enough. Whether the caller holds the virtual verb that is needed
+ * is asked of the same authorizers as the request itself.
+ */
+function protectedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
+  const guarded = kinds.filter(({ protectedFields }) => protectedFields !== undefined)
+  const validations = guarded.flatMap(({ resource, kind, protectedFields }) =>
+    Object.entries(protectedFields ?? {}).map(([field, verb]) => {
+      const value = (object: string) => `${object}.?spec[?'${field}'].orValue(null)`
+      const place = resource.namespaced ? '.namespace(request.namespace)' : ''
+      const holder = `authorizer.group('${resource.group}').resource('${resource.plural}')${place}.name(request.name).check('${verb}').allowed()`
+      const whoMay = verb === 'administrators' ? 'an administrator of the platform' : `a holder of the verb ${verb}`
+      return {
+        expression: [
+          `request.resource.resource != '${resource.plural}'`,
+          'variables.isExempt',
+          `${value('object')} == ${value('oldObject')}`,
+          ...(verb === 'administrators' ? [] : [holder]),
+        ].join(' || '),
+        message: `the ${field} of a ${kind} is changed by ${whoMay} only`,
+        reason: 'Forbidden',
+      }
+    }),
+  )
+  return policyWithBinding({
+    name: 'freehold-protected-fields',
+    rules: [ruleFor(guarded, ['UPDATE'])],
+    variables: CALLER_VARIABLES,
+    validations,
+  })
+}
+
 /** Every admission policy, generated from the kinds and the route table. */
 export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly string[]): KubeObject[] {
   return [
@@ -302,5 +340,6 @@ export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly 
     ...ownAccountsPolicy(),
     ...ownSecretsPolicy(),
     ...reservedNamesPolicy(kinds, reserved),
+    ...protectedFieldsPolicy(kinds),
   ]
 }

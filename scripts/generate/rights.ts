@@ -1,6 +1,7 @@
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
+import { projectedRoles } from '../../src/iam/projection.ts'
 import { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policies.ts'
 
 /** One need of ours: verbs on a resource, perhaps only on objects of given names. */
@@ -175,5 +176,7 @@ export function accessObjects(
       'rbac',
     ),
     ...aggregatedRoles(kinds),
+    // What assignments become in the namespaces of boundaries and groups; the controllers may bind these and no others.
+    ...projectedRoles(kinds).map((role) => clusterRole(role.clusterRole, role.rights, 'rbac')),
   ]
 }

@@ -32,6 +32,7 @@ export type OperatorFiles = {
   certificate: string
   key: string
   authority: string
+  clientAuthority: string
   issuer: string
   realm: string
   audience: string
@@ -41,10 +42,7 @@ export type OperatorFiles = {
 
 /** What `src/main.ts` reads; the only way in which it learns of the embedded control plane. */
 export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorFiles): Record<string, string> {
-  const own =
-    controlPlane.source === 'kubeconfig'
-      ? {}
-      : { PLATFORM_FACADE_CONTEXT: FACADE_ACCOUNT, PLATFORM_CONTROLLERS_CONTEXT: CONTROLLERS_ACCOUNT }
+  const own = controlPlane.source === 'kubeconfig' ? {} : embeddedEnvironment(files)
   const isPlayed = controlPlane.simulated.includes('pods')
   return {
     ...inherited(['PATH', 'HOME', 'NODE_OPTIONS', 'TZ']),
@@ -71,6 +69,21 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_SIMULATED: [...controlPlane.simulated, ...(isPlayed ? ['vector-engine'] : [])].join(','),
     PLATFORM_COMMIT: commit(),
     PLATFORM_BUILT_AT: new Date().toISOString(),
+  }
+}
+
+/** What holds where we configure the API server ourselves: accounts of our own, and the webhook that it asks. */
+function embeddedEnvironment({ ports, certificate, key, clientAuthority }: OperatorFiles): Record<string, string> {
+  return {
+    PLATFORM_FACADE_CONTEXT: FACADE_ACCOUNT,
+    PLATFORM_CONTROLLERS_CONTEXT: CONTROLLERS_ACCOUNT,
+    // The API server asks, so bindings could only say what it knows, a moment later.
+    PLATFORM_PROJECT_RBAC: 'false',
+    PLATFORM_WEBHOOK_HOST: '127.0.0.1',
+    PLATFORM_WEBHOOK_PORT: String(ports.webhook),
+    PLATFORM_WEBHOOK_CERTIFICATE: certificate,
+    PLATFORM_WEBHOOK_KEY: key,
+    PLATFORM_WEBHOOK_CLIENT_AUTHORITY: clientAuthority,
   }
 }
 

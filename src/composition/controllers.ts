@@ -55,6 +55,7 @@ export async function runControllers(configuration: Configuration, surroundings:
       const ports = {
         vectorEngine: vectorEngine(configuration, connection.client),
         allowOwnImages: configuration.allowOwnImages,
+        projectRbac: configuration.projectRbac,
       }
       const started = await startControllers({
         records: connection,

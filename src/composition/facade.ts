@@ -23,6 +23,7 @@ import { connect } from './connection.ts'
 import { vectorEngine } from './engines.ts'
 import { runIdentityProvider } from './identity.ts'
 import type { Part, Surroundings } from './part.ts'
+import { runWebhooks } from './webhooks.ts'
 
 const VERSION = '0.1.0'
 const DOCUMENTATION = join(import.meta.dirname, '../../docs/areas')
@@ -44,6 +45,8 @@ export async function runFacade(
   for (const kind of KINDS) caches.add(kind.resource)
   for (const resource of [node, pod]) caches.add(resource)
   const access = createAccess({ caches, clock: systemClock, log })
+  const isComplete = () => caches.unsynced().length === 0
+  const webhooks = await runWebhooks(configuration, { access, caches, isReady: isComplete, log })
   caches.start()
   const identity =
     configuration.identityProvider === 'local'
@@ -53,7 +56,7 @@ export async function runFacade(
   const accounts = accountServices(configuration, connection, log)
   let isStopping = false
   const own: ReadinessCheck[] = [
-    { name: 'caches', isReady: () => caches.unsynced().length === 0 },
+    { name: 'caches', isReady: isComplete },
     { name: 'serving', isReady: () => !isStopping },
   ]
   const records = createRecords({ client, caches })
@@ -62,7 +65,7 @@ export async function runFacade(
     tokens,
     log,
     metrics: createHttpMetrics(surroundings.registry),
-    isReady: () => caches.unsynced().length === 0,
+    isReady: isComplete,
     limits: {
       requestsPerPrincipal: configuration.requestsPerMinute,
       anonymousRequestsPerAddress: configuration.anonymousRequestsPerMinute,
@@ -111,6 +114,7 @@ export async function runFacade(
       isStopping = true
       await facade.stop()
       await accounts.outbox.stop()
+      await webhooks?.stop()
       await identity?.stop()
       await tokens.stop()
       await caches.stopAll()

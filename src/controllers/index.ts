@@ -16,6 +16,7 @@ import { Runner } from './engine/runner.ts'
 import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } from './engine/workspace.ts'
 import { invitationController, passwordResetController } from './invitations.ts'
 import { managedIdentityController } from './managedidentities.ts'
+import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
 import { resourceGroupController } from './resourcegroups.ts'
 import { vectorController } from './vector/index.ts'
@@ -25,13 +26,16 @@ export type ControllerPorts = {
   vectorEngine: QdrantPort
   /** Whether a resource may name an image of its own. */
   allowOwnImages: boolean
+  /** Whether assignments are written as RoleBindings too; false. */
+  projectRbac?: boolean
 }
 
 /** Every controller of the platform, in the order of what depends on what. */
-export function controllers({ vectorEngine, allowOwnImages }: ControllerPorts): readonly Controller[] {
+export function controllers({ vectorEngine, allowOwnImages, projectRbac }: ControllerPorts): readonly Controller[] {
+  const projected = (controller: Controller) => withProjection(controller, projectRbac ?? false)
   return [
-    boundaryController,
-    resourceGroupController,
+    projected(boundaryController),
+    projected(resourceGroupController),
     invitationController,
     passwordResetController,
     ...grantControllers,
@@ -144,7 +148,7 @@ export function operatorSystemRights(): Rights[] {
 
 function declaredRights(): Rights[] {
   // What a controller may do does not depend on what it is given.
-  return controllers({ vectorEngine: playedEngine(), allowOwnImages: false }).flatMap(rightsOf)
+  return controllers({ vectorEngine: playedEngine(), allowOwnImages: false, projectRbac: true }).flatMap(rightsOf)
 }
 
 function rightsOf({ kind, observes, reads, writes }: Controller): Rights[] {

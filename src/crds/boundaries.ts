@@ -13,6 +13,21 @@ export const Boundary = defineKind({
   name: 'uuid',
   area: 'boundaries',
   actions: 'boundaries',
+  forms: { 'boundaries/manage': ['update', 'patch'], 'boundaries/delete': [] },
+  restOnly: [
+    // By REST who creates a boundary becomes its Owner, and only an empty one is deleted.
+    'boundaries/create',
+    'boundaries/delete',
+    'boundaries/invitations/create',
+    'boundaries/invitations/read',
+    'boundaries/members/manage',
+    'boundaries/members/read',
+    'boundaries/network/read',
+    'boundaries/projections/manage',
+    'boundaries/projections/read',
+    'boundaries/tenant/admin',
+  ],
+  protectedFields: { quota: 'administrators', tenantId: 'administrators' },
   description:
     'A tenant boundary: members, resource groups and everything in them. Its name is a uuid, the boundaryId.',
   spec: z.strictObject({

@@ -7,6 +7,7 @@ export const PlatformCluster = defineKind({
   group: 'core',
   kind: 'PlatformCluster',
   plural: 'platformclusters',
+  forms: { 'kernel/clusters/read': ['get', 'list', 'watch'] },
   shortNames: ['pcl'],
   placement: 'cluster',
   name: 'uuid',

@@ -67,8 +67,19 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   name?: 'resource' | 'uuid' | 'free'
   /** IAM kinds are never part of the view, edit and admin roles of Kubernetes. */
   aggregate?: boolean
-  /** The prefix of this kind's actions (`vectorcluster`), for the roles that are generated for kubectl. */
+  /** The prefix of this kind's actions (`vectorcluster`): read, write, delete, scale and data actions have a standard form. */
   actions?: string
+  /** Which verbs of the API server need which action, where that is not standard or the kind has no prefix. */
+  forms?: Readonly<Record<string, readonly string[]>>
+  /** Actions below the prefix that have no form in Kubernetes. */
+  restOnly?: readonly string[]
+  /** Verbs that every principal may use, because REST asks for nothing but a token either. */
+  open?: readonly string[]
+  /**
+   * Fields of the spec for whose change the right to write is not enough: the virtual verb that is needed, or nobody
+   * but administrators of the cluster where it is `administrators`.
+   */
+  protectedFields?: Readonly<Record<string, string>>
 }
 
 export type Kind<S extends AnySpec = AnySpec, T extends AnyStatus = AnyStatus> = Readonly<

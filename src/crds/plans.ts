@@ -10,6 +10,7 @@ export const ComputePlan = defineKind({
   group: 'core',
   kind: 'ComputePlan',
   plural: 'computeplans',
+  open: ['get', 'list', 'watch'],
   shortNames: ['cplan'],
   placement: 'cluster',
   area: 'plans',

@@ -12,6 +12,7 @@ export const ResourceGroup = defineKind({
   placement: 'boundary',
   area: 'resourcegroups',
   actions: 'resourcegroups',
+  protectedFields: { quota: 'administrators' },
   description: 'A group of resources that are managed and deleted together, in a namespace of its own.',
   spec: z.strictObject({
     quota: Quota.omit({ resourceGroups: true }).prefault({}).describe('Limits over the resources of the group'),

@@ -123,6 +123,8 @@ export const VectorCluster = defineKind({
   placement: 'group',
   area: 'vector',
   actions: 'vectorcluster',
+  // A new key is the rotation of a secret.
+  protectedFields: { apiKeyVersion: 'writesecrets' },
   description: 'A vector database of one or more peers.',
   spec,
   status: resourceStatus.extend({

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { gatherKubernetesForms, type KindActions } from './kubernetesForm.ts'
+import { actionsOfKinds, gatherKubernetesForms, type KindActions } from './kubernetesForm.ts'
 
 const vaults: KindActions = {
   group: 'data.freehold.dev',
@@ -48,4 +48,37 @@ describe('Kubernetes forms of actions', () => {
       expect(() => gatherKubernetesForms([{ ...vaults, verbs: { 'jobs/read': [verb] } }])).to.throw(RangeError)
     })
   }
+})
+
+describe('what kinds declare about their actions', () => {
+  const resource = { group: 'data.freehold.dev', version: 'v1', plural: 'secretvaults', kind: 'V', namespaced: true }
+  const declared = (kind: object) => gatherKubernetesForms(actionsOfKinds([{ resource, ...kind } as never]))
+
+  it('follows the standard below the prefix, data actions as virtual verbs', () => {
+    const forms = declared({ actions: 'secretvault' })
+    const asked = ['watch', 'patch', 'deletecollection', 'readsecrets', 'writesecrets', 'grant']
+    expect(asked.map((verb) => forms.actionOf('data.freehold.dev', 'secretvaults', verb))).to.deep.equal([
+      'secretvault/read',
+      'secretvault/write',
+      'secretvault/delete',
+      'secretvault/readSecrets',
+      'secretvault/writeSecrets',
+      undefined,
+    ])
+  })
+
+  it('gives the scale subresource of a kind that scales an action of its own', () => {
+    const forms = declared({ actions: 'vectorcluster', scale: {} })
+    expect(forms.actionOf('data.freehold.dev', 'secretvaults/scale', 'patch')).to.equal('vectorcluster/scale')
+    expect(forms.actionOf('data.freehold.dev', 'secretvaults/scale', 'get')).to.equal('vectorcluster/read')
+  })
+
+  it('lets the kind say otherwise, an empty list for no form at all', () => {
+    const forms = declared({ actions: 'secretvault', forms: { 'secretvault/delete': [] } })
+    expect(forms.actionOf('data.freehold.dev', 'secretvaults', 'delete')).to.equal(undefined)
+  })
+
+  it('refuses a name that is no action', () => {
+    expect(() => declared({ forms: { 'secretvault/levitate': ['get'] } })).to.throw(RangeError, 'levitate')
+  })
 })

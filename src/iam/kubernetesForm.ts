@@ -1,4 +1,5 @@
-import type { ActionName } from './actions.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { ACTIONS, type ActionName, isKnownAction } from './actions.ts'
 
 /** A verb of the API server, or a virtual one of ours (`readsecrets`, `grant`) that only authorizers are asked about. */
 export type KubernetesVerb = string
@@ -27,6 +28,42 @@ export type KubernetesForms = {
 }
 
 const VERB = /^[a-z]+$/
+
+/** Behind the prefix of a kind: the verbs on its resource. Data actions are virtual verbs, `readSecrets` as `readsecrets`. */
+const STANDARD_VERBS: Readonly<Record<string, readonly KubernetesVerb[]>> = {
+  read: ['get', 'list', 'watch'],
+  write: ['create', 'update', 'patch'],
+  delete: ['delete', 'deletecollection'],
+}
+
+type DeclaringKind = Pick<AnyKind, 'resource' | 'actions' | 'forms' | 'scale'>
+
+/**
+ * What the kinds declare, written out: the standard forms of the actions below their prefix, with what they say
+ * themselves over it. Throws RangeError for a name that is no action.
+ */
+export function actionsOfKinds(kinds: Iterable<DeclaringKind>): KindActions[] {
+  return [...kinds].flatMap((kind) => {
+    const { group, plural } = kind.resource
+    const unknown = Object.keys(kind.forms ?? {}).find((name) => !isKnownAction(name))
+    if (unknown !== undefined) throw new RangeError(`${unknown}, which ${plural}.${group} declares, is no action.`)
+    const own: KindActions = { group, resource: plural, verbs: { ...standardForms(kind.actions), ...kind.forms } }
+    if (kind.scale === undefined || kind.actions === undefined) return [own]
+    const [read, scale] = [`${kind.actions}/read`, `${kind.actions}/scale`]
+    return [own, { group, resource: `${plural}/scale`, verbs: { [read]: ['get'], [scale]: ['update', 'patch'] } }]
+  })
+}
+
+function standardForms(prefix: string | undefined): Record<string, readonly KubernetesVerb[]> {
+  const forms: Record<string, readonly KubernetesVerb[]> = {}
+  for (const { name, isData } of ACTIONS) {
+    if (prefix === undefined || !name.startsWith(`${prefix}/`)) continue
+    const rest = name.slice(prefix.length + 1)
+    const verbs = isData && !rest.includes('/') ? [rest.toLowerCase()] : STANDARD_VERBS[rest]
+    if (verbs !== undefined) forms[name] = verbs
+  }
+  return forms
+}
 
 /**
  * Gathers the declarations of all kinds. Throws RangeError if two actions claim one verb of a resource, because a

@@ -71,10 +71,10 @@ export class OwnPlatform {
   }
 
   /** Starts the operator and waits until it is ready. Its log is `logs/freehold.log` in the folder. */
-  async startOperator(): Promise<void> {
+  async startOperator(more: Record<string, string> = {}): Promise<void> {
     const log = openSync(join(this.controlPlane.folder, 'logs', 'freehold.log'), 'a')
     const { program, args, environment } = this.#command
-    this.#operator = spawn(program, args, { stdio: ['ignore', log, log], env: environment })
+    this.#operator = spawn(program, args, { stdio: ['ignore', log, log], env: { ...environment, ...more } })
     await untilReady(this.ports, new AbortController().signal)
   }
 

@@ -76,6 +76,8 @@ describe('what the API server refuses', () => {
       ),
     )
     tenant = await clientWithToken(account.token)
+    // The API server asks for the issuer's keys every ten seconds until it is there.
+    await until('the API server takes tokens', async () => (await tenant.request({ path: '/api' })).status === 200)
   })
 
   after(async () => {

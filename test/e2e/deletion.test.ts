@@ -87,7 +87,8 @@ describe('deleting', () => {
       const made = await make()
       await expectCall(202, 'DELETE', `/boundaries/${made.boundaryId}/resourcegroups/search`)
       await nothingLeftOf(made)
-      expect(await gone(ResourceGroup.resource, { namespace: made.own, name: 'search' })).to.equal(true)
+      // Its finalizer goes a moment after its namespace.
+      await until('the group is gone', () => gone(ResourceGroup.resource, { namespace: made.own, name: 'search' }))
       await until(
         'REST has forgotten it',
         async () => (await call('GET', `/boundaries/${made.boundaryId}/resourcegroups/search`)).status === 404,

@@ -1,0 +1,103 @@
+import { expect } from 'chai'
+import { Evaluator } from '../../iam/evaluate.ts'
+import { answerTo } from './answer.ts'
+import { createReviewer } from './index.ts'
+import type { Question } from './question.ts'
+
+const [ANNA, B] = ['11111111-1111-4111-8111-111111111111', '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b']
+const GROUP = `/boundaries/${B}/resourcegroups/orders`
+const MINE = `${GROUP}/resources/vectorclusters/mine`
+
+/** An evaluator in which Anna reads the group, perhaps with a deny. */
+function access(denyAt?: string) {
+  const evaluator = new Evaluator()
+  const { policy } = evaluator
+  policy.upsertRole({
+    name: 'reader',
+    displayName: 'Reader',
+    description: '',
+    actions: ['*/read'],
+    notActions: [],
+    dataActions: [],
+    notDataActions: [],
+    assignableScopes: ['/'],
+  })
+  policy.upsertAssignment({ id: 'a', principalId: ANNA, principalType: 'User', roleName: 'Reader', scope: GROUP })
+  if (denyAt !== undefined)
+    policy.upsertDeny({
+      id: 'd',
+      principal: 'everyone',
+      excludedPrincipalIds: [],
+      actions: ['*'],
+      dataActions: [],
+      scope: denyAt,
+    })
+  return {
+    explain: (principalId: string, action: string, scope: string) => evaluator.explain(principalId, action, scope, 0),
+    scopesWith: (principalId: string, action: string) => evaluator.scopesWith(principalId, action, 0),
+  }
+}
+
+function question(action: 'vectorcluster/read' | 'vectorcluster/write', scope: string, isOfAll = false): Question {
+  return { asks: 'evaluator', principalId: ANNA, action, scope, isOfAll }
+}
+
+describe('the answer to the API server', () => {
+  it('allows what a role gives, and says which', () => {
+    expect(answerTo(question('vectorcluster/read', MINE), access())).to.deep.equal({
+      allowed: true,
+      reason: `Reader at ${GROUP}`,
+    })
+  })
+
+  it('has no opinion on what no role gives, and says what is missing', () => {
+    const verdict = answerTo(question('vectorcluster/write', MINE), access())
+    expect(verdict).to.deep.equal({ allowed: false, reason: `It needs vectorcluster/write at ${MINE}.` })
+  })
+
+  it('denies what a deny covers, so that no role of Kubernetes gives it back', () => {
+    const verdict = answerTo(question('vectorcluster/read', MINE), access(GROUP))
+    expect(verdict).to.deep.equal({ allowed: false, denied: true, reason: `vectorcluster/read is denied at ${GROUP}.` })
+  })
+
+  it('denies a list in which one object is denied, and allows the list beside it', () => {
+    expect(answerTo(question('vectorcluster/read', GROUP, true), access(MINE))).to.include({ denied: true })
+    expect(answerTo(question('vectorcluster/read', GROUP), access(MINE))).to.include({ allowed: true })
+    const neighbour = `/boundaries/${B}/resourcegroups/orders-2`
+    expect(answerTo(question('vectorcluster/read', GROUP, true), access(neighbour))).to.include({ allowed: true })
+  })
+})
+
+describe('reviews', () => {
+  const resourceAttributes = {
+    group: 'data.freehold.dev',
+    resource: 'vectorclusters',
+    verb: 'get',
+    name: 'mine',
+    namespace: 'orders-0123456789',
+  }
+  const spec = { user: `p:${ANNA}`, groups: ['system:authenticated'], resourceAttributes }
+  const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec }
+  const placeOf = () => ({ boundaryId: B, resourceGroup: 'orders' })
+
+  it('are answered in their own form', () => {
+    const answer = createReviewer({ access: access(), placeOf, isReady: () => true })(review)
+    expect(answer).to.deep.equal({
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SubjectAccessReview',
+      status: { allowed: true, reason: `Reader at ${GROUP}` },
+    })
+  })
+
+  it('get no opinion until every assignment is known', () => {
+    const answer = createReviewer({ access: access(), placeOf, isReady: () => false })(review)
+    expect(answer?.status.allowed).to.equal(false)
+    expect(answer?.status).not.to.have.property('denied')
+  })
+
+  it('are not taken in another form', () => {
+    const reviewer = createReviewer({ access: access(), placeOf, isReady: () => true })
+    for (const body of [null, {}, { ...review, kind: 'TokenReview' }, { ...review, spec: { user: 1 } }])
+      expect(reviewer(body)).to.equal(undefined)
+  })
+})

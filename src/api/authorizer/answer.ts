@@ -1,0 +1,30 @@
+import type { Access } from '../context.ts'
+import type { Question } from './question.ts'
+
+/**
+ * The status of a SubjectAccessReview. `denied` ends the matter, whatever later authorizers would say; neither
+ * allowed nor denied leaves it to them.
+ */
+export type Verdict = { readonly allowed: boolean; readonly denied?: true; readonly reason: string }
+
+/** The evaluator's answer in the terms of the API server, from memory alone. */
+export function answerTo(question: Question, access: Pick<Access, 'explain' | 'scopesWith'>): Verdict {
+  if (question.asks === 'nothing') return { allowed: question.isAllowed, reason: question.reason }
+  const { principalId, action, scope, isOfAll } = question
+  const { allowed, reason, decidedBy } = access.explain(principalId, action, scope)
+  if (reason === 'DeniedByAssignment')
+    return { allowed: false, denied: true, reason: `${action} is denied at ${decidedBy?.scope ?? scope}.` }
+  if (!allowed) return { allowed: false, reason: `It needs ${action} at ${scope}.` }
+  const closed = isOfAll ? closedBelow(access.scopesWith(principalId, action).denied, scope) : undefined
+  if (closed !== undefined) {
+    // A list cannot leave out one object. Denied, or a later authorizer might show it.
+    const sentence = `${action} is denied at ${closed}, so that not all can be asked for: name the object.`
+    return { allowed: false, denied: true, reason: sentence }
+  }
+  return { allowed: true, reason: `${decidedBy?.roleDefinitionName ?? reason} at ${decidedBy?.scope ?? scope}` }
+}
+
+function closedBelow(denied: readonly string[], scope: string): string | undefined {
+  const prefix = scope === '/' ? '/' : `${scope}/`
+  return denied.find((one) => one.startsWith(prefix))
+}

@@ -1,0 +1,36 @@
+import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import type { WatchCache } from '../../kube/cache.ts'
+import type { PlaceOfNamespace } from './question.ts'
+
+type Caches = { get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'subscribe'> }
+
+/**
+ * Finds the boundary and the group of a namespace in one look: the hash in the name of a group's namespace cannot be
+ * undone, so the names are kept as groups come and go. From our objects and not from labels of namespaces, which may
+ * outlive the group.
+ */
+export function followPlaces(caches: Caches): { placeOf: PlaceOfNamespace; stop(): void } {
+  const groups = new Map<string, { boundaryId: string; resourceGroup: string }>()
+  const boundaries = caches.get(Boundary.resource)
+  const stop = caches.get(ResourceGroup.resource).subscribe(
+    ({ type, object: { metadata } }) => {
+      const boundaryId = boundaryOfNamespace(metadata.namespace ?? '')
+      if (boundaryId === undefined) return
+      const namespace = groupNamespace(boundaryId, metadata.name)
+      if (type === 'removed') groups.delete(namespace)
+      else if (type === 'added') groups.set(namespace, { boundaryId, resourceGroup: metadata.name })
+    },
+    { replay: true },
+  )
+  return {
+    placeOf(namespace) {
+      const boundaryId = boundaryOfNamespace(namespace)
+      if (boundaryId === undefined) return groups.get(namespace)
+      return boundaries.get(undefined, boundaryId) === undefined ? undefined : { boundaryId }
+    },
+    stop,
+  }
+}

@@ -1,0 +1,113 @@
+import { expect } from 'chai'
+import { principalOfUser, questionOf } from './question.ts'
+
+const PRINCIPAL = '11111111-1111-4111-8111-111111111111'
+const B = '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b'
+const HOME = `boundary-${B}`
+const SPACE = 'orders-0123456789'
+const [BOUNDARY, GROUP] = [`/boundaries/${B}`, `/boundaries/${B}/resourcegroups/orders`]
+
+const placeOf = (namespace: string) =>
+  ({ [HOME]: { boundaryId: B }, [SPACE]: { boundaryId: B, resourceGroup: 'orders' } })[namespace]
+
+const GROUP_OF = {
+  boundaries: 'freehold.dev',
+  resourcegroups: 'freehold.dev',
+  computeplans: 'freehold.dev',
+  platformclusters: 'freehold.dev',
+  nameclaims: 'freehold.dev',
+  vectorclusters: 'data.freehold.dev',
+  roleassignments: 'iam.freehold.dev',
+} as Record<string, string>
+
+/** `list vectorclusters/scale name -n namespace`, as one would say it to kubectl. */
+function ask(words: string, user = `p:${PRINCIPAL}`) {
+  const [request = '', namespace = ''] = words.split(' -n ')
+  const [verb = '', what = '', name = ''] = request.split(' ')
+  const [whole = '', subresource = ''] = what.split('/')
+  const [resource = '', ...ofCore] = whole.split('.')
+  const group = GROUP_OF[resource] ?? ofCore.join('.')
+  return questionOf({ user, resourceAttributes: { group, resource, subresource, verb, name, namespace } }, placeOf)
+}
+
+const ASKED: [words: string, action: string, scope: string, isOfAll?: 'of all'][] = [
+  [`get vectorclusters mine -n ${SPACE}`, 'vectorcluster/read', `${GROUP}/resources/vectorclusters/mine`],
+  [`list vectorclusters -n ${SPACE}`, 'vectorcluster/read', GROUP, 'of all'],
+  [`watch vectorclusters -n ${SPACE}`, 'vectorcluster/read', GROUP, 'of all'],
+  [`create vectorclusters -n ${SPACE}`, 'vectorcluster/write', GROUP],
+  [`patch vectorclusters mine -n ${SPACE}`, 'vectorcluster/write', `${GROUP}/resources/vectorclusters/mine`],
+  [`delete vectorclusters mine -n ${SPACE}`, 'vectorcluster/delete', `${GROUP}/resources/vectorclusters/mine`],
+  [`deletecollection vectorclusters -n ${SPACE}`, 'vectorcluster/delete', GROUP, 'of all'],
+  [`patch vectorclusters/scale mine -n ${SPACE}`, 'vectorcluster/scale', `${GROUP}/resources/vectorclusters/mine`],
+  [`get vectorclusters/scale mine -n ${SPACE}`, 'vectorcluster/read', `${GROUP}/resources/vectorclusters/mine`],
+  [`readsecrets vectorclusters x -n ${SPACE}`, 'vectorcluster/readSecrets', `${GROUP}/resources/vectorclusters/x`],
+  [`get resourcegroups orders -n ${HOME}`, 'resourcegroups/read', GROUP],
+  [`create resourcegroups -n ${HOME}`, 'resourcegroups/write', BOUNDARY],
+  [`list resourcegroups -n ${HOME}`, 'resourcegroups/read', BOUNDARY, 'of all'],
+  [`get boundaries ${B}`, 'boundaries/read', BOUNDARY],
+  [`watch boundaries ${B}`, 'boundaries/read', BOUNDARY],
+  [`patch boundaries ${B}`, 'boundaries/manage', BOUNDARY],
+  [`list roleassignments -n ${HOME}`, 'rbac/members/read', BOUNDARY, 'of all'],
+  ['list platformclusters', 'kernel/clusters/read', '/', 'of all'],
+  [`list pods -n ${SPACE}`, 'resourcegroups/read', GROUP, 'of all'],
+  [`get pods vc-mine-0 -n ${SPACE}`, 'resourcegroups/read', GROUP, 'of all'],
+  [`list events.events.k8s.io -n ${SPACE}`, 'resourcegroups/read', GROUP, 'of all'],
+  [`list events -n ${HOME}`, 'resourcegroups/read', BOUNDARY, 'of all'],
+]
+
+const LEFT_TO_OTHERS: [title: string, words: string][] = [
+  ['a list over the whole cluster', 'list vectorclusters'],
+  ['a list of all boundaries', 'list boundaries'],
+  ['a boundary whose name is no uuid', 'get boundaries acme'],
+  ['the making of a boundary, which REST does', 'create boundaries'],
+  ['the deletion of a boundary, which REST does', `delete boundaries ${B}`],
+  ['a namespace that is nobody’s', 'list vectorclusters -n default'],
+  ['a kind of groups in a boundary’s namespace', `list vectorclusters -n ${HOME}`],
+  ['a kind of boundaries in a group’s namespace', `list resourcegroups -n ${SPACE}`],
+  ['a name that cannot be', `get vectorclusters ..%2fother -n ${SPACE}`],
+  ['a status, which controllers write', `patch vectorclusters/status mine -n ${SPACE}`],
+  ['a kind without actions', 'list nameclaims'],
+  ['the giving of roles, which REST does', `create roleassignments -n ${HOME}`],
+  ['Secrets', `get secrets vc-mine-keys -n ${SPACE}`],
+  ['the making of pods', `create pods -n ${SPACE}`],
+  ['a shell in a pod', `create pods/exec vc-mine-0 -n ${SPACE}`],
+  ['the logs of a pod', `get pods/log vc-mine-0 -n ${SPACE}`],
+  ['the proxy of a pod', `get pods/proxy vc-mine-0 -n ${SPACE}`],
+  ['pods in a boundary’s own namespace', `list pods -n ${HOME}`],
+  ['the binding of roles of Kubernetes', `create rolebindings.rbac.authorization.k8s.io -n ${SPACE}`],
+  ['every verb at once', `* vectorclusters -n ${SPACE}`],
+]
+
+describe('what a request to the API server asks of authorization', () => {
+  for (const [words, action, scope, isOfAll] of ASKED) {
+    it(`${words.replaceAll(B, '<id>')}: ${action}`, () => {
+      const principalId = PRINCIPAL
+      expect(ask(words)).to.deep.equal({
+        asks: 'evaluator',
+        principalId,
+        action,
+        scope,
+        isOfAll: isOfAll !== undefined,
+      })
+    })
+  }
+
+  for (const [title, words] of LEFT_TO_OTHERS) {
+    it(`leaves ${title} to others`, () => {
+      expect(ask(words)).to.include({ asks: 'nothing', isAllowed: false })
+    })
+  }
+
+  it('lets whoever is signed in read plans, and write none', () => {
+    expect(ask('list computeplans')).to.include({ asks: 'nothing', isAllowed: true })
+    expect(ask('create computeplans')).to.include({ asks: 'nothing', isAllowed: false })
+  })
+
+  it('leaves callers to others that are no principals', () => {
+    for (const user of ['kubernetes-admin', 'p:root', PRINCIPAL, `p:${PRINCIPAL}x`, `P:${PRINCIPAL}`, '']) {
+      expect(ask('list computeplans', user), user).to.include({ asks: 'nothing', isAllowed: false })
+      expect(principalOfUser(user), user).to.equal(undefined)
+    }
+    expect(questionOf({ user: `p:${PRINCIPAL}` }, placeOf)).to.include({ asks: 'nothing', isAllowed: false })
+  })
+})

@@ -1,0 +1,136 @@
+import { isResourceName, isUuid } from '../../core/names.ts'
+import { resourceId } from '../../core/object.ts'
+import { formatScope, ROOT_SCOPE, type Scope } from '../../core/scope.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { KINDS } from '../../crds/index.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import type { ActionName } from '../../iam/actions.ts'
+import { actionsOfKinds, gatherKubernetesForms } from '../../iam/kubernetesForm.ts'
+
+/** The part of a SubjectAccessReview (authorization.k8s.io/v1) that is asked about. */
+export type ReviewedRequest = {
+  readonly user?: string | undefined
+  readonly resourceAttributes?:
+    | {
+        readonly namespace?: string | undefined
+        readonly verb?: string | undefined
+        readonly group?: string | undefined
+        readonly resource?: string | undefined
+        readonly subresource?: string | undefined
+        readonly name?: string | undefined
+      }
+    | undefined
+}
+
+/** Whose namespace it is; undefined for everybody else's. */
+export type PlaceOfNamespace = (
+  namespace: string,
+) => { readonly boundaryId: string; readonly resourceGroup?: string } | undefined
+
+/** What the evaluator is to be asked, or why it is not. */
+export type Question =
+  | {
+      readonly asks: 'evaluator'
+      readonly principalId: string
+      readonly action: ActionName
+      readonly scope: string
+      /** A list, a watch or a delete of a collection: the action is needed everywhere below the scope too. */
+      readonly isOfAll: boolean
+    }
+  | { readonly asks: 'nothing'; readonly isAllowed: boolean; readonly reason: string }
+
+const FORMS = gatherKubernetesForms(actionsOfKinds(KINDS))
+const KIND_BY_RESOURCE: ReadonlyMap<string, AnyKind> = new Map(
+  KINDS.map((kind) => [`${kind.resource.group}/${kind.resource.plural}`, kind]),
+)
+
+const READS: readonly string[] = ['get', 'list', 'watch']
+/** Of Kubernetes' own kinds, what readers of a group see in its namespace: how their resources run. */
+const READ_IN_GROUPS = new Set(['/pods', '/services', '/events', 'events.k8s.io/events'])
+/** In a boundary's own namespace: what is told about its groups. */
+const READ_IN_BOUNDARIES = new Set(['/events', 'events.k8s.io/events'])
+
+const nothing = (reason: string): Question => ({ asks: 'nothing', isAllowed: false, reason })
+
+/** The principal behind a user name of the API server, which puts `p:` before the subject of a token. */
+export function principalOfUser(user: string | undefined): string | undefined {
+  const id = user?.startsWith('p:') ? user.slice('p:'.length) : ''
+  return isUuid(id) ? id : undefined
+}
+
+/**
+ * Reads a request to the API server as a question of authorization: an action at the scope that the namespace and the
+ * name spell. Pure; what is not ours, and whoever is no principal, is left to the authorizers that come after.
+ */
+export function questionOf({ user, resourceAttributes }: ReviewedRequest, placeOf: PlaceOfNamespace): Question {
+  const principalId = principalOfUser(user)
+  if (principalId === undefined) return nothing('The caller is no principal of the platform.')
+  const { namespace = '', verb = '', group = '', resource = '', subresource = '', name = '' } = resourceAttributes ?? {}
+  const whole = subresource === '' ? resource : `${resource}/${subresource}`
+  const kind = KIND_BY_RESOURCE.get(`${group}/${resource}`)
+  if (kind === undefined) return readOfCore(principalId, { id: `${group}/${whole}`, verb, namespace, name }, placeOf)
+  if (subresource === '' && kind.open?.includes(verb)) {
+    return { asks: 'nothing', isAllowed: true, reason: 'Whoever is signed in may.' }
+  }
+  const action = FORMS.actionOf(group, whole, verb)
+  const what = `${verb} on ${resourceId({ ...kind.resource, plural: whole })}`
+  if (action === undefined) return nothing(`${what} is no action of the platform; the REST interface may have it.`)
+  const scope = scopeOf(kind, namespace, name, placeOf)
+  if (typeof scope === 'string') return nothing(scope)
+  return {
+    asks: 'evaluator',
+    principalId,
+    action,
+    scope: formatScope(scope),
+    isOfAll: name === '' && verb !== 'create',
+  }
+}
+
+type CoreRequest = { id: string; verb: string; namespace: string; name: string }
+
+function readOfCore(principalId: string, request: CoreRequest, placeOf: PlaceOfNamespace): Question {
+  const place = placeOf(request.namespace)
+  const readable = place?.resourceGroup === undefined ? READ_IN_BOUNDARIES : READ_IN_GROUPS
+  if (place === undefined || !READS.includes(request.verb) || !readable.has(request.id))
+    return nothing('The platform gives no right to this.')
+  const { boundaryId, resourceGroup } = place
+  const scope: Scope =
+    resourceGroup === undefined
+      ? { level: 'boundary', boundaryId }
+      : { level: 'resourceGroup', boundaryId, resourceGroup }
+  // Of all, even where one is named: a pod's name does not say which resource's it is, and one of them may be denied.
+  return {
+    asks: 'evaluator',
+    principalId,
+    action: 'resourcegroups/read',
+    scope: formatScope(scope),
+    isOfAll: true,
+  }
+}
+
+/** The scope of an object, or of the collection where no name is given; a sentence where there is none. */
+function scopeOf(kind: AnyKind, namespace: string, name: string, placeOf: PlaceOfNamespace): Scope | string {
+  if (kind.placement === 'cluster') {
+    if (kind.kind !== Boundary.kind) return ROOT_SCOPE
+    if (isUuid(name)) return { level: 'boundary', boundaryId: name }
+    return name === '' ? CLUSTER_WIDE : 'The name of a boundary is a uuid.'
+  }
+  if (namespace === '') return CLUSTER_WIDE
+  const place = placeOf(namespace)
+  if (place === undefined) return `Namespace "${namespace}" belongs to no boundary.`
+  const { boundaryId, resourceGroup } = place
+  if ((kind.placement === 'group') !== (resourceGroup !== undefined))
+    return `${kind.kind} objects do not stand in namespace "${namespace}".`
+  if (resourceGroup === undefined) {
+    if (kind.kind !== ResourceGroup.kind || name === '') return { level: 'boundary', boundaryId }
+    return isResourceName(name) ? { level: 'resourceGroup', boundaryId, resourceGroup: name } : NO_NAME
+  }
+  if (name === '') return { level: 'resourceGroup', boundaryId, resourceGroup }
+  return isResourceName(name)
+    ? { level: 'resource', boundaryId, resourceGroup, collection: kind.plural, name }
+    : NO_NAME
+}
+
+const NO_NAME = 'The name is no name of a resource.'
+const CLUSTER_WIDE = 'Lists over the whole cluster exist in the REST interface only; name a namespace with -n.'

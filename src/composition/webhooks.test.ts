@@ -1,0 +1,93 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { Agent, request } from 'undici'
+import { Authority } from '../../scripts/controlplane/pki.ts'
+import { readConfiguration } from '../config.ts'
+import { silentLog } from '../core/log.ts'
+import { CALLER_NAME, runWebhooks, type Webhooks } from './webhooks.ts'
+
+describe('the webhooks of the facade', () => {
+  let folder: string
+  let authority: Authority
+  let foreign: Authority
+  let webhooks: Webhooks | undefined
+  const noCaches = { get: () => ({ get: () => undefined, subscribe: () => () => undefined }) }
+  const options = { access: {}, caches: noCaches, isReady: () => false, log: silentLog } as never
+  const configuration = (more: Record<string, string>) =>
+    readConfiguration({ PLATFORM_ISSUER: 'https://issuer.example.com', ...more })
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'freehold-webhooks-'))
+    authority = await Authority.open(folder, 'ca')
+    foreign = await Authority.open(folder, 'foreign-ca')
+    const { certPem, keyPem } = await authority.issue({ commonName: 'w', purpose: 'server', names: ['127.0.0.1'] })
+    const path = (name: string) => join(folder, name)
+    await writeFile(path('crt'), certPem)
+    await writeFile(path('key'), keyPem)
+    await writeFile(path('authority'), authority.certPem)
+    webhooks = await runWebhooks(
+      configuration({
+        PLATFORM_WEBHOOK_HOST: '127.0.0.1',
+        PLATFORM_WEBHOOK_PORT: '0',
+        PLATFORM_WEBHOOK_CERTIFICATE: path('crt'),
+        PLATFORM_WEBHOOK_KEY: path('key'),
+        PLATFORM_WEBHOOK_CLIENT_AUTHORITY: path('authority'),
+      }),
+      options,
+    )
+  })
+  after(async () => {
+    await webhooks?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const review = JSON.stringify({ apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec: {} })
+
+  async function post(by: Authority | undefined, commonName: string, body = review, path = '/authorize') {
+    const pair = await by?.issue({ commonName, purpose: 'client' })
+    const client = pair === undefined ? {} : { cert: pair.certPem, key: pair.keyPem }
+    const agent = new Agent({ connect: { ca: authority.certPem, ...client } })
+    try {
+      const url = `https://127.0.0.1:${webhooks?.port}${path}`
+      const { statusCode, body: text } = await request(url, { method: 'POST', body, dispatcher: agent })
+      return { status: statusCode, text: await text.text() }
+    } finally {
+      await agent.destroy()
+    }
+  }
+  const refusal = (answer: Promise<unknown>) =>
+    answer.then(
+      () => 'answered',
+      () => 'refused',
+    )
+
+  it('answer the API server', async () => {
+    const { status, text } = await post(authority, CALLER_NAME)
+    expect(status).to.equal(200)
+    expect(JSON.parse(text)).to.have.nested.property('status.allowed', false)
+  })
+
+  it('answer nobody else whom the cluster knows', async () => {
+    expect((await post(authority, 'kubernetes-admin')).status).to.equal(403)
+  })
+
+  it('speak with nobody whom the cluster does not know, nor with who shows nothing', async () => {
+    expect(await refusal(post(foreign, CALLER_NAME))).to.equal('refused')
+    expect(await refusal(post(undefined, ''))).to.equal('refused')
+  })
+
+  it('take reviews only, at their own path', async () => {
+    expect((await post(authority, CALLER_NAME, '{')).status).to.equal(400)
+    expect((await post(authority, CALLER_NAME, '{}')).status).to.equal(400)
+    expect((await post(authority, CALLER_NAME, ' '.repeat(300_000))).status).to.equal(400)
+    expect((await post(authority, CALLER_NAME, review, '/')).status).to.equal(404)
+  })
+
+  it('are not there without a certificate, and not without an authority over callers', async () => {
+    expect(await runWebhooks(configuration({}), options)).to.equal(undefined)
+    const half = configuration({ PLATFORM_WEBHOOK_CERTIFICATE: join(folder, 'crt') })
+    expect(await refusal(runWebhooks(half, options))).to.equal('refused')
+  })
+})

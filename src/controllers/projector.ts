@@ -1,0 +1,99 @@
+import { boundaryNamespace, boundaryOfNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
+import { type KubeObject, keyOf, type Resource } from '../core/object.ts'
+import { done, type Outcome } from '../core/outcome.ts'
+import { Boundary } from '../crds/boundaries.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { KINDS } from '../crds/index.ts'
+import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
+import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { projectedBindings } from '../desired/projection.ts'
+import { projectedRoles } from '../iam/projection.ts'
+import { clusterRole, roleBinding } from '../kube/builtin.ts'
+import {
+  type Children,
+  type Controller,
+  type Pass,
+  type Rights,
+  type Step,
+  steps,
+  type Workspace,
+} from './engine/controller.ts'
+
+const ROLES = projectedRoles(KINDS)
+const CLUSTER_ROLES: ReadonlyMap<string, string> = new Map(ROLES.map((role) => [role.displayName, role.clusterRole]))
+const NAMES = new Set(CLUSTER_ROLES.values())
+
+/** Milliseconds, 20 days: a longer timer overflows and would ring at once. */
+const LONGEST_WAIT = 20 * 86_400_000
+
+/** The ceiling: `bind` of the generated roles and no others, so that no assignment gives more than they hold. */
+export const PROJECTION_RIGHTS: readonly Rights[] = [
+  { resource: roleBinding, verbs: ['get', 'create', 'patch', 'delete'] },
+  { resource: clusterRole, verbs: ['bind'], resourceNames: [...NAMES] },
+]
+
+/**
+ * The controller of boundaries or of resource groups, which then also writes the assignments that count in their
+ * namespace as RoleBindings: for clusters whose API server cannot ask the facade. Where that is off, it takes away what
+ * was written while it was on, or those rights would stay for ever.
+ */
+export function withProjection(controller: Controller, isOn: boolean): Controller {
+  const isOfBoundary = controller.kind.kind === Boundary.kind
+  const ofIam = [RoleAssignment.resource, PrincipalGroup.resource].map((resource) => ({
+    resource,
+    keysOf: (record: KubeObject, records: Workspace) => keysNear(record, controller.kind.resource, records),
+  }))
+  return Object.freeze({
+    ...controller,
+    observes: [...controller.observes, ...(isOfBoundary ? [roleBinding] : []), ...(isOn ? ofIam : [])],
+    reads: isOfBoundary ? controller.reads : [...controller.reads, Boundary.resource],
+    writes: [...controller.writes, ...PROJECTION_RIGHTS],
+    reconcile: steps(controller.reconcile, (isOn ? projectAssignments : withdrawProjection) as Step<AnyKind, unknown>),
+  })
+}
+
+/** A record of a boundary concerns that boundary and its groups; one of the platform concerns all. */
+function keysNear({ metadata }: KubeObject, resource: Resource, records: Workspace): string[] {
+  const boundaryId = boundaryOfNamespace(metadata.namespace ?? '')
+  const cache = records.cache(resource)
+  if (metadata.namespace === SYSTEM_NAMESPACE) return cache.list().map(keyOf)
+  if (boundaryId === undefined) return []
+  if (!resource.namespaced) return [boundaryId]
+  return cache.list({ namespace: boundaryNamespace(boundaryId) }).map(keyOf)
+}
+
+export async function projectAssignments(pass: Pass): Promise<Outcome> {
+  const { object, records, clock, children } = pass
+  const isGroup = pass.kind.kind === ResourceGroup.kind
+  const boundaryId = isGroup ? boundaryOfNamespace(object.metadata.namespace ?? '') : object.metadata.name
+  const boundary = isGroup ? records.cache(Boundary.resource).get(undefined, boundaryId ?? '') : (object as KubeObject)
+  if (boundary === undefined) return done()
+  const now = clock.now()
+  const namespaces = [boundaryNamespace(boundary.metadata.name), SYSTEM_NAMESPACE]
+  const near = <T extends KubeObject>(resource: Resource) =>
+    namespaces.flatMap((namespace) => [...records.cache<T>(resource).list({ namespace })])
+  const { bindings, nextEnd } = projectedBindings({
+    boundary,
+    group: isGroup ? (object as KubeObject) : undefined,
+    assignments: near<RoleAssignment>(RoleAssignment.resource),
+    groups: near<PrincipalGroup>(PrincipalGroup.resource),
+    clusterRoles: CLUSTER_ROLES,
+    now,
+  })
+  for (const binding of bindings) await children.ensure(binding, { resource: roleBinding })
+  await removeAllBut(new Set(bindings.map(({ metadata }) => metadata.name)), children)
+  return nextEnd === undefined ? done() : done({ after: Math.min(nextEnd - now, LONGEST_WAIT) })
+}
+
+export async function withdrawProjection({ children }: Pass): Promise<Outcome> {
+  await removeAllBut(new Set(), children)
+  return done()
+}
+
+/** Of the object's own bindings only those that a projection wrote: others open the Secrets of a group to us. */
+async function removeAllBut(wanted: ReadonlySet<string>, children: Children): Promise<void> {
+  for (const { metadata } of children.owned(roleBinding)) {
+    if (!NAMES.has(metadata.name) || wanted.has(metadata.name)) continue
+    await children.remove(roleBinding, metadata.namespace, metadata.name)
+  }
+}

@@ -1,0 +1,99 @@
+import { INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
+import type { KubeObject } from '../core/object.ts'
+import { parseScope } from '../core/scope.ts'
+import type { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
+
+const RBAC_GROUP = 'rbac.authorization.k8s.io'
+
+export type ProjectionInput = {
+  boundary: KubeObject
+  /** The group whose namespace is furnished; absent for the boundary's own. */
+  group?: KubeObject | undefined
+  /** Of the boundary's namespace and of freehold-system. */
+  assignments: readonly RoleAssignment[]
+  groups: readonly PrincipalGroup[]
+  /** Display names of the roles that can be projected, and their ClusterRoles. */
+  clusterRoles: ReadonlyMap<string, string>
+  /** Milliseconds since the epoch. */
+  now: number
+}
+
+export type Projection = { bindings: KubeObject[] /** When the next assignment ends. */; nextEnd: number | undefined }
+
+/**
+ * The RoleBindings of one namespace: one per role, with every principal that holds it there by an assignment at this
+ * scope or above. Groups are expanded, because tokens carry none; assignments of single resources are left out, because
+ * a binding is of a whole namespace.
+ */
+export function projectedBindings(input: ProjectionInput): Projection {
+  const { boundary, group, now, clusterRoles } = input
+  const holders = new Map<string, Set<string>>()
+  const ends: number[] = []
+  for (const assignment of input.assignments) {
+    const clusterRole = clusterRoles.get(assignment.spec.roleDefinitionName)
+    const end = assignment.spec.expiresAt === undefined ? Infinity : Date.parse(assignment.spec.expiresAt)
+    if (clusterRole === undefined || !(now < end) || !reaches(assignment, boundary, group)) continue
+    ends.push(end)
+    const set = holders.get(clusterRole) ?? new Set()
+    for (const principal of principalsOf(assignment, input.groups)) set.add(principal)
+    holders.set(clusterRole, set)
+  }
+  const id = boundary.metadata.name
+  const namespace = group === undefined ? boundaryNamespace(id) : groupNamespace(id, group.metadata.name)
+  const held = [...holders].filter(([, principals]) => principals.size > 0)
+  const first = Math.min(...ends)
+  return {
+    bindings: held.map(([clusterRole, principals]) => roleBinding(namespace, clusterRole, [...principals].sort())),
+    nextEnd: Number.isFinite(first) ? first : undefined,
+  }
+}
+
+function roleBinding(namespace: string, clusterRole: string, principals: readonly string[]): KubeObject {
+  return {
+    apiVersion: `${RBAC_GROUP}/v1`,
+    kind: 'RoleBinding',
+    metadata: { name: clusterRole, namespace },
+    roleRef: { apiGroup: RBAC_GROUP, kind: 'ClusterRole', name: clusterRole },
+    subjects: principals.map((id) => ({ kind: 'User', apiGroup: RBAC_GROUP, name: `p:${id}` })),
+  }
+}
+
+/** Whether it stands where it may, is of this life of its scope, and covers the whole of the namespace. */
+function reaches({ metadata, spec }: RoleAssignment, boundary: KubeObject, group: KubeObject | undefined): boolean {
+  const scope = parseScope(spec.scope)
+  if (scope === undefined || scope.level === 'resource') return false
+  if (scope.level === 'root') return metadata.namespace === SYSTEM_NAMESPACE
+  const id = boundary.metadata.name
+  if (scope.boundaryId !== id || metadata.namespace !== boundaryNamespace(id)) return false
+  if (scope.level === 'boundary') return isOfThisLife(spec.scopeIncarnation, boundary)
+  return group?.metadata.name === scope.resourceGroup && isOfThisLife(spec.scopeIncarnation, group)
+}
+
+function isOfThisLife(incarnation: string | undefined, object: KubeObject): boolean {
+  return incarnation === undefined || incarnation === object.metadata.annotations?.[INCARNATION_ANNOTATION]
+}
+
+/** A group of a boundary counts in that boundary, one of the platform everywhere. */
+function principalsOf({ metadata, spec }: RoleAssignment, groups: readonly PrincipalGroup[]): Set<string> {
+  if (spec.principalType !== 'Group') return new Set([spec.principalId])
+  const principals = new Set<string>()
+  const seen = new Set<PrincipalGroup>()
+  const groupsNamed = (id: string, namespace: string | undefined) =>
+    groups.filter(
+      (group) =>
+        group.metadata.name === id &&
+        (group.metadata.namespace === namespace || group.metadata.namespace === SYSTEM_NAMESPACE),
+    )
+  const waiting = groupsNamed(spec.principalId, metadata.namespace)
+  for (let group = waiting.pop(); group !== undefined; group = waiting.pop()) {
+    if (seen.has(group)) continue
+    seen.add(group)
+    for (const id of group.spec.memberIds) {
+      const nested = groupsNamed(id, group.metadata.namespace)
+      if (nested.length === 0) principals.add(id)
+      else waiting.push(...nested)
+    }
+  }
+  return principals
+}

@@ -1,0 +1,288 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { dump, load } from 'js-yaml'
+import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import { Boundary } from '../../src/crds/boundaries.ts'
+import { RoleAssignment } from '../../src/crds/rbac.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { type AccessQuestion, questionsAbout } from '../make/accessQuestions.ts'
+import { call, makeBoundary, makeCaller, makeGroup, type TestCaller, uniqueName, until } from '../make/platform.ts'
+import { SeededRandom } from '../make/random.ts'
+import { administrator, clientWithToken, testPlatform } from '../make/tenant.ts'
+
+type Ran = { code: number; stdout: string; stderr: string }
+type Kubectl = (args: string, input?: object) => Promise<Ran>
+
+describe('kubectl on equal terms', () => {
+  let folder: string
+  let admin: KubeClient
+  let boundaryId: string
+  let foreignId: string
+  let group: string
+  let space: string
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'freehold-tenants-'))
+    admin = await administrator()
+    boundaryId = (await makeBoundary()).id
+    foreignId = (await makeBoundary()).id
+    group = (await makeGroup(boundaryId)).name
+    space = groupNamespace(boundaryId, group)
+    const client = await clientWithToken((await makeCaller()).token)
+    // The API server asks for the issuer's keys every ten seconds until it is there.
+    await until('the API server takes tokens', async () => (await client.request({ path: '/api' })).status === 200)
+    await client.close()
+  })
+  after(async () => {
+    await admin.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  /** kubectl with nothing but the token of one caller. */
+  async function kubectlOf({ principalId, token }: TestCaller): Promise<Kubectl> {
+    const { kubeconfig, kubectlPath } = testPlatform()
+    const own = load(await readFile(kubeconfig, 'utf8')) as { users: { user: object }[] }
+    const path = join(folder, principalId)
+    await writeFile(path, dump({ ...own, users: own.users.map((user) => ({ ...user, user: { token } })) }))
+    return (args, input) =>
+      new Promise((done) => {
+        const child = execFile(kubectlPath, ['--kubeconfig', path, ...args.split(' ')], (error, stdout, stderr) => {
+          done({ code: error === null ? 0 : Number(error.code), stdout, stderr })
+        })
+        if (input !== undefined) child.stdin?.end(dump(input))
+      })
+  }
+  const groupScope = () => `/boundaries/${boundaryId}/resourcegroups/${group}`
+  const database = (name: string, spec: object = {}) => ({
+    apiVersion: VectorCluster.apiVersion,
+    kind: VectorCluster.kind,
+    metadata: { name, namespace: space },
+    spec: { replicas: 0, ...spec },
+  })
+  const makeDatabase = (name: string) => admin.create(VectorCluster.resource, database(name) as never)
+
+  it('lets a Reader of a group list its databases, their pods and events, and change nothing', async () => {
+    const name = uniqueName('db')
+    await makeDatabase(name)
+    const kubectl = await kubectlOf(await makeCaller({ Reader: groupScope() }))
+    expect((await kubectl(`get vectorclusters -n ${space}`)).stdout).to.include(name)
+    expect(await kubectl(`get pods,services,events -n ${space}`)).to.include({ code: 0 })
+    const refused = await kubectl('create -f -', database(uniqueName('db')))
+    expect(refused.code).to.equal(1)
+    expect(refused.stderr).to.include(`It needs vectorcluster/write at ${groupScope()}.`)
+    expect((await kubectl(`delete vectorcluster ${name} -n ${space}`)).stderr).to.include('Forbidden')
+    expect((await kubectl(`scale vectorcluster ${name} --replicas=3 -n ${space}`)).stderr).to.include('Forbidden')
+    expect((await kubectl(`get secrets -n ${space}`)).stderr).to.include('Forbidden')
+  })
+
+  it('lets a Contributor of a group make, change, scale and delete a database', async () => {
+    const name = uniqueName('db')
+    const kubectl = await kubectlOf(await makeCaller({ Contributor: groupScope() }))
+    expect(await kubectl('create -f -', database(name))).to.include({ code: 0 })
+    expect(await kubectl(`label vectorcluster ${name} colour=red -n ${space}`)).to.include({ code: 0 })
+    expect(await kubectl(`scale vectorcluster ${name} --replicas=1 -n ${space}`)).to.include({ code: 0 })
+    expect(await kubectl(`delete vectorcluster ${name} --wait=false -n ${space}`)).to.include({ code: 0 })
+    expect((await kubectl(`run mine --image=nothing -n ${space}`)).stderr).to.include('Forbidden')
+  })
+
+  it('shows the Owner of another boundary nothing', async () => {
+    const kubectl = await kubectlOf(await makeCaller({ Owner: `/boundaries/${foreignId}` }))
+    expect(await kubectl(`get resourcegroups -n ${boundaryNamespace(foreignId)}`)).to.include({ code: 0 })
+    expect(await kubectl(`get boundary ${foreignId}`)).to.include({ code: 0 })
+    for (const asked of [
+      `get vectorclusters -n ${space}`,
+      `get resourcegroups -n ${boundaryNamespace(boundaryId)}`,
+      `get boundary ${boundaryId}`,
+      `get pods -n ${space}`,
+    ]) {
+      expect((await kubectl(asked)).stderr, asked).to.include('Forbidden')
+    }
+  })
+
+  it('lists nothing over the whole cluster, and says where that exists', async () => {
+    const kubectl = await kubectlOf(await makeCaller({ Owner: `/boundaries/${boundaryId}` }))
+    for (const asked of ['get vectorclusters -A', 'get boundaries']) {
+      expect((await kubectl(asked)).stderr, asked).to.include('exist in the REST interface only')
+    }
+    expect(await kubectl('get computeplans')).to.include({ code: 0 })
+  })
+
+  it('obeys the removal of an assignment', async () => {
+    const caller = await makeCaller({ Reader: `/boundaries/${boundaryId}` })
+    const kubectl = await kubectlOf(caller)
+    expect(await kubectl(`get resourcegroups -n ${boundaryNamespace(boundaryId)}`)).to.include({ code: 0 })
+    const namespace = boundaryNamespace(boundaryId)
+    const fieldSelector = `spec.principalId=${caller.principalId}`
+    const { items } = await admin.list(RoleAssignment.resource, { namespace, fieldSelector })
+    for (const { metadata } of items) await admin.remove(RoleAssignment.resource, { namespace, name: metadata.name })
+    // What REST obeys, kubectl obeys with the next request.
+    await until('REST knows', async () => {
+      return (await call('GET', `/boundaries/${boundaryId}`, undefined, { token: caller.token })).status === 403
+    })
+    expect((await kubectl(`get resourcegroups -n ${namespace}`)).stderr).to.include('Forbidden')
+  })
+
+  it('changes a protected field only for who holds what REST asks for', async () => {
+    const name = uniqueName('db')
+    await makeDatabase(name)
+    const rotation = `patch vectorcluster ${name} -n ${space} --type=merge -p {"spec":{"apiKeyVersion":2}}`
+    const writer = await kubectlOf(await makeCaller({ 'Platform Owner': `/boundaries/${boundaryId}` }))
+    expect((await writer(rotation)).stderr).to.include('is changed by a holder of the verb writesecrets only')
+    const owner = await kubectlOf(await makeCaller({ Owner: groupScope() }))
+    expect(await owner(rotation)).to.include({ code: 0 })
+  })
+
+  it('keeps the quota of a boundary from its Owner, who may change its name', async () => {
+    const kubectl = await kubectlOf(await makeCaller({ Owner: `/boundaries/${boundaryId}` }))
+    const patch = (spec: object) => kubectl(`patch boundary ${boundaryId} --type=merge -p ${JSON.stringify({ spec })}`)
+    expect((await patch({ quota: { cpu: '1000' } })).stderr).to.include('by an administrator of the platform only')
+    expect(await patch({ displayName: 'Renamed' })).to.include({ code: 0 })
+    const { spec } = (await admin.get(Boundary.resource, { name: boundaryId })) as Boundary
+    expect(spec).to.include({ displayName: 'Renamed' })
+  })
+
+  it('keeps the finalizer of a database from who may write it', async () => {
+    const name = uniqueName('db')
+    await makeDatabase(name)
+    await until('the finalizer is on', async () => {
+      const { metadata } = await admin.get(VectorCluster.resource, { namespace: space, name })
+      return (metadata.finalizers ?? []).length > 0
+    })
+    const kubectl = await kubectlOf(await makeCaller({ Owner: groupScope() }))
+    const stripped = await kubectl(
+      `patch vectorcluster ${name} -n ${space} --type=merge -p {"metadata":{"finalizers":null}}`,
+    )
+    expect(stripped.stderr).to.include('finalizers that begin with freehold.dev/')
+  })
+
+  describe('asked the same as REST', function () {
+    this.timeout(120_000)
+    const QUESTIONS = 2_000
+    const AT_ONCE = 12
+    const CHECKS_AT_ONCE = 100
+
+    type Asked = { caller: TestCaller; roles: string; question: AccessQuestion }
+
+    async function askKubernetes(client: KubeClient, { attributes }: AccessQuestion): Promise<boolean> {
+      const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview' }
+      const answer = await client.request({
+        method: 'POST',
+        path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...body, spec: { resourceAttributes: attributes } }),
+      })
+      const { status } = JSON.parse(await answer.text()) as { status: { allowed: boolean } }
+      return status.allowed
+    }
+
+    /** A boundary that the caller may not know of is 404: nothing is allowed in it. */
+    async function askRest(token: string, boundary: string, questions: readonly AccessQuestion[]): Promise<boolean[]> {
+      const path = `/boundaries/${boundary}/providers/authorization/checkAccess`
+      const checks = questions.map(({ action, scope }) => ({ action, scope }))
+      const { status, body } = await call<{ results: { allowed: boolean }[] }>('POST', path, { checks }, { token })
+      if (status === 404) return questions.map(() => false)
+      expect(status).to.equal(200)
+      return body.results.map(({ allowed }) => allowed)
+    }
+
+    async function inParallel<T>(list: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+      const waiting = [...list]
+      const worker = async () => {
+        for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item)
+      }
+      await Promise.all(Array.from({ length: AT_ONCE }, worker))
+    }
+
+    it('gives the same 2,000 answers', async () => {
+      const random = new SeededRandom(20_261_121)
+      const second = (await makeGroup(boundaryId)).name
+      const third = (await makeGroup(foreignId)).name
+      const databases = ['orders', 'orders-2']
+      const [home, foreign, own] = [`/boundaries/${boundaryId}`, `/boundaries/${foreignId}`, groupScope()]
+      const askable = [
+        ...questionsAbout(
+          boundaryId,
+          [group, second].map((name) => ({ name, databases })),
+        ),
+        ...questionsAbout(foreignId, [{ name: third, databases }]),
+      ]
+      const roles: Record<string, string>[] = [
+        {},
+        { Reader: home },
+        { Contributor: home },
+        { Owner: home },
+        { Deployer: home },
+        { 'Platform Owner': home },
+        { Owner: foreign },
+        { Reader: own },
+        { Contributor: own },
+        { Owner: own, Reader: foreign },
+        { Reader: `${own}/resources/vectorclusters/orders` },
+        { Contributor: `${own}/resources/vectorclusters/orders`, Reader: own },
+        {
+          Owner: `${own}/resources/vectorclusters/orders-2`,
+          Contributor: `/boundaries/${boundaryId}/resourcegroups/${second}`,
+        },
+        { 'Secrets Reader': home },
+        { 'Platform Reader': '/' },
+        { 'Platform Contributor': '/', Reader: own },
+      ]
+      const callers: { caller: TestCaller; roles: string }[] = []
+      await inParallel(roles, async (given) => {
+        callers.push({ caller: await makeCaller(given), roles: JSON.stringify(given) })
+      })
+      callers.sort((a, b) => a.roles.localeCompare(b.roles))
+      const asked: Asked[] = Array.from({ length: QUESTIONS }, () => ({
+        ...random.pick(callers),
+        question: random.pick(askable),
+      }))
+
+      const rest = new Map<Asked, boolean>()
+      const kubernetes = new Map<Asked, boolean>()
+      const started = performance.now()
+      for (const { caller } of callers) {
+        const mine = asked.filter((one) => one.caller === caller)
+        const client = await clientWithToken(caller.token)
+        try {
+          await inParallel(mine, async (one) => void kubernetes.set(one, await askKubernetes(client, one.question)))
+        } finally {
+          await client.close()
+        }
+        for (const boundary of [boundaryId, foreignId]) {
+          const here = mine.filter(({ question }) => question.boundaryId === boundary)
+          for (let start = 0; start < here.length; start += CHECKS_AT_ONCE) {
+            const some = here.slice(start, start + CHECKS_AT_ONCE)
+            const answers = await askRest(
+              caller.token,
+              boundary,
+              some.map(({ question }) => question),
+            )
+            for (const [index, one] of some.entries()) rest.set(one, answers[index] === true)
+          }
+        }
+      }
+      const seconds = (performance.now() - started) / 1000
+
+      const differing = asked
+        .filter((one) => rest.get(one) !== kubernetes.get(one))
+        .map((one) => `${one.roles} ${JSON.stringify(one.question)}: REST ${rest.get(one)}`)
+      expect(differing.slice(0, 20)).to.deep.equal([])
+      expect([rest.size, kubernetes.size]).to.deep.equal([QUESTIONS, QUESTIONS])
+      // Answers of one kind only would agree whatever they came from.
+      expect([...rest.values()].filter(Boolean).length).to.be.within(QUESTIONS / 5, (QUESTIONS * 4) / 5)
+      expect(seconds).to.be.lessThan(60)
+    })
+
+    it('answers kubectl auth can-i', async () => {
+      const asked = `auth can-i list vectorclusters.data.freehold.dev -n ${space}`
+      const reader = await kubectlOf(await makeCaller({ Reader: groupScope() }))
+      expect((await reader(asked)).stdout).to.equal('yes\n')
+      const stranger = await kubectlOf(await makeCaller())
+      expect((await stranger(asked)).stdout).to.match(/^no\b/)
+    })
+  })
+})

@@ -1,0 +1,150 @@
+// @alone: starts a control plane of its own, whose API server does not ask the facade.
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { platformAccess } from '../../scripts/platform.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { Boundary } from '../../src/crds/boundaries.ts'
+import { PrincipalGroup, RoleAssignment } from '../../src/crds/rbac.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { roleBinding } from '../../src/kube/builtin.ts'
+import { OwnPlatform } from '../cluster/platform.ts'
+import { until } from '../make/until.ts'
+
+describe('assignments as RoleBindings', function () {
+  this.timeout(180_000)
+  const boundaryId = randomUUID()
+  const home = boundaryNamespace(boundaryId)
+  const space = groupNamespace(boundaryId, 'orders')
+  const [boundary, group] = [`/boundaries/${boundaryId}`, `/boundaries/${boundaryId}/resourcegroups/orders`]
+  let own: OwnPlatform
+
+  before(async () => {
+    own = await OwnPlatform.prepare({ environment: { PLATFORM_PROJECT_RBAC: 'true' } })
+    const { oidc } = platformAccess(own.ports)
+    await own.controlPlane.reconfigure({ oidc })
+    await own.startOperator()
+    await create(Boundary, boundaryId, undefined, { displayName: 'Projected' })
+    await until('the boundary is ready', async () => isReady(Boundary, boundaryId))
+    await create(ResourceGroup, 'orders', home, {})
+    await until('the group is ready', async () => isReady(ResourceGroup, 'orders', home))
+  })
+  after(() => own.stop())
+
+  type Some = typeof Boundary | typeof ResourceGroup | typeof RoleAssignment | typeof PrincipalGroup
+
+  const create = ({ resource, apiVersion, kind }: Some, name: string, namespace: string | undefined, spec: object) =>
+    own.admin.create(resource, {
+      apiVersion,
+      kind,
+      metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+      spec,
+    } as never)
+
+  async function isReady({ resource }: Some, name: string, namespace?: string): Promise<boolean> {
+    const { status } = (await own.admin.get(resource, { name, namespace })) as Boundary
+    return status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true
+  }
+
+  async function assign(role: string, scope: string, more: object = {}, namespace = home) {
+    const principalId = randomUUID()
+    const name = randomUUID()
+    const spec = { principalId, principalType: 'User', roleDefinitionName: role, scope, ...more }
+    await create(RoleAssignment, name, namespace, spec)
+    return { name, principalId }
+  }
+
+  /** Asked by the administrator about another, so that no token is needed. */
+  async function may(principalId: string, verb: string, namespace: string, resource = 'vectorclusters') {
+    const group = { vectorclusters: 'data.freehold.dev', resourcegroups: 'freehold.dev' }[resource] ?? ''
+    const answer = await own.admin.request({
+      method: 'POST',
+      path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SubjectAccessReview',
+        spec: { user: `p:${principalId}`, resourceAttributes: { group, resource, verb, namespace } },
+      }),
+    })
+    return (JSON.parse(await answer.text()) as { status: { allowed: boolean } }).status.allowed
+  }
+
+  it('give the role in the namespace of the group, and no more', async () => {
+    const { principalId } = await assign('Reader', group)
+    await until('the Reader may list', () => may(principalId, 'list', space))
+    expect(await may(principalId, 'list', space, 'pods')).to.equal(true)
+    expect(await may(principalId, 'create', space)).to.equal(false)
+    expect(await may(principalId, 'get', space, 'secrets')).to.equal(false)
+    expect(await may(principalId, 'list', home, 'resourcegroups')).to.equal(false)
+    expect(await may(principalId, 'list', SYSTEM_NAMESPACE)).to.equal(false)
+  })
+
+  it('give a role of the boundary to the members of a group, in each of its namespaces', async () => {
+    const [outer, inner, member] = [randomUUID(), randomUUID(), randomUUID()]
+    await create(PrincipalGroup, inner, home, { displayName: 'Inner', memberIds: [member, outer] })
+    await create(PrincipalGroup, outer, home, { displayName: 'Outer', memberIds: [inner] })
+    await assign('Contributor', boundary, { principalId: outer, principalType: 'Group' })
+    await until('the member may create', () => may(member, 'create', space))
+    await until('the member may create groups', () => may(member, 'create', home, 'resourcegroups'))
+    expect(await may(member, 'create', space, 'pods')).to.equal(false)
+    await own.admin.mergePatch(
+      PrincipalGroup.resource,
+      { namespace: home, name: inner },
+      { spec: { memberIds: [] } },
+      {},
+    )
+    await until('who left may not', async () => !(await may(member, 'create', space)))
+  })
+
+  it('reach everywhere from the root, and end with the assignment', async () => {
+    const { name, principalId } = await assign('Platform Reader', '/', {}, SYSTEM_NAMESPACE)
+    await until('the reader may list', () => may(principalId, 'list', space))
+    await own.admin.remove(RoleAssignment.resource, { namespace: SYSTEM_NAMESPACE, name })
+    await until('the reader may not', async () => !(await may(principalId, 'list', space)))
+    const { items } = await own.admin.list(roleBinding, { namespace: space })
+    expect(items.map(({ metadata }) => metadata.name)).not.to.include('freehold-project-platform-reader')
+  })
+
+  it('end by themselves at their time', async () => {
+    const expiresAt = new Date(Date.now() + 4_000).toISOString()
+    const { principalId } = await assign('Deployer', group, { expiresAt })
+    await until('the role counts', () => may(principalId, 'list', space))
+    await until('the role has ended', async () => !(await may(principalId, 'list', space)))
+  })
+
+  it('leave out single resources, other lives of the scope, and what stands in the wrong place', async () => {
+    const left = [
+      await assign('Owner', `${group}/resources/vectorclusters/mine`),
+      await assign('Owner', group, { scopeIncarnation: 'another' }),
+      await assign('Owner', boundary, {}, SYSTEM_NAMESPACE).catch(() => ({ principalId: randomUUID() })),
+    ]
+    const { principalId } = await assign('Owner', group)
+    await until('the one beside them counts', () => may(principalId, 'delete', space))
+    for (const { principalId: one } of left) expect(await may(one, 'get', space)).to.equal(false)
+  })
+
+  it('write nothing at rest', async () => {
+    const versions = async () =>
+      (await own.admin.list(roleBinding, { namespace: space })).items.map(({ metadata }) => metadata.resourceVersion)
+    const before = await versions()
+    const { principalId } = await assign('Reader', group, { roleDefinitionName: 'Alert Publisher' })
+    await assign('Secrets Reader', group, { principalId })
+    const { principalId: last } = await assign('Platform Owner', group)
+    await until('all have been looked at', () => may(last, 'list', space))
+    const after = await versions()
+    expect(after.filter((version) => before.includes(version))).to.deep.equal(before)
+  })
+
+  it('are taken away when projection is turned off', async () => {
+    const { principalId } = await assign('Reader', boundary)
+    await until('the Reader may list', () => may(principalId, 'list', home, 'resourcegroups'))
+    await own.endOperator('SIGTERM')
+    await own.startOperator({ PLATFORM_PROJECT_RBAC: 'false' })
+    await until('no binding is left', async () => {
+      const { items } = await own.admin.list(roleBinding)
+      return !items.some(({ metadata }) => metadata.name.startsWith('freehold-project-'))
+    })
+    expect(await may(principalId, 'list', home, 'resourcegroups')).to.equal(false)
+    expect((await own.admin.list(roleBinding, { namespace: space })).items).to.have.length(2)
+  })
+})
