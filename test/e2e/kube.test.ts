@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { OWNER_INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { applyIfChanged } from '../../src/kube/apply.ts'
 import * as builtin from '../../src/kube/builtin.ts'
@@ -59,7 +60,7 @@ describe('kube room on a real API server', function () {
       name,
       namespace,
       labels: { app: name },
-      annotations: { 'freehold.dev/incarnation': 'i' },
+      annotations: { [OWNER_INCARNATION_ANNOTATION]: 'i' },
     })
     const workload: KubeObject = {
       apiVersion: 'apps/v1',

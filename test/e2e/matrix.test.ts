@@ -4,7 +4,7 @@ import { Agent, request as send } from 'node:http'
 import { expect } from 'chai'
 import { ROUTES } from '../../src/api/index.ts'
 import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
-import { makeBoundary, makeCaller, makeGroup, ownerToken } from '../make/platform.ts'
+import { expectCall, makeBoundary, makeCaller, makeGroup, ownerToken } from '../make/platform.ts'
 import { testPlatform } from '../make/tenant.ts'
 
 type Row = {
@@ -15,7 +15,7 @@ type Row = {
   dataAction?: boolean
   scope?: string
 }
-type Holder = { role: string; at: 'root' | 'boundary' }
+type Holder = { role: string; at: 'root' | 'boundary'; isDenied?: true }
 type Answer = { status: number; code: string | undefined; text: string }
 
 const golden = JSON.parse(readFileSync(new URL('../policy/golden/routes.json', import.meta.url), 'utf8')) as {
@@ -63,6 +63,7 @@ function covers(roleName: string, action: string, isData: boolean): boolean {
 function due(row: Row, holder: Holder | undefined): Verdict {
   if (row.auth === 'anonymous' || (row.auth === 'authenticated' && holder !== undefined)) return 'served'
   if (holder === undefined) return '401'
+  if (holder.isDenied === true) return '403'
   const otherwise = OTHERWISE[keyOf(row)]
   if (otherwise !== undefined) return otherwise(holder) ? 'served' : '403'
   const { action = '', dataAction = false, scope } = row
@@ -94,10 +95,13 @@ function pathOf({ path }: Row, boundaryId: string, group = 'nothing-here'): stri
 /** Requests under way at once: the platform shares the machine with other tests. */
 const AT_ONCE = 16
 const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE })
-/** Refused tokens count against an address: these tests have addresses of their own where the machine allows it. */
-const strangers = ['127.0.0.71', '127.0.0.72'].map(
-  (localAddress) => new Agent({ keepAlive: true, maxSockets: AT_ONCE, localAddress }),
-)
+/** Refused tokens and anonymous routes count against an address: each identity comes from one of its own. */
+const addresses: Agent[] = []
+function anotherAddress(): Agent {
+  const from = new Agent({ keepAlive: true, maxSockets: AT_ONCE, localAddress: `127.0.0.${71 + addresses.length}` })
+  addresses.push(from)
+  return from
+}
 
 /** The body is broken on purpose: it is read after authorization only, and changes nothing. */
 function ask(row: Row, path: string, token: string | undefined, from: Agent): Promise<Answer> {
@@ -150,6 +154,7 @@ const IDENTITIES: Readonly<Record<string, { holder?: Holder; token: 'none' | 'ga
   'a Reader': { token: 'own', holder: { role: 'Reader', at: 'boundary' } },
   'a Contributor': { token: 'own', holder: { role: 'Contributor', at: 'boundary' } },
   'an Owner': { token: 'own', holder: { role: 'Owner', at: 'boundary' } },
+  'an Owner who is denied everything': { token: 'own', holder: { role: 'Owner', at: 'boundary', isDenied: true } },
   'a Secrets Reader, who holds a data action': { token: 'own', holder: { role: 'Secrets Reader', at: 'boundary' } },
   'a Platform Reader': { token: 'own', holder: { role: 'Platform Reader', at: 'root' } },
 }
@@ -170,7 +175,7 @@ describe('every route for every identity', function () {
     foreignOwner = (await makeCaller({ Owner: `/boundaries/${foreignId}` })).token
   })
   after(() => {
-    for (const each of [agent, ...strangers]) each.destroy()
+    for (const each of [agent, ...addresses]) each.destroy()
   })
 
   it('is about every route that is served', () => {
@@ -180,13 +185,13 @@ describe('every route for every identity', function () {
   for (const [name, { token: kind, holder }] of Object.entries(IDENTITIES)) {
     it(`answers ${name} as the table says`, async () => {
       const token = await tokenOf(kind, holder)
-      const from = kind === 'none' ? strangers[0] : kind === 'garbage' ? strangers[1] : agent
+      const from = anotherAddress()
       const known = holder ?? (kind === 'foreign' ? { role: 'Owner', at: 'boundary' as const } : undefined)
       let seen = 0
       const wrong = await overAll(golden.routes, async (row) => {
         seen += 1
         const wanted = kind === 'foreign' ? dueAbroad(row) : due(row, known)
-        const answer = await ask(row, pathOf(row, boundaryId), token, from ?? agent)
+        const answer = await ask(row, pathOf(row, boundaryId), token, from)
         const is = verdictOf(answer)
         return is === wanted ? undefined : `${is} instead of ${wanted}. ${answer.text.slice(0, 200)}`
       })
@@ -205,7 +210,13 @@ describe('every route for every identity', function () {
     if (kind === 'none') return undefined
     if (kind === 'garbage') return GARBAGE
     if (kind === 'foreign' || holder === undefined) return foreignOwner
-    return (await makeCaller({ [holder.role]: holder.at === 'root' ? '/' : `/boundaries/${boundaryId}` })).token
+    const scope = holder.at === 'root' ? '/' : `/boundaries/${boundaryId}`
+    const { principalId, token } = await makeCaller({ [holder.role]: scope })
+    if (holder.isDenied === true) {
+      const denied = { principalId, actions: ['*'], dataActions: ['*'] }
+      await expectCall(201, 'POST', `${scope}/providers/authorization/denyAssignments`, denied)
+    }
+    return token
   }
 
   it('answers a boundary and a group of others in the same words as ones that are missing', async () => {
@@ -227,8 +238,9 @@ describe('every route for every identity', function () {
 
   it('lets the first Owner past authorization everywhere', async () => {
     const token = await ownerToken()
+    const from = anotherAddress()
     const wrong = await overAll(golden.routes, async (row) => {
-      const is = verdictOf(await ask(row, pathOf(row, boundaryId), token, agent))
+      const is = verdictOf(await ask(row, pathOf(row, boundaryId), token, from))
       return is === 'served' ? undefined : is
     })
     expect(wrong).to.deep.equal([])

@@ -61,6 +61,8 @@ describe('vector databases over REST', function () {
     await reaches(name, 'Running')
     await expectCall(202, 'POST', `${base}/${name}/scale`, { targetScale: 3 })
     await until('three are ready', async () => (await read(name)).readyReplicas === 3)
+    const scale = await expectCall<{ targetScale: number }>(200, 'GET', `${base}/${name}/scale`)
+    expect(scale.body).to.include({ targetScale: 3, minScale: 0, maxScale: 99 })
     const { status } = await call('DELETE', `${base}/${name}`)
     expect([202, 204]).to.include(status)
     await until('it is gone', async () => (await call('GET', `${base}/${name}`)).status === 404)
@@ -97,10 +99,11 @@ describe('vector databases over REST', function () {
     expect([put.status, put.body.tags]).to.deep.equal([200, { team: 'shop' }])
     const stale = await call('PATCH', `${base}/${name}`, { tags: { team: 'x' } }, { headers: { 'if-match': etag } })
     expect([stale.status, stale.body.code]).to.deep.equal([409, 'CONFLICT'])
-    expect((await read(name)).tags).to.deep.equal({ team: 'shop' })
+    const patched = await call<VectorClusterDto>('PATCH', `${base}/${name}`, { tags: { cost: 'low' } })
+    expect([patched.status, patched.body.tags]).to.deep.equal([200, { team: 'shop', cost: 'low' }])
     const metadata = (await admin.get(VectorCluster.resource, { namespace: groupNamespace(boundaryId, group), name }))
       .metadata
-    expect(metadata.annotations?.['freehold.dev/actor']).to.match(/^2 [0-9a-f-]{36}$/)
+    expect(metadata.annotations?.['freehold.dev/actor']).to.match(/^3 [0-9a-f-]{36}$/)
   })
 
   it('show kubectl users and REST callers the same object', async () => {
@@ -188,5 +191,16 @@ describe('vector databases over REST', function () {
       expect(['Fits', 'Tight', 'DoesNotFit', 'Unknown']).to.include(verdict)
       expect(verdictReason === null).to.equal(verdict === 'Fits')
     }
+    const small = await expectCall<Plan>(
+      200,
+      'GET',
+      `/boundaries/${boundaryId}/resources/vectorcomputeplans/vector-small`,
+    )
+    expect(small.body.id).to.equal('vector-small')
+  })
+
+  it('say how they can be listed and filled in', async () => {
+    const { body } = await expectCall<{ columns: { key: string }[] }>(200, 'GET', `${base}/config`)
+    expect(body).to.be.an('object').and.not.empty
   })
 })
