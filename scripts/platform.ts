@@ -103,6 +103,19 @@ async function installFirstOwner(admin: KubeClient, folder: string): Promise<Cre
   return credentials
 }
 
+/** The key that wraps the data keys of secret vaults, made once for a data folder: without it no secret would open. */
+async function platformKeys(path: string): Promise<string> {
+  if ((await readIfThere(path)) === undefined) {
+    const key = {
+      kty: 'oct',
+      kid: `embedded-${randomBytes(4).toString('hex')}`,
+      k: randomBytes(32).toString('base64url'),
+    }
+    await writePrivate(path, `${JSON.stringify({ keys: [key] }, null, 2)}\n`)
+  }
+  return path
+}
+
 async function operatorCommand(
   controlPlane: ControlPlane,
   options: PlatformOptions,
@@ -111,6 +124,7 @@ async function operatorCommand(
   const kubeconfig = await writeOperatorKubeconfig(controlPlane, folder)
   const { certPem, keyPem } = await controlPlane.issueServingCertificate(['127.0.0.1', 'localhost'])
   const file = (name: string) => join(folder, 'platform', name)
+  const vaultKeys = await platformKeys(file('vault-keys.json'))
   const [certificate, key, authority] = [file('identity.crt'), file('identity.key'), file('authority.crt')]
   // Of the cluster: signs the certificate that the API server shows to webhooks.
   const clientAuthority = file('client-authority.crt')
@@ -137,6 +151,7 @@ async function operatorCommand(
       kubeconfig,
       ...identity,
       mailFolder: join(folder, 'mails'),
+      vaultKeys,
     }),
   }
 }

@@ -111,6 +111,12 @@ export const Configuration = z.strictObject({
     .default('freehold.localhost')
     .describe('Suffix of default host names, for the PlatformCluster made at install'),
   region: z.string().default(''),
+  vaultKeysFile: z
+    .string()
+    .optional()
+    .describe(
+      'Path of the platform keys that wrap the data keys of secret vaults: a JWK set of symmetric keys of 256 bits, oldest first; the last one wraps. Read again when it changes',
+    ),
   allowOwnImages: Flag.default(false).describe('Whether a resource may name an image of its own'),
   simulated: List.default([]).describe('What /version lists as played'),
 

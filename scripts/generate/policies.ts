@@ -331,6 +331,36 @@ function protectedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   })
 }
 
+/** What kinds say about their own writes and deletions that no schema can. */
+function kindRulesPolicies(kinds: readonly AnyKind[]): KubeObject[] {
+  const written = kinds.filter(({ admission = [] }) => admission.some(({ on }) => on !== 'DELETE'))
+  const deleted = kinds.filter(({ admission = [] }) => admission.some(({ on }) => on === 'DELETE'))
+  const validations = (here: readonly AnyKind[], isDeletion: boolean) =>
+    here.flatMap(({ resource, admission = [] }) =>
+      admission
+        .filter(({ on }) => (on === 'DELETE') === isDeletion)
+        .map(({ on, cel, message }) => {
+          const skips = [`request.resource.resource != '${resource.plural}'`]
+          if (on === 'CREATE') skips.push("request.operation != 'CREATE'")
+          if (isDeletion) skips.push('variables.isKubernetes')
+          return { expression: [...skips, `(${cel})`].join(' || '), message, reason: 'Forbidden' }
+        }),
+    )
+  const policy = (name: string, here: readonly AnyKind[], operations: string[], isDeletion: boolean) =>
+    here.length === 0
+      ? []
+      : policyWithBinding({
+          name,
+          rules: [ruleFor(here, operations)],
+          variables: CALLER_VARIABLES,
+          validations: validations(here, isDeletion),
+        })
+  return [
+    ...policy('freehold-kind-writes', written, ['CREATE', 'UPDATE'], false),
+    ...policy('freehold-kind-deletions', deleted, ['DELETE'], true),
+  ]
+}
+
 /** Every admission policy, generated from the kinds and the route table. */
 export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly string[]): KubeObject[] {
   return [
@@ -341,5 +371,6 @@ export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly 
     ...ownSecretsPolicy(),
     ...reservedNamesPolicy(kinds, reserved),
     ...protectedFieldsPolicy(kinds),
+    ...kindRulesPolicies(kinds),
   ]
 }

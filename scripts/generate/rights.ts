@@ -162,7 +162,7 @@ export function accessObjects(
     clusterRole(
       'freehold-secrets',
       [
-        { resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete'] },
+        { resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete', 'deletecollection'] },
         { resource: podsProxy, verbs: ['get', 'create', 'delete'] },
       ],
       'rbac',

@@ -38,6 +38,8 @@ export type OperatorFiles = {
   audience: string
   /** Mails are laid down here: there is no mail server to rely on. */
   mailFolder: string
+  /** Path of the platform keys of secret vaults. */
+  vaultKeys: string
 }
 
 /** What `src/main.ts` reads; the only way in which it learns of the embedded control plane. */
@@ -64,6 +66,7 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_IDENTITY_CERTIFICATE: files.certificate,
     PLATFORM_IDENTITY_KEY: files.key,
     PLATFORM_MAIL_FOLDER: files.mailFolder,
+    PLATFORM_VAULT_KEYS_FILE: files.vaultKeys,
     PLATFORM_ENGINES: isPlayed ? 'simulated' : 'real',
     PLATFORM_ENGINE_ACCESS: 'proxy',
     PLATFORM_SIMULATED: [...controlPlane.simulated, ...(isPlayed ? ['vector-engine'] : [])].join(','),

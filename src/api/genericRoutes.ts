@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { FINALIZER } from '../core/labels.ts'
 import { groupNamespace } from '../core/names.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { type Answer, acceptedEmpty, created, noContent, ok } from './answer.ts'
@@ -9,6 +10,7 @@ import { findResource, locate } from './findResource.ts'
 import { listConfig, planChoices } from './listConfig.ts'
 import { pagedParts } from './pages.ts'
 import { findBoundary, findGroup, groupsOfBoundary, viewMaker } from './places.ts'
+import { underPlatformName } from './platformNames.ts'
 import { powerRoutes } from './powerRoutes.ts'
 import { enforceQuota } from './quota.ts'
 import type { RecordOf } from './records.ts'
@@ -206,11 +208,19 @@ function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>)
           checkNewName(place.name, context.services.reservedNames)
           const spec = specForCreate(context, place, declaration)
           enforceQuota(kind, place, spec, context.services)
-          const { object, isNew } = await context.services.records.create(kind, {
-            ...ref,
-            spec,
-            caller: context.caller,
-          })
+          const create = (incarnation?: string) =>
+            context.services.records.create(kind, {
+              ...ref,
+              spec,
+              caller: context.caller,
+              incarnation,
+              ...(declaration.hasFinalizer === true && { finalizers: [FINALIZER] }),
+            })
+          const { platformName } = declaration
+          const { object, isNew } =
+            platformName === undefined
+              ? await create()
+              : await underPlatformName(kind, ref, platformName, context, create)
           return shown(object, place, context, declaration, isNew ? created : ok)
         },
       ),

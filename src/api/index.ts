@@ -18,7 +18,6 @@ import { plannedObjectstorage } from './planned/objectstorage.ts'
 import { plannedRbac } from './planned/rbac.ts'
 import { plannedRegistry } from './planned/registry.ts'
 import { plannedRelational } from './planned/relational.ts'
-import { plannedSecrets } from './planned/secrets.ts'
 import { plannedSql } from './planned/sql.ts'
 import { plannedStaticwebapps } from './planned/staticwebapps.ts'
 import { rbacRoutes } from './rbac/index.ts'
@@ -27,6 +26,7 @@ import { orphanedGrantRoutes } from './resourcegroups/orphanedGrants.ts'
 import { type Area, area, type Route } from './route.ts'
 import { reservedNamesOf } from './router.ts'
 import { userRoutes } from './users.ts'
+import { vaultRoutes } from './vaults/index.ts'
 import { vectorRoutes } from './vector/index.ts'
 
 /** Every area with the module that its errors and documents name (interface section 4.1). */
@@ -38,7 +38,7 @@ export const AREAS: readonly Area[] = [
   area('containerinstances', 'containerinstances', [plannedContainerinstances]),
   area('staticwebapps', 'staticwebapps', [plannedStaticwebapps]),
   area('apps', 'apps', [plannedApps]),
-  area('secrets', 'secrets', [plannedSecrets]),
+  area('secrets', 'secrets', [vaultRoutes]),
   area('jobs', 'jobs', [plannedJobs]),
   area('functions', 'functions', [plannedFunctions]),
   area('objectstorage', 'objectstorage', [plannedObjectstorage]),

@@ -105,7 +105,7 @@ class KubeRecords implements Records {
         ...(finalizers !== undefined && { finalizers }),
         annotations: {
           ...annotations,
-          [INCARNATION_ANNOTATION]: randomUUID(),
+          [INCARNATION_ANNOTATION]: request.incarnation ?? randomUUID(),
           [CREATED_BY_ANNOTATION]: caller.principalId,
           [ACTOR_ANNOTATION]: `1 ${caller.principalId}`,
         },

@@ -42,6 +42,8 @@ export type CreateRequest<K extends AnyKind> = {
   annotations?: Record<string, string>
   labels?: Record<string, string>
   finalizers?: string[]
+  /** The random id of the object, where something already names it; made here else. */
+  incarnation?: string | undefined
   /** Whether a stored object is what was asked for; by default, whether its spec equals this one. */
   isSame?: (stored: RecordOf<K>) => boolean
 }

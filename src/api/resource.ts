@@ -5,6 +5,7 @@ import type { ActionName } from '../iam/actions.ts'
 import type { Context, Services } from './context.ts'
 import { genericRoutes } from './genericRoutes.ts'
 import type { ListField } from './paging.ts'
+import type { PlatformName } from './platformNames.ts'
 import type { RecordOf } from './records.ts'
 import type { RouteDraft } from './route.ts'
 
@@ -87,6 +88,10 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
   /** Values of the body's enumerations, for the `config` routes. */
   enumerations?: Readonly<Record<string, readonly string[]>>
   scale?: { min: number; max: number }
+  /** Where names are unique on the platform: a claim comes before the object. */
+  platformName?: PlatformName
+  /** Whether its controller must see each deletion, from the first moment on. */
+  hasFinalizer?: boolean
   /** Called before the object is deleted; throws to refuse. */
   beforeDelete?: (view: ResourceView<K>) => void | Promise<void>
   /** The name of a path parameter other than `name` (`appName`). */

@@ -154,23 +154,23 @@ export const OPERATIONS = {
   "GetBoundariesResourcegroupsResourcesAppsAppNameMetrics": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/metrics', query: ["from", "step", "stepSeconds", "to"] },
   "GetBoundariesResourcegroupsResourcesAppsMetricsWeb": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/metrics/web' },
   "PostBoundariesResourcegroupsResourcesAppsRevisionsNumberRollback": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/revisions/{number}/rollback' },
-  "ListSecretVaults": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults', query: ["page", "pageSize"], paged: true },
+  "ListSecretVaults": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetSecretVaultsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/config' },
   "GetSecretVault": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{name}' },
+  "ListAllSecretVaults": { method: 'GET', path: '/boundaries/{boundaryId}/resources/secretvaults', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetAllSecretVaultsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/secretvaults/config' },
   "CreateSecretVault": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{name}' },
   "UpdateSecretVault": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{name}' },
   "PatchSecretVault": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{name}' },
   "DeleteSecretVault": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{name}' },
-  "ListAllSecretVaults": { method: 'GET', path: '/boundaries/{boundaryId}/resources/secretvaults', query: ["page", "pageSize"], paged: true },
-  "GetAllSecretVaultsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/secretvaults/config' },
-  "GetAccessibleVaults": { method: 'GET', path: '/boundaries/{boundaryId}/resources/secretvaults/accessible' },
-  "GetBoundariesResourcegroupsResourcesSecretvaultsResourceNameSecrets": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets', query: ["includeDeleted"] },
+  "GetAccessibleVaults": { method: 'GET', path: '/boundaries/{boundaryId}/resources/secretvaults/accessible', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcegroupsResourcesSecretvaultsResourceNameSecrets": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets', query: ["filter", "includeDeleted", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}' },
   "PutBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}' },
   "DeleteBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}' },
   "PostBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNamePurge": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}/purge' },
   "PostBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameRecover": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}/recover' },
-  "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameVersions": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}/versions' },
+  "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameVersions": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}/versions', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsVersionsByVersion": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}/versions/{version}' },
   "GetSecretByVaultName": { method: 'GET', path: '/vaults/{vaultName}/secrets/{name}', query: ["version"] },
   "GetBoundariesResourcegroupsResourcesJobs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/jobs' },
@@ -416,6 +416,7 @@ export const RESOURCE_KINDS = [
   { apiVersion: 'freehold.dev/v1alpha1', kind: 'ResourceGroup', plural: 'resourcegroups', shortNames: ['rg'], placement: 'boundary' },
   { apiVersion: 'iam.freehold.dev/v1alpha1', kind: 'ManagedIdentity', plural: 'managedidentities', shortNames: ['mi'], placement: 'group' },
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'VectorCluster', plural: 'vectorclusters', shortNames: ['vc'], placement: 'group' },
+  { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'SecretVault', plural: 'secretvaults', shortNames: ['svault'], placement: 'group' },
 ] as const
 
 /** Bodies and replies of the operations whose records are known; the others are `unknown`. */
@@ -441,6 +442,23 @@ export interface OperationTypes {
   "GetBoundariesResourcegroupsResourcesVectorclustersNameConnectioninfo": { body: unknown; reply: VectorConnectionInfo }
   "GetBoundariesResourcegroupsResourcesVectorclustersExternalIp": { body: unknown; reply: ExternalAddress }
   "GetBoundariesResourcegroupsResourcesVectorclustersNameHealth": { body: unknown; reply: VectorHealthReport }
+  "ListSecretVaults": { body: unknown; reply: { items: Array<SecretVaultDto>; pagination: PaginationMeta } }
+  "GetSecretVaultsConfig": { body: unknown; reply: ListConfig }
+  "GetSecretVault": { body: unknown; reply: SecretVaultDto }
+  "ListAllSecretVaults": { body: unknown; reply: { items: Array<SecretVaultDto>; pagination: PaginationMeta } }
+  "GetAllSecretVaultsConfig": { body: unknown; reply: ListConfig }
+  "CreateSecretVault": { body: { clusterId?: string; enablePurgeProtection?: boolean; softDeleteEnabled?: boolean; softDeleteRetentionDays?: number; tags?: Record<string, string> }; reply: SecretVaultDto }
+  "UpdateSecretVault": { body: { clusterId?: string; enablePurgeProtection?: boolean; softDeleteEnabled?: boolean; softDeleteRetentionDays?: number; tags?: Record<string, string> }; reply: SecretVaultDto }
+  "PatchSecretVault": { body: unknown; reply: SecretVaultDto }
+  "GetAccessibleVaults": { body: unknown; reply: { items: Array<AccessibleVaultDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesSecretvaultsResourceNameSecrets": { body: unknown; reply: { items: Array<SecretDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName": { body: unknown; reply: SecretDto }
+  "PutBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName": { body: SetSecretRequestInput; reply: SecretDto }
+  "DeleteBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName": { body: unknown; reply: SecretDto }
+  "PostBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameRecover": { body: unknown; reply: SecretDto }
+  "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameVersions": { body: unknown; reply: { items: Array<SecretVersionDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsVersionsByVersion": { body: unknown; reply: SecretVersionDto }
+  "GetSecretByVaultName": { body: unknown; reply: SecretDto }
   "GetBoundaries": { body: unknown; reply: { items: Array<BoundaryDto>; pagination: PaginationMeta } }
   "PostBoundaries": { body: CreateBoundaryRequestInput; reply: BoundaryDto }
   "GetBoundariesConfig": { body: unknown; reply: ListConfig }
@@ -495,6 +513,7 @@ export interface OperationTypes {
 export type AcceptInvitationRequestInput = { token: string }
 export type AccessCheckInput = { action: string; isDataAction?: boolean | null; scope?: string | null }
 export type AccessCheckResult = { action: string; scope: string; allowed: boolean; reason: "AllowedByAssignment" | "AllowedByTrust" | "DeniedByAssignment" | "NoAssignment" | "RootOnly"; decidedBy: DecidingGrant | null }
+export type AccessibleVaultDto = { id: string; name: string; boundaryId: string; resourceGroup: string; vaultUri: string; secretCount: number; canRead: boolean; canWrite: boolean }
 export type AddBoundaryMemberRequestInput = { principalId: string; principalType?: "User" | "Group" | "ServicePrincipal" | null; roleDefinitionName: string }
 export type AddMemberRequestInput = { userId: string; tenantId: string; roleDefinitionName?: string | null }
 export type AuthorizationPurgeResult = { assignments: number; denyAssignments: number; invitations: number; jitRequests: number; groups: number }
@@ -558,7 +577,11 @@ export type ResourceReference = { collection: string; resourceGroup: string; nam
 export type ResourceSummaryDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; clusterId: string; computePlan: string | null; tags: Record<string, string>; href: string }
 export type ScaleRequestInput = { targetScale: number }
 export type ScaleStatus = { currentScale: number; maxScale: number; minScale: number; readyScale: number; targetScale: number; isScaling: boolean }
+export type SecretDto = { name: string; value: string | null; version: number; contentType: string | null; enabled: boolean; notBefore: string | null; expiresOn: string | null; tags: Record<string, string>; createdAt: string; updatedAt: string; updatedBy: string | null; isDeleted: boolean; deletedAt: string | null; purgeAt: string | null; isManaged: boolean; vaultName: string; uri: string }
+export type SecretVaultDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; secretCount: number; vaultUri: string | null; clusterId: string; enablePurgeProtection: boolean; softDeleteEnabled: boolean; softDeleteRetentionDays: number; tags: Record<string, string> }
+export type SecretVersionDto = { name: string; version: number; value: string | null; contentType: string | null; enabled: boolean; notBefore: string | null; expiresOn: string | null; createdAt: string; createdBy: string | null; isCurrent: boolean }
 export type SetInvitationPasswordRequestInput = { password: string; firstName: string; lastName: string }
+export type SetSecretRequestInput = { value: string; contentType?: string | null; enabled?: boolean | null; notBefore?: string | null; expiresOn?: string | null; tags?: Record<string, string> | null }
 export type SkippedGrant = { id: string; reason: string }
 export type TrustDto = { id: string; boundaryId: string; boundary: string; trustedBoundaryId: string; trustedBoundary: string; actions: Array<string>; bidirectional: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
 export type UpdateBoundaryRequestInput = { displayName: string }

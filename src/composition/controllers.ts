@@ -6,7 +6,7 @@ import { EventRecorder } from '../kube/events.ts'
 import { loadKubeconfig } from '../kube/kubeconfig.ts'
 import { LeaderLease } from '../kube/lease.ts'
 import { connect, instanceName, requestMetrics, userAgent } from './connection.ts'
-import { vectorEngine } from './engines.ts'
+import { platformKeys, vectorEngine } from './engines.ts'
 import type { Part, Surroundings } from './part.ts'
 
 const FIELD_MANAGER = 'freehold-controllers'
@@ -45,6 +45,7 @@ export async function runControllers(configuration: Configuration, surroundings:
     instance: instanceName(),
     log,
   })
+  const vaultKeys = await platformKeys(configuration, log)
   let running: Awaited<ReturnType<typeof startControllers>> | undefined
   let state: 'standing by' | 'starting' | 'running' | 'stopping' = 'standing by'
 
@@ -56,6 +57,7 @@ export async function runControllers(configuration: Configuration, surroundings:
         vectorEngine: vectorEngine(configuration, connection.client),
         allowOwnImages: configuration.allowOwnImages,
         projectRbac: configuration.projectRbac,
+        vaultKeys,
       }
       const started = await startControllers({
         records: connection,
@@ -83,6 +85,7 @@ export async function runControllers(configuration: Configuration, surroundings:
     async stop() {
       state = 'stopping'
       await running?.stop()
+      vaultKeys.stop()
       await connection.caches.stopAll()
       await events.stop()
       if (configuration.leaderElection) await lease.stop()

@@ -13,6 +13,7 @@ import { recordedPrincipals } from '../api/principals.ts'
 import { kubeSecrets } from '../api/secrets.ts'
 import { createFacade } from '../api/server.ts'
 import { createTokenVerifier } from '../api/tokens.ts'
+import { kubeValues } from '../api/vaults/values.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import { KINDS } from '../crds/index.ts'
@@ -20,7 +21,7 @@ import { node, pod } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
 import { connect } from './connection.ts'
-import { vectorEngine } from './engines.ts'
+import { platformKeys, vectorEngine } from './engines.ts'
 import { runIdentityProvider } from './identity.ts'
 import type { Part, Surroundings } from './part.ts'
 import { runWebhooks } from './webhooks.ts'
@@ -60,6 +61,7 @@ export async function runFacade(
     { name: 'serving', isReady: () => !isStopping },
   ]
   const records = createRecords({ client, caches })
+  const vaultKeys = await platformKeys(configuration, log)
   const facade = createFacade({
     routes: ROUTES,
     tokens,
@@ -86,6 +88,7 @@ export async function runFacade(
         secrets: kubeSecrets(client),
         allowOwnImages: configuration.allowOwnImages,
       },
+      vaults: { keys: vaultKeys, values: kubeValues(client), baseUrl: accounts.linkBase },
       managedIdentities: {
         secrets: kubeSecrets(client),
         signIn: {
@@ -117,6 +120,7 @@ export async function runFacade(
       await webhooks?.stop()
       await identity?.stop()
       await tokens.stop()
+      vaultKeys.stop()
       await caches.stopAll()
       await client.close()
     },

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Registry } from 'prom-client'
+import { noKeys } from '../adapters/platformkeys/file.ts'
+import type { PlatformKeys } from '../adapters/platformkeys/port.ts'
 import { playedEngine } from '../adapters/qdrant/played.ts'
 import type { QdrantPort } from '../adapters/qdrant/port.ts'
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
@@ -19,6 +21,7 @@ import { managedIdentityController } from './managedidentities.ts'
 import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
 import { resourceGroupController } from './resourcegroups.ts'
+import { countDataKeys, vaultControllers } from './vaults/index.ts'
 import { vectorController } from './vector/index.ts'
 
 /** What controllers of single areas need beside the clusters: their adapters and settings. */
@@ -28,10 +31,17 @@ export type ControllerPorts = {
   allowOwnImages: boolean
   /** Whether assignments are written as RoleBindings too; false. */
   projectRbac?: boolean
+  /** What wraps the data keys of secret vaults; none. */
+  vaultKeys?: PlatformKeys
 }
 
 /** Every controller of the platform, in the order of what depends on what. */
-export function controllers({ vectorEngine, allowOwnImages, projectRbac }: ControllerPorts): readonly Controller[] {
+export function controllers({
+  vectorEngine,
+  allowOwnImages,
+  projectRbac,
+  vaultKeys = noKeys(),
+}: ControllerPorts): readonly Controller[] {
   const projected = (controller: Controller) => withProjection(controller, projectRbac ?? false)
   return [
     projected(boundaryController),
@@ -41,6 +51,7 @@ export function controllers({ vectorEngine, allowOwnImages, projectRbac }: Contr
     ...grantControllers,
     managedIdentityController(),
     vectorController({ engine: vectorEngine, allowOwnImages }),
+    ...vaultControllers(vaultKeys),
   ]
 }
 
@@ -88,6 +99,7 @@ export async function startControllers(options: ControllersOptions): Promise<Run
     newId: randomUUID,
     random: options.random ?? Math.random,
   }
+  countDataKeys(registry, records)
   const runners = list.map((controller) => new Runner(controller, environment))
   for (const runner of runners) runner.start()
   log.info({ controllers: list.map(({ name }) => name) }, 'The controllers run.')

@@ -80,7 +80,18 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
    * but administrators of the cluster where it is `administrators`.
    */
   protectedFields?: Readonly<Record<string, string>>
+  /** Rules that need more than the object: who writes, what else that caller may, or the moment of deletion. */
+  admission?: readonly AdmissionRule[]
+  /** Objects that belong to a resource of another kind, at whose scope permissions are asked for. */
+  partOf?: { collection: string; nameOf: (objectName: string) => string | undefined }
 }
+
+/**
+ * CEL of an admission policy, with `object`, `oldObject`, `request`, `authorizer` and `variables.isExempt` (a platform
+ * account, an administrator, Kubernetes itself). Rules over deletions hold for everybody but Kubernetes' own collectors,
+ * or a namespace would stay in Terminating. REST checks the same in its handlers.
+ */
+export type AdmissionRule = { on: 'CREATE' | 'WRITE' | 'DELETE'; cel: string; message: string }
 
 export type Kind<S extends AnySpec = AnySpec, T extends AnyStatus = AnyStatus> = Readonly<
   Omit<KindDefinition<S, T>, 'rules' | 'immutable' | 'name' | 'aggregate'> & {

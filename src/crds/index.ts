@@ -16,6 +16,7 @@ import {
   RoleDefinition,
 } from './rbac.ts'
 import { ResourceGroup } from './resourcegroups.ts'
+import { SecretVault, VaultEntry } from './vaults.ts'
 import { VectorCluster } from './vector.ts'
 
 /** Every kind of the platform. What walks over kinds (CRDs, rights, policies, docs, tests) walks over this list. */
@@ -38,4 +39,7 @@ export const KINDS: readonly AnyKind[] = [
   PasswordReset,
   ManagedIdentity,
   VectorCluster,
+  // The vault first: where it may not go, its secrets stay.
+  SecretVault,
+  VaultEntry,
 ]

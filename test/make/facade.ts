@@ -26,6 +26,7 @@ import { VectorCluster } from '../../src/crds/vector.ts'
 import type { Evaluator } from '../../src/iam/evaluate.ts'
 import { ANNA, evaluatorOf, type Given } from './authorizationRecords.ts'
 import { ManualClock } from './clock.ts'
+import { makeVaults } from './vaults.ts'
 
 type Stored = { apiVersion: string; kind: string; metadata: KubeObject['metadata']; spec: object; status?: object }
 
@@ -164,6 +165,7 @@ export function makeFacade(given: Given = {}, change: Partial<Services> = {}) {
     log: silentLog,
     access: accessOf(evaluatorOf(given), () => clock.now()),
     reservedNames: new Set(['config', 'validate', 'vectorclusters']),
+    vaults: makeVaults(),
     documentation: new Documentation('0', {}),
     platform: {
       version: '1.2.3',

@@ -24,6 +24,7 @@ import { CacheSet } from '../../src/kube/caches.ts'
 import type { WriteObserver } from '../../src/kube/client.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
 import { makeAccounts } from './accounts.ts'
+import { makeVaults } from './vaults.ts'
 
 export const CLUSTER = '77777777-7777-4777-8777-777777777777'
 const SIZES = { cpuRequest: '500m', cpuLimit: '1', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
@@ -87,6 +88,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
       documentation: new Documentation('0', {}),
       capacity: createCapacity(caches, systemClock),
       vector: { engine: engine as never, secrets: kubeSecrets(client), allowOwnImages: false },
+      vaults: makeVaults(),
       accounts: makeAccounts().accounts,
       managedIdentities: {
         secrets: kubeSecrets(client),

@@ -7,6 +7,7 @@ import { NameClaim } from '../../src/crds/nameclaims.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { BoundaryTrust, DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { SecretVault, VaultEntry } from '../../src/crds/vaults.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 
 /**
@@ -53,6 +54,16 @@ const OTHER = '8c1d6e7f-2a3b-4c4d-9e5f-6a7b8c9d0e1f'
 const THIRD = '9d2e7f80-3b4c-4d5e-8f60-718293a4b5c6'
 const ONE_SUBJECT = 'a deny names exactly one of principalId and isEveryone'
 const holder = { kind: 'VectorCluster', namespace: 'search-0123456789', name: 'products', incarnation: ID }
+
+const [EARLY, LATE] = ['2029-12-31T23:00:00Z', '2030-01-01T00:00:00Z']
+const ENDS = 'expiresOn must be later than notBefore'
+const HISTORY = {
+  life: 1,
+  lastVersion: 1,
+  versions: [{ version: 1, createdAt: '2026-01-01T00:00:00Z' }],
+  softDelete: true,
+  purgeProtection: false,
+}
 
 const RESET = {
   userId: ID,
@@ -210,6 +221,67 @@ export const RULE_CASES: readonly RuleCase[] = [
     ['refuses another storage class', { storageClass: 'fast' }, { storageClass: 'slow' }, fixed('storageClass')],
     ['refuses another image', { imageName: 'a/b:1' }, { imageName: 'a/b:2' }, fixed('imageName')],
     ['refuses another cluster', { clusterId: ID }, { clusterId: OTHER }, fixed('clusterId')],
+  ]),
+  ...cases(SecretVault, {}, [
+    ['admits an empty spec', undefined, {}],
+    ['refuses a tag key of ours', undefined, { tags: { 'freehold.dev/x': '1' } }, TAGS],
+    ['admits to turn soft delete on', { softDeleteEnabled: false }, {}],
+    [
+      'refuses to turn soft delete off',
+      {},
+      { softDeleteEnabled: false },
+      'soft delete cannot be turned off again: secrets would be lost that people count on recovering',
+    ],
+    [
+      'refuses to turn purge protection off',
+      { enablePurgeProtection: true },
+      {},
+      'purge protection cannot be turned off again',
+    ],
+    [
+      'refuses purge protection without soft delete',
+      undefined,
+      { softDeleteEnabled: false, enablePurgeProtection: true },
+      'purge protection needs soft delete: without it a deletion would remove a secret at once',
+    ],
+    ['refuses another retention', {}, { softDeleteRetentionDays: 31 }, fixed('softDeleteRetentionDays')],
+    ['refuses another cluster', { clusterId: ID }, { clusterId: OTHER }, fixed('clusterId')],
+  ]),
+  ...cases(VaultEntry, { vaultName: 'shop', secretName: 'DbPassword' }, [
+    ['admits a plain secret', undefined, { tags: { team: 'x' } }],
+    ['refuses a tag key of ours', undefined, { tags: { 'freehold.dev/x': '1' } }, TAGS],
+    ['refuses another vault', {}, { vaultName: 'other' }, fixed('vaultName')],
+    ['refuses another name', {}, { secretName: 'Other' }, fixed('secretName')],
+    ['admits an end after the beginning', undefined, { notBefore: EARLY, expiresOn: LATE }],
+    ['refuses an end before the beginning', undefined, { notBefore: LATE, expiresOn: EARLY }, ENDS],
+    ['refuses an end at the beginning', undefined, { notBefore: LATE, expiresOn: '2030-01-01T01:00:00+01:00' }, ENDS],
+    ['admits a deletion', { history: HISTORY }, { history: HISTORY, state: 'Deleted' }],
+    ['admits a recovery', { history: HISTORY, state: 'Deleted' }, { history: HISTORY }],
+    ['admits a purge of a deleted one', { history: HISTORY, state: 'Deleted' }, { history: HISTORY, state: 'Purged' }],
+    [
+      'refuses a purge under protection',
+      { history: { ...HISTORY, purgeProtection: true }, state: 'Deleted' },
+      { history: { ...HISTORY, purgeProtection: true }, state: 'Purged' },
+      'the vault is under purge protection: a deleted secret goes when its time is over',
+    ],
+    [
+      'refuses a purge of a live one',
+      { history: HISTORY },
+      { history: HISTORY, state: 'Purged' },
+      'only a deleted secret is purged: make it Deleted first',
+    ],
+    [
+      'refuses to delete a purged one',
+      { history: HISTORY, state: 'Purged' },
+      { history: HISTORY, state: 'Deleted' },
+      'a purged secret has nothing left to delete',
+    ],
+    [
+      'refuses to be mounted as a Secret of values',
+      undefined,
+      { mountAs: { secretName: 'vent-x' } },
+      'mountAs.secretName does not begin with vent-: such Secrets hold wrapped keys and values',
+    ],
   ]),
   ...cases(MemberInvitation, INVITATION, [
     ['admits an invitation', undefined, {}],

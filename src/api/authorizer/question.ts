@@ -127,6 +127,12 @@ function scopeOf(kind: AnyKind, namespace: string, name: string, placeOf: PlaceO
     return isResourceName(name) ? { level: 'resourceGroup', boundaryId, resourceGroup: name } : NO_NAME
   }
   if (name === '') return { level: 'resourceGroup', boundaryId, resourceGroup }
+  if (kind.partOf !== undefined) {
+    const { collection, nameOf } = kind.partOf
+    const whole = nameOf(name)
+    if (whole === undefined || !isResourceName(whole)) return NO_NAME
+    return { level: 'resource', boundaryId, resourceGroup, collection, name: whole }
+  }
   return isResourceName(name)
     ? { level: 'resource', boundaryId, resourceGroup, collection: kind.plural, name }
     : NO_NAME

@@ -109,6 +109,11 @@ export type ControllerOptions<K extends AnyKind, State> = {
   finalize?: Step<K, State>
   /** Milliseconds from deletion until a wait is reported as DeletionBlocked; 10 minutes. */
   finalizeWithin?: number
+  /**
+   * What wakes every object besides watches: called once at the start with what to call, answers what ends it. For
+   * configuration that changes while the process runs.
+   */
+  wakesAll?: (wake: () => void) => () => void
   /** Makes what steps of one pass share. */
   state?: () => State
   /** Keys worked on at once; 4. */
@@ -149,6 +154,7 @@ export function controller<K extends AnyKind, State = undefined>(
     reconcile: options.reconcile,
     finalize: options.finalize,
     finalizeWithin: options.finalizeWithin ?? TEN_MINUTES,
+    wakesAll: options.wakesAll ?? (() => () => {}),
     state: options.state ?? (() => undefined as State),
     workers: options.workers ?? 4,
   }

@@ -8,6 +8,7 @@ import {
   OWNER_NAME_LABEL,
   OWNER_NAMESPACE_ANNOTATION,
 } from '../../core/labels.ts'
+import { childName } from '../../core/names.ts'
 import { type KubeObject, objectKey, ownerReferenceTo, type Resource } from '../../core/object.ts'
 import type { Place } from './controller.ts'
 
@@ -46,10 +47,15 @@ function ownerLabels({ object, place }: Owner, name: string): Record<string, str
   return {
     [MANAGED_BY_LABEL]: MANAGED_BY,
     [OWNER_KIND_LABEL]: object.kind,
-    [OWNER_NAME_LABEL]: name,
+    [OWNER_NAME_LABEL]: labelValue(name),
     ...(place.boundaryId === undefined ? {} : { [BOUNDARY_LABEL]: place.boundaryId }),
     ...(place.resourceGroup === undefined ? {} : { [GROUP_LABEL]: place.resourceGroup }),
   }
+}
+
+/** A label takes 63 characters; the owner reference or the incarnation still tells whose a child is. */
+function labelValue(name: string): string {
+  return name.length <= 63 ? name : childName('long', name)
 }
 
 /** A reference across namespaces, or from a cluster-scoped child to a namespaced owner, makes the collector delete the child. */

@@ -54,6 +54,9 @@ export class Runner {
     this.#subscriptions.push(
       records.cache(kind.resource).subscribe(({ object }) => this.#queue.add(keyOf(object)), { replay: true }),
       ...this.#controller.observes.map((observed) => this.#observe(observed)),
+      this.#controller.wakesAll(() => {
+        for (const object of records.cache(kind.resource).list()) this.#queue.add(keyOf(object))
+      }),
     )
     if (dependsOnNamespace(kind)) {
       this.#subscriptions.push(records.cache(namespace).subscribe((event) => this.#namespaceChanged(event)))

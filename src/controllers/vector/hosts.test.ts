@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { DOMAIN, HOME, VectorWorld } from '../../../test/make/vectorWorld.ts'
+import { claimName } from '../../core/nameClaims.ts'
 import { defaultVectorHost } from '../../core/vector.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { ingress } from '../../kube/builtin.ts'
-import { claimName } from './hosts.ts'
 
 describe('the public host of a vector database', () => {
   let world: VectorWorld

@@ -21,9 +21,10 @@ import {
   storageClass,
 } from '../../kube/builtin.ts'
 import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import type { ClaimObject } from '../nameClaims.ts'
 import { drainBeforeShrinking } from './drain.ts'
 import { judgeHealth, observeWorkload, reportStatus } from './health.ts'
-import { type ClaimObject, claimHost, releaseHosts, wantedHost } from './hosts.ts'
+import { claimHost, releaseHosts, wantedHost } from './hosts.ts'
 import { ensureKeys, randomVectorKey, trackRotation } from './keys.ts'
 import { checkQuota } from './quota.ts'
 import { checkImage, findCluster, resolvePlan } from './resolve.ts'

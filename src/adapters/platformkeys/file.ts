@@ -1,0 +1,144 @@
+import { readFile } from 'node:fs/promises'
+import { z } from 'zod'
+import type { Clock, Timer } from '../../core/clock.ts'
+import type { Log } from '../../core/log.ts'
+import { KEY_BYTES, type PlatformKey } from '../../core/vaults/envelope.ts'
+import type { PlatformKeys } from './port.ts'
+
+/** A JWK set (RFC 7517) of symmetric keys, oldest first. */
+const KeySet = z.object({
+  keys: z
+    .array(
+      z.object({
+        kty: z.literal('oct'),
+        kid: z
+          .string()
+          .max(64)
+          .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/),
+        k: z.base64url(),
+      }),
+    )
+    .min(1)
+    .max(64)
+    .refine((keys) => new Set(keys.map(({ kid }) => kid)).size === keys.length, 'each kid may stand once'),
+})
+
+export class PlatformKeysError extends Error {}
+
+/**
+ * Reads a key file. Says what is wrong without repeating any of it.
+ *
+ * @throws PlatformKeysError
+ */
+export function parsePlatformKeys(text: string, path: string): PlatformKey[] {
+  const parsed = KeySet.safeParse(parseJson(text))
+  if (!parsed.success) {
+    const places = parsed.error.issues.map((issue) => issue.path.join('.') || 'the whole').join(', ')
+    throw new PlatformKeysError(
+      `${path} is no JWK set of symmetric keys, each with kty "oct", kid and k: see ${places}.`,
+    )
+  }
+  return parsed.data.keys.map(({ kid, k }) => {
+    const bytes = Buffer.from(k, 'base64url')
+    if (bytes.length !== KEY_BYTES)
+      throw new PlatformKeysError(`${path}: key "${kid}" has ${bytes.length} bytes instead of ${KEY_BYTES}.`)
+    return { id: kid, bytes }
+  })
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Milliseconds between looks at the file. A mounted Secret is replaced in place, which no watch of files reports. */
+const INTERVAL = 2_000
+
+/**
+ * The keys of a file, which is read again whenever it changes. A file that cannot be read or used later leaves the keys
+ * in force and is logged: a mistake while rotating must not take every secret away.
+ *
+ * @throws PlatformKeysError where the file is not usable at the start
+ */
+export async function openKeyFile(path: string, { clock, log }: { clock: Clock; log: Log }): Promise<PlatformKeys> {
+  const keys = new FileKeys(path, clock, log)
+  await keys.load()
+  keys.follow()
+  return keys
+}
+
+class FileKeys implements PlatformKeys {
+  readonly #path: string
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #handlers = new Set<() => void>()
+  #text: string | undefined
+  #keys: readonly PlatformKey[] = []
+  #timer: Timer | undefined
+  #isStopped = false
+
+  constructor(path: string, clock: Clock, log: Log) {
+    this.#path = path
+    this.#clock = clock
+    this.#log = log
+  }
+
+  newest(): PlatformKey | undefined {
+    return this.#keys.at(-1)
+  }
+
+  find(id: string): PlatformKey | undefined {
+    return this.#keys.find((key) => key.id === id)
+  }
+
+  onChange(handler: () => void): () => void {
+    this.#handlers.add(handler)
+    return () => this.#handlers.delete(handler)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#timer?.cancel()
+  }
+
+  /** @throws PlatformKeysError */
+  async load(): Promise<void> {
+    const text = await readFile(this.#path, 'utf8').catch((cause: unknown) => {
+      throw new PlatformKeysError(`The platform keys cannot be read from ${this.#path}.`, { cause })
+    })
+    if (text === this.#text) return
+    this.#keys = parsePlatformKeys(text, this.#path)
+    const isFirst = this.#text === undefined
+    this.#text = text
+    this.#log.info({ keys: this.#keys.map(({ id }) => id) }, 'The platform keys were read; the last one wraps.')
+    if (!isFirst) for (const handler of this.#handlers) handler()
+  }
+
+  follow(): void {
+    if (this.#isStopped) return
+    this.#timer = this.#clock.setTimeout(() => void this.refresh().then(() => this.follow()), INTERVAL)
+  }
+
+  async refresh(): Promise<void> {
+    try {
+      await this.load()
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      this.#log.warn({ reason }, 'The changed platform keys are not usable; those before stay in force.')
+    }
+  }
+}
+
+/** Where none are configured: vaults answer that, everything else works. */
+export function noKeys(): PlatformKeys {
+  return {
+    newest: () => undefined,
+    find: () => undefined,
+    refresh: async () => {},
+    onChange: () => () => {},
+    stop: () => {},
+  }
+}

@@ -1,0 +1,79 @@
+import { notFound, PlatformError } from '../../core/errors.ts'
+import { claimName } from '../../core/nameClaims.ts'
+import { boundaryOfNamespace, groupNamespace, isResourceName } from '../../core/names.ts'
+import { isKnown, readRefusal } from '../../core/vaults/history.ts'
+import { entryName, isSecretName } from '../../core/vaults/names.ts'
+import { NameClaim } from '../../crds/nameclaims.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import type { Context, Services } from '../context.ts'
+import { findResource } from '../findResource.ts'
+import type { EntryRecord, VaultRecord } from './record.ts'
+
+export type VaultContext = Context<'boundaryId' | 'resourceGroupName' | 'resourceName'>
+export type SecretContext = Context<'boundaryId' | 'resourceGroupName' | 'resourceName' | 'secretName'>
+
+/** @throws PlatformError NOT_FOUND */
+export async function findVault(context: VaultContext): Promise<VaultRecord> {
+  return (await findResource(SecretVault, context, 'resourceName')).object
+}
+
+/** The object of a secret, whatever its state; undefined where there is none. */
+export async function findEntry(
+  { services, fresh }: Pick<Context, 'services' | 'fresh'>,
+  vault: VaultRecord,
+  secretName: string,
+): Promise<EntryRecord | undefined> {
+  if (!isSecretName(secretName)) return undefined
+  const { namespace, name } = vault.metadata
+  return services.records.get(VaultEntry, { namespace, name: entryName(name, secretName) }, { fresh })
+}
+
+export function missingSecret(vaultName: string, secretName: string): PlatformError {
+  return notFound(`Secret "${secretName.slice(0, 127)}" of vault "${vaultName.slice(0, 52)}"`)
+}
+
+/** A secret that people may know of, deleted ones included. @throws PlatformError NOT_FOUND */
+export async function findSecret(context: SecretContext): Promise<{ vault: VaultRecord; entry: EntryRecord }> {
+  const vault = await findVault(context)
+  const { secretName } = context.parameters
+  const entry = await findEntry(context, vault, secretName)
+  if (entry === undefined || !isKnown(entry)) throw missingSecret(vault.metadata.name, secretName)
+  return { vault, entry }
+}
+
+const REFUSALS = {
+  Disabled: ['SECRET_DISABLED', 'is disabled'],
+  NotYetValid: ['SECRET_NOT_YET_VALID', 'is not valid yet'],
+  Expired: ['SECRET_EXPIRED', 'has expired'],
+} as const
+
+/** @throws PlatformError NOT_FOUND, SECRET_DISABLED, SECRET_NOT_YET_VALID, SECRET_EXPIRED */
+export function refuseUnreadable(entry: EntryRecord, version: number, now: number): void {
+  const refusal = readRefusal(entry, version, now)
+  if (refusal === undefined) return
+  const { vaultName, secretName } = entry.spec
+  if (refusal === 'Missing') throw missingSecret(vaultName, secretName)
+  const [code, words] = REFUSALS[refusal]
+  throw new PlatformError(code, `Secret "${secretName}" of vault "${vaultName}" ${words}.`)
+}
+
+/** A vault by its name on the platform, and the scope that it is; undefined for none. */
+export function vaultByName(services: Services, name: string): { vault: VaultRecord; scope: string } | undefined {
+  if (!isResourceName(name)) return undefined
+  const holder = services.records.peek(NameClaim, { name: claimName('Vault', name) })?.spec.holder
+  if (holder === undefined || holder.kind !== SecretVault.kind) return undefined
+  const { namespace } = holder
+  const vault = services.records.peek(SecretVault, { namespace, name: holder.name })
+  const group = services.records.peekAll(ResourceGroup).find(({ metadata, status }) => {
+    const boundaryId = boundaryOfNamespace(metadata.namespace ?? '')
+    const home = status?.namespace ?? (boundaryId === undefined ? '' : groupNamespace(boundaryId, metadata.name))
+    return home === namespace
+  })
+  const boundaryId = boundaryOfNamespace(group?.metadata.namespace ?? '')
+  if (vault === undefined || group === undefined || boundaryId === undefined) return undefined
+  return {
+    vault,
+    scope: `/boundaries/${boundaryId}/resourcegroups/${group.metadata.name}/resources/secretvaults/${name}`,
+  }
+}

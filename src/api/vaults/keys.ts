@@ -1,0 +1,94 @@
+import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
+import { PlatformError } from '../../core/errors.ts'
+import {
+  EnvelopeError,
+  newDataKey,
+  openValue,
+  sealValue,
+  unwrapDataKey,
+  wrapDataKey,
+} from '../../core/vaults/envelope.ts'
+import { keyContext, valueContext, valueNames } from '../../core/vaults/names.ts'
+import { jweSecret } from '../../core/vaults/valueSecret.ts'
+import type { EntryRecord } from './record.ts'
+import type { ValueStore } from './values.ts'
+
+export type Vaults = {
+  readonly keys: PlatformKeys
+  readonly values: ValueStore
+  /** How callers reach the facade, without a slash at the end. */
+  readonly baseUrl: string
+}
+
+/** The value of a version; undefined where it or its key is gone. @throws PlatformError SERVICE_UNAVAILABLE */
+export async function readValue({ keys, values }: Vaults, entry: EntryRecord, version: number) {
+  const { namespace = '', name } = entry.metadata
+  const life = entry.spec.history?.life ?? 1
+  const names = valueNames(name, life)
+  const [wrapped, sealed] = await Promise.all([
+    values.read(namespace, names.key),
+    values.read(namespace, names.version(version)),
+  ])
+  if (wrapped === undefined || sealed === undefined) return undefined
+  return guarded(async () => {
+    const dataKey = await unwrap(keys, wrapped, keyContext(namespace, name, life))
+    return openValue(sealed, dataKey, valueContext(namespace, name, life, version))
+  })
+}
+
+/** The data key of a life, made by the first who asks. @throws PlatformError SERVICE_UNAVAILABLE, INVALID_STATE */
+export async function dataKeyOf({ keys, values }: Vaults, entry: EntryRecord, life: number): Promise<Uint8Array> {
+  const { namespace = '', name } = entry.metadata
+  const context = keyContext(namespace, name, life)
+  const { key } = valueNames(name, life)
+  const stored = await values.read(namespace, key)
+  if (stored !== undefined) return guarded(() => unwrap(keys, stored, context))
+  const made = newDataKey()
+  const wrapped = await guarded(() => wrapDataKey(made, keys, context))
+  if (await values.create(jweSecret(entry, life, 'key', key, wrapped))) return made
+  const others = await values.read(namespace, key)
+  if (others !== undefined) return guarded(() => unwrap(keys, others, context))
+  throw new PlatformError('INVALID_STATE', `Secret "${entry.spec.secretName}" was purged meanwhile: try again.`, {
+    status: 'Updating',
+    phase: 'TearingDown',
+  })
+}
+
+/** Stores a value as this version. False where the number is taken. */
+export async function storeValue(
+  { values }: Vaults,
+  entry: EntryRecord,
+  stored: { life: number; version: number; value: string; dataKey: Uint8Array },
+): Promise<boolean> {
+  const { namespace = '', name } = entry.metadata
+  const { life, version, value, dataKey } = stored
+  const sealed = await sealValue(value, dataKey, valueContext(namespace, name, life, version))
+  return values.create(jweSecret(entry, life, 'value', valueNames(name, life).version(version), sealed))
+}
+
+/** Another process may have read a new platform key first and wrapped with it. */
+async function unwrap(keys: PlatformKeys, wrapped: string, context: string): Promise<Uint8Array> {
+  try {
+    return await unwrapDataKey(wrapped, keys, context)
+  } catch (error) {
+    if (!(error instanceof EnvelopeError) || error.fault !== 'UnknownPlatformKey') throw error
+    await keys.refresh()
+    return unwrapDataKey(wrapped, keys, context)
+  }
+}
+
+/** What people are told of an envelope that does not open: nothing of its content. */
+async function guarded<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof EnvelopeError)) throw error
+    throw new PlatformError('SERVICE_UNAVAILABLE', sentence(error), {}, { cause: error })
+  }
+}
+
+function sentence({ fault, keyId }: EnvelopeError): string {
+  if (fault === 'NoPlatformKey') return 'No platform key is configured: set PLATFORM_VAULT_KEYS_FILE.'
+  if (fault === 'UnknownPlatformKey') return `The platform key "${keyId}" is not configured any more.`
+  return 'The stored value was altered or belongs elsewhere.'
+}

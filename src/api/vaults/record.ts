@@ -1,0 +1,222 @@
+import { z } from 'zod'
+import { summarize } from '../../core/conditions.ts'
+import {
+  currentVersion,
+  isKnown,
+  isLive,
+  purgeTime,
+  type VersionRecord,
+  versionsOf,
+} from '../../core/vaults/history.ts'
+import { secretUri, vaultUri } from '../../core/vaults/names.ts'
+import { type SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import type { Services } from '../context.ts'
+import { DateTime, headFields, recordSchemas, Tags, Uuid } from '../dto.ts'
+import type { ListShape } from '../paging.ts'
+import type { RecordOf } from '../records.ts'
+import type { ResourceView } from '../resource.ts'
+import { headOf } from '../resourceShape.ts'
+
+export type VaultRecord = RecordOf<typeof SecretVault>
+export type EntryRecord = RecordOf<typeof VaultEntry>
+export type VaultView = ResourceView<typeof SecretVault>
+export const COLLECTION = 'secretvaults'
+
+const { statusMessage: _statusMessage, ...head } = headFields
+
+/** SecretVaultDto (interface section 2). */
+export const vaultRecord = recordSchemas(
+  'SecretVaultDto',
+  { ...head, secretCount: z.int().describe('Live ones'), vaultUri: z.string().nullable() },
+  {
+    clusterId: Uuid.describe("Where it stands; the boundary's default cluster when absent"),
+    enablePurgeProtection: z.boolean().describe('Never turned off again'),
+    softDeleteEnabled: z.boolean().describe('Never turned off again'),
+    softDeleteRetentionDays: z.int().min(7).max(90),
+    tags: Tags,
+  },
+)
+
+/** The secrets of a vault that have a version and are not purged. */
+export function secretsOf(services: Services, vault: VaultRecord): EntryRecord[] {
+  const { namespace, name } = vault.metadata
+  return services.records
+    .peekAll(VaultEntry, { namespace })
+    .filter((entry) => entry.spec.vaultName === name && isKnown(entry))
+}
+
+export function secretCount(services: Services, vault: VaultRecord): number {
+  return secretsOf(services, vault).filter(isLive).length
+}
+
+export function vaultDto(view: VaultView): z.input<typeof vaultRecord.dto> {
+  const { object, services } = view
+  const { statusMessage: _, ...shown } = headOf(view as unknown as ResourceView, COLLECTION)
+  const { enablePurgeProtection, softDeleteEnabled, softDeleteRetentionDays, tags } = object.spec
+  return {
+    ...shown,
+    enablePurgeProtection,
+    softDeleteEnabled,
+    softDeleteRetentionDays,
+    tags,
+    secretCount: secretCount(services, object),
+    vaultUri: vaultUri(services.vaults.baseUrl, object.metadata.name),
+  }
+}
+
+export const AccessibleVaultDto = z
+  .object({
+    id: Uuid,
+    name: z.string(),
+    boundaryId: Uuid,
+    resourceGroup: z.string(),
+    vaultUri: z.string(),
+    secretCount: z.int(),
+    canRead: z.boolean(),
+    canWrite: z.boolean(),
+  })
+  .meta({ id: 'AccessibleVaultDto' })
+
+const attributes = {
+  contentType: z.string().nullable(),
+  enabled: z.boolean(),
+  notBefore: DateTime.nullable(),
+  expiresOn: DateTime.nullable(),
+}
+
+export const SecretDto = z
+  .object({
+    name: z.string(),
+    value: z.string().nullable().describe('In single reads only'),
+    version: z.int(),
+    ...attributes,
+    tags: z.record(z.string(), z.string()),
+    createdAt: DateTime,
+    updatedAt: DateTime,
+    updatedBy: z.string().nullable(),
+    isDeleted: z.boolean(),
+    deletedAt: DateTime.nullable(),
+    purgeAt: DateTime.nullable().describe('When a deleted secret goes by itself'),
+    isManaged: z.boolean().describe('Written by the platform, and not to be changed by people'),
+    vaultName: z.string(),
+    uri: z.string(),
+  })
+  .meta({ id: 'SecretDto' })
+export type SecretDto = z.input<typeof SecretDto>
+
+export const SecretVersionDto = z
+  .object({
+    name: z.string(),
+    version: z.int(),
+    value: z.string().nullable().describe('In single reads only'),
+    ...attributes,
+    createdAt: DateTime,
+    createdBy: z.string().nullable(),
+    isCurrent: z.boolean(),
+  })
+  .meta({ id: 'SecretVersionDto' })
+
+/** A secret with its vault. */
+export type SecretView = { entry: EntryRecord; vault: VaultRecord; services: Services }
+
+const UNKNOWN_TIME = '1970-01-01T00:00:00Z'
+
+function shownAttributes({ contentType, enabled, notBefore, expiresOn }: Omit<VersionRecord, 'version' | 'createdAt'>) {
+  return {
+    contentType: contentType ?? null,
+    enabled,
+    notBefore: notBefore ?? null,
+    expiresOn: expiresOn ?? null,
+  }
+}
+
+/** @param version the one that is shown, where it is not the newest */
+export function secretDto({ entry, vault, services }: SecretView, value: string | null, version?: number): SecretDto {
+  const { spec, metadata } = entry
+  const { history } = spec
+  const shown = versionsOf(spec).find((record) => record.version === version) ?? spec
+  const createdAt = history?.createdAt ?? metadata.creationTimestamp ?? UNKNOWN_TIME
+  return {
+    name: spec.secretName,
+    value,
+    version: version ?? currentVersion(spec),
+    ...shownAttributes(shown),
+    tags: spec.tags,
+    createdAt,
+    updatedAt: history?.updatedAt ?? createdAt,
+    updatedBy: history?.updatedBy ?? null,
+    isDeleted: spec.state === 'Deleted',
+    deletedAt: history?.deletedAt ?? null,
+    purgeAt: purgeTime(spec, vault.spec) ?? null,
+    isManaged: history?.isManaged ?? false,
+    vaultName: spec.vaultName,
+    uri: secretUri(services.vaults.baseUrl, spec.vaultName, spec.secretName),
+  }
+}
+
+export type VersionView = { entry: EntryRecord; record: VersionRecord }
+
+export function versionDto(
+  { entry, record }: VersionView,
+  value: string | null = null,
+): z.input<typeof SecretVersionDto> {
+  return {
+    name: entry.spec.secretName,
+    version: record.version,
+    value,
+    ...shownAttributes(record),
+    createdAt: record.createdAt,
+    createdBy: record.createdBy ?? null,
+    isCurrent: record.version === currentVersion(entry.spec),
+  }
+}
+
+const field = (title: string) => ({ title, type: 'text' as const })
+
+export const secretShape: ListShape<EntryRecord> = {
+  fields: {
+    name: { ...field('Name'), of: ({ spec }) => spec.secretName, isSearched: true },
+    enabled: { title: 'Enabled', type: 'boolean', of: ({ spec }) => spec.enabled, isSorted: false },
+    isDeleted: { title: 'Deleted', type: 'boolean', of: ({ spec }) => spec.state === 'Deleted', isSorted: false },
+    expiresOn: { title: 'Expires', type: 'dateTime', of: ({ spec }) => spec.expiresOn },
+    contentType: { ...field('Content type'), of: ({ spec }) => spec.contentType, isSorted: false },
+    updatedAt: {
+      title: 'Updated',
+      type: 'dateTime',
+      of: ({ spec, metadata }) => spec.history?.updatedAt ?? metadata.creationTimestamp,
+      isFiltered: false,
+    },
+  },
+  defaultSort: 'name',
+  nameOf: ({ spec }) => spec.secretName,
+  idOf: ({ metadata }) => metadata.name,
+  tagsOf: ({ spec }) => spec.tags,
+}
+
+export const versionShape: ListShape<VersionView> = {
+  fields: {
+    version: { title: 'Version', type: 'number', of: ({ record }) => record.version },
+    enabled: { title: 'Enabled', type: 'boolean', of: ({ record }) => record.enabled, isSorted: false },
+    createdAt: { title: 'Created', type: 'dateTime', of: ({ record }) => record.createdAt },
+  },
+  defaultSort: '-version',
+  nameOf: ({ entry }) => entry.spec.secretName,
+  idOf: ({ record }) => String(record.version).padStart(16, '0'),
+}
+
+export type AccessibleRow = { view: VaultView; canRead: boolean; canWrite: boolean }
+
+export const accessibleShape: ListShape<AccessibleRow> = {
+  fields: {
+    name: { ...field('Name'), of: ({ view }) => view.object.metadata.name, isSearched: true },
+    resourceGroup: { ...field('Resource group'), of: ({ view }) => view.resourceGroup },
+    status: {
+      ...field('Status'),
+      of: ({ view: { object } }) => summarize(object.status, object.metadata.deletionTimestamp !== undefined).status,
+    },
+    createdAt: { title: 'Created', type: 'dateTime', of: ({ view }) => view.object.metadata.creationTimestamp },
+  },
+  defaultSort: 'name',
+  nameOf: ({ view }) => view.object.metadata.name,
+  idOf: ({ view }) => view.object.metadata.namespace ?? '',
+}

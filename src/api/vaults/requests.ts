@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { parseDateTime } from '../paging.ts'
+
+const Time = z
+  .string()
+  .max(40)
+  .refine((text) => parseDateTime(text) !== undefined, 'must be a date and time of RFC 3339')
+  // Kubernetes keeps what it is given: one form for all, so that equal times are equal texts.
+  .transform((text) => new Date(text).toISOString().replace('.000Z', 'Z'))
+
+const optional = <Schema extends z.ZodType>(schema: Schema) =>
+  schema.nullish().transform((value) => value ?? undefined) as unknown as z.ZodType<
+    z.output<Schema> | undefined,
+    z.input<Schema> | null | undefined
+  >
+
+/** Interface section 2; bounds of the records of secret vaults. */
+export const SetSecretRequest = z
+  .strictObject({
+    value: z.string().max(65_536).describe('At most 65536 bytes of UTF-8'),
+    contentType: optional(z.string().max(255)),
+    enabled: z
+      .boolean()
+      .nullish()
+      .transform((enabled) => enabled ?? true),
+    notBefore: optional(Time),
+    expiresOn: optional(Time),
+    tags: optional(
+      z
+        .record(z.string(), z.string().max(256))
+        .refine((tags) => Object.keys(tags).length <= 15, 'has more than 15 tags'),
+    ),
+  })
+  .meta({ id: 'SetSecretRequest' })
+export type SetSecretRequest = z.output<typeof SetSecretRequest>

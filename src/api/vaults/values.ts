@@ -1,0 +1,54 @@
+import { PlatformError } from '../../core/errors.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { jweOf } from '../../core/vaults/valueSecret.ts'
+import { secret } from '../../kube/builtin.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
+
+/** Secrets with wrapped keys and encrypted values. Each call goes to the API server: secrets are never kept. */
+export interface ValueStore {
+  /** The JWE; undefined where there is none, or its content was removed. */
+  read(namespace: string, name: string): Promise<string | undefined>
+  /** False where one of that name is there already. */
+  create(object: KubeObject): Promise<boolean>
+  /** Removes the content at once; the object goes later. Nothing to remove is no error. */
+  wipe(namespace: string, name: string): Promise<void>
+}
+
+type SecretObject = KubeObject & { data?: Record<string, string> }
+
+export function kubeValues(client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>): ValueStore {
+  return {
+    async read(namespace, name) {
+      try {
+        return jweOf((await client.get<SecretObject>(secret, { namespace, name })).data)
+      } catch (error) {
+        if (isKubeError(error, 'NotFound')) return undefined
+        throw closed(error)
+      }
+    },
+    async create(object) {
+      try {
+        await client.create(secret, object)
+        return true
+      } catch (error) {
+        if (isKubeError(error, 'AlreadyExists')) return false
+        throw closed(error)
+      }
+    },
+    async wipe(namespace, name) {
+      try {
+        await client.mergePatch(secret, { namespace, name }, { data: null })
+      } catch (error) {
+        if (!isKubeError(error, 'NotFound')) throw closed(error)
+      }
+    },
+  }
+}
+
+/** A group is opened to the facade a moment after it was made. */
+function closed(error: unknown): unknown {
+  if (!isKubeError(error, 'Forbidden')) return error
+  const extras = { status: 'Pending', phase: 'WaitingForGroup' }
+  return new PlatformError('INVALID_STATE', 'The resource group is not ready yet: try again.', extras, { cause: error })
+}

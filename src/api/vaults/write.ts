@@ -1,0 +1,228 @@
+import { timestamp } from '../../core/clock.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
+import { FINALIZER } from '../../core/labels.ts'
+import {
+  attributesOf,
+  isKnown,
+  lifeOfNextValue,
+  newHistory,
+  purgeTime,
+  VALUE_MAX_BYTES,
+  withDeletion,
+  withPurge,
+  withRecovery,
+  withVersion,
+} from '../../core/vaults/history.ts'
+import { entryName, isSecretName, valueNames } from '../../core/vaults/names.ts'
+import { VaultEntry } from '../../crds/vaults.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import { noContent, ok } from '../answer.ts'
+import { etagOf } from '../etag.ts'
+import { checkSpec } from '../kubeRecords.ts'
+import { refuseWhileDeleting } from '../resourceWrites.ts'
+import { findEntry, findSecret, findVault, missingSecret, type SecretContext } from './find.ts'
+import { dataKeyOf, storeValue } from './keys.ts'
+import { type EntryRecord, secretDto, type VaultRecord } from './record.ts'
+import type { SetSecretRequest } from './requests.ts'
+import { Turns } from './turns.ts'
+
+const turns = new Turns()
+
+/** A number may be taken by a writer on another replica, and the object changed by it, so often. */
+const ATTEMPTS = 50
+
+type SetSecretContext = SecretContext & { readonly body: SetSecretRequest }
+
+/**
+ * A new version. Its number is taken by creating the Secret of the value under it: of two writers at once etcd decides,
+ * and the other one takes the next. Then the version is put into the list of the entry. A crash in between leaves an
+ * encrypted Secret that no list names, and a number that nobody was told.
+ */
+export async function setSecret(context: SetSecretContext) {
+  const vault = await findVault(context)
+  refuseWhileDeleting(vault)
+  const { secretName } = context.parameters
+  if (!isSecretName(secretName)) {
+    throw badRequest(`The name "${secretName.slice(0, 64)}" cannot be given.`, [
+      { field: 'name', message: 'a name has 1 to 127 letters, digits and hyphens and begins with a letter or digit' },
+    ])
+  }
+  if (Buffer.byteLength(context.body.value, 'utf8') > VALUE_MAX_BYTES) {
+    throw badRequest('The field "value" was refused.', [
+      { field: 'value', message: `has more than ${VALUE_MAX_BYTES} bytes` },
+    ])
+  }
+  const { namespace = '', name } = vault.metadata
+  return turns.take(`${namespace}/${entryName(name, secretName)}`, async () => {
+    const { object, version } = await addVersion(context, vault)
+    const dto = secretDto({ entry: object, vault, services: context.services }, null, version)
+    return ok(dto, { etag: etagOf(object) })
+  })
+}
+
+async function addVersion(
+  context: SetSecretContext,
+  vault: VaultRecord,
+): Promise<{ object: EntryRecord; version: number }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const entry = await entryToWrite(context, vault)
+    try {
+      const made = await tryVersion(context, vault, entry)
+      if (made !== undefined) return made
+    } catch (error) {
+      if (!isKubeError(error, 'Conflict')) throw error
+    }
+    if (attempt >= ATTEMPTS) {
+      const message = `Secret "${context.parameters.secretName}" is written by many at once: try again.`
+      throw new PlatformError('CONFLICT', message, { currentVersion: String(entry.metadata.generation ?? 1) })
+    }
+  }
+}
+
+/** The entry, made where there is none. @throws PlatformError MANAGED_SECRET, SECRET_DELETED, INVALID_STATE */
+async function entryToWrite(context: SetSecretContext, vault: VaultRecord): Promise<EntryRecord> {
+  const { services, caller, parameters, body } = context
+  const { namespace, name: vaultName } = vault.metadata
+  const found = await findEntry(context, vault, parameters.secretName)
+  if (found !== undefined) {
+    refuseWrite(found)
+    // What the rules refuse is refused before anything is stored.
+    checkSpec(VaultEntry, { ...found.spec, ...attributesOf(body), tags: body.tags ?? {} }, undefined)
+    return found
+  }
+  const { object } = await services.records.create(VaultEntry, {
+    namespace,
+    name: entryName(vaultName, parameters.secretName),
+    spec: {
+      vaultName,
+      secretName: parameters.secretName,
+      ...attributesOf(body),
+      tags: body.tags ?? {},
+      history: newHistory(vault.spec),
+    },
+    caller,
+    // From the first moment: one deleted before its controller saw it would leave its values behind.
+    finalizers: [FINALIZER],
+    // Another writer was first; which attributes hold is decided by the versions.
+    isSame: () => true,
+  })
+  refuseWrite(object)
+  return object
+}
+
+function refuseWrite(entry: EntryRecord): void {
+  refuseWhileDeleting(entry)
+  const { spec } = entry
+  if (spec.history?.isManaged === true) throw managed(entry)
+  if (spec.state !== 'Deleted') return
+  throw new PlatformError('SECRET_DELETED', `Secret "${spec.secretName}" is deleted: recover or purge it first.`)
+}
+
+function managed({ spec }: EntryRecord): PlatformError {
+  return new PlatformError('MANAGED_SECRET', `Secret "${spec.secretName}" is written by the platform only.`)
+}
+
+/** Undefined where the number was taken, or the secret was purged meanwhile: look again. */
+async function tryVersion(context: SetSecretContext, vault: VaultRecord, entry: EntryRecord) {
+  const { services, caller, body, ifMatch } = context
+  const life = lifeOfNextValue(entry.spec)
+  const dataKey = await dataKeyOf(services.vaults, entry, life)
+  let version = (entry.spec.history?.lastVersion ?? 0) + 1
+  for (let taken = 0; !(await storeValue(services.vaults, entry, { life, version, value: body.value, dataKey })); ) {
+    taken += 1
+    if (taken > ATTEMPTS) return undefined
+    version += 1
+  }
+  const deed = { at: timestamp(services.clock.now()), by: caller.principalId }
+  let isStale = false
+  const { object } = await services.records.update(
+    VaultEntry,
+    { namespace: entry.metadata.namespace ?? '', name: entry.metadata.name },
+    {
+      caller,
+      ifMatch,
+      change: (stored) => {
+        refuseWrite(stored)
+        isStale = lifeOfNextValue(stored.spec) !== life || stored.metadata.uid !== entry.metadata.uid
+        if (isStale) return stored.spec
+        return withVersion(stored.spec, { ...deed, ...attributesOf(body), tags: body.tags ?? {}, version }, vault.spec)
+      },
+    },
+  )
+  return isStale ? undefined : { object, version }
+}
+
+/** 200 with what is deleted where the vault keeps it for a while, 204 where it is gone. */
+export async function deleteSecret(context: SecretContext) {
+  const { vault, entry } = await findSecret(context)
+  const { services } = context
+  if (entry.spec.state !== 'Active') throw missingSecret(entry.spec.vaultName, entry.spec.secretName)
+  if (!vault.spec.softDeleteEnabled) {
+    await purge(context, entry, (stored) => {
+      if (stored.spec.history?.isManaged === true) throw managed(stored)
+    })
+    return noContent()
+  }
+  const object = await change(context, entry, (stored) => {
+    if (!isKnown(stored) || stored.spec.state !== 'Active')
+      throw missingSecret(vault.metadata.name, entry.spec.secretName)
+    if (stored.spec.history?.isManaged === true) throw managed(stored)
+    return withDeletion(stored.spec, deedOf(context))
+  })
+  return ok(secretDto({ entry: object, vault, services }, null), { etag: etagOf(object) })
+}
+
+export async function recoverSecret(context: SecretContext) {
+  const { vault, entry } = await findSecret(context)
+  const object = await change(context, entry, (stored) => {
+    refuseUnlessDeleted(stored)
+    return withRecovery(stored.spec, deedOf(context))
+  })
+  return ok(secretDto({ entry: object, vault, services: context.services }, null), { etag: etagOf(object) })
+}
+
+export async function purgeSecret(context: SecretContext) {
+  const { vault, entry } = await findSecret(context)
+  await purge(context, entry, (stored) => {
+    refuseUnlessDeleted(stored)
+    const purgeAt = purgeTime(stored.spec, vault.spec)
+    if (!vault.spec.enablePurgeProtection) return
+    if (purgeAt !== undefined && context.services.clock.now() >= Date.parse(purgeAt)) return
+    const message = `Secret "${stored.spec.secretName}" is under purge protection until ${purgeAt ?? 'its time is over'}.`
+    throw new PlatformError('PURGE_PROTECTED', message, { purgeAt: purgeAt ?? null }, { status: 409 })
+  })
+  return noContent()
+}
+
+/** The numbers stay, everything else goes: the data key at once, the Secrets by the controller. */
+async function purge(context: SecretContext, entry: EntryRecord, check: (stored: EntryRecord) => void) {
+  let life = entry.spec.history?.life ?? 1
+  await change(context, entry, (stored) => {
+    if (!isKnown(stored)) throw missingSecret(stored.spec.vaultName, stored.spec.secretName)
+    check(stored)
+    life = stored.spec.history?.life ?? 1
+    return withPurge(stored.spec, deedOf(context))
+  })
+  const { namespace = '', name } = entry.metadata
+  await context.services.vaults.values.wipe(namespace, valueNames(name, life).key)
+}
+
+function refuseUnlessDeleted({ spec }: EntryRecord): void {
+  if (spec.state === 'Deleted') return
+  const message = `Secret "${spec.secretName}" is not deleted.`
+  throw new PlatformError('INVALID_STATE', message, { status: spec.state, phase: null })
+}
+
+function deedOf({ services, caller }: SecretContext) {
+  return { at: timestamp(services.clock.now()), by: caller.principalId }
+}
+
+async function change(
+  { services, caller, ifMatch }: SecretContext,
+  { metadata }: EntryRecord,
+  next: (stored: EntryRecord) => object,
+): Promise<EntryRecord> {
+  const ref = { namespace: metadata.namespace ?? '', name: metadata.name }
+  const { object } = await services.records.update(VaultEntry, ref, { caller, ifMatch, change: next })
+  return object
+}

@@ -1,0 +1,85 @@
+import {
+  INCARNATION_ANNOTATION,
+  MANAGED_BY,
+  MANAGED_BY_LABEL,
+  OWNER_KIND_LABEL,
+  OWNER_NAME_LABEL,
+} from '../core/labels.ts'
+import { type ClaimType, claimName } from '../core/nameClaims.ts'
+import type { KubeObject } from '../core/object.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { NameClaim } from '../crds/nameclaims.ts'
+import { isKubeError } from '../kube/errors.ts'
+import type { Pass } from './engine/controller.ts'
+
+/** Names that are unique on the platform: who claims one first has it (docs/architecture.md). */
+
+export type ClaimObject = NameClaim & { [key: string]: unknown }
+
+/** What of a pass a claim needs, whatever its kind and state. */
+export type ClaimingPass = Pick<Pass, 'records' | 'incarnation'> & {
+  kind: Pick<AnyKind, 'kind' | 'resource'>
+  object: { metadata: { namespace?: string; name: string } }
+}
+
+/** Takes the name, or sees that it is ours already. False where another resource has it. */
+export async function claimed(pass: ClaimingPass, type: ClaimType, value: string): Promise<boolean> {
+  const name = claimName(type, value)
+  const known = pass.records.cache<ClaimObject>(NameClaim.resource).get(undefined, name)
+  if (known !== undefined && isHeldBy(known, pass)) return true
+  try {
+    await pass.records.client.create(NameClaim.resource, claimOf(pass, type, value))
+    return true
+  } catch (error) {
+    if (!isKubeError(error, 'AlreadyExists')) throw error
+  }
+  // The cache may be behind: only the server's own answer decides between two who want one name.
+  const holder = await pass.records.client.get<ClaimObject>(NameClaim.resource, { name })
+  if (isHeldBy(holder, pass)) return true
+  if (!(await isOrphaned(pass, holder))) return false
+  const { uid, resourceVersion } = holder.metadata
+  await pass.records.client.remove(NameClaim.resource, { name }, { uid, resourceVersion })
+  await pass.records.client.create(NameClaim.resource, claimOf(pass, type, value))
+  return true
+}
+
+function claimOf(pass: ClaimingPass, type: ClaimType, value: string): KubeObject {
+  const { namespace = '', name: holder } = pass.object.metadata
+  const { kind, incarnation } = pass
+  return {
+    apiVersion: NameClaim.apiVersion,
+    kind: NameClaim.kind,
+    metadata: {
+      name: claimName(type, value),
+      labels: { [MANAGED_BY_LABEL]: MANAGED_BY, [OWNER_KIND_LABEL]: kind.kind, [OWNER_NAME_LABEL]: holder },
+    },
+    spec: { type, value, holder: { kind: kind.kind, namespace, name: holder, incarnation } },
+  }
+}
+
+function isHeldBy(claim: ClaimObject, pass: ClaimingPass): boolean {
+  const { holder } = claim.spec
+  return holder.kind === pass.kind.kind && holder.incarnation === pass.incarnation
+}
+
+/** A claim whose holder is gone or was made anew. Only of our own kind: of others we cannot tell. */
+async function isOrphaned(pass: ClaimingPass, claim: ClaimObject): Promise<boolean> {
+  const { kind, namespace, name, incarnation } = claim.spec.holder
+  if (kind !== pass.kind.kind) return false
+  try {
+    const holder = await pass.records.client.get(pass.kind.resource, { namespace, name })
+    return holder.metadata.annotations?.[INCARNATION_ANNOTATION] !== incarnation
+  } catch (error) {
+    if (isKubeError(error, 'NotFound') && !error.typeMissing) return true
+    throw error
+  }
+}
+
+/** Lets go of our claims whose value this says. */
+export async function releaseClaims(pass: ClaimingPass, isToGo: (value: string) => boolean): Promise<void> {
+  for (const claim of pass.records.cache<ClaimObject>(NameClaim.resource).list()) {
+    if (!isHeldBy(claim, pass) || !isToGo(claim.spec.value)) continue
+    const { name, uid, resourceVersion } = claim.metadata
+    await pass.records.client.remove(NameClaim.resource, { name }, { uid, resourceVersion })
+  }
+}

@@ -1,0 +1,124 @@
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import {
+  currentVersion,
+  forgetTime,
+  purgeTime,
+  withDeletion,
+  withPurge,
+  withRecovery,
+} from '../../core/vaults/history.ts'
+import { entryName } from '../../core/vaults/names.ts'
+import { SecretVault } from '../../crds/vaults.ts'
+import { removeSecrets } from './secrets.ts'
+import { type CachedVault, comeBack, type EntryPass, entryOf, placeOfEntry, vaultOf, writeSpec } from './types.ts'
+
+/** The vault, and whether the object has the one name that its secret can have. */
+export function findVault(pass: EntryPass): Outcome {
+  const { namespace, name } = placeOfEntry(pass)
+  const { vaultName, secretName } = pass.object.spec
+  const wanted = entryName(vaultName, secretName)
+  if (name !== wanted) {
+    return stalled(
+      'ConfigurationInvalid',
+      `The object of secret "${secretName}" of vault "${vaultName}" is "${wanted}".`,
+    )
+  }
+  const vault = pass.records.cache<CachedVault>(SecretVault.resource).get(namespace, vaultName)
+  if (vault === undefined) return stalled('ReferenceMissing', `There is no vault "${vaultName}" in this group.`)
+  pass.state.vault = vault
+  return done()
+}
+
+/** What rules over the secret alone must know of its vault. */
+export async function followVault(pass: EntryPass): Promise<Outcome> {
+  const { spec } = entryOf(pass)
+  const { softDeleteEnabled: softDelete, enablePurgeProtection: purgeProtection } = vaultOf(pass).spec
+  const { history, state } = spec
+  if (history === undefined || state === 'Purged') return done()
+  if (history.softDelete === softDelete && history.purgeProtection === purgeProtection) return done()
+  await writeSpec(pass, { history: { softDelete, purgeProtection } })
+  return done()
+}
+
+/** What kubectl said with `state` alone: the time is ours to write, or one could be invented. */
+export async function stampState(pass: EntryPass): Promise<Outcome> {
+  const { spec } = entryOf(pass)
+  const { history, state } = spec
+  if (history === undefined) return done()
+  const deed = { at: pass.now }
+  if (state === 'Deleted' && history.deletedAt === undefined) {
+    await writeSpec(pass, { history: { deletedAt: withDeletion(spec, deed).history?.deletedAt, updatedAt: pass.now } })
+  } else if (state === 'Active' && history.deletedAt !== undefined) {
+    await writeSpec(pass, { history: { deletedAt: null, updatedAt: withRecovery(spec, deed).history?.updatedAt } })
+  } else if (state === 'Purged' && history.purgedAt === undefined) {
+    await writePurge(pass)
+  }
+  return done()
+}
+
+async function writePurge(pass: EntryPass): Promise<void> {
+  const { spec } = entryOf(pass)
+  const { tags, history = null } = withPurge(spec, { at: pass.now })
+  const gone = { createdAt: null, deletedAt: null, consumed: null }
+  await writeSpec(pass, {
+    state: 'Purged',
+    enabled: true,
+    contentType: null,
+    notBefore: null,
+    expiresOn: null,
+    valueFrom: null,
+    tags: Object.fromEntries(Object.keys(spec.tags).map((key) => [key, null])),
+    ...(Object.keys(tags).length === 0 ? {} : { tags }),
+    history: history === null ? null : { ...gone, ...history },
+  })
+}
+
+/** A deleted secret whose time is over is purged, and the numbers of a purged one are forgotten in the end. */
+export async function keepTime(pass: EntryPass): Promise<Outcome> {
+  const rules = vaultOf(pass).spec
+  const now = pass.clock.now()
+  const purgeAt = purgeTime(entryOf(pass).spec, rules)
+  if (purgeAt !== undefined && now >= Date.parse(purgeAt)) await writePurge(pass)
+  else if (purgeAt !== undefined) comeBack(pass, Date.parse(purgeAt))
+  pass.report({ purgeAt: purgeTime(entryOf(pass).spec, rules) })
+  const forgetAt = forgetTime(entryOf(pass).spec, rules)
+  if (forgetAt === undefined) return done()
+  if (now < Date.parse(forgetAt)) {
+    comeBack(pass, Date.parse(forgetAt))
+    return done()
+  }
+  const { uid, resourceVersion } = entryOf(pass).metadata
+  await pass.records.client.remove(pass.kind.resource, placeOfEntry(pass), { uid, resourceVersion })
+  return done()
+}
+
+/** The Secrets of lives that ended: the data key first of all, in one call with the values. */
+export async function removePurged(pass: EntryPass): Promise<Outcome> {
+  const { history, state } = entryOf(pass).spec
+  if (history === undefined) return done()
+  const ended = state === 'Purged' ? history.life : history.life - 1
+  const known = pass.object.status?.purgedLife ?? 0
+  for (let life = known + 1; life <= ended; life += 1) {
+    const refusal = await removeSecrets(pass, life)
+    if (refusal !== undefined) return refusal
+  }
+  pass.report({ purgedLife: ended })
+  return done()
+}
+
+/** Longer timers overflow, and a day costs nothing. */
+const LONGEST_WAIT = 86_400_000
+
+export function reportEntry(pass: EntryPass): Outcome {
+  const { spec } = entryOf(pass)
+  const versions = spec.history?.versions ?? []
+  pass.report({ version: versions.length === 0 ? undefined : currentVersion(spec), versionCount: versions.length })
+  pass.serving(spec.state === 'Active' && versions.length > 0)
+  if (spec.state === 'Active' && versions.length === 0) {
+    return waiting('WaitingForDependency', 'It has no value yet: name a Secret in valueFrom, or write it by REST.')
+  }
+  const { due } = pass.state
+  const message = spec.state === 'Active' ? '' : `The secret is ${spec.state.toLowerCase()}.`
+  if (due === undefined) return done({ message })
+  return done({ message, after: Math.max(1, Math.min(LONGEST_WAIT, due - pass.clock.now())) })
+}

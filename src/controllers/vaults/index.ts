@@ -1,0 +1,159 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
+import { BOUNDARY_LABEL } from '../../core/labels.ts'
+import { boundaryOfNamespace } from '../../core/names.ts'
+import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
+import { done } from '../../core/outcome.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { NameClaim } from '../../crds/nameclaims.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { namespace, secret } from '../../kube/builtin.ts'
+import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import type { ClaimObject } from '../nameClaims.ts'
+import { findVault, followVault, keepTime, removePurged, reportEntry, stampState } from './entry.ts'
+import { removeSecrets } from './secrets.ts'
+import { type CachedEntry, type CachedVault, type EntryPass, type EntryState, newEntryState } from './types.ts'
+import { consumeValue, mountValue, prune, rewrapKey } from './values.ts'
+import { checkCluster, checkQuota, claimVaultName, countSecrets, releaseVaultName, removeEntries } from './vault.ts'
+
+const vaults = (records: Workspace) => records.cache<CachedVault>(SecretVault.resource).list()
+
+function waitingFor(records: Workspace, phase: string, boundaryId?: string): string[] {
+  const homes = records.cache(namespace)
+  return vaults(records)
+    .filter(({ status }) => status?.phase === phase)
+    .filter(({ metadata }) => {
+      const labels = homes.get(undefined, metadata.namespace ?? '')?.metadata.labels
+      return boundaryId === undefined || labels?.[BOUNDARY_LABEL] === boundaryId
+    })
+    .map((vault) => keyOf(vault as KubeObject))
+}
+
+function overQuotaBeside({ metadata }: KubeObject, records: Workspace): string[] {
+  const home = records.cache(namespace).get(undefined, metadata.namespace ?? '')
+  return waitingFor(records, 'QuotaExceeded', home?.metadata.labels?.[BOUNDARY_LABEL] ?? '')
+}
+
+const OTHERS: readonly Observed[] = [
+  {
+    resource: VaultEntry.resource,
+    keysOf: (entry) => [objectKey(entry.metadata.namespace, (entry as CachedEntry).spec.vaultName)],
+  },
+  {
+    resource: NameClaim.resource,
+    keysOf: (claim, records) => {
+      const { type, value } = (claim as ClaimObject).spec
+      if (type !== 'Vault') return []
+      // The holder, and whoever waits for the name.
+      return vaults(records)
+        .filter(({ metadata }) => metadata.name === value)
+        .map((vault) => keyOf(vault as KubeObject))
+    },
+  },
+  { resource: PlatformCluster.resource, keysOf: (_, records) => waitingFor(records, 'ReferenceMissing') },
+  {
+    resource: Boundary.resource,
+    keysOf: ({ metadata }, records) => waitingFor(records, 'QuotaExceeded', metadata.name),
+  },
+  {
+    resource: ResourceGroup.resource,
+    keysOf: ({ metadata }, records) =>
+      waitingFor(records, 'QuotaExceeded', boundaryOfNamespace(metadata.namespace ?? '') ?? ''),
+  },
+  { resource: SecretVault.resource, keysOf: overQuotaBeside },
+  { resource: VectorCluster.resource, keysOf: overQuotaBeside },
+]
+
+const VAULT_WRITES: readonly Rights[] = [
+  { resource: VaultEntry.resource, verbs: ['delete'] },
+  { resource: NameClaim.resource, verbs: ['get', 'create', 'delete'] },
+  { resource: SecretVault.resource, verbs: ['get'] },
+]
+
+function vaultController(keys: PlatformKeys): Controller {
+  return controller(SecretVault, {
+    observes: OTHERS,
+    reads: [namespace, ComputePlan.resource],
+    writes: VAULT_WRITES,
+    wakesAll: (wake) => keys.onChange(wake),
+    reconcile: steps(checkCluster, checkQuota, claimVaultName, countSecrets(keys)),
+    finalize: steps(removeEntries, releaseVaultName),
+  })
+}
+
+/** Of a vault's changes only those concern a secret that it does not know yet. */
+function entriesBehind(vault: KubeObject, records: Workspace): string[] {
+  const { spec, metadata } = vault as CachedVault
+  return records
+    .cache<CachedEntry>(VaultEntry.resource)
+    .list({ namespace: metadata.namespace })
+    .filter((entry) => entry.spec.vaultName === metadata.name)
+    .filter(({ spec: { history }, status }) => {
+      if (status?.phase === 'ReferenceMissing') return true
+      return history !== undefined && history.purgeProtection !== spec.enablePurgeProtection
+    })
+    .map((entry) => keyOf(entry as KubeObject))
+}
+
+/** Values and keys are reached by rights in each group's namespace, never by these. */
+const ENTRY_WRITES: readonly Rights[] = [{ resource: VaultEntry.resource, verbs: ['delete'] }]
+
+function entryController(keys: PlatformKeys): Controller {
+  const options = { keys }
+  return controller<typeof VaultEntry, EntryState>(VaultEntry, {
+    observes: [secret, { resource: SecretVault.resource, keysOf: entriesBehind }],
+    reads: [namespace],
+    writes: ENTRY_WRITES,
+    state: newEntryState,
+    wakesAll: (wake) => keys.onChange(wake),
+    reconcile: steps(
+      findVault,
+      followVault,
+      consumeValue(options),
+      stampState,
+      keepTime,
+      removePurged,
+      prune,
+      rewrapKey(options),
+      mountValue(options),
+      reportEntry,
+    ),
+    finalize: steps(removeAllSecrets),
+  })
+}
+
+/** Keys and values of every life; the garbage collector would take half a minute. */
+async function removeAllSecrets(pass: EntryPass) {
+  const { mountedSecret } = pass.object.status ?? {}
+  const { namespace: home = '' } = pass.object.metadata
+  const space = pass.records.cache(namespace).get(undefined, home)
+  // The rights on Secrets go with the namespace, and so do the Secrets.
+  if (space === undefined || space.metadata.deletionTimestamp !== undefined) return done()
+  if (mountedSecret !== undefined) await pass.children.remove(secret, home, mountedSecret)
+  return (await removeSecrets(pass)) ?? done()
+}
+
+/** Keeps vaults and their secrets as their specs say: docs/areas/secrets.md. */
+export function vaultControllers(keys: PlatformKeys): readonly Controller[] {
+  return [vaultController(keys), entryController(keys)]
+}
+
+/** How many data keys each platform key wraps: what is left to re-wrap before an old one may be retired. */
+export function countDataKeys(registry: Registry, records: Workspace): void {
+  new Gauge({
+    name: 'freehold_vault_data_keys',
+    help: 'Data keys of secrets by the platform key that wraps them',
+    labelNames: ['key'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { status } of records.cache<CachedEntry>(VaultEntry.resource).list()) {
+        if (status?.keyId !== undefined) this.inc({ key: status.keyId })
+      }
+    },
+  })
+}

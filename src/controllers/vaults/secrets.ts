@@ -1,0 +1,60 @@
+import { apiVersionOf } from '../../core/object.ts'
+import { type Outcome, waiting } from '../../core/outcome.ts'
+import { valueNames } from '../../core/vaults/names.ts'
+import { valueSelector } from '../../core/vaults/valueSecret.ts'
+import { secret } from '../../kube/builtin.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import { absent, type EntryPass, placeOfEntry } from './types.ts'
+
+/** Milliseconds until the rights on Secrets of a new namespace are looked at again; no watch tells of them. */
+export const RIGHTS_RETRY = 2_000
+
+export function rightsMissing(): Outcome {
+  return waiting('WaitingForGroup', 'The rights on Secrets of this namespace are not there yet.', RIGHTS_RETRY)
+}
+
+/** Deletes the Secrets of one life, or of all. An outcome where it could not be done yet. */
+export async function removeSecrets(pass: EntryPass, life?: number): Promise<Outcome | undefined> {
+  const { namespace, name } = placeOfEntry(pass)
+  try {
+    if (life !== undefined) {
+      const { key } = valueNames(name, life)
+      await pass.workloads.client.remove(secret, { namespace, name: key }).catch(absent)
+    }
+  } catch (error) {
+    if (!isKubeError(error, 'Forbidden')) throw error
+    return rightsMissing()
+  }
+  const answer = await pass.workloads.client.request({
+    method: 'DELETE',
+    path: `/api/${apiVersionOf(secret)}/namespaces/${namespace}/secrets`,
+    query: { labelSelector: valueSelector(name, life) },
+  })
+  answer.body.resume()
+  if (answer.status < 300 || answer.status === 404) return undefined
+  if (answer.status === 403) return rightsMissing()
+  return waiting('TearingDown', `The API server answered ${answer.status} to the removal of values.`, RIGHTS_RETRY)
+}
+
+/** At most so many values are looked for in one pass: after a restore nobody remembers how far they are gone. */
+const PRUNED_AT_ONCE = 200
+
+/** Values that newer versions pushed out of the list. */
+export async function pruneVersions(pass: EntryPass): Promise<Outcome | undefined> {
+  const { namespace, name } = placeOfEntry(pass)
+  const { history } = (pass.state.entry ?? pass.object).spec
+  const oldest = history?.versions[0]?.version
+  if (history === undefined || oldest === undefined) return undefined
+  const from = Math.max(pass.object.status?.prunedThrough ?? 0, oldest - 1 - PRUNED_AT_ONCE)
+  const names = valueNames(name, history.life)
+  for (let version = from + 1; version < oldest; version += 1) {
+    try {
+      await pass.workloads.client.remove(secret, { namespace, name: names.version(version) }).catch(absent)
+    } catch (error) {
+      if (!isKubeError(error, 'Forbidden')) throw error
+      return rightsMissing()
+    }
+  }
+  if (oldest > 1) pass.report({ prunedThrough: oldest - 1 })
+  return undefined
+}

@@ -1,0 +1,68 @@
+import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
+import type { KubeObject } from '../../core/object.ts'
+import type { Outcome } from '../../core/outcome.ts'
+import type { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import type { Pass } from '../engine/controller.ts'
+
+export type CachedVault = SecretVault & { [key: string]: unknown }
+export type CachedEntry = VaultEntry & { [key: string]: unknown }
+export type SecretObject = KubeObject & { type?: string; data?: Record<string, string> }
+
+/** What steps of one pass over an entry share. */
+export type EntryState = {
+  vault: CachedVault | undefined
+  /** The spec as this pass has written it so far. */
+  entry: CachedEntry | undefined
+  /** Milliseconds since the epoch of the next time at which time itself changes something. */
+  due: number | undefined
+}
+
+export type VaultPass = Pass<typeof SecretVault>
+export type EntryPass = Pass<typeof VaultEntry, EntryState>
+export type EntryOptions = { keys: PlatformKeys }
+
+export const newEntryState = (): EntryState => ({ vault: undefined, entry: undefined, due: undefined })
+
+/** The entry with what this pass wrote into it. */
+export function entryOf(pass: EntryPass): CachedEntry {
+  return pass.state.entry ?? (pass.object as CachedEntry)
+}
+
+/** The vault of the entry. The first step sees to it that there is one. */
+export function vaultOf(pass: EntryPass): CachedVault {
+  const { vault } = pass.state
+  if (vault === undefined) throw new Error(`Entry "${pass.key}" stands in no vault.`)
+  return vault
+}
+
+export function placeOfEntry(pass: EntryPass): { namespace: string; name: string } {
+  const { namespace = '', name } = pass.object.metadata
+  return { namespace, name }
+}
+
+/** Writes into the spec, at the version that this pass has seen. Somebody else's write makes another pass. */
+export async function writeSpec(pass: EntryPass, patch: object): Promise<void> {
+  const { resourceVersion, uid } = entryOf(pass).metadata
+  const written = await pass.records.client.mergePatch<CachedEntry>(
+    pass.kind.resource,
+    placeOfEntry(pass),
+    { spec: patch },
+    { resourceVersion, uid },
+  )
+  pass.state.entry = written
+}
+
+/** Remembers that time changes something then. */
+export function comeBack(pass: EntryPass, time: number | undefined): void {
+  if (time === undefined) return
+  pass.state.due = Math.min(pass.state.due ?? Number.POSITIVE_INFINITY, time)
+}
+
+/** Of a Secret that is not there. */
+export function absent(error: unknown): undefined {
+  if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
+  throw error
+}
+
+export type EntryStep = (pass: EntryPass) => Outcome | Promise<Outcome>

@@ -1,0 +1,281 @@
+import { createHash } from 'node:crypto'
+import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
+import { MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import {
+  EnvelopeError,
+  newDataKey,
+  openValue,
+  sealValue,
+  unwrapDataKey,
+  wrapDataKey,
+  wrappingKeyId,
+} from '../../core/vaults/envelope.ts'
+import {
+  attributesOf,
+  currentVersion,
+  lifeOfNextValue,
+  nextValidityChange,
+  readRefusal,
+  VALUE_MAX_BYTES,
+  withVersion,
+} from '../../core/vaults/history.ts'
+import { keyContext, valueContext, valueNames } from '../../core/vaults/names.ts'
+import { jweData, jweOf, jweSecret } from '../../core/vaults/valueSecret.ts'
+import { secret } from '../../kube/builtin.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import { pruneVersions, rightsMissing } from './secrets.ts'
+import {
+  absent,
+  comeBack,
+  type EntryOptions,
+  type EntryPass,
+  type EntryStep,
+  entryOf,
+  placeOfEntry,
+  type SecretObject,
+  vaultOf,
+  writeSpec,
+} from './types.ts'
+
+/** What of an envelope or of rights ends a step, as an outcome; everything else is thrown on. */
+function outcomeOf(error: unknown): Outcome {
+  if (isKubeError(error, 'Forbidden')) return rightsMissing()
+  if (!(error instanceof EnvelopeError)) throw error
+  if (error.fault === 'NoPlatformKey')
+    return stalled('ConfigurationInvalid', 'No platform key is configured: set PLATFORM_VAULT_KEYS_FILE.')
+  if (error.fault === 'UnknownPlatformKey')
+    return stalled('ConfigurationInvalid', `The platform key "${error.keyId}" is not configured any more.`)
+  return stalled('ConfigurationInvalid', 'A stored key or value was altered or belongs elsewhere.')
+}
+
+async function readSecret(pass: EntryPass, name: string): Promise<SecretObject | undefined> {
+  const { namespace } = placeOfEntry(pass)
+  return pass.workloads.client.get<SecretObject>(secret, { namespace, name }).catch(absent)
+}
+
+/** Milliseconds until a Secret that is referred to is looked for again: nobody tells of Secrets that are not ours. */
+const SOURCE_RETRY = 5_000
+
+/**
+ * `valueFrom` becomes the next version: first the encrypted value, then the version in the list and the mark that the
+ * source is still to go, in one write, then the source, then the mark. Wherever this is interrupted it is taken up.
+ */
+export function consumeValue({ keys }: EntryOptions): EntryStep {
+  return async function consumeValue(pass) {
+    try {
+      const outcome = await takeSource(pass, keys)
+      if (outcome.kind !== 'done') return outcome
+      await removeSource(pass)
+      return done()
+    } catch (error) {
+      return outcomeOf(error)
+    }
+  }
+}
+
+async function takeSource(pass: EntryPass, keys: PlatformKeys): Promise<Outcome> {
+  const { spec } = entryOf(pass)
+  const { valueFrom, state, history } = spec
+  if (valueFrom === undefined || state === 'Deleted' || history?.consumed !== undefined) return done()
+  if (history?.isManaged === true) return stalled('ConfigurationInvalid', 'The platform itself writes this secret.')
+  const source = await readSecret(pass, valueFrom.secretName)
+  if (source === undefined) {
+    return waiting('WaitingForDependency', `There is no Secret "${valueFrom.secretName}" yet.`, SOURCE_RETRY)
+  }
+  const refusal = refusedSource(source, valueFrom)
+  if (refusal !== undefined) return stalled('ReferenceMissing', refusal)
+  const value = Buffer.from(source.data?.[valueFrom.key] ?? '', 'base64').toString('utf8')
+  const consumed = { secretName: source.metadata.name, uid: source.metadata.uid ?? '' }
+  if (await isCurrentValue(pass, keys, value)) {
+    // A tool that applies the same manifests again and again makes no versions by it.
+    await writeSpec(pass, { valueFrom: null, history: { consumed } })
+    return done()
+  }
+  await addVersion(pass, keys, value, consumed)
+  return done()
+}
+
+/** A sentence for a Secret that may not be taken. */
+function refusedSource(source: SecretObject, { key }: { key: string }): string | undefined {
+  const { name, labels = {}, ownerReferences = [] } = source.metadata
+  const isOurs =
+    Object.keys(labels).some((label) => label.startsWith(PREFIX)) || labels[MANAGED_BY_LABEL] === 'freehold'
+  const isOwned = ownerReferences.length > 0 || (source.type !== undefined && source.type !== 'Opaque')
+  if (isOurs || isOwned) return `Secret "${name}" belongs to something else: make an Opaque one of your own.`
+  const value = source.data?.[key]
+  if (value === undefined) return `Secret "${name}" has no entry "${key}".`
+  const bytes = Buffer.from(value, 'base64').length
+  return bytes > VALUE_MAX_BYTES
+    ? `Entry "${key}" of Secret "${name}" has more than ${VALUE_MAX_BYTES} bytes.`
+    : undefined
+}
+
+async function isCurrentValue(pass: EntryPass, keys: PlatformKeys, value: string): Promise<boolean> {
+  const { spec } = entryOf(pass)
+  if (spec.state !== 'Active' || currentVersion(spec) === 0) return false
+  const current = await openCurrent(pass, keys)
+  return current !== undefined && digest(current) === digest(value)
+}
+
+const digest = (text: string) => createHash('sha256').update(text).digest('hex')
+
+/** The value of the newest version; undefined where it is gone. @throws EnvelopeError */
+async function openCurrent(pass: EntryPass, keys: PlatformKeys): Promise<string | undefined> {
+  const { namespace, name } = placeOfEntry(pass)
+  const { spec } = entryOf(pass)
+  const life = spec.history?.life ?? 1
+  const version = currentVersion(spec)
+  const names = valueNames(name, life)
+  const sealed = jweOf((await readSecret(pass, names.version(version)))?.data)
+  const wrapped = jweOf((await readSecret(pass, names.key))?.data)
+  if (sealed === undefined || wrapped === undefined) return undefined
+  const dataKey = await unwrapDataKey(wrapped, keys, keyContext(namespace, name, life))
+  return openValue(sealed, dataKey, valueContext(namespace, name, life, version))
+}
+
+async function addVersion(
+  pass: EntryPass,
+  keys: PlatformKeys,
+  value: string,
+  consumed: { secretName: string; uid: string },
+): Promise<void> {
+  const { namespace, name } = placeOfEntry(pass)
+  const entry = entryOf(pass)
+  const { spec } = entry
+  const life = lifeOfNextValue(spec)
+  const dataKey = await ensureDataKey(pass, keys, life)
+  const names = valueNames(name, life)
+  let version = spec.history?.lastVersion ?? 0
+  for (let isTaken = true; isTaken; ) {
+    version += 1
+    const sealed = await sealValue(value, dataKey, valueContext(namespace, name, life, version))
+    isTaken = !(await create(pass, jweSecret(entry, life, 'value', names.version(version), sealed)))
+  }
+  const deed = { at: pass.now, ...attributesOf(spec), version }
+  const next = withVersion(spec, deed, vaultOf(pass).spec)
+  const cleared = { deletedAt: null, purgedAt: null }
+  await writeSpec(pass, { state: 'Active', valueFrom: null, history: { ...cleared, ...next.history, consumed } })
+}
+
+async function ensureDataKey(pass: EntryPass, keys: PlatformKeys, life: number): Promise<Uint8Array> {
+  const { namespace, name } = placeOfEntry(pass)
+  const context = keyContext(namespace, name, life)
+  const { key } = valueNames(name, life)
+  const stored = jweOf((await readSecret(pass, key))?.data)
+  if (stored !== undefined) return unwrapDataKey(stored, keys, context)
+  const made = newDataKey()
+  const wrapped = await wrapDataKey(made, keys, context)
+  if (await create(pass, jweSecret(entryOf(pass), life, 'key', key, wrapped))) return made
+  const others = jweOf((await readSecret(pass, key))?.data)
+  if (others === undefined) throw new EnvelopeError('Broken')
+  return unwrapDataKey(others, keys, context)
+}
+
+async function create(pass: EntryPass, object: Parameters<EntryPass['workloads']['client']['create']>[1]) {
+  try {
+    await pass.workloads.client.create(secret, object)
+    return true
+  } catch (error) {
+    if (isKubeError(error, 'AlreadyExists')) return false
+    throw error
+  }
+}
+
+async function removeSource(pass: EntryPass): Promise<void> {
+  const consumed = entryOf(pass).spec.history?.consumed
+  if (consumed === undefined) return
+  const { namespace } = placeOfEntry(pass)
+  const { secretName: name, uid } = consumed
+  // Another Secret of that name is a next value, not this one.
+  await pass.workloads.client.remove(secret, { namespace, name }, { uid }).catch((error: unknown) => {
+    if (!isKubeError(error, 'Conflict')) throw error
+  })
+  await writeSpec(pass, { history: { consumed: null } })
+}
+
+/** Puts the data key under the newest platform key. At rest no call is made: the status says under which it is. */
+export function rewrapKey({ keys }: EntryOptions): EntryStep {
+  return async function rewrapKey(pass) {
+    const { spec } = entryOf(pass)
+    const newest = keys.newest()
+    const { history, state } = spec
+    if (history === undefined || state === 'Purged' || history.versions.length === 0) {
+      pass.report({ keyId: undefined })
+      return done()
+    }
+    if (newest === undefined) return outcomeOf(new EnvelopeError('NoPlatformKey'))
+    if (pass.object.status?.keyId === newest.id && pass.object.status.purgedLife === history.life - 1) return done()
+    try {
+      return await rewrap(pass, keys, newest.id, history.life)
+    } catch (error) {
+      return outcomeOf(error)
+    }
+  }
+}
+
+async function rewrap(pass: EntryPass, keys: PlatformKeys, newest: string, life: number): Promise<Outcome> {
+  const { namespace, name } = placeOfEntry(pass)
+  const context = keyContext(namespace, name, life)
+  const ref = { namespace, name: valueNames(name, life).key }
+  const stored = await readSecret(pass, ref.name)
+  const wrapped = jweOf(stored?.data)
+  if (stored === undefined || wrapped === undefined) {
+    return stalled('ReferenceMissing', 'The data key of this secret is gone, and its values with it.')
+  }
+  if (wrappingKeyId(wrapped) !== newest) {
+    const dataKey = await unwrapDataKey(wrapped, keys, context)
+    const data = jweData(await wrapDataKey(dataKey, keys, context))
+    const { resourceVersion, uid } = stored.metadata
+    await pass.workloads.client.mergePatch(secret, ref, { data }, { resourceVersion, uid })
+  }
+  pass.report({ keyId: newest })
+  return done()
+}
+
+/** Values that newer ones pushed out. */
+export async function prune(pass: EntryPass): Promise<Outcome> {
+  return (await pruneVersions(pass)) ?? done()
+}
+
+/** A Secret with the value of now for workloads to mount; gone while the value may not be read. */
+export function mountValue({ keys }: EntryOptions): EntryStep {
+  return async function mountValue(pass) {
+    const { spec, metadata } = entryOf(pass)
+    const { namespace } = placeOfEntry(pass)
+    const now = pass.clock.now()
+    const before = pass.object.status?.mountedSecret
+    const wanted = spec.mountAs
+    const mayShow = wanted !== undefined && readRefusal({ metadata, spec }, currentVersion(spec), now) === undefined
+    try {
+      if (before !== undefined && (!mayShow || before !== wanted?.secretName)) {
+        await pass.children.remove(secret, namespace, before)
+      }
+      if (wanted !== undefined && spec.state === 'Active') comeBack(pass, nextValidityChange(spec, now))
+      if (!mayShow) {
+        pass.report({ mountedSecret: undefined, mountedVersion: undefined })
+        return done()
+      }
+      return await mount(pass, keys, wanted)
+    } catch (error) {
+      return outcomeOf(error)
+    }
+  }
+}
+
+async function mount(pass: EntryPass, keys: PlatformKeys, wanted: { secretName: string; key: string }) {
+  const { namespace } = placeOfEntry(pass)
+  const version = currentVersion(entryOf(pass).spec)
+  const value = await openCurrent(pass, keys)
+  if (value === undefined) return stalled('ReferenceMissing', 'The value of the newest version is gone.')
+  const object = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'Opaque',
+    metadata: { name: wanted.secretName, namespace },
+    data: { [wanted.key]: Buffer.from(value, 'utf8').toString('base64') },
+  }
+  await pass.children.ensure(object, { resource: secret })
+  pass.report({ mountedSecret: wanted.secretName, mountedVersion: version })
+  return done()
+}

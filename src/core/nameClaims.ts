@@ -1,0 +1,8 @@
+import { sha256 } from './names.ts'
+
+export type ClaimType = 'Host' | 'Vault' | 'StorageAccount'
+
+/** The name of a claim says what is claimed, so that etcd decides who was first. */
+export function claimName(type: ClaimType, value: string): string {
+  return sha256(`${type}/${value}`).slice(0, 63)
+}

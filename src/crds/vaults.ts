@@ -1,0 +1,262 @@
+import { z } from 'zod'
+import { ENTRY_STATES, VERSIONS_KEPT } from '../core/vaults/history.ts'
+import { SECRET_NAME_PATTERN, VALUE_PREFIX, vaultOfEntry } from '../core/vaults/names.ts'
+import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { DateTime, ResourceName, Tags, Uuid } from './fields.ts'
+import { tagKeyRule } from './tags.ts'
+
+const vaultSpec = z.strictObject({
+  clusterId: Uuid.optional().describe("Where it stands; the boundary's default cluster when absent"),
+  softDeleteEnabled: z.boolean().default(true).describe('Whether deleted secrets can be recovered; never turned off'),
+  softDeleteRetentionDays: z.int().min(7).max(90).default(30).describe('Days until a deleted secret is purged'),
+  enablePurgeProtection: z
+    .boolean()
+    .default(false)
+    .describe('Deleted secrets cannot be purged before their time; never turned off'),
+  tags: Tags.prefault({}),
+})
+type VaultSpec = z.output<typeof vaultSpec>
+
+const vaultRules: Rule<VaultSpec>[] = [
+  tagKeyRule,
+  {
+    cel: '!oldSelf.softDeleteEnabled || self.softDeleteEnabled',
+    message: 'soft delete cannot be turned off again: secrets would be lost that people count on recovering',
+    code: 'SOFT_DELETE_REQUIRED',
+    field: 'softDeleteEnabled',
+    test: (next, previous) => !previous.softDeleteEnabled || next.softDeleteEnabled,
+  },
+  {
+    cel: '!oldSelf.enablePurgeProtection || self.enablePurgeProtection',
+    message: 'purge protection cannot be turned off again',
+    code: 'PURGE_PROTECTED',
+    field: 'enablePurgeProtection',
+    test: (next, previous) => !previous.enablePurgeProtection || next.enablePurgeProtection,
+  },
+  {
+    cel: 'self.softDeleteEnabled || !self.enablePurgeProtection',
+    message: 'purge protection needs soft delete: without it a deletion would remove a secret at once',
+    code: 'BAD_REQUEST',
+    field: 'enablePurgeProtection',
+    test: (next) => next.softDeleteEnabled || !next.enablePurgeProtection,
+  },
+]
+
+/** A vault of secrets under a name that is unique on the platform. */
+export const SecretVault = defineKind({
+  group: 'data',
+  kind: 'SecretVault',
+  plural: 'secretvaults',
+  shortNames: ['svault'],
+  placement: 'group',
+  area: 'vaults',
+  actions: 'secretvault',
+  description: 'A vault of secrets. Its name is unique on the platform.',
+  spec: vaultSpec,
+  status: resourceStatus.extend({
+    secretCount: z.int().optional(),
+    deletedCount: z.int().optional(),
+    /** The platform key that wraps; the data keys of `pendingRewraps` secrets are under older ones. */
+    keyId: z.string().optional(),
+    pendingRewraps: z.int().optional(),
+  }),
+  immutable: ['clusterId', 'softDeleteRetentionDays'],
+  rules: vaultRules,
+  admission: [
+    {
+      on: 'DELETE',
+      cel: '!oldObject.spec.enablePurgeProtection || (oldObject.?status.?secretCount.orValue(0) + oldObject.?status.?deletedCount.orValue(0)) == 0',
+      message: 'a vault under purge protection is deleted when it holds no secret any more, live or deleted',
+    },
+  ],
+  columns: [
+    ...statusColumns,
+    { name: 'Secrets', path: '.status.secretCount', type: 'integer' },
+    { name: 'Deleted', path: '.status.deletedCount', type: 'integer' },
+    { name: 'Soft Delete', path: '.spec.softDeleteEnabled', type: 'boolean' },
+    { name: 'Purge Protection', path: '.spec.enablePurgeProtection', type: 'boolean' },
+    { name: 'Key', path: '.status.keyId', priority: 1 },
+    { name: 'Pending Rewraps', path: '.status.pendingRewraps', type: 'integer', priority: 1 },
+    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+  ],
+})
+export type SecretVault = ObjectOf<typeof SecretVault>
+
+const attributes = {
+  contentType: z.string().max(255).optional(),
+  enabled: z.boolean().default(true).describe('Whether the value may be read'),
+  notBefore: DateTime.optional().describe('The value is not read earlier'),
+  expiresOn: DateTime.optional().describe('The value is not read from then on'),
+}
+
+const SecretObjectName = z
+  .string()
+  .max(253)
+  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/)
+const SecretKey = z
+  .string()
+  .max(253)
+  .regex(/^[A-Za-z0-9._-]+$/)
+
+const history = z
+  .strictObject({
+    life: z.int().min(1),
+    lastVersion: z.int().min(0),
+    versions: z
+      .array(
+        z.strictObject({
+          version: z.int().min(1),
+          ...attributes,
+          createdAt: DateTime,
+          createdBy: z.string().max(128).optional(),
+        }),
+      )
+      .max(VERSIONS_KEPT),
+    softDelete: z.boolean(),
+    purgeProtection: z.boolean(),
+    isManaged: z.boolean().default(false),
+    createdAt: DateTime.optional(),
+    updatedAt: DateTime.optional(),
+    updatedBy: z.string().max(128).optional(),
+    deletedAt: DateTime.optional(),
+    purgedAt: DateTime.optional(),
+    consumed: z.strictObject({ secretName: z.string().max(253), uid: z.string().max(64) }).optional(),
+  })
+  .describe('What the platform keeps about versions and states; written by the platform only')
+
+const entrySpec = z.strictObject({
+  vaultName: ResourceName,
+  secretName: z.string().regex(new RegExp(SECRET_NAME_PATTERN)).max(127).describe('Without regard to case'),
+  ...attributes,
+  tags: z.record(z.string(), z.string().max(256)).meta({ maxProperties: 15 }).prefault({}),
+  state: z.enum(ENTRY_STATES).default('Active').describe('Deleted can be made Active again; Purged is for good'),
+  valueFrom: z
+    .strictObject({ secretName: SecretObjectName, key: SecretKey })
+    .optional()
+    .describe('A Secret of this namespace whose entry becomes the next version; it is deleted and this field removed'),
+  mountAs: z
+    .strictObject({ secretName: SecretObjectName, key: SecretKey.default('value') })
+    .optional()
+    .describe('A Secret of this namespace that is kept at the current value, for workloads to mount'),
+  history: history.optional(),
+})
+type EntrySpec = z.output<typeof entrySpec>
+
+const protectsPurge = (spec: EntrySpec) => spec.history?.purgeProtection === true
+
+const entryRules: Rule<EntrySpec>[] = [
+  tagKeyRule,
+  {
+    cel: '!has(self.notBefore) || !has(self.expiresOn) || self.expiresOn > self.notBefore',
+    message: 'expiresOn must be later than notBefore',
+    code: 'BAD_REQUEST',
+    field: 'expiresOn',
+    test: ({ notBefore, expiresOn }) =>
+      notBefore === undefined || expiresOn === undefined || Date.parse(expiresOn) > Date.parse(notBefore),
+  },
+  {
+    cel: "self.state != 'Purged' || !has(self.history) || !self.history.purgeProtection",
+    message: 'the vault is under purge protection: a deleted secret goes when its time is over',
+    code: 'PURGE_PROTECTED',
+    field: 'state',
+    test: (next) => next.state !== 'Purged' || !protectsPurge(next),
+  },
+  {
+    cel: "oldSelf.state != 'Active' || self.state != 'Purged' || !has(self.history) || !self.history.softDelete",
+    message: 'only a deleted secret is purged: make it Deleted first',
+    code: 'INVALID_STATE',
+    field: 'state',
+    test: (next, previous) =>
+      previous.state !== 'Active' || next.state !== 'Purged' || next.history?.softDelete !== true,
+  },
+  {
+    cel: "oldSelf.state != 'Purged' || self.state != 'Deleted'",
+    message: 'a purged secret has nothing left to delete',
+    code: 'INVALID_STATE',
+    field: 'state',
+    test: (next, previous) => previous.state !== 'Purged' || next.state !== 'Deleted',
+  },
+  {
+    cel: `!has(self.mountAs) || !self.mountAs.secretName.startsWith('${VALUE_PREFIX}')`,
+    message: `mountAs.secretName does not begin with ${VALUE_PREFIX}: such Secrets hold wrapped keys and values`,
+    code: 'BAD_REQUEST',
+    field: 'mountAs',
+    test: ({ mountAs }) => mountAs?.secretName.startsWith(VALUE_PREFIX) !== true,
+  },
+]
+
+const mayGet = (field: string) =>
+  `authorizer.group('').resource('secrets').namespace(request.namespace).name(object.spec.${field}.secretName).check('get').allowed()`
+const holds = (verb: string) =>
+  `authorizer.group('data.freehold.dev').resource('vaultentries').namespace(request.namespace).name(request.name).check('${verb}').allowed()`
+
+/** One secret of a vault: its attributes and versions. Values stand encrypted in Secrets, never here. */
+export const VaultEntry = defineKind({
+  group: 'data',
+  kind: 'VaultEntry',
+  plural: 'vaultentries',
+  shortNames: ['vent'],
+  placement: 'group',
+  name: 'free',
+  area: 'vaults',
+  // Writing secrets is a data action: no role of Kubernetes' own gets it by aggregation.
+  aggregate: false,
+  partOf: { collection: 'secretvaults', nameOf: vaultOfEntry },
+  forms: {
+    'secretvault/read': ['get', 'list', 'watch'],
+    'secretvault/writeSecrets': ['create', 'update', 'patch'],
+    'secretvault/readSecrets': ['readsecrets'],
+  },
+  description:
+    'A secret of a vault, named `<vault>-<first 20 hex of sha256 of its name in lower case>`. Never holds its value.',
+  spec: entrySpec,
+  status: resourceStatus.extend({
+    version: z.int().optional(),
+    versionCount: z.int().optional(),
+    /** When a deleted secret is purged. */
+    purgeAt: z.string().optional(),
+    /** The platform key that wraps the data key. */
+    keyId: z.string().optional(),
+    /** The last life whose Secrets are gone. */
+    purgedLife: z.int().optional(),
+    /** Values of this version and all before it are gone. */
+    prunedThrough: z.int().optional(),
+    mountedVersion: z.int().optional(),
+    mountedSecret: z.string().optional(),
+  }),
+  immutable: ['vaultName', 'secretName'],
+  protectedFields: { history: 'administrators', mountAs: 'readsecrets' },
+  rules: entryRules,
+  admission: [
+    {
+      on: 'CREATE',
+      cel: 'variables.isExempt || !has(object.spec.history)',
+      message: 'the history of a VaultEntry is written by the platform only',
+    },
+    {
+      on: 'CREATE',
+      cel: `variables.isExempt || !has(object.spec.mountAs) || ${holds('readsecrets')}`,
+      message: 'mountAs shows the value: it is set by a holder of the verb readsecrets only',
+    },
+    {
+      // Else a reference would read what the writer may not: the controller has the right to every Secret here.
+      on: 'WRITE',
+      cel: `variables.isExempt || !has(object.spec.valueFrom) || ${mayGet('valueFrom')}`,
+      message: 'valueFrom names a Secret that you may not get',
+    },
+  ],
+  columns: [
+    ...statusColumns,
+    { name: 'Vault', path: '.spec.vaultName' },
+    { name: 'Secret', path: '.spec.secretName' },
+    { name: 'State', path: '.spec.state' },
+    { name: 'Version', path: '.status.version', type: 'integer' },
+    { name: 'Enabled', path: '.spec.enabled', type: 'boolean' },
+    { name: 'Expires', path: '.spec.expiresOn' },
+    { name: 'Key', path: '.status.keyId', priority: 1 },
+    { name: 'Purge At', path: '.status.purgeAt', priority: 1 },
+    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+  ],
+  selectable: ['spec.vaultName', 'spec.state'],
+})
+export type VaultEntry = ObjectOf<typeof VaultEntry>

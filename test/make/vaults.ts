@@ -1,0 +1,31 @@
+import { FakePlatformKeys } from '../../src/adapters/platformkeys/fake.ts'
+import type { Vaults } from '../../src/api/vaults/keys.ts'
+import type { ValueStore } from '../../src/api/vaults/values.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { jweOf } from '../../src/core/vaults/valueSecret.ts'
+
+/** Secrets of values in memory. */
+export class MemoryValues implements ValueStore {
+  readonly objects = new Map<string, KubeObject>()
+
+  async read(namespace: string, name: string): Promise<string | undefined> {
+    return jweOf(this.objects.get(`${namespace}/${name}`)?.data as Record<string, string> | undefined)
+  }
+
+  async create(object: KubeObject): Promise<boolean> {
+    const key = `${object.metadata.namespace}/${object.metadata.name}`
+    if (this.objects.has(key)) return false
+    this.objects.set(key, object)
+    return true
+  }
+
+  async wipe(namespace: string, name: string): Promise<void> {
+    const object = this.objects.get(`${namespace}/${name}`)
+    if (object !== undefined) delete object.data
+  }
+}
+
+/** What the routes of vaults work with, in memory. */
+export function makeVaults(): Vaults & { keys: FakePlatformKeys; values: MemoryValues } {
+  return { keys: new FakePlatformKeys('first'), values: new MemoryValues(), baseUrl: 'https://platform.test' }
+}
