@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto'
+import { groupNamespace } from '../../src/core/names.ts'
+import { entryName } from '../../src/core/vaults/names.ts'
+import { expectCall, makeBoundary, makeGroup, uniqueName, until } from './platform.ts'
+
+export type SecretBody = {
+  name: string
+  value: string | null
+  version: number
+  enabled: boolean
+  contentType: string | null
+  tags: Record<string, string>
+  updatedBy: string | null
+  isDeleted: boolean
+  deletedAt: string | null
+  purgeAt: string | null
+  vaultName: string
+  uri: string
+}
+
+/** A vault of the test's own, ready, and where things of it are. */
+export type VaultPlace = {
+  boundaryId: string
+  group: string
+  namespace: string
+  vault: string
+  /** Of the vault. */
+  path: string
+  scope: string
+  secret: (name: string) => string
+  entry: (name: string) => string
+}
+
+export async function makeGroupPlace() {
+  const { id: boundaryId } = await makeBoundary()
+  const { name: group } = await makeGroup(boundaryId)
+  return { boundaryId, group, namespace: groupNamespace(boundaryId, group) }
+}
+
+export async function makeVault(
+  body: object = {},
+  given?: { boundaryId: string; group: string; namespace: string },
+): Promise<VaultPlace> {
+  const { boundaryId, group, namespace } = given ?? (await makeGroupPlace())
+  const vault = uniqueName('vault')
+  const scope = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/secretvaults/${vault}`
+  await expectCall(201, 'POST', scope, body)
+  await until(`vault ${vault} runs`, async () => {
+    const { body: found } = await expectCall<{ status: string }>(200, 'GET', scope)
+    return found.status === 'Running'
+  })
+  return {
+    boundaryId,
+    group,
+    namespace,
+    vault,
+    path: scope,
+    scope,
+    secret: (name) => `${scope}/secrets/${name}`,
+    entry: (name) => entryName(vault, name),
+  }
+}
+
+/** A value that is nowhere else. */
+export function canary(): string {
+  return `canary-${randomBytes(18).toString('base64url')}`
+}
