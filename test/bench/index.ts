@@ -2,6 +2,7 @@ import { run as runAuthorization } from './authorization.ts'
 import { runGet } from './get.ts'
 import { runIdle } from './idle.ts'
 import { runList } from './list.ts'
+import { runSecret } from './secret.ts'
 
 export type BenchmarkOptions = {
   rounds: number
@@ -16,5 +17,6 @@ export const BENCHMARKS: Readonly<Record<string, (options: BenchmarkOptions) => 
   get: runGet,
   list: runList,
   idle: runIdle,
+  secret: runSecret,
   authz: ({ seconds }) => runAuthorization(seconds),
 }

@@ -35,6 +35,15 @@ describe('the examples, step by step as their README says', function () {
     expect(ready).to.equal('3')
   })
 
+  it('bring a value into a vault and out again for workloads', async () => {
+    await kubectl('apply', '-f', join(examples, '40-vault'))
+    await kubectl('wait', '--for=condition=Ready', 'svault,vent', '--all', '-n', NAMESPACE, '--timeout=30s')
+    const get = (...args: string[]) => kubectl('-n', NAMESPACE, 'get', 'secret', ...args)
+    const mounted = await get('database-password', '-o', 'jsonpath={.data.password}')
+    expect(Buffer.from(mounted, 'base64').toString()).to.equal('change-me')
+    expect(await get('database-password-incoming', '--ignore-not-found')).to.equal('')
+  })
+
   it('change nothing when they are applied again', async () => {
     for (const step of ['10-boundary', '20-group', '30-vector']) {
       expect(await kubectl('apply', '-f', join(examples, step))).to.match(/ unchanged$/)

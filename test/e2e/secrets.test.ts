@@ -9,6 +9,7 @@ import * as builtin from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { call, expectCall, makeBoundary, makeGroup, until } from '../make/platform.ts'
 import { administrator, makeServiceAccount, testPlatform } from '../make/tenant.ts'
+import { canary, makeVault } from '../make/vaultWorld.ts'
 
 /** Where a secret might be found again: as it is, and in the forms that careless code writes it in. */
 function formsOf(secret: string): string[] {
@@ -73,6 +74,63 @@ describe('secrets', () => {
     expect(inLogs, 'what callers send astray is not logged').to.deep.equal([])
   })
 
+  it('of vaults are in single reads only', async () => {
+    const at = await makeVault()
+    const [old, value, sent] = [canary(), canary(), canary()]
+    const answers: string[] = []
+    const record = async (...given: Parameters<typeof call>) => {
+      const answer = await call(...given)
+      answers.push(answer.text, JSON.stringify([...answer.headers]))
+      return answer
+    }
+    const path = at.secret('Guarded')
+    await record('PUT', path, { value: old })
+    await record('PUT', path, { value })
+    expect((await call<{ value: string }>('GET', path)).body.value).to.equal(value)
+    expect((await call<{ value: string }>('GET', `${path}/versions/1`)).body.value).to.equal(old)
+
+    // In bodies that are refused, in places where they do not belong, and in every answer that is not a read.
+    await record('PUT', path, { value: sent, nonsense: 1 })
+    await record('PUT', path, { value: sent, enabled: sent })
+    await record('PUT', path, { value: sent, expiresOn: sent })
+    await record('PUT', path, `{"value":"${sent}"`)
+    await record('PUT', at.secret('bad!name'), { value: sent })
+    await record('PUT', path, { value: sent.repeat(3000) })
+    await record('PATCH', at.path, { tags: { 'freehold.dev/x': sent } })
+    await record('POST', `${at.path}-other`, { value: sent })
+    await record('GET', `${at.path}/secrets?search=guarded`)
+    await record('GET', `${at.path}/secrets?filter=value:eq:${value}`)
+    await record('GET', `${path}/versions`)
+    await record('GET', `${path}/versions/3`)
+    await record('DELETE', path)
+    await record('GET', path)
+    await record('PUT', path, { value: sent })
+    await record('POST', `${path}/recover`)
+    await record('PUT', path, { value: sent, enabled: false })
+    await record('GET', path)
+    await record('DELETE', path)
+    await record('POST', `${path}/purge`)
+
+    const ours = [old, value, sent]
+    const texts: [string, string][] = [
+      ...(await objectsOf(admin, at.namespace)),
+      ...logsOf(),
+      ...answers.map((text): [string, string] => ['an answer', text]),
+    ]
+    // Secret objects too: what stands in them is encrypted.
+    const { items } = await admin.list<KubeObject & { data?: Record<string, string> }>(builtin.secret, {
+      namespace: at.namespace,
+    })
+    for (const item of items) {
+      for (const text of [JSON.stringify(item), ...Object.values(item.data ?? {})])
+        texts.push([`secrets/${item.metadata.name}`, text], [`secrets/${item.metadata.name}`, decoded(text)])
+    }
+    const found = texts.flatMap(([where, text]) =>
+      ours.filter((each) => formsOf(each).some((form) => text.includes(form))).map((each) => `${each} in ${where}`),
+    )
+    expect(found).to.deep.equal([])
+  })
+
   it('are not shown to who may only read', async () => {
     const boundary = await makeBoundary()
     const group = await makeGroup(boundary.id)
@@ -84,6 +142,8 @@ describe('secrets', () => {
     expect((await call('POST', `${path}/apikey/rotate`, undefined, { token })).status).to.equal(403)
   })
 })
+
+const decoded = (text: string) => Buffer.from(text, 'base64').toString('latin1')
 
 /** Every object of the group and of the platform but Secrets, as the API server tells it with all its metadata. */
 async function objectsOf(admin: KubeClient, home: string): Promise<[string, string][]> {

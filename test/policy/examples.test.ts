@@ -4,11 +4,13 @@ import { expect } from 'chai'
 import { loadAll } from 'js-yaml'
 import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
+import { entryName } from '../../src/core/vaults/names.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { DEFAULT_PLANS } from '../../src/crds/defaultPlans.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { SecretVault, VaultEntry } from '../../src/crds/vaults.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 
 const folder = join(import.meta.dirname, '../../examples')
@@ -33,12 +35,26 @@ function one(kind: { kind: string }): KubeObject {
 }
 
 describe('the examples', () => {
-  it('are three steps with an object each', () => {
-    expect(steps).to.deep.equal(['10-boundary', '20-group', '30-vector'])
-    expect(objects.map(({ kind }) => kind)).to.deep.equal(['Boundary', 'ResourceGroup', 'VectorCluster'])
+  it('are steps that build on each other', () => {
+    expect(steps).to.deep.equal(['10-boundary', '20-group', '30-vector', '40-vault'])
+    expect(objects.map(({ kind }) => kind)).to.deep.equal([
+      'Boundary',
+      'ResourceGroup',
+      'VectorCluster',
+      'SecretVault',
+      'Secret',
+      'VaultEntry',
+    ])
   })
 
-  for (const object of objects) {
+  it('name the object of a secret as its vault and its name lead to', () => {
+    const { metadata, spec } = one(VaultEntry)
+    const { vaultName, secretName } = spec as { vaultName: string; secretName: string }
+    expect(metadata.name).to.equal(entryName(vaultName, secretName))
+    expect(vaultName).to.equal(one(SecretVault).metadata.name)
+  })
+
+  for (const object of objects.filter((each) => kindOf(each) !== undefined)) {
     it(`hold a ${object.kind} that its schema and rules accept`, () => {
       const kind = kindOf(object)
       const spec = kind?.spec.parse(object.spec)
