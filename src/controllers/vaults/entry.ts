@@ -2,6 +2,7 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import {
   currentVersion,
   forgetTime,
+  isEmptied,
   purgeTime,
   withDeletion,
   withPurge,
@@ -94,9 +95,10 @@ export async function keepTime(pass: EntryPass): Promise<Outcome> {
 
 /** The Secrets of lives that ended: the data key first of all, in one call with the values. */
 export async function removePurged(pass: EntryPass): Promise<Outcome> {
-  const { history, state } = entryOf(pass).spec
+  const { spec } = entryOf(pass)
+  const { history } = spec
   if (history === undefined) return done()
-  const ended = state === 'Purged' ? history.life : history.life - 1
+  const ended = isEmptied(spec) ? history.life : history.life - 1
   const known = pass.object.status?.purgedLife ?? 0
   for (let life = known + 1; life <= ended; life += 1) {
     const refusal = await removeSecrets(pass, life)

@@ -155,7 +155,7 @@ async function addVersion(
   const deed = { at: pass.now, ...attributesOf(spec), version }
   const next = withVersion(spec, deed, vaultOf(pass).spec)
   const cleared = { deletedAt: null, purgedAt: null }
-  await writeSpec(pass, { state: 'Active', valueFrom: null, history: { ...cleared, ...next.history, consumed } })
+  await writeSpec(pass, { state: 'Active', valueFrom: null, history: { ...next.history, ...cleared, consumed } })
 }
 
 async function ensureDataKey(pass: EntryPass, keys: PlatformKeys, life: number): Promise<Uint8Array> {

@@ -53,6 +53,12 @@ describe('versions of a secret', () => {
     expect(versionsOf(put(changed, 2))[0]).to.include({ contentType: 'b', enabled: false })
   })
 
+  it('begin another life too where somebody calls a purged secret active before it has a value', () => {
+    const purged = withPurge(withDeletion(put(EMPTY, 1), { at: at(3) }), { at: at(4) })
+    const again = put({ ...purged, state: 'Active' }, 2, {}, 5)
+    expect(again.history).to.include({ life: 2, purgedAt: undefined })
+  })
+
   it('are a hundred at most: the oldest is dropped', () => {
     let spec = EMPTY
     for (let version = 1; version <= 103; version += 1) spec = put(spec, version, {}, 1)

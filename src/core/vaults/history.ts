@@ -98,10 +98,14 @@ export function attributesOf({ contentType, enabled, notBefore, expiresOn }: Att
   return { contentType, enabled, notBefore, expiresOn }
 }
 
+/** Purged, and without a value since: also where somebody has called it active again already. */
+export function isEmptied({ history }: EntrySpec): boolean {
+  return history?.purgedAt !== undefined
+}
+
 /** The life that the next value is written in: a new one after a purge. */
 export function lifeOfNextValue(spec: EntrySpec): number {
-  const life = spec.history?.life ?? 1
-  return spec.state === 'Purged' ? life + 1 : life
+  return (spec.history?.life ?? 1) + (isEmptied(spec) ? 1 : 0)
 }
 
 export type NewVersion = Deed & Attributes & { version: number; tags?: Record<string, string> | undefined }
@@ -111,7 +115,7 @@ export type NewVersion = Deed & Attributes & { version: number; tags?: Record<st
  * in its place, and the attributes of the secret stay those of the newest.
  */
 export function withVersion<Spec extends EntrySpec>(spec: Spec, added: NewVersion, rules: VaultRules): Spec {
-  const begins = spec.state === 'Purged'
+  const begins = isEmptied(spec)
   const before = spec.history ?? newHistory(rules)
   const kept = begins ? [] : versionsOf(spec)
   const record: VersionRecord = {

@@ -1,0 +1,266 @@
+import { expect } from 'chai'
+import { ControllerBench } from '../../../test/make/controllers.ts'
+import { FakePlatformKeys } from '../../adapters/platformkeys/fake.ts'
+import { claimName } from '../../core/nameClaims.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { openValue, unwrapDataKey, wrappingKeyId } from '../../core/vaults/envelope.ts'
+import { entryName, keyContext, valueContext, valueNames } from '../../core/vaults/names.ts'
+import { jweOf } from '../../core/vaults/valueSecret.ts'
+import { NameClaim } from '../../crds/nameclaims.ts'
+import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import { secret } from '../../kube/builtin.ts'
+import { vaultControllers } from './index.ts'
+
+const DAY = 86_400_000
+const ENTRY = entryName('safe', 'Password')
+type StoredSecret = KubeObject & { data?: Record<string, string> }
+
+describe('the controllers of secret vaults', () => {
+  let bench: ControllerBench
+  let keys: FakePlatformKeys
+  let space: string
+
+  const entry = () => bench.find<VaultEntry & KubeObject>(VaultEntry.resource, ENTRY, space)
+  const vault = () => bench.find<SecretVault & KubeObject>(SecretVault.resource, 'safe', space)
+  const secrets = async () =>
+    (await bench.client.list<StoredSecret>(secret, { namespace: space })).items
+      .map(({ metadata }) => metadata.name)
+      .sort()
+  const seedVault = (spec: object = {}) =>
+    bench.seed(SecretVault, 'safe', SecretVault.spec.parse({ softDeleteRetentionDays: 7, ...spec }), {
+      namespace: space,
+    })
+  const seedSource = (value: string, metadata: object = {}) =>
+    bench.client.seed(secret, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'Opaque',
+      metadata: { name: 'incoming', namespace: space, ...metadata },
+      data: { value: Buffer.from(value).toString('base64') },
+    } as KubeObject)
+  const seedEntry = (spec: object = {}) =>
+    bench.seed(
+      VaultEntry,
+      ENTRY,
+      VaultEntry.spec.parse({
+        vaultName: 'safe',
+        secretName: 'Password',
+        valueFrom: { secretName: 'incoming', key: 'value' },
+        ...spec,
+      }),
+      { namespace: space },
+    )
+  const change = async (spec: object) => {
+    await bench.client.mergePatch(VaultEntry.resource, { namespace: space, name: ENTRY }, { spec })
+    await bench.rest()
+  }
+  const pass = async (milliseconds: number) => {
+    // Of days only the last minute is played moment by moment.
+    bench.clock.freeze(Math.max(0, milliseconds - 60_000))
+    await bench.clock.advance(Math.min(milliseconds, 60_000))
+    await bench.rest()
+  }
+  async function valueAt(version: number, life = 1): Promise<string> {
+    const names = valueNames(ENTRY, life)
+    const read = async (name: string) =>
+      jweOf((await bench.client.get<StoredSecret>(secret, { namespace: space, name })).data) ?? ''
+    const dataKey = await unwrapDataKey(await read(names.key), keys, keyContext(space, ENTRY, life))
+    return openValue(await read(names.version(version)), dataKey, valueContext(space, ENTRY, life, version))
+  }
+  const keyIdStored = async () => {
+    const { key } = valueNames(ENTRY, 1)
+    return wrappingKeyId(
+      jweOf((await bench.client.get<StoredSecret>(secret, { namespace: space, name: key })).data) ?? '',
+    )
+  }
+
+  beforeEach(() => {
+    keys = new FakePlatformKeys('first')
+    bench = new ControllerBench(vaultControllers(keys))
+    space = bench.seedGroup('shop').groupSpace
+    // The removal of a collection, which the server in memory does not have.
+    bench.client.answer(/\/secrets$/, ({ query }) => {
+      const labels = String((query as { labelSelector: string }).labelSelector)
+        .split(',')
+        .map((pair) => pair.split('='))
+      void bench.client.list(secret, { namespace: space }).then(async ({ items }) => {
+        for (const { metadata } of items)
+          if (labels.every(([key = '', value]) => metadata.labels?.[key] === value))
+            await bench.client.remove(secret, { namespace: space, name: metadata.name })
+      })
+      return { status: 200, text: '{}' }
+    })
+  })
+  afterEach(() => bench.stop())
+
+  it('claim the name of a vault, and let it go with the vault', async () => {
+    seedVault()
+    await bench.start()
+    const name = claimName('Vault', 'safe')
+    expect((await bench.find(NameClaim.resource, name))?.spec).to.deep.include({ type: 'Vault', value: 'safe' })
+    expect((await vault())?.status).to.include({
+      phase: 'Available',
+      secretCount: 0,
+      keyId: 'first',
+      pendingRewraps: 0,
+    })
+    await bench.client.remove(SecretVault.resource, { namespace: space, name: 'safe' })
+    await bench.rest()
+    expect(await vault()).to.equal(undefined)
+    expect(await bench.find(NameClaim.resource, name)).to.equal(undefined)
+  })
+
+  it('turn a Secret into a version, remove it, and do nothing more at rest', async () => {
+    seedVault()
+    seedSource('hunter2')
+    seedEntry()
+    await bench.start()
+    const names = valueNames(ENTRY, 1)
+    expect(await secrets()).to.deep.equal([names.key, names.version(1)].sort())
+    expect(await valueAt(1)).to.equal('hunter2')
+    const found = await entry()
+    expect(found?.spec).not.to.have.property('valueFrom')
+    expect(found?.spec.history).to.include({ lastVersion: 1, life: 1 }).and.not.have.property('consumed')
+    expect(found?.status).to.include({ phase: 'Available', version: 1, keyId: 'first' })
+    await pass(10_000)
+    expect((await vault())?.status?.secretCount).to.equal(1)
+    bench.writes()
+    await pass(DAY)
+    expect(bench.writes()).to.deep.equal([])
+  })
+
+  const interruptions: [string, string][] = [
+    ['before the version is listed', 'patch'],
+    ['before the source is removed', 'delete'],
+  ]
+  for (const [title, verb] of interruptions) {
+    it(`lose and double nothing where they are interrupted ${title}`, async () => {
+      seedVault()
+      seedSource('hunter2')
+      seedEntry()
+      bench.client.fail(
+        verb === 'patch' ? 'mergePatch' : 'remove',
+        verb === 'patch' ? VaultEntry.resource : secret,
+        'Unavailable',
+        2,
+      )
+      await bench.start()
+      await pass(600_000)
+      const versions = (await entry())?.spec.history?.versions ?? []
+      expect(versions).to.have.length(1)
+      expect(await valueAt(versions[0]?.version ?? 0)).to.equal('hunter2')
+      expect(await secrets()).not.to.include('incoming')
+    })
+  }
+
+  it('take nothing that is somebody else’s, and leave it where it is', async () => {
+    seedVault()
+    seedSource('key', { labels: { 'freehold.dev/owner-kind': 'VectorCluster' } })
+    seedEntry()
+    await bench.start()
+    expect((await entry())?.status?.phase).to.equal('ReferenceMissing')
+    expect(await secrets()).to.deep.equal(['incoming'])
+  })
+
+  async function startWithSecret(vaultSpec: object = {}): Promise<void> {
+    seedVault(vaultSpec)
+    seedSource('hunter2')
+    seedEntry()
+    await bench.start()
+  }
+
+  it('purge a deleted secret when its days are over, and forget its numbers as many days later', async () => {
+    await startWithSecret()
+    await change({ state: 'Deleted' })
+    const deletedAt = (await entry())?.spec.history?.deletedAt ?? ''
+    expect(Date.parse(deletedAt)).to.equal(Math.floor(bench.clock.now() / 1000) * 1000)
+    await pass(7 * DAY - 60_000)
+    expect(await secrets()).to.have.length(2)
+    await pass(120_000)
+    expect(await secrets()).to.deep.equal([])
+    expect((await entry())?.spec).to.include({ state: 'Purged' })
+    expect((await entry())?.spec.history).to.include({ lastVersion: 1 })
+    await pass(6 * DAY)
+    expect(await entry()).not.to.equal(undefined)
+    await pass(2 * DAY)
+    expect(await entry()).to.equal(undefined)
+  })
+
+  it('keep a secret that is recovered in time', async () => {
+    await startWithSecret()
+    await change({ state: 'Deleted' })
+    await pass(6 * DAY)
+    await change({ state: 'Active' })
+    await pass(30 * DAY)
+    expect(await valueAt(1)).to.equal('hunter2')
+    expect((await entry())?.spec.history).not.to.have.property('deletedAt')
+  })
+
+  it('go on with the numbers in another life after a purge', async () => {
+    await startWithSecret()
+    await change({ state: 'Deleted' })
+    await change({ state: 'Purged' })
+    expect(await secrets()).to.deep.equal([])
+    seedSource('again')
+    await change({ state: 'Active', valueFrom: { secretName: 'incoming', key: 'value' } })
+    expect((await entry())?.spec.history).to.include({ life: 2, lastVersion: 2 })
+    expect(await valueAt(2, 2)).to.equal('again')
+  })
+
+  it('tell secrets of a protection that comes later', async () => {
+    await startWithSecret()
+    await bench.client.mergePatch(
+      SecretVault.resource,
+      { namespace: space, name: 'safe' },
+      { spec: { enablePurgeProtection: true } },
+    )
+    await bench.rest()
+    expect((await entry())?.spec.history?.purgeProtection).to.equal(true)
+  })
+
+  it('put data keys under a new platform key, after which the old one is not needed', async () => {
+    await startWithSecret()
+    expect(await keyIdStored()).to.equal('first')
+    keys.add('second')
+    await bench.rest()
+    await pass(10_000)
+    expect(await keyIdStored()).to.equal('second')
+    expect((await entry())?.status?.keyId).to.equal('second')
+    expect((await vault())?.status).to.include({ keyId: 'second', pendingRewraps: 0 })
+    keys.retire('first')
+    await bench.rest()
+    expect(await valueAt(1)).to.equal('hunter2')
+  })
+
+  it('say which platform key is missing', async () => {
+    await startWithSecret()
+    keys.retire('first')
+    keys.add('second')
+    await bench.rest()
+    const { status } = (await entry()) ?? {}
+    expect(`${status?.phase}: ${status?.statusMessage}`).to.equal(
+      'ConfigurationInvalid: The platform key "first" is not configured any more.',
+    )
+  })
+
+  it('keep a Secret for workloads until the value expires, by the clock alone', async () => {
+    await startWithSecret()
+    const expiresOn = new Date(bench.clock.now() + 3_600_000).toISOString()
+    await change({ mountAs: { secretName: 'mounted', key: 'password' }, expiresOn })
+    expect(await secrets()).to.include('mounted')
+    await pass(3_599_000)
+    expect(await secrets()).to.include('mounted')
+    await pass(2_000)
+    expect(await secrets()).not.to.include('mounted')
+  })
+
+  it('remove everything of a vault that goes', async () => {
+    await startWithSecret()
+    await bench.client.remove(SecretVault.resource, { namespace: space, name: 'safe' })
+    await bench.rest()
+    await pass(60_000)
+    expect(await entry()).to.equal(undefined)
+    expect(await secrets()).to.deep.equal([])
+    expect(await vault()).to.equal(undefined)
+  })
+})
