@@ -103,7 +103,12 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, function () {
 
   before(async () => {
     own = await OwnPlatform.prepare({
-      environment: { PLATFORM_REQUESTS_PER_MINUTE: '1000000', PLATFORM_LOG_LEVEL: 'debug' },
+      environment: {
+        PLATFORM_REQUESTS_PER_MINUTE: '1000000',
+        PLATFORM_LOG_LEVEL: 'debug',
+        // The full size takes longer than a token lives.
+        PLATFORM_ACCESS_TOKEN_SECONDS: '36000',
+      },
     })
     await own.startOperator()
     token = await newToken()
