@@ -2,7 +2,7 @@ import { FakePlatformKeys } from '../../src/adapters/platformkeys/fake.ts'
 import type { Vaults } from '../../src/api/vaults/keys.ts'
 import type { ValueStore } from '../../src/api/vaults/values.ts'
 import type { KubeObject } from '../../src/core/object.ts'
-import { jweOf } from '../../src/core/vaults/valueSecret.ts'
+import { jweOf, newestData, newestOf } from '../../src/core/vaults/valueSecret.ts'
 
 /** Secrets of values in memory. */
 export class MemoryValues implements ValueStore {
@@ -10,6 +10,17 @@ export class MemoryValues implements ValueStore {
 
   async read(namespace: string, name: string): Promise<string | undefined> {
     return jweOf(this.objects.get(`${namespace}/${name}`)?.data as Record<string, string> | undefined)
+  }
+
+  async readKey(namespace: string, name: string) {
+    const data = this.objects.get(`${namespace}/${name}`)?.data as Record<string, string> | undefined
+    const wrapped = jweOf(data)
+    return wrapped === undefined ? undefined : { wrapped, newest: newestOf(data) }
+  }
+
+  async keepNewest(namespace: string, name: string, sealed: string): Promise<void> {
+    const data = this.objects.get(`${namespace}/${name}`)?.data as Record<string, string> | undefined
+    if (data !== undefined) Object.assign(data, newestData(sealed))
   }
 
   async create(object: KubeObject): Promise<boolean> {

@@ -1,6 +1,7 @@
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
 import { PlatformError } from '../../core/errors.ts'
 import {
+  contextOf,
   EnvelopeError,
   newDataKey,
   openValue,
@@ -8,6 +9,7 @@ import {
   unwrapDataKey,
   wrapDataKey,
 } from '../../core/vaults/envelope.ts'
+import { currentVersion } from '../../core/vaults/history.ts'
 import { keyContext, valueContext, valueNames } from '../../core/vaults/names.ts'
 import { jweSecret } from '../../core/vaults/valueSecret.ts'
 import type { EntryRecord } from './record.ts'
@@ -25,14 +27,20 @@ export async function readValue({ keys, values }: Vaults, entry: EntryRecord, ve
   const { namespace = '', name } = entry.metadata
   const life = entry.spec.history?.life ?? 1
   const names = valueNames(name, life)
-  const [wrapped, sealed] = await Promise.all([
-    values.read(namespace, names.key),
-    values.read(namespace, names.version(version)),
+  const context = valueContext(namespace, name, life, version)
+  const readVersion = () => values.read(namespace, names.version(version))
+  const isNewest = version === currentVersion(entry.spec)
+  const [key, ofVersion] = await Promise.all([
+    values.readKey(namespace, names.key),
+    isNewest ? undefined : readVersion(),
   ])
-  if (wrapped === undefined || sealed === undefined) return undefined
+  if (key === undefined) return undefined
+  const beside = key.newest !== undefined && contextOf(key.newest) === context ? key.newest : undefined
+  const sealed = ofVersion ?? beside ?? (await readVersion())
+  if (sealed === undefined) return undefined
   return guarded(async () => {
-    const dataKey = await unwrap(keys, wrapped, keyContext(namespace, name, life))
-    return openValue(sealed, dataKey, valueContext(namespace, name, life, version))
+    const dataKey = await unwrap(keys, key.wrapped, keyContext(namespace, name, life))
+    return openValue(sealed, dataKey, context)
   })
 }
 
@@ -54,16 +62,23 @@ export async function dataKeyOf({ keys, values }: Vaults, entry: EntryRecord, li
   })
 }
 
-/** Stores a value as this version. False where the number is taken. */
+/** Stores a value as this version, and answers it encrypted. Undefined where the number is taken. */
 export async function storeValue(
   { values }: Vaults,
   entry: EntryRecord,
   stored: { life: number; version: number; value: string; dataKey: Uint8Array },
-): Promise<boolean> {
+): Promise<string | undefined> {
   const { namespace = '', name } = entry.metadata
   const { life, version, value, dataKey } = stored
   const sealed = await sealValue(value, dataKey, valueContext(namespace, name, life, version))
-  return values.create(jweSecret(entry, life, 'value', valueNames(name, life).version(version), sealed))
+  const object = jweSecret(entry, life, 'value', valueNames(name, life).version(version), sealed)
+  return (await values.create(object)) ? sealed : undefined
+}
+
+/** Puts the newest value beside its key. The version is stored already: where this fails, reads take two calls. */
+export async function keepNewest({ values }: Vaults, entry: EntryRecord, life: number, sealed: string): Promise<void> {
+  const { namespace = '', name } = entry.metadata
+  await values.keepNewest(namespace, valueNames(name, life).key, sealed).catch(() => {})
 }
 
 /** Another process may have read a new platform key first and wrapped with it. */

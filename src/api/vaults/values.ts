@@ -1,6 +1,6 @@
 import { PlatformError } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { jweOf } from '../../core/vaults/valueSecret.ts'
+import { jweOf, newestData, newestOf } from '../../core/vaults/valueSecret.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
@@ -9,6 +9,10 @@ import { isKubeError } from '../../kube/errors.ts'
 export interface ValueStore {
   /** The JWE; undefined where there is none, or its content was removed. */
   read(namespace: string, name: string): Promise<string | undefined>
+  /** A wrapped key, and the newest value where it lies beside it. */
+  readKey(namespace: string, name: string): Promise<{ wrapped: string; newest: string | undefined } | undefined>
+  /** Lays the newest value beside the key. Where the key is gone, nothing. */
+  keepNewest(namespace: string, name: string, sealed: string): Promise<void>
   /** False where one of that name is there already. */
   create(object: KubeObject): Promise<boolean>
   /** Removes the content at once; the object goes later. Nothing to remove is no error. */
@@ -25,6 +29,23 @@ export function kubeValues(client: Pick<KubeClient, 'get' | 'create' | 'mergePat
       } catch (error) {
         if (isKubeError(error, 'NotFound')) return undefined
         throw closed(error)
+      }
+    },
+    async readKey(namespace, name) {
+      try {
+        const { data } = await client.get<SecretObject>(secret, { namespace, name })
+        const wrapped = jweOf(data)
+        return wrapped === undefined ? undefined : { wrapped, newest: newestOf(data) }
+      } catch (error) {
+        if (isKubeError(error, 'NotFound')) return undefined
+        throw closed(error)
+      }
+    },
+    async keepNewest(namespace, name, sealed) {
+      try {
+        await client.mergePatch(secret, { namespace, name }, { data: newestData(sealed) })
+      } catch (error) {
+        if (!isKubeError(error, 'NotFound')) throw closed(error)
       }
     },
     async create(object) {

@@ -3,6 +3,7 @@ import { badRequest, PlatformError } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import {
   attributesOf,
+  currentVersion,
   isKnown,
   lifeOfNextValue,
   newHistory,
@@ -21,7 +22,7 @@ import { etagOf } from '../etag.ts'
 import { checkSpec } from '../kubeRecords.ts'
 import { refuseWhileDeleting } from '../resourceWrites.ts'
 import { findEntry, findSecret, findVault, missingSecret, type SecretContext } from './find.ts'
-import { dataKeyOf, storeValue } from './keys.ts'
+import { dataKeyOf, keepNewest, storeValue } from './keys.ts'
 import { type EntryRecord, secretDto, type VaultRecord } from './record.ts'
 import type { SetSecretRequest } from './requests.ts'
 import { Turns } from './turns.ts'
@@ -128,10 +129,12 @@ async function tryVersion(context: SetSecretContext, vault: VaultRecord, entry: 
   const life = lifeOfNextValue(entry.spec)
   const dataKey = await dataKeyOf(services.vaults, entry, life)
   let version = (entry.spec.history?.lastVersion ?? 0) + 1
-  for (let taken = 0; !(await storeValue(services.vaults, entry, { life, version, value: body.value, dataKey })); ) {
+  let sealed = await storeValue(services.vaults, entry, { life, version, value: body.value, dataKey })
+  for (let taken = 0; sealed === undefined; ) {
     taken += 1
     if (taken > ATTEMPTS) return undefined
     version += 1
+    sealed = await storeValue(services.vaults, entry, { life, version, value: body.value, dataKey })
   }
   const deed = { at: timestamp(services.clock.now()), by: caller.principalId }
   let isStale = false
@@ -149,7 +152,9 @@ async function tryVersion(context: SetSecretContext, vault: VaultRecord, entry: 
       },
     },
   )
-  return isStale ? undefined : { object, version }
+  if (isStale) return undefined
+  if (currentVersion(object.spec) === version) await keepNewest(services.vaults, entry, life, sealed)
+  return { object, version }
 }
 
 /** 200 with what is deleted where the vault keeps it for a while, 204 where it is gone. */

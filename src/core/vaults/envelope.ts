@@ -55,6 +55,16 @@ export async function wrapDataKey(dataKey: Uint8Array, ring: KeyRing, context: s
     .encrypt(key.bytes)
 }
 
+/** Where an envelope says that it belongs, before that is verified; undefined for none. */
+export function contextOf(text: string): string | undefined {
+  try {
+    const { ctx } = decodeProtectedHeader(text)
+    return typeof ctx === 'string' ? ctx : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** The platform key that a wrapped data key needs. @throws EnvelopeError Broken */
 export function wrappingKeyId(wrapped: string): string {
   try {

@@ -11,6 +11,8 @@ import { LIFE_LABEL, valueNames } from './names.ts'
 type Entry = { apiVersion: string; kind: string; metadata: ObjectMeta }
 
 const ENTRY = 'jwe'
+/** In the Secret of a key: the newest value once more, so that reading it is one call. It may lag behind. */
+const NEWEST = 'newest'
 
 /** The selector of the Secrets of an entry, of one life or of all. */
 export function valueSelector(entry: string, life?: number): string {
@@ -63,5 +65,14 @@ export function jweData(jwe: string): Record<string, string> {
 /** The inverse; undefined where the content was removed. */
 export function jweOf(data: Readonly<Record<string, string>> | undefined): string | undefined {
   const text = data?.[ENTRY]
+  return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8')
+}
+
+export function newestData(jwe: string): Record<string, string> {
+  return { [NEWEST]: Buffer.from(jwe, 'utf8').toString('base64') }
+}
+
+export function newestOf(data: Readonly<Record<string, string>> | undefined): string | undefined {
+  const text = data?.[NEWEST]
   return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8')
 }
