@@ -1,13 +1,5 @@
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import {
-  currentVersion,
-  forgetTime,
-  isEmptied,
-  purgeTime,
-  withDeletion,
-  withPurge,
-  withRecovery,
-} from '../../core/vaults/history.ts'
+import { currentVersion, forgetTime, isEmptied, purgeTime, withPurge } from '../../core/vaults/history.ts'
 import { entryName } from '../../core/vaults/names.ts'
 import { SecretVault } from '../../crds/vaults.ts'
 import { removeSecrets } from './secrets.ts'
@@ -46,11 +38,10 @@ export async function stampState(pass: EntryPass): Promise<Outcome> {
   const { spec } = entryOf(pass)
   const { history, state } = spec
   if (history === undefined) return done()
-  const deed = { at: pass.now }
   if (state === 'Deleted' && history.deletedAt === undefined) {
-    await writeSpec(pass, { history: { deletedAt: withDeletion(spec, deed).history?.deletedAt, updatedAt: pass.now } })
+    await writeSpec(pass, { history: { deletedAt: pass.now, updatedAt: pass.now } })
   } else if (state === 'Active' && history.deletedAt !== undefined) {
-    await writeSpec(pass, { history: { deletedAt: null, updatedAt: withRecovery(spec, deed).history?.updatedAt } })
+    await writeSpec(pass, { history: { deletedAt: null, updatedAt: pass.now } })
   } else if (state === 'Purged' && history.purgedAt === undefined) {
     await writePurge(pass)
   }
@@ -59,7 +50,7 @@ export async function stampState(pass: EntryPass): Promise<Outcome> {
 
 async function writePurge(pass: EntryPass): Promise<void> {
   const { spec } = entryOf(pass)
-  const { tags, history = null } = withPurge(spec, { at: pass.now })
+  const { history } = withPurge(spec, { at: pass.now })
   const gone = { createdAt: null, deletedAt: null, consumed: null }
   await writeSpec(pass, {
     state: 'Purged',
@@ -69,8 +60,7 @@ async function writePurge(pass: EntryPass): Promise<void> {
     expiresOn: null,
     valueFrom: null,
     tags: Object.fromEntries(Object.keys(spec.tags).map((key) => [key, null])),
-    ...(Object.keys(tags).length === 0 ? {} : { tags }),
-    history: history === null ? null : { ...gone, ...history },
+    history: history === undefined ? null : { ...gone, ...history },
   })
 }
 

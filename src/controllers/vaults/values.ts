@@ -77,7 +77,7 @@ export function consumeValue({ keys }: EntryOptions): EntryStep {
 async function takeSource(pass: EntryPass, keys: PlatformKeys): Promise<Outcome> {
   const { spec } = entryOf(pass)
   const { valueFrom, state, history } = spec
-  if (valueFrom === undefined || state === 'Deleted' || history?.consumed !== undefined) return done()
+  if (valueFrom === undefined || state !== 'Active' || history?.consumed !== undefined) return done()
   if (history?.isManaged === true) return stalled('ConfigurationInvalid', 'The platform itself writes this secret.')
   const source = await readSecret(pass, valueFrom.secretName)
   if (source === undefined) {
