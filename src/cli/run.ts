@@ -53,6 +53,16 @@ function describeRefusal({ status, code, message, body, correlationId }: Platfor
       return `  ${printable(`${field === '' ? 'body' : field}: ${reason}`)}`
     }),
     ...(correlationId === undefined ? [] : [`Correlation id: ${printable(correlationId)}`]),
-    ...(status === 401 ? ['Sign in again with `freehold login`, or renew what PLATFORM_TOKEN holds.'] : []),
+    ...(REMEDIES[status] === undefined ? [] : [REMEDIES[status]]),
   ]
+}
+
+/** What a person can do, where the platform's own sentence does not say it. */
+const REMEDIES: Readonly<Record<number, string>> = {
+  401: 'Sign in again with `freehold login`, or renew what PLATFORM_TOKEN holds.',
+  403: 'Ask an Owner of that scope for a role that gives it; `freehold whoami` shows who you are here.',
+  429: 'Wait a moment, then say it again.',
+  502: 'Say it again; where it stays, give the correlation id to who runs the platform.',
+  503: 'Wait a moment, then say it again.',
+  500: 'Say it again; where it stays, give the correlation id to who runs the platform.',
 }
