@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { createLocalDirectory } from '../../src/adapters/identity/local.ts'
 import { IdentityProviderError } from '../../src/adapters/identity/port.ts'
 import { systemClock } from '../../src/core/clock.ts'
+import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformUser } from '../../src/crds/identity.ts'
 import { passwordViolations } from '../../src/iam/passwordPolicy.ts'
 import { firstOwner, ownerAssignment } from '../../src/identity/firstOwner.ts'
@@ -39,7 +41,7 @@ export async function installFirstOwners(admin: KubeClient, folder: string): Pro
       ? { clientId: randomUUID(), clientSecret: randomBytes(32).toString('base64url') }
       : JSON.parse(text)
   const { clientId, clientSecret } = stored
-  const person = stored.person ?? { id: randomUUID(), userName: 'admin', initialPassword: newPassword(), isMade: false }
+  const person = stored.person ?? (await newPerson(admin))
   const write = (isMade: boolean) =>
     writePrivate(path, `${JSON.stringify({ clientId, clientSecret, person: { ...person, isMade } }, null, 2)}\n`)
   // Written first: credentials of which nothing is known any more could not be taken back.
@@ -51,6 +53,15 @@ export async function installFirstOwners(admin: KubeClient, folder: string): Pro
   }
   const { userName, initialPassword } = person
   return { clientId, clientSecret, person: { userName, initialPassword }, isPersonNew: !person.isMade }
+}
+
+/** A cluster that was given may have an `admin` of another data folder: of two with one name neither could sign in. */
+async function newPerson(admin: KubeClient): Promise<FirstPerson & { id: string; isMade: boolean }> {
+  const id = randomUUID()
+  const { items } = await admin.list<PlatformUser & KubeObject>(PlatformUser.resource, { namespace: SYSTEM_NAMESPACE })
+  const isTaken = items.some(({ spec }) => spec.userName.toLowerCase() === 'admin')
+  const userName = isTaken ? `admin-${id.slice(0, 8)}` : 'admin'
+  return { id, userName, initialPassword: newPassword(), isMade: false }
 }
 
 async function makePerson(admin: KubeClient, { id, userName, initialPassword }: FirstPerson & { id: string }) {

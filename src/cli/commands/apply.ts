@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, PlatformApiError, pathOf } from '../../client/index.ts'
 import type { Target } from '../collections.ts'
 import type { Command } from '../command.ts'
+import { describeFailure } from '../describeFailure.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { type ManifestPlan, parseManifests, planManifest } from '../manifests.ts'
 import { printable } from '../output.ts'
@@ -40,9 +41,11 @@ export const apply: Command = {
     if (plans.length === 0) throw usage('There is no manifest in what was given.')
     for (const plan of plans) {
       const outcome = await whenReady(() => write(plan, client), context.signal).catch((error) => {
-        if (error instanceof PlatformApiError) context.terminal.err(`${printable(plan.title)} was not applied:\n`)
-        if (hasUnknownFields(error)) context.terminal.err(`${ONLY_KUBECTL}\n`)
-        throw error
+        if (!(error instanceof PlatformApiError)) throw error
+        context.terminal.err(`${printable(plan.title)} was not applied:\n`)
+        const { lines, exitCode } = describeFailure(error)
+        for (const line of lines) context.terminal.err(`${line}\n`)
+        throw new CommandFailure(exitCode, hasUnknownFields(error) ? ONLY_KUBECTL : 'What came before it stands.')
       })
       context.terminal.out(`${outcome}\n`)
     }
