@@ -47,6 +47,8 @@ describe('the command line', function () {
     const { clientId, clientSecret } = testPlatform()
     credentials = { PLATFORM_CLIENT_ID: clientId, PLATFORM_CLIENT_SECRET: clientSecret }
     await succeeds('setup', '--dev', process.env[PLATFORM_VARIABLE] ?? '')
+    // It signs in as well; here the variables say who calls.
+    await succeeds('logout')
     boundary = (await json('create', 'boundary', '--data', '{"displayName":"Command line"}')).id
     await succeeds('use', '--boundary', boundary, '--group', group)
     await succeeds('create', 'resourcegroup', group)
