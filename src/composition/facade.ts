@@ -23,6 +23,7 @@ import { connect } from './connection.ts'
 import { vectorEngine } from './engines.ts'
 import { runIdentityProvider } from './identity.ts'
 import type { Part, Surroundings } from './part.ts'
+import { ssoServices } from './sso.ts'
 import { runWebhooks } from './webhooks.ts'
 
 const VERSION = '0.1.0'
@@ -54,6 +55,7 @@ export async function runFacade(
       : undefined
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
   const accounts = accountServices(configuration, connection, log)
+  const sso = ssoServices(configuration, client)
   let isStopping = false
   const own: ReadinessCheck[] = [
     { name: 'caches', isReady: isComplete },
@@ -81,6 +83,7 @@ export async function runFacade(
       namespaces: kubeNamespaces(client),
       capacity: createCapacity(caches, systemClock),
       accounts,
+      sso,
       vector: {
         engine: vectorEngine(configuration, client),
         secrets: kubeSecrets(client),
@@ -114,6 +117,7 @@ export async function runFacade(
       isStopping = true
       await facade.stop()
       await accounts.outbox.stop()
+      await sso.outgoing.close()
       await webhooks?.stop()
       await identity?.stop()
       await tokens.stop()

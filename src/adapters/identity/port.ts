@@ -74,7 +74,7 @@ export type ClientRecord = { clientId: string; principalId: string; displayName:
 export type NewClient = { clientId: string; displayName: string }
 export type ClientCredentials = ClientRecord & { secret: string }
 
-export type IdentityProviderReason = 'NotFound' | 'NameTaken' | 'PasswordRefused' | 'Unavailable'
+export type IdentityProviderReason = 'NotFound' | 'NameTaken' | 'PasswordRefused' | 'Unsupported' | 'Unavailable'
 
 /** The message is ours: nothing of the provider's answer, which may hold what was sent to it. */
 export class IdentityProviderError extends Error {
