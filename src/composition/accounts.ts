@@ -1,4 +1,4 @@
-import { createLocalDirectory } from '../adapters/identity/local.ts'
+import type { UserDirectory } from '../adapters/identity/port.ts'
 import { createFolderMailer } from '../adapters/mail/folder.ts'
 import type { Mailer } from '../adapters/mail/port.ts'
 import { createSmtpMailer } from '../adapters/mail/smtp.ts'
@@ -9,29 +9,17 @@ import { AttemptLimit } from '../api/passwords/attemptLimit.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
-import { PlatformUser } from '../crds/identity.ts'
 import { RESEND_LIMITS } from '../iam/invitations.ts'
-import { secret } from '../kube/builtin.ts'
-import type { Connection } from './connection.ts'
 
 /** Requests for a password reset within an hour (records of section 14). */
 const RESETS_PER_ADDRESS = 5
 const RESETS_PER_CLIENT = 20
 
 /** Users, mails and limits as the configuration says. Its `outbox` is to be stopped. */
-export function accountServices(
-  configuration: Configuration,
-  { client, caches }: Pick<Connection, 'client' | 'caches'>,
-  log: Log,
-): AccountServices {
+export function accountServices(configuration: Configuration, users: UserDirectory, log: Log): AccountServices {
   const { facadePort, invitationResends, invitationResendHours, issuer, publicUrl } = configuration
   return {
-    users: createLocalDirectory({
-      client,
-      users: caches.get(PlatformUser.resource),
-      resources: { user: PlatformUser.resource, secret },
-      clock: systemClock,
-    }),
+    users,
     tenants: tenantsOfBoundaries,
     outbox: createOutbox({ mailer: mailer(configuration), log, clock: systemClock }),
     linkBase: (publicUrl ?? `http://127.0.0.1:${facadePort}`).replace(/\/+$/, ''),

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createAccess } from '../api/access.ts'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
 import { createCapacity } from '../api/capacity.ts'
+import { directoryPrincipals } from '../api/directoryPrincipals.ts'
 import { loadDocumentation } from '../api/documentation.ts'
 import { ROUTES, reservedNames } from '../api/index.ts'
 import { createRecords } from '../api/kubeRecords.ts'
@@ -19,6 +20,7 @@ import { KINDS } from '../crds/index.ts'
 import { node, pod } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
+import { openAdministration } from './administration.ts'
 import { connect } from './connection.ts'
 import { vectorEngine } from './engines.ts'
 import { runIdentityProvider } from './identity.ts'
@@ -54,8 +56,9 @@ export async function runFacade(
       ? await runIdentityProvider(configuration, connection, surroundings)
       : undefined
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
-  const accounts = accountServices(configuration, connection, log)
-  const sso = ssoServices(configuration, client)
+  const administration = await openAdministration(configuration, connection)
+  const accounts = accountServices(configuration, administration.users, log)
+  const sso = ssoServices(configuration, client, administration.federation)
   let isStopping = false
   const own: ReadinessCheck[] = [
     { name: 'caches', isReady: isComplete },
@@ -75,7 +78,10 @@ export async function runFacade(
     },
     services: {
       records,
-      principals: recordedPrincipals(records),
+      principals:
+        configuration.identityProvider === 'keycloak'
+          ? directoryPrincipals(recordedPrincipals(records), administration.users, systemClock)
+          : recordedPrincipals(records),
       access,
       clock: systemClock,
       log,

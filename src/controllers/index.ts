@@ -19,6 +19,7 @@ import { managedIdentityController } from './managedidentities.ts'
 import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
 import { resourceGroupController } from './resourcegroups.ts'
+import { type SsoPorts, ssoController } from './sso.ts'
 import { vectorController } from './vector/index.ts'
 
 /** What controllers of single areas need beside the clusters: their adapters and settings. */
@@ -28,10 +29,16 @@ export type ControllerPorts = {
   allowOwnImages: boolean
   /** Whether assignments are written as RoleBindings too; false. */
   projectRbac?: boolean
+  sso: SsoPorts
 }
 
 /** Every controller of the platform, in the order of what depends on what. */
-export function controllers({ vectorEngine, allowOwnImages, projectRbac }: ControllerPorts): readonly Controller[] {
+export function controllers({
+  vectorEngine,
+  allowOwnImages,
+  projectRbac,
+  sso,
+}: ControllerPorts): readonly Controller[] {
   const projected = (controller: Controller) => withProjection(controller, projectRbac ?? false)
   return [
     projected(boundaryController),
@@ -40,6 +47,7 @@ export function controllers({ vectorEngine, allowOwnImages, projectRbac }: Contr
     passwordResetController,
     ...grantControllers,
     managedIdentityController(),
+    ssoController(sso),
     vectorController({ engine: vectorEngine, allowOwnImages }),
   ]
 }
@@ -148,7 +156,8 @@ export function operatorSystemRights(): Rights[] {
 
 function declaredRights(): Rights[] {
   // What a controller may do does not depend on what it is given.
-  return controllers({ vectorEngine: playedEngine(), allowOwnImages: false, projectRbac: true }).flatMap(rightsOf)
+  const sso = { dns: { texts: async () => [] }, outgoing: { document: async () => '' } }
+  return controllers({ vectorEngine: playedEngine(), allowOwnImages: false, projectRbac: true, sso }).flatMap(rightsOf)
 }
 
 function rightsOf({ kind, observes, reads, writes }: Controller): Rights[] {

@@ -128,7 +128,6 @@ export const SsoConnection = defineKind({
           domain: z.string(),
           status: z.enum(['Pending', 'Verified', 'Failed']),
           verifiedAt: DateTime.optional(),
-          checkedAt: DateTime.optional(),
         }),
       )
       .max(50)

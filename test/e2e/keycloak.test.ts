@@ -33,6 +33,7 @@ describe('Keycloak', function () {
       realm: REALM,
       enabled: true,
       sslRequired: 'none',
+      organizationsEnabled: true,
       passwordPolicy: 'length(12) and digits(1)',
       clients: [{ clientId: SIGN_IN, enabled: true, publicClient: true, directAccessGrantsEnabled: true }],
     } as { realm: string })
@@ -65,6 +66,8 @@ describe('Keycloak', function () {
       const answer = await token({ grant_type: 'password', client_id: SIGN_IN, username, password })
       return answer.access_token !== undefined
     },
+    // It knows what it is told.
+    record: async () => {},
   }))
 
   describe('tokens', () => {

@@ -1,4 +1,5 @@
 import { request } from 'undici'
+import type { z } from 'zod'
 import { IdentityProviderError } from './port.ts'
 
 export type KeycloakOptions = {
@@ -22,6 +23,15 @@ export interface KeycloakAdmin {
    */
   call(method: Method, path: string, options?: CallOptions): Promise<AdminAnswer>
 }
+
+/** @throws IdentityProviderError Unavailable for what has another form */
+export function read<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
+  const parsed = schema.safeParse(body)
+  if (!parsed.success) throw unreadable()
+  return parsed.data
+}
+
+export const unreadable = () => unavailable('its answer has not the form of its admin API')
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 type CallOptions = { body?: unknown; accepted?: readonly number[]; signal?: AbortSignal | undefined }

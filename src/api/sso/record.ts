@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Federation } from '../../adapters/identity/federation.ts'
+import type { Federation } from '../../adapters/identity/port.ts'
 import type { OutgoingPort } from '../../adapters/outgoing/port.ts'
 import { notFound } from '../../core/errors.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
