@@ -51,14 +51,14 @@ export async function runFacade(
   const isComplete = () => caches.unsynced().length === 0
   const webhooks = await runWebhooks(configuration, { access, caches, isReady: isComplete, log })
   caches.start()
-  const identity =
-    configuration.identityProvider === 'local'
-      ? await runIdentityProvider(configuration, connection, surroundings)
-      : undefined
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
   const administration = await openAdministration(configuration, connection)
   const accounts = accountServices(configuration, administration.users, log)
   const sso = ssoServices(configuration, client, administration.federation)
+  const identity =
+    configuration.identityProvider === 'local'
+      ? await runIdentityProvider(configuration, connection, sso.outgoing.fetch, surroundings)
+      : undefined
   let isStopping = false
   const own: ReadinessCheck[] = [
     { name: 'caches', isReady: isComplete },

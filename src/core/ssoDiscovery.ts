@@ -1,7 +1,16 @@
 import { z } from 'zod'
 
 /** Where an OpenID provider does what (OpenID Connect Discovery 1.0 section 3). */
-export type OidcEndpoints = { issuer: string; authorizationUrl: string; tokenUrl: string; jwksUrl: string }
+export type OidcEndpoints = {
+  issuer: string
+  authorizationUrl: string
+  tokenUrl: string
+  jwksUrl: string
+  /** How clients show their secret at the token endpoint; basic where it says nothing. */
+  tokenAuthMethods?: string[] | undefined
+  /** RS256 where it says nothing. */
+  signingAlgorithms?: string[] | undefined
+}
 
 const Address = z.url({ protocol: /^https$/ }).max(2048)
 const Discovery = z.object({
@@ -9,6 +18,8 @@ const Discovery = z.object({
   authorization_endpoint: Address,
   token_endpoint: Address,
   jwks_uri: Address,
+  token_endpoint_auth_methods_supported: z.array(z.string()).optional(),
+  id_token_signing_alg_values_supported: z.array(z.string()).optional(),
 })
 const WELL_KNOWN = '/.well-known/openid-configuration'
 
@@ -20,7 +31,11 @@ export function readDiscovery(text: string, metadataUrl: string): OidcEndpoints 
   // A document that speaks of another issuer would let one provider speak for another.
   const named = metadataUrl.endsWith(WELL_KNOWN) ? metadataUrl.slice(0, -WELL_KNOWN.length) : undefined
   if (named !== undefined && issuer.replace(/\/$/, '') !== named.replace(/\/$/, '')) return undefined
-  return { issuer, authorizationUrl, tokenUrl, jwksUrl }
+  const {
+    token_endpoint_auth_methods_supported: tokenAuthMethods,
+    id_token_signing_alg_values_supported: signingAlgorithms,
+  } = found.data
+  return { issuer, authorizationUrl, tokenUrl, jwksUrl, tokenAuthMethods, signingAlgorithms }
 }
 
 /** Whether a text is metadata of a SAML entity, as far as can be told without reading all of it. */
