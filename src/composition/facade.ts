@@ -13,10 +13,13 @@ import { openApiDocument } from '../api/openapi.ts'
 import { recordedPrincipals } from '../api/principals.ts'
 import { kubeSecrets } from '../api/secrets.ts'
 import { createFacade } from '../api/server.ts'
+import { followConnections } from '../api/sso/follower.ts'
 import { createTokenVerifier } from '../api/tokens.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import { KINDS } from '../crds/index.ts'
+import { PlatformTenant } from '../crds/rbac.ts'
+import { SsoConnection } from '../crds/sso.ts'
 import { node, pod } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
@@ -58,6 +61,16 @@ export async function runFacade(
   const identity =
     configuration.identityProvider === 'local'
       ? await runIdentityProvider(configuration, connection, sso.outgoing.fetch, surroundings)
+      : undefined
+  const follower =
+    configuration.identityProvider === 'keycloak'
+      ? followConnections({
+          connections: caches.get(SsoConnection.resource),
+          tenants: caches.get(PlatformTenant.resource),
+          sso,
+          clock: systemClock,
+          log,
+        })
       : undefined
   let isStopping = false
   const own: ReadinessCheck[] = [
@@ -122,6 +135,7 @@ export async function runFacade(
     async stop() {
       isStopping = true
       await facade.stop()
+      follower?.stop()
       await accounts.outbox.stop()
       await sso.outgoing.close()
       await webhooks?.stop()

@@ -7,6 +7,7 @@ import type { Log } from '../core/log.ts'
 import { resourceId } from '../core/object.ts'
 import { event, namespace, secret } from '../kube/builtin.ts'
 import type { EventRecorder } from '../kube/events.ts'
+import { bindingController } from './bindings.ts'
 import { boundaryController } from './boundaries.ts'
 import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
 import type { Controller, Rights } from './engine/controller.ts'
@@ -48,6 +49,7 @@ export function controllers({
     ...grantControllers,
     managedIdentityController(),
     ssoController(sso),
+    bindingController,
     vectorController({ engine: vectorEngine, allowOwnImages }),
   ]
 }

@@ -47,7 +47,13 @@ export const IdpBinding = defineKind({
       .optional()
       .describe('Of the object at the scope, so that a thing made anew inherits no binding'),
   }),
-  status: resourceStatus,
+  status: resourceStatus.extend({
+    memberIds: z
+      .array(Uuid)
+      .max(1000)
+      .optional()
+      .describe('People whom the binding put into the group; they leave it with the binding'),
+  }),
   immutable: [
     'tenantId',
     'issuer',

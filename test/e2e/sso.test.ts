@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { PlatformUser } from '../../src/crds/identity.ts'
 import { PlatformTenant, PrincipalGroup } from '../../src/crds/rbac.ts'
 import { SsoConnection } from '../../src/crds/sso.ts'
 import { secret } from '../../src/kube/builtin.ts'
@@ -8,7 +9,14 @@ import type { KubeObject } from '../../src/kube/object.ts'
 import { call, type ErrorBody, expectCall, makeBoundary, makeCaller, uniqueName, until } from '../make/platform.ts'
 import { administrator } from '../make/tenant.ts'
 
-type Binding = { id: string; claim: string; groupId: string | null; scope: string | null; matchedUserCount: number }
+type Binding = {
+  id: string
+  claim: string
+  claimValue: string
+  groupId: string | null
+  scope: string | null
+  matchedUserCount: number
+}
 type Provider = { alias: string; hasClientSecret: boolean; redirectUri: string; status: string; displayName: string }
 type Sso = {
   enabled: boolean
@@ -31,6 +39,17 @@ async function makeTenant(): Promise<{ id: string; path: string }> {
   const path = `/admin/tenants/${id}`
   await until(`tenant ${id} is known`, async () => (await call('GET', `${path}/sso`)).status === 200)
   return { id, path }
+}
+
+/** A person as a sign-in through the issuer leaves them. */
+async function arrive(tenantId: string, groups: string[]): Promise<string> {
+  const id = randomUUID()
+  const { apiVersion, kind, resource } = PlatformUser
+  const externalIdentity = { tenantId, alias: 'acme', issuer: ENDPOINTS.issuer, subject: id, claims: { groups } }
+  const spec = { userName: id, isExternal: true, tenantIds: [tenantId], externalIdentity }
+  const metadata = { namespace: SYSTEM_NAMESPACE, name: id }
+  await (await administrator()).create(resource, { apiVersion, kind, metadata, spec } as KubeObject)
+  return id
 }
 
 describe('bindings of external issuers', () => {
@@ -62,7 +81,16 @@ describe('bindings of external issuers', () => {
     )
     const { body: made } = await expectCall<Binding>(201, 'POST', path, { ...claim(), groupId: body.id })
     expect(made.groupId).to.equal(body.id)
-    expect(await (await administrator()).list(PrincipalGroup.resource)).to.have.nested.property('items.length')
+    const user = await arrive(path.split('/')[3] ?? '', [made.claimValue])
+    const admin = await administrator()
+    const ref = { namespace: boundaryNamespace(boundaryId), name: body.id }
+    const members = async () =>
+      (await admin.get<KubeObject & { spec: { memberIds: string[] } }>(PrincipalGroup.resource, ref)).spec.memberIds
+    await until('the person is a member', async () => (await members()).includes(user))
+    const [shown] = (await call<{ items: Binding[] }>('GET', path)).body.items.filter(({ id }) => id === made.id)
+    expect(shown?.matchedUserCount).to.equal(1)
+    expect((await call('DELETE', `${path}/${made.id}`)).status).to.equal(204)
+    await until('the person left with the binding', async () => (await members()).length === 0)
   })
 
   const refusals: [string, () => object, number, string][] = [

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { brokerAlias } from '../../core/sso.ts'
 import type { FederatedProvider, FederatedTenant, Federation } from './federation.ts'
@@ -33,7 +34,8 @@ export function keycloakFederation(admin: KeycloakAdmin, organizations: Keycloak
     const alias = brokerAlias(tenant.tenantId, provider.alias)
     const { status, body } = await admin.call('GET', pathOf(alias), { accepted: [404], signal })
     const before = status === 404 ? undefined : read(ProviderRepresentation, body)
-    const wanted = representationOf(tenant, provider, alias)
+    const known = provider.metadata === undefined ? {} : await readMetadata(provider.metadata, signal)
+    const wanted = representationOf(tenant, provider, alias, known)
     if (before === undefined) {
       await admin.call('POST', '/identity-provider/instances', { body: wanted, signal })
     } else {
@@ -44,6 +46,18 @@ export function keycloakFederation(admin: KeycloakAdmin, organizations: Keycloak
     const isLinked = (await providersOf(organization, signal)).some((one) => one.alias === alias)
     if (!isLinked) await admin.call('POST', link, { body: alias, accepted: [409], signal })
     await mapEmail(alias, provider, signal)
+  }
+
+  /** Keycloak reads the metadata of a SAML entity itself; fetching it is ours. */
+  async function readMetadata(metadata: string, signal?: AbortSignal): Promise<Record<string, string>> {
+    const line = `freehold-${randomUUID()}`
+    const part = (name: string, rest: string, text: string) =>
+      `--${line}\r\nContent-Disposition: form-data; name="${name}"${rest}\r\n\r\n${text}\r\n`
+    const file = '; filename="metadata.xml"\r\nContent-Type: application/xml'
+    const text = `${part('providerId', '', 'saml')}${part('file', file, metadata)}--${line}--\r\n`
+    const raw = { type: `multipart/form-data; boundary=${line}`, text }
+    const { body } = await admin.call('POST', '/identity-provider/import-config', { raw, signal })
+    return read(z.record(z.string(), z.string()), body)
   }
 
   /** Only where the claim is another than the one that Keycloak reads by itself. */
@@ -109,7 +123,12 @@ export function keycloakFederation(admin: KeycloakAdmin, organizations: Keycloak
   }
 }
 
-function representationOf(tenant: FederatedTenant, provider: FederatedProvider, alias: string) {
+function representationOf(
+  tenant: FederatedTenant,
+  provider: FederatedProvider,
+  alias: string,
+  imported: Record<string, string>,
+) {
   const { protocol, displayName, enabled, trustEmail } = provider
   const [domain] = tenant.domains
   return {
@@ -129,6 +148,7 @@ function representationOf(tenant: FederatedTenant, provider: FederatedProvider, 
             'kc.org.domain': tenant.domains.length === 1 ? domain : 'ANY',
             'kc.org.broker.redirect.mode.email-matches': 'true',
           }),
+      ...imported,
       ...(protocol === 'Saml' ? samlConfig(provider) : oidcConfig(provider)),
     },
   }

@@ -133,7 +133,7 @@ async function createBinding(context: Create) {
   const spec = { tenantId, issuer, claim, claimValue, ...targetOf(context) }
   return oneAtATime(`bindings of ${tenantId}`, async () => {
     const present = await services.records.list(IdpBinding, { namespace: SYSTEM_NAMESPACE }, { fresh: true })
-    if (present.some((one) => keyOf(one.spec) === keyOf(spec))) {
+    if (present.some((one) => isLive(one) && keyOf(one.spec) === keyOf(spec))) {
       throw new PlatformError('already_exists', 'The tenant has this binding already.', { issuer, claim, claimValue })
     }
     const made = { namespace: SYSTEM_NAMESPACE, name: randomUUID(), spec, caller }
@@ -141,6 +141,9 @@ async function createBinding(context: Create) {
     return created(bindingDto(services, object), { etag: etagOf(object) })
   })
 }
+
+/** One that goes takes back what it gave, which takes moments. */
+const isLive = ({ metadata }: BindingRecord) => metadata.deletionTimestamp === undefined
 
 function keyOf(spec: Partial<BindingRecord['spec']>): string {
   const { tenantId, issuer, claim, claimValue, groupId, roleDefinitionName, scope, scopeIncarnation } = spec
@@ -153,7 +156,9 @@ async function removeBinding(context: Context<'tenantId' | 'bindingId'>) {
   requireTenant(context)
   const found = services.records
     .peekAll(IdpBinding, { namespace: SYSTEM_NAMESPACE })
-    .find((binding) => idOfBinding(binding) === parameters.bindingId && binding.spec.tenantId === parameters.tenantId)
+    .find(
+      (one) => isLive(one) && idOfBinding(one) === parameters.bindingId && one.spec.tenantId === parameters.tenantId,
+    )
   if (found === undefined) throw notFound(`Binding "${parameters.bindingId.slice(0, 64)}"`)
   const { name } = found.metadata
   await services.records.remove(IdpBinding, { namespace: SYSTEM_NAMESPACE, name }, { caller, ifMatch })
@@ -175,7 +180,7 @@ export const bindingRoutes: readonly RouteDraft[] = [
       const { services, parameters, fresh, list } = context
       requireTenant(context)
       const all = await services.records.list(IdpBinding, { namespace: SYSTEM_NAMESPACE }, { fresh })
-      const rows = all.filter(({ spec }) => spec.tenantId === parameters.tenantId)
+      const rows = all.filter((one) => isLive(one) && one.spec.tenantId === parameters.tenantId)
       return pagedParts(rows, list, bindingShape, (binding) => bindingDto(services, binding))
     },
   ),

@@ -100,7 +100,7 @@ const writable = {
   emailClaim: ClaimName.nullish().describe('email where absent'),
   trustEmail: z.boolean().nullish().describe('False where absent'),
   enabled: z.boolean().nullish().describe('True where absent'),
-  defaultRoleDefinitionName: DisplayName.nullish().describe('Given to people at their first sign-in'),
+  defaultRoleDefinitionName: DisplayName.nullish().describe('Kept and shown; what people get follows from bindings'),
 }
 
 export const CreateSsoIdentityProviderRequest = z
