@@ -1,4 +1,4 @@
-import type { UserDirectory } from '../adapters/identity/port.ts'
+import type { IdentityAdministration, PasswordRules } from '../adapters/identity/provider.ts'
 import { createFolderMailer } from '../adapters/mail/folder.ts'
 import type { Mailer } from '../adapters/mail/port.ts'
 import { createSmtpMailer } from '../adapters/mail/smtp.ts'
@@ -16,10 +16,15 @@ const RESETS_PER_ADDRESS = 5
 const RESETS_PER_CLIENT = 20
 
 /** Users, mails and limits as the configuration says. Its `outbox` is to be stopped. */
-export function accountServices(configuration: Configuration, users: UserDirectory, log: Log): AccountServices {
+export function accountServices(
+  configuration: Configuration,
+  { users, passwordRules }: Pick<IdentityAdministration, 'users' | 'passwordRules'>,
+  log: Log,
+): AccountServices {
   const { facadePort, invitationResends, invitationResendHours, issuer, publicUrl } = configuration
   return {
     users,
+    passwordRules: remembered(passwordRules),
     tenants: tenantsOfBoundaries,
     outbox: createOutbox({ mailer: mailer(configuration), log, clock: systemClock }),
     linkBase: (publicUrl ?? `http://127.0.0.1:${facadePort}`).replace(/\/+$/, ''),
@@ -37,4 +42,21 @@ export function accountServices(configuration: Configuration, users: UserDirecto
 function mailer({ smtpUrl, mailFrom, mailFolder }: Configuration): Mailer | undefined {
   if (smtpUrl !== undefined) return createSmtpMailer({ url: smtpUrl, from: mailFrom })
   return mailFolder === undefined ? undefined : createFolderMailer(mailFolder, systemClock)
+}
+
+/** Anybody may ask for the rules: the identity provider is asked twice a minute at most. */
+const RULES_KEPT = 30_000
+
+function remembered(ask: () => Promise<PasswordRules>): () => Promise<PasswordRules> {
+  let kept: { rules: Promise<PasswordRules>; until: number } | undefined
+  return () => {
+    const now = systemClock.monotonic()
+    if (kept !== undefined && kept.until > now) return kept.rules
+    const mine = { rules: ask(), until: now + RULES_KEPT }
+    kept = mine
+    mine.rules.catch(() => {
+      if (kept === mine) kept = undefined
+    })
+    return mine.rules
+  }
 }

@@ -56,7 +56,7 @@ export async function runFacade(
   caches.start()
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
   const administration = await openAdministration(configuration, connection)
-  const accounts = accountServices(configuration, administration.users, log)
+  const accounts = accountServices(configuration, administration, log)
   const sso = ssoServices(configuration, client, administration.federation)
   const identity =
     configuration.identityProvider === 'local'
