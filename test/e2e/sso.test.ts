@@ -72,6 +72,22 @@ describe('bindings of external issuers', () => {
     expect((await call('DELETE', `${path}/${made.body.id}`)).status).to.equal(404)
   })
 
+  it('give the role to whom the issuer names, and take it back with the binding', async () => {
+    const scope = `/boundaries/${boundaryId}`
+    const body = { ...claim(), roleDefinitionName: 'Reader', scope }
+    const { body: made } = await expectCall<Binding>(201, 'POST', path, body)
+    const principalId = await arrive(path.split('/')[3] ?? '', ['x', body.claimValue])
+    const isAllowed = async () => {
+      const question = { principalId, action: 'boundaries/read' }
+      const check = `${scope}/providers/authorization/checkAccess`
+      const { body } = await expectCall<{ results: { allowed: boolean }[] }>(200, 'POST', check, question)
+      return body.results[0]?.allowed === true
+    }
+    await until('the person may read', isAllowed)
+    expect((await call('DELETE', `${path}/${made.id}`)).status).to.equal(204)
+    await until('the person may no longer', async () => !(await isAllowed()))
+  })
+
   it('make members of a group', async () => {
     const { body } = await expectCall<{ id: string }>(
       201,
