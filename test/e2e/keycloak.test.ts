@@ -71,6 +71,35 @@ describe('Keycloak', function () {
     record: async () => {},
   }))
 
+  it('is administered with the roles that the configuration page names, and no others', async () => {
+    const names = ['manage-users', 'manage-clients', 'manage-identity-providers', 'manage-realm', 'view-realm']
+    const admin = keycloakAdmin({ url: keycloak.url, realm: REALM, adminRealm: 'master', ...keycloak.admin })
+    const idOf = async (clientId: string) => {
+      const { body } = await admin.call('GET', `/clients?clientId=${clientId}`)
+      return (body as { id: string }[])[0]?.id ?? ''
+    }
+    const [clientId, clientSecret] = [`platform-${randomUUID()}`, randomUUID()]
+    const client = { clientId, secret: clientSecret, enabled: true, serviceAccountsEnabled: true }
+    await admin.call('POST', '/clients', { body: { ...client, protocol: 'openid-connect', publicClient: false } })
+    const { body: user } = await admin.call('GET', `/clients/${await idOf(clientId)}/service-account-user`)
+    const management = await idOf('realm-management')
+    const { body: all } = await admin.call('GET', `/clients/${management}/roles`)
+    const roles = (all as { name: string }[]).filter(({ name }) => names.includes(name))
+    expect(roles).to.have.length(names.length)
+    const mappings = `/users/${(user as { id: string }).id}/role-mappings/clients/${management}`
+    await admin.call('POST', mappings, { body: roles })
+    const own = createKeycloakProvider({ url: keycloak.url, realm: REALM, audience: AUDIENCE, clientId, clientSecret })
+    const tenant = { tenantId: randomUUID(), displayName: 'Acme', domains: [`${randomUUID()}.example`], providers: [] }
+    await own.federation.apply(tenant)
+    expect(await own.federation.find(tenant.tenantId)).to.deep.equal({ domains: tenant.domains, providers: [] })
+    const person = { userName: randomUUID(), email: `${randomUUID()}@example.com`, emailVerified: true }
+    const made = await own.users.create({ ...person, id: randomUUID() })
+    await own.users.joinTenant(made.id, tenant.tenantId)
+    expect((await own.users.list({ search: person.userName, limit: 1 }))[0]?.tenantIds).to.deep.equal([tenant.tenantId])
+    expect(await own.clients.create({ clientId: randomUUID(), displayName: 'x' })).to.have.property('secret')
+    expect(await own.passwordRules()).to.include({ minLength: 12 })
+  })
+
   describe('people of a tenant', () => {
     const acme = {
       alias: 'acme',
