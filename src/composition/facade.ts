@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createAccess } from '../api/access.ts'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
 import { createCapacity } from '../api/capacity.ts'
+import { directoryPrincipals } from '../api/directoryPrincipals.ts'
 import { loadDocumentation } from '../api/documentation.ts'
 import { ROUTES, reservedNames } from '../api/index.ts'
 import { createRecords } from '../api/kubeRecords.ts'
@@ -12,18 +13,23 @@ import { openApiDocument } from '../api/openapi.ts'
 import { recordedPrincipals } from '../api/principals.ts'
 import { kubeSecrets } from '../api/secrets.ts'
 import { createFacade } from '../api/server.ts'
+import { followConnections } from '../api/sso/follower.ts'
 import { createStanding } from '../api/standing.ts'
 import { createTokenVerifier } from '../api/tokens.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import { KINDS } from '../crds/index.ts'
+import { PlatformTenant } from '../crds/rbac.ts'
+import { SsoConnection } from '../crds/sso.ts'
 import { node, pod } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
+import { openAdministration } from './administration.ts'
 import { connect } from './connection.ts'
 import { vectorEngine } from './engines.ts'
 import { runIdentityProvider } from './identity.ts'
 import type { Part, Surroundings } from './part.ts'
+import { ssoServices } from './sso.ts'
 import { runWebhooks } from './webhooks.ts'
 
 const VERSION = '0.1.0'
@@ -51,12 +57,24 @@ export async function runFacade(
   const standing = configuration.identityProvider === 'local' ? createStanding({ client, caches }) : undefined
   const webhooks = await runWebhooks(configuration, { access, caches, isReady: isComplete, standing, log })
   caches.start()
+  const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
+  const administration = await openAdministration(configuration, connection)
+  const accounts = accountServices(configuration, administration, log)
+  const sso = ssoServices(configuration, client, administration.federation)
   const identity =
     configuration.identityProvider === 'local'
-      ? await runIdentityProvider(configuration, connection, surroundings)
+      ? await runIdentityProvider(configuration, connection, sso.outgoing.fetch, surroundings)
       : undefined
-  const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
-  const accounts = accountServices(configuration, connection, log)
+  const follower =
+    configuration.identityProvider === 'keycloak'
+      ? followConnections({
+          connections: caches.get(SsoConnection.resource),
+          tenants: caches.get(PlatformTenant.resource),
+          sso,
+          clock: systemClock,
+          log,
+        })
+      : undefined
   let isStopping = false
   const own: ReadinessCheck[] = [
     { name: 'caches', isReady: isComplete },
@@ -77,7 +95,10 @@ export async function runFacade(
     },
     services: {
       records,
-      principals: recordedPrincipals(records),
+      principals:
+        configuration.identityProvider === 'keycloak'
+          ? directoryPrincipals(recordedPrincipals(records), administration.users, systemClock)
+          : recordedPrincipals(records),
       access,
       clock: systemClock,
       log,
@@ -85,6 +106,7 @@ export async function runFacade(
       namespaces: kubeNamespaces(client),
       capacity: createCapacity(caches, systemClock),
       accounts,
+      sso,
       vector: {
         engine: vectorEngine(configuration, client),
         secrets: kubeSecrets(client),
@@ -117,7 +139,9 @@ export async function runFacade(
     async stop() {
       isStopping = true
       await facade.stop()
+      follower?.stop()
       await accounts.outbox.stop()
+      await sso.outgoing.close()
       await webhooks?.stop()
       await identity?.stop()
       await tokens.stop()

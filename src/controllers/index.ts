@@ -7,6 +7,7 @@ import type { Log } from '../core/log.ts'
 import { resourceId } from '../core/object.ts'
 import { event, namespace, secret } from '../kube/builtin.ts'
 import type { EventRecorder } from '../kube/events.ts'
+import { bindingController } from './bindings.ts'
 import { boundaryController } from './boundaries.ts'
 import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
 import type { Controller, Rights } from './engine/controller.ts'
@@ -19,6 +20,7 @@ import { managedIdentityController } from './managedidentities.ts'
 import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
 import { resourceGroupController } from './resourcegroups.ts'
+import { type SsoPorts, ssoController } from './sso.ts'
 import { vectorController } from './vector/index.ts'
 
 /** What controllers of single areas need beside the clusters: their adapters and settings. */
@@ -28,10 +30,16 @@ export type ControllerPorts = {
   allowOwnImages: boolean
   /** Whether assignments are written as RoleBindings too; false. */
   projectRbac?: boolean
+  sso: SsoPorts
 }
 
 /** Every controller of the platform, in the order of what depends on what. */
-export function controllers({ vectorEngine, allowOwnImages, projectRbac }: ControllerPorts): readonly Controller[] {
+export function controllers({
+  vectorEngine,
+  allowOwnImages,
+  projectRbac,
+  sso,
+}: ControllerPorts): readonly Controller[] {
   const projected = (controller: Controller) => withProjection(controller, projectRbac ?? false)
   return [
     projected(boundaryController),
@@ -40,6 +48,8 @@ export function controllers({ vectorEngine, allowOwnImages, projectRbac }: Contr
     passwordResetController,
     ...grantControllers,
     managedIdentityController(),
+    ssoController(sso),
+    bindingController,
     vectorController({ engine: vectorEngine, allowOwnImages }),
   ]
 }
@@ -148,7 +158,8 @@ export function operatorSystemRights(): Rights[] {
 
 function declaredRights(): Rights[] {
   // What a controller may do does not depend on what it is given.
-  return controllers({ vectorEngine: playedEngine(), allowOwnImages: false, projectRbac: true }).flatMap(rightsOf)
+  const sso = { dns: { texts: async () => [] }, outgoing: { document: async () => '' } }
+  return controllers({ vectorEngine: playedEngine(), allowOwnImages: false, projectRbac: true, sso }).flatMap(rightsOf)
 }
 
 function rightsOf({ kind, observes, reads, writes }: Controller): Rights[] {

@@ -100,8 +100,13 @@ async function addPlatformMember(context: Add) {
   })
 }
 
-function joinTenant({ services, caller, body }: Add) {
+/** People whom the identity provider keeps have no record of ours. */
+async function joinTenant({ services, caller, body }: Add): Promise<{ isChanged: boolean }> {
   const ref = { namespace: SYSTEM_NAMESPACE, name: body.userId }
+  if (services.records.peek(PlatformUser, ref) === undefined) {
+    await services.accounts.users.joinTenant(body.userId, body.tenantId)
+    return { isChanged: true }
+  }
   return services.records.update(PlatformUser, ref, {
     caller,
     change: ({ spec }) => ({ ...spec, tenantIds: [...new Set([...spec.tenantIds, body.tenantId])] }),
@@ -118,8 +123,8 @@ function alreadyMember(userId: string, tenantId: string): PlatformError {
 /** Ends the membership, and the root assignments that were made with it. @throws PlatformError NOT_FOUND, last_owner */
 async function removePlatformMember({ services, caller, parameters }: Context<'userId' | 'tenantId'>) {
   const { userId, tenantId } = parameters
-  const user = services.records.peek(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: userId })
-  if (user === undefined || !user.spec.tenantIds.includes(tenantId)) {
+  const user = (await services.principals.find([userId])).get(userId)
+  if (user === undefined || !user.tenantIds.includes(tenantId)) {
     throw notFound(`Member "${userId}" of tenant "${tenantId}"`)
   }
   return oneAtATime(ROOT, async () => {
@@ -136,11 +141,15 @@ async function removePlatformMember({ services, caller, parameters }: Context<'u
     for (const { metadata } of made) {
       await services.records.remove(RoleAssignment, { namespace: SYSTEM_NAMESPACE, name: metadata.name }, { caller })
     }
-    await services.records.update(
-      PlatformUser,
-      { namespace: SYSTEM_NAMESPACE, name: userId },
-      { caller, change: ({ spec }) => ({ ...spec, tenantIds: spec.tenantIds.filter((id) => id !== tenantId) }) },
-    )
+    const ref = { namespace: SYSTEM_NAMESPACE, name: userId }
+    if (services.records.peek(PlatformUser, ref) === undefined) {
+      await services.accounts.users.leaveTenant(userId, tenantId)
+      return noContent()
+    }
+    await services.records.update(PlatformUser, ref, {
+      caller,
+      change: ({ spec }) => ({ ...spec, tenantIds: spec.tenantIds.filter((id) => id !== tenantId) }),
+    })
     return noContent()
   })
 }
