@@ -1,7 +1,16 @@
 import { BOUNDARY_LABEL, GROUP_LABEL, OWNER_KIND_LABEL, PREFIX } from '../../src/core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
+import { WEBHOOK_CONFIGURATION, WEBHOOK_NAME, WEBHOOK_SERVICE } from '../../src/core/webhook.ts'
 import type { AnyKind, Placement } from '../../src/crds/define.ts'
+import {
+  BoundaryTrust,
+  DenyAssignment,
+  JitRequest,
+  PrincipalGroup,
+  RoleAssignment,
+  RoleDefinition,
+} from '../../src/crds/rbac.ts'
 
 /** Names that the policies know callers by. */
 export const CONTROLLERS_ACCOUNT = 'freehold-controllers'
@@ -119,25 +128,101 @@ function placementPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   })
 }
 
-/** IAM kinds are written through REST only, until the grant rules stand in admission too. */
-function iamPolicy(kinds: readonly AnyKind[]): KubeObject[] {
+/** What tenants write as far as their assignments say, each admitted by the rules of REST; all other kinds are closed. */
+const OPEN_IAM_KINDS: readonly AnyKind[] = [
+  RoleAssignment,
+  DenyAssignment,
+  PrincipalGroup,
+  RoleDefinition,
+  JitRequest,
+  BoundaryTrust,
+]
+const pluralsOf = (kinds: readonly AnyKind[]) => kinds.map(({ resource }) => `'${resource.plural}'`).join(', ')
+
+/** Kinds that carry secrets or belong to the machinery, and parts of the others, are written by administrators only. */
+function closedIamPolicy(kinds: readonly AnyKind[]): KubeObject[] {
+  const iam = kinds.filter((kind) => kind.group === 'iam')
+  const isAtRoot = `request.namespace == '${SYSTEM_NAMESPACE}'`
+  const among = (list: readonly AnyKind[]) => `(request.resource.resource in [${pluralsOf(list)}])`
   return policyWithBinding({
     name: 'freehold-iam-writers',
-    rules: [
-      ruleFor(
-        kinds.filter((kind) => kind.group === 'iam'),
-        ['CREATE', 'UPDATE', 'DELETE'],
-      ),
-    ],
+    rules: [ruleFor(iam, ['CREATE', 'UPDATE', 'DELETE'])],
     variables: CALLER_VARIABLES,
     validations: [
       {
-        expression: 'variables.isExempt',
-        messageExpression: `'' + request.kind.kind + ' objects are written through the REST API, where the rules of granting are checked; ask an administrator of the cluster for anything else'`,
+        expression: `variables.isExempt || ${among(OPEN_IAM_KINDS)}`,
+        messageExpression: `'' + request.kind.kind + ' objects are written through the REST API; ask an administrator of the cluster for anything else'`,
+        reason: 'Forbidden',
+      },
+      {
+        expression: `variables.isExempt || !(${isAtRoot} && ${among([PrincipalGroup, DenyAssignment])})`,
+        messageExpression: `'' + request.kind.kind + ' objects of the platform are written by administrators of the cluster'`,
+        reason: 'Forbidden',
+      },
+      {
+        // What is asked to go must go: a finalizer would keep an assignment in force.
+        expression:
+          "variables.isExempt || request.operation == 'DELETE' || object.metadata.?finalizers.orValue([]).all(f, request.operation == 'UPDATE' && f in oldObject.metadata.?finalizers.orValue([]))",
+        message: 'objects of access control take no finalizers',
         reason: 'Forbidden',
       },
     ],
   })
+}
+
+/**
+ * Nobody gives a role that they do not hold. Whether they hold it is asked of the authorizers, as the virtual verb
+ * `grant` on the role in the namespace of the boundary. Below a boundary, and for whom the role is, the webhook decides.
+ */
+function grantPolicy(): KubeObject[] {
+  const { group } = RoleDefinition.resource
+  const check = `authorizer.group('${group}').resource('${RoleDefinition.plural}').namespace(request.namespace).name(object.spec.roleDefinitionName).check('grant')`
+  return policyWithBinding({
+    name: 'freehold-iam-grants',
+    rules: [ruleFor([RoleAssignment], ['CREATE'])],
+    variables: [
+      ...CALLER_VARIABLES,
+      { name: 'isAtPlace', expression: "object.spec.scope.matches('^/(boundaries/[^/]+)?$')" },
+      { name: 'grant', expression: check },
+    ],
+    validations: [
+      {
+        expression: 'variables.isExempt || !variables.isAtPlace || variables.grant.allowed()',
+        messageExpression: `variables.grant.reason() != '' ? variables.grant.reason() : 'The role "' + object.spec.roleDefinitionName + '" is not yours to give in namespace "' + request.namespace + '".'`,
+        reason: 'Forbidden',
+      },
+    ],
+  })
+}
+
+/** By which the API server asks the facade about every write of access control that a tenant makes. */
+export function iamWebhook(): KubeObject {
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingWebhookConfiguration',
+    metadata: {
+      name: WEBHOOK_CONFIGURATION,
+      labels: { 'app.kubernetes.io/part-of': 'freehold', 'app.kubernetes.io/component': 'admission' },
+    },
+    webhooks: [
+      {
+        name: WEBHOOK_NAME,
+        admissionReviewVersions: ['v1'],
+        sideEffects: 'None',
+        // Closed while no facade answers, and until one has put its authority and path in here.
+        failurePolicy: 'Fail',
+        matchPolicy: 'Equivalent',
+        timeoutSeconds: 5,
+        clientConfig: { service: { ...WEBHOOK_SERVICE, port: 443 } },
+        rules: [ruleFor(OPEN_IAM_KINDS, ['CREATE', 'UPDATE', 'DELETE'])],
+        // Whoever repairs the platform must not need it: these are never asked about.
+        matchConditions: CALLER_VARIABLES.filter(({ name }) => name !== 'isExempt').map(({ name, expression }) => ({
+          name: name.replace(/^is/, 'not-').toLowerCase(),
+          expression: `!(${expression})`,
+        })),
+      },
+    ],
+  } as KubeObject
 }
 
 const ours = (map: string) => `(has(${map}) ? ${map} : {})`
@@ -176,7 +261,18 @@ function protectedMetadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
       { apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces'], operations: ['CREATE', 'UPDATE'], scope: '*' },
     ],
   }
-  return [inOurNamespaces, elsewhere].flatMap((where) =>
+  // Here stand records of ours that tenants write beside others' objects, of which we say nothing.
+  const inPlatform = {
+    name: 'freehold-protected-metadata-platform',
+    rules: [
+      ruleFor(
+        kinds.filter(({ placement }) => placement === 'platform' || placement === 'boundaryOrPlatform'),
+        ['CREATE', 'UPDATE'],
+      ),
+    ],
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': SYSTEM_NAMESPACE } },
+  }
+  return [inOurNamespaces, inPlatform, elsewhere].flatMap((where) =>
     policyWithBinding({
       ...where,
       matchConditions: [
@@ -335,7 +431,8 @@ function protectedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
 export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly string[]): KubeObject[] {
   return [
     ...placementPolicy(kinds),
-    ...iamPolicy(kinds),
+    ...closedIamPolicy(kinds),
+    ...grantPolicy(),
     ...protectedMetadataPolicy(kinds),
     ...ownAccountsPolicy(),
     ...ownSecretsPolicy(),

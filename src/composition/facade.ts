@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createAccess } from '../api/access.ts'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
 import { createCapacity } from '../api/capacity.ts'
+import type { Services } from '../api/context.ts'
 import { loadDocumentation } from '../api/documentation.ts'
 import { ROUTES, reservedNames } from '../api/index.ts'
 import { createRecords } from '../api/kubeRecords.ts'
@@ -46,7 +47,6 @@ export async function runFacade(
   for (const resource of [node, pod]) caches.add(resource)
   const access = createAccess({ caches, clock: systemClock, log })
   const isComplete = () => caches.unsynced().length === 0
-  const webhooks = await runWebhooks(configuration, { access, caches, isReady: isComplete, log })
   caches.start()
   const identity =
     configuration.identityProvider === 'local'
@@ -60,6 +60,40 @@ export async function runFacade(
     { name: 'serving', isReady: () => !isStopping },
   ]
   const records = createRecords({ client, caches })
+  const services: Services = {
+    records,
+    principals: recordedPrincipals(records),
+    access,
+    clock: systemClock,
+    log,
+    reservedNames: new Set(reservedNames()),
+    namespaces: kubeNamespaces(client),
+    capacity: createCapacity(caches, systemClock),
+    accounts,
+    vector: {
+      engine: vectorEngine(configuration, client),
+      secrets: kubeSecrets(client),
+      allowOwnImages: configuration.allowOwnImages,
+    },
+    managedIdentities: {
+      secrets: kubeSecrets(client),
+      signIn: {
+        tokenUrl: `${configuration.issuer}/protocol/openid-connect/token`,
+        audience: configuration.audience,
+        realm: configuration.realm,
+      },
+    },
+    documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
+    platform: {
+      version: VERSION,
+      commit: configuration.commit,
+      builtAt: configuration.builtAt,
+      kubernetesVersion: await kubernetesVersion(client),
+      simulated: configuration.simulated,
+      readiness: [...own, ...otherChecks()],
+    },
+  }
+  const webhooks = await runWebhooks(configuration, { services, caches, client, isReady: isComplete, log })
   const facade = createFacade({
     routes: ROUTES,
     tokens,
@@ -71,39 +105,7 @@ export async function runFacade(
       anonymousRequestsPerAddress: configuration.anonymousRequestsPerMinute,
       trustedProxies: configuration.trustedProxies,
     },
-    services: {
-      records,
-      principals: recordedPrincipals(records),
-      access,
-      clock: systemClock,
-      log,
-      reservedNames: new Set(reservedNames()),
-      namespaces: kubeNamespaces(client),
-      capacity: createCapacity(caches, systemClock),
-      accounts,
-      vector: {
-        engine: vectorEngine(configuration, client),
-        secrets: kubeSecrets(client),
-        allowOwnImages: configuration.allowOwnImages,
-      },
-      managedIdentities: {
-        secrets: kubeSecrets(client),
-        signIn: {
-          tokenUrl: `${configuration.issuer}/protocol/openid-connect/token`,
-          audience: configuration.audience,
-          realm: configuration.realm,
-        },
-      },
-      documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
-      platform: {
-        version: VERSION,
-        commit: configuration.commit,
-        builtAt: configuration.builtAt,
-        kubernetesVersion: await kubernetesVersion(client),
-        simulated: configuration.simulated,
-        readiness: [...own, ...otherChecks()],
-      },
-    },
+    services,
   })
   await facade.listen(configuration.facadePort, configuration.facadeHost)
   await caches.whenAllSynced()

@@ -14,7 +14,7 @@ describe('the webhooks of the facade', () => {
   let foreign: Authority
   let webhooks: Webhooks | undefined
   const noCaches = { get: () => ({ get: () => undefined, subscribe: () => () => undefined }) }
-  const options = { access: {}, caches: noCaches, isReady: () => false, log: silentLog } as never
+  const options = { services: {}, caches: noCaches, client: {}, isReady: () => false, log: silentLog } as never
   const configuration = (more: Record<string, string>) =>
     readConfiguration({ PLATFORM_ISSUER: 'https://issuer.example.com', ...more })
 

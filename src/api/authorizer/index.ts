@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import type { Access } from '../context.ts'
-import { answerTo, type Verdict } from './answer.ts'
+import { answerTo, type Verdict, type WhyNotGiven } from './answer.ts'
 import { type PlaceOfNamespace, questionOf } from './question.ts'
 
 export { followPlaces } from './places.ts'
+export { principalOfUser } from './question.ts'
 
 const API_VERSION = 'authorization.k8s.io/v1'
 
@@ -31,6 +32,7 @@ export type ReviewAnswer = { apiVersion: string; kind: 'SubjectAccessReview'; st
 export type ReviewerOptions = {
   access: Pick<Access, 'explain' | 'scopesWith'>
   placeOf: PlaceOfNamespace
+  whyNotGiven: WhyNotGiven
   /** False until every assignment and deny is known: before that every answer would be wrong. */
   isReady: () => boolean
 }
@@ -39,12 +41,12 @@ export type ReviewerOptions = {
  * Answers SubjectAccessReviews for the API server's webhook authorizer: what the REST interface would answer the same
  * principal, allowed, denied, or no opinion. No I/O. Answers undefined for a body that is no such review.
  */
-export function createReviewer({ access, placeOf, isReady }: ReviewerOptions) {
+export function createReviewer({ access, placeOf, whyNotGiven, isReady }: ReviewerOptions) {
   return (body: unknown): ReviewAnswer | undefined => {
     const parsed = Review.safeParse(body)
     if (!parsed.success) return undefined
     const status = isReady()
-      ? answerTo(questionOf(parsed.data.spec, placeOf), access)
+      ? answerTo(questionOf(parsed.data.spec, placeOf), access, whyNotGiven)
       : { allowed: false, reason: 'The platform is starting and does not know all assignments yet.' }
     return { apiVersion: API_VERSION, kind: 'SubjectAccessReview', status }
   }
