@@ -11,6 +11,7 @@ import {
   RoleAssignment,
   RoleDefinition,
 } from '../../src/crds/rbac.ts'
+import { GRANT_REFUSALS } from '../../src/iam/granting.ts'
 
 /** Names that the policies know callers by. */
 export const CONTROLLERS_ACCOUNT = 'freehold-controllers'
@@ -176,6 +177,7 @@ function closedIamPolicy(kinds: readonly AnyKind[]): KubeObject[] {
  */
 function grantPolicy(): KubeObject[] {
   const { group } = RoleDefinition.resource
+  const mayGrant = 'variables.isExempt || !variables.isAtPlace || variables.grant.allowed()'
   const check = `authorizer.group('${group}').resource('${RoleDefinition.plural}').namespace(request.namespace).name(object.spec.roleDefinitionName).check('grant')`
   return policyWithBinding({
     name: 'freehold-iam-grants',
@@ -185,14 +187,31 @@ function grantPolicy(): KubeObject[] {
       { name: 'isAtPlace', expression: "object.spec.scope.matches('^/(boundaries/[^/]+)?$')" },
       { name: 'grant', expression: check },
     ],
+    // A message cannot ask authorizers itself, so there is one for each of their answers.
     validations: [
-      {
-        expression: 'variables.isExempt || !variables.isAtPlace || variables.grant.allowed()',
-        messageExpression: `variables.grant.reason() != '' ? variables.grant.reason() : 'The role "' + object.spec.roleDefinitionName + '" is not yours to give in namespace "' + request.namespace + '".'`,
-        reason: 'Forbidden',
-      },
+      ...[GRANT_REFUSALS.unknown(ROLE), GRANT_REFUSALS.rootOnly(ROLE, SCOPE), GRANT_REFUSALS.notYoursAtRoot(ROLE)].map(
+        (words) => ({
+          expression: `${mayGrant} || !variables.grant.reason().startsWith(${inCel(words)})`,
+          messageExpression: inCel(words),
+          reason: 'Forbidden',
+        }),
+      ),
+      { expression: mayGrant, messageExpression: inCel(GRANT_REFUSALS.exceeding(ROLE, SCOPE)), reason: 'Forbidden' },
     ],
   })
+}
+
+/** Where the words of a refusal name what is in the object. */
+const ROLE = '{role}'
+const SCOPE = '{scope}'
+
+function inCel(words: string): string {
+  const fields: Record<string, string> = {
+    [ROLE]: 'object.spec.roleDefinitionName',
+    [SCOPE]: 'object.spec.scope',
+  }
+  const parts = words.split(/(\{role\}|\{scope\})/)
+  return parts.map((part) => fields[part] ?? `'${part.replaceAll("'", "\\'")}'`).join(' + ')
 }
 
 /** By which the API server asks the facade about every write of access control that a tenant makes. */

@@ -371,12 +371,6 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
     given: (world) => [deny(world, { isEveryone: true })],
     write: (world) => update(deny(world, { isEveryone: true, excludedPrincipalIds: [world.me] })),
   },
-  {
-    rule: 'denies of the platform are not written by tenants',
-    refused: () => 'DenyAssignment objects',
-    roles: rootOwner,
-    write: (world) => create({ ...deny(world, { isEveryone: true, scope: '/' }), namespace: SYSTEM_NAMESPACE }),
-  },
   { rule: 'an Owner makes a group', roles: owner, ...grouping(({ me, other }) => [me, other]) },
   {
     rule: 'who may not manage access makes no group',

@@ -17,9 +17,12 @@ const DECIDING: readonly AnyKind[] = [RoleAssignment, DenyAssignment, PrincipalG
 type Reach = {
   /** Whose records are read beside the platform's. */
   boundaryId: string | undefined
-  /** Those of every boundary. */
+  /** Who holds what in every boundary, for a role that may be given anywhere. Denies stay where they are. */
   everywhere: boolean
 }
+
+/** The namespaces that a kind is read in; undefined for all. */
+type Homes = (kind: AnyKind) => readonly string[] | undefined
 
 /**
  * The services with the records and decisions that the API server has now. A cache hears of a change a moment later, and
@@ -27,8 +30,11 @@ type Reach = {
  * records of access control are listed for each review; there are few such writes.
  */
 export async function servicesOfNow(services: Services, caches: Caches, reach: Reach): Promise<Services> {
-  const homes = reach.everywhere ? undefined : homesOf(reach.boundaryId)
-  const lists = await Promise.all(DECIDING.map((kind) => listNow(services.records, kind, homes)))
+  const homes: Homes = (kind) => {
+    const isWide = reach.everywhere && (kind === RoleAssignment || kind === PrincipalGroup)
+    return isWide || kind.placement === 'cluster' ? undefined : homesOf(reach.boundaryId)
+  }
+  const lists = await Promise.all(DECIDING.map((kind) => listNow(services.records, kind, homes(kind))))
   const now = new Map(DECIDING.map((kind, index) => [kind as AnyKind, lists[index] ?? []]))
   const records = recordsWith(services.records, now, homes)
   const { clock, log } = services
@@ -56,19 +62,18 @@ function homesOf(boundaryId: string | undefined): readonly string[] {
 }
 
 async function listNow(records: Records, kind: AnyKind, homes: readonly string[] | undefined): Promise<KubeObject[]> {
-  const filters: ListFilter[] =
-    homes === undefined || kind.placement === 'cluster' ? [{}] : homes.map((namespace) => ({ namespace }))
+  const filters: ListFilter[] = homes === undefined ? [{}] : homes.map((namespace) => ({ namespace }))
   const lists = await Promise.all(filters.map((filter) => records.list(kind, filter, { fresh: true })))
   return lists.flat() as KubeObject[]
 }
 
 type Now = ReadonlyMap<AnyKind, readonly KubeObject[]>
 
-function recordsWith(records: Records, now: Now, homes: readonly string[] | undefined): Records {
+function recordsWith(records: Records, now: Now, homesOfKind: Homes): Records {
   /** Undefined for what was not read. */
   const read = (kind: AnyKind, namespace: string | undefined) => {
-    const isRead = homes === undefined || kind.placement === 'cluster' || homes.includes(namespace ?? '')
-    return isRead ? now.get(kind) : undefined
+    const homes = homesOfKind(kind)
+    return homes === undefined || homes.includes(namespace ?? '') ? now.get(kind) : undefined
   }
   const peek = <K extends AnyKind>(kind: K, ref: ObjectRef) => {
     const key = objectKey(ref.namespace, ref.name)

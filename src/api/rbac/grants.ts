@@ -9,7 +9,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { mayStandIn, scopeObject } from '../../crds/scopeObjects.ts'
-import { type GrantRefusal, refusalOf } from '../../iam/granting.ts'
+import { GRANT_REFUSALS, type GrantRefusal, refusalOf } from '../../iam/granting.ts'
 import { everyoneIn, type Memberships } from '../../iam/groups.ts'
 import { leavesNoOwner, type OwnerAssignment } from '../../iam/owners.ts'
 import { BUILT_IN_ROLES, type Role } from '../../iam/roles.ts'
@@ -27,9 +27,7 @@ export function findRole({ records }: Services, name: string): Role {
   const role = knownRole(records, name)
   if (role !== undefined) return role
   const roleDefinitionName = name
-  throw new PlatformError('unknown_role', `No role is called "${name}"; names are matched exactly.`, {
-    roleDefinitionName,
-  })
+  throw new PlatformError('unknown_role', GRANT_REFUSALS.unknown(name), { roleDefinitionName })
 }
 
 export function knownRole(records: Services['records'], name: string): Role | undefined {
@@ -80,22 +78,20 @@ export function refuseExceeding(
   if (refusal !== undefined) throw exceedingRefused(code, role, scope, refusal.actions)
 }
 
-export function rootOnlyRefused(role: Role, scope: string): PlatformError {
+export function rootOnlyRefused({ displayName }: Role, scope: string): PlatformError {
   const message =
-    scope === '/'
-      ? `The role "${role.displayName}" is given at the root by its Owners and Platform Owners only.`
-      : `The role "${role.displayName}" exists at the platform root only, not at ${scope}.`
-  return new PlatformError('forbidden', message, { roleDefinitionName: role.displayName, scope })
+    scope === '/' ? GRANT_REFUSALS.notYoursAtRoot(displayName) : GRANT_REFUSALS.rootOnly(displayName, scope)
+  return new PlatformError('forbidden', message, { roleDefinitionName: displayName, scope })
 }
 
 export function exceedingRefused(
   code: 'GRANT_EXCEEDS_CALLER' | 'forbidden',
-  role: Role,
+  { displayName }: Role,
   scope: string,
   actions: readonly string[],
 ): PlatformError {
-  const message = `The role "${role.displayName}" holds actions that you do not hold at ${scope} and all of it.`
-  return new PlatformError(code, message, { actions, roleDefinitionName: role.displayName, scope })
+  const message = GRANT_REFUSALS.exceeding(displayName, scope)
+  return new PlatformError(code, message, { actions, roleDefinitionName: displayName, scope })
 }
 
 /** The life of the object at the scope, which a grant names so that a namesake made later does not have it. */
