@@ -38,7 +38,8 @@ export async function openOwnAuthority(client: Client, now: Date): Promise<OwnAu
     if (!isKubeError(error, 'NotFound')) throw error
   }
   const { certPem, keyPem } = await createAuthority('freehold webhooks', now)
-  const path = `/admit/${randomBytes(24).toString('base64url')}`
+  // Hexadecimal: the API server takes no path with capital letters.
+  const path = `/admit/${randomBytes(24).toString('hex')}`
   try {
     await client.create<SecretObject>(secret, {
       apiVersion: 'v1',
