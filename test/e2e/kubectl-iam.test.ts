@@ -127,6 +127,24 @@ describe('access control by kubectl', () => {
     expect(later.message).to.include('objects of access control take no finalizers')
   })
 
+  it('takes no owner reference, by which the garbage collector would remove a deny for whom it holds back', async () => {
+    const name = randomUUID()
+    const spec = {
+      principalId,
+      principalType: 'ServicePrincipal',
+      actions: ['jobs/write'],
+      scope: `/boundaries/${boundaryId}`,
+    }
+    await admin.create(DenyAssignment.resource, objectOf(DenyAssignment, home, spec, { name }))
+    const owners = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'nothing', uid: randomUUID() }]
+    const patch = { metadata: { ownerReferences: owners } }
+    const { status, message } = await send(owner, 'PATCH', `${pathOf(DenyAssignment, home)}/${name}`, patch)
+    expect(status).to.equal(403)
+    expect(message).to.include('objects of access control take no owner references')
+    const labelled = { metadata: { labels: { colour: 'red' } } }
+    expect(await send(owner, 'PATCH', `${pathOf(DenyAssignment, home)}/${name}`, labelled)).to.include({ status: 200 })
+  })
+
   it('lets an administrator of the cluster give what rules would refuse, but not where nothing belongs', async () => {
     const given = objectOf(RoleAssignment, home, reading(randomUUID()))
     expect((await admin.create(RoleAssignment.resource, given)).metadata.name).to.equal(given.metadata.name)

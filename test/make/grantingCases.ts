@@ -385,6 +385,12 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
     ...grouping(() => [NOBODY]),
   },
   {
+    rule: 'a group has an id of its own',
+    refused: ({ other }) => `The id "${other}" is that of another principal.`,
+    roles: owner,
+    write: (world) => create(group(world, [], world.other)),
+  },
+  {
     rule: 'a group is not in itself',
     refused: () => 'Groups may be nested five deep and never in a circle.',
     roles: owner,

@@ -1,3 +1,4 @@
+import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { groupsAround, type Memberships } from '../../iam/groups.ts'
@@ -22,6 +23,7 @@ export async function judgeGroup(judged: Judged<GroupRecord>): Promise<void> {
     const { displayName, memberIds } = next.spec
     const present = new Set(previous?.spec.memberIds)
     const added = memberIds.filter((member) => !present.has(member))
+    if (previous === undefined) await refuseIdOfOthers(judged, id)
     await checkMembers(services, boundaryId, { id, memberIds, added })
     refuseTakenName(services, boundaryId, { id, displayName })
     if (added.length > 0) refuseWidening(judged, boundaryId, { id, added, groups })
@@ -29,6 +31,16 @@ export async function judgeGroup(judged: Judged<GroupRecord>): Promise<void> {
   refuseSheddingDenies(services, caller, boundaryId, groups)
   const groupId = (next ?? previous)?.metadata.name
   await refuseLastOwner(services, place, { groups }, 'last_owner', { groupId })
+}
+
+/**
+ * By REST the id of a group is random. One of a person's id would be taken for that person, where a deny spares them.
+ *
+ * @throws PlatformError already_exists
+ */
+async function refuseIdOfOthers({ services, boundaryId }: Judged<GroupRecord>, id: string): Promise<void> {
+  if ((await services.principals.find([id], boundaryId)).size === 0) return
+  throw new PlatformError('already_exists', `The id "${id}" is that of another principal.`, { id })
 }
 
 /** Also for a group that is new: roles may have been given to its id before, or be left of an earlier group. */
