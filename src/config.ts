@@ -116,6 +116,10 @@ export const Configuration = z.strictObject({
     .optional()
     .describe("Path of the PEM bundle that the API server's client certificate is verified with"),
 
+  webhookOwnAuthority: Flag.default(false).describe(
+    'Without webhookCertificate: keep an authority in a Secret and put it into the webhook configuration freehold-iam',
+  ),
+
   leaderElection: Flag.default(true),
   projectRbac: Flag.default(true).describe(
     'Whether assignments are written as RoleBindings, for API servers that do not ask the facade',

@@ -4,11 +4,14 @@ import { createLocalProvider } from '../adapters/identity/localProvider.ts'
 import type { IdentityAdministration } from '../adapters/identity/provider.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
 import { systemClock, timestamp } from '../core/clock.ts'
+import type { KubeObject } from '../core/object.ts'
 import { PlatformClient, PlatformUser } from '../crds/identity.ts'
 import { SsoConnection } from '../crds/sso.ts'
 import { PASSWORD_POLICY } from '../iam/passwordPolicy.ts'
 import { hashPassword, secretStateStore } from '../identity/index.ts'
 import { secret } from '../kube/builtin.ts'
+import type { WatchCache } from '../kube/cache.ts'
+import type { KubeClient } from '../kube/client.ts'
 import type { Connection } from './connection.ts'
 
 /**
@@ -22,11 +25,24 @@ export async function openAdministration(
   { client, caches }: Connection,
 ): Promise<IdentityAdministration> {
   if (configuration.identityProvider === 'keycloak') return keycloak(configuration)
-  const { resource: user } = PlatformUser
+  return localAdministration(client, caches.get(PlatformUser.resource))
+}
+
+/**
+ * The local provider's people and service accounts.
+ *
+ * @param users a cache of PlatformUser objects; without one the API server is asked each time
+ */
+export function localAdministration(client: KubeClient, users?: WatchCache<KubeObject>): IdentityAdministration {
   return createLocalProvider({
     client,
-    users: caches.get(user),
-    resources: { user, client: PlatformClient.resource, secret, connection: SsoConnection.resource },
+    ...(users === undefined ? {} : { users }),
+    resources: {
+      user: PlatformUser.resource,
+      client: PlatformClient.resource,
+      secret,
+      connection: SsoConnection.resource,
+    },
     rules: PASSWORD_POLICY,
     hash: async (password) => JSON.stringify(await hashPassword(password, timestamp(systemClock.now()))),
     endSessions: (userId) => secretStateStore(client).removeOf(userId),

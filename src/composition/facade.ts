@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createAccess } from '../api/access.ts'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
 import { createCapacity } from '../api/capacity.ts'
+import type { Services } from '../api/context.ts'
 import { directoryPrincipals } from '../api/directoryPrincipals.ts'
 import { loadDocumentation } from '../api/documentation.ts'
 import { ROUTES, reservedNames } from '../api/index.ts'
@@ -55,7 +56,6 @@ export async function runFacade(
   const isComplete = () => caches.unsynced().length === 0
   // Whom Keycloak knows is not ours to tell.
   const standing = configuration.identityProvider === 'local' ? createStanding({ client, caches }) : undefined
-  const webhooks = await runWebhooks(configuration, { access, caches, isReady: isComplete, standing, log })
   caches.start()
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
   const administration = await openAdministration(configuration, connection)
@@ -81,6 +81,51 @@ export async function runFacade(
     { name: 'serving', isReady: () => !isStopping },
   ]
   const records = createRecords({ client, caches })
+  const services: Services = {
+    records,
+    principals:
+      configuration.identityProvider === 'keycloak'
+        ? directoryPrincipals(recordedPrincipals(records), administration.users, systemClock)
+        : recordedPrincipals(records),
+    access,
+    clock: systemClock,
+    log,
+    reservedNames: new Set(reservedNames()),
+    namespaces: kubeNamespaces(client),
+    capacity: createCapacity(caches, systemClock),
+    accounts,
+    sso,
+    vector: {
+      engine: vectorEngine(configuration, client),
+      secrets: kubeSecrets(client),
+      allowOwnImages: configuration.allowOwnImages,
+    },
+    managedIdentities: {
+      secrets: kubeSecrets(client),
+      signIn: {
+        tokenUrl: `${configuration.issuer}/protocol/openid-connect/token`,
+        audience: configuration.audience,
+        realm: configuration.realm,
+      },
+    },
+    documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
+    platform: {
+      version: VERSION,
+      commit: configuration.commit,
+      builtAt: configuration.builtAt,
+      kubernetesVersion: await kubernetesVersion(client),
+      simulated: configuration.simulated,
+      readiness: [...own, ...otherChecks()],
+    },
+  }
+  const webhooks = await runWebhooks(configuration, {
+    services,
+    caches,
+    client,
+    isReady: isComplete,
+    standing,
+    log,
+  })
   const facade = createFacade({
     routes: ROUTES,
     tokens,
@@ -93,43 +138,7 @@ export async function runFacade(
       anonymousRequestsPerAddress: configuration.anonymousRequestsPerMinute,
       trustedProxies: configuration.trustedProxies,
     },
-    services: {
-      records,
-      principals:
-        configuration.identityProvider === 'keycloak'
-          ? directoryPrincipals(recordedPrincipals(records), administration.users, systemClock)
-          : recordedPrincipals(records),
-      access,
-      clock: systemClock,
-      log,
-      reservedNames: new Set(reservedNames()),
-      namespaces: kubeNamespaces(client),
-      capacity: createCapacity(caches, systemClock),
-      accounts,
-      sso,
-      vector: {
-        engine: vectorEngine(configuration, client),
-        secrets: kubeSecrets(client),
-        allowOwnImages: configuration.allowOwnImages,
-      },
-      managedIdentities: {
-        secrets: kubeSecrets(client),
-        signIn: {
-          tokenUrl: `${configuration.issuer}/protocol/openid-connect/token`,
-          audience: configuration.audience,
-          realm: configuration.realm,
-        },
-      },
-      documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
-      platform: {
-        version: VERSION,
-        commit: configuration.commit,
-        builtAt: configuration.builtAt,
-        kubernetesVersion: await kubernetesVersion(client),
-        simulated: configuration.simulated,
-        readiness: [...own, ...otherChecks()],
-      },
-    },
+    services,
   })
   await facade.listen(configuration.facadePort, configuration.facadeHost)
   await caches.whenAllSynced()

@@ -13,13 +13,11 @@ import { DateTime, Uuid as UuidDto } from '../dto.ts'
 import { action, type RouteDraft, route } from '../route.ts'
 import {
   assignmentIdOf,
-  exceedingRefused,
   findRole,
-  grantRefusal,
   isInForce,
   oneAtATime,
-  rootOnlyRefused,
-  takesLastOwner,
+  refuseExceeding,
+  refuseLastOwner,
   writeAssignment,
 } from './grants.ts'
 
@@ -51,9 +49,7 @@ type Add = Context<string, unknown, z.output<typeof AddMemberRequest>>
 function roleToGive({ services, caller, body }: Add): Role | undefined {
   if (body.roleDefinitionName === null || body.roleDefinitionName === undefined) return undefined
   const role = findRole(services, body.roleDefinitionName)
-  const refusal = grantRefusal(services, caller, { role, scope: ROOT, principalIds: [body.userId] })
-  if (refusal?.kind === 'RootOnly') throw rootOnlyRefused(role, ROOT)
-  if (refusal !== undefined) throw exceedingRefused('forbidden', role, ROOT, refusal.actions)
+  refuseExceeding(services, caller, { role, scope: ROOT, principalIds: [body.userId] }, 'forbidden')
   return role
 }
 
@@ -133,10 +129,8 @@ async function removePlatformMember({ services, caller, parameters }: Context<'u
       .filter(
         ({ metadata, spec }) => spec.principalId === userId && metadata.annotations?.[TENANT_ANNOTATION] === tenantId,
       )
-    if (await takesLastOwner(services, ROOT_SCOPE, new Set(made.map(assignmentIdOf)))) {
-      const message = 'The platform would be left without an Owner: make somebody else Owner at the root first.'
-      throw new PlatformError('last_owner', message, { userId })
-    }
+    const after = { removed: new Set(made.map(assignmentIdOf)) }
+    await refuseLastOwner(services, ROOT_SCOPE, after, 'last_owner', { userId })
     // The rights first: who fails half way through must not keep them.
     for (const { metadata } of made) {
       await services.records.remove(RoleAssignment, { namespace: SYSTEM_NAMESPACE, name: metadata.name }, { caller })
