@@ -9,6 +9,7 @@ import type { Log } from '../core/log.ts'
 import { resourceId } from '../core/object.ts'
 import { event, namespace, secret } from '../kube/builtin.ts'
 import type { EventRecorder } from '../kube/events.ts'
+import { bindingController } from './bindings.ts'
 import { boundaryController } from './boundaries.ts'
 import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
 import type { Controller, Rights } from './engine/controller.ts'
@@ -21,6 +22,7 @@ import { managedIdentityController } from './managedidentities.ts'
 import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
 import { resourceGroupController } from './resourcegroups.ts'
+import { type SsoPorts, ssoController } from './sso.ts'
 import { countDataKeys, vaultControllers } from './vaults/index.ts'
 import { vectorController } from './vector/index.ts'
 
@@ -33,6 +35,7 @@ export type ControllerPorts = {
   projectRbac?: boolean
   /** What wraps the data keys of secret vaults; none. */
   vaultKeys?: PlatformKeys
+  sso: SsoPorts
 }
 
 /** Every controller of the platform, in the order of what depends on what. */
@@ -41,6 +44,7 @@ export function controllers({
   allowOwnImages,
   projectRbac,
   vaultKeys = noKeys(),
+  sso,
 }: ControllerPorts): readonly Controller[] {
   const projected = (controller: Controller) => withProjection(controller, projectRbac ?? false)
   return [
@@ -50,6 +54,8 @@ export function controllers({
     passwordResetController,
     ...grantControllers,
     managedIdentityController(),
+    ssoController(sso),
+    bindingController,
     vectorController({ engine: vectorEngine, allowOwnImages }),
     ...vaultControllers(vaultKeys),
   ]
@@ -160,7 +166,8 @@ export function operatorSystemRights(): Rights[] {
 
 function declaredRights(): Rights[] {
   // What a controller may do does not depend on what it is given.
-  return controllers({ vectorEngine: playedEngine(), allowOwnImages: false, projectRbac: true }).flatMap(rightsOf)
+  const sso = { dns: { texts: async () => [] }, outgoing: { document: async () => '' } }
+  return controllers({ vectorEngine: playedEngine(), allowOwnImages: false, projectRbac: true, sso }).flatMap(rightsOf)
 }
 
 function rightsOf({ kind, observes, reads, writes }: Controller): Rights[] {

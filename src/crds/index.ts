@@ -16,6 +16,7 @@ import {
   RoleDefinition,
 } from './rbac.ts'
 import { ResourceGroup } from './resourcegroups.ts'
+import { IdpBinding, SsoConnection } from './sso.ts'
 import { SecretVault, VaultEntry } from './vaults.ts'
 import { VectorCluster } from './vector.ts'
 
@@ -37,6 +38,8 @@ export const KINDS: readonly AnyKind[] = [
   PlatformClient,
   MemberInvitation,
   PasswordReset,
+  IdpBinding,
+  SsoConnection,
   ManagedIdentity,
   VectorCluster,
   // The vault first: where it may not go, its secrets stay.

@@ -24,6 +24,7 @@ import { CacheSet } from '../../src/kube/caches.ts'
 import type { WriteObserver } from '../../src/kube/client.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
 import { makeAccounts } from './accounts.ts'
+import { makeSso } from './sso.ts'
 import { makeVaults } from './vaults.ts'
 
 export const CLUSTER = '77777777-7777-4777-8777-777777777777'
@@ -90,6 +91,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
       vector: { engine: engine as never, secrets: kubeSecrets(client), allowOwnImages: false },
       vaults: makeVaults(),
       accounts: makeAccounts().accounts,
+      sso: makeSso().sso,
       managedIdentities: {
         secrets: kubeSecrets(client),
         signIn: { tokenUrl: 'https://id.test/token', audience: 'platform', realm: 'test' },
