@@ -13,6 +13,7 @@ import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { namespace, secret } from '../../kube/builtin.ts'
 import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import type { ClaimObject } from '../nameClaims.ts'
 import { findVault, followVault, keepTime, removePurged, reportEntry, stampState } from './entry.ts'
 import { removeSecrets } from './secrets.ts'
@@ -24,8 +25,9 @@ const vaults = (records: Workspace) => records.cache<CachedVault>(SecretVault.re
 
 function waitingFor(records: Workspace, phase: string, boundaryId?: string): string[] {
   const homes = records.cache(namespace)
-  return vaults(records)
-    .filter(({ status }) => status?.phase === phase)
+  return records
+    .cache<CachedVault>(SecretVault.resource)
+    .byIndex(PHASE_INDEX, phase)
     .filter(({ metadata }) => {
       const labels = homes.get(undefined, metadata.namespace ?? '')?.metadata.labels
       return boundaryId === undefined || labels?.[BOUNDARY_LABEL] === boundaryId
