@@ -3,9 +3,10 @@ import { createFolderMailer } from '../adapters/mail/folder.ts'
 import type { Mailer } from '../adapters/mail/port.ts'
 import { createSmtpMailer } from '../adapters/mail/smtp.ts'
 import type { AccountServices } from '../api/accounts.ts'
-import { tenantsOfBoundaries } from '../api/invitations/tenants.ts'
+import { recordedTenants } from '../api/invitations/tenants.ts'
 import { createOutbox } from '../api/outbox.ts'
 import { AttemptLimit } from '../api/passwords/attemptLimit.ts'
+import type { Records } from '../api/records.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
@@ -22,6 +23,7 @@ const RESETS_PER_CLIENT = 20
 export function accountServices(
   configuration: Configuration,
   { client, caches }: Pick<Connection, 'client' | 'caches'>,
+  records: Records,
   log: Log,
 ): AccountServices {
   const { facadePort, invitationResends, invitationResendHours, issuer, publicUrl } = configuration
@@ -32,7 +34,7 @@ export function accountServices(
       resources: { user: PlatformUser.resource, secret },
       clock: systemClock,
     }),
-    tenants: tenantsOfBoundaries,
+    tenants: recordedTenants(records),
     outbox: createOutbox({ mailer: mailer(configuration), log, clock: systemClock }),
     linkBase: (publicUrl ?? `http://127.0.0.1:${facadePort}`).replace(/\/+$/, ''),
     signInUrl: `${issuer}/protocol/openid-connect/auth`,

@@ -4,7 +4,7 @@ import { createAccess } from '../api/access.ts'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
 import { createCapacity } from '../api/capacity.ts'
 import { loadDocumentation } from '../api/documentation.ts'
-import { ROUTES, reservedNames } from '../api/index.ts'
+import { reservedNames, SERVED_ROUTES } from '../api/index.ts'
 import { createRecords } from '../api/kubeRecords.ts'
 import type { ReadinessCheck } from '../api/management.ts'
 import { createHttpMetrics } from '../api/metrics.ts'
@@ -53,15 +53,15 @@ export async function runFacade(
       ? await runIdentityProvider(configuration, connection, surroundings)
       : undefined
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
-  const accounts = accountServices(configuration, connection, log)
+  const records = createRecords({ client, caches })
+  const accounts = accountServices(configuration, connection, records, log)
   let isStopping = false
   const own: ReadinessCheck[] = [
     { name: 'caches', isReady: isComplete },
     { name: 'serving', isReady: () => !isStopping },
   ]
-  const records = createRecords({ client, caches })
   const facade = createFacade({
-    routes: ROUTES,
+    routes: SERVED_ROUTES,
     tokens,
     log,
     metrics: createHttpMetrics(surroundings.registry),

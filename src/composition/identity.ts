@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { type Configuration, ConfigurationError } from '../config.ts'
+import { systemClock } from '../core/clock.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import {
   createIdentityProvider,
+  createLastSeen,
   createSweeper,
   kubeClientStore,
   kubeUserStore,
@@ -56,6 +58,12 @@ export async function runIdentityProvider(
     passwords: secretPasswords(client),
     state,
     keys,
+    lastSeen: createLastSeen({
+      client,
+      statusOf: (kind, id) => caches.get(kind.resource).get(SYSTEM_NAMESPACE, id)?.status,
+      clock: systemClock,
+      log,
+    }),
     tokenLifetimeSeconds: accessTokenSeconds,
     trustedProxies: configuration.trustedProxies,
     log,

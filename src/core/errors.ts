@@ -45,6 +45,7 @@ export const ERROR_STATUS = {
   already_exists: 409,
   conflict: 409,
   last_owner: 409,
+  self_approval: 403,
   boundary_not_found: 422,
   group_cycle: 422,
   lockout: 422,

@@ -8,7 +8,7 @@ import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { mayStandIn, scopeObject } from '../../crds/scopeObjects.ts'
+import { mayStandIn, scopeIncarnationOf, scopeObject } from '../../crds/scopeObjects.ts'
 import { type GrantRefusal, refusalOf } from '../../iam/granting.ts'
 import { everyoneIn, type Memberships } from '../../iam/groups.ts'
 import { leavesNoOwner, type OwnerAssignment } from '../../iam/owners.ts'
@@ -91,12 +91,15 @@ export function objectAt(records: Services['records'], scope: Scope): RecordOf<A
 }
 
 /** Whether an assignment grants anything now, by its place, its end and the life of its scope. */
-export function isInForce(services: Services, { metadata, spec }: AssignmentRecord): boolean {
+export function isInForce(services: Services, assignment: AssignmentRecord): boolean {
+  const { metadata, spec } = assignment
   const scope = parseScope(spec.scope)
   if (scope === undefined || !mayStandIn(scope, metadata.namespace) || isOver(spec.expiresAt, services.clock)) {
     return false
   }
-  return spec.scopeIncarnation === undefined || spec.scopeIncarnation === incarnationAt(services, scope)
+  if (scope.level === 'root') return true
+  const incarnation = scopeIncarnationOf(assignment)
+  return incarnation !== undefined && incarnation === incarnationAt(services, scope)
 }
 
 export function isOver(expiresAt: string | undefined, clock: Clock): boolean {
@@ -113,6 +116,8 @@ type NewAssignment = {
   role: Role
   scope: string
   annotations?: Record<string, string>
+  expiresAt?: string | undefined
+  reason?: string | undefined
 }
 
 /**
@@ -122,7 +127,7 @@ type NewAssignment = {
 export async function writeAssignment(
   services: Services,
   caller: Caller,
-  { principalId, principalType, role, scope, annotations }: NewAssignment,
+  { principalId, principalType, role, scope, annotations, expiresAt, reason }: NewAssignment,
 ): Promise<{ object: AssignmentRecord; isNew: boolean }> {
   const place = parseScope(scope)
   if (place === undefined) throw new RangeError(`${scope} is no scope.`)
@@ -134,6 +139,8 @@ export async function writeAssignment(
     roleDefinitionName: role.displayName,
     scope,
     ...(scopeIncarnation === undefined ? {} : { scopeIncarnation }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(reason === undefined ? {} : { reason }),
   }
   const namespace = 'boundaryId' in place ? boundaryNamespace(place.boundaryId) : SYSTEM_NAMESPACE
   const more = annotations === undefined ? {} : { annotations }
@@ -184,17 +191,22 @@ export async function actingOwners(services: Services, scope: Scope): Promise<Se
   return new Set(owners.flatMap(({ principalId }) => acting.get(principalId) ?? []))
 }
 
-/** Whether the scope has no Owner left who can act, once these assignments are gone. */
+/**
+ * Whether the scope has no Owner left who can act, once these assignments are gone.
+ *
+ * @param after who is no longer in any group, or the groups as they will be
+ */
 export async function takesLastOwner(
   services: Services,
   scope: Scope,
   removed: ReadonlySet<string>,
-  withoutPrincipal?: string,
+  after: { withoutPrincipal?: string; groups?: Memberships } = {},
 ): Promise<boolean> {
   const owners = await ownersAt(services, scope)
   const acting = await actorsBehind(services, scope, owners)
+  const later = after.groups === undefined ? acting : await actorsBehind(services, scope, owners, after.groups)
   const actorsOf = (id: string) => acting.get(id) ?? []
-  const canAct = (id: string) => actorsOf(id).some((actor) => actor !== withoutPrincipal)
+  const canAct = (id: string) => (later.get(id) ?? []).some((actor) => actor !== after.withoutPrincipal)
   // Who leaves a group that is Owner takes themselves away from it, and with the last of them the group counts no more.
   const emptied = owners.filter(({ principalId }) => actorsOf(principalId).length > 0 && !canAct(principalId))
   const gone = new Set([...removed, ...emptied.map(({ id }) => id)])
@@ -206,9 +218,10 @@ async function actorsBehind(
   services: Services,
   scope: Scope,
   owners: readonly OwnerAssignment[],
+  memberships?: Memberships,
 ): Promise<Map<string, string[]>> {
   const boundaryId = scope.level === 'root' ? undefined : scope.boundaryId
-  const groups = groupsIn(services, boundaryId)
+  const groups = memberships ?? groupsIn(services, boundaryId)
   const behind = new Map(owners.map(({ principalId }) => [principalId, everyoneIn(principalId, groups)]))
   const known = await services.principals.find(
     [...behind.values()].flatMap((ids) => [...ids]),

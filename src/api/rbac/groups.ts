@@ -35,7 +35,7 @@ const CreateBoundaryGroupRequest = z
   })
   .meta({ id: 'CreateBoundaryGroupRequest' })
 
-const BoundaryGroupDto = z
+export const BoundaryGroupDto = z
   .object({
     id: UuidDto,
     boundaryId: UuidDto,
@@ -48,7 +48,7 @@ const BoundaryGroupDto = z
   })
   .meta({ id: 'BoundaryGroupDto' })
 
-function groupDto(
+export function groupDto(
   boundaryId: string,
   { metadata, spec }: RecordOf<typeof PrincipalGroup>,
   roleDefinitionName: string | null,

@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
+import { MemberInvitation } from '../../crds/invitations.ts'
 import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { groupsAround } from '../../iam/groups.ts'
+import { isOpen, isSameAddress, stateAt } from '../../iam/invitations.ts'
 import { noContent } from '../answer.ts'
 import { BoundaryMemberDto, membersOf, PRINCIPAL_TYPES } from '../boundaries/memberRecord.ts'
 import { boundaryScope } from '../boundaries/visibility.ts'
@@ -102,10 +104,11 @@ async function removePerson({ services, caller, parameters }: Context<'boundaryI
     }
     if (userId === caller.principalId) refuseSheddingDenies(services, boundaryId, userId)
     const removed = new Set(assignments.map(assignmentIdOf))
-    if (await takesLastOwner(services, { level: 'boundary', boundaryId }, removed, userId)) {
+    if (await takesLastOwner(services, { level: 'boundary', boundaryId }, removed, { withoutPrincipal: userId })) {
       const message = `Boundary "${boundaryId}" would be left without an Owner: make somebody else Owner first.`
       throw new PlatformError('last_owner', message, { userId })
     }
+    await withdrawRequests(services, caller, namespace, userId)
     for (const { metadata } of assignments) {
       await records.remove(RoleAssignment, { namespace, name: metadata.name }, { caller })
     }
@@ -117,12 +120,31 @@ async function removePerson({ services, caller, parameters }: Context<'boundaryI
       })
       await records.update(PrincipalGroup, ref, { caller, change })
     }
-    for (const { metadata, spec } of records.peekAll(JitRequest, { namespace })) {
-      if (spec.principalId !== userId || (spec.decision !== undefined && spec.decision !== 'Approved')) continue
-      await records.remove(JitRequest, { namespace, name: metadata.name }, { caller })
-    }
     return noContent()
   })
+}
+
+/**
+ * What could still become an assignment goes before the assignments: open requests, and open invitations to the address
+ * of the person, with whose links they would be back at once.
+ */
+async function withdrawRequests(
+  { records, principals, clock }: Context['services'],
+  caller: Context['caller'],
+  namespace: string,
+  userId: string,
+): Promise<void> {
+  for (const { metadata, spec } of records.peekAll(JitRequest, { namespace })) {
+    if (spec.principalId !== userId || (spec.decision !== undefined && spec.decision !== 'Approved')) continue
+    await records.remove(JitRequest, { namespace, name: metadata.name }, { caller })
+  }
+  const email = (await principals.find([userId])).get(userId)?.email
+  for (const { metadata, spec } of records.peekAll(MemberInvitation, { namespace })) {
+    const isTheirs = spec.accountId === userId || (email != null && isSameAddress(spec.email, email))
+    if (!isTheirs || !isOpen(stateAt(spec, clock.now()))) continue
+    const change = (stored: { spec: object }) => ({ ...stored.spec, state: 'Revoked' })
+    await records.update(MemberInvitation, { namespace, name: metadata.name }, { caller, change })
+  }
 }
 
 /** A deny on a group holds its members; nobody leaves the group by themselves to be rid of it. */
