@@ -3,7 +3,7 @@ import { CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION } from '../core/labels.ts
 import { type KubeObject, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled } from '../core/outcome.ts'
 import { parseScope } from '../core/scope.ts'
-import { type JitRequest, RoleAssignment } from '../crds/rbac.ts'
+import { JitRequest, RoleAssignment } from '../crds/rbac.ts'
 import { scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
 import { activeUntil, jitAssignmentName, jitAssignmentSpec, jitState, pendingUntil } from '../iam/jit.ts'
 import { isKubeError } from '../kube/errors.ts'
@@ -83,6 +83,9 @@ async function grant(pass: JitPass): Promise<Outcome | undefined> {
     )
   }
   const { namespace } = request.metadata
+  // Asked afresh: the request may have been ended a moment ago, and what the facade then took away must not come back.
+  const now = await pass.records.client.get<JitRequest & KubeObject>(JitRequest.resource, refOf(request as KubeObject))
+  if (jitState(now, pass.clock.now()) !== 'Active') return done({ after: 1_000 })
   const annotations = request.spec.decidedBy === undefined ? {} : { [CREATED_BY_ANNOTATION]: request.spec.decidedBy }
   const { apiVersion, kind } = RoleAssignment
   const metadata = { name: jitAssignmentName(request), ...(namespace === undefined ? {} : { namespace }), annotations }
