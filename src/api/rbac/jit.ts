@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
@@ -282,8 +283,18 @@ async function endRequest(context: Context<'boundaryId' | 'jitId'>) {
     await services.records.remove(RoleAssignment, { namespace, name }, { caller })
   } catch (error) {
     if (!(error instanceof PlatformError && error.code === 'NOT_FOUND')) throw error
+    await untilUnheld(services, { namespace, name })
   }
   return noContent()
+}
+
+/** Milliseconds that an answer waits at most for what another process has removed already. */
+const HEARD_WITHIN = 1_000
+
+/** The controller was first: the answer waits until our watch has told, so that the next request here obeys. */
+async function untilUnheld({ records }: Services, ref: { namespace: string; name: string }): Promise<void> {
+  const deadline = performance.now() + HEARD_WITHIN
+  while (records.peek(RoleAssignment, ref) !== undefined && performance.now() < deadline) await delay(5)
 }
 
 const BASE = '{B}/providers/authorization/jitRequests'
