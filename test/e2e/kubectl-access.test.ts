@@ -10,7 +10,16 @@ import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { type AccessQuestion, questionsAbout } from '../make/accessQuestions.ts'
-import { call, makeBoundary, makeCaller, makeGroup, type TestCaller, uniqueName, until } from '../make/platform.ts'
+import {
+  call,
+  expectCall,
+  makeBoundary,
+  makeCaller,
+  makeGroup,
+  type TestCaller,
+  uniqueName,
+  until,
+} from '../make/platform.ts'
 import { SeededRandom } from '../make/random.ts'
 import { administrator, clientWithToken, testPlatform } from '../make/tenant.ts'
 
@@ -202,6 +211,11 @@ describe('kubectl on equal terms', () => {
       const second = (await makeGroup(boundaryId)).name
       const third = (await makeGroup(foreignId)).name
       const databases = ['orders', 'orders-2']
+      // A role at a thing that is not there would count for nothing.
+      for (const name of databases) {
+        const path = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/vectorclusters/${name}`
+        await expectCall(201, 'POST', path, {})
+      }
       const [home, foreign, own] = [`/boundaries/${boundaryId}`, `/boundaries/${foreignId}`, groupScope()]
       const askable = [
         ...questionsAbout(

@@ -85,7 +85,7 @@ describe('managed identities', () => {
       fieldSelector: `spec.principalId=${identity.principalId}`,
     })
     expect(items).to.deep.equal([])
-    await until('the right is gone', async () => (await call('GET', scope, undefined, { token })).status === 403)
+    await until('the token is refused', async () => (await call('GET', scope, undefined, { token })).status === 401)
     expect((await call('GET', identity.path)).status).to.equal(404)
   })
 
