@@ -162,7 +162,10 @@ export async function makeCaller(roles: Record<string, string> = {}): Promise<Te
         metadata: { name: uniqueName('test'), namespace },
         spec: { principalId, principalType: 'ServicePrincipal', roleDefinitionName, scope },
       })
-      if ('boundaryId' in parsed) await untilCounts(principalId, parsed.boundaryId, scope)
+      // Of the root any boundary can tell.
+      const boundaryId =
+        'boundaryId' in parsed ? parsed.boundaryId : (await itemsOf<{ id: string }>('/boundaries'))[0]?.id
+      if (boundaryId !== undefined) await untilCounts(principalId, boundaryId, scope)
     }
     return { principalId, token }
   } finally {
