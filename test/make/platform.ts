@@ -165,7 +165,8 @@ export async function makeCaller(roles: Record<string, string> = {}): Promise<Te
       // Of the root any boundary can tell.
       const boundaryId =
         'boundaryId' in parsed ? parsed.boundaryId : (await itemsOf<{ id: string }>('/boundaries'))[0]?.id
-      if (boundaryId !== undefined) await untilCounts(principalId, boundaryId, scope)
+      if (boundaryId !== undefined)
+        await untilCounts(principalId, boundaryId, scope === '/' ? `/boundaries/${boundaryId}` : scope)
     }
     return { principalId, token }
   } finally {
