@@ -22,6 +22,7 @@ import { plannedSecrets } from './planned/secrets.ts'
 import { plannedSql } from './planned/sql.ts'
 import { plannedStaticwebapps } from './planned/staticwebapps.ts'
 import { rbacRoutes } from './rbac/index.ts'
+import { relationalRoutes } from './relational/index.ts'
 import { resourceGroupRoutes } from './resourcegroups/index.ts'
 import { orphanedGrantRoutes } from './resourcegroups/orphanedGrants.ts'
 import { type Area, area, type Route } from './route.ts'
@@ -33,7 +34,7 @@ import { vectorRoutes } from './vector/index.ts'
 export const AREAS: readonly Area[] = [
   area('common', 'platform', [commonRoutes]),
   area('vector', 'db-vector', [vectorRoutes]),
-  area('relational', 'db-relational', [plannedRelational]),
+  area('relational', 'db-relational', [relationalRoutes, plannedRelational]),
   area('sql', 'db-sql', [plannedSql]),
   area('containerinstances', 'containerinstances', [plannedContainerinstances]),
   area('staticwebapps', 'staticwebapps', [plannedStaticwebapps]),

@@ -25,30 +25,30 @@ export const OPERATIONS = {
   "GetBoundariesResourcegroupsResourcesVectorclustersNameConnectioninfo": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/connectioninfo' },
   "GetBoundariesResourcegroupsResourcesVectorclustersExternalIp": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/external-ip' },
   "GetBoundariesResourcegroupsResourcesVectorclustersNameHealth": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/health' },
-  "ListClusters": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters', query: ["page", "pageSize"], paged: true },
+  "ListClusters": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetClustersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/config' },
   "GetCluster": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}' },
+  "ListAllClusters": { method: 'GET', path: '/boundaries/{boundaryId}/resources/relationalclusters', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetAllClustersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/relationalclusters/config' },
   "CreateCluster": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}' },
   "UpdateCluster": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}' },
   "PatchCluster": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}' },
-  "DeleteCluster": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}' },
+  "DeleteCluster": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}', query: ["keepData"] },
   "ExecuteClusterAction": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/actions/{action}' },
   "GetClusterScale": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/scale' },
   "ScaleCluster": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/scale' },
-  "ListAllClusters": { method: 'GET', path: '/boundaries/{boundaryId}/resources/relationalclusters', query: ["page", "pageSize"], paged: true },
-  "GetAllClustersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/relationalclusters/config' },
-  "ListRelationalComputePlans": { method: 'GET', path: '/boundaries/{boundaryId}/resources/relationalcomputeplans', query: ["page", "pageSize"], paged: true },
+  "ListRelationalComputePlans": { method: 'GET', path: '/boundaries/{boundaryId}/resources/relationalcomputeplans', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesRelationalcomputeplansByResourceId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/relationalcomputeplans/{resourceId}' },
   "GetBoundariesResourcegroupsResourcesRelationalclustersNameConnectionstring": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/connectionstring' },
   "GetBoundariesResourcegroupsResourcesRelationalclustersConnectionstringExternal": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/connectionstring/external' },
   "GetBoundariesResourcegroupsResourcesRelationalclustersExternalIp": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/external-ip' },
   "GetBoundariesResourcegroupsResourcesRelationalclustersNameHealth": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/health' },
-  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorHistory": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/history', query: ["limit"] },
-  "ListClusterSnapshots": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots' },
+  "ListClusterSnapshots": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesResourcegroupsResourcesRelationalclustersNameSnapshots": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots' },
   "GetClusterPitrWindow": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots/pitr-window' },
-  "DeleteBoundariesResourcegroupsResourcesRelationalclustersSnapshotsBySnapshotId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots/{snapshotId}' },
+  "DeleteBoundariesResourcegroupsResourcesRelationalclustersSnapshotsBySnapshotId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots/{snapshotId}', query: ["force"] },
   "RestoreClusterFromSnapshot": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots/{snapshotId}/restore' },
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorHistory": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/history', query: ["limit"] },
   "ListSqlInstances": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters', query: ["page", "pageSize"], paged: true },
   "GetSqlInstancesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/config' },
   "GetSqlInstance": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}' },
@@ -442,6 +442,27 @@ export interface OperationTypes {
   "GetBoundariesResourcegroupsResourcesVectorclustersNameConnectioninfo": { body: unknown; reply: VectorConnectionInfo }
   "GetBoundariesResourcegroupsResourcesVectorclustersExternalIp": { body: unknown; reply: ExternalAddress }
   "GetBoundariesResourcegroupsResourcesVectorclustersNameHealth": { body: unknown; reply: VectorHealthReport }
+  "ListClusters": { body: unknown; reply: { items: Array<RelationalClusterDto>; pagination: PaginationMeta } }
+  "GetClustersConfig": { body: unknown; reply: ListConfig }
+  "GetCluster": { body: unknown; reply: RelationalClusterDto }
+  "ListAllClusters": { body: unknown; reply: { items: Array<RelationalClusterDto>; pagination: PaginationMeta } }
+  "GetAllClustersConfig": { body: unknown; reply: ListConfig }
+  "CreateCluster": { body: { clusterId?: string; computePlan?: string | null; resourcePlanId?: string | null; cpuRequest?: string | null; cpuLimit?: string | null; memoryRequest?: string | null; memoryLimit?: string | null; storageSize?: string | null; storageClass?: string | null; walStorageSize?: string | null; replicas?: number | null; engineVersion?: "14" | "15" | "16" | "17"; imageName?: string | null; databaseName?: string; ownerName?: string; extensions?: Array<"bloom" | "btree_gin" | "btree_gist" | "citext" | "cube" | "dict_int" | "earthdistance" | "fuzzystrmatch" | "hstore" | "intarray" | "isn" | "lo" | "ltree" | "pg_trgm" | "pgcrypto" | "seg" | "tablefunc" | "tsm_system_rows" | "tsm_system_time" | "unaccent" | "uuid-ossp" | "vector">; parameters?: Record<string, string>; synchronousReplicas?: number; enablePooler?: boolean; poolerMode?: "Session" | "Transaction"; enableLoadBalancer?: boolean; allowedCidrs?: string | null; backupEnabled?: boolean; backupSchedule?: string; backupRetentionDays?: number; deletionProtection?: boolean; finalSnapshotOnDelete?: boolean; tags?: Record<string, string> }; reply: RelationalClusterDto }
+  "UpdateCluster": { body: { clusterId?: string; computePlan?: string | null; resourcePlanId?: string | null; cpuRequest?: string | null; cpuLimit?: string | null; memoryRequest?: string | null; memoryLimit?: string | null; storageSize?: string | null; storageClass?: string | null; walStorageSize?: string | null; replicas?: number | null; engineVersion?: "14" | "15" | "16" | "17"; imageName?: string | null; databaseName?: string; ownerName?: string; extensions?: Array<"bloom" | "btree_gin" | "btree_gist" | "citext" | "cube" | "dict_int" | "earthdistance" | "fuzzystrmatch" | "hstore" | "intarray" | "isn" | "lo" | "ltree" | "pg_trgm" | "pgcrypto" | "seg" | "tablefunc" | "tsm_system_rows" | "tsm_system_time" | "unaccent" | "uuid-ossp" | "vector">; parameters?: Record<string, string>; synchronousReplicas?: number; enablePooler?: boolean; poolerMode?: "Session" | "Transaction"; enableLoadBalancer?: boolean; allowedCidrs?: string | null; backupEnabled?: boolean; backupSchedule?: string; backupRetentionDays?: number; deletionProtection?: boolean; finalSnapshotOnDelete?: boolean; tags?: Record<string, string> }; reply: RelationalClusterDto }
+  "PatchCluster": { body: unknown; reply: RelationalClusterDto }
+  "ExecuteClusterAction": { body: unknown; reply: ResourceActionResult }
+  "GetClusterScale": { body: unknown; reply: ScaleStatus }
+  "ScaleCluster": { body: ScaleRequestInput; reply: ScaleStatus }
+  "ListRelationalComputePlans": { body: unknown; reply: { items: Array<RelationalResourcePlanDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesRelationalcomputeplansByResourceId": { body: unknown; reply: RelationalResourcePlanDto }
+  "GetBoundariesResourcegroupsResourcesRelationalclustersNameConnectionstring": { body: unknown; reply: ConnectionStringDto }
+  "GetBoundariesResourcegroupsResourcesRelationalclustersConnectionstringExternal": { body: unknown; reply: ConnectionStringDto }
+  "GetBoundariesResourcegroupsResourcesRelationalclustersExternalIp": { body: unknown; reply: ExternalAddress }
+  "GetBoundariesResourcegroupsResourcesRelationalclustersNameHealth": { body: unknown; reply: RelationalHealthReport }
+  "ListClusterSnapshots": { body: unknown; reply: { items: Array<SnapshotDto>; pagination: PaginationMeta } }
+  "PostBoundariesResourcegroupsResourcesRelationalclustersNameSnapshots": { body: CreateSnapshotRequestInput; reply: SnapshotDto }
+  "GetClusterPitrWindow": { body: unknown; reply: PitrWindowDto }
+  "RestoreClusterFromSnapshot": { body: RestoreSnapshotRequestInput; reply: RestoreResultDto }
   "GetBoundaries": { body: unknown; reply: { items: Array<BoundaryDto>; pagination: PaginationMeta } }
   "PostBoundaries": { body: CreateBoundaryRequestInput; reply: BoundaryDto }
   "GetBoundariesConfig": { body: unknown; reply: ListConfig }
@@ -508,11 +529,13 @@ export type BoundaryTenantMoveResult = { boundaryId: string; tenantId: string | 
 export type ChangePasswordRequestInput = { password: string }
 export type CheckAccessRequestDtoInput = { principalId?: string | null; checks?: Array<AccessCheckInput>; action?: string; isDataAction?: boolean | null; scope?: string | null }
 export type CheckAccessResultDto = { principalId: string; evaluatedAt: string; results: Array<AccessCheckResult> }
+export type ConnectionStringDto = { connectionString: string; jdbcUrl: string; adoNetString: string; host: string; database: string; username: string; password: string; port: number; readOnlyConnectionString: string | null; pooledConnectionString: string | null; sslMode: string; caCertificate: string | null }
 export type CreateBoundaryGroupRequestInput = { displayName: string; description?: string | null; memberIds?: Array<string>; roleDefinitionName?: string | null }
 export type CreateBoundaryRequestInput = { displayName: string }
 export type CreateDenyAssignmentRequestInput = { principalId?: string | null; isEveryone?: boolean | null; principalType?: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds?: Array<string>; actions?: Array<string>; dataActions?: Array<string>; scope?: string | null; reason?: string | null; expiresAt?: string | null }
 export type CreateInvitationRequestInput = { email: string; roleDefinitionName: string; scope?: string | null; expiresInDays?: number | null; message?: string | null; firstName?: string | null; lastName?: string | null }
 export type CreateResourceGroupRequestInput = Record<string, unknown>
+export type CreateSnapshotRequestInput = { name?: string | null; description?: string | null; method?: "Object" | "Volume" | null; retentionDays?: number | null }
 export type CreateTrustRequestInput = { boundaryId: string; trustedBoundaryId: string; actions: Array<string>; bidirectional?: boolean; expiresAt?: string | null }
 export type DecidingGrant = { kind: "RoleAssignment" | "DenyAssignment" | "JitRequest" | "BoundaryTrust"; id: string; roleDefinitionName: string | null; scope: string; viaGroupId: string | null; expiresAt: string | null }
 export type DenyAssignmentDto = { id: string; principalId: string | null; isEveryone: boolean; principalType: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds: Array<string>; actions: Array<string>; dataActions: Array<string>; scope: string; reason: string | null; createdAt: string; createdBy: string | null; expiresAt: string | null }
@@ -547,20 +570,29 @@ export type PasswordResetConfirmRequestInput = { password: string }
 export type PasswordResetLinkDto = { email: string; expiresAt: string }
 export type PasswordResetRequestInput = { email: string }
 export type PasswordResetResult = { signInUrl: string }
+export type PitrWindowDto = { isAvailable: boolean; earliest: string | null; latest: string | null; lastBackupAt: string | null; lastArchivedAt: string | null; archiving: "Disabled" | "Healthy" | "Failing" | "Suspended"; gaps: Array<TimeRange>; reason: string | null }
 export type PlanChoice = { id: string; name: string; isDefault: boolean }
 export type PlatformMemberDto = { userId: string; tenantId: string; displayName: string; email: string | null; roleDefinitionName: string | null; assignmentId: string | null; createdAt: string }
 export type ProvisionRequestInput = { resourceName: string; resourceType: "apps" | "containerinstances" | "staticwebapps" | "jobs" | "functionnamespaces"; resourceUid: string }
 export type PublicInvitationDto = { email: string; boundary: string; roleDefinitionName: string; invitedBy: string; expiresAt: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; requiresPassword: boolean }
 export type ReadinessDto = { status: "Ready" | "NotReady"; checks: Array<HealthCheck> }
+export type RelationalClusterDto = { boundary: string; boundaryId: string; resourceGroup: string; collection: string; id: string; name: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; restoredFrom: RestoreOrigin | null; currentPrimary: string | null; publicEndpoint: string | null; readyReplicas: number | null; archiving: "Disabled" | "Healthy" | "Failing" | "Suspended"; lastBackupAt: string | null; firstRecoverableAt: string | null; clusterId: string; computePlan: string | null; resourcePlanId: string | null; cpuRequest: string | null; cpuLimit: string | null; memoryRequest: string | null; memoryLimit: string | null; storageSize: string | null; storageClass: string | null; walStorageSize: string | null; replicas: number | null; engineVersion: "14" | "15" | "16" | "17"; imageName: string | null; databaseName: string; ownerName: string; extensions: Array<"bloom" | "btree_gin" | "btree_gist" | "citext" | "cube" | "dict_int" | "earthdistance" | "fuzzystrmatch" | "hstore" | "intarray" | "isn" | "lo" | "ltree" | "pg_trgm" | "pgcrypto" | "seg" | "tablefunc" | "tsm_system_rows" | "tsm_system_time" | "unaccent" | "uuid-ossp" | "vector">; parameters: Record<string, string>; synchronousReplicas: number; enablePooler: boolean; poolerMode: "Session" | "Transaction"; enableLoadBalancer: boolean; allowedCidrs: string | null; backupEnabled: boolean; backupSchedule: string; backupRetentionDays: number; deletionProtection: boolean; finalSnapshotOnDelete: boolean; tags: Record<string, string> }
+export type RelationalHealthReport = { status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; checkedAt: string; message: string | null; checks: Array<HealthCheck>; replicationLagBytes: number | null; databaseSizeBytes: number | null }
+export type RelationalResourcePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null; maxConnections: number; walStorageSize: string }
 export type ResourceActionResult = { action: "start" | "stop" | "restart"; changed: boolean; id: string; name: string; phase: string | null; requestedAt: string; resourceGroup: string; status: string }
 export type ResourceGroupDto = { id: string; name: string; boundary: string; boundaryId: string; namespace: string; scope: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; resourceCount: number; resourceCounts: Record<string, number>; quota: BoundaryQuota; usage: BoundaryQuota; tags: Record<string, string>; createdAt: string; createdBy: string | null }
 export type ResourceNameValidationDto = { resourceName: string; isValid: boolean; isAvailable: boolean; violations: Array<NameViolation>; takenBy: Array<ResourceReference> }
 export type ResourceReference = { collection: string; resourceGroup: string; name: string; id: string }
 export type ResourceSummaryDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; clusterId: string; computePlan: string | null; tags: Record<string, string>; href: string }
+export type RestoreOrigin = { clusterName: string; snapshotId: string | null; targetTime: string | null }
+export type RestoreResultDto = { cluster: RelationalClusterDto; snapshotId: string; targetTime: string | null }
+export type RestoreSnapshotRequestInput = { newName: string; targetTime?: string | null; resourceGroup?: string | null; computePlan?: string | null; storageSize?: string | null; takeOverName?: boolean | null }
 export type ScaleRequestInput = { targetScale: number }
 export type ScaleStatus = { currentScale: number; maxScale: number; minScale: number; readyScale: number; targetScale: number; isScaling: boolean }
 export type SetInvitationPasswordRequestInput = { password: string; firstName: string; lastName: string }
 export type SkippedGrant = { id: string; reason: string }
+export type SnapshotDto = { id: string; name: string; description: string | null; clusterName: string; kind: "Manual" | "Scheduled" | "Final"; method: "Object" | "Volume"; status: "Pending" | "Running" | "Completed" | "Failed" | "Deleting"; statusMessage: string | null; sizeBytes: number | null; engineVersion: string; startedAt: string | null; completedAt: string | null; expiresAt: string | null; createdBy: string | null; createdAt: string }
+export type TimeRange = { from: string; to: string }
 export type TrustDto = { id: string; boundaryId: string; boundary: string; trustedBoundaryId: string; trustedBoundary: string; actions: Array<string>; bidirectional: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
 export type UpdateBoundaryRequestInput = { displayName: string }
 export type UserDto = { id: string; userName: string; email: string | null; firstName: string | null; lastName: string | null; displayName: string; emailVerified: boolean; isEnabled: boolean; isExternal: boolean; tenantIds: Array<string>; createdAt: string; lastSignInAt: string | null }

@@ -20,7 +20,7 @@ import { node, pod } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
 import { connect } from './connection.ts'
-import { vectorEngine } from './engines.ts'
+import { backupTarget, vectorEngine } from './engines.ts'
 import { runIdentityProvider } from './identity.ts'
 import type { Part, Surroundings } from './part.ts'
 import { runWebhooks } from './webhooks.ts'
@@ -85,6 +85,11 @@ export async function runFacade(
         engine: vectorEngine(configuration, client),
         secrets: kubeSecrets(client),
         allowOwnImages: configuration.allowOwnImages,
+      },
+      relational: {
+        secrets: kubeSecrets(client),
+        allowOwnImages: configuration.allowOwnImages,
+        hasBackupTarget: backupTarget(configuration) !== undefined,
       },
       managedIdentities: {
         secrets: kubeSecrets(client),

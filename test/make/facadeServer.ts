@@ -86,6 +86,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
       namespaces: kubeNamespaces(client),
       documentation: new Documentation('0', {}),
       capacity: createCapacity(caches, systemClock),
+      relational: { secrets: { read: async () => undefined }, allowOwnImages: false, hasBackupTarget: true },
       vector: { engine: engine as never, secrets: kubeSecrets(client), allowOwnImages: false },
       accounts: makeAccounts().accounts,
       managedIdentities: {
