@@ -83,6 +83,8 @@ function embeddedEnvironment({ ports, certificate, key, clientAuthority }: Opera
     PLATFORM_CONTROLLERS_CONTEXT: CONTROLLERS_ACCOUNT,
     // The API server asks, so bindings could only say what it knows, a moment later.
     PLATFORM_PROJECT_RBAC: 'false',
+    // Whoever holds the data folder is the only one; a lease could only end it, on a machine that was busy for seconds.
+    PLATFORM_LEADER_ELECTION: 'false',
     PLATFORM_WEBHOOK_HOST: '127.0.0.1',
     PLATFORM_WEBHOOK_PORT: String(ports.webhook),
     PLATFORM_WEBHOOK_CERTIFICATE: certificate,

@@ -13,6 +13,7 @@ import { choosePlan, type PlanOverrides } from '../desired/plans.ts'
 import { type QuotaUser, quotaSentence, quotaVerdict } from '../desired/quota.ts'
 import { namespace as namespaces } from '../kube/builtin.ts'
 import type { Observed, Pass, Workspace } from './engine/controller.ts'
+import { PHASE_INDEX } from './engine/phaseIndex.ts'
 
 type Cached<T> = T & { [key: string]: unknown }
 
@@ -23,7 +24,7 @@ const USERS: readonly { kind: AnyKind; family: PlanFamily }[] = [
 ]
 
 type Sized = PlanOverrides & { replicas?: number; running?: boolean; walStorageSize?: string }
-type User = KubeObject & { spec: Sized; status?: { phase?: string } }
+type User = KubeObject & { spec: Sized }
 
 /** The resources of a boundary with what they ask for; those without a plan ask for nothing yet. */
 function quotaUsers(records: Workspace, boundaryId: string): QuotaUser[] {
@@ -79,10 +80,10 @@ export function quotaObservers(kind: AnyKind): Observed[] {
     const homes = records.cache(namespaces)
     return records
       .cache<User>(kind.resource)
-      .list()
-      .filter(({ status, metadata }) => {
+      .byIndex(PHASE_INDEX, 'QuotaExceeded')
+      .filter(({ metadata }) => {
         const labels = homes.get(undefined, metadata.namespace ?? '')?.metadata.labels
-        return status?.phase === 'QuotaExceeded' && labels?.[BOUNDARY_LABEL] === boundaryId
+        return labels?.[BOUNDARY_LABEL] === boundaryId
       })
       .map(keyOf)
   }

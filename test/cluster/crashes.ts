@@ -82,8 +82,7 @@ export function describeCrashes(suite: CrashSuite): void {
     let writes: number
 
     before(async () => {
-      // Without the lease a restart need not wait for the end of the dead process's term.
-      own = await OwnPlatform.prepare({ proxied: true, environment: { PLATFORM_LEADER_ELECTION: 'false' } })
+      own = await OwnPlatform.prepare({ proxied: true })
       await own.startOperator()
       own.proxies?.controllers.reset()
       expected = await play(suite, own, randomUUID())

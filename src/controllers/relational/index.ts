@@ -86,8 +86,10 @@ const OTHERS: readonly Observed[] = [
   // Those whose connection Services lead to it.
   {
     resource: RelationalCluster.resource,
-    keysOf: ({ metadata: { namespace: home, name } }, records) =>
-      keys(all(records).filter(({ spec, metadata }) => metadata.namespace === home && spec.connectTo === name)),
+    keysOf: ({ metadata: { namespace: home, name } }, records) => {
+      const here = records.cache<StoredCluster>(RelationalCluster.resource).list({ namespace: home })
+      return keys(here.filter(({ spec }) => spec.connectTo === name))
+    },
   },
   {
     resource: ComputePlan.resource,

@@ -36,15 +36,14 @@ export function relationalSnapshotController(options: Pick<RelationalOptions, 'b
         resource: RelationalCluster.resource,
         keysOf: (object, records) => {
           const { metadata, spec } = object as StoredCluster
-          const all = records.cache<StoredSnapshot>(RelationalSnapshot.resource).list()
-          const concerned = all.filter(
-            (snapshot) =>
-              snapshot.metadata.name === spec.restoreFrom?.snapshotId ||
-              (snapshot.metadata.namespace === metadata.namespace &&
-                snapshot.spec.clusterName === metadata.name &&
-                snapshot.status?.completedAt === undefined),
+          const snapshots = records.cache<StoredSnapshot>(RelationalSnapshot.resource)
+          const here = snapshots.list({ namespace: metadata.namespace })
+          const untaken = here.filter(
+            (snapshot) => snapshot.spec.clusterName === metadata.name && snapshot.status?.completedAt === undefined,
           )
-          return concerned.map(keyOf)
+          const origin = spec.restoreFrom?.snapshotId
+          const read = origin === undefined ? [] : snapshots.list().filter((one) => one.metadata.name === origin)
+          return [...untaken, ...read].map(keyOf)
         },
       },
     ],
