@@ -133,19 +133,22 @@ async function applyBasics(client: AdminClient, version: string, nodes: number):
   }
 }
 
-/** The types of played operators. The player looks for them when it starts, and gives up where one is not served. */
+/** The types of played operators. The player looks for them when it starts, and ends where one is not there. */
 async function applyPlayedTypes(client: AdminClient, failed: Promise<never>): Promise<void> {
   const files = (await readdir(PLAYED)).filter((name) => name.endsWith('.yaml'))
   const texts = await Promise.all(files.map((name) => readFile(join(PLAYED, name), 'utf8')))
   const definitions = texts.flatMap((text) => loadAll(text) as Definition[])
   const path = (name: string) => `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`
   await Promise.all(definitions.map((object) => client.apply(path(object.metadata.name), object)))
-  const areServed = async () => {
-    const answers = await Promise.all(
-      definitions.map(({ spec: { group, names } }) => client.send('GET', `/apis/${group}/v1/${names.plural}?limit=1`)),
-    )
-    return answers.every(({ status }) => status === 200)
+  const isServed = async ({ spec: { group, names } }: Definition) => {
+    const [list, schema] = await Promise.all([
+      client.send('GET', `/apis/${group}/v1/${names.plural}?limit=1`),
+      // The player reads the schema as well, which is published a moment after the type is served.
+      client.send('GET', `/openapi/v3/apis/${group}/v1`),
+    ])
+    return list.status === 200 && schema.status === 200 && schema.text.includes(`{namespace}/${names.plural}/`)
   }
+  const areServed = async () => (await Promise.all(definitions.map(isServed))).every(Boolean)
   await waitUntil('the types of played operators', READY_DEADLINE_MS, areServed, failed)
 }
 

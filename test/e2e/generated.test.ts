@@ -53,7 +53,15 @@ function goodBody({ body, bodyKind }: Route): unknown {
   if (body === undefined || bodyKind !== 'json') return undefined
   const member = { principalId: randomUUID(), roleDefinitionName: 'Reader' }
   const identity = { resourceName: 'x', resourceType: 'apps', resourceUid: 'x' }
-  const samples = [{}, { displayName: 'x' }, { targetScale: 1 }, { action: 'jobs/read' }, member, identity]
+  const samples = [
+    {},
+    { displayName: 'x' },
+    { targetScale: 1 },
+    { newName: 'copy' },
+    { action: 'jobs/read' },
+    member,
+    identity,
+  ]
   return samples.find((sample) => body.safeParse(sample).success) ?? {}
 }
 
