@@ -8,6 +8,7 @@ import { resourceId } from '../core/object.ts'
 import type { BackupTarget } from '../desired/relational/index.ts'
 import { customResourceDefinition, event, namespace, secret } from '../kube/builtin.ts'
 import type { EventRecorder } from '../kube/events.ts'
+import { bindingController } from './bindings.ts'
 import { boundaryController } from './boundaries.ts'
 import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
 import type { Controller, Rights } from './engine/controller.ts'
@@ -21,6 +22,7 @@ import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
 import { relationalControllers } from './relational/index.ts'
 import { resourceGroupController } from './resourcegroups.ts'
+import { type SsoPorts, ssoController } from './sso.ts'
 import { vectorController } from './vector/index.ts'
 
 /** What controllers of single areas need beside the clusters: their adapters and settings. */
@@ -32,6 +34,7 @@ export type ControllerPorts = {
   backupTarget?: BackupTarget | undefined
   /** Whether assignments are written as RoleBindings too; false. */
   projectRbac?: boolean
+  sso: SsoPorts
 }
 
 /** Every controller of the platform, in the order of what depends on what. */
@@ -40,6 +43,7 @@ export function controllers({
   allowOwnImages,
   backupTarget,
   projectRbac,
+  sso,
 }: ControllerPorts): readonly Controller[] {
   const projected = (controller: Controller) => withProjection(controller, projectRbac ?? false)
   return [
@@ -49,6 +53,8 @@ export function controllers({
     passwordResetController,
     ...grantControllers,
     managedIdentityController(),
+    ssoController(sso),
+    bindingController,
     vectorController({ engine: vectorEngine, allowOwnImages }),
     ...relationalControllers({ allowOwnImages, backupTarget }),
   ]
@@ -158,7 +164,8 @@ export function operatorSystemRights(): Rights[] {
 
 function declaredRights(): Rights[] {
   // What a controller may do does not depend on what it is given.
-  return controllers({ vectorEngine: playedEngine(), allowOwnImages: false, projectRbac: true }).flatMap(rightsOf)
+  const sso = { dns: { texts: async () => [] }, outgoing: { document: async () => '' } }
+  return controllers({ vectorEngine: playedEngine(), allowOwnImages: false, projectRbac: true, sso }).flatMap(rightsOf)
 }
 
 function rightsOf({ kind, observes, reads, writes }: Controller): Rights[] {
