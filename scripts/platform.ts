@@ -1,5 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { BACKUP_SECRET } from '../src/controllers/relational/backup.ts'
+import { SYSTEM_NAMESPACE } from '../src/core/names.ts'
+import type { KubeObject } from '../src/core/object.ts'
 import { firstOwner } from '../src/identity/firstOwner.ts'
 import { createKubeClient, type KubeClient } from '../src/kube/client.ts'
 import { loadKubeconfig } from '../src/kube/kubeconfig.ts'
@@ -74,12 +77,24 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
   })
   try {
     await progress.step('applying CRDs and manifests', () => applyManifests(admin))
+    if (controlPlane.simulated.includes('pods')) await applyObjects(admin, [playedBackupTarget()])
     const credentials = await progress.step('making the first Owner', () => installFirstOwner(admin, folder))
     const tokenUrl = `${realmUrl(`http://127.0.0.1:${ports.token}`)}/protocol/openid-connect/token`
     const platform = { facadeUrl: `http://127.0.0.1:${ports.facade}`, tokenUrl, realm: REALM, ...credentials }
     return { platform, operator: await operatorCommand(controlPlane, options) }
   } finally {
     await admin.close()
+  }
+}
+
+/** Credentials of a backup target that nobody serves: what is played needs none, but the way of a real one is walked. */
+function playedBackupTarget(): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: BACKUP_SECRET, namespace: SYSTEM_NAMESPACE },
+    type: 'Opaque',
+    stringData: { 'access-key-id': 'played', 'secret-access-key': 'played' },
   }
 }
 

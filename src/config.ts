@@ -112,6 +112,15 @@ export const Configuration = z.strictObject({
     .describe('Suffix of default host names, for the PlatformCluster made at install'),
   region: z.string().default(''),
   allowOwnImages: Flag.default(false).describe('Whether a resource may name an image of its own'),
+  backupBucket: z
+    .string()
+    .min(1)
+    .max(63)
+    .optional()
+    .describe('Bucket for backups of databases; none are taken when absent'),
+  backupEndpoint: Url.optional().describe("Where the bucket is, speaking S3; the provider's own place when absent"),
+  backupPrefix: z.string().max(256).default('').describe('Folder in the bucket'),
+  backupRegion: z.string().max(63).optional(),
   simulated: List.default([]).describe('What /version lists as played'),
 
   commit: z.string().default('unknown'),

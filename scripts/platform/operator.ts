@@ -66,7 +66,11 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_MAIL_FOLDER: files.mailFolder,
     PLATFORM_ENGINES: isPlayed ? 'simulated' : 'real',
     PLATFORM_ENGINE_ACCESS: 'proxy',
-    PLATFORM_SIMULATED: [...controlPlane.simulated, ...(isPlayed ? ['vector-engine'] : [])].join(','),
+    // Nothing is there: the played engine says that it wrote its backups.
+    ...(isPlayed
+      ? { PLATFORM_BACKUP_BUCKET: 'played', PLATFORM_BACKUP_ENDPOINT: 'https://backups.freehold.localhost' }
+      : {}),
+    PLATFORM_SIMULATED: [...controlPlane.simulated, ...(isPlayed ? ['vector-engine', 'backup-target'] : [])].join(','),
     PLATFORM_COMMIT: commit(),
     PLATFORM_BUILT_AT: new Date().toISOString(),
   }

@@ -416,6 +416,7 @@ export const RESOURCE_KINDS = [
   { apiVersion: 'freehold.dev/v1alpha1', kind: 'ResourceGroup', plural: 'resourcegroups', shortNames: ['rg'], placement: 'boundary' },
   { apiVersion: 'iam.freehold.dev/v1alpha1', kind: 'ManagedIdentity', plural: 'managedidentities', shortNames: ['mi'], placement: 'group' },
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'VectorCluster', plural: 'vectorclusters', shortNames: ['vc'], placement: 'group' },
+  { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'RelationalCluster', plural: 'relationalclusters', shortNames: ['relc'], placement: 'group' },
 ] as const
 
 /** Bodies and replies of the operations whose records are known; the others are `unknown`. */

@@ -6,7 +6,7 @@ import { EventRecorder } from '../kube/events.ts'
 import { loadKubeconfig } from '../kube/kubeconfig.ts'
 import { LeaderLease } from '../kube/lease.ts'
 import { connect, instanceName, requestMetrics, userAgent } from './connection.ts'
-import { vectorEngine } from './engines.ts'
+import { backupTarget, vectorEngine } from './engines.ts'
 import type { Part, Surroundings } from './part.ts'
 
 const FIELD_MANAGER = 'freehold-controllers'
@@ -55,6 +55,7 @@ export async function runControllers(configuration: Configuration, surroundings:
       const ports = {
         vectorEngine: vectorEngine(configuration, connection.client),
         allowOwnImages: configuration.allowOwnImages,
+        backupTarget: backupTarget(configuration),
         projectRbac: configuration.projectRbac,
       }
       const started = await startControllers({

@@ -3,6 +3,7 @@ import { playedEngine } from '../adapters/qdrant/played.ts'
 import type { QdrantPort } from '../adapters/qdrant/port.ts'
 import { directReach, proxyReach } from '../adapters/qdrant/reach.ts'
 import type { Configuration } from '../config.ts'
+import type { BackupTarget } from '../desired/relational/index.ts'
 import type { KubeClient } from '../kube/client.ts'
 
 /** How vector databases are spoken to: played where pods are played, else by DNS or through the API server. */
@@ -12,4 +13,12 @@ export function vectorEngine(
 ): QdrantPort {
   if (configuration.engines === 'simulated') return playedEngine()
   return createQdrantClient(configuration.engineAccess === 'service' ? directReach() : proxyReach(client))
+}
+
+/** Where backups of databases go; undefined where no bucket is configured. */
+export function backupTarget(
+  configuration: Pick<Configuration, 'backupBucket' | 'backupEndpoint' | 'backupPrefix' | 'backupRegion'>,
+): BackupTarget | undefined {
+  const { backupBucket: bucket, backupEndpoint: endpoint, backupPrefix: prefix, backupRegion: region } = configuration
+  return bucket === undefined ? undefined : { bucket, endpoint, prefix, region }
 }

@@ -5,7 +5,8 @@ import type { QdrantPort } from '../adapters/qdrant/port.ts'
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import { resourceId } from '../core/object.ts'
-import { event, namespace, secret } from '../kube/builtin.ts'
+import type { BackupTarget } from '../desired/relational/index.ts'
+import { customResourceDefinition, event, namespace, secret } from '../kube/builtin.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { boundaryController } from './boundaries.ts'
 import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
@@ -18,6 +19,7 @@ import { invitationController, passwordResetController } from './invitations.ts'
 import { managedIdentityController } from './managedidentities.ts'
 import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
+import { relationalControllers } from './relational/index.ts'
 import { resourceGroupController } from './resourcegroups.ts'
 import { vectorController } from './vector/index.ts'
 
@@ -26,12 +28,19 @@ export type ControllerPorts = {
   vectorEngine: QdrantPort
   /** Whether a resource may name an image of its own. */
   allowOwnImages: boolean
+  /** Where backups of databases go; undefined where the platform has no target. */
+  backupTarget?: BackupTarget | undefined
   /** Whether assignments are written as RoleBindings too; false. */
   projectRbac?: boolean
 }
 
 /** Every controller of the platform, in the order of what depends on what. */
-export function controllers({ vectorEngine, allowOwnImages, projectRbac }: ControllerPorts): readonly Controller[] {
+export function controllers({
+  vectorEngine,
+  allowOwnImages,
+  backupTarget,
+  projectRbac,
+}: ControllerPorts): readonly Controller[] {
   const projected = (controller: Controller) => withProjection(controller, projectRbac ?? false)
   return [
     projected(boundaryController),
@@ -41,6 +50,7 @@ export function controllers({ vectorEngine, allowOwnImages, projectRbac }: Contr
     ...grantControllers,
     managedIdentityController(),
     vectorController({ engine: vectorEngine, allowOwnImages }),
+    ...relationalControllers({ allowOwnImages, backupTarget }),
   ]
 }
 
@@ -160,6 +170,12 @@ function rightsOf({ kind, observes, reads, writes }: Controller): Rights[] {
     // Where the cluster demands it of whoever writes an owner reference that blocks the owner's deletion.
     { resource: { group, plural: `${plural}/finalizers` }, verbs: ['update'] },
     ...read.map((resource) => ({ resource, verbs: READ })),
+    // Of an optional type its one definition tells whether it is there.
+    ...read.flatMap((resource) =>
+      resource.optional === true
+        ? [{ resource: customResourceDefinition, verbs: READ, resourceNames: [resourceId(resource)] }]
+        : [],
+    ),
     ...writes,
   ]
 }

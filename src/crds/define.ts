@@ -80,6 +80,10 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
    * but administrators of the cluster where it is `administrators`.
    */
   protectedFields?: Readonly<Record<string, string>>
+  /** Fields that may be set at creation only by who holds the virtual verb, because they open something else. */
+  grantedFields?: Readonly<Record<string, string>>
+  /** `spec.deletionProtection` keeps everybody from deleting the object until it is switched off. */
+  deletionProtection?: boolean
 }
 
 export type Kind<S extends AnySpec = AnySpec, T extends AnyStatus = AnyStatus> = Readonly<

@@ -15,6 +15,7 @@ import {
   RoleAssignment,
   RoleDefinition,
 } from './rbac.ts'
+import { RelationalCluster, RelationalSnapshot } from './relational.ts'
 import { ResourceGroup } from './resourcegroups.ts'
 import { VectorCluster } from './vector.ts'
 
@@ -38,4 +39,6 @@ export const KINDS: readonly AnyKind[] = [
   PasswordReset,
   ManagedIdentity,
   VectorCluster,
+  RelationalCluster,
+  RelationalSnapshot,
 ]
