@@ -152,6 +152,7 @@ async function operatorCommand(
       kubeconfig,
       ...identity,
       mailFolder: join(folder, 'mails'),
+      playedEngines: file('engines.json'),
     }),
   }
 }

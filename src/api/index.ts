@@ -19,13 +19,13 @@ import { plannedRbac } from './planned/rbac.ts'
 import { plannedRegistry } from './planned/registry.ts'
 import { plannedRelational } from './planned/relational.ts'
 import { plannedSecrets } from './planned/secrets.ts'
-import { plannedSql } from './planned/sql.ts'
 import { plannedStaticwebapps } from './planned/staticwebapps.ts'
 import { rbacRoutes } from './rbac/index.ts'
 import { resourceGroupRoutes } from './resourcegroups/index.ts'
 import { orphanedGrantRoutes } from './resourcegroups/orphanedGrants.ts'
 import { type Area, area, type Route } from './route.ts'
 import { reservedNamesOf } from './router.ts'
+import { sqlRoutes } from './sql/index.ts'
 import { userRoutes } from './users.ts'
 import { vectorRoutes } from './vector/index.ts'
 
@@ -34,7 +34,7 @@ export const AREAS: readonly Area[] = [
   area('common', 'platform', [commonRoutes]),
   area('vector', 'db-vector', [vectorRoutes]),
   area('relational', 'db-relational', [plannedRelational]),
-  area('sql', 'db-sql', [plannedSql]),
+  area('sql', 'db-sql', [sqlRoutes]),
   area('containerinstances', 'containerinstances', [plannedContainerinstances]),
   area('staticwebapps', 'staticwebapps', [plannedStaticwebapps]),
   area('apps', 'apps', [plannedApps]),

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { secretBlobs } from '../adapters/blobs/secrets.ts'
 import { createAccess } from '../api/access.ts'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
 import { createCapacity } from '../api/capacity.ts'
@@ -10,7 +11,7 @@ import type { ReadinessCheck } from '../api/management.ts'
 import { createHttpMetrics } from '../api/metrics.ts'
 import { openApiDocument } from '../api/openapi.ts'
 import { recordedPrincipals } from '../api/principals.ts'
-import { kubeSecrets } from '../api/secrets.ts'
+import { kubeSecrets, kubeSecretWriter } from '../api/secrets.ts'
 import { createFacade } from '../api/server.ts'
 import { createTokenVerifier } from '../api/tokens.ts'
 import type { Configuration } from '../config.ts'
@@ -20,7 +21,7 @@ import { node, pod } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
 import { connect } from './connection.ts'
-import { vectorEngine } from './engines.ts'
+import { sqlEngines, vectorEngine } from './engines.ts'
 import { runIdentityProvider } from './identity.ts'
 import type { Part, Surroundings } from './part.ts'
 import { runWebhooks } from './webhooks.ts'
@@ -81,6 +82,12 @@ export async function runFacade(
       namespaces: kubeNamespaces(client),
       capacity: createCapacity(caches, systemClock),
       accounts,
+      sql: {
+        engines: sqlEngines(configuration),
+        secrets: kubeSecrets(client),
+        secretWriter: kubeSecretWriter(client),
+        blobs: secretBlobs(client),
+      },
       vector: {
         engine: vectorEngine(configuration, client),
         secrets: kubeSecrets(client),

@@ -17,6 +17,7 @@ import {
 } from './rbac.ts'
 import { RelationalCluster, RelationalSnapshot } from './relational.ts'
 import { ResourceGroup } from './resourcegroups.ts'
+import { SqlInstance } from './sql.ts'
 import { VectorCluster } from './vector.ts'
 
 /** Every kind of the platform. What walks over kinds (CRDs, rights, policies, docs, tests) walks over this list. */
@@ -41,4 +42,5 @@ export const KINDS: readonly AnyKind[] = [
   VectorCluster,
   RelationalCluster,
   RelationalSnapshot,
+  SqlInstance,
 ]
