@@ -175,7 +175,7 @@ export const SqlInstance = defineKind({
   area: 'sql',
   actions: 'sqlcluster',
   forms: { 'sqlcluster/manageLicense': ['managelicense'] },
-  restOnly: ['dataRead', 'dataWrite', 'schemaRead'],
+  restOnly: ['sqlcluster/dataRead', 'sqlcluster/dataWrite', 'sqlcluster/schemaRead'],
   protectedFields: { licenseVersion: 'managelicense' },
   description: 'A SQL database instance: Microsoft SQL Server or MariaDB.',
   spec,

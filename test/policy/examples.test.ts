@@ -33,9 +33,9 @@ function one(kind: { kind: string }): KubeObject {
 }
 
 describe('the examples', () => {
-  it('are three steps with an object each', () => {
-    expect(steps).to.deep.equal(['10-boundary', '20-group', '30-vector'])
-    expect(objects.map(({ kind }) => kind)).to.deep.equal(['Boundary', 'ResourceGroup', 'VectorCluster'])
+  it('are steps with an object each', () => {
+    expect(steps).to.deep.equal(['10-boundary', '20-group', '30-vector', '31-sql'])
+    expect(objects.map(({ kind }) => kind)).to.deep.equal(['Boundary', 'ResourceGroup', 'VectorCluster', 'SqlInstance'])
   })
 
   for (const object of objects) {
