@@ -27,7 +27,7 @@ for (const { name, missing, start, schema } of ENGINES) {
   }
 
   describe(`${name} itself`, function () {
-    this.timeout(120_000)
+    this.timeout(240_000)
     let server: SqlServer
     let world: SqlWorld
 

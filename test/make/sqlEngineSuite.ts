@@ -22,7 +22,7 @@ const TYPES: Readonly<Record<string, readonly TypeCase[]>> = {
     ['real', 'float', 0.1, 3.4e38, 'NaN', '-Infinity'],
     ['double precision', 'float', 0.1, 1.7976931348623157e308, 5e-324, 'Infinity'],
     ['char(3)', 'text', 'abc'],
-    ['varchar(20)', 'text', '', 'żółw 🐢', "'; drop table items; --"],
+    ['varchar(40)', 'text', '', 'żółw 🐢', "'; drop table items; --"],
     ['text', 'text', 'line\nbreak\t\\ "\'`'],
     ['date', 'date', '2026-03-01', '0001-01-01', '0044-03-15 BC'],
     ['time', 'time', '13:05:00.123456', '00:00:00'],
@@ -185,6 +185,7 @@ export function engineSuite(world: () => World): void {
       const before = await fingerprint()
       const table = await tableOf(world(), 'treasure')
       for (const name of hostileTexts(HOSTILE_NAMES)) {
+        if (name === 'treasure') continue
         expect(await faultOf(tableOf(world(), name))).to.equal('TableNotFound')
         expect(() => bound(table, { [name]: 'x' })).to.throw(/has no column/)
         expect(() => bound(table, { id: name })).to.throw(/not of the form/)
@@ -201,7 +202,7 @@ export function engineSuite(world: () => World): void {
         const { statements, kind } = await classify(targets.reader.dialect, sql)
         const isRead = kind === 'Read' && statements.every(({ refusal }) => refusal === undefined)
         // What is taken for a read, and a part of the rest too: there the engine itself must say no.
-        if (!isRead && ran % 5 !== 0) {
+        if (!isRead && ran % 25 !== 0) {
           ran += 1
           continue
         }

@@ -8,6 +8,8 @@ import { mariadbCatalogue } from './mariadbCatalogue.ts'
 import { isSqlFault, type Login, SqlFault, type SqlFaultReason } from './port.ts'
 
 const CONNECT_MILLISECONDS = 5_000
+/** "This command is not supported in the prepared statement protocol yet": a few commands that show things. */
+const NOT_PREPARED = 1295
 /** Of the character set that means bytes. */
 const BINARY_COLLATION = 63
 /** How a BIT column of one bit looks in a result. */
@@ -89,11 +91,14 @@ class MariadbSession implements SqlSession {
     })
   }
 
-  async query(text: string, values: readonly SentValue[] = [], { maxRows }: QueryOptions = {}): Promise<RawResult> {
+  async query(text: string, values: readonly SentValue[] = [], options: QueryOptions = {}): Promise<RawResult> {
+    const { maxRows, encodings } = options
     const sent = values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value))
     if (maxRows !== undefined) return this.#capped(text, sent, maxRows)
-    // Without values the engine parses it once; values always travel apart from the text.
-    const answer = await (sent.length === 0 ? this.#connection.query(text) : this.#connection.execute(text, sent))
+    // Values always travel apart from the text. Without any, one exchange is enough, unless there are numbers of which
+    // the engine writes out six digits only.
+    const isPlain = sent.length === 0 && encodings?.includes('float') !== true
+    const answer = await (isPlain ? this.#connection.query(text) : this.#connection.execute(text, sent))
     const [rows, meta] = answer as [SqlValue[][] | Mariadb.UpsertResult, Column[]]
     if (!Array.isArray(rows)) return nothingFound(rows)
     return { columns: columnsOf(meta), rows, affected: null, truncated: false }
@@ -101,7 +106,10 @@ class MariadbSession implements SqlSession {
 
   /** Reads on to the end where there is more, which the time limit of the statement bounds, and keeps no more of it. */
   async #capped(text: string, values: SentValue[], maxRows: number): Promise<RawResult> {
-    const prepared = values.length === 0 ? undefined : await this.#connection.prepare(text)
+    const prepared = await this.#connection.prepare(text).catch((error: Mariadb.SqlError) => {
+      if (error.errno === NOT_PREPARED && values.length === 0) return undefined
+      throw error
+    })
     const stream = prepared === undefined ? this.#connection.queryStream(text) : prepared.executeStream(values)
     try {
       return await new Promise((resolve, reject) => {
