@@ -140,6 +140,7 @@ async function operatorCommand(
       kubeconfig,
       ...identity,
       mailFolder: join(folder, 'mails'),
+      playedEngines: file('engines.json'),
     }),
   }
 }

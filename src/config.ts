@@ -129,6 +129,10 @@ export const Configuration = z.strictObject({
     .enum(['real', 'simulated'])
     .default('real')
     .describe('simulated: pods are played and no engine answers, as in the embedded control plane'),
+  playedEngines: z
+    .string()
+    .optional()
+    .describe('While engines are simulated: path of a JSON file of SQL engines that really run, by host; for tests'),
   engineAccess: z
     .enum(['service', 'proxy'])
     .default('service')

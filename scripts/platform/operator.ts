@@ -38,6 +38,8 @@ export type OperatorFiles = {
   audience: string
   /** Mails are laid down here: there is no mail server to rely on. */
   mailFolder: string
+  /** Where tests name SQL engines that really run. */
+  playedEngines: string
 }
 
 /** What `src/main.ts` reads; the only way in which it learns of the embedded control plane. */
@@ -66,11 +68,15 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_MAIL_FOLDER: files.mailFolder,
     PLATFORM_ENGINES: isPlayed ? 'simulated' : 'real',
     PLATFORM_ENGINE_ACCESS: 'proxy',
+    PLATFORM_PLAYED_ENGINES: files.playedEngines,
     // Nothing is there: the played engine says that it wrote its backups.
     ...(isPlayed
       ? { PLATFORM_BACKUP_BUCKET: 'played', PLATFORM_BACKUP_ENDPOINT: 'https://backups.freehold.localhost' }
       : {}),
-    PLATFORM_SIMULATED: [...controlPlane.simulated, ...(isPlayed ? ['vector-engine', 'backup-target'] : [])].join(','),
+    PLATFORM_SIMULATED: [
+      ...controlPlane.simulated,
+      ...(isPlayed ? ['vector-engine', 'sql-engine', 'backup-target'] : []),
+    ].join(','),
     PLATFORM_COMMIT: commit(),
     PLATFORM_BUILT_AT: new Date().toISOString(),
   }

@@ -43,31 +43,31 @@ export const OPERATIONS = {
   "GetBoundariesResourcegroupsResourcesRelationalclustersConnectionstringExternal": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/connectionstring/external' },
   "GetBoundariesResourcegroupsResourcesRelationalclustersExternalIp": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/external-ip' },
   "GetBoundariesResourcegroupsResourcesRelationalclustersNameHealth": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/health' },
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorHistory": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/history', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "ListClusterSnapshots": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesResourcegroupsResourcesRelationalclustersNameSnapshots": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots' },
   "GetClusterPitrWindow": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots/pitr-window' },
   "DeleteBoundariesResourcegroupsResourcesRelationalclustersSnapshotsBySnapshotId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots/{snapshotId}', query: ["force"] },
   "RestoreClusterFromSnapshot": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots/{snapshotId}/restore' },
-  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorHistory": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/history', query: ["limit"] },
-  "ListSqlInstances": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters', query: ["page", "pageSize"], paged: true },
+  "ListSqlInstances": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetSqlInstancesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/config' },
   "GetSqlInstance": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}' },
   "CreateSqlInstance": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}' },
   "UpdateSqlInstance": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}' },
   "PatchSqlInstance": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}' },
-  "DeleteSqlInstance": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}' },
+  "DeleteSqlInstance": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}', query: ["keepData"] },
   "ExecuteSqlInstanceAction": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/actions/{action}' },
-  "GetBoundariesResourcesSqlcomputeplans": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlcomputeplans', query: ["page", "pageSize"], paged: true },
+  "GetBoundariesResourcesSqlcomputeplans": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlcomputeplans', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesSqlcomputeplansByResourceId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlcomputeplans/{resourceId}' },
   "GetBoundariesResourcegroupsResourcesSqlclustersNameConnectionstring": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/connectionstring' },
   "GetBoundariesResourcegroupsResourcesSqlclustersConnectionstringExternal": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/connectionstring/external' },
   "GetBoundariesResourcegroupsResourcesSqlclustersExternalIp": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/external-ip' },
   "GetBoundariesResourcegroupsResourcesSqlclustersNameHealth": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/health' },
   "PostBoundariesResourcegroupsResourcesSqlclustersNameLicense": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/license' },
-  "GetBoundariesResourcegroupsResourcesSqlclustersEditorHistory": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/history', query: ["limit"] },
+  "GetBoundariesResourcegroupsResourcesSqlclustersEditorHistory": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/history', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorQuery": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/query' },
   "GetBoundariesResourcegroupsResourcesSqlclustersEditorSchemas": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/schemas' },
-  "GetBoundariesResourcegroupsResourcesSqlclustersEditorTablesTableRows": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows', query: ["limit", "offset"] },
+  "GetBoundariesResourcegroupsResourcesSqlclustersEditorTablesTableRows": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows', query: ["filter", "limit", "offset", "sort"] },
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesTableRows": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows' },
   "PatchBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsByPkValue": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows/{pkValue}' },
   "DeleteBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsByPkValue": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows/{pkValue}' },
@@ -459,10 +459,34 @@ export interface OperationTypes {
   "GetBoundariesResourcegroupsResourcesRelationalclustersConnectionstringExternal": { body: unknown; reply: ConnectionStringDto }
   "GetBoundariesResourcegroupsResourcesRelationalclustersExternalIp": { body: unknown; reply: ExternalAddress }
   "GetBoundariesResourcegroupsResourcesRelationalclustersNameHealth": { body: unknown; reply: RelationalHealthReport }
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorHistory": { body: unknown; reply: { items: Array<EditorHistoryEntry>; pagination: PaginationMeta } }
   "ListClusterSnapshots": { body: unknown; reply: { items: Array<SnapshotDto>; pagination: PaginationMeta } }
   "PostBoundariesResourcegroupsResourcesRelationalclustersNameSnapshots": { body: CreateSnapshotRequestInput; reply: SnapshotDto }
   "GetClusterPitrWindow": { body: unknown; reply: PitrWindowDto }
   "RestoreClusterFromSnapshot": { body: RestoreSnapshotRequestInput; reply: RestoreResultDto }
+  "ListSqlInstances": { body: unknown; reply: { items: Array<SqlInstanceDto>; pagination: PaginationMeta } }
+  "GetSqlInstancesConfig": { body: unknown; reply: ListConfig }
+  "GetSqlInstance": { body: unknown; reply: SqlInstanceDto }
+  "CreateSqlInstance": { body: { clusterId?: string; computePlan?: string | null; resourcePlanId?: string | null; cpuLimit?: string | null; cpuRequest?: string | null; memoryLimit?: string | null; memoryRequest?: string | null; storageClass?: string | null; storageSize?: string | null; engine?: "MsSql" | "MariaDb"; engineVersion?: "2019" | "2022" | "10.11" | "11.4" | "11.8"; edition?: "Express" | "Developer" | "Evaluation" | "Standard" | "Enterprise" | "Community"; acceptEula?: boolean; collation?: string; timeZone?: string; databaseName?: string; memoryLimitMb?: number | null; enableLoadBalancer?: boolean; allowedCidrs?: string | null; backupEnabled?: boolean; backupSchedule?: string; backupRetentionDays?: number; deletionProtection?: boolean; tags?: Record<string, string> }; reply: SqlInstanceDto }
+  "UpdateSqlInstance": { body: { clusterId?: string; computePlan?: string | null; resourcePlanId?: string | null; cpuLimit?: string | null; cpuRequest?: string | null; memoryLimit?: string | null; memoryRequest?: string | null; storageClass?: string | null; storageSize?: string | null; engine?: "MsSql" | "MariaDb"; engineVersion?: "2019" | "2022" | "10.11" | "11.4" | "11.8"; edition?: "Express" | "Developer" | "Evaluation" | "Standard" | "Enterprise" | "Community"; acceptEula?: boolean; collation?: string; timeZone?: string; databaseName?: string; memoryLimitMb?: number | null; enableLoadBalancer?: boolean; allowedCidrs?: string | null; backupEnabled?: boolean; backupSchedule?: string; backupRetentionDays?: number; deletionProtection?: boolean; tags?: Record<string, string> }; reply: SqlInstanceDto }
+  "PatchSqlInstance": { body: unknown; reply: SqlInstanceDto }
+  "ExecuteSqlInstanceAction": { body: unknown; reply: ResourceActionResult }
+  "GetBoundariesResourcesSqlcomputeplans": { body: unknown; reply: { items: Array<SqlResourcePlanDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesSqlcomputeplansByResourceId": { body: unknown; reply: SqlResourcePlanDto }
+  "GetBoundariesResourcegroupsResourcesSqlclustersNameConnectionstring": { body: unknown; reply: SqlConnectionStringDto }
+  "GetBoundariesResourcegroupsResourcesSqlclustersConnectionstringExternal": { body: unknown; reply: SqlConnectionStringDto }
+  "GetBoundariesResourcegroupsResourcesSqlclustersExternalIp": { body: unknown; reply: ExternalAddress }
+  "GetBoundariesResourcegroupsResourcesSqlclustersNameHealth": { body: unknown; reply: HealthReport }
+  "PostBoundariesResourcegroupsResourcesSqlclustersNameLicense": { body: SetLicenseRequestInput; reply: LicenseDto }
+  "GetBoundariesResourcegroupsResourcesSqlclustersEditorHistory": { body: unknown; reply: { items: Array<EditorHistoryEntry>; pagination: PaginationMeta } }
+  "PostBoundariesResourcegroupsResourcesSqlclustersEditorQuery": { body: EditorQueryRequestInput; reply: EditorQueryResult }
+  "GetBoundariesResourcegroupsResourcesSqlclustersEditorSchemas": { body: unknown; reply: EditorSchemaDto }
+  "GetBoundariesResourcegroupsResourcesSqlclustersEditorTablesTableRows": { body: unknown; reply: EditorRowPage }
+  "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesTableRows": { body: RowMutationRequestInput; reply: EditorRow }
+  "PatchBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsByPkValue": { body: RowMutationRequestInput; reply: EditorRow }
+  "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulk": { body: BulkUpdateRowsRequestInput; reply: BulkRowsResult }
+  "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulkDelete": { body: BulkDeleteRowsRequestInput; reply: BulkRowsResult }
+  "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulkInsert": { body: BulkInsertRowsRequestInput; reply: BulkRowsResult }
   "GetBoundaries": { body: unknown; reply: { items: Array<BoundaryDto>; pagination: PaginationMeta } }
   "PostBoundaries": { body: CreateBoundaryRequestInput; reply: BoundaryDto }
   "GetBoundariesConfig": { body: unknown; reply: ListConfig }
@@ -532,6 +556,12 @@ export type BoundaryMemberDto = { assignmentId: string; boundaryId: string; prin
 export type BoundaryQuota = { cpu: string | null; memory: string | null; storage: string | null; resourceGroups: number | null; resources: number | null; pods: number | null }
 export type BoundaryTenantMoveRequestInput = { tenantId?: string | null; fromTenantId?: string | null }
 export type BoundaryTenantMoveResult = { boundaryId: string; tenantId: string | null; movedAssignments: number; removedAssignments: number }
+export type BulkDeleteRowsRequestInput = { keys: Array<BulkRowKeyInput> }
+export type BulkInsertRowsRequestInput = { rows: Array<Record<string, unknown>> }
+export type BulkRowKeyInput = { key: Record<string, unknown>; ifVersion?: string | null }
+export type BulkRowsResult = { affected: number; rows: Array<EditorRow> }
+export type BulkRowUpdateInput = { key: Record<string, unknown>; values: Record<string, unknown>; ifVersion?: string | null }
+export type BulkUpdateRowsRequestInput = { rows: Array<BulkRowUpdateInput> }
 export type ChangePasswordRequestInput = { password: string }
 export type CheckAccessRequestDtoInput = { principalId?: string | null; checks?: Array<AccessCheckInput>; action?: string; isDataAction?: boolean | null; scope?: string | null }
 export type CheckAccessResultDto = { principalId: string; evaluatedAt: string; results: Array<AccessCheckResult> }
@@ -550,15 +580,31 @@ export type DenyAssignmentDto = { id: string; principalId: string | null; isEver
 export type DnsRecord = { type: string; name: string; value: string }
 export type DocsFileEntry = { path: string; title: string; mediaType: string; sizeBytes: number }
 export type DocsManifest = { module: string; title: string; version: string; files: Array<DocsFileEntry> }
+export type EditorClassification = { statements: Array<EditorStatement>; kind: "Read" | "Write" | "Ddl" | "Transaction" | "Admin" | "Unknown" }
+export type EditorColumn = { name: string; ordinal: number; dataType: string; encoding: "boolean" | "integer" | "bigint" | "decimal" | "float" | "text" | "date" | "time" | "dateTime" | "dateTimeOffset" | "uuid" | "binary" | "json" | "wkt"; isNullable: boolean; isPrimaryKey: boolean; isIdentity: boolean; isComputed: boolean; maxLength: number | null; precision: number | null; scale: number | null; defaultExpression: string | null }
+export type EditorError = { code: string; message: string; statementIndex: number; line: number | null; position: number | null; engineCode: string | null }
+export type EditorForeignKey = { name: string; columns: Array<string>; referencedSchema: string; referencedTable: string; referencedColumns: Array<string> }
+export type EditorHistoryEntry = { id: string; executedAt: string; executedBy: string; principalId: string; database: string; sql: string; kind: "Read" | "Write" | "Ddl" | "Transaction" | "Admin" | "Unknown"; outcome: "Succeeded" | "Failed" | "Refused"; durationMs: number; rowCount: number | null; rowsAffected: number | null; error: string | null }
+export type EditorQueryRequestInput = { sql: string; database?: string | null; execute?: boolean; parameters?: Record<string, null | boolean | number | string> | null; maxRows?: number; timeoutSeconds?: number; confirmed?: boolean }
+export type EditorQueryResult = { classification: EditorClassification; requiredAction: string; authorized: boolean; executed: boolean; results: Array<EditorResultSet>; messages: Array<string>; durationMs: number; historyId: string | null; error: EditorError | null }
+export type EditorResultSet = { statementIndex: number; columns: Array<EditorColumn>; rows: Array<Array<null | boolean | number | string | { truncated: true; sizeBytes: number }>>; rowCount: number; rowsAffected: number | null; truncated: boolean }
+export type EditorRow = { values: Record<string, null | boolean | number | string | { truncated: true; sizeBytes: number }>; version: string }
+export type EditorRowPage = { columns: Array<EditorColumn>; rows: Array<EditorRow>; primaryKey: Array<string>; limit: number; offset: number; totalRows: number | null; hasMore: boolean }
+export type EditorSchema = { name: string; tables: Array<EditorTable>; views: Array<EditorTable> }
+export type EditorSchemaDto = { database: string; schemas: Array<EditorSchema> }
+export type EditorStatement = { index: number; kind: "Read" | "Write" | "Ddl" | "Transaction" | "Admin" | "Unknown"; text: string; tables: Array<string>; isDestructive: boolean }
+export type EditorTable = { schema: string; name: string; type: "Table" | "View"; rowEstimate: number | null; columns: Array<EditorColumn>; primaryKey: Array<string>; foreignKeys: Array<EditorForeignKey>; isEditable: boolean }
 export type EnumerationValue = { value: string | number; title: string }
 export type ExternalAddress = { enabled: boolean; status: "Disabled" | "Pending" | "Ready" | "Failed"; hostname: string | null; ipAddresses: Array<string>; ports: Array<NamedPort>; message: string | null }
 export type HealthCheck = { name: string; status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; message: string | null; durationMs: number | null; observedAt: string }
+export type HealthReport = { status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; checkedAt: string; message: string | null; checks: Array<HealthCheck> }
 export type IamMemberDto = { userId: string; displayName: string; email: string | null; principalType: "User" | "Group" | "ServicePrincipal"; isEnabled: boolean; lastSignInAt: string | null; assignments: Array<BoundaryMemberDto>; groups: Array<IamMemberGroup>; denies: number }
 export type IamMemberGroup = { id: string; displayName: string }
 export type IdpBindingDto = { id: string; tenantId: string; issuer: string; claim: string; claimValue: string; groupId: string | null; roleDefinitionName: string | null; scope: string | null; matchedUserCount: number; createdAt: string }
 export type InvitationAcceptedDto = { boundaryId: string; assignmentId: string; roleDefinitionName: string; scope: string }
 export type InvitationDto = { id: string; boundaryId: string; email: string; roleDefinitionName: string; scope: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; invitedBy: string; createdAt: string; expiresAt: string; acceptedAt: string | null; resendCount: number; lastSentAt: string | null; canResend: boolean; nextResendAt: string | null; link: string | null }
 export type InvitationSignInDto = { signInUrl: string; email: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired" }
+export type LicenseDto = { edition: string; licenseStatus: "NotRequired" | "Missing" | "Applying" | "Active" | "Rejected"; keySuffix: string; setAt: string; setBy: string; message: string | null }
 export type ListColumn = { field: string; title: string; type: "text" | "number" | "boolean" | "dateTime" | "status" | "tags" | "link"; sortable: boolean; defaultVisible: boolean }
 export type ListConfig = { collection: string; columns: Array<ListColumn>; filters: Array<ListFilter>; sorts: Array<string>; defaultSort: string; searchFields: Array<string>; enumerations: Record<string, Array<EnumerationValue>>; plans: Array<PlanChoice>; actions: Array<string>; names: NameRule; limits: Record<string, number>; pageSizeDefault: number; pageSizeMax: number }
 export type ListFilter = { field: string; operators: Array<string>; values: Array<string> | null }
@@ -597,12 +643,17 @@ export type ResourceSummaryDto = { id: string; name: string; boundary: string; b
 export type RestoreOrigin = { clusterName: string; snapshotId: string | null; targetTime: string | null }
 export type RestoreResultDto = { cluster: RelationalClusterDto; snapshotId: string; targetTime: string | null }
 export type RestoreSnapshotRequestInput = { newName: string; targetTime?: string | null; resourceGroup?: string | null; computePlan?: string | null; storageSize?: string | null; takeOverName?: boolean | null }
+export type RowMutationRequestInput = { values: Record<string, unknown>; ifVersion?: string | null }
 export type ScaleRequestInput = { targetScale: number }
 export type ScaleStatus = { currentScale: number; maxScale: number; minScale: number; readyScale: number; targetScale: number; isScaling: boolean }
 export type SetInvitationPasswordRequestInput = { password: string; firstName: string; lastName: string }
+export type SetLicenseRequestInput = { productKey: string; edition?: "Standard" | "Enterprise" | null }
 export type SetSsoDomainsRequestInput = { domains: Array<string> }
 export type SkippedGrant = { id: string; reason: string }
 export type SnapshotDto = { id: string; name: string; description: string | null; clusterName: string; kind: "Manual" | "Scheduled" | "Final"; method: "Object" | "Volume"; status: "Pending" | "Running" | "Completed" | "Failed" | "Deleting"; statusMessage: string | null; sizeBytes: number | null; engineVersion: string; startedAt: string | null; completedAt: string | null; expiresAt: string | null; createdBy: string | null; createdAt: string }
+export type SqlConnectionStringDto = { connectionString: string; jdbcUrl: string; adoNetString: string; host: string; database: string; username: string; password: string; port: number; readOnlyConnectionString: string | null; pooledConnectionString: string | null; sslMode: string; caCertificate: string | null }
+export type SqlInstanceDto = { boundary: string; boundaryId: string; resourceGroup: string; collection: string; id: string; name: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; adminUser: string; licenseStatus: "NotRequired" | "Missing" | "Applying" | "Active" | "Rejected"; licenseEdition: string | null; productVersion: string | null; publicEndpoint: string | null; clusterId: string; computePlan: string | null; resourcePlanId: string | null; cpuLimit: string | null; cpuRequest: string | null; memoryLimit: string | null; memoryRequest: string | null; storageClass: string | null; storageSize: string | null; engine: "MsSql" | "MariaDb"; engineVersion: "2019" | "2022" | "10.11" | "11.4" | "11.8"; edition: "Express" | "Developer" | "Evaluation" | "Standard" | "Enterprise" | "Community"; acceptEula: boolean; collation: string; timeZone: string; databaseName: string; memoryLimitMb: number | null; enableLoadBalancer: boolean; allowedCidrs: string | null; backupEnabled: boolean; backupSchedule: string; backupRetentionDays: number; deletionProtection: boolean; tags: Record<string, string> }
+export type SqlResourcePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null; maxEdition: string | null }
 export type SsoDomainDto = { domain: string; status: "Pending" | "Verified" | "Failed"; verificationRecord: DnsRecord; verifiedAt: string | null }
 export type SsoDto = { tenantId: string; enabled: boolean; domains: Array<SsoDomainDto>; identityProviders: Array<SsoIdentityProviderDto>; signInUrl: string }
 export type SsoIdentityProviderDto = { alias: string; displayName: string; protocol: "Oidc" | "Saml"; metadataUrl: string | null; issuer: string | null; authorizationUrl: string | null; tokenUrl: string | null; jwksUrl: string | null; clientId: string | null; hasClientSecret: boolean; signingCertificate: string | null; emailClaim: string; trustEmail: boolean; enabled: boolean; defaultRoleDefinitionName: string | null; redirectUri: string; status: "Active" | "Disabled" | "Failing"; lastError: string | null }

@@ -8,7 +8,7 @@ import { EventRecorder } from '../kube/events.ts'
 import { loadKubeconfig } from '../kube/kubeconfig.ts'
 import { LeaderLease } from '../kube/lease.ts'
 import { connect, instanceName, requestMetrics, userAgent } from './connection.ts'
-import { backupTarget, vectorEngine } from './engines.ts'
+import { backupTarget, sqlEngines, vectorEngine } from './engines.ts'
 import type { Part, Surroundings } from './part.ts'
 
 const FIELD_MANAGER = 'freehold-controllers'
@@ -57,6 +57,7 @@ export async function runControllers(configuration: Configuration, surroundings:
       const { clusterDomain: domain, region } = configuration
       const ports = {
         vectorEngine: vectorEngine(configuration, connection.client),
+        sqlEngines: sqlEngines(configuration),
         allowOwnImages: configuration.allowOwnImages,
         backupTarget: backupTarget(configuration),
         projectRbac: configuration.projectRbac,

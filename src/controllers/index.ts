@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Registry } from 'prom-client'
 import { playedEngine } from '../adapters/qdrant/played.ts'
 import type { QdrantPort } from '../adapters/qdrant/port.ts'
+import { silentEngine } from '../adapters/sql/played.ts'
+import type { SqlEngine } from '../adapters/sql/port.ts'
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import { resourceId } from '../core/object.ts'
@@ -22,12 +24,14 @@ import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
 import { relationalControllers } from './relational/index.ts'
 import { resourceGroupController } from './resourcegroups.ts'
+import { sqlController } from './sql/index.ts'
 import { type SsoPorts, ssoController } from './sso.ts'
 import { vectorController } from './vector/index.ts'
 
 /** What controllers of single areas need beside the clusters: their adapters and settings. */
 export type ControllerPorts = {
   vectorEngine: QdrantPort
+  sqlEngines: Readonly<Record<'MsSql' | 'MariaDb', SqlEngine>>
   /** Whether a resource may name an image of its own. */
   allowOwnImages: boolean
   /** Where backups of databases go; undefined where the platform has no target. */
@@ -40,6 +44,7 @@ export type ControllerPorts = {
 /** Every controller of the platform, in the order of what depends on what. */
 export function controllers({
   vectorEngine,
+  sqlEngines,
   allowOwnImages,
   backupTarget,
   projectRbac,
@@ -56,6 +61,7 @@ export function controllers({
     ssoController(sso),
     bindingController,
     vectorController({ engine: vectorEngine, allowOwnImages }),
+    sqlController({ engines: sqlEngines }),
     ...relationalControllers({ allowOwnImages, backupTarget }),
   ]
 }
@@ -165,7 +171,9 @@ export function operatorSystemRights(): Rights[] {
 function declaredRights(): Rights[] {
   // What a controller may do does not depend on what it is given.
   const sso = { dns: { texts: async () => [] }, outgoing: { document: async () => '' } }
-  return controllers({ vectorEngine: playedEngine(), allowOwnImages: false, projectRbac: true, sso }).flatMap(rightsOf)
+  const sqlEngines = { MsSql: silentEngine, MariaDb: silentEngine }
+  const ports = { vectorEngine: playedEngine(), sqlEngines, allowOwnImages: false, projectRbac: true, sso }
+  return controllers(ports).flatMap(rightsOf)
 }
 
 function rightsOf({ kind, observes, reads, writes }: Controller): Rights[] {

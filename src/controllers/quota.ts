@@ -7,6 +7,7 @@ import type { AnyKind } from '../crds/define.ts'
 import { ComputePlan, type PlanFamily } from '../crds/plans.ts'
 import { RelationalCluster } from '../crds/relational.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { SqlInstance } from '../crds/sql.ts'
 import { VectorCluster } from '../crds/vector.ts'
 import { demandOf } from '../desired/demand.ts'
 import { choosePlan, type PlanOverrides } from '../desired/plans.ts'
@@ -21,6 +22,7 @@ type Cached<T> = T & { [key: string]: unknown }
 const USERS: readonly { kind: AnyKind; family: PlanFamily }[] = [
   { kind: VectorCluster, family: 'Vector' },
   { kind: RelationalCluster, family: 'Relational' },
+  { kind: SqlInstance, family: 'Sql' },
 ]
 
 type Sized = PlanOverrides & { replicas?: number; running?: boolean; walStorageSize?: string }

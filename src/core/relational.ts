@@ -27,6 +27,8 @@ export type RelationalNames = {
   backup: string
   /** The Secret with the credentials of the backup target. */
   target: string
+  /** What was run in the editor. */
+  history: string
   /** The ObjectStore that a restored database is read from. */
   source: string
 }
@@ -43,6 +45,7 @@ export function relationalNames(name: string): RelationalNames {
     backup: childName('relcbackup', name),
     target: childName('relctarget', name),
     source: childName('relcsource', name),
+    history: childName('relchistory', name),
   }
 }
 

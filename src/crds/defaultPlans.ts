@@ -46,6 +46,17 @@ function relationalPlan(
   }
 }
 
+function sqlPlan(
+  displayName: string,
+  cpu: [string, string],
+  memory: string,
+  storageSize: string,
+  description: string,
+  isDefault = false,
+): PlanSpec {
+  return { ...vectorPlan(displayName, cpu, [memory, memory], storageSize, 1, description, isDefault), family: 'Sql' }
+}
+
 /** The offer that a new platform starts with; administrators change it with kubectl. Keys are the plan ids. */
 export const DEFAULT_PLANS: Readonly<Record<string, PlanSpec>> = {
   'vector-dev': vectorPlan(
@@ -126,4 +137,8 @@ export const DEFAULT_PLANS: Readonly<Record<string, PlanSpec>> = {
     800,
     'A primary and two replicas for large databases.',
   ),
+  'sql-dev': sqlPlan('Development', ['500m', '1'], '2Gi', '10Gi', 'A small engine, to try things out.', true),
+  'sql-small': sqlPlan('Small', ['1', '2'], '4Gi', '50Gi', 'For a small application.'),
+  'sql-medium': sqlPlan('Medium', ['2', '4'], '8Gi', '200Gi', 'For an application with many users.'),
+  'sql-large': sqlPlan('Large', ['4', '8'], '32Gi', '500Gi', 'For large databases that are busy all day.'),
 }

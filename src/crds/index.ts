@@ -17,6 +17,7 @@ import {
 } from './rbac.ts'
 import { RelationalCluster, RelationalSnapshot } from './relational.ts'
 import { ResourceGroup } from './resourcegroups.ts'
+import { SqlInstance } from './sql.ts'
 import { IdpBinding, SsoConnection } from './sso.ts'
 import { VectorCluster } from './vector.ts'
 
@@ -44,4 +45,5 @@ export const KINDS: readonly AnyKind[] = [
   VectorCluster,
   RelationalCluster,
   RelationalSnapshot,
+  SqlInstance,
 ]

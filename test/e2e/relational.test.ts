@@ -352,5 +352,8 @@ describe('relational databases over REST', function () {
     const one = await expectCall<{ id: string; verdict: string }>(200, 'GET', `${plans}/relational-dev`)
     expect(one.body).to.include({ id: 'relational-dev', verdict: 'Fits' })
     expect((await call('GET', `${plans}/vector-dev`)).status).to.equal(404)
+    const history = await expectCall<PagedListResponse<object>>(200, 'GET', `${base}/${name}/editor/history?limit=5`)
+    expect([history.body.items, history.body.pagination.pageSize]).to.deep.equal([[], 5])
+    expect(await refusal('GET', `${base}/${name}/editor/history?limit=0`)).to.equal('400 BAD_REQUEST')
   })
 })

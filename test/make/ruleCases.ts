@@ -8,6 +8,7 @@ import { ComputePlan } from '../../src/crds/plans.ts'
 import { BoundaryTrust, DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
 import { RelationalCluster, RelationalSnapshot } from '../../src/crds/relational.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { SqlInstance } from '../../src/crds/sql.ts'
 import { IdpBinding, SsoConnection } from '../../src/crds/sso.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 
@@ -37,6 +38,13 @@ const OWN_USER = "ownerName must not be one of the engine's own: postgres, strea
 const CODE = 'parameters must not hold what runs code or belongs to the platform, such as archive_command or ssl'
 const TAKE_OVER =
   'takesOver goes with restoreFrom in the same group: only what holds the same data can take a name over'
+const EULA = "acceptEula must be true: SQL Server runs only for those who accept Microsoft's licence terms"
+const EDITION =
+  "edition must be one of the engine's: Express, Developer, Evaluation, Standard, Enterprise for MsSql, Community for MariaDb"
+const ENGINE_VERSION = "engineVersion must be one of the engine's: 2019, 2022 for MsSql, 10.11, 11.4, 11.8 for MariaDb"
+const MEMORY = 'memoryLimit must be at least 2Gi for MsSql, which does not start with less'
+const OLDER = 'engineVersion cannot go back: an older engine does not read the newer files'
+const LICENSE = 'licenseVersion grows by one at a time: each step is one product key'
 const fixed = (field: string) => `${field} cannot be changed after creation`
 
 function cases<K extends AnyKind>(
@@ -260,6 +268,42 @@ export const RULE_CASES: readonly RuleCase[] = [
     ['refuses another resource', {}, { resourceName: 'mail' }, fixed('resourceName')],
     ['refuses another collection', {}, { resourceType: 'jobs' }, fixed('resourceType')],
     ['refuses another uid', {}, { resourceUid: OTHER }, fixed('resourceUid')],
+  ]),
+  ...cases(SqlInstance, { engine: 'MariaDb' }, [
+    ['a MariaDB with nothing else', undefined, {}],
+    ['a SQL Server whose terms are accepted', undefined, { engine: 'MsSql', acceptEula: true }],
+    ['a SQL Server whose terms are not', undefined, { engine: 'MsSql' }, EULA],
+    ['an edition of the other engine', undefined, { edition: 'Express' }, EDITION],
+    ['a version of the other engine', undefined, { engineVersion: '2022' }, ENGINE_VERSION],
+    ['too little memory for SQL Server', undefined, { engine: 'MsSql', acceptEula: true, memoryLimit: '1Gi' }, MEMORY],
+    ['little memory for MariaDB', undefined, { memoryLimit: '1Gi' }],
+    [
+      'a request over its limit',
+      undefined,
+      { cpuRequest: '2', cpuLimit: '1' },
+      'cpuLimit must not be less than cpuRequest',
+    ],
+    [
+      'and of memory',
+      undefined,
+      { memoryRequest: '2Gi', memoryLimit: '1Gi' },
+      'memoryLimit must not be less than memoryRequest',
+    ],
+    ['a tag of ours', undefined, { tags: { 'freehold.dev/x': 'y' } }, TAGS],
+    ['networks that are none', undefined, { allowedCidrs: '10.0.0.1/8' }, CIDRS],
+    ['more storage', { storageSize: '10Gi' }, { storageSize: '20Gi' }],
+    ['less storage', { storageSize: '20Gi' }, { storageSize: '10Gi' }, SHRINK],
+    ['a newer version', { engineVersion: '10.11' }, { engineVersion: '11.4' }],
+    ['an older version', { engineVersion: '11.4' }, { engineVersion: '10.11' }, OLDER],
+    ['no version any more', { engineVersion: '11.4' }, {}, OLDER],
+    ['the next product key', { licenseVersion: 1 }, { licenseVersion: 2 }],
+    ['two product keys at once', { licenseVersion: 1 }, { licenseVersion: 3 }, LICENSE],
+    ['another engine', {}, { engine: 'MsSql', acceptEula: true }, fixed('engine')],
+    ['another cluster', { clusterId: ID }, { clusterId: OTHER }, fixed('clusterId')],
+    ['another storage class', { storageClass: 'fast' }, {}, fixed('storageClass')],
+    ['another collation', {}, { collation: 'Latin1_General_BIN' }, fixed('collation')],
+    ['another time zone', {}, { timeZone: 'Europe/Berlin' }, fixed('timeZone')],
+    ['another database', {}, { databaseName: 'shop' }, fixed('databaseName')],
   ]),
   ...cases(VectorCluster, {}, [
     ['admits an empty spec', undefined, {}],

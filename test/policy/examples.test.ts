@@ -37,11 +37,12 @@ function one(kind: { kind: string }): KubeObject {
 
 describe('the examples', () => {
   it('are steps with an object each', () => {
-    expect(steps).to.deep.equal(['10-boundary', '20-group', '30-vector', '40-relational'])
+    expect(steps).to.deep.equal(['10-boundary', '20-group', '30-vector', '31-sql', '40-relational'])
     expect(objects.map(({ kind }) => kind)).to.deep.equal([
       'Boundary',
       'ResourceGroup',
       'VectorCluster',
+      'SqlInstance',
       'RelationalCluster',
     ])
   })

@@ -152,7 +152,7 @@ function scopeOf(kind: AnyKind, namespace: string, name: string, placeOf: PlaceO
   }
   if (name === '') return { level: 'resourceGroup', boundaryId, resourceGroup }
   return isResourceName(name)
-    ? { level: 'resource', boundaryId, resourceGroup, collection: kind.plural, name }
+    ? { level: 'resource', boundaryId, resourceGroup, collection: kind.segment, name }
     : NO_NAME
 }
 

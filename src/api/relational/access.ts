@@ -8,6 +8,7 @@ import {
   OWNER_SECRET_KEYS,
   RELATIONAL_PORT,
   relationalNames,
+  relationalSelector,
   SSL_MODE,
   serviceHost,
 } from '../../core/relational.ts'
@@ -15,6 +16,7 @@ import { RelationalCluster } from '../../crds/relational.ts'
 import { type Answer, ok } from '../answer.ts'
 import type { Context, Services } from '../context.ts'
 import { type ExternalAddressDto, type HealthCheckDto, healthReportFields } from '../dto.ts'
+import type { EditorPlace } from '../editor/place.ts'
 import { findResource } from '../findResource.ts'
 import type { RelationalObject } from './record.ts'
 
@@ -53,6 +55,14 @@ function servedBy(object: RelationalObject, { records }: Services): RelationalOb
 
 const text = (data: Readonly<Record<string, string>> | undefined, entry: string) =>
   data?.[entry] === undefined ? undefined : Buffer.from(data[entry], 'base64').toString('utf8')
+
+/** Where the history of the editor is kept: with the database, and gone with it. */
+export function historyOf({ metadata }: RelationalObject, { relational }: Services): EditorPlace['history'] {
+  const { namespace = '', name, uid = '' } = metadata
+  const { apiVersion, kind } = RelationalCluster
+  const owner = { apiVersion, kind, name, uid, labels: relationalSelector(name) }
+  return { blobs: relational.blobs, namespace, name: relationalNames(name).history, owner }
+}
 
 /** How to connect from inside the cluster, or through the load balancer. */
 export async function readConnectionString(

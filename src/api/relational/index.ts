@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { BlobStore } from '../../adapters/blobs/port.ts'
 import { PlatformError } from '../../core/errors.ts'
 import {
   ARCHIVING_STATES,
@@ -9,6 +10,7 @@ import {
 } from '../../crds/relational.ts'
 import { ok } from '../answer.ts'
 import { ExternalAddressDto, pagedListOf } from '../dto.ts'
+import { historyRoute } from '../editor/routes.ts'
 import { findResource } from '../findResource.ts'
 import { planFields, planRoutes } from '../plans.ts'
 import { resource } from '../resource.ts'
@@ -18,6 +20,7 @@ import { planOf } from '../sizing.ts'
 import {
   ConnectionStringDto,
   externalAddress,
+  historyOf,
   RelationalHealthDto,
   readConnectionString,
   relationalHealth,
@@ -40,6 +43,8 @@ declare module '../context.ts' {
   interface Services {
     readonly relational: {
       readonly secrets: SecretReader
+      /** Where the history of the editor is kept. */
+      readonly blobs: BlobStore
       /** Whether a resource may name an image of its own. */
       readonly allowOwnImages: boolean
       /** Whether the platform has a place for backups. */
@@ -157,6 +162,13 @@ export const relationalRoutes: readonly RouteDraft[] = [
     { auth: read, summary: 'What the engine says of itself', reply: RelationalHealthDto, answers: [200] },
     async (context) => ok(relationalHealth((await findResource(RelationalCluster, context)).object, context.services)),
   ),
+  historyRoute({
+    base: BASE,
+    read: 'relationalcluster/read',
+    history: async (context) => ({
+      history: historyOf((await findResource(RelationalCluster, context)).object, context.services),
+    }),
+  }),
   route(
     'GET',
     `${BASE}/snapshots`,

@@ -1,5 +1,6 @@
 import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
+import { vectorNames } from '../../core/vector.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { ComputePlan } from '../../crds/plans.ts'
@@ -98,6 +99,11 @@ export function vectorController(options: Omit<VectorOptions, 'generateKey'> & P
       trackRotation,
       judgeHealth,
     ),
-    finalize: steps(removeWorkload, removeVolumes, removeSurroundings, releaseHosts),
+    finalize: steps(
+      removeWorkload,
+      removeVolumes,
+      removeSurroundings((name) => [vectorNames(name).keys]),
+      releaseHosts,
+    ),
   })
 }
