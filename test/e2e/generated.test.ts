@@ -36,6 +36,16 @@ const ACCOUNT_BODIES = [
   { password: 'Correct-horse-7', firstName: 'A', lastName: 'B' },
 ]
 
+const KEY = { key: { id: 1 } }
+const SQL_BODIES = [
+  { productKey: 'AAAAA-BBBBB-CCCCC-DDDDD-EEEEE' },
+  { sql: 'SELECT 1' },
+  { values: { name: 'x' } },
+  { rows: [{ ...KEY, values: { name: 'x' } }] },
+  { rows: [{ name: 'x' }] },
+  { keys: [KEY] },
+]
+
 /** Invitations have codes of their own for what is missing (interface section 7). */
 function missingThing({ method, path }: Route): string {
   const isOwn = /invitations\/\{(invitationId|token)\}/.test(path) && method !== 'GET'
@@ -64,6 +74,7 @@ function goodBody({ body, bodyKind }: Route): unknown {
     member,
     identity,
     ...sso,
+    ...SQL_BODIES,
   ]
   return samples.find((sample) => body.safeParse(sample).success) ?? {}
 }
