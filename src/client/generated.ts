@@ -408,6 +408,24 @@ export const OPERATIONS = {
   "PostLifecycleRolloutsExecutionsExecutionIdResume": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/resume' },
   "PostLifecycleRolloutsExecutionsRevertPlatformDrift": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/revert-platform-drift' },
   "PostLifecycleRolloutsExecutionsExecutionIdRollback": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/rollback' },
+  "GetBoundariesProvidersAuthorizationRoleDefinitions": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleDefinitions', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesProvidersAuthorizationRoleAssignments": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostBoundariesProvidersAuthorizationRoleAssignments": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments' },
+  "DeleteBoundariesProvidersAuthorizationRoleAssignmentsByAssignmentId": { method: 'DELETE', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments/{assignmentId}' },
+  "GetBoundariesProvidersAuthorizationGroups": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/groups', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesProvidersAuthorizationGroupsByGroupId": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/groups/{groupId}' },
+  "PatchBoundariesProvidersAuthorizationGroupsByGroupId": { method: 'PATCH', path: '/boundaries/{boundaryId}/providers/authorization/groups/{groupId}' },
+  "DeleteBoundariesProvidersAuthorizationGroupsByGroupId": { method: 'DELETE', path: '/boundaries/{boundaryId}/providers/authorization/groups/{groupId}' },
+  "GetBoundariesProvidersAuthorizationJitRequests": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/jitRequests', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostBoundariesProvidersAuthorizationJitRequests": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/jitRequests' },
+  "GetBoundariesProvidersAuthorizationJitRequestsByJitId": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/jitRequests/{jitId}' },
+  "PostBoundariesProvidersAuthorizationJitRequestsJitIdApprove": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/jitRequests/{jitId}/approve' },
+  "PostBoundariesProvidersAuthorizationJitRequestsJitIdDeny": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/jitRequests/{jitId}/deny' },
+  "DeleteBoundariesProvidersAuthorizationJitRequestsByJitId": { method: 'DELETE', path: '/boundaries/{boundaryId}/providers/authorization/jitRequests/{jitId}' },
+  "GetAdminTenants": { method: 'GET', path: '/admin/tenants', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostAdminTenants": { method: 'POST', path: '/admin/tenants' },
+  "GetAdminTenantsByTenantId": { method: 'GET', path: '/admin/tenants/{tenantId}' },
+  "DeleteAdminTenantsByTenantId": { method: 'DELETE', path: '/admin/tenants/{tenantId}' },
 } as const
 
 /** Kinds of custom resources that are also collections of the REST interface. */
@@ -542,6 +560,20 @@ export interface OperationTypes {
   "PutAdminTenantsSsoDomains": { body: SetSsoDomainsRequestInput; reply: SsoDto }
   "PostAdminTenantsSsoIdentityProviders": { body: CreateSsoIdentityProviderRequestInput; reply: SsoIdentityProviderDto }
   "PatchAdminTenantsSsoIdentityProvidersByAlias": { body: unknown; reply: SsoIdentityProviderDto }
+  "GetBoundariesProvidersAuthorizationRoleDefinitions": { body: unknown; reply: { items: Array<RoleDefinitionDto>; pagination: PaginationMeta } }
+  "GetBoundariesProvidersAuthorizationRoleAssignments": { body: unknown; reply: { items: Array<RoleAssignmentDto>; pagination: PaginationMeta } }
+  "PostBoundariesProvidersAuthorizationRoleAssignments": { body: CreateRoleAssignmentRequestInput; reply: RoleAssignmentDto }
+  "GetBoundariesProvidersAuthorizationGroups": { body: unknown; reply: { items: Array<BoundaryGroupDto>; pagination: PaginationMeta } }
+  "GetBoundariesProvidersAuthorizationGroupsByGroupId": { body: unknown; reply: BoundaryGroupDto }
+  "PatchBoundariesProvidersAuthorizationGroupsByGroupId": { body: UpdateBoundaryGroupRequestInput; reply: BoundaryGroupDto }
+  "GetBoundariesProvidersAuthorizationJitRequests": { body: unknown; reply: { items: Array<JitRequestDto>; pagination: PaginationMeta } }
+  "PostBoundariesProvidersAuthorizationJitRequests": { body: CreateJitRequestInput; reply: JitRequestDto }
+  "GetBoundariesProvidersAuthorizationJitRequestsByJitId": { body: unknown; reply: JitRequestDto }
+  "PostBoundariesProvidersAuthorizationJitRequestsJitIdApprove": { body: JitDecisionRequestInput; reply: JitRequestDto }
+  "PostBoundariesProvidersAuthorizationJitRequestsJitIdDeny": { body: JitDecisionRequestInput; reply: JitRequestDto }
+  "GetAdminTenants": { body: unknown; reply: { items: Array<TenantDto>; pagination: PaginationMeta } }
+  "PostAdminTenants": { body: CreateTenantRequestInput; reply: TenantDto }
+  "GetAdminTenantsByTenantId": { body: unknown; reply: TenantDto }
 }
 
 export type AcceptInvitationRequestInput = { token: string }
@@ -571,9 +603,12 @@ export type CreateBoundaryGroupRequestInput = { displayName: string; description
 export type CreateBoundaryRequestInput = { displayName: string }
 export type CreateDenyAssignmentRequestInput = { principalId?: string | null; isEveryone?: boolean | null; principalType?: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds?: Array<string>; actions?: Array<string>; dataActions?: Array<string>; scope?: string | null; reason?: string | null; expiresAt?: string | null }
 export type CreateInvitationRequestInput = { email: string; roleDefinitionName: string; scope?: string | null; expiresInDays?: number | null; message?: string | null; firstName?: string | null; lastName?: string | null }
+export type CreateJitRequestInput = { roleDefinitionName: string; scope: string; justification: string; durationMinutes?: number }
 export type CreateResourceGroupRequestInput = Record<string, unknown>
+export type CreateRoleAssignmentRequestInput = { principalId: string; principalType?: "User" | "Group" | "ServicePrincipal" | null; roleDefinitionName: string; scope?: string | null; expiresAt?: string | null; reason?: string | null }
 export type CreateSnapshotRequestInput = { name?: string | null; description?: string | null; method?: "Object" | "Volume" | null; retentionDays?: number | null }
 export type CreateSsoIdentityProviderRequestInput = { alias: string; protocol?: "Oidc" | "Saml"; displayName: string; metadataUrl?: string | null; issuer?: string | null; authorizationUrl?: string | null; tokenUrl?: string | null; jwksUrl?: string | null; clientId?: string | null; clientSecret?: string | null; signingCertificate?: string | null; emailClaim?: string | null; trustEmail?: boolean | null; enabled?: boolean | null; defaultRoleDefinitionName?: string | null }
+export type CreateTenantRequestInput = { displayName: string }
 export type CreateTrustRequestInput = { boundaryId: string; trustedBoundaryId: string; actions: Array<string>; bidirectional?: boolean; expiresAt?: string | null }
 export type DecidingGrant = { kind: "RoleAssignment" | "DenyAssignment" | "JitRequest" | "BoundaryTrust"; id: string; roleDefinitionName: string | null; scope: string; viaGroupId: string | null; expiresAt: string | null }
 export type DenyAssignmentDto = { id: string; principalId: string | null; isEveryone: boolean; principalType: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds: Array<string>; actions: Array<string>; dataActions: Array<string>; scope: string; reason: string | null; createdAt: string; createdBy: string | null; expiresAt: string | null }
@@ -604,6 +639,8 @@ export type IdpBindingDto = { id: string; tenantId: string; issuer: string; clai
 export type InvitationAcceptedDto = { boundaryId: string; assignmentId: string; roleDefinitionName: string; scope: string }
 export type InvitationDto = { id: string; boundaryId: string; email: string; roleDefinitionName: string; scope: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; invitedBy: string; createdAt: string; expiresAt: string; acceptedAt: string | null; resendCount: number; lastSentAt: string | null; canResend: boolean; nextResendAt: string | null; link: string | null }
 export type InvitationSignInDto = { signInUrl: string; email: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired" }
+export type JitDecisionRequestInput = { reason?: string | null }
+export type JitRequestDto = { id: string; boundaryId: string; principalId: string; displayName: string | null; roleDefinitionName: string; scope: string; justification: string; durationMinutes: number; status: "Pending" | "Active" | "Denied" | "Cancelled" | "Expired" | "Ended"; requestedAt: string; decidedAt: string | null; decidedBy: string | null; decisionReason: string | null; activeFrom: string | null; activeUntil: string | null }
 export type LicenseDto = { edition: string; licenseStatus: "NotRequired" | "Missing" | "Applying" | "Active" | "Rejected"; keySuffix: string; setAt: string; setBy: string; message: string | null }
 export type ListColumn = { field: string; title: string; type: "text" | "number" | "boolean" | "dateTime" | "status" | "tags" | "link"; sortable: boolean; defaultVisible: boolean }
 export type ListConfig = { collection: string; columns: Array<ListColumn>; filters: Array<ListFilter>; sorts: Array<string>; defaultSort: string; searchFields: Array<string>; enumerations: Record<string, Array<EnumerationValue>>; plans: Array<PlanChoice>; actions: Array<string>; names: NameRule; limits: Record<string, number>; pageSizeDefault: number; pageSizeMax: number }
@@ -643,6 +680,8 @@ export type ResourceSummaryDto = { id: string; name: string; boundary: string; b
 export type RestoreOrigin = { clusterName: string; snapshotId: string | null; targetTime: string | null }
 export type RestoreResultDto = { cluster: RelationalClusterDto; snapshotId: string; targetTime: string | null }
 export type RestoreSnapshotRequestInput = { newName: string; targetTime?: string | null; resourceGroup?: string | null; computePlan?: string | null; storageSize?: string | null; takeOverName?: boolean | null }
+export type RoleAssignmentDto = { id: string; principalId: string; principalType: "User" | "Group" | "ServicePrincipal"; roleDefinitionName: string; roleDefinitionId: string | null; scope: string; expiresAt: string | null; reason: string | null; createdAt: string; createdBy: string | null; status: "Active" | "Expired" }
+export type RoleDefinitionDto = { id: string; displayName: string; description: string; actions: Array<string>; notActions: Array<string>; dataActions: Array<string>; notDataActions: Array<string>; assignableScopes: Array<string>; isBuiltIn: boolean; isRootOnly: boolean }
 export type RowMutationRequestInput = { values: Record<string, unknown>; ifVersion?: string | null }
 export type ScaleRequestInput = { targetScale: number }
 export type ScaleStatus = { currentScale: number; maxScale: number; minScale: number; readyScale: number; targetScale: number; isScaling: boolean }
@@ -657,8 +696,10 @@ export type SqlResourcePlanDto = { cpuLimit: string; cpuRequest: string; descrip
 export type SsoDomainDto = { domain: string; status: "Pending" | "Verified" | "Failed"; verificationRecord: DnsRecord; verifiedAt: string | null }
 export type SsoDto = { tenantId: string; enabled: boolean; domains: Array<SsoDomainDto>; identityProviders: Array<SsoIdentityProviderDto>; signInUrl: string }
 export type SsoIdentityProviderDto = { alias: string; displayName: string; protocol: "Oidc" | "Saml"; metadataUrl: string | null; issuer: string | null; authorizationUrl: string | null; tokenUrl: string | null; jwksUrl: string | null; clientId: string | null; hasClientSecret: boolean; signingCertificate: string | null; emailClaim: string; trustEmail: boolean; enabled: boolean; defaultRoleDefinitionName: string | null; redirectUri: string; status: "Active" | "Disabled" | "Failing"; lastError: string | null }
+export type TenantDto = { id: string; displayName: string; domains: Array<string>; boundaryCount: number; userCount: number; ssoEnabled: boolean; createdAt: string }
 export type TimeRange = { from: string; to: string }
 export type TrustDto = { id: string; boundaryId: string; boundary: string; trustedBoundaryId: string; trustedBoundary: string; actions: Array<string>; bidirectional: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
+export type UpdateBoundaryGroupRequestInput = { displayName?: string; description?: string | null; memberIds?: Array<string> | null }
 export type UpdateBoundaryRequestInput = { displayName: string }
 export type UserDto = { id: string; userName: string; email: string | null; firstName: string | null; lastName: string | null; displayName: string; emailVerified: boolean; isEnabled: boolean; isExternal: boolean; tenantIds: Array<string>; createdAt: string; lastSignInAt: string | null }
 export type VectorApiKeyDto = { apiKey: string; pendingApiKey: string | null; readOnlyApiKey: string | null; createdAt: string; rotatedAt: string | null; version: number; rotationState: "Applied" | "Applying" }
