@@ -8,6 +8,7 @@ import { service } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { postgresqlCluster } from '../../src/kube/postgresql.ts'
+import { objectOf } from '../make/fleet.ts'
 import {
   call,
   expectCall,
@@ -306,6 +307,32 @@ describe('relational databases over REST', function () {
     await until(
       'the copy in the other group runs',
       async () => (await call<{ status: string }>('GET', there)).body.status === 'Running',
+    )
+  })
+
+  it('take one snapshot at a time, and keep one that somebody is being made from', async () => {
+    const name = uniqueName('db')
+    const waiting = { connectTo: 'nobody' }
+    await admin.create(RelationalCluster.resource, objectOf(RelationalCluster, name, home, waiting))
+    await until('REST shows it', async () => (await call('GET', `${base}/${name}`)).status === 200)
+    const { body: first } = await expectCall<Snapshot>(202, 'POST', `${base}/${name}/snapshots`, {})
+    expect(await refusal('POST', `${base}/${name}/snapshots`, {})).to.equal('409 SNAPSHOT_RUNNING')
+    expect(
+      await refusal('POST', `${base}/${name}/snapshots/${first.id}/restore`, { newName: uniqueName('copy') }),
+    ).to.equal('409 INVALID_STATE')
+    const source = await running()
+    const { id } = await snapshotOf(source)
+    const user = { ...waiting, restoreFrom: { clusterName: source, snapshotId: id } }
+    const copy = uniqueName('copy')
+    await admin.create(RelationalCluster.resource, objectOf(RelationalCluster, copy, home, user))
+    await until('REST shows the copy', async () => (await call('GET', `${base}/${copy}`)).status === 200)
+    expect(await refusal('DELETE', `${base}/${source}/snapshots/${id}?force=true`)).to.equal('409 IN_USE')
+    expect(await refusal('GET', `${base}/${copy}/connectionstring`)).to.equal('409 INVALID_STATE')
+    const other = (await makeGroup(boundaryId)).name
+    const here = await makeCaller({ Contributor: `/boundaries/${boundaryId}/resourcegroups/${group}` })
+    const elsewhere = { newName: uniqueName('moved'), resourceGroup: other }
+    expect(await refusal('POST', `${base}/${source}/snapshots/${id}/restore`, elsewhere, here)).to.equal(
+      '403 FORBIDDEN',
     )
   })
 

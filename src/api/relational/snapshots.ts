@@ -222,7 +222,7 @@ export async function deleteSnapshot(context: Context): Promise<Answer<never>> {
   const snapshot = await findSnapshot(context)
   const { services, caller, ifMatch } = context
   const { namespace, name: id } = snapshot.metadata
-  if (isUnderWay(snapshot)) {
+  if (snapshotState(snapshot) === 'Running') {
     const { clusterName: name } = snapshot.spec
     throw inUse(`Snapshot "${snapshot.spec.name}" is being taken.`, [{ name, ...placeOf(context) }])
   }
