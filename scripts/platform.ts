@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { BACKUP_SECRET } from '../src/controllers/relational/backup.ts'
+import { SYSTEM_NAMESPACE } from '../src/core/names.ts'
+import type { KubeObject } from '../src/core/object.ts'
 import { createKubeClient } from '../src/kube/client.ts'
 import { loadKubeconfig } from '../src/kube/kubeconfig.ts'
 import { readIfThere, writePrivate } from './controlplane/files.ts'
 import type { AccessOptions, ControlPlane, Progress } from './controlplane/index.ts'
-import { applyManifests } from './platform/manifests.ts'
+import { applyManifests, applyObjects } from './platform/manifests.ts'
 import { operatorEnvironment, writeOperatorKubeconfig } from './platform/operator.ts'
 import { type FirstOwners, installFirstOwners } from './platform/owners.ts'
 import { untilAnswers } from './platform/readiness.ts'
@@ -79,12 +82,24 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
     : undefined
   try {
     await progress.step('applying CRDs and manifests', () => applyManifests(admin, webhook))
+    if (controlPlane.simulated.includes('pods')) await applyObjects(admin, [playedBackupTarget()])
     const credentials = await progress.step('making the first Owners', () => installFirstOwners(admin, folder))
     const tokenUrl = `${realmUrl(`http://127.0.0.1:${ports.token}`)}/protocol/openid-connect/token`
     const platform = { facadeUrl: `http://127.0.0.1:${ports.facade}`, tokenUrl, realm: REALM, ...credentials }
     return { platform, operator: await operatorCommand(controlPlane, options) }
   } finally {
     await admin.close()
+  }
+}
+
+/** Credentials of a backup target that nobody serves: what is played needs none, but the way of a real one is walked. */
+function playedBackupTarget(): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: BACKUP_SECRET, namespace: SYSTEM_NAMESPACE },
+    type: 'Opaque',
+    stringData: { 'access-key-id': 'played', 'secret-access-key': 'played' },
   }
 }
 
@@ -141,6 +156,7 @@ async function operatorCommand(
       ...identity,
       mailFolder: join(folder, 'mails'),
       vaultKeys,
+      playedEngines: file('engines.json'),
     }),
   }
 }

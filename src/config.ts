@@ -129,6 +129,10 @@ export const Configuration = z.strictObject({
     .enum(['real', 'simulated'])
     .default('real')
     .describe('simulated: pods are played and no engine answers, as in the embedded control plane'),
+  playedEngines: z
+    .string()
+    .optional()
+    .describe('While engines are simulated: path of a JSON file of SQL engines that really run, by host; for tests'),
   engineAccess: z
     .enum(['service', 'proxy'])
     .default('service')
@@ -145,6 +149,15 @@ export const Configuration = z.strictObject({
       'Path of the platform keys that wrap the data keys of secret vaults: a JWK set of symmetric keys of 256 bits, oldest first; the last one wraps. Read again when it changes',
     ),
   allowOwnImages: Flag.default(false).describe('Whether a resource may name an image of its own'),
+  backupBucket: z
+    .string()
+    .min(1)
+    .max(63)
+    .optional()
+    .describe('Bucket for backups of databases; none are taken when absent'),
+  backupEndpoint: Url.optional().describe("Where the bucket is, speaking S3; the provider's own place when absent"),
+  backupPrefix: z.string().max(256).default('').describe('Folder in the bucket'),
+  backupRegion: z.string().max(63).optional(),
   simulated: List.default([]).describe('What /version lists as played'),
 
   commit: z.string().default('unknown'),

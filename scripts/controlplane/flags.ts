@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url'
 import type { Ports } from './ports.ts'
 
 /** What the player plays, and what the cluster needs first. */
+/** Types of operators whose work is played. */
+export const PLAYED = fileURLToPath(new URL('../../deploy/played', import.meta.url))
 export const STAGES = fileURLToPath(new URL('../../deploy/stages', import.meta.url))
 
 export const PORT_NAMES = ['apiServer', 'etcd', 'etcdPeer'] as const

@@ -76,7 +76,7 @@ async function writeConfiguration(folder: string, authorities: Authorities, opti
   const secretsKey = await readOrCreate(join(paths.pki, 'secrets-at-rest.key'), () =>
     randomBytes(32).toString('base64'),
   )
-  const stages = ['configuration', 'node', 'pod', 'service', 'claim'].map((name) =>
+  const stages = ['configuration', 'node', 'pod', 'service', 'claim', 'postgresql'].map((name) =>
     readFile(join(STAGES, `${name}.yaml`), 'utf8'),
   )
   await Promise.all([

@@ -1,10 +1,18 @@
-import { chmod, mkdir, readFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadAll } from 'js-yaml'
 import { buildPrograms } from './build.ts'
 import { openExisting } from './existing.ts'
-import { apiServerFlags, controllerManagerFlags, etcdFlags, playerFlags, STAGES, schedulerFlags } from './flags.ts'
+import {
+  apiServerFlags,
+  controllerManagerFlags,
+  etcdFlags,
+  PLAYED,
+  playerFlags,
+  STAGES,
+  schedulerFlags,
+} from './flags.ts'
 import { PROGRAMS, type ProgramName, readToolLock } from './modules.ts'
 import { MAX_NODES, playedNode } from './nodes.ts'
 import { accessTo, type Files, prepare } from './prepare.ts'
@@ -17,7 +25,7 @@ import type { ControlPlane, Simulated, StartOptions } from './types.ts'
 const TOOLS = fileURLToPath(new URL('../../tools', import.meta.url))
 const READY_DEADLINE_MS = 60_000
 /** Played instead of run, wherever this control plane is our own. */
-export const SIMULATED: readonly Simulated[] = ['nodes', 'pods', 'volumes', 'load-balancers']
+export const SIMULATED: readonly Simulated[] = ['nodes', 'pods', 'volumes', 'load-balancers', 'relational-engine']
 
 /**
  * Starts a control plane on a data folder, or opens an existing cluster. What an earlier run of this folder left
@@ -103,6 +111,7 @@ async function run({ group, programs, files, progress, version, nodes }: RunOpti
     launch('kube-controller-manager', controllerManagerFlags(flagOptions))
     launch('kube-scheduler', schedulerFlags(flagOptions))
     await applyBasics(client, version, nodes)
+    await applyPlayedTypes(client, group.failed)
     launch('kwok', playerFlags(flagOptions))
     const allReady = async () => {
       const answers = await Promise.all(Array.from({ length: nodes }, (_, index) => isNodeReady(client, index)))
@@ -123,6 +132,27 @@ async function applyBasics(client: AdminClient, version: string, nodes: number):
     await client.apply(`/api/v1/nodes/${node.metadata.name}/status`, { ...node, spec: undefined, status })
   }
 }
+
+/** The types of played operators. The player looks for them when it starts, and ends where one is not there. */
+async function applyPlayedTypes(client: AdminClient, failed: Promise<never>): Promise<void> {
+  const files = (await readdir(PLAYED)).filter((name) => name.endsWith('.yaml'))
+  const texts = await Promise.all(files.map((name) => readFile(join(PLAYED, name), 'utf8')))
+  const definitions = texts.flatMap((text) => loadAll(text) as Definition[])
+  const path = (name: string) => `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`
+  await Promise.all(definitions.map((object) => client.apply(path(object.metadata.name), object)))
+  const isServed = async ({ spec: { group, names } }: Definition) => {
+    const [list, schema] = await Promise.all([
+      client.send('GET', `/apis/${group}/v1/${names.plural}?limit=1`),
+      // The player reads the schema as well, which is published a moment after the type is served.
+      client.send('GET', `/openapi/v3/apis/${group}/v1`),
+    ])
+    return list.status === 200 && schema.status === 200 && schema.text.includes(`{namespace}/${names.plural}/`)
+  }
+  const areServed = async () => (await Promise.all(definitions.map(isServed))).every(Boolean)
+  await waitUntil('the types of played operators', READY_DEADLINE_MS, areServed, failed)
+}
+
+type Definition = BasicObject & { spec: { group: string; names: { plural: string } } }
 
 type BasicObject = { apiVersion: string; kind: string; metadata: { name: string } }
 const PLURALS: Record<string, string> = {

@@ -6,7 +6,7 @@ import type { Progress } from './progress.ts'
 import type { SourceName } from './sources.ts'
 
 /** What is played instead of run, as `dev.json` and `/version` tell. */
-export type Simulated = 'nodes' | 'pods' | 'volumes' | 'load-balancers'
+export type Simulated = 'nodes' | 'pods' | 'volumes' | 'load-balancers' | 'relational-engine'
 
 /** What the API server asks others about; may change while it runs. */
 export type AccessOptions = {

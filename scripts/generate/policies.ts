@@ -286,6 +286,59 @@ function kindRulesPolicies(kinds: readonly AnyKind[]): KubeObject[] {
   ]
 }
 
+/** Fields that open something else: who sets them at creation needs the virtual verb, beside the right to create. */
+function grantedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
+  const guarded = kinds.filter(({ grantedFields }) => grantedFields !== undefined)
+  const validations = guarded.flatMap(({ resource, kind, grantedFields }) =>
+    Object.entries(grantedFields ?? {}).map(([field, verb]) => ({
+      expression: [
+        `request.resource.resource != '${resource.plural}'`,
+        'variables.isExempt',
+        `!has(object.spec.${field})`,
+        `authorizer.group('${resource.group}').resource('${resource.plural}').namespace(request.namespace).name(object.metadata.name).check('${verb}').allowed()`,
+      ].join(' || '),
+      message: `the ${field} of a ${kind} is set by a holder of the verb ${verb} only`,
+      reason: 'Forbidden',
+    })),
+  )
+  return policyWithBinding({
+    name: 'freehold-granted-fields',
+    rules: [ruleFor(guarded, ['CREATE'])],
+    variables: CALLER_VARIABLES,
+    validations,
+  })
+}
+
+/**
+ * What is protected is deleted by nobody until the protection is switched off. The controllers of Kubernetes are let
+ * through, or a namespace would end in Terminating for ever.
+ */
+function deletionProtectionPolicy(kinds: readonly AnyKind[]): KubeObject[] {
+  return policyWithBinding({
+    name: 'freehold-deletion-protection',
+    rules: [
+      ruleFor(
+        kinds.filter(({ deletionProtection }) => deletionProtection === true),
+        ['DELETE'],
+      ),
+    ],
+    matchConditions: [
+      {
+        name: 'not-kubernetes',
+        expression:
+          "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && request.userInfo.username != 'system:kube-controller-manager'",
+      },
+    ],
+    validations: [
+      {
+        expression: '!oldObject.spec.?deletionProtection.orValue(false)',
+        messageExpression: `'"' + oldObject.metadata.name + '" is protected from deletion: set deletionProtection to false first'`,
+        reason: 'Forbidden',
+      },
+    ],
+  })
+}
+
 /** Every admission policy, generated from the kinds and the route table. */
 export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly string[]): KubeObject[] {
   return [
@@ -298,5 +351,7 @@ export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly 
     ...reservedNamesPolicy(kinds, reserved),
     ...protectedFieldsPolicy(kinds),
     ...kindRulesPolicies(kinds),
+    ...grantedFieldsPolicy(kinds),
+    ...deletionProtectionPolicy(kinds),
   ]
 }

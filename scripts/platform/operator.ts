@@ -40,6 +40,8 @@ export type OperatorFiles = {
   mailFolder: string
   /** Path of the platform keys of secret vaults. */
   vaultKeys: string
+  /** Where tests name SQL engines that really run. */
+  playedEngines: string
 }
 
 /** What `src/main.ts` reads; the only way in which it learns of the embedded control plane. */
@@ -69,7 +71,15 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_VAULT_KEYS_FILE: files.vaultKeys,
     PLATFORM_ENGINES: isPlayed ? 'simulated' : 'real',
     PLATFORM_ENGINE_ACCESS: 'proxy',
-    PLATFORM_SIMULATED: [...controlPlane.simulated, ...(isPlayed ? ['vector-engine'] : [])].join(','),
+    PLATFORM_PLAYED_ENGINES: files.playedEngines,
+    // Nothing is there: the played engine says that it wrote its backups.
+    ...(isPlayed
+      ? { PLATFORM_BACKUP_BUCKET: 'played', PLATFORM_BACKUP_ENDPOINT: 'https://backups.freehold.localhost' }
+      : {}),
+    PLATFORM_SIMULATED: [
+      ...controlPlane.simulated,
+      ...(isPlayed ? ['vector-engine', 'sql-engine', 'backup-target'] : []),
+    ].join(','),
     PLATFORM_COMMIT: commit(),
     PLATFORM_BUILT_AT: new Date().toISOString(),
   }

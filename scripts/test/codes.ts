@@ -10,8 +10,9 @@ const A = '/boundaries/{boundaryId}/providers/authorization'
 const M = '/boundaries/{boundaryId}/members'
 const INVITATION = `${A}/invitations`
 const RESET = '/identity/password-reset'
+const RELATIONAL = '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}'
 
-/** What each route of identity and access says that it refuses with, beside the codes of every route. */
+/** What each route of identity and access, and of relational databases, says that it refuses with, beside the codes of every route. */
 export const DOCUMENTED_CODES: Readonly<Record<string, readonly string[]>> = {
   [`POST ${M}`]: ['unknown_role', 'forbidden', 'PRINCIPAL_NOT_FOUND', 'already_member', 'GRANT_EXCEEDS_CALLER'],
   [`DELETE ${M}/{assignmentId}`]: ['INHERITED_ASSIGNMENT', 'LAST_OWNER'],
@@ -46,6 +47,21 @@ export const DOCUMENTED_CODES: Readonly<Record<string, readonly string[]>> = {
   [`DELETE ${A}/jitRequests/{jitId}`]: ['FORBIDDEN', 'invalid_state'],
   [`POST ${A}/roleAssignments`]: ['unknown_role', 'forbidden', 'BAD_REQUEST', 'principal_not_found', 'already_exists'],
   [`DELETE ${A}/roleAssignments/{assignmentId}`]: ['last_owner'],
+  [`POST ${RELATIONAL}`]: [
+    ...['BAD_REQUEST', 'PARAMETER_REFUSED', 'IMAGE_NOT_ALLOWED', 'PLAN_NOT_FOUND', 'MODEL_BINDING_FAILED'],
+  ],
+  [`PATCH ${RELATIONAL}`]: ['STORAGE_CANNOT_SHRINK', 'DOWNGRADE_REFUSED', 'BAD_REQUEST', 'CONFLICT'],
+  [`DELETE ${RELATIONAL}`]: ['DELETION_PROTECTED'],
+  [`GET ${RELATIONAL}/connectionstring`]: ['INVALID_STATE'],
+  [`GET ${RELATIONAL}/connectionstring/external`]: ['LOAD_BALANCER_DISABLED'],
+  [`POST ${RELATIONAL}/snapshots`]: [
+    ...['ALREADY_EXISTS', 'BACKUP_TARGET_MISSING', 'INVALID_STATE', 'REFERENCE_NOT_FOUND', 'SNAPSHOT_RUNNING'],
+  ],
+  [`DELETE ${RELATIONAL}/snapshots/{snapshotId}`]: ['IN_USE', 'LAST_RECOVERY_BASE'],
+  [`POST ${RELATIONAL}/snapshots/{snapshotId}/restore`]: [
+    ...['ALREADY_EXISTS', 'FORBIDDEN', 'INVALID_STATE', 'OUTSIDE_RECOVERY_WINDOW', 'PLAN_NOT_FOUND'],
+    'STORAGE_CANNOT_SHRINK',
+  ],
   'POST /admin/tenants': ['already_exists'],
   'DELETE /admin/tenants/{tenantId}': ['conflict'],
 }

@@ -22,7 +22,7 @@ export async function findResource<K extends AnyKind>(
   kind: K,
   context: Context,
   parameter = 'name',
-  declaration: { segment: string } = { segment: kind.plural },
+  declaration: { segment: string } = { segment: kind.segment },
 ): Promise<{ object: RecordOf<K>; place: Place; ref: { namespace: string; name: string } }> {
   const { ref, place } = await locate(context, parameter)
   const object = await context.services.records.get(kind, ref, { fresh: context.fresh })

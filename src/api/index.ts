@@ -17,14 +17,14 @@ import { plannedLifecycle } from './planned/lifecycle.ts'
 import { plannedMonitoring } from './planned/monitoring.ts'
 import { plannedObjectstorage } from './planned/objectstorage.ts'
 import { plannedRegistry } from './planned/registry.ts'
-import { plannedRelational } from './planned/relational.ts'
-import { plannedSql } from './planned/sql.ts'
 import { plannedStaticwebapps } from './planned/staticwebapps.ts'
 import { rbacRoutes } from './rbac/index.ts'
+import { relationalRoutes } from './relational/index.ts'
 import { resourceGroupRoutes } from './resourcegroups/index.ts'
 import { orphanedGrantRoutes } from './resourcegroups/orphanedGrants.ts'
 import { type Area, area, type Route } from './route.ts'
 import { reservedNamesOf } from './router.ts'
+import { sqlRoutes } from './sql/index.ts'
 import { ssoRoutes } from './sso/index.ts'
 import { userRoutes } from './users.ts'
 import { vaultRoutes } from './vaults/index.ts'
@@ -34,8 +34,8 @@ import { vectorRoutes } from './vector/index.ts'
 export const AREAS: readonly Area[] = [
   area('common', 'platform', [commonRoutes]),
   area('vector', 'db-vector', [vectorRoutes]),
-  area('relational', 'db-relational', [plannedRelational]),
-  area('sql', 'db-sql', [plannedSql]),
+  area('relational', 'db-relational', [relationalRoutes]),
+  area('sql', 'db-sql', [sqlRoutes]),
   area('containerinstances', 'containerinstances', [plannedContainerinstances]),
   area('staticwebapps', 'staticwebapps', [plannedStaticwebapps]),
   area('apps', 'apps', [plannedApps]),

@@ -137,11 +137,17 @@ export type PlanRoutes = {
   operations?: { list: string; get?: string }
   /** From how many replicas on a plan is for production. */
   productionReplicas: number
+  /** Fields of this family's plans beyond those that all have. */
+  more?: (plan: Plan) => object
 }
 
 /** The two plan routes of an area: signed-in callers who can see the boundary. Their 500 is a problem-details body. */
-export function planRoutes({ segment, family, dto, operations, productionReplicas }: PlanRoutes): RouteDraft[] {
+export function planRoutes({ segment, family, dto, operations, productionReplicas, more }: PlanRoutes): RouteDraft[] {
   const path = `{B}/resources/${segment}` as string
+  const toDto = (plan: Plan, services: Services) => ({
+    ...planDto(plan, services, productionReplicas),
+    ...more?.(plan),
+  })
   const plansOf = ({ records }: Services) => records.peekAll(ComputePlan).filter(({ spec }) => spec.family === family)
   return [
     route(
@@ -158,7 +164,7 @@ export function planRoutes({ segment, family, dto, operations, productionReplica
       },
       async (context) => {
         await findVisibleBoundary(context, context.parameters.boundaryId ?? '')
-        const plans = plansOf(context.services).map((plan) => planDto(plan, context.services, productionReplicas))
+        const plans = plansOf(context.services).map((plan) => toDto(plan, context.services))
         return pagedParts(plans, context.list, planShape, (plan) => plan)
       },
     ),
@@ -178,7 +184,7 @@ export function planRoutes({ segment, family, dto, operations, productionReplica
         const id = context.parameters.resourceId
         const plan = plansOf(context.services).find(({ metadata }) => metadata.name === id)
         if (plan === undefined) throw notFound(`Compute plan "${id}" of family ${family}`)
-        return ok(planDto(plan, context.services, productionReplicas), { etag: etagOf(plan) })
+        return ok(toDto(plan, context.services), { etag: etagOf(plan) })
       },
     ),
   ]

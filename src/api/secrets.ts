@@ -1,3 +1,4 @@
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../core/labels.ts'
 import type { KubeObject } from '../core/object.ts'
 import { secret } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -18,6 +19,48 @@ export function kubeSecrets(client: Pick<KubeClient, 'get'>): SecretReader {
       } catch (error) {
         if (isKubeError(error, 'NotFound', 'Forbidden')) return undefined
         throw error
+      }
+    },
+  }
+}
+
+/** Whose a Secret is: it goes when the owner goes. */
+export type SecretOwner = {
+  apiVersion: string
+  kind: string
+  name: string
+  uid: string
+  labels: Record<string, string>
+}
+
+/** Puts entries into a Secret of a resource; what else is in it stays. */
+export interface SecretWriter {
+  put(
+    ref: { namespace: string; name: string },
+    data: Readonly<Record<string, string>>,
+    owner: SecretOwner,
+  ): Promise<void>
+}
+
+export function kubeSecretWriter(client: Pick<KubeClient, 'create' | 'mergePatch'>): SecretWriter {
+  return {
+    async put({ namespace, name }, data, { labels, ...reference }) {
+      try {
+        await client.mergePatch(secret, { namespace, name }, { data })
+      } catch (error) {
+        if (!isKubeError(error, 'NotFound')) throw error
+        await client.create(secret, {
+          apiVersion: 'v1',
+          kind: 'Secret',
+          metadata: {
+            name,
+            namespace,
+            labels: { ...labels, [MANAGED_BY_LABEL]: MANAGED_BY },
+            ownerReferences: [reference],
+          },
+          type: 'Opaque',
+          data,
+        })
       }
     },
   }

@@ -25,49 +25,49 @@ export const OPERATIONS = {
   "GetBoundariesResourcegroupsResourcesVectorclustersNameConnectioninfo": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/connectioninfo' },
   "GetBoundariesResourcegroupsResourcesVectorclustersExternalIp": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/external-ip' },
   "GetBoundariesResourcegroupsResourcesVectorclustersNameHealth": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/health' },
-  "ListClusters": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters', query: ["page", "pageSize"], paged: true },
+  "ListClusters": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetClustersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/config' },
   "GetCluster": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}' },
+  "ListAllClusters": { method: 'GET', path: '/boundaries/{boundaryId}/resources/relationalclusters', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetAllClustersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/relationalclusters/config' },
   "CreateCluster": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}' },
   "UpdateCluster": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}' },
   "PatchCluster": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}' },
-  "DeleteCluster": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}' },
+  "DeleteCluster": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}', query: ["keepData"] },
   "ExecuteClusterAction": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/actions/{action}' },
   "GetClusterScale": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/scale' },
   "ScaleCluster": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/scale' },
-  "ListAllClusters": { method: 'GET', path: '/boundaries/{boundaryId}/resources/relationalclusters', query: ["page", "pageSize"], paged: true },
-  "GetAllClustersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/relationalclusters/config' },
-  "ListRelationalComputePlans": { method: 'GET', path: '/boundaries/{boundaryId}/resources/relationalcomputeplans', query: ["page", "pageSize"], paged: true },
+  "ListRelationalComputePlans": { method: 'GET', path: '/boundaries/{boundaryId}/resources/relationalcomputeplans', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesRelationalcomputeplansByResourceId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/relationalcomputeplans/{resourceId}' },
   "GetBoundariesResourcegroupsResourcesRelationalclustersNameConnectionstring": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/connectionstring' },
   "GetBoundariesResourcegroupsResourcesRelationalclustersConnectionstringExternal": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/connectionstring/external' },
   "GetBoundariesResourcegroupsResourcesRelationalclustersExternalIp": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/external-ip' },
   "GetBoundariesResourcegroupsResourcesRelationalclustersNameHealth": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/health' },
-  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorHistory": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/history', query: ["limit"] },
-  "ListClusterSnapshots": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots' },
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorHistory": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/history', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "ListClusterSnapshots": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesResourcegroupsResourcesRelationalclustersNameSnapshots": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots' },
   "GetClusterPitrWindow": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots/pitr-window' },
-  "DeleteBoundariesResourcegroupsResourcesRelationalclustersSnapshotsBySnapshotId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots/{snapshotId}' },
+  "DeleteBoundariesResourcegroupsResourcesRelationalclustersSnapshotsBySnapshotId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots/{snapshotId}', query: ["force"] },
   "RestoreClusterFromSnapshot": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots/{snapshotId}/restore' },
-  "ListSqlInstances": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters', query: ["page", "pageSize"], paged: true },
+  "ListSqlInstances": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetSqlInstancesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/config' },
   "GetSqlInstance": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}' },
   "CreateSqlInstance": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}' },
   "UpdateSqlInstance": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}' },
   "PatchSqlInstance": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}' },
-  "DeleteSqlInstance": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}' },
+  "DeleteSqlInstance": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}', query: ["keepData"] },
   "ExecuteSqlInstanceAction": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/actions/{action}' },
-  "GetBoundariesResourcesSqlcomputeplans": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlcomputeplans', query: ["page", "pageSize"], paged: true },
+  "GetBoundariesResourcesSqlcomputeplans": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlcomputeplans', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesSqlcomputeplansByResourceId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlcomputeplans/{resourceId}' },
   "GetBoundariesResourcegroupsResourcesSqlclustersNameConnectionstring": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/connectionstring' },
   "GetBoundariesResourcegroupsResourcesSqlclustersConnectionstringExternal": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/connectionstring/external' },
   "GetBoundariesResourcegroupsResourcesSqlclustersExternalIp": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/external-ip' },
   "GetBoundariesResourcegroupsResourcesSqlclustersNameHealth": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/health' },
   "PostBoundariesResourcegroupsResourcesSqlclustersNameLicense": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/license' },
-  "GetBoundariesResourcegroupsResourcesSqlclustersEditorHistory": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/history', query: ["limit"] },
+  "GetBoundariesResourcegroupsResourcesSqlclustersEditorHistory": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/history', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorQuery": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/query' },
   "GetBoundariesResourcegroupsResourcesSqlclustersEditorSchemas": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/schemas' },
-  "GetBoundariesResourcegroupsResourcesSqlclustersEditorTablesTableRows": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows', query: ["limit", "offset"] },
+  "GetBoundariesResourcegroupsResourcesSqlclustersEditorTablesTableRows": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows', query: ["filter", "limit", "offset", "sort"] },
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesTableRows": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows' },
   "PatchBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsByPkValue": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows/{pkValue}' },
   "DeleteBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsByPkValue": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows/{pkValue}' },
@@ -435,6 +435,7 @@ export const RESOURCE_KINDS = [
   { apiVersion: 'iam.freehold.dev/v1alpha1', kind: 'ManagedIdentity', plural: 'managedidentities', shortNames: ['mi'], placement: 'group' },
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'VectorCluster', plural: 'vectorclusters', shortNames: ['vc'], placement: 'group' },
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'SecretVault', plural: 'secretvaults', shortNames: ['svault'], placement: 'group' },
+  { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'RelationalCluster', plural: 'relationalclusters', shortNames: ['relc'], placement: 'group' },
 ] as const
 
 /** Bodies and replies of the operations whose records are known; the others are `unknown`. */
@@ -460,6 +461,51 @@ export interface OperationTypes {
   "GetBoundariesResourcegroupsResourcesVectorclustersNameConnectioninfo": { body: unknown; reply: VectorConnectionInfo }
   "GetBoundariesResourcegroupsResourcesVectorclustersExternalIp": { body: unknown; reply: ExternalAddress }
   "GetBoundariesResourcegroupsResourcesVectorclustersNameHealth": { body: unknown; reply: VectorHealthReport }
+  "ListClusters": { body: unknown; reply: { items: Array<RelationalClusterDto>; pagination: PaginationMeta } }
+  "GetClustersConfig": { body: unknown; reply: ListConfig }
+  "GetCluster": { body: unknown; reply: RelationalClusterDto }
+  "ListAllClusters": { body: unknown; reply: { items: Array<RelationalClusterDto>; pagination: PaginationMeta } }
+  "GetAllClustersConfig": { body: unknown; reply: ListConfig }
+  "CreateCluster": { body: { clusterId?: string; computePlan?: string | null; resourcePlanId?: string | null; cpuRequest?: string | null; cpuLimit?: string | null; memoryRequest?: string | null; memoryLimit?: string | null; storageSize?: string | null; storageClass?: string | null; walStorageSize?: string | null; replicas?: number | null; engineVersion?: "14" | "15" | "16" | "17"; imageName?: string | null; databaseName?: string; ownerName?: string; extensions?: Array<"bloom" | "btree_gin" | "btree_gist" | "citext" | "cube" | "dict_int" | "earthdistance" | "fuzzystrmatch" | "hstore" | "intarray" | "isn" | "lo" | "ltree" | "pg_trgm" | "pgcrypto" | "seg" | "tablefunc" | "tsm_system_rows" | "tsm_system_time" | "unaccent" | "uuid-ossp" | "vector">; parameters?: Record<string, string>; synchronousReplicas?: number; enablePooler?: boolean; poolerMode?: "Session" | "Transaction"; enableLoadBalancer?: boolean; allowedCidrs?: string | null; backupEnabled?: boolean; backupSchedule?: string; backupRetentionDays?: number; deletionProtection?: boolean; finalSnapshotOnDelete?: boolean; tags?: Record<string, string> }; reply: RelationalClusterDto }
+  "UpdateCluster": { body: { clusterId?: string; computePlan?: string | null; resourcePlanId?: string | null; cpuRequest?: string | null; cpuLimit?: string | null; memoryRequest?: string | null; memoryLimit?: string | null; storageSize?: string | null; storageClass?: string | null; walStorageSize?: string | null; replicas?: number | null; engineVersion?: "14" | "15" | "16" | "17"; imageName?: string | null; databaseName?: string; ownerName?: string; extensions?: Array<"bloom" | "btree_gin" | "btree_gist" | "citext" | "cube" | "dict_int" | "earthdistance" | "fuzzystrmatch" | "hstore" | "intarray" | "isn" | "lo" | "ltree" | "pg_trgm" | "pgcrypto" | "seg" | "tablefunc" | "tsm_system_rows" | "tsm_system_time" | "unaccent" | "uuid-ossp" | "vector">; parameters?: Record<string, string>; synchronousReplicas?: number; enablePooler?: boolean; poolerMode?: "Session" | "Transaction"; enableLoadBalancer?: boolean; allowedCidrs?: string | null; backupEnabled?: boolean; backupSchedule?: string; backupRetentionDays?: number; deletionProtection?: boolean; finalSnapshotOnDelete?: boolean; tags?: Record<string, string> }; reply: RelationalClusterDto }
+  "PatchCluster": { body: unknown; reply: RelationalClusterDto }
+  "ExecuteClusterAction": { body: unknown; reply: ResourceActionResult }
+  "GetClusterScale": { body: unknown; reply: ScaleStatus }
+  "ScaleCluster": { body: ScaleRequestInput; reply: ScaleStatus }
+  "ListRelationalComputePlans": { body: unknown; reply: { items: Array<RelationalResourcePlanDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesRelationalcomputeplansByResourceId": { body: unknown; reply: RelationalResourcePlanDto }
+  "GetBoundariesResourcegroupsResourcesRelationalclustersNameConnectionstring": { body: unknown; reply: ConnectionStringDto }
+  "GetBoundariesResourcegroupsResourcesRelationalclustersConnectionstringExternal": { body: unknown; reply: ConnectionStringDto }
+  "GetBoundariesResourcegroupsResourcesRelationalclustersExternalIp": { body: unknown; reply: ExternalAddress }
+  "GetBoundariesResourcegroupsResourcesRelationalclustersNameHealth": { body: unknown; reply: RelationalHealthReport }
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorHistory": { body: unknown; reply: { items: Array<EditorHistoryEntry>; pagination: PaginationMeta } }
+  "ListClusterSnapshots": { body: unknown; reply: { items: Array<SnapshotDto>; pagination: PaginationMeta } }
+  "PostBoundariesResourcegroupsResourcesRelationalclustersNameSnapshots": { body: CreateSnapshotRequestInput; reply: SnapshotDto }
+  "GetClusterPitrWindow": { body: unknown; reply: PitrWindowDto }
+  "RestoreClusterFromSnapshot": { body: RestoreSnapshotRequestInput; reply: RestoreResultDto }
+  "ListSqlInstances": { body: unknown; reply: { items: Array<SqlInstanceDto>; pagination: PaginationMeta } }
+  "GetSqlInstancesConfig": { body: unknown; reply: ListConfig }
+  "GetSqlInstance": { body: unknown; reply: SqlInstanceDto }
+  "CreateSqlInstance": { body: { clusterId?: string; computePlan?: string | null; resourcePlanId?: string | null; cpuLimit?: string | null; cpuRequest?: string | null; memoryLimit?: string | null; memoryRequest?: string | null; storageClass?: string | null; storageSize?: string | null; engine?: "MsSql" | "MariaDb"; engineVersion?: "2019" | "2022" | "10.11" | "11.4" | "11.8"; edition?: "Express" | "Developer" | "Evaluation" | "Standard" | "Enterprise" | "Community"; acceptEula?: boolean; collation?: string; timeZone?: string; databaseName?: string; memoryLimitMb?: number | null; enableLoadBalancer?: boolean; allowedCidrs?: string | null; backupEnabled?: boolean; backupSchedule?: string; backupRetentionDays?: number; deletionProtection?: boolean; tags?: Record<string, string> }; reply: SqlInstanceDto }
+  "UpdateSqlInstance": { body: { clusterId?: string; computePlan?: string | null; resourcePlanId?: string | null; cpuLimit?: string | null; cpuRequest?: string | null; memoryLimit?: string | null; memoryRequest?: string | null; storageClass?: string | null; storageSize?: string | null; engine?: "MsSql" | "MariaDb"; engineVersion?: "2019" | "2022" | "10.11" | "11.4" | "11.8"; edition?: "Express" | "Developer" | "Evaluation" | "Standard" | "Enterprise" | "Community"; acceptEula?: boolean; collation?: string; timeZone?: string; databaseName?: string; memoryLimitMb?: number | null; enableLoadBalancer?: boolean; allowedCidrs?: string | null; backupEnabled?: boolean; backupSchedule?: string; backupRetentionDays?: number; deletionProtection?: boolean; tags?: Record<string, string> }; reply: SqlInstanceDto }
+  "PatchSqlInstance": { body: unknown; reply: SqlInstanceDto }
+  "ExecuteSqlInstanceAction": { body: unknown; reply: ResourceActionResult }
+  "GetBoundariesResourcesSqlcomputeplans": { body: unknown; reply: { items: Array<SqlResourcePlanDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesSqlcomputeplansByResourceId": { body: unknown; reply: SqlResourcePlanDto }
+  "GetBoundariesResourcegroupsResourcesSqlclustersNameConnectionstring": { body: unknown; reply: SqlConnectionStringDto }
+  "GetBoundariesResourcegroupsResourcesSqlclustersConnectionstringExternal": { body: unknown; reply: SqlConnectionStringDto }
+  "GetBoundariesResourcegroupsResourcesSqlclustersExternalIp": { body: unknown; reply: ExternalAddress }
+  "GetBoundariesResourcegroupsResourcesSqlclustersNameHealth": { body: unknown; reply: HealthReport }
+  "PostBoundariesResourcegroupsResourcesSqlclustersNameLicense": { body: SetLicenseRequestInput; reply: LicenseDto }
+  "GetBoundariesResourcegroupsResourcesSqlclustersEditorHistory": { body: unknown; reply: { items: Array<EditorHistoryEntry>; pagination: PaginationMeta } }
+  "PostBoundariesResourcegroupsResourcesSqlclustersEditorQuery": { body: EditorQueryRequestInput; reply: EditorQueryResult }
+  "GetBoundariesResourcegroupsResourcesSqlclustersEditorSchemas": { body: unknown; reply: EditorSchemaDto }
+  "GetBoundariesResourcegroupsResourcesSqlclustersEditorTablesTableRows": { body: unknown; reply: EditorRowPage }
+  "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesTableRows": { body: RowMutationRequestInput; reply: EditorRow }
+  "PatchBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsByPkValue": { body: RowMutationRequestInput; reply: EditorRow }
+  "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulk": { body: BulkUpdateRowsRequestInput; reply: BulkRowsResult }
+  "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulkDelete": { body: BulkDeleteRowsRequestInput; reply: BulkRowsResult }
+  "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulkInsert": { body: BulkInsertRowsRequestInput; reply: BulkRowsResult }
   "ListSecretVaults": { body: unknown; reply: { items: Array<SecretVaultDto>; pagination: PaginationMeta } }
   "GetSecretVaultsConfig": { body: unknown; reply: ListConfig }
   "GetSecretVault": { body: unknown; reply: SecretVaultDto }
@@ -561,9 +607,16 @@ export type BoundaryMemberDto = { assignmentId: string; boundaryId: string; prin
 export type BoundaryQuota = { cpu: string | null; memory: string | null; storage: string | null; resourceGroups: number | null; resources: number | null; pods: number | null }
 export type BoundaryTenantMoveRequestInput = { tenantId?: string | null; fromTenantId?: string | null }
 export type BoundaryTenantMoveResult = { boundaryId: string; tenantId: string | null; movedAssignments: number; removedAssignments: number }
+export type BulkDeleteRowsRequestInput = { keys: Array<BulkRowKeyInput> }
+export type BulkInsertRowsRequestInput = { rows: Array<Record<string, unknown>> }
+export type BulkRowKeyInput = { key: Record<string, unknown>; ifVersion?: string | null }
+export type BulkRowsResult = { affected: number; rows: Array<EditorRow> }
+export type BulkRowUpdateInput = { key: Record<string, unknown>; values: Record<string, unknown>; ifVersion?: string | null }
+export type BulkUpdateRowsRequestInput = { rows: Array<BulkRowUpdateInput> }
 export type ChangePasswordRequestInput = { password: string }
 export type CheckAccessRequestDtoInput = { principalId?: string | null; checks?: Array<AccessCheckInput>; action?: string; isDataAction?: boolean | null; scope?: string | null }
 export type CheckAccessResultDto = { principalId: string; evaluatedAt: string; results: Array<AccessCheckResult> }
+export type ConnectionStringDto = { connectionString: string; jdbcUrl: string; adoNetString: string; host: string; database: string; username: string; password: string; port: number; readOnlyConnectionString: string | null; pooledConnectionString: string | null; sslMode: string; caCertificate: string | null }
 export type CreateBindingRequestInput = { issuer: string; claim?: string; claimValue: string; groupId?: string | null; roleDefinitionName?: string | null; scope?: string | null }
 export type CreateBoundaryGroupRequestInput = { displayName: string; description?: string | null; memberIds?: Array<string>; roleDefinitionName?: string | null }
 export type CreateBoundaryRequestInput = { displayName: string }
@@ -572,6 +625,7 @@ export type CreateInvitationRequestInput = { email: string; roleDefinitionName: 
 export type CreateJitRequestInput = { roleDefinitionName: string; scope: string; justification: string; durationMinutes?: number }
 export type CreateResourceGroupRequestInput = Record<string, unknown>
 export type CreateRoleAssignmentRequestInput = { principalId: string; principalType?: "User" | "Group" | "ServicePrincipal" | null; roleDefinitionName: string; scope?: string | null; expiresAt?: string | null; reason?: string | null }
+export type CreateSnapshotRequestInput = { name?: string | null; description?: string | null; method?: "Object" | "Volume" | null; retentionDays?: number | null }
 export type CreateSsoIdentityProviderRequestInput = { alias: string; protocol?: "Oidc" | "Saml"; displayName: string; metadataUrl?: string | null; issuer?: string | null; authorizationUrl?: string | null; tokenUrl?: string | null; jwksUrl?: string | null; clientId?: string | null; clientSecret?: string | null; signingCertificate?: string | null; emailClaim?: string | null; trustEmail?: boolean | null; enabled?: boolean | null; defaultRoleDefinitionName?: string | null }
 export type CreateTenantRequestInput = { displayName: string }
 export type CreateTrustRequestInput = { boundaryId: string; trustedBoundaryId: string; actions: Array<string>; bidirectional?: boolean; expiresAt?: string | null }
@@ -580,9 +634,24 @@ export type DenyAssignmentDto = { id: string; principalId: string | null; isEver
 export type DnsRecord = { type: string; name: string; value: string }
 export type DocsFileEntry = { path: string; title: string; mediaType: string; sizeBytes: number }
 export type DocsManifest = { module: string; title: string; version: string; files: Array<DocsFileEntry> }
+export type EditorClassification = { statements: Array<EditorStatement>; kind: "Read" | "Write" | "Ddl" | "Transaction" | "Admin" | "Unknown" }
+export type EditorColumn = { name: string; ordinal: number; dataType: string; encoding: "boolean" | "integer" | "bigint" | "decimal" | "float" | "text" | "date" | "time" | "dateTime" | "dateTimeOffset" | "uuid" | "binary" | "json" | "wkt"; isNullable: boolean; isPrimaryKey: boolean; isIdentity: boolean; isComputed: boolean; maxLength: number | null; precision: number | null; scale: number | null; defaultExpression: string | null }
+export type EditorError = { code: string; message: string; statementIndex: number; line: number | null; position: number | null; engineCode: string | null }
+export type EditorForeignKey = { name: string; columns: Array<string>; referencedSchema: string; referencedTable: string; referencedColumns: Array<string> }
+export type EditorHistoryEntry = { id: string; executedAt: string; executedBy: string; principalId: string; database: string; sql: string; kind: "Read" | "Write" | "Ddl" | "Transaction" | "Admin" | "Unknown"; outcome: "Succeeded" | "Failed" | "Refused"; durationMs: number; rowCount: number | null; rowsAffected: number | null; error: string | null }
+export type EditorQueryRequestInput = { sql: string; database?: string | null; execute?: boolean; parameters?: Record<string, null | boolean | number | string> | null; maxRows?: number; timeoutSeconds?: number; confirmed?: boolean }
+export type EditorQueryResult = { classification: EditorClassification; requiredAction: string; authorized: boolean; executed: boolean; results: Array<EditorResultSet>; messages: Array<string>; durationMs: number; historyId: string | null; error: EditorError | null }
+export type EditorResultSet = { statementIndex: number; columns: Array<EditorColumn>; rows: Array<Array<null | boolean | number | string | { truncated: true; sizeBytes: number }>>; rowCount: number; rowsAffected: number | null; truncated: boolean }
+export type EditorRow = { values: Record<string, null | boolean | number | string | { truncated: true; sizeBytes: number }>; version: string }
+export type EditorRowPage = { columns: Array<EditorColumn>; rows: Array<EditorRow>; primaryKey: Array<string>; limit: number; offset: number; totalRows: number | null; hasMore: boolean }
+export type EditorSchema = { name: string; tables: Array<EditorTable>; views: Array<EditorTable> }
+export type EditorSchemaDto = { database: string; schemas: Array<EditorSchema> }
+export type EditorStatement = { index: number; kind: "Read" | "Write" | "Ddl" | "Transaction" | "Admin" | "Unknown"; text: string; tables: Array<string>; isDestructive: boolean }
+export type EditorTable = { schema: string; name: string; type: "Table" | "View"; rowEstimate: number | null; columns: Array<EditorColumn>; primaryKey: Array<string>; foreignKeys: Array<EditorForeignKey>; isEditable: boolean }
 export type EnumerationValue = { value: string | number; title: string }
 export type ExternalAddress = { enabled: boolean; status: "Disabled" | "Pending" | "Ready" | "Failed"; hostname: string | null; ipAddresses: Array<string>; ports: Array<NamedPort>; message: string | null }
 export type HealthCheck = { name: string; status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; message: string | null; durationMs: number | null; observedAt: string }
+export type HealthReport = { status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; checkedAt: string; message: string | null; checks: Array<HealthCheck> }
 export type IamMemberDto = { userId: string; displayName: string; email: string | null; principalType: "User" | "Group" | "ServicePrincipal"; isEnabled: boolean; lastSignInAt: string | null; assignments: Array<BoundaryMemberDto>; groups: Array<IamMemberGroup>; denies: number }
 export type IamMemberGroup = { id: string; displayName: string }
 export type IdpBindingDto = { id: string; tenantId: string; issuer: string; claim: string; claimValue: string; groupId: string | null; roleDefinitionName: string | null; scope: string | null; matchedUserCount: number; createdAt: string }
@@ -591,6 +660,7 @@ export type InvitationDto = { id: string; boundaryId: string; email: string; rol
 export type InvitationSignInDto = { signInUrl: string; email: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired" }
 export type JitDecisionRequestInput = { reason?: string | null }
 export type JitRequestDto = { id: string; boundaryId: string; principalId: string; displayName: string | null; roleDefinitionName: string; scope: string; justification: string; durationMinutes: number; status: "Pending" | "Active" | "Denied" | "Cancelled" | "Expired" | "Ended"; requestedAt: string; decidedAt: string | null; decidedBy: string | null; decisionReason: string | null; activeFrom: string | null; activeUntil: string | null }
+export type LicenseDto = { edition: string; licenseStatus: "NotRequired" | "Missing" | "Applying" | "Active" | "Rejected"; keySuffix: string; setAt: string; setBy: string; message: string | null }
 export type ListColumn = { field: string; title: string; type: "text" | "number" | "boolean" | "dateTime" | "status" | "tags" | "link"; sortable: boolean; defaultVisible: boolean }
 export type ListConfig = { collection: string; columns: Array<ListColumn>; filters: Array<ListFilter>; sorts: Array<string>; defaultSort: string; searchFields: Array<string>; enumerations: Record<string, Array<EnumerationValue>>; plans: Array<PlanChoice>; actions: Array<string>; names: NameRule; limits: Record<string, number>; pageSizeDefault: number; pageSizeMax: number }
 export type ListFilter = { field: string; operators: Array<string>; values: Array<string> | null }
@@ -612,31 +682,45 @@ export type PasswordResetConfirmRequestInput = { password: string }
 export type PasswordResetLinkDto = { email: string; expiresAt: string }
 export type PasswordResetRequestInput = { email: string }
 export type PasswordResetResult = { signInUrl: string }
+export type PitrWindowDto = { isAvailable: boolean; earliest: string | null; latest: string | null; lastBackupAt: string | null; lastArchivedAt: string | null; archiving: "Disabled" | "Healthy" | "Failing" | "Suspended"; gaps: Array<TimeRange>; reason: string | null }
 export type PlanChoice = { id: string; name: string; isDefault: boolean }
 export type PlatformMemberDto = { userId: string; tenantId: string; displayName: string; email: string | null; roleDefinitionName: string | null; assignmentId: string | null; createdAt: string }
 export type ProvisionRequestInput = { resourceName: string; resourceType: "apps" | "containerinstances" | "staticwebapps" | "jobs" | "functionnamespaces"; resourceUid: string }
 export type PublicInvitationDto = { email: string; boundary: string; roleDefinitionName: string; invitedBy: string; expiresAt: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; requiresPassword: boolean }
 export type ReadinessDto = { status: "Ready" | "NotReady"; checks: Array<HealthCheck> }
+export type RelationalClusterDto = { boundary: string; boundaryId: string; resourceGroup: string; collection: string; id: string; name: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; restoredFrom: RestoreOrigin | null; currentPrimary: string | null; publicEndpoint: string | null; readyReplicas: number | null; archiving: "Disabled" | "Healthy" | "Failing" | "Suspended"; lastBackupAt: string | null; firstRecoverableAt: string | null; clusterId: string; computePlan: string | null; resourcePlanId: string | null; cpuRequest: string | null; cpuLimit: string | null; memoryRequest: string | null; memoryLimit: string | null; storageSize: string | null; storageClass: string | null; walStorageSize: string | null; replicas: number | null; engineVersion: "14" | "15" | "16" | "17"; imageName: string | null; databaseName: string; ownerName: string; extensions: Array<"bloom" | "btree_gin" | "btree_gist" | "citext" | "cube" | "dict_int" | "earthdistance" | "fuzzystrmatch" | "hstore" | "intarray" | "isn" | "lo" | "ltree" | "pg_trgm" | "pgcrypto" | "seg" | "tablefunc" | "tsm_system_rows" | "tsm_system_time" | "unaccent" | "uuid-ossp" | "vector">; parameters: Record<string, string>; synchronousReplicas: number; enablePooler: boolean; poolerMode: "Session" | "Transaction"; enableLoadBalancer: boolean; allowedCidrs: string | null; backupEnabled: boolean; backupSchedule: string; backupRetentionDays: number; deletionProtection: boolean; finalSnapshotOnDelete: boolean; tags: Record<string, string> }
+export type RelationalHealthReport = { status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; checkedAt: string; message: string | null; checks: Array<HealthCheck>; replicationLagBytes: number | null; databaseSizeBytes: number | null }
+export type RelationalResourcePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null; maxConnections: number; walStorageSize: string }
 export type ResourceActionResult = { action: "start" | "stop" | "restart"; changed: boolean; id: string; name: string; phase: string | null; requestedAt: string; resourceGroup: string; status: string }
 export type ResourceGroupDto = { id: string; name: string; boundary: string; boundaryId: string; namespace: string; scope: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; resourceCount: number; resourceCounts: Record<string, number>; quota: BoundaryQuota; usage: BoundaryQuota; tags: Record<string, string>; createdAt: string; createdBy: string | null }
 export type ResourceNameValidationDto = { resourceName: string; isValid: boolean; isAvailable: boolean; violations: Array<NameViolation>; takenBy: Array<ResourceReference> }
 export type ResourceReference = { collection: string; resourceGroup: string; name: string; id: string }
 export type ResourceSummaryDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; clusterId: string; computePlan: string | null; tags: Record<string, string>; href: string }
+export type RestoreOrigin = { clusterName: string; snapshotId: string | null; targetTime: string | null }
+export type RestoreResultDto = { cluster: RelationalClusterDto; snapshotId: string; targetTime: string | null }
+export type RestoreSnapshotRequestInput = { newName: string; targetTime?: string | null; resourceGroup?: string | null; computePlan?: string | null; storageSize?: string | null; takeOverName?: boolean | null }
 export type RoleAssignmentDto = { id: string; principalId: string; principalType: "User" | "Group" | "ServicePrincipal"; roleDefinitionName: string; roleDefinitionId: string | null; scope: string; expiresAt: string | null; reason: string | null; createdAt: string; createdBy: string | null; status: "Active" | "Expired" }
 export type RoleDefinitionDto = { id: string; displayName: string; description: string; actions: Array<string>; notActions: Array<string>; dataActions: Array<string>; notDataActions: Array<string>; assignableScopes: Array<string>; isBuiltIn: boolean; isRootOnly: boolean }
+export type RowMutationRequestInput = { values: Record<string, unknown>; ifVersion?: string | null }
 export type ScaleRequestInput = { targetScale: number }
 export type ScaleStatus = { currentScale: number; maxScale: number; minScale: number; readyScale: number; targetScale: number; isScaling: boolean }
 export type SecretDto = { name: string; value: string | null; version: number; contentType: string | null; enabled: boolean; notBefore: string | null; expiresOn: string | null; tags: Record<string, string>; createdAt: string; updatedAt: string; updatedBy: string | null; isDeleted: boolean; deletedAt: string | null; purgeAt: string | null; isManaged: boolean; vaultName: string; uri: string }
 export type SecretVaultDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; secretCount: number; vaultUri: string | null; clusterId: string; enablePurgeProtection: boolean; softDeleteEnabled: boolean; softDeleteRetentionDays: number; tags: Record<string, string> }
 export type SecretVersionDto = { name: string; version: number; value: string | null; contentType: string | null; enabled: boolean; notBefore: string | null; expiresOn: string | null; createdAt: string; createdBy: string | null; isCurrent: boolean }
 export type SetInvitationPasswordRequestInput = { password: string; firstName: string; lastName: string }
+export type SetLicenseRequestInput = { productKey: string; edition?: "Standard" | "Enterprise" | null }
 export type SetSecretRequestInput = { value: string; contentType?: string | null; enabled?: boolean | null; notBefore?: string | null; expiresOn?: string | null; tags?: Record<string, string> | null }
 export type SetSsoDomainsRequestInput = { domains: Array<string> }
 export type SkippedGrant = { id: string; reason: string }
+export type SnapshotDto = { id: string; name: string; description: string | null; clusterName: string; kind: "Manual" | "Scheduled" | "Final"; method: "Object" | "Volume"; status: "Pending" | "Running" | "Completed" | "Failed" | "Deleting"; statusMessage: string | null; sizeBytes: number | null; engineVersion: string; startedAt: string | null; completedAt: string | null; expiresAt: string | null; createdBy: string | null; createdAt: string }
+export type SqlConnectionStringDto = { connectionString: string; jdbcUrl: string; adoNetString: string; host: string; database: string; username: string; password: string; port: number; readOnlyConnectionString: string | null; pooledConnectionString: string | null; sslMode: string; caCertificate: string | null }
+export type SqlInstanceDto = { boundary: string; boundaryId: string; resourceGroup: string; collection: string; id: string; name: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; adminUser: string; licenseStatus: "NotRequired" | "Missing" | "Applying" | "Active" | "Rejected"; licenseEdition: string | null; productVersion: string | null; publicEndpoint: string | null; clusterId: string; computePlan: string | null; resourcePlanId: string | null; cpuLimit: string | null; cpuRequest: string | null; memoryLimit: string | null; memoryRequest: string | null; storageClass: string | null; storageSize: string | null; engine: "MsSql" | "MariaDb"; engineVersion: "2019" | "2022" | "10.11" | "11.4" | "11.8"; edition: "Express" | "Developer" | "Evaluation" | "Standard" | "Enterprise" | "Community"; acceptEula: boolean; collation: string; timeZone: string; databaseName: string; memoryLimitMb: number | null; enableLoadBalancer: boolean; allowedCidrs: string | null; backupEnabled: boolean; backupSchedule: string; backupRetentionDays: number; deletionProtection: boolean; tags: Record<string, string> }
+export type SqlResourcePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null; maxEdition: string | null }
 export type SsoDomainDto = { domain: string; status: "Pending" | "Verified" | "Failed"; verificationRecord: DnsRecord; verifiedAt: string | null }
 export type SsoDto = { tenantId: string; enabled: boolean; domains: Array<SsoDomainDto>; identityProviders: Array<SsoIdentityProviderDto>; signInUrl: string }
 export type SsoIdentityProviderDto = { alias: string; displayName: string; protocol: "Oidc" | "Saml"; metadataUrl: string | null; issuer: string | null; authorizationUrl: string | null; tokenUrl: string | null; jwksUrl: string | null; clientId: string | null; hasClientSecret: boolean; signingCertificate: string | null; emailClaim: string; trustEmail: boolean; enabled: boolean; defaultRoleDefinitionName: string | null; redirectUri: string; status: "Active" | "Disabled" | "Failing"; lastError: string | null }
 export type TenantDto = { id: string; displayName: string; domains: Array<string>; boundaryCount: number; userCount: number; ssoEnabled: boolean; createdAt: string }
+export type TimeRange = { from: string; to: string }
 export type TrustDto = { id: string; boundaryId: string; boundary: string; trustedBoundaryId: string; trustedBoundary: string; actions: Array<string>; bidirectional: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
 export type UpdateBoundaryGroupRequestInput = { displayName?: string; description?: string | null; memberIds?: Array<string> | null }
 export type UpdateBoundaryRequestInput = { displayName: string }

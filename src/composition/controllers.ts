@@ -8,7 +8,7 @@ import { EventRecorder } from '../kube/events.ts'
 import { loadKubeconfig } from '../kube/kubeconfig.ts'
 import { LeaderLease } from '../kube/lease.ts'
 import { connect, instanceName, requestMetrics, userAgent } from './connection.ts'
-import { platformKeys, vectorEngine } from './engines.ts'
+import { backupTarget, platformKeys, sqlEngines, vectorEngine } from './engines.ts'
 import type { Part, Surroundings } from './part.ts'
 
 const FIELD_MANAGER = 'freehold-controllers'
@@ -58,7 +58,9 @@ export async function runControllers(configuration: Configuration, surroundings:
       const { clusterDomain: domain, region } = configuration
       const ports = {
         vectorEngine: vectorEngine(configuration, connection.client),
+        sqlEngines: sqlEngines(configuration),
         allowOwnImages: configuration.allowOwnImages,
+        backupTarget: backupTarget(configuration),
         projectRbac: configuration.projectRbac,
         vaultKeys,
         sso: { dns: createDns(), outgoing },

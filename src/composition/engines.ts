@@ -4,9 +4,16 @@ import { createQdrantClient } from '../adapters/qdrant/client.ts'
 import { playedEngine } from '../adapters/qdrant/played.ts'
 import type { QdrantPort } from '../adapters/qdrant/port.ts'
 import { directReach, proxyReach } from '../adapters/qdrant/reach.ts'
+import { DriverEngine } from '../adapters/sql/engine.ts'
+import { mariadbDriver } from '../adapters/sql/mariadb.ts'
+import { mssqlDriver } from '../adapters/sql/mssql.ts'
+import { playedEngine as playedSqlEngine } from '../adapters/sql/played.ts'
+import type { SqlEngine } from '../adapters/sql/port.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
+import { ADMIN_USERS } from '../core/sql.ts'
+import type { BackupTarget } from '../desired/relational/index.ts'
 import type { KubeClient } from '../kube/client.ts'
 
 /** How vector databases are spoken to: played where pods are played, else by DNS or through the API server. */
@@ -21,4 +28,25 @@ export function vectorEngine(
 /** The platform keys of secret vaults; none where none are configured. Stop them. */
 export async function platformKeys({ vaultKeysFile }: Configuration, log: Log): Promise<PlatformKeys> {
   return vaultKeysFile === undefined ? noKeys() : openKeyFile(vaultKeysFile, { clock: systemClock, log })
+}
+
+/** Where backups of databases go; undefined where no bucket is configured. */
+export function backupTarget(
+  configuration: Pick<Configuration, 'backupBucket' | 'backupEndpoint' | 'backupPrefix' | 'backupRegion'>,
+): BackupTarget | undefined {
+  const { backupBucket: bucket, backupEndpoint: endpoint, backupPrefix: prefix, backupRegion: region } = configuration
+  return bucket === undefined ? undefined : { bucket, endpoint, prefix, region }
+}
+
+/** How SQL instances are spoken to: by DNS inside the cluster; where pods are played, only those that really run. */
+export function sqlEngines(
+  configuration: Pick<Configuration, 'engines' | 'playedEngines'>,
+): Readonly<Record<'MsSql' | 'MariaDb', SqlEngine>> {
+  const [mssql, mariadb] = [new DriverEngine(mssqlDriver), new DriverEngine(mariadbDriver)]
+  if (configuration.engines === 'real') return { MsSql: mssql, MariaDb: mariadb }
+  const { playedEngines } = configuration
+  return {
+    MsSql: playedSqlEngine(mssql, playedEngines, [ADMIN_USERS.MsSql]),
+    MariaDb: playedSqlEngine(mariadb, playedEngines, [ADMIN_USERS.MariaDb]),
+  }
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { secretBlobs } from '../adapters/blobs/secrets.ts'
 import { createAccess } from '../api/access.ts'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
 import { createCapacity } from '../api/capacity.ts'
@@ -12,7 +13,7 @@ import type { ReadinessCheck } from '../api/management.ts'
 import { createHttpMetrics } from '../api/metrics.ts'
 import { openApiDocument } from '../api/openapi.ts'
 import { recordedPrincipals } from '../api/principals.ts'
-import { kubeSecrets } from '../api/secrets.ts'
+import { kubeSecrets, kubeSecretWriter } from '../api/secrets.ts'
 import { createFacade } from '../api/server.ts'
 import { followConnections } from '../api/sso/follower.ts'
 import { createStanding } from '../api/standing.ts'
@@ -28,7 +29,7 @@ import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
 import { openAdministration } from './administration.ts'
 import { connect } from './connection.ts'
-import { platformKeys, vectorEngine } from './engines.ts'
+import { backupTarget, platformKeys, sqlEngines, vectorEngine } from './engines.ts'
 import { runIdentityProvider } from './identity.ts'
 import type { Part, Surroundings } from './part.ts'
 import { ssoServices } from './sso.ts'
@@ -103,6 +104,18 @@ export async function runFacade(
       allowOwnImages: configuration.allowOwnImages,
     },
     vaults: { keys: vaultKeys, values: kubeValues(client), baseUrl: accounts.linkBase },
+    sql: {
+      engines: sqlEngines(configuration),
+      secrets: kubeSecrets(client),
+      secretWriter: kubeSecretWriter(client),
+      blobs: secretBlobs(client),
+    },
+    relational: {
+      secrets: kubeSecrets(client),
+      allowOwnImages: configuration.allowOwnImages,
+      blobs: secretBlobs(client),
+      hasBackupTarget: backupTarget(configuration) !== undefined,
+    },
     managedIdentities: {
       secrets: kubeSecrets(client),
       signIn: {

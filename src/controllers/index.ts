@@ -4,10 +4,13 @@ import { noKeys } from '../adapters/platformkeys/file.ts'
 import type { PlatformKeys } from '../adapters/platformkeys/port.ts'
 import { playedEngine } from '../adapters/qdrant/played.ts'
 import type { QdrantPort } from '../adapters/qdrant/port.ts'
+import { silentEngine } from '../adapters/sql/played.ts'
+import type { SqlEngine } from '../adapters/sql/port.ts'
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import { resourceId } from '../core/object.ts'
-import { event, namespace, secret } from '../kube/builtin.ts'
+import type { BackupTarget } from '../desired/relational/index.ts'
+import { customResourceDefinition, event, namespace, secret } from '../kube/builtin.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { bindingController } from './bindings.ts'
 import { boundaryController } from './boundaries.ts'
@@ -21,7 +24,9 @@ import { invitationController, passwordResetController } from './invitations.ts'
 import { managedIdentityController } from './managedidentities.ts'
 import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
+import { relationalControllers } from './relational/index.ts'
 import { resourceGroupController } from './resourcegroups.ts'
+import { sqlController } from './sql/index.ts'
 import { type SsoPorts, ssoController } from './sso.ts'
 import { countDataKeys, vaultControllers } from './vaults/index.ts'
 import { vectorController } from './vector/index.ts'
@@ -29,8 +34,11 @@ import { vectorController } from './vector/index.ts'
 /** What controllers of single areas need beside the clusters: their adapters and settings. */
 export type ControllerPorts = {
   vectorEngine: QdrantPort
+  sqlEngines: Readonly<Record<'MsSql' | 'MariaDb', SqlEngine>>
   /** Whether a resource may name an image of its own. */
   allowOwnImages: boolean
+  /** Where backups of databases go; undefined where the platform has no target. */
+  backupTarget?: BackupTarget | undefined
   /** Whether assignments are written as RoleBindings too; false. */
   projectRbac?: boolean
   /** What wraps the data keys of secret vaults; none. */
@@ -41,7 +49,9 @@ export type ControllerPorts = {
 /** Every controller of the platform, in the order of what depends on what. */
 export function controllers({
   vectorEngine,
+  sqlEngines,
   allowOwnImages,
+  backupTarget,
   projectRbac,
   vaultKeys = noKeys(),
   sso,
@@ -58,6 +68,8 @@ export function controllers({
     bindingController,
     vectorController({ engine: vectorEngine, allowOwnImages }),
     ...vaultControllers(vaultKeys),
+    sqlController({ engines: sqlEngines }),
+    ...relationalControllers({ allowOwnImages, backupTarget }),
   ]
 }
 
@@ -167,7 +179,9 @@ export function operatorSystemRights(): Rights[] {
 function declaredRights(): Rights[] {
   // What a controller may do does not depend on what it is given.
   const sso = { dns: { texts: async () => [] }, outgoing: { document: async () => '' } }
-  return controllers({ vectorEngine: playedEngine(), allowOwnImages: false, projectRbac: true, sso }).flatMap(rightsOf)
+  const sqlEngines = { MsSql: silentEngine, MariaDb: silentEngine }
+  const ports = { vectorEngine: playedEngine(), sqlEngines, allowOwnImages: false, projectRbac: true, sso }
+  return controllers(ports).flatMap(rightsOf)
 }
 
 function rightsOf({ kind, observes, reads, writes }: Controller): Rights[] {
@@ -179,6 +193,12 @@ function rightsOf({ kind, observes, reads, writes }: Controller): Rights[] {
     // Where the cluster demands it of whoever writes an owner reference that blocks the owner's deletion.
     { resource: { group, plural: `${plural}/finalizers` }, verbs: ['update'] },
     ...read.map((resource) => ({ resource, verbs: READ })),
+    // Of an optional type its one definition tells whether it is there.
+    ...read.flatMap((resource) =>
+      resource.optional === true
+        ? [{ resource: customResourceDefinition, verbs: READ, resourceNames: [resourceId(resource)] }]
+        : [],
+    ),
     ...writes,
   ]
 }

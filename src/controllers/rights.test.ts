@@ -12,7 +12,11 @@ describe('the rights of the operator', () => {
 
   it('read no Secret of the platform itself, and change none', () => {
     const secrets = operatorSystemRights().filter(({ resource }) => resource.plural === 'secrets')
-    expect(secrets.map(({ verbs }) => verbs)).to.deep.equal([['create', 'delete']])
+    expect(secrets.map(({ verbs, resourceNames }) => [...verbs, ...(resourceNames ?? [])])).to.deep.equal([
+      ['create', 'delete'],
+      // Of an administrator's own, by its name: what backups are written with.
+      ['get', 'freehold-backup-target'],
+    ])
   })
 
   it('bind the two roles for Secrets, those that assignments become, and no other', () => {

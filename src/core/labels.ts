@@ -28,6 +28,11 @@ export const INITIAL_OWNER_ASSIGNED_ANNOTATION = `${PREFIX}initial-owner-assigne
 /** On a volume claim kept after its resource was deleted: the kind and name that may have it back. */
 export const RETAINED_FOR_ANNOTATION = `${PREFIX}retained-for`
 
+/** On a database that is restored from another group: the snapshot that the REST interface checked the rights on. */
+export const RESTORE_ANNOTATION = `${PREFIX}restore-approved`
+/** On a snapshot of a Backup that the engine's schedule made: the name of that Backup. */
+export const BACKUP_ANNOTATION = `${PREFIX}backup`
+
 /** The one finalizer, on kinds that own a namespace or data. */
 export const FINALIZER = `${PREFIX}teardown`
 

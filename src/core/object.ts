@@ -40,6 +40,8 @@ export type Resource = {
   readonly plural: string
   readonly kind: string
   readonly namespaced: boolean
+  /** The type of an operator that a cluster may lack: it is watched from the moment its definition is there. */
+  readonly optional?: boolean
 }
 
 /** Names one object of a resource; `namespace` stays out for cluster-scoped ones. */

@@ -29,6 +29,34 @@ function vectorPlan(
   }
 }
 
+function relationalPlan(
+  displayName: string,
+  cpu: [string, string],
+  memory: [string, string],
+  storageSize: string,
+  replicas: number,
+  maxConnections: number,
+  description: string,
+  isDefault = false,
+): PlanSpec {
+  return {
+    ...vectorPlan(displayName, cpu, memory, storageSize, replicas, description, isDefault),
+    family: 'Relational',
+    extras: { maxConnections: String(maxConnections) },
+  }
+}
+
+function sqlPlan(
+  displayName: string,
+  cpu: [string, string],
+  memory: string,
+  storageSize: string,
+  description: string,
+  isDefault = false,
+): PlanSpec {
+  return { ...vectorPlan(displayName, cpu, [memory, memory], storageSize, 1, description, isDefault), family: 'Sql' }
+}
+
 /** The offer that a new platform starts with; administrators change it with kubectl. Keys are the plan ids. */
 export const DEFAULT_PLANS: Readonly<Record<string, PlanSpec>> = {
   'vector-dev': vectorPlan(
@@ -72,4 +100,45 @@ export const DEFAULT_PLANS: Readonly<Record<string, PlanSpec>> = {
     3,
     'Three large peers for hundreds of millions of vectors.',
   ),
+  'relational-dev': relationalPlan(
+    'Development',
+    ['250m', '1'],
+    ['512Mi', '1Gi'],
+    '5Gi',
+    1,
+    100,
+    'One small instance, to try things out.',
+    true,
+  ),
+  'relational-small': relationalPlan(
+    'Small',
+    ['500m', '2'],
+    ['2Gi', '2Gi'],
+    '20Gi',
+    2,
+    200,
+    'A primary and a replica that can take its place.',
+  ),
+  'relational-medium': relationalPlan(
+    'Medium',
+    ['2', '4'],
+    ['8Gi', '8Gi'],
+    '100Gi',
+    3,
+    400,
+    'A primary and two replicas.',
+  ),
+  'relational-large': relationalPlan(
+    'Large',
+    ['4', '8'],
+    ['32Gi', '32Gi'],
+    '500Gi',
+    3,
+    800,
+    'A primary and two replicas for large databases.',
+  ),
+  'sql-dev': sqlPlan('Development', ['500m', '1'], '2Gi', '10Gi', 'A small engine, to try things out.', true),
+  'sql-small': sqlPlan('Small', ['1', '2'], '4Gi', '50Gi', 'For a small application.'),
+  'sql-medium': sqlPlan('Medium', ['2', '4'], '8Gi', '200Gi', 'For an application with many users.'),
+  'sql-large': sqlPlan('Large', ['4', '8'], '32Gi', '500Gi', 'For large databases that are busy all day.'),
 }

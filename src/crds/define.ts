@@ -46,8 +46,10 @@ type AnyStatus = z.ZodObject
 export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   group: ApiGroup
   kind: string
-  /** Lower-case plural; also the URL segment of REST where the kind has routes. */
+  /** Lower-case plural; also the URL segment of REST, unless `segment` says otherwise. */
   plural: string
+  /** How REST and scopes call the collection, where that is not the plural. */
+  segment?: string
   shortNames: readonly string[]
   placement: Placement
   description: string
@@ -86,6 +88,10 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   admission?: readonly AdmissionRule[]
   /** Objects that belong to a resource of another kind, at whose scope permissions are asked for. */
   partOf?: { collection: string; nameOf: (objectName: string) => string | undefined }
+  /** Fields that may be set at creation only by who holds the virtual verb, because they open something else. */
+  grantedFields?: Readonly<Record<string, string>>
+  /** `spec.deletionProtection` keeps everybody from deleting the object until it is switched off. */
+  deletionProtection?: boolean
 }
 
 /**
@@ -96,7 +102,8 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
 export type AdmissionRule = { on: 'CREATE' | 'WRITE' | 'DELETE'; cel: string; message: string }
 
 export type Kind<S extends AnySpec = AnySpec, T extends AnyStatus = AnyStatus> = Readonly<
-  Omit<KindDefinition<S, T>, 'rules' | 'immutable' | 'name' | 'aggregate'> & {
+  Omit<KindDefinition<S, T>, 'rules' | 'immutable' | 'name' | 'aggregate' | 'segment'> & {
+    segment: string
     rules: readonly Rule<z.output<S>>[]
     immutable: readonly string[]
     name: 'resource' | 'uuid' | 'free'
@@ -167,6 +174,7 @@ export function defineKind<const S extends AnySpec, const T extends AnyStatus>(
     rules: [...immutable.map((field) => immutableRule<z.output<S>>(field)), ...(definition.rules ?? [])],
     immutable,
     name: definition.name ?? 'resource',
+    segment: definition.segment ?? definition.plural,
     aggregate: definition.aggregate ?? true,
     apiVersion: `${group}/${API_VERSION}`,
     resource: {

@@ -15,7 +15,9 @@ import {
   RoleAssignment,
   RoleDefinition,
 } from './rbac.ts'
+import { RelationalCluster, RelationalSnapshot } from './relational.ts'
 import { ResourceGroup } from './resourcegroups.ts'
+import { SqlInstance } from './sql.ts'
 import { IdpBinding, SsoConnection } from './sso.ts'
 import { SecretVault, VaultEntry } from './vaults.ts'
 import { VectorCluster } from './vector.ts'
@@ -45,4 +47,7 @@ export const KINDS: readonly AnyKind[] = [
   // The vault first: where it may not go, its secrets stay.
   SecretVault,
   VaultEntry,
+  RelationalCluster,
+  RelationalSnapshot,
+  SqlInstance,
 ]

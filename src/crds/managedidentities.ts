@@ -58,7 +58,7 @@ type Identified = { metadata: ObjectMeta; spec: { resourceName: string; resource
 /** The kind whose resources a collection holds; undefined where it runs no code, or this platform does not serve it. */
 export function workloadKind(kinds: readonly AnyKind[], resourceType: string): AnyKind | undefined {
   if (!CODE_COLLECTIONS.some((name) => name === resourceType)) return undefined
-  return kinds.find((kind) => kind.plural === resourceType && kind.placement === 'group')
+  return kinds.find((kind) => kind.segment === resourceType && kind.placement === 'group')
 }
 
 /** Whether the object is the live resource of that name and uid. */

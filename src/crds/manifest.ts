@@ -1,6 +1,6 @@
 import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN, UUID_PATTERN } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
-import { type AnyKind, API_VERSION, type Column, isTransition, type Rule } from './define.ts'
+import { type AnyKind, API_VERSION, brokenRules, type Column, isTransition, type Rule } from './define.ts'
 import { type StructuralSchema, structuralSchema } from './structural.ts'
 
 /** The CustomResourceDefinition of a kind, as `npm run generate` writes it. */
@@ -70,13 +70,15 @@ function rootSchema(kind: AnyKind): StructuralSchema {
   const spec = structuralSchema(kind.spec, `${kind.kind}.spec`)
   // Where every field has a default, `kubectl apply` of a manifest without a spec means the defaults.
   const defaults = kind.spec.safeParse({})
-  if (defaults.success) spec.default = defaults.data
+  // Unless a rule refuses them: then something has to be said.
+  const isEnough = defaults.success && brokenRules(kind as never, defaults.data as never).length === 0
+  if (isEnough) spec.default = defaults.data
   if (kind.rules.length > 0)
     spec['x-kubernetes-validations'] = kind.rules.map((rule) => validation(rule as Rule<unknown>))
   return {
     type: 'object',
     description: kind.description,
-    ...(defaults.success ? {} : { required: ['spec'] }),
+    ...(isEnough ? {} : { required: ['spec'] }),
     properties: {
       apiVersion: { type: 'string' },
       kind: { type: 'string' },

@@ -7,7 +7,7 @@ import { KINDS } from './index.ts'
 import { ResourceGroup } from './resourcegroups.ts'
 
 const RESOURCES = new Map(
-  KINDS.filter((kind) => kind.placement === 'group').map((kind) => [kind.plural, kind.resource]),
+  KINDS.filter((kind) => kind.placement === 'group').map((kind) => [kind.segment, kind.resource]),
 )
 
 /** The object that a scope is of. */

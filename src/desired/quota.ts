@@ -29,6 +29,11 @@ export type Exceeded = {
 }
 export type QuotaVerdict = { kind: 'fits' } | Exceeded
 
+/** Whether anything that resources ask for is limited; a limit of groups is none of theirs. */
+export function limitsAmounts(limits: QuotaLimits): boolean {
+  return AMOUNTS.some((name) => limits[name] !== undefined)
+}
+
 const AMOUNTS = ['cpu', 'memory', 'storage', 'pods', 'resources'] as const
 type Amounts = Record<(typeof AMOUNTS)[number], bigint>
 
@@ -116,8 +121,17 @@ const SHOWN: Record<(typeof AMOUNTS)[number], (thousandths: bigint) => string> =
   resources: count,
 }
 
+/** A demand is looked at once for each resource beside it. */
+const parsed = new WeakMap<Demand, Amounts>()
+
 /** In thousandths, exactly; a resource counts as one of `resources` whatever it asks for. */
-function amountsOf({ cpu = '0', memory = '0', storage = '0', pods = 0 }: Demand): Amounts {
+function amountsOf(demand: Demand): Amounts {
+  const known = parsed.get(demand) ?? parse(demand)
+  parsed.set(demand, known)
+  return known
+}
+
+function parse({ cpu = '0', memory = '0', storage = '0', pods = 0 }: Demand): Amounts {
   return {
     cpu: parseQuantity(cpu),
     memory: parseQuantity(memory),

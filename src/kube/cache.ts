@@ -20,6 +20,7 @@ export type WatchCacheOptions<T extends KubeObject> = {
   /** Only this namespace. */
   namespace?: string | undefined
   labelSelector?: string | undefined
+  fieldSelector?: string | undefined
   indexes?: Record<string, IndexFunction<T>>
   clock?: Clock
   random?: () => number
@@ -56,6 +57,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   readonly resource: Resource
   readonly namespace: string | undefined
   readonly labelSelector: string | undefined
+  readonly #fieldSelector: string | undefined
   readonly #clock: Clock
   readonly #log: Log
   readonly #store: ObjectStore<T>
@@ -78,6 +80,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     this.resource = options.resource
     this.namespace = options.namespace
     this.labelSelector = options.labelSelector
+    this.#fieldSelector = options.fieldSelector
     this.#clock = options.clock ?? systemClock
     this.#log = (options.log ?? silentLog).child({ resource: resourceId(options.resource) })
     this.#store = new ObjectStore<T>(options.resource, options.indexes)
@@ -88,6 +91,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
       resource: options.resource,
       namespace: options.namespace,
       labelSelector: options.labelSelector,
+      fieldSelector: options.fieldSelector,
       sink: this.#sink(),
       clock: this.#clock,
       random: options.random ?? Math.random,
@@ -154,7 +158,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     const known = this.#store.versionOf(keyOf(object)) !== undefined
     // Absent although the stream has passed this version: it was deleted since, and must not come back.
     if (!known && !isNewer(resourceVersion, this.#version)) return
-    if (this.labelSelector !== undefined && !known) return // It may not match; the stream knows.
+    if ((this.labelSelector !== undefined || this.#fieldSelector !== undefined) && !known) return // It may not match; the stream knows.
     this.#put(object, { shared: true })
   }
 

@@ -2,11 +2,12 @@ import type { CacheHandler, CacheMetrics, WatchCacheOptions } from './cache.ts'
 import { WatchCache } from './cache.ts'
 import type { WriteObserver } from './client.ts'
 import { type KubeObject, type ObjectRef, type Resource, resourceId } from './object.ts'
+import { OptionalCache } from './optional.ts'
 
 /** What every cache of a set has in common. */
 export type CacheSetOptions = Omit<
   WatchCacheOptions<KubeObject>,
-  'resource' | 'indexes' | 'namespace' | 'labelSelector'
+  'resource' | 'indexes' | 'namespace' | 'labelSelector' | 'fieldSelector'
 >
 export type CacheOptions<T extends KubeObject> = Pick<WatchCacheOptions<T>, 'indexes' | 'namespace' | 'labelSelector'>
 
@@ -17,6 +18,7 @@ export type CacheOptions<T extends KubeObject> = Pick<WatchCacheOptions<T>, 'ind
 export class CacheSet {
   readonly #options: CacheSetOptions
   readonly #caches = new Map<string, WatchCache<KubeObject>>()
+  readonly #optional = new Map<string, OptionalCache<KubeObject>>()
   readonly #scoped: { resource: Resource; caches: ScopedCaches<KubeObject> }[] = []
   #started = false
 
@@ -39,6 +41,21 @@ export class CacheSet {
     return cache
   }
 
+  /** The cache of a resource that the cluster may lack (`Resource.optional`). Once per resource. */
+  addOptional<T extends KubeObject>(resource: Resource, options: CacheOptions<T> = {}): OptionalCache<T> {
+    const id = resourceId(resource)
+    if (this.has(resource)) throw new Error(`The cache of ${id} is declared twice.`)
+    const cache = new OptionalCache<T>({ ...this.#options, ...options, resource })
+    this.#optional.set(id, cache as unknown as OptionalCache<KubeObject>)
+    if (this.#started) cache.start()
+    return cache
+  }
+
+  /** The cache of an optional resource; undefined for one that every cluster has. */
+  optional<T extends KubeObject = KubeObject>(resource: Resource): OptionalCache<T> | undefined {
+    return this.#optional.get(resourceId(resource)) as unknown as OptionalCache<T> | undefined
+  }
+
   /** The caches of a resource that may only be read namespace by namespace. */
   addScoped<T extends KubeObject>(
     resource: Resource,
@@ -57,32 +74,35 @@ export class CacheSet {
   }
 
   has(resource: Resource): boolean {
-    return this.#caches.has(resourceId(resource))
+    const id = resourceId(resource)
+    return this.#caches.has(id) || this.#optional.has(id)
   }
 
   start(): void {
     this.#started = true
-    for (const cache of this.#caches.values()) cache.start()
+    for (const cache of [...this.#caches.values(), ...this.#optional.values()]) cache.start()
   }
 
   /** Every cache holds its first listing. Namespaces that come and go are not waited for. */
   async whenAllSynced(): Promise<void> {
-    await Promise.all(Array.from(this.#caches.values(), (cache) => cache.whenSynced()))
+    const caches = [...this.#caches.values(), ...this.#optional.values()]
+    await Promise.all(caches.map((cache) => cache.whenSynced()))
   }
 
   /** Resources whose first listing is not complete: what a readiness probe names. */
   unsynced(): string[] {
-    return [...this.#caches].filter(([, cache]) => !cache.synced).map(([id]) => id)
+    return [...this.#caches, ...this.#optional].filter(([, cache]) => !cache.synced).map(([id]) => id)
   }
 
   async stopAll(): Promise<void> {
-    const caches = [...this.#caches.values(), ...this.#scoped.map((entry) => entry.caches)]
+    const caches = [...this.#caches.values(), ...this.#optional.values(), ...this.#scoped.map((entry) => entry.caches)]
     await Promise.all(caches.map((cache) => cache.stop()))
   }
 
   metrics(): CacheMetrics[] {
     return [
       ...Array.from(this.#caches.values(), (cache) => cache.metrics()),
+      ...[...this.#optional.values()].flatMap((cache) => cache.metrics()),
       ...this.#scoped.flatMap(({ caches }) => caches.metrics()),
     ]
   }
@@ -91,10 +111,12 @@ export class CacheSet {
     return {
       written: (resource, object) => {
         this.#caches.get(resourceId(resource))?.observeWrite(object)
+        this.#optional.get(resourceId(resource))?.observeWrite(object)
         for (const scoped of this.#scopedOf(resource)) scoped.observeWrite(object)
       },
       removed: (resource, ref, uid) => {
         this.#caches.get(resourceId(resource))?.observeRemoval(ref, uid)
+        this.#optional.get(resourceId(resource))?.observeRemoval(ref, uid)
         for (const scoped of this.#scopedOf(resource)) scoped.observeRemoval(ref, uid)
       },
     }

@@ -54,6 +54,7 @@ export type WatchLoopOptions<T extends KubeObject> = {
   resource: Resource
   namespace?: string | undefined
   labelSelector?: string | undefined
+  fieldSelector?: string | undefined
   sink: WatchSink<T>
   clock: Clock
   random: () => number
@@ -132,10 +133,11 @@ export class WatchLoop<T extends KubeObject> {
   }
 
   async #plainList(): Promise<void> {
-    const { client, resource, namespace, labelSelector, sink } = this.#options
+    const { client, resource, namespace, labelSelector, fieldSelector, sink } = this.#options
     const { items, resourceVersion } = await client.list<T>(resource, {
       namespace,
       labelSelector,
+      fieldSelector,
       signal: this.#stop.signal,
     })
     for (const item of items) sink.listed(item)
@@ -159,7 +161,7 @@ export class WatchLoop<T extends KubeObject> {
   }
 
   async #stream(initial: boolean): Promise<void> {
-    const { client, resource, namespace, labelSelector, sink, random, timings } = this.#options
+    const { client, resource, namespace, labelSelector, fieldSelector, sink, random, timings } = this.#options
     const { least, most } = timings.streamSeconds
     const timeoutSeconds = Math.round(least + (most - least) * random())
     const guard = new StallGuard(this.#options.clock, { ...timings, timeoutSeconds }, this.#stop.signal)
@@ -168,6 +170,7 @@ export class WatchLoop<T extends KubeObject> {
       const events = client.watchStream<T>(resource, {
         namespace,
         labelSelector,
+        fieldSelector,
         // A new listing must not be older than what is known; asking for the newest of all would wait for etcd.
         resourceVersion: this.#isLost() ? '' : (sink.version ?? ''),
         sendInitialEvents: initial,

@@ -67,7 +67,7 @@ describe('the control plane', function () {
   it('is ready, of the locked version, and says what it plays', async () => {
     expect((await client.send('GET', '/readyz')).text).to.equal('ok')
     expect(await get('/version')).to.include({ gitVersion: controlPlane.version, major: '1' })
-    expect(controlPlane.simulated).to.deep.equal(['nodes', 'pods', 'volumes', 'load-balancers'])
+    expect(controlPlane.simulated).to.deep.equal(['nodes', 'pods', 'volumes', 'load-balancers', 'relational-engine'])
   })
 
   it('runs a StatefulSet with volumes to Ready', async () => {

@@ -44,8 +44,15 @@ describe('the examples, step by step as their README says', function () {
     expect(await get('database-password-incoming', '--ignore-not-found')).to.equal('')
   })
 
+  it('and in a relational database of two instances', async () => {
+    await kubectl('apply', '-f', join(examples, '40-relational'))
+    await kubectl('wait', '--for=condition=Ready', 'relationalcluster', '--all', '-n', NAMESPACE, '--timeout=30s')
+    const ready = await kubectl('-n', NAMESPACE, 'get', 'relc', 'orders', '-o', 'jsonpath={.status.readyReplicas}')
+    expect(ready).to.equal('2')
+  })
+
   it('change nothing when they are applied again', async () => {
-    for (const step of ['10-boundary', '20-group', '30-vector']) {
+    for (const step of ['10-boundary', '20-group', '30-vector', '40-relational']) {
       expect(await kubectl('apply', '-f', join(examples, step))).to.match(/ unchanged$/)
     }
   })

@@ -37,6 +37,16 @@ const ACCOUNT_BODIES = [
   { password: 'Correct-horse-7', firstName: 'A', lastName: 'B' },
 ]
 
+const KEY = { key: { id: 1 } }
+const SQL_BODIES = [
+  { productKey: 'AAAAA-BBBBB-CCCCC-DDDDD-EEEEE' },
+  { sql: 'SELECT 1' },
+  { values: { name: 'x' } },
+  { rows: [{ ...KEY, values: { name: 'x' } }] },
+  { rows: [{ name: 'x' }] },
+  { keys: [KEY] },
+]
+
 /** Invitations have codes of their own for what is missing (interface section 7). */
 function missingThing({ method, path }: Route): string {
   const isOwn = /invitations\/\{(invitationId|token)\}/.test(path) && method !== 'GET'
@@ -57,7 +67,17 @@ function goodBody({ body, bodyKind }: Route): unknown {
   const binding = { issuer: 'https://login.example.com', claimValue: 'x', groupId: randomUUID() }
   const jit = { roleDefinitionName: 'Reader', scope: '/', justification: 'x' }
   const more = [binding, { domains: [] }, { alias: 'x', displayName: 'x' }, jit, { value: 'x' }]
-  const samples = [{}, { displayName: 'x' }, { targetScale: 1 }, { action: 'jobs/read' }, member, identity, ...more]
+  const samples = [
+    {},
+    { displayName: 'x' },
+    { targetScale: 1 },
+    { newName: 'copy' },
+    { action: 'jobs/read' },
+    member,
+    identity,
+    ...more,
+    ...SQL_BODIES,
+  ]
   return samples.find((sample) => body.safeParse(sample).success) ?? {}
 }
 

@@ -7,6 +7,7 @@ import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import * as builtin from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
+import { POSTGRESQL } from '../../src/kube/postgresql.ts'
 import { call, expectCall, makeBoundary, makeGroup, until } from '../make/platform.ts'
 import { administrator, makeServiceAccount, testPlatform } from '../make/tenant.ts'
 import { canary, makeVault } from '../make/vaultWorld.ts'
@@ -40,6 +41,21 @@ describe('secrets', () => {
       'the database runs',
       async () => (await call<{ status: string }>('GET', path)).body.status === 'Running',
     )
+    const relational = path.replace('vectorclusters', 'relationalclusters')
+    await expectCall(201, 'POST', relational, { enablePooler: true, extensions: ['citext'] })
+    await until(
+      'the relational database runs',
+      async () => (await call<{ status: string }>('GET', relational)).body.status === 'Running',
+    )
+    const connection = await expectCall<{ password: string }>(200, 'GET', `${relational}/connectionstring`)
+    const { password } = connection.body
+    await record('POST', `${relational}-other`, { parameters: { archive_command: planted } })
+    await record('POST', `${relational}/snapshots`, { name: 'kept' })
+    await record('GET', relational)
+    await record('GET', `${relational}/health`)
+    await record('GET', `${relational}/connectionstring/external`)
+    await record('GET', `${relational}/snapshots/pitr-window`)
+    await record('PATCH', relational, { parameters: { work_mem: '8MB' } })
     const key = (await expectCall<{ apiKey: string; readOnlyApiKey: string }>(200, 'GET', `${path}/apikey`)).body
     const rotated = (await expectCall<{ pendingApiKey: string }>(200, 'POST', `${path}/apikey/rotate`)).body
     const account = await makeServiceAccount(admin, 'Canary')
@@ -55,7 +71,7 @@ describe('secrets', () => {
     await record('GET', `${path}/connectioninfo`)
     await record('GET', path.replace('/guarded', ''))
 
-    const ours = [key.apiKey, key.readOnlyApiKey, rotated.pendingApiKey, account.clientSecret, account.token]
+    const ours = [key.apiKey, key.readOnlyApiKey, rotated.pendingApiKey, password, account.clientSecret, account.token]
     expect(ours.every((secret) => secret.length > 20)).to.equal(true)
     const home = groupNamespace(boundary.id, group.name)
     const texts: [string, string][] = [
@@ -140,6 +156,12 @@ describe('secrets', () => {
     expect((await call('GET', path, undefined, { token })).status).to.equal(200)
     expect((await call('GET', `${path}/apikey`, undefined, { token })).status).to.equal(403)
     expect((await call('POST', `${path}/apikey/rotate`, undefined, { token })).status).to.equal(403)
+    const relational = path.replace('vectorclusters', 'relationalclusters')
+    await expectCall(201, 'POST', relational, {})
+    expect((await call('GET', relational, undefined, { token })).status).to.equal(200)
+    for (const route of ['connectionstring', 'connectionstring/external']) {
+      expect((await call('GET', `${relational}/${route}`, undefined, { token })).status).to.equal(403)
+    }
   })
 })
 
@@ -150,7 +172,11 @@ async function objectsOf(admin: KubeClient, home: string): Promise<[string, stri
   const namespaced = Object.values(builtin).filter(
     (value): value is Resource => typeof value === 'object' && 'plural' in value && value.namespaced,
   )
-  const resources = [...namespaced.filter(({ plural }) => plural !== 'secrets'), ...KINDS.map((kind) => kind.resource)]
+  const resources = [
+    ...namespaced.filter(({ plural }) => plural !== 'secrets'),
+    ...KINDS.map((kind) => kind.resource),
+    ...POSTGRESQL,
+  ]
   const texts: [string, string][] = []
   for (const resource of resources) {
     const { items } = await admin.list<KubeObject>(resource, resource.namespaced ? { namespace: home } : {})

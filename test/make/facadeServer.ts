@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
+import { silentEngine } from '../../src/adapters/sql/played.ts'
 import { createAccess } from '../../src/api/access.ts'
 import { kubeNamespaces } from '../../src/api/boundaries/namespaces.ts'
 import { createCapacity } from '../../src/api/capacity.ts'
@@ -7,7 +9,7 @@ import { Documentation } from '../../src/api/documentation.ts'
 import { reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
 import { createRecords } from '../../src/api/kubeRecords.ts'
 import { recordedPrincipals } from '../../src/api/principals.ts'
-import { kubeSecrets } from '../../src/api/secrets.ts'
+import { kubeSecrets, kubeSecretWriter } from '../../src/api/secrets.ts'
 import { createFacade, type FacadeOptions } from '../../src/api/server.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { PlatformError } from '../../src/core/errors.ts'
@@ -93,8 +95,20 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
       namespaces: kubeNamespaces(client),
       documentation: new Documentation('0', {}),
       capacity: createCapacity(caches, systemClock),
+      relational: {
+        secrets: kubeSecrets(client),
+        blobs: fakeBlobs(),
+        allowOwnImages: false,
+        hasBackupTarget: true,
+      },
       vector: { engine: engine as never, secrets: kubeSecrets(client), allowOwnImages: false },
       vaults: makeVaults(),
+      sql: {
+        engines: { MsSql: silentEngine, MariaDb: silentEngine },
+        secrets: kubeSecrets(client),
+        secretWriter: kubeSecretWriter(client),
+        blobs: fakeBlobs(),
+      },
       accounts: makeAccounts().accounts,
       sso: makeSso().sso,
       managedIdentities: {

@@ -1,5 +1,6 @@
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
+import { RelationalCluster, RelationalSnapshot } from '../../src/crds/relational.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import {
@@ -17,6 +18,7 @@ import {
   statefulSet,
 } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
+import { POSTGRESQL } from '../../src/kube/postgresql.ts'
 
 const RESOURCES: readonly Resource[] = [
   configMap,
@@ -33,6 +35,9 @@ const RESOURCES: readonly Resource[] = [
   RoleAssignment.resource,
   ResourceGroup.resource,
   VectorCluster.resource,
+  RelationalCluster.resource,
+  RelationalSnapshot.resource,
+  ...POSTGRESQL,
 ]
 
 /** Values that differ between two runs that ended in the same state, wherever they stand. */
@@ -56,6 +61,14 @@ const VOLATILE_KEYS = new Set([
   'lastTransitionTime',
   'apiKeyRotatedAt',
   'scopeIncarnation',
+  'startedAt',
+  'stoppedAt',
+  'completedAt',
+  'lastBackupAt',
+  'firstRecoverableAt',
+  'tookOverAt',
+  'backupId',
+  'backupID',
 ])
 const VOLATILE_ANNOTATIONS =
   /^(freehold\.dev\/(incarnation|applied|owner-incarnation|incarnation-of-owner|actor|created-by|api-key-id)|volume\.kubernetes\.io\/|pv\.kubernetes\.io\/|kubectl\.kubernetes\.io\/)/
@@ -109,6 +122,8 @@ function normal(value: unknown, replaced: Readonly<Record<string, string>>): unk
 
 /** Addresses that load balancers are given, and ids that are derived from ids of the run. */
 const VOLATILE_TEXTS: readonly [RegExp, string][] = [
+  [/(relc-[a-z0-9-]+)-[0-9a-f]{12}\b/g, '$1-INCARNATION'],
+  [/final-\d{14}/g, 'final-TIME'],
   [/203\.0\.113\.\d{1,3}/g, 'ADDRESS'],
   [/[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'DERIVED-ID'],
 ]

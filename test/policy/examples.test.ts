@@ -9,6 +9,7 @@ import { Boundary } from '../../src/crds/boundaries.ts'
 import { DEFAULT_PLANS } from '../../src/crds/defaultPlans.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
+import { RelationalCluster } from '../../src/crds/relational.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { SecretVault, VaultEntry } from '../../src/crds/vaults.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
@@ -38,11 +39,13 @@ function one(kind: { kind: string }): KubeObject {
 
 describe('the examples', () => {
   it('are steps that build on each other', () => {
-    expect(steps).to.deep.equal(['10-boundary', '20-group', '30-vector', '40-vault'])
+    expect(steps).to.deep.equal(['10-boundary', '20-group', '30-vector', '31-sql', '40-relational', '40-vault'])
     expect(objects.map(({ kind }) => kind)).to.deep.equal([
       'Boundary',
       'ResourceGroup',
       'VectorCluster',
+      'SqlInstance',
+      'RelationalCluster',
       'SecretVault',
       'Secret',
       'VaultEntry',
@@ -71,12 +74,16 @@ describe('the examples', () => {
     const boundaryId = one(Boundary).metadata.name
     const group = one(ResourceGroup).metadata
     expect(group.namespace).to.equal(boundaryNamespace(boundaryId))
-    expect(one(VectorCluster).metadata.namespace).to.equal(groupNamespace(boundaryId, group.name))
+    for (const kind of [VectorCluster, RelationalCluster]) {
+      expect(one(kind).metadata.namespace).to.equal(groupNamespace(boundaryId, group.name))
+    }
   })
 
   it('name a plan that a new platform has, and the namespaces that the README names', () => {
-    const { computePlan = '' } = one(VectorCluster).spec as { computePlan?: string }
-    expect(Object.keys(DEFAULT_PLANS)).to.include(computePlan)
+    for (const kind of [VectorCluster, RelationalCluster]) {
+      const { computePlan = '' } = one(kind).spec as { computePlan?: string }
+      expect(Object.keys(DEFAULT_PLANS)).to.include(computePlan)
+    }
     const readme = readFileSync(join(folder, 'README.md'), 'utf8')
     for (const step of steps) expect(readme).to.contain(`kubectl apply -f examples/${step}`)
     expect(readme).to.contain(`vc-products.${one(VectorCluster).metadata.namespace}.svc:6333`)

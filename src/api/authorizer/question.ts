@@ -156,13 +156,13 @@ function scopeOf(kind: AnyKind, namespace: string, name: string, placeOf: PlaceO
 
 /** An object that belongs to a resource is asked about at that resource. */
 function scopeOfResource(
-  { plural, partOf }: AnyKind,
+  { segment, partOf }: AnyKind,
   place: { boundaryId: string; resourceGroup: string },
   objectName: string,
 ): Scope | string {
   const name = partOf === undefined ? objectName : (partOf.nameOf(objectName) ?? '')
   if (!isResourceName(name)) return NO_NAME
-  return { level: 'resource', ...place, collection: partOf?.collection ?? plural, name }
+  return { level: 'resource', ...place, collection: partOf?.collection ?? segment, name }
 }
 
 const NO_NAME = 'The name is no name of a resource.'

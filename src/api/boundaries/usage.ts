@@ -14,6 +14,8 @@ type Sized = {
   cpuRequest?: string
   memoryRequest?: string
   storageSize?: string
+  /** A second volume beside the first. */
+  walStorageSize?: string
   replicas?: number
   running?: boolean
 }
@@ -43,7 +45,7 @@ export function usageOf(services: Services, resources: readonly GroupResource[])
     sum.pods += running
     sum.cpu += times(spec.cpuRequest ?? plan?.spec.cpuRequest, running)
     sum.memory += times(spec.memoryRequest ?? plan?.spec.memoryRequest, running)
-    sum.storage += times(spec.storageSize ?? plan?.spec.storageSize, wanted)
+    sum.storage += times(spec.storageSize ?? plan?.spec.storageSize, wanted) + times(spec.walStorageSize, wanted)
   }
   const { pods, resources: count } = sum
   return {

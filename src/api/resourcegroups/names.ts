@@ -51,7 +51,7 @@ export function validateName(
   const violations = nameViolations(resourceName, reserved)
   const isValid = violations.length === 0
   const takenBy = holders.filter(isReadable).map(({ kind, object, resourceGroup }) => ({
-    collection: kind.plural,
+    collection: kind.segment,
     resourceGroup,
     name: object.metadata.name,
     id: idOf({

@@ -68,7 +68,7 @@ export function groupDto(services: Services, view: GroupView): ResourceGroupDto 
   const { metadata, spec, status } = view.group
   const resources = view.resources()
   const counts: Record<string, number> = {}
-  for (const { kind } of resources) counts[kind.plural] = (counts[kind.plural] ?? 0) + 1
+  for (const { kind } of resources) counts[kind.segment] = (counts[kind.segment] ?? 0) + 1
   return {
     id: groupId(view.group),
     name: metadata.name,

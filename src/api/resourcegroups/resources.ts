@@ -33,8 +33,8 @@ export function summaryDto(view: SummaryView): z.input<typeof ResourceSummaryDto
 /** Whether the caller may read this very resource: a role may hold one collection and not another. */
 export function mayRead(context: Context, boundaryId: string, { kind, object, resourceGroup }: GroupResource): boolean {
   const { access } = context.services
-  const scope = resourceScope(boundaryId, resourceGroup, kind.plural, object.metadata.name)
-  return access.isAllowed(context.caller.principalId, actionOf(kind.actions ?? kind.plural, 'read'), scope)
+  const scope = resourceScope(boundaryId, resourceGroup, kind.segment, object.metadata.name)
+  return access.isAllowed(context.caller.principalId, actionOf(kind.actions ?? kind.segment, 'read'), scope)
 }
 
 /** What the caller may read of these resources, ready to be listed. */
@@ -46,7 +46,7 @@ export function readableViews(
   const view = viewMaker(context.services, boundaryId)
   return resources
     .filter((resource) => mayRead(context, boundaryId, resource))
-    .map(({ kind, object, resourceGroup }) => ({ ...view(object, resourceGroup), collection: kind.plural }))
+    .map(({ kind, object, resourceGroup }) => ({ ...view(object, resourceGroup), collection: kind.segment }))
 }
 
 /** What every list over kinds can be asked for; the group too where there is more than one. */

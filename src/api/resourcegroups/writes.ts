@@ -97,7 +97,7 @@ export async function deleteGroup(context: GroupContext): Promise<{ isGone: bool
     return deletionProtection || onDelete === 'Retain' || (isVault(object) && keepsSecrets({ services, object }))
   })
   if (held.length > 0 && group.metadata.deletionTimestamp === undefined) {
-    const resources = held.map(({ kind, object }) => `${kind.plural}/${object.metadata.name}`).sort()
+    const resources = held.map(({ kind, object }) => `${kind.segment}/${object.metadata.name}`).sort()
     const message = `Resource group "${name}" holds ${held.length} resources whose data is to be kept.`
     throw new PlatformError('DELETION_PROTECTED', message, { resources })
   }

@@ -10,9 +10,10 @@ import { planFields, planRoutes } from '../plans.ts'
 import { resource } from '../resource.ts'
 import { action, dataAction, type RouteDraft, route } from '../route.ts'
 import type { SecretReader } from '../secrets.ts'
+import { planOf } from '../sizing.ts'
 import { connectionInfo, externalAddress, readApiKey, rotateApiKey } from './access.ts'
 import { vectorHealth } from './health.ts'
-import { COLLECTION, planOf, storedBody, type VectorView, vectorDto, vectorRecord } from './record.ts'
+import { COLLECTION, storedBody, type VectorView, vectorDto, vectorRecord } from './record.ts'
 import { vectorSpec } from './spec.ts'
 
 declare module '../context.ts' {
@@ -92,7 +93,7 @@ export const vectorRoutes: readonly RouteDraft[] = [
     body: vectorRecord.body,
     shownNames: vectorRecord.shownNames,
     toDto: vectorDto,
-    dependsOn: (view) => planOf(view.services, view.object.spec)?.metadata.resourceVersion ?? '',
+    dependsOn: (view) => planOf(view.services, 'Vector', view.object.spec)?.metadata.resourceVersion ?? '',
     toBody: storedBody,
     toSpec: vectorSpec,
     planFamily: 'Vector',
@@ -116,7 +117,8 @@ export const vectorRoutes: readonly RouteDraft[] = [
       storageSize: {
         title: 'Storage',
         type: 'quantity',
-        of: ({ object, services }) => object.spec.storageSize ?? planOf(services, object.spec)?.spec.storageSize,
+        of: ({ object, services }) =>
+          object.spec.storageSize ?? planOf(services, 'Vector', object.spec)?.spec.storageSize,
         isFiltered: false,
       },
     },

@@ -1,23 +1,17 @@
 import { z } from 'zod'
-import { RESOURCE_NAME_PATTERN } from '../../core/names.ts'
-import { QUANTITY_PATTERN } from '../../core/quantity.ts'
 import { defaultVectorHost } from '../../core/vector.ts'
-import { ComputePlan } from '../../crds/plans.ts'
 import { VECTOR_VERSIONS, type VectorCluster } from '../../crds/vector.ts'
-import type { Services } from '../context.ts'
 import { headFields, recordSchemas, Tags, Uuid } from '../dto.ts'
 import { isEqual } from '../mergePatch.ts'
 import type { RecordOf } from '../records.ts'
 import type { ResourceView } from '../resource.ts'
 import { headOf } from '../resourceShape.ts'
+import { effectiveSizes, PlanId, planOf, QuantityText, shownPlan } from '../sizing.ts'
 
 export type VectorObject = RecordOf<typeof VectorCluster>
 export type VectorSpec = VectorObject['spec']
 export type VectorView = ResourceView<typeof VectorCluster>
 export const COLLECTION = 'vectorclusters'
-
-const Quantity = z.string().max(32).regex(new RegExp(QUANTITY_PATTERN), 'must be a positive Kubernetes quantity')
-const PlanId = z.string().max(52).regex(new RegExp(RESOURCE_NAME_PATTERN), 'must be the id of a compute plan')
 
 const { collection, boundary, boundaryId, resourceGroup, ...otherHead } = headFields
 
@@ -39,56 +33,23 @@ export const vectorRecord = recordSchemas(
     apiKeyEnabled: z.boolean(),
     computePlan: PlanId.nullable().describe('A plan of family Vector; its default when absent'),
     resourcePlanId: PlanId.nullable().describe('The same as computePlan'),
-    cpuLimit: Quantity.nullable(),
-    cpuRequest: Quantity.nullable().describe("Overrides the plan's"),
+    cpuLimit: QuantityText.nullable(),
+    cpuRequest: QuantityText.nullable().describe("Overrides the plan's"),
     enableIngress: z.boolean(),
     enableLoadBalancer: z.boolean(),
     imageName: z.string().min(1).max(255).nullable().describe('An image of your own, where the platform allows it'),
     ingressHost: z.string().max(253).nullable(),
-    memoryLimit: Quantity.nullable(),
-    memoryRequest: Quantity.nullable(),
+    memoryLimit: QuantityText.nullable(),
+    memoryRequest: QuantityText.nullable(),
     vectorVersion: z.enum(VECTOR_VERSIONS).describe('Up one minor version at a time, never down'),
     replicas: z.int().min(0).max(99).nullable().describe('0 keeps the data and runs nothing'),
     storageClass: z.string().max(63).nullable(),
-    storageSize: Quantity.nullable().describe('Grows only'),
+    storageSize: QuantityText.nullable().describe('Grows only'),
     tags: Tags,
   },
 )
 export type VectorBody = z.output<typeof vectorRecord.body>
 export type VectorClusterDto = z.output<typeof vectorRecord.dto>
-
-/** The fields of a spec that a plan also has. */
-export const SIZES = ['cpuRequest', 'cpuLimit', 'memoryRequest', 'memoryLimit', 'storageSize', 'storageClass'] as const
-export type Size = (typeof SIZES)[number]
-
-export type Plan = RecordOf<typeof ComputePlan>
-
-export function vectorPlan(services: Services, name: string): Plan | undefined {
-  return services.records.peek(ComputePlan, { name })
-}
-
-/** The plan of who names none. Where two claim to be the default, the first by name, so that everybody sees the same. */
-export function defaultVectorPlan(services: Services): Plan | undefined {
-  const plans = services.records.peekAll(ComputePlan).filter(({ spec }) => spec.family === 'Vector' && spec.isDefault)
-  return plans.sort((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1))[0]
-}
-
-/** Whether a spec says all that a plan would, save storage and replicas. */
-export function isSizedByItself(sizes: { readonly [Name in Size]?: string | null | undefined }): boolean {
-  const needed = [sizes.cpuRequest, sizes.cpuLimit, sizes.memoryRequest, sizes.memoryLimit]
-  return needed.every((size) => size !== undefined && size !== null)
-}
-
-/** What a spec really gets: its own sizes, else the plan's; null where neither says. */
-export function effectiveSizes(spec: VectorSpec, plan: Plan | undefined): Record<Size, string | null> {
-  const of = (size: Size) => spec[size] ?? (plan?.spec[size] || null)
-  return Object.fromEntries(SIZES.map((size) => [size, of(size)])) as Record<Size, string | null>
-}
-
-/** The plan that a stored spec follows. */
-export function planOf(services: Services, spec: VectorSpec): Plan | undefined {
-  return spec.computePlan === undefined ? defaultVectorPlan(services) : vectorPlan(services, spec.computePlan)
-}
 
 /** The host that it has or will have; undefined where it has none. */
 export function hostOf(view: Pick<VectorView, 'object' | 'cluster'>): string | undefined {
@@ -99,8 +60,8 @@ export function hostOf(view: Pick<VectorView, 'object' | 'cluster'>): string | u
 
 export function vectorDto(view: VectorView): VectorClusterDto {
   const { spec, status } = view.object
-  const plan = planOf(view.services, spec)
-  const planId = spec.computePlan ?? (isSizedByItself(spec) ? null : (plan?.metadata.name ?? null))
+  const plan = planOf(view.services, 'Vector', spec)
+  const planId = shownPlan(spec, plan)
   return {
     ...headOf(view as unknown as ResourceView, COLLECTION),
     ...effectiveSizes(spec, plan),

@@ -24,6 +24,10 @@ export interface Workspace {
   /** @throws Error for a resource that no controller declared in `observes` or `reads` */
   cache<T extends KubeObject = KubeObject>(resource: Resource): CacheView<T>
   isCached(resource: Resource): boolean
+  /** Whether the API server knows the type. Asked of optional ones, before anything of them is read or written. */
+  isServed(resource: Resource): boolean
+  /** Hears when an optional type begins or ceases to be served. */
+  onServed(resource: Resource, listener: () => void): () => void
   /**
    * Secrets of the namespace, which begin to be watched with the first call. Undefined until the first listing is
    * there: whoever cannot wait asks the API server.

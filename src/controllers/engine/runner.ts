@@ -10,7 +10,7 @@ import type { PassResult } from './metrics.ts'
 import { ownerKeyOf } from './ownership.ts'
 import { dependsOnNamespace } from './place.ts'
 import { Reconciler, type Verdict } from './reconcile.ts'
-import { sideOf } from './workspace.ts'
+import { resourceOf, sideOf } from './workspace.ts'
 
 /** Milliseconds until a key whose own writes are not in the cache yet is looked at again, should no event come. */
 const BEHIND = 1_000
@@ -57,6 +57,7 @@ export class Runner {
       this.#controller.wakesAll(() => {
         for (const object of records.cache(kind.resource).list()) this.#queue.add(keyOf(object))
       }),
+      ...this.#controller.observes.map((observed) => this.#awaitType(observed)),
     )
     if (dependsOnNamespace(kind)) {
       this.#subscriptions.push(records.cache(namespace).subscribe((event) => this.#namespaceChanged(event)))
@@ -86,6 +87,15 @@ export class Runner {
     const wake = (event: CacheEvent<KubeObject>) => this.#childChanged(event, observed, kind.resource)
     const isSecret = resourceId(observed) === resourceId(secret)
     return isSecret ? workspace.subscribeSecrets(wake) : workspace.cache(observed).subscribe(wake)
+  }
+
+  /** A type of an operator that comes or goes concerns every object: it may have waited for it. */
+  #awaitType(observed: Observed): () => void {
+    const { kind, childrenIn } = this.#controller
+    const { records } = this.#environment
+    return this.#environment[sideOf(observed, childrenIn)].onServed(resourceOf(observed), () => {
+      for (const object of records.cache(kind.resource).list()) this.#queue.add(keyOf(object))
+    })
   }
 
   #childChanged({ type, object }: CacheEvent<KubeObject>, child: Resource, kind: Resource): void {

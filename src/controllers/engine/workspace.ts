@@ -40,15 +40,22 @@ export function cachedResources(controllers: readonly Controller[], where: Side)
 
 /** Declares the caches that are missing and gives controllers their view of them. */
 export function openWorkspace({ client, caches }: ClusterConnection, resources: readonly Resource[]): Workspace {
-  for (const resource of resources) if (!caches.has(resource)) caches.add(resource, INDEXES)
+  for (const resource of resources) {
+    if (caches.has(resource)) continue
+    if (resource.optional === true) caches.addOptional(resource, INDEXES)
+    else caches.add(resource, INDEXES)
+  }
   const secrets = caches.addScoped(secret, { ...INDEXES, labelSelector: `${MANAGED_BY_LABEL}=${MANAGED_BY}` })
   caches.get(namespace).subscribe(({ type, object }) => {
     if (type === 'removed') void secrets.removeNamespace(object.metadata.name)
   })
   return {
     client,
-    cache: <T extends KubeObject>(resource: Resource): CacheView<T> => caches.get<T>(resource),
+    cache: <T extends KubeObject>(resource: Resource): CacheView<T> =>
+      caches.optional<T>(resource) ?? caches.get<T>(resource),
     isCached: (resource) => caches.has(resource),
+    isServed: (resource) => caches.optional(resource)?.served ?? true,
+    onServed: (resource, listener) => caches.optional(resource)?.onServed(listener) ?? (() => {}),
     secrets: (name) => syncedSecrets(secrets, name),
     subscribeSecrets: (handler) => secrets.subscribe(handler),
   }

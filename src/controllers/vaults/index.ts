@@ -1,20 +1,16 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
-import { BOUNDARY_LABEL } from '../../core/labels.ts'
-import { boundaryOfNamespace } from '../../core/names.ts'
 import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
 import { done } from '../../core/outcome.ts'
-import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { ComputePlan } from '../../crds/plans.ts'
-import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
-import { VectorCluster } from '../../crds/vector.ts'
 import { namespace, secret } from '../../kube/builtin.ts'
 import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import type { ClaimObject } from '../nameClaims.ts'
+import { quotaObservers } from '../quota.ts'
 import { findVault, followVault, keepTime, removePurged, reportEntry, stampState } from './entry.ts'
 import { removeSecrets } from './secrets.ts'
 import { type CachedEntry, type CachedVault, type EntryPass, type EntryState, newEntryState } from './types.ts'
@@ -22,23 +18,6 @@ import { consumeValue, mountValue, prune, rewrapKey } from './values.ts'
 import { checkCluster, checkQuota, claimVaultName, countSecrets, releaseVaultName, removeEntries } from './vault.ts'
 
 const vaults = (records: Workspace) => records.cache<CachedVault>(SecretVault.resource).list()
-
-function waitingFor(records: Workspace, phase: string, boundaryId?: string): string[] {
-  const homes = records.cache(namespace)
-  return records
-    .cache<CachedVault>(SecretVault.resource)
-    .byIndex(PHASE_INDEX, phase)
-    .filter(({ metadata }) => {
-      const labels = homes.get(undefined, metadata.namespace ?? '')?.metadata.labels
-      return boundaryId === undefined || labels?.[BOUNDARY_LABEL] === boundaryId
-    })
-    .map((vault) => keyOf(vault as KubeObject))
-}
-
-function overQuotaBeside({ metadata }: KubeObject, records: Workspace): string[] {
-  const home = records.cache(namespace).get(undefined, metadata.namespace ?? '')
-  return waitingFor(records, 'QuotaExceeded', home?.metadata.labels?.[BOUNDARY_LABEL] ?? '')
-}
 
 const OTHERS: readonly Observed[] = [
   {
@@ -56,18 +35,15 @@ const OTHERS: readonly Observed[] = [
         .map((vault) => keyOf(vault as KubeObject))
     },
   },
-  { resource: PlatformCluster.resource, keysOf: (_, records) => waitingFor(records, 'ReferenceMissing') },
   {
-    resource: Boundary.resource,
-    keysOf: ({ metadata }, records) => waitingFor(records, 'QuotaExceeded', metadata.name),
+    resource: PlatformCluster.resource,
+    keysOf: (_, records) =>
+      records
+        .cache<CachedVault>(SecretVault.resource)
+        .byIndex(PHASE_INDEX, 'ReferenceMissing')
+        .map((vault) => keyOf(vault as KubeObject)),
   },
-  {
-    resource: ResourceGroup.resource,
-    keysOf: ({ metadata }, records) =>
-      waitingFor(records, 'QuotaExceeded', boundaryOfNamespace(metadata.namespace ?? '') ?? ''),
-  },
-  { resource: SecretVault.resource, keysOf: overQuotaBeside },
-  { resource: VectorCluster.resource, keysOf: overQuotaBeside },
+  ...quotaObservers(SecretVault),
 ]
 
 const VAULT_WRITES: readonly Rights[] = [

@@ -1,58 +1,18 @@
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
-import { BOUNDARY_LABEL, GROUP_LABEL } from '../../core/labels.ts'
-import { boundaryNamespace } from '../../core/names.ts'
-import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
+import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { isKnown, isLive } from '../../core/vaults/history.ts'
-import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
-import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
-import { type QuotaUser, quotaSentence, quotaVerdict } from '../../desired/quota.ts'
-import { namespace as namespaces } from '../../kube/builtin.ts'
-import type { Workspace } from '../engine/controller.ts'
+import { VaultEntry } from '../../crds/vaults.ts'
 import { claimed, releaseClaims } from '../nameClaims.ts'
-import { vectorUsers } from '../vector/quota.ts'
-import type { CachedEntry, CachedVault, VaultPass } from './types.ts'
+import { checkQuotaOf } from '../quota.ts'
+import type { CachedEntry, VaultPass } from './types.ts'
 
 type Cached<T> = T & { [key: string]: unknown }
 
-/** The vaults of a boundary: each is one resource and asks for nothing else. */
-function vaultUsers(records: Workspace, boundaryId: string): QuotaUser[] {
-  const homes = records.cache(namespaces)
-  return records
-    .cache<CachedVault>(SecretVault.resource)
-    .list()
-    .flatMap((vault) => {
-      const labels = homes.get(undefined, vault.metadata.namespace ?? '')?.metadata.labels
-      if (labels?.[BOUNDARY_LABEL] !== boundaryId) return []
-      const createdAt = vault.metadata.creationTimestamp ?? ''
-      return [{ key: keyOf(vault as KubeObject), createdAt, resourceGroup: labels[GROUP_LABEL] ?? '', demand: {} }]
-    })
-}
-
 /** Whether one resource more fits into the boundary and the group. A vault that was ready stays. */
 export function checkQuota(pass: VaultPass): Outcome {
-  const { boundaryId } = pass.place
-  const boundary = pass.records.cache<Cached<Boundary>>(Boundary.resource).get(undefined, boundaryId ?? '')
-  if (boundaryId === undefined || boundary === undefined || pass.object.status?.firstReadyAt !== undefined)
-    return done()
-  const vaults = vaultUsers(pass.records, boundaryId)
-  const subject = vaults.find(({ key }) => key === pass.key)
-  if (subject === undefined) return done()
-  const groups = pass.records
-    .cache<Cached<ResourceGroup>>(ResourceGroup.resource)
-    .list({ namespace: boundaryNamespace(boundaryId) })
-    .map((group) => [group.metadata.name, group.spec.quota] as const)
-  // Keys of two kinds may be equal: the other kind's are made different.
-  const others = vectorUsers(pass.records, boundaryId).map((user) => ({ ...user, key: `vectorclusters/${user.key}` }))
-  const verdict = quotaVerdict({
-    boundary: boundary.spec.quota,
-    groups: new Map(groups),
-    subject,
-    others: [...vaults, ...others],
-  })
-  return verdict.kind === 'fits' ? done() : stalled('QuotaExceeded', quotaSentence(verdict))
+  return checkQuotaOf(pass, pass.object.status?.firstReadyAt !== undefined)
 }
 
 export function checkCluster({ object, records }: VaultPass): Outcome {

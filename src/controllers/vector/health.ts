@@ -59,7 +59,7 @@ function judgeStop(pass: VectorPass): Outcome {
 function judgePeers(pass: VectorPass): Outcome | undefined {
   const { workload, keys, peers } = pass.state
   if (isRolledOut(workload)) return undefined
-  const trouble = podTrouble(pass)
+  const trouble = podTroubleOf(pods(pass))
   if (trouble !== undefined) return trouble
   const ready = workload?.status?.readyReplicas ?? 0
   const progress = `${ready} of ${peers} peers are ready.`
@@ -93,11 +93,11 @@ function isStarting(pass: VectorPass): boolean {
 const IMAGE_TROUBLE = new Set(['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'])
 
 /** A container that cannot start says so by a word; its message may hold anything and is not repeated. */
-function podTrouble(pass: VectorPass): Outcome | undefined {
-  for (const each of pods(pass)) {
+export function podTroubleOf(found: readonly Pod[]): Outcome | undefined {
+  for (const each of found) {
     for (const { state } of each.status?.containerStatuses ?? []) {
       const word = state?.waiting?.reason ?? ''
-      const message = `Peer ${each.metadata.name}: ${word}.`
+      const message = `Pod ${each.metadata.name}: ${word}.`
       if (IMAGE_TROUBLE.has(word)) return degraded('ImagePullFailed', message)
       if (word === 'CrashLoopBackOff') return degraded('CrashLooping', message)
     }

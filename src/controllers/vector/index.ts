@@ -1,11 +1,9 @@
-import { BOUNDARY_LABEL, OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
-import { boundaryOfNamespace } from '../../core/names.ts'
+import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
-import { Boundary } from '../../crds/boundaries.ts'
+import { vectorNames } from '../../core/vector.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { ComputePlan } from '../../crds/plans.ts'
-import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import {
   configMap,
@@ -23,12 +21,12 @@ import {
 import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import type { ClaimObject } from '../nameClaims.ts'
+import { quotaObservers } from '../quota.ts'
 import { drainBeforeShrinking } from './drain.ts'
 import { judgeHealth, observeWorkload, reportStatus } from './health.ts'
 import { claimHost, releaseHosts, wantedHost } from './hosts.ts'
 import { ensureKeys, randomVectorKey, trackRotation } from './keys.ts'
-import { checkQuota } from './quota.ts'
-import { checkImage, findCluster, resolvePlan } from './resolve.ts'
+import { checkImage, checkQuota, findCluster, resolvePlan } from './resolve.ts'
 import { removeSurroundings, removeVolumes, removeWorkload } from './teardown.ts'
 import { newVectorState, type VectorOptions, type VectorState } from './types.ts'
 import { adoptVolumes, checkStorage, growVolumes } from './volumes.ts'
@@ -63,30 +61,8 @@ const OTHERS: readonly Observed[] = [
       return [...(holder.kind === VectorCluster.kind ? [objectKey(holder.namespace, holder.name)] : []), ...keys(wants)]
     },
   },
-  { resource: Boundary.resource, keysOf: ({ metadata }, records) => overQuota(records, metadata.name) },
-  {
-    resource: ResourceGroup.resource,
-    keysOf: ({ metadata }, records) => overQuota(records, boundaryOfNamespace(metadata.namespace ?? '')),
-  },
-  // One that shrinks or goes makes room for those behind it.
-  {
-    resource: VectorCluster.resource,
-    keysOf: ({ metadata }, records) => {
-      const home = records.cache(namespace).get(undefined, metadata.namespace ?? '')
-      return overQuota(records, home?.metadata.labels?.[BOUNDARY_LABEL])
-    },
-  },
+  ...quotaObservers(VectorCluster),
 ]
-
-/** Those of a boundary that wait for room. */
-function overQuota(records: Workspace, boundaryId: string | undefined): string[] {
-  const homes = records.cache(namespace)
-  const waiting = all(records).filter(({ status, metadata }) => {
-    const labels = homes.get(undefined, metadata.namespace ?? '')?.metadata.labels
-    return status?.phase === 'QuotaExceeded' && labels?.[BOUNDARY_LABEL] === boundaryId
-  })
-  return keys(waiting)
-}
 
 const CHILDREN = [statefulSet, service, configMap, ingress, networkPolicy, podDisruptionBudget] as const
 
@@ -124,6 +100,11 @@ export function vectorController(options: Omit<VectorOptions, 'generateKey'> & P
       trackRotation,
       judgeHealth,
     ),
-    finalize: steps(removeWorkload, removeVolumes, removeSurroundings, releaseHosts),
+    finalize: steps(
+      removeWorkload,
+      removeVolumes,
+      removeSurroundings((name) => [vectorNames(name).keys]),
+      releaseHosts,
+    ),
   })
 }

@@ -1,38 +1,21 @@
-import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { PlatformCluster } from '../../crds/clusters.ts'
+import { done, type Outcome, stalled } from '../../core/outcome.ts'
+import { vectorNames } from '../../core/vector.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import type { VectorCluster } from '../../crds/vector.ts'
 import { choosePlan } from '../../desired/plans.ts'
-import type { Step, Workspace } from '../engine/controller.ts'
+import { statefulSet } from '../../kube/builtin.ts'
+import type { Step } from '../engine/controller.ts'
+import { fillReplicas, findHome } from '../placement.ts'
+import { checkQuotaOf } from '../quota.ts'
 import { placeOfPass, type VectorOptions, type VectorPass, type VectorState } from './types.ts'
 
 type VectorStep = Step<typeof VectorCluster, VectorState>
 
-/** `spec.replicas` is written under this name where it was left out, so that kubectl and Git keep their own fields. */
-export const REPLICAS_MANAGER = 'freehold-replicas'
-
-/** The cluster that it runs on: the platform's own, until other clusters have an agent. */
 export function findCluster({ object, records, state }: VectorPass): Outcome {
-  const { clusterId } = object.spec
-  const clusters = records.cache<PlatformCluster & { [key: string]: unknown }>(PlatformCluster.resource)
-  const home = clusterId === undefined ? platformCluster(records) : clusters.get(undefined, clusterId)
-  if (home === undefined) {
-    if (clusterId !== undefined) return stalled('ReferenceMissing', `There is no cluster "${clusterId}".`)
-    return waiting('WaitingForCluster', 'The record of the cluster that the platform runs on is not there yet.')
-  }
-  if (!home.spec.isPlatform) {
-    return stalled('ClusterUnreachable', `Cluster "${home.spec.displayName}" has no agent that could run resources.`)
-  }
+  const { home, obstacle } = findHome(records, object.spec.clusterId)
+  if (home === undefined) return obstacle
   state.home = home
   return done()
-}
-
-function platformCluster(records: Workspace): PlatformCluster | undefined {
-  return records
-    .cache<PlatformCluster & { [key: string]: unknown }>(PlatformCluster.resource)
-    .list()
-    .filter((cluster) => cluster.spec.isPlatform)
-    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))[0]
 }
 
 export function checkImage(options: Pick<VectorOptions, 'allowOwnImages'>): VectorStep {
@@ -57,18 +40,9 @@ export async function resolvePlan(pass: VectorPass): Promise<Outcome> {
   return done()
 }
 
-async function fillReplicas(pass: VectorPass, replicas: number): Promise<void> {
-  const { kind, object, records } = pass
+/** Whether it fits into the quotas of its boundary and group. */
+export function checkQuota(pass: VectorPass): Outcome {
   const { namespace, name } = placeOfPass(pass)
-  await records.client.apply(
-    kind.resource,
-    {
-      apiVersion: kind.apiVersion,
-      kind: kind.kind,
-      // The uid keeps this from making an object anew that was deleted meanwhile.
-      metadata: { name, namespace, ...(object.metadata.uid === undefined ? {} : { uid: object.metadata.uid }) },
-      spec: { replicas },
-    },
-    { fieldManager: REPLICAS_MANAGER },
-  )
+  const exists = pass.workloads.cache(statefulSet).get(namespace, vectorNames(name).workload) !== undefined
+  return checkQuotaOf(pass, exists && (!pass.object.spec.running || pass.state.replicas === 0))
 }

@@ -1,6 +1,5 @@
 import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
-import { vectorNames } from '../../core/vector.ts'
 import {
   configMap,
   ingress,
@@ -13,17 +12,16 @@ import {
   statefulSet,
 } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { pods } from './health.ts'
-import { placeOfPass, type VectorPass } from './types.ts'
+import { placeOfStateful, podsOfStateful, type StatefulPass, workloadOf } from '../stateful.ts'
 import { claimsByName, isOurClaim, markClaim, retainedFor } from './volumes.ts'
 
 /** First the peers, then what they wrote to: a volume is never pulled from under a peer. */
-export async function removeWorkload(pass: VectorPass): Promise<Outcome> {
-  const { namespace, name } = placeOfPass(pass)
-  const gone = await pass.children.remove(statefulSet, namespace, vectorNames(name).workload)
+export async function removeWorkload(pass: StatefulPass): Promise<Outcome> {
+  const { namespace } = placeOfStateful(pass)
+  const gone = await pass.children.remove(statefulSet, namespace, workloadOf(pass))
   if (namespaceIsGoing(pass)) return done()
   if (!gone) return waiting('TearingDown', 'The workload is being deleted.')
-  const left = pods(pass).map(({ metadata }) => metadata.name)
+  const left = podsOfStateful(pass).map(({ metadata }) => metadata.name)
   return left.length === 0 ? done() : waiting('TearingDown', `Peers are shutting down: ${left.sort().join(', ')}.`)
 }
 
@@ -33,27 +31,29 @@ const SURROUNDINGS = [ingress, service, podDisruptionBudget, networkPolicy, conf
  * Deletes the other children now. The garbage collector would, but it may take half a minute, during which a new
  * resource of this name finds its names taken, and the keys live on.
  */
-export async function removeSurroundings(pass: VectorPass): Promise<Outcome> {
-  const { namespace, name } = placeOfPass(pass)
-  for (const resource of SURROUNDINGS) await pass.children.prune(resource, [])
-  try {
-    await pass.children.remove(secret, namespace, vectorNames(name).keys)
-  } catch (error) {
-    // The rights on Secrets go with the namespace, and so do the Secrets.
-    if (!isKubeError(error, 'Forbidden')) throw error
+export function removeSurroundings(secretsOf: (name: string) => readonly string[]) {
+  return async function removeSurroundings(pass: StatefulPass): Promise<Outcome> {
+    const { namespace, name } = placeOfStateful(pass)
+    for (const resource of SURROUNDINGS) await pass.children.prune(resource, [])
+    try {
+      for (const each of secretsOf(name)) await pass.children.remove(secret, namespace, each)
+    } catch (error) {
+      // The rights on Secrets go with the namespace, and so do the Secrets.
+      if (!isKubeError(error, 'Forbidden')) throw error
+    }
+    return done()
   }
-  return done()
 }
 
 /** Deletes the volumes, or keeps them for a new resource of this name: what the accepted deletion asked for. */
-export async function removeVolumes(pass: VectorPass): Promise<Outcome> {
+export async function removeVolumes(pass: StatefulPass): Promise<Outcome> {
   const ours = [...claimsByName(pass).values()].filter((claim) => isOurClaim(pass, claim))
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace } = placeOfStateful(pass)
   const going = namespaceIsGoing(pass)
   if (pass.object.spec.onDelete === 'Retain' && !going) {
     for (const claim of ours) {
       await markClaim(pass, claim, {
-        [RETAINED_FOR_ANNOTATION]: retainedFor(name),
+        [RETAINED_FOR_ANNOTATION]: retainedFor(pass),
         [OWNER_INCARNATION_ANNOTATION]: null,
       })
     }
@@ -68,8 +68,8 @@ export async function removeVolumes(pass: VectorPass): Promise<Outcome> {
   return left.length === 0 ? done() : waiting('TearingDown', `Volumes are being deleted: ${left.sort().join(', ')}.`)
 }
 
-function namespaceIsGoing(pass: VectorPass): boolean {
-  const { namespace } = placeOfPass(pass)
+function namespaceIsGoing(pass: StatefulPass): boolean {
+  const { namespace } = placeOfStateful(pass)
   const home = pass.records.cache(namespaces).get(undefined, namespace)
   return home === undefined || home.metadata.deletionTimestamp !== undefined
 }

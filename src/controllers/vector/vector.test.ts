@@ -320,9 +320,9 @@ describe('the controller of vector databases', () => {
       [
         'that cannot fetch their image',
         'ImagePullBackOff',
-        'Failed ImagePullFailed: Peer vc-products-0: ImagePullBackOff.',
+        'Failed ImagePullFailed: Pod vc-products-0: ImagePullBackOff.',
       ],
-      ['that crash', 'CrashLoopBackOff', 'Failed CrashLooping: Peer vc-products-0: CrashLoopBackOff.'],
+      ['that crash', 'CrashLoopBackOff', 'Failed CrashLooping: Pod vc-products-0: CrashLoopBackOff.'],
       ['that are missing', 'ContainerCreating', 'Failed PartiallyAvailable: 0 of 1 peers are ready.'],
     ]
     for (const [sentence, reason, expected] of cases) {

@@ -2,28 +2,28 @@ import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../../cor
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { compareQuantities } from '../../core/quantity.ts'
-import { VECTOR_VOLUME, vectorNames, vectorOrdinal } from '../../core/vector.ts'
 import { persistentVolumeClaim, statefulSet, storageClass } from '../../kube/builtin.ts'
-import { type Claim, placeOfPass, planOf, type StatefulSet, type VectorPass } from './types.ts'
+import { ordinalOf, placeOfStateful, planOfStateful, type StatefulPass, VOLUME, workloadOf } from '../stateful.ts'
+import type { Claim, StatefulSet } from './types.ts'
 
 /** Who may have a kept volume back: a resource of this kind and name, in the same namespace. */
-export function retainedFor(name: string): string {
-  return `VectorCluster/${name}`
+export function retainedFor(pass: StatefulPass): string {
+  return `${pass.kind.kind}/${placeOfStateful(pass).name}`
 }
 
 /** All claims that a StatefulSet of this name would take, whoever made them, by ordinal. */
-export function claimsByName(pass: VectorPass): Map<number, Claim> {
-  const { namespace, name } = placeOfPass(pass)
+export function claimsByName(pass: StatefulPass): Map<number, Claim> {
+  const { namespace } = placeOfStateful(pass)
   const found = new Map<number, Claim>()
   for (const claim of pass.workloads.cache<Claim>(persistentVolumeClaim).list({ namespace })) {
-    if (!claim.metadata.name.startsWith(`${VECTOR_VOLUME}-`)) continue
-    const ordinal = vectorOrdinal(name, claim.metadata.name)
+    if (!claim.metadata.name.startsWith(`${VOLUME}-`)) continue
+    const ordinal = ordinalOf(pass, claim.metadata.name)
     if (ordinal !== undefined) found.set(ordinal, claim)
   }
   return found
 }
 
-export function isOurClaim(pass: VectorPass, claim: Claim): boolean {
+export function isOurClaim(pass: StatefulPass, claim: Claim): boolean {
   return claim.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === pass.incarnation
 }
 
@@ -31,8 +31,7 @@ export function isOurClaim(pass: VectorPass, claim: Claim): boolean {
  * Looks at the claims that are there before a StatefulSet would take them unasked: ours, those kept for a new resource
  * of this name, which are taken back here, or somebody else's, which nobody touches.
  */
-export async function adoptVolumes(pass: VectorPass): Promise<Outcome> {
-  const { name } = placeOfPass(pass)
+export async function adoptVolumes(pass: StatefulPass): Promise<Outcome> {
   const claims = claimsByName(pass)
   for (const claim of claims.values()) {
     if (isOurClaim(pass, claim)) continue
@@ -40,7 +39,7 @@ export async function adoptVolumes(pass: VectorPass): Promise<Outcome> {
     if (claim.metadata.deletionTimestamp !== undefined) {
       return waiting('WaitingForVolume', `${what} of a namesake is still being deleted.`)
     }
-    if (claim.metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== retainedFor(name)) {
+    if (claim.metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== retainedFor(pass)) {
       return stalled(
         'NameOccupied',
         `${what} exists and does not belong to this resource. Delete it, or choose another name.`,
@@ -54,7 +53,7 @@ export async function adoptVolumes(pass: VectorPass): Promise<Outcome> {
 
 /** Writes annotations of a claim, only if it is still the object that was judged. */
 export async function markClaim(
-  pass: VectorPass,
+  pass: StatefulPass,
   claim: Claim,
   annotations: Record<string, string | null>,
 ): Promise<void> {
@@ -66,8 +65,8 @@ export async function markClaim(
 const requested = (claim: Claim) => claim.spec.resources?.requests?.storage ?? '0'
 
 /** Volumes never give space back, so the wish is refused and what runs stays as it is. */
-export function checkStorage(pass: VectorPass): Outcome {
-  const wanted = planOf(pass).storageSize ?? '0'
+export function checkStorage(pass: StatefulPass): Outcome {
+  const wanted = planOfStateful(pass).storageSize ?? '0'
   const largest = [...pass.state.claims.values()].map(requested).sort(compareQuantities).at(-1)
   if (largest === undefined || compareQuantities(wanted, largest) >= 0) return done()
   const message = `The volumes have ${largest} and cannot shrink to ${wanted}. Set storageSize to at least ${largest}.`
@@ -79,14 +78,14 @@ export function checkStorage(pass: VectorPass): Outcome {
  * is deleted around its pods, which run on, and made anew with the new size by a later step. At each point in between
  * the next pass sees what is left to do.
  */
-export async function growVolumes(pass: VectorPass): Promise<Outcome> {
+export async function growVolumes(pass: StatefulPass): Promise<Outcome> {
   const { state } = pass
-  const wanted = planOf(pass).storageSize ?? '0'
+  const wanted = planOfStateful(pass).storageSize ?? '0'
   const small = [...state.claims.values()].filter((claim) => compareQuantities(requested(claim), wanted) < 0)
   const obstacle = small.map((claim) => growthObstacle(pass, claim)).find((found) => found !== undefined)
   if (obstacle !== undefined) {
     // Everything else of the spec is still applied, with the size that the volumes have.
-    state.plan = { ...planOf(pass), storageSize: templateSize(pass) ?? wanted }
+    state.plan = { ...planOfStateful(pass), storageSize: templateSize(pass) ?? wanted }
     state.volumes = stalled('ConfigurationInvalid', obstacle)
     return done()
   }
@@ -104,18 +103,18 @@ export async function growVolumes(pass: VectorPass): Promise<Outcome> {
 }
 
 /** The size in the claim template of the StatefulSet that is there. */
-function templateSize(pass: VectorPass): string | undefined {
+function templateSize(pass: StatefulPass): string | undefined {
   return observedWorkload(pass)?.spec.volumeClaimTemplates?.[0]?.spec?.resources?.requests?.storage
 }
 
-function observedWorkload(pass: VectorPass): StatefulSet | undefined {
-  const { namespace, name } = placeOfPass(pass)
-  const found = pass.workloads.cache<StatefulSet>(statefulSet).get(namespace, vectorNames(name).workload)
+function observedWorkload(pass: StatefulPass): StatefulSet | undefined {
+  const { namespace } = placeOfStateful(pass)
+  const found = pass.workloads.cache<StatefulSet>(statefulSet).get(namespace, workloadOf(pass))
   const owners = found?.metadata.ownerReferences ?? []
   return owners.some(({ uid }) => uid === pass.object.metadata.uid) ? found : undefined
 }
 
-function growthObstacle(pass: VectorPass, claim: Claim): string | undefined {
+function growthObstacle(pass: StatefulPass, claim: Claim): string | undefined {
   const name = claim.spec.storageClassName ?? ''
   const found = pass.workloads.cache(storageClass).get(undefined, name)
   if (found?.allowVolumeExpansion === true) return undefined
@@ -128,7 +127,7 @@ function isGrowing(claim: Claim, wanted: string): boolean {
   return capacity !== undefined && compareQuantities(capacity, wanted) < 0
 }
 
-async function replaceTemplate(pass: VectorPass, wanted: string): Promise<Outcome> {
+async function replaceTemplate(pass: StatefulPass, wanted: string): Promise<Outcome> {
   const size = templateSize(pass)
   const observed = observedWorkload(pass)
   if (observed === undefined || size === undefined || compareQuantities(size, wanted) === 0) return done()

@@ -4,7 +4,6 @@ import { clientService, ingress, networkPolicy, peerService, podDisruptionBudget
 import { statefulSet } from './statefulSet.ts'
 import type { VectorInput } from './types.ts'
 
-export { vectorDemand } from './demand.ts'
 export { type CollectionView, type DrainAction, nextDrainAction } from './drain.ts'
 export { keySecret } from './keys.ts'
 export { INGRESS_NAMESPACE_LABEL } from './network.ts'

@@ -1,0 +1,21 @@
+import type { BlobStore } from './port.ts'
+
+/** In memory, with the same promises. */
+export function fakeBlobs(maxBytes = 512 * 1024): BlobStore {
+  const blobs = new Map<string, { bytes: Uint8Array; version: string }>()
+  let count = 0
+  return {
+    maxBytes,
+    async read({ namespace, name }) {
+      return blobs.get(`${namespace}/${name}`)
+    },
+    async write({ namespace, name }, bytes, { version }) {
+      if (bytes.byteLength > maxBytes) throw new RangeError(`A blob has at most ${maxBytes} bytes.`)
+      const key = `${namespace}/${name}`
+      if (blobs.get(key)?.version !== version) return false
+      count += 1
+      blobs.set(key, { bytes, version: String(count) })
+      return true
+    },
+  }
+}

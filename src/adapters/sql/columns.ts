@@ -1,0 +1,20 @@
+import type { Encoding } from '../../editor/values.ts'
+import type { ResultColumn } from './port.ts'
+
+/** A column of a result, of which the protocol says little more than its name and type. */
+export function resultColumn(name: string, ordinal: number, dataType: string, encoding: Encoding): ResultColumn {
+  return {
+    name,
+    ordinal,
+    dataType,
+    encoding,
+    isNullable: true,
+    isPrimaryKey: false,
+    isIdentity: false,
+    isComputed: false,
+    maxLength: null,
+    precision: null,
+    scale: null,
+    defaultExpression: null,
+  }
+}

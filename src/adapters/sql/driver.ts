@@ -1,0 +1,55 @@
+import type { Catalogue } from '../../editor/catalogue.ts'
+import type { Dialect } from '../../editor/dialect.ts'
+import type { Encoding, SqlValue } from '../../editor/values.ts'
+import type { Preparation, ResultColumn, SqlFault, SqlTarget } from './port.ts'
+
+/** What may be sent for a parameter. */
+export type SentValue = null | string | number | boolean | Uint8Array
+
+export type SessionMode = {
+  /** Every transaction of the session is one that cannot write. */
+  isReadOnly: boolean
+  /** For each statement; the engine ends it by itself. */
+  timeoutMilliseconds: number
+}
+
+export type QueryOptions = {
+  /** Rows to keep; the rest is read over or not asked for. */
+  maxRows?: number
+  /** How each column is shown, where the driver cannot see it. */
+  encodings?: readonly Encoding[]
+}
+
+export type RawResult = {
+  columns: ResultColumn[]
+  rows: SqlValue[][]
+  affected: number | null
+  truncated: boolean
+}
+
+/** One connection to an engine, speaking under one login. Throws what the driver throws; `faultOf` says what it means. */
+export interface SqlSession {
+  /** False once it must not be used again. */
+  readonly isUsable: boolean
+  /** One statement, never more: the protocol for prepared statements takes no second one. */
+  query(text: string, values?: readonly SentValue[], options?: QueryOptions): Promise<RawResult>
+  begin(): Promise<void>
+  commit(): Promise<void>
+  rollback(): Promise<void>
+  /** Ends at the engine what runs, and the session. */
+  cancel(): void
+  close(): void
+}
+
+/** What differs between engines, below what they share. */
+export interface SqlDriver {
+  readonly dialect: Dialect
+  open(target: SqlTarget, mode: SessionMode): Promise<SqlSession>
+  faultOf(error: unknown): SqlFault
+  /** The engine's own sentence about a statement, with its code and place. */
+  sentenceOf(error: unknown): { message: string; engineCode: string | null; position: number | null }
+  describe(session: SqlSession): Promise<{ version: string; edition: string | null }>
+  catalogue(session: SqlSession, database: string): Promise<Catalogue>
+  /** Statements that make the database and its logins; idempotent. */
+  prepare(session: SqlSession, wanted: Preparation, openDatabase: () => Promise<SqlSession>): Promise<void>
+}

@@ -1,0 +1,293 @@
+import type * as Mariadb from 'mariadb'
+import { createConnection } from 'mariadb'
+import { quoted } from '../../editor/names.ts'
+import { type Encoding, type SqlValue, shownValue } from '../../editor/values.ts'
+import { resultColumn } from './columns.ts'
+import type { QueryOptions, RawResult, SentValue, SessionMode, SqlDriver, SqlSession } from './driver.ts'
+import { mariadbCatalogue } from './mariadbCatalogue.ts'
+import { isSqlFault, type Login, SqlFault, type SqlFaultReason } from './port.ts'
+
+const CONNECT_MILLISECONDS = 5_000
+/** "This command is not supported in the prepared statement protocol yet": a few commands that show things. */
+const NOT_PREPARED = 1295
+/** Of the character set that means bytes. */
+const BINARY_COLLATION = 63
+/** How a BIT column of one bit looks in a result. */
+const ONE_BIT = 1
+
+type Column = Mariadb.FieldInfo & {
+  collation: { index: number }
+  isDataTypeFormatJson(): boolean
+  dataTypeName?: string
+}
+
+const ENCODINGS: Readonly<Record<string, Encoding>> = {
+  TINY: 'integer',
+  SHORT: 'integer',
+  INT24: 'integer',
+  INT: 'integer',
+  YEAR: 'integer',
+  BIGINT: 'bigint',
+  DECIMAL: 'decimal',
+  NEWDECIMAL: 'decimal',
+  FLOAT: 'float',
+  DOUBLE: 'float',
+  DATE: 'date',
+  NEWDATE: 'date',
+  TIME: 'time',
+  DATETIME: 'dateTime',
+  TIMESTAMP: 'dateTime',
+  JSON: 'json',
+  GEOMETRY: 'binary',
+}
+
+function encodingOf(column: Column): Encoding {
+  if (column.type === ('BIT' as never)) return column.columnLength === ONE_BIT ? 'boolean' : 'bigint'
+  const known = ENCODINGS[String(column.type)]
+  if (known !== undefined) return known
+  if (column.isDataTypeFormatJson()) return 'json'
+  if (column.dataTypeName === 'uuid') return 'uuid'
+  return column.collation.index === BINARY_COLLATION && column.dataTypeName === undefined ? 'binary' : 'text'
+}
+
+/** Reads every value as the text that the engine sends, so that nothing is rounded on the way. */
+function readValue(column: Column): SqlValue {
+  // Called for every value of a column; what follows from the column alone is kept with it.
+  const known = column as Column & { encoding?: Encoding }
+  known.encoding ??= encodingOf(column)
+  const { encoding } = known
+  if (column.type === ('BIT' as never)) {
+    const bytes = column.buffer()
+    if (bytes === null) return null
+    const number = BigInt(`0x${bytes.toString('hex') || '0'}`)
+    return encoding === 'boolean' ? number === 1n : String(number)
+  }
+  if (encoding === 'binary') return shownValue('binary', column.buffer()?.toString('base64') ?? null)
+  const text = column.string()
+  // The protocol of prepared statements carries it with four bytes, which are more digits than it has.
+  if (column.type === ('FLOAT' as never) && text !== null && text.length > 9) return shortestFloat(Number(text))
+  return shownValue(encoding, text)
+}
+
+function shortestFloat(value: number): number {
+  for (let digits = 6; digits <= 9; digits += 1) {
+    const short = Number(value.toPrecision(digits))
+    if (Math.fround(short) === Math.fround(value)) return short
+  }
+  return value
+}
+
+class MariadbSession implements SqlSession {
+  readonly #connection: Mariadb.Connection
+  isUsable = true
+
+  constructor(connection: Mariadb.Connection) {
+    this.#connection = connection
+    connection.on('error', () => {
+      this.isUsable = false
+    })
+    connection.on('end', () => {
+      this.isUsable = false
+    })
+  }
+
+  async query(text: string, values: readonly SentValue[] = [], options: QueryOptions = {}): Promise<RawResult> {
+    const { maxRows, encodings } = options
+    const sent = values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value))
+    if (maxRows !== undefined) return this.#capped(text, sent, maxRows)
+    // Values always travel apart from the text. Without any, one exchange is enough, unless there are numbers of which
+    // the engine writes out six digits only.
+    const isPlain = sent.length === 0 && encodings?.includes('float') !== true
+    const answer = await (isPlain ? this.#connection.query(text) : this.#connection.execute(text, sent))
+    const [rows, meta] = answer as [SqlValue[][] | Mariadb.UpsertResult, Column[]]
+    if (!Array.isArray(rows)) return nothingFound(rows)
+    return { columns: columnsOf(meta), rows, affected: null, truncated: false }
+  }
+
+  /** Reads on to the end where there is more, which the time limit of the statement bounds, and keeps no more of it. */
+  async #capped(text: string, values: SentValue[], maxRows: number): Promise<RawResult> {
+    const prepared = await this.#connection.prepare(text).catch((error: Mariadb.SqlError) => {
+      if (error.errno === NOT_PREPARED && values.length === 0) return undefined
+      throw error
+    })
+    const stream = prepared === undefined ? this.#connection.queryStream(text) : prepared.executeStream(values)
+    try {
+      return await new Promise((resolve, reject) => {
+        const result: RawResult = { columns: [], rows: [], affected: null, truncated: false }
+        stream.on('error', reject)
+        stream.on('fields', (meta: Column[]) => {
+          result.columns = columnsOf(meta)
+        })
+        stream.on('data', (row: SqlValue[] | Mariadb.UpsertResult) => {
+          if (!Array.isArray(row)) result.affected = Number(row.affectedRows)
+          else if (result.rows.length < maxRows) result.rows.push(row)
+          else result.truncated = true
+        })
+        stream.on('end', () => resolve(result))
+      })
+    } finally {
+      prepared?.close()
+    }
+  }
+
+  async begin(): Promise<void> {
+    await this.#connection.query('START TRANSACTION')
+  }
+
+  async commit(): Promise<void> {
+    await this.#connection.query('COMMIT')
+  }
+
+  async rollback(): Promise<void> {
+    await this.#connection.query('ROLLBACK')
+  }
+
+  /** The driver ends what runs over a connection of its own. */
+  cancel(): void {
+    this.isUsable = false
+    this.#connection.destroy()
+  }
+
+  close(): void {
+    const wasUsable = this.isUsable
+    this.isUsable = false
+    if (wasUsable) this.#connection.end().catch(() => undefined)
+    else this.#connection.destroy()
+  }
+}
+
+function nothingFound({ affectedRows }: Mariadb.UpsertResult): RawResult {
+  return { columns: [], rows: [], affected: Number(affectedRows), truncated: false }
+}
+
+function columnsOf(meta: readonly Column[] | undefined) {
+  return (meta ?? []).map((column, index) =>
+    resultColumn(
+      column.name(),
+      index + 1,
+      column.dataTypeName ?? String(column.type).toLowerCase(),
+      encodingOf(column),
+    ),
+  )
+}
+
+const REASONS: Readonly<Record<number, SqlFaultReason>> = {
+  1044: 'Failed',
+  1045: 'Unauthorized',
+  1048: 'ConstraintViolation',
+  1049: 'Unreachable',
+  1040: 'Unreachable',
+  1053: 'Unreachable',
+  1054: 'UnknownColumn',
+  1062: 'DuplicateKey',
+  1146: 'TableNotFound',
+  1169: 'DuplicateKey',
+  1205: 'Deadlock',
+  1213: 'Deadlock',
+  1216: 'ConstraintViolation',
+  1217: 'ConstraintViolation',
+  1264: 'InvalidValue',
+  1265: 'InvalidValue',
+  1292: 'InvalidValue',
+  1317: 'Timeout',
+  1364: 'ConstraintViolation',
+  1366: 'InvalidValue',
+  1367: 'InvalidValue',
+  1406: 'InvalidValue',
+  1416: 'InvalidValue',
+  1451: 'ConstraintViolation',
+  1452: 'ConstraintViolation',
+  1906: 'ColumnNotWritable',
+  1969: 'Timeout',
+  3024: 'Timeout',
+  4025: 'ConstraintViolation',
+}
+
+export const mariadbDriver: SqlDriver = {
+  dialect: 'mariadb',
+
+  async open(target, mode) {
+    const connection = await createConnection({
+      host: target.host,
+      port: target.port,
+      database: target.database === '' ? undefined : target.database,
+      user: target.user,
+      password: target.password,
+      ...(target.certificateAuthority === undefined ? {} : { ssl: { ca: target.certificateAuthority } }),
+      connectTimeout: CONNECT_MILLISECONDS,
+      connectAttributes: { program_name: 'freehold-editor' },
+      charset: 'utf8mb4',
+      multipleStatements: false,
+      permitLocalInfile: false,
+      // Results with their columns; each statement is prepared and forgotten, so that none piles up at the engine.
+      rowsAsArray: true,
+      metaAsArray: true,
+      prepareCacheLength: 0,
+      insertIdAsNumber: false,
+      typeCast: readValue as never,
+      initSql: settings(mode),
+    } as Mariadb.ConnectionConfig)
+    return new MariadbSession(connection)
+  },
+
+  faultOf(error) {
+    if (isSqlFault(error)) return error
+    const { errno = 0, sqlState = '', sqlMessage } = error as Mariadb.SqlError
+    // Beyond 45000 the driver numbers what happened to its own connection.
+    const isLost = errno >= 45_000 || errno < 1000 || sqlState?.startsWith('08') === true
+    const reason = REASONS[errno] ?? (isLost ? 'Unreachable' : 'Failed')
+    const constraint = /CONSTRAINT [`"]([^`"]+)[`"]|for key '([^']+)'/.exec(sqlMessage ?? '')
+    const column =
+      reason === 'InvalidValue' ? /column (?:[`'][^.]*[`']\.)*[`']([^`']+)[`']/.exec(sqlMessage ?? '')?.[1] : undefined
+    return new SqlFault(reason, `The engine refused it (${errno || 'no answer'}).`, {
+      constraint: constraint?.[1] ?? constraint?.[2],
+      column,
+      engineCode: String(errno),
+      cause: error,
+    })
+  },
+
+  sentenceOf(error) {
+    const { sqlMessage, errno } = error as Mariadb.SqlError
+    const engineCode = errno === undefined ? null : String(errno)
+    return { message: sqlMessage ?? 'The engine refused it.', engineCode, position: null }
+  },
+
+  async describe(session) {
+    const { rows } = await session.query('SELECT VERSION()')
+    return { version: String(rows[0]?.[0] ?? '').replace(/-MariaDB.*$/i, ''), edition: 'Community' }
+  },
+
+  catalogue: mariadbCatalogue,
+
+  async prepare(session, { database, collation, logins }) {
+    const name = quoted('mariadb', database)
+    await session.query(`CREATE DATABASE IF NOT EXISTS ${name} CHARACTER SET utf8mb4${collationClause(collation)}`)
+    const rights = { reader: 'SELECT, SHOW VIEW', writer: 'SELECT, SHOW VIEW, INSERT, UPDATE, DELETE', owner: 'ALL' }
+    for (const [level, login] of Object.entries(logins) as [keyof typeof rights, Login][]) {
+      const account = `${text(login.user)}@'%'`
+      await session.query(`CREATE USER IF NOT EXISTS ${account} IDENTIFIED BY ${text(login.password)}`)
+      await session.query(`ALTER USER ${account} IDENTIFIED BY ${text(login.password)}`)
+      // In the name of a database these two are wildcards.
+      const pattern = quoted('mariadb', database.replace(/[_%\\]/g, '\\$&'))
+      await session.query(`GRANT ${rights[level]} ON ${pattern}.* TO ${account}`)
+    }
+  },
+}
+
+/** Names and passwords of ours, written out, because these commands take no parameters. */
+function text(value: string): string {
+  return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
+}
+
+function collationClause(collation: string | undefined): string {
+  return collation !== undefined && /^utf8mb4_[a-z0-9_]+$/.test(collation) ? ` COLLATE ${collation}` : ''
+}
+
+function settings({ isReadOnly, timeoutMilliseconds }: SessionMode): string[] {
+  return [
+    "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', lock_wait_timeout = 10, innodb_lock_wait_timeout = 10, sql_select_limit = DEFAULT",
+    `SET SESSION max_statement_time = ${(timeoutMilliseconds / 1000).toFixed(3)}`,
+    `SET SESSION TRANSACTION READ ${isReadOnly ? 'ONLY' : 'WRITE'}`,
+  ]
+}

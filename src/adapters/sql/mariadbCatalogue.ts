@@ -1,0 +1,118 @@
+import type { Catalogue } from '../../editor/catalogue.ts'
+import type { Encoding } from '../../editor/values.ts'
+import type { SqlSession } from './driver.ts'
+import { gatherCatalogue } from './gather.ts'
+
+const TABLES = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, TABLE_ROWS FROM information_schema.TABLES
+  WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME`
+
+const COLUMNS = `SELECT c.TABLE_SCHEMA, c.TABLE_NAME, c.COLUMN_NAME, c.ORDINAL_POSITION, c.DATA_TYPE, c.COLUMN_TYPE, c.IS_NULLABLE,
+    c.EXTRA, c.IS_GENERATED, c.CHARACTER_MAXIMUM_LENGTH, c.NUMERIC_PRECISION, c.NUMERIC_SCALE, c.COLUMN_DEFAULT,
+    (SELECT COUNT(*) FROM information_schema.CHECK_CONSTRAINTS k WHERE k.CONSTRAINT_SCHEMA = c.TABLE_SCHEMA
+      AND k.TABLE_NAME = c.TABLE_NAME AND k.CONSTRAINT_NAME = c.COLUMN_NAME AND k.CHECK_CLAUSE LIKE 'json_valid(%')
+  FROM information_schema.COLUMNS c WHERE c.TABLE_SCHEMA = DATABASE() ORDER BY c.TABLE_NAME, c.ORDINAL_POSITION`
+
+const KEYS = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.STATISTICS
+  WHERE TABLE_SCHEMA = DATABASE() AND INDEX_NAME = 'PRIMARY' ORDER BY TABLE_NAME, SEQ_IN_INDEX`
+
+const REFERENCES = `SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME,
+    REFERENCED_COLUMN_NAME
+  FROM information_schema.KEY_COLUMN_USAGE WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME IS NOT NULL
+  ORDER BY TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION`
+
+const ENCODINGS: Readonly<Record<string, Encoding>> = {
+  tinyint: 'integer',
+  smallint: 'integer',
+  mediumint: 'integer',
+  int: 'integer',
+  year: 'integer',
+  bigint: 'bigint',
+  decimal: 'decimal',
+  float: 'float',
+  double: 'float',
+  date: 'date',
+  time: 'time',
+  datetime: 'dateTime',
+  timestamp: 'dateTime',
+  uuid: 'uuid',
+  json: 'json',
+}
+const BYTES = /^(tiny|medium|long)?blob$|binary$/
+const SHAPES = /^(geometry|point|linestring|polygon|multipoint|multilinestring|multipolygon|geometrycollection)$/
+
+export async function mariadbCatalogue(session: SqlSession, database: string): Promise<Catalogue> {
+  const ask = async (text: string) =>
+    (await session.query(text)).rows.map((row) => row.map((value) => (value === null ? null : String(value))))
+  const tables = await ask(TABLES)
+  const columns = await ask(COLUMNS)
+  const keys = await ask(KEYS)
+  const references = await ask(REFERENCES)
+  const word = (value: string | null | undefined) => value ?? ''
+  return gatherCatalogue(
+    database,
+    // A schema is a database here, and a session sees the one that it was opened for.
+    [database],
+    tables.map(([schema, name, type, rows]) => ({
+      schema: word(schema),
+      name: word(name),
+      isView: type?.includes('VIEW') === true,
+      rowEstimate: rows === null || rows === undefined ? null : Number(rows),
+    })),
+    columns.map((row) => ({ schema: word(row[0]), table: word(row[1]), column: columnOf(row) })),
+    keys.map(([schema, table, column]) => ({ schema: word(schema), table: word(table), column: word(column) })),
+    references.map((row) => {
+      const [
+        schema = '',
+        table = '',
+        name = '',
+        column = '',
+        referencedSchema = '',
+        referencedTable = '',
+        referencedColumn = '',
+      ] = row.map(word)
+      return { schema, table, name, column, referencedSchema, referencedTable, referencedColumn }
+    }),
+  )
+}
+
+function columnOf(row: (string | null)[]) {
+  const [
+    ,
+    ,
+    name,
+    ordinal,
+    dataType,
+    fullType,
+    nullable,
+    extra,
+    generated,
+    length,
+    precision,
+    scale,
+    standard,
+    isJson,
+  ] = row
+  const type = dataType ?? ''
+  const number = (value: string | null | undefined) => (value === null || value === undefined ? null : Number(value))
+  return {
+    name: name ?? '',
+    ordinal: Number(ordinal),
+    dataType: isJson === '1' ? 'json' : type,
+    fullType: fullType ?? type,
+    encoding: isJson === '1' ? ('json' as const) : encodingOf(type, fullType ?? ''),
+    isNullable: nullable === 'YES',
+    isIdentity: extra?.includes('auto_increment') === true,
+    isComputed: generated === 'ALWAYS',
+    maxLength: number(length),
+    precision: number(precision),
+    scale: number(scale),
+    defaultExpression: standard === null || standard === 'NULL' ? null : (standard ?? null),
+  }
+}
+
+function encodingOf(type: string, fullType: string): Encoding {
+  if (type === 'bit') return fullType === 'bit(1)' ? 'boolean' : 'bigint'
+  if (BYTES.test(type)) return 'binary'
+  if (SHAPES.test(type)) return 'wkt'
+  return ENCODINGS[type] ?? 'text'
+}

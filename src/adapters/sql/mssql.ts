@@ -1,0 +1,269 @@
+import type { Connection, ConnectionConfiguration, Request } from 'tedious'
+import { quoted } from '../../editor/names.ts'
+import { type Encoding, type SqlValue, shownValue } from '../../editor/values.ts'
+import { resultColumn } from './columns.ts'
+import type { QueryOptions, RawResult, SentValue, SessionMode, SqlDriver, SqlSession } from './driver.ts'
+import { mssqlCatalogue } from './mssqlCatalogue.ts'
+import { isSqlFault, type Login, SqlFault, type SqlFaultReason, type SqlTarget } from './port.ts'
+
+type Tedious = typeof import('tedious')
+
+/** The driver brings the sign-in of a whole cloud along, so it is loaded when the first instance is reached. */
+let library: Promise<Tedious> | undefined
+
+function load(): Promise<Tedious> {
+  library ??= import('tedious')
+  return library
+}
+
+const CONNECT_MILLISECONDS = 5_000
+
+type Meta = { colName: string; type: { name: string } }
+type Cell = { value: unknown; metadata: Meta }
+
+const ENCODINGS: Readonly<Record<string, Encoding>> = {
+  Bit: 'boolean',
+  BitN: 'boolean',
+  TinyInt: 'integer',
+  SmallInt: 'integer',
+  Int: 'integer',
+  IntN: 'integer',
+  BigInt: 'bigint',
+  Float: 'float',
+  Real: 'float',
+  FloatN: 'float',
+  UniqueIdentifier: 'uuid',
+  Binary: 'binary',
+  VarBinary: 'binary',
+  Image: 'binary',
+  Date: 'date',
+  DateTime: 'dateTime',
+  DateTime2: 'dateTime',
+  DateTimeN: 'dateTime',
+  SmallDateTime: 'dateTime',
+  DateTimeOffset: 'dateTimeOffset',
+  Time: 'time',
+  Decimal: 'decimal',
+  DecimalN: 'decimal',
+  Numeric: 'decimal',
+  NumericN: 'decimal',
+}
+
+function shown(value: unknown, encoding: Encoding): SqlValue {
+  if (value === null || value === undefined) return null
+  if (value instanceof Uint8Array) return shownValue('binary', Buffer.from(value).toString('base64'))
+  if (value instanceof Date) return shownTime(value, encoding)
+  return shownValue(encoding, String(value))
+}
+
+/** The driver keeps what is below a millisecond apart. */
+function shownTime(value: Date & { nanosecondsDelta?: number }, encoding: Encoding): string {
+  const text = value.toISOString().slice(0, -1)
+  const rest = Math.round((value.nanosecondsDelta ?? 0) * 1e7)
+  const whole = rest > 0 ? `${text}${String(rest).padStart(4, '0')}` : text
+  if (encoding === 'date') return whole.slice(0, 10)
+  if (encoding === 'time') return whole.slice(11)
+  return encoding === 'dateTimeOffset' ? `${whole}+00:00` : whole
+}
+
+class MssqlSession implements SqlSession {
+  readonly #connection: Connection
+  readonly #tedious: Tedious
+  isUsable = true
+
+  constructor(connection: Connection, tedious: Tedious) {
+    this.#connection = connection
+    this.#tedious = tedious
+    connection.on('end', () => {
+      this.isUsable = false
+    })
+    connection.on('error', () => {
+      this.isUsable = false
+    })
+  }
+
+  query(
+    text: string,
+    values: readonly SentValue[] = [],
+    { maxRows, encodings }: QueryOptions = {},
+  ): Promise<RawResult> {
+    const { Request: Ask, TYPES } = this.#tedious
+    return new Promise((resolve, reject) => {
+      const result: RawResult = { columns: [], rows: [], affected: null, truncated: false }
+      const request: Request = new Ask(text, (error, count) => {
+        if (error) reject(error)
+        else resolve({ ...result, affected: result.columns.length === 0 ? (count ?? null) : null })
+      })
+      for (const [index, value] of values.entries()) {
+        const isBinary = value instanceof Uint8Array
+        const sent = isBinary ? Buffer.from(value) : value === null ? null : String(value)
+        request.addParameter(`p${index + 1}`, isBinary ? TYPES.VarBinary : TYPES.NVarChar, sent)
+      }
+      const encodingOf = (meta: Meta, index: number) => encodings?.[index] ?? ENCODINGS[meta.type.name] ?? 'text'
+      request.on('columnMetadata', (columns: unknown) => {
+        result.columns = (columns as Meta[]).map((meta, index) =>
+          resultColumn(meta.colName, index + 1, meta.type.name.toLowerCase(), encodingOf(meta, index)),
+        )
+      })
+      request.on('row', (cells: unknown) => {
+        if (maxRows !== undefined && result.rows.length >= maxRows) {
+          result.truncated = true
+          return
+        }
+        result.rows.push(
+          (cells as Cell[]).map(({ value, metadata }, index) => shown(value, encodingOf(metadata, index))),
+        )
+      })
+      // As a parameter of sp_executesql: values never become part of the text.
+      this.#connection.execSql(request)
+    })
+  }
+
+  async begin(): Promise<void> {
+    await this.query('SET XACT_ABORT ON')
+    await new Promise<void>((resolve, reject) =>
+      this.#connection.beginTransaction((error) => (error ? reject(error) : resolve())),
+    )
+  }
+
+  commit(): Promise<void> {
+    return new Promise((resolve, reject) =>
+      this.#connection.commitTransaction((error) => (error ? reject(error) : resolve())),
+    )
+  }
+
+  rollback(): Promise<void> {
+    return new Promise((resolve, reject) =>
+      this.#connection.rollbackTransaction((error) => (error ? reject(error) : resolve())),
+    )
+  }
+
+  cancel(): void {
+    this.isUsable = false
+    this.#connection.cancel()
+  }
+
+  close(): void {
+    this.isUsable = false
+    this.#connection.close()
+  }
+}
+
+const REASONS: Readonly<Record<number, SqlFaultReason>> = {
+  207: 'UnknownColumn',
+  208: 'TableNotFound',
+  241: 'InvalidValue',
+  242: 'InvalidValue',
+  245: 'InvalidValue',
+  271: 'ColumnNotWritable',
+  515: 'ConstraintViolation',
+  544: 'ColumnNotWritable',
+  547: 'ConstraintViolation',
+  1205: 'Deadlock',
+  1222: 'Deadlock',
+  2601: 'DuplicateKey',
+  2627: 'DuplicateKey',
+  2628: 'InvalidValue',
+  8114: 'InvalidValue',
+  8115: 'InvalidValue',
+  8152: 'InvalidValue',
+  8169: 'InvalidValue',
+  8102: 'ColumnNotWritable',
+  18456: 'Unauthorized',
+}
+const CODES: Readonly<Record<string, SqlFaultReason>> = {
+  ELOGIN: 'Unauthorized',
+  ETIMEOUT: 'Timeout',
+  ECANCEL: 'Timeout',
+}
+
+/** SQL Server 2019 and newer. */
+export const mssqlDriver: SqlDriver = {
+  dialect: 'mssql',
+
+  async open(target, mode) {
+    const tedious = await load()
+    const connection = new tedious.Connection(configuration(target, mode))
+    await new Promise<void>((resolve, reject) => connection.connect((error) => (error ? reject(error) : resolve())))
+    return new MssqlSession(connection, tedious)
+  },
+
+  faultOf(error) {
+    if (isSqlFault(error)) return error
+    const { number, code = '', message = '' } = error as { number?: number; code?: string; message?: string }
+    const lost = number === undefined ? 'Unreachable' : 'Failed'
+    const reason = (number === undefined ? CODES[code] : REASONS[number]) ?? lost
+    const constraint = /constraint ["']([^"']+)["']/i.exec(message)?.[1]
+    return new SqlFault(reason, `The engine refused it (${number ?? code}).`, {
+      constraint,
+      engineCode: String(number ?? code),
+      cause: error,
+    })
+  },
+
+  sentenceOf(error) {
+    const { message, number } = error as { message?: string; number?: number }
+    const engineCode = number === undefined ? null : String(number)
+    return { message: message ?? 'The engine refused it.', engineCode, position: null }
+  },
+
+  async describe(session) {
+    const { rows } = await session.query(
+      "SELECT CONVERT(nvarchar(128), SERVERPROPERTY('ProductVersion')), CONVERT(nvarchar(128), SERVERPROPERTY('Edition'))",
+    )
+    return { version: String(rows[0]?.[0] ?? ''), edition: String(rows[0]?.[1] ?? '') }
+  },
+
+  catalogue: mssqlCatalogue,
+
+  async prepare(session, { database, collation, logins }, openDatabase) {
+    const name = quoted('mssql', database)
+    const collate = collation !== undefined && /^[A-Za-z0-9_]+$/.test(collation) ? ` COLLATE ${collation}` : ''
+    await session.query(`IF DB_ID(${text(database)}) IS NULL CREATE DATABASE ${name}${collate}`)
+    for (const { user, password } of Object.values(logins)) {
+      const login = quoted('mssql', user)
+      await session.query(
+        `IF SUSER_ID(${text(user)}) IS NULL CREATE LOGIN ${login} WITH PASSWORD = ${text(password)} ELSE ALTER LOGIN ${login} WITH PASSWORD = ${text(password)}`,
+      )
+    }
+    const roles = { reader: ['db_datareader'], writer: ['db_datareader', 'db_datawriter'], owner: ['db_owner'] }
+    const inside = await openDatabase()
+    try {
+      for (const [level, { user }] of Object.entries(logins) as [keyof typeof roles, Login][]) {
+        const login = quoted('mssql', user)
+        await inside.query(`IF USER_ID(${text(user)}) IS NULL CREATE USER ${login} FOR LOGIN ${login}`)
+        for (const role of roles[level]) await inside.query(`ALTER ROLE ${role} ADD MEMBER ${login}`)
+      }
+    } finally {
+      inside.close()
+    }
+  },
+}
+
+/** Names and passwords of ours, written out, because these commands take no parameters. */
+function text(value: string): string {
+  return `N'${value.replaceAll("'", "''")}'`
+}
+
+function configuration(target: SqlTarget, { isReadOnly, timeoutMilliseconds }: SessionMode): ConnectionConfiguration {
+  const { host, port, database, user, password, certificateAuthority } = target
+  return {
+    server: host,
+    authentication: { type: 'default', options: { userName: user, password } },
+    options: {
+      port,
+      ...(database === '' ? {} : { database }),
+      connectTimeout: CONNECT_MILLISECONDS,
+      requestTimeout: timeoutMilliseconds,
+      cancelTimeout: CONNECT_MILLISECONDS,
+      // The engine's own certificate is signed by nobody where the platform gave it none.
+      encrypt: true,
+      trustServerCertificate: certificateAuthority === undefined,
+      ...(certificateAuthority === undefined ? {} : { cryptoCredentialsDetails: { ca: certificateAuthority } }),
+      useUTC: true,
+      appName: 'freehold-editor',
+      readOnlyIntent: isReadOnly,
+      rowCollectionOnRequestCompletion: false,
+    },
+  }
+}

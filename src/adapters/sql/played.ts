@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs'
+import { type SqlCall, type SqlEngine, SqlFault, type SqlTarget } from './port.ts'
+
+/** What `/version` lists under `simulated` where this stands in for the engines. */
+export const PLAYED_SQL = 'sql-engine'
+
+/** Of an engine that really runs, though pods are played: where it answers, and its administrator. */
+type Running = { host: string; port: number; user: string; password: string }
+
+/**
+ * Stands in for engines where pods are played and nothing listens in them: they can be prepared, and answer nothing. A
+ * file may name engines that really run, by the host that they would have (`<service>.<namespace>.svc`); it is read at
+ * each call, so that a test can bring up an engine for an instance that it made.
+ */
+export function playedEngine(real: SqlEngine, file: string | undefined, administrators: readonly string[]): SqlEngine {
+  const found = (target: SqlTarget): SqlTarget | undefined => {
+    const running = enginesIn(file)[target.host]
+    if (running === undefined) return undefined
+    const { host, port, user, password } = running
+    const isAdministrator = administrators.includes(target.user)
+    return { ...target, host, port, ...(isAdministrator ? { user, password } : {}) }
+  }
+  const there = (target: SqlTarget): SqlTarget => {
+    const running = found(target)
+    if (running === undefined)
+      throw new SqlFault('Unreachable', 'Engines are played here, and nothing answers in them.')
+    return running
+  }
+  return {
+    describe: async (target, call?: SqlCall) => {
+      const running = found(target)
+      return running === undefined ? { version: 'played', edition: null } : real.describe(running, call)
+    },
+    prepare: async (target, wanted, call) => {
+      const running = found(target)
+      if (running !== undefined) await real.prepare(running, wanted, call)
+    },
+    catalogue: async (target, call) => real.catalogue(there(target), call),
+    run: async (target, request, call) => real.run(there(target), request, call),
+    rows: async (target, request, call) => real.rows(there(target), request, call),
+    change: async (target, table, changes, call) => real.change(there(target), table, changes, call),
+    close: () => real.close(),
+  }
+}
+
+function enginesIn(file: string | undefined): Record<string, Running> {
+  if (file === undefined) return {}
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Record<string, Running>
+  } catch {
+    return {}
+  }
+}
+
+/** Answers nothing at all: for whoever only needs something that fits the port. */
+export const silentEngine: SqlEngine = playedEngine({} as SqlEngine, undefined, [])

@@ -1,0 +1,283 @@
+import { connect } from 'node:net'
+import pg from 'pg'
+import { quoted } from '../../editor/names.ts'
+import { type Encoding, type SqlValue, shownValue } from '../../editor/values.ts'
+import { resultColumn } from './columns.ts'
+import type { QueryOptions, RawResult, SentValue, SessionMode, SqlDriver, SqlSession } from './driver.ts'
+import { isSqlFault, SqlFault, type SqlFaultReason, type SqlTarget } from './port.ts'
+import { postgresqlCatalogue } from './postgresqlCatalogue.ts'
+
+/** By the number of the type in `pg_type`, which never changes for these. */
+const TYPES: Readonly<Record<number, readonly [dataType: string, encoding: Encoding]>> = {
+  16: ['bool', 'boolean'],
+  17: ['bytea', 'binary'],
+  20: ['int8', 'bigint'],
+  21: ['int2', 'integer'],
+  23: ['int4', 'integer'],
+  25: ['text', 'text'],
+  26: ['oid', 'bigint'],
+  114: ['json', 'json'],
+  700: ['float4', 'float'],
+  701: ['float8', 'float'],
+  790: ['money', 'text'],
+  1042: ['bpchar', 'text'],
+  1043: ['varchar', 'text'],
+  1082: ['date', 'date'],
+  1083: ['time', 'time'],
+  1114: ['timestamp', 'dateTime'],
+  1184: ['timestamptz', 'dateTimeOffset'],
+  1186: ['interval', 'text'],
+  1266: ['timetz', 'text'],
+  1700: ['numeric', 'decimal'],
+  2950: ['uuid', 'uuid'],
+  3802: ['jsonb', 'json'],
+}
+
+/** Made once for each type, because one is called for every value. */
+const PARSERS = new Map<number, (text: string) => SqlValue>()
+
+function parserOf(oid: number): (text: string) => SqlValue {
+  const known = PARSERS.get(oid)
+  if (known !== undefined) return known
+  const encoding = TYPES[oid]?.[1] ?? 'text'
+  const parser =
+    encoding === 'binary'
+      ? (text: string) => shownValue('binary', Buffer.from(text.slice(2), 'hex').toString('base64'))
+      : (text: string) => shownValue(encoding, text)
+  if (PARSERS.size < 10_000) PARSERS.set(oid, parser)
+  return parser
+}
+
+const CONNECT_MILLISECONDS = 5_000
+
+/** What the engine writes and reads is then the same everywhere, whatever its configuration says. */
+function settings({ isReadOnly, timeoutMilliseconds }: SessionMode): string {
+  const values = {
+    DateStyle: 'ISO',
+    IntervalStyle: 'postgres',
+    TimeZone: 'UTC',
+    bytea_output: 'hex',
+    extra_float_digits: '1',
+    standard_conforming_strings: 'on',
+    statement_timeout: String(timeoutMilliseconds),
+    idle_in_transaction_session_timeout: '60000',
+    default_transaction_read_only: isReadOnly ? 'on' : 'off',
+  }
+  return Object.entries(values)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ')
+}
+
+/** Ends the fetching when enough was read: the library itself would go on to the last row. */
+class CappedQuery extends pg.Query {
+  isCut = false
+
+  handlePortalSuspended(connection: { sync(): void }): void {
+    this.isCut = true
+    connection.sync()
+  }
+}
+
+class PostgresqlSession implements SqlSession {
+  readonly #client: pg.Client
+  readonly #target: SqlTarget
+  isUsable = true
+
+  constructor(client: pg.Client, target: SqlTarget) {
+    this.#client = client
+    this.#target = target
+    client.on('error', () => {
+      this.isUsable = false
+    })
+    client.on('end', () => {
+      this.isUsable = false
+    })
+  }
+
+  async query(text: string, values: readonly SentValue[] = [], options: QueryOptions = {}): Promise<RawResult> {
+    const cap = options.maxRows
+    const { result, isCut } = await this.#send(text, values, cap === undefined ? 0 : cap + 1)
+    const rows = result.rows as SqlValue[][]
+    if (cap !== undefined && rows.length > cap) rows.length = cap
+    const columns = result.fields.map(({ name, dataTypeID }, index) => {
+      const [dataType, encoding] = TYPES[dataTypeID] ?? ['text', 'text']
+      return resultColumn(name, index + 1, dataType, encoding)
+    })
+    const isChange = result.command !== 'SELECT' && result.rowCount !== null
+    return { columns, rows, affected: isChange ? result.rowCount : null, truncated: isCut }
+  }
+
+  #send(
+    text: string,
+    values: readonly SentValue[],
+    rows: number,
+  ): Promise<{ result: pg.QueryArrayResult; isCut: boolean }> {
+    return new Promise((resolve, reject) => {
+      const sent = values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value))
+      const config = { text, values: sent, rowMode: 'array', queryMode: 'extended', ...(rows > 0 && { rows }) }
+      const query = new CappedQuery(config as never, undefined, (error: Error | undefined, result: unknown) => {
+        if (error) reject(error)
+        else resolve({ result: result as pg.QueryArrayResult, isCut: query.isCut })
+      })
+      this.#client.query(query as never)
+    })
+  }
+
+  async begin(): Promise<void> {
+    await this.query('BEGIN')
+  }
+
+  async commit(): Promise<void> {
+    await this.query('COMMIT')
+  }
+
+  async rollback(): Promise<void> {
+    await this.query('ROLLBACK')
+  }
+
+  /** A request to cancel goes over a connection of its own (PostgreSQL, message flow: canceling requests in progress). */
+  cancel(): void {
+    this.isUsable = false
+    const { processID, secretKey } = this.#client as unknown as { processID?: number; secretKey?: number | Buffer }
+    if (processID === undefined || secretKey === undefined) {
+      this.close()
+      return
+    }
+    const { host, port } = this.#target
+    const key = typeof secretKey === 'number' ? int32(secretKey) : secretKey
+    const socket = connect({ host, port }, () => {
+      const body = Buffer.concat([int32(80877102), int32(processID), key])
+      socket.end(Buffer.concat([int32(body.length + 4), body]))
+    })
+    socket.setTimeout(CONNECT_MILLISECONDS, () => socket.destroy())
+    socket.on('error', () => undefined)
+    socket.on('close', () => this.close())
+  }
+
+  close(): void {
+    this.isUsable = false
+    this.#client.end().catch(() => undefined)
+  }
+}
+
+function int32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeInt32BE(value | 0)
+  return bytes
+}
+
+const REASONS: Readonly<Record<string, SqlFaultReason>> = {
+  '23505': 'DuplicateKey',
+  '23503': 'ConstraintViolation',
+  '23502': 'ConstraintViolation',
+  '23514': 'ConstraintViolation',
+  '23P01': 'ConstraintViolation',
+  '40P01': 'Deadlock',
+  '40001': 'Deadlock',
+  '55P03': 'Deadlock',
+  '57014': 'Timeout',
+  '42P01': 'TableNotFound',
+  '42703': 'UnknownColumn',
+  '28P01': 'Unauthorized',
+  '28000': 'Unauthorized',
+  '3D000': 'Unreachable',
+  '57P01': 'Unreachable',
+  '57P02': 'Unreachable',
+  '57P03': 'Unreachable',
+  '53300': 'Unreachable',
+  '428C9': 'ColumnNotWritable',
+}
+
+/** PostgreSQL 13 and newer. */
+export const postgresqlDriver: SqlDriver = {
+  dialect: 'postgresql',
+
+  async open(target, mode) {
+    const client = new pg.Client({
+      host: target.host,
+      port: target.port,
+      database: target.database,
+      user: target.user,
+      password: target.password,
+      ...(target.certificateAuthority === undefined ? {} : { ssl: { ca: target.certificateAuthority } }),
+      connectionTimeoutMillis: CONNECT_MILLISECONDS,
+      application_name: 'freehold-editor',
+      options: settings(mode),
+      types: { getTypeParser: (oid: number) => parserOf(oid) } as never,
+    })
+    const session = new PostgresqlSession(client, target)
+    await client.connect()
+    return session
+  },
+
+  faultOf(error) {
+    if (isSqlFault(error)) return error
+    const { code = '', constraint, column } = error as { code?: string; constraint?: string; column?: string }
+    const reason = reasonOf(code)
+    const message = `The engine refused it (${code === '' ? 'no answer' : code}).`
+    return new SqlFault(reason, message, { constraint: constraint ?? column, engineCode: code, cause: error })
+  },
+
+  sentenceOf(error) {
+    const { message, code, position } = error as { message?: string; code?: string; position?: string }
+    return {
+      message: message ?? 'The engine refused it.',
+      engineCode: code ?? null,
+      position: position === undefined ? null : Number(position),
+    }
+  },
+
+  async describe(session) {
+    const { rows } = await session.query('SHOW server_version')
+    return { version: String(rows[0]?.[0] ?? ''), edition: null }
+  },
+
+  catalogue: postgresqlCatalogue,
+
+  async prepare(session, { database, logins }, openDatabase) {
+    const { reader, writer, owner } = logins
+    for (const { user, password } of [reader, writer, owner]) {
+      const known = await session.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [user])
+      const verb = known.rows.length === 0 ? 'CREATE' : 'ALTER'
+      // A command without parameters; the password is one of ours, and quoted all the same.
+      await session.query(
+        `${verb} ROLE ${quoted('postgresql', user)} LOGIN PASSWORD '${password.replaceAll("'", "''")}'`,
+      )
+    }
+    const name = quoted('postgresql', database)
+    const known = await session.query('SELECT 1 FROM pg_database WHERE datname = $1', [database])
+    if (known.rows.length === 0)
+      await session.query(`CREATE DATABASE ${name} OWNER ${quoted('postgresql', owner.user)}`)
+    await session.query(`REVOKE ALL ON DATABASE ${name} FROM PUBLIC`)
+    const inside = await openDatabase()
+    try {
+      for (const text of grants(database, logins)) await inside.query(text)
+    } finally {
+      inside.close()
+    }
+  },
+}
+
+function grants(
+  database: string,
+  logins: { reader: { user: string }; writer: { user: string }; owner: { user: string } },
+): string[] {
+  const [name, reader, writer, owner] = [database, logins.reader.user, logins.writer.user, logins.owner.user].map(
+    (each) => quoted('postgresql', each),
+  )
+  return [
+    `GRANT CONNECT ON DATABASE ${name} TO ${reader}, ${writer}`,
+    `GRANT pg_read_all_data TO ${reader}, ${writer}`,
+    `GRANT pg_write_all_data TO ${writer}`,
+    `GRANT ALL ON DATABASE ${name} TO ${owner}`,
+    `ALTER SCHEMA public OWNER TO ${owner}`,
+  ]
+}
+
+function reasonOf(code: string): SqlFaultReason {
+  const known = REASONS[code]
+  if (known !== undefined) return known
+  // Classes: data exceptions, lost connections. Codes that are no SQLSTATE come from the socket.
+  if (code.startsWith('22')) return 'InvalidValue'
+  return code.startsWith('08') || !/^[0-9A-Z]{5}$/.test(code) ? 'Unreachable' : 'Failed'
+}

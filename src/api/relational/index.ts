@@ -1,0 +1,233 @@
+import { z } from 'zod'
+import type { BlobStore } from '../../adapters/blobs/port.ts'
+import { PlatformError } from '../../core/errors.ts'
+import {
+  ARCHIVING_STATES,
+  POOLER_MODES,
+  RELATIONAL_EXTENSIONS,
+  RELATIONAL_VERSIONS,
+  RelationalCluster,
+} from '../../crds/relational.ts'
+import { ok } from '../answer.ts'
+import { ExternalAddressDto, pagedListOf } from '../dto.ts'
+import { historyRoute } from '../editor/routes.ts'
+import { findResource } from '../findResource.ts'
+import { planFields, planRoutes } from '../plans.ts'
+import { resource } from '../resource.ts'
+import { action, dataAction, type RouteDraft, route } from '../route.ts'
+import type { SecretReader } from '../secrets.ts'
+import { planOf } from '../sizing.ts'
+import {
+  ConnectionStringDto,
+  externalAddress,
+  historyOf,
+  RelationalHealthDto,
+  readConnectionString,
+  relationalHealth,
+} from './access.ts'
+import { COLLECTION, isBackedUp, relationalDto, relationalRecord, storedBody } from './record.ts'
+import { RestoreResultDto, RestoreSnapshotRequest, restoreSnapshot } from './restore.ts'
+import {
+  CreateSnapshotRequest,
+  createSnapshot,
+  deleteSnapshot,
+  listSnapshots,
+  PitrWindowDto,
+  readWindow,
+  SnapshotDto,
+  snapshotShape,
+} from './snapshots.ts'
+import { relationalSpec } from './spec.ts'
+
+declare module '../context.ts' {
+  interface Services {
+    readonly relational: {
+      readonly secrets: SecretReader
+      /** Where the history of the editor is kept. */
+      readonly blobs: BlobStore
+      /** Whether a resource may name an image of its own. */
+      readonly allowOwnImages: boolean
+      /** Whether the platform has a place for backups. */
+      readonly hasBackupTarget: boolean
+    }
+  }
+}
+
+const PlanDto = z
+  .object({ ...planFields, maxConnections: z.int(), walStorageSize: z.string() })
+  .meta({ id: 'RelationalResourcePlanDto' })
+
+const BASE = '{RG}/relationalclusters/{name}'
+const read = action('relationalcluster/read')
+
+/** The routes of relational databases (interface sections 4.2 and 4.4). */
+export const relationalRoutes: readonly RouteDraft[] = [
+  ...resource(RelationalCluster, {
+    segment: COLLECTION,
+    actionPrefix: 'relationalcluster',
+    plural: 'Clusters',
+    singular: 'Cluster',
+    dto: relationalRecord.dto,
+    body: relationalRecord.body,
+    shownNames: relationalRecord.shownNames,
+    toDto: relationalDto,
+    dependsOn: (view) => planOf(view.services, 'Relational', view.object.spec)?.metadata.resourceVersion ?? '',
+    toBody: storedBody,
+    toSpec: relationalSpec,
+    planFamily: 'Relational',
+    enumerations: {
+      engineVersion: RELATIONAL_VERSIONS,
+      extensions: RELATIONAL_EXTENSIONS,
+      poolerMode: POOLER_MODES,
+    },
+    scale: { min: 1, max: 9 },
+    beforeDelete: ({ object }) => {
+      if (!object.spec.deletionProtection) return
+      const message = `"${object.metadata.name}" is protected: set deletionProtection to false first.`
+      throw new PlatformError('DELETION_PROTECTED', message)
+    },
+    fields: {
+      engineVersion: { title: 'Version', type: 'text', of: ({ object }) => object.spec.engineVersion },
+      archiving: {
+        title: 'Archiving',
+        type: 'enumeration',
+        values: ARCHIVING_STATES,
+        of: ({ object }) => object.status?.archiving ?? 'Disabled',
+        isSorted: false,
+      },
+      replicas: { title: 'Replicas', type: 'number', of: ({ object }) => object.spec.replicas, isSorted: false },
+      backupEnabled: {
+        title: 'Backups',
+        type: 'boolean',
+        of: ({ object, services }) => isBackedUp(object.spec, services.relational.hasBackupTarget),
+        isSorted: false,
+      },
+      storageSize: {
+        title: 'Storage',
+        type: 'quantity',
+        of: ({ object, services }) =>
+          object.spec.storageSize ?? planOf(services, 'Relational', object.spec)?.spec.storageSize,
+        isFiltered: false,
+      },
+      lastBackupAt: {
+        title: 'Last backup',
+        type: 'dateTime',
+        of: ({ object }) => object.status?.lastBackupAt,
+        isFiltered: false,
+      },
+    },
+  }),
+  ...planRoutes({
+    segment: 'relationalcomputeplans',
+    family: 'Relational',
+    dto: PlanDto,
+    operations: { list: 'ListRelationalComputePlans' },
+    productionReplicas: 2,
+    more: ({ spec }) => ({
+      maxConnections: Number(spec.extras.maxConnections ?? 100),
+      walStorageSize: spec.extras.walStorageSize ?? '',
+    }),
+  }),
+  route(
+    'GET',
+    `${BASE}/connectionstring`,
+    {
+      auth: dataAction('relationalcluster/readSecrets'),
+      summary: 'How to connect from inside the cluster',
+      reply: ConnectionStringDto,
+      answers: [200],
+    },
+    (context) => readConnectionString(context, 'inside'),
+  ),
+  route(
+    'GET',
+    `${BASE}/connectionstring/external`,
+    {
+      auth: dataAction('relationalcluster/readSecrets'),
+      summary: 'How to connect through the load balancer',
+      reply: ConnectionStringDto,
+      answers: [200],
+    },
+    (context) => readConnectionString(context, 'outside'),
+  ),
+  route(
+    'GET',
+    `${BASE}/external-ip`,
+    { auth: read, summary: 'Public address', reply: ExternalAddressDto, answers: [200] },
+    async (context) => ok(externalAddress((await findResource(RelationalCluster, context)).object)),
+  ),
+  route(
+    'GET',
+    `${BASE}/health`,
+    { auth: read, summary: 'What the engine says of itself', reply: RelationalHealthDto, answers: [200] },
+    async (context) => ok(relationalHealth((await findResource(RelationalCluster, context)).object, context.services)),
+  ),
+  historyRoute({
+    base: BASE,
+    read: 'relationalcluster/read',
+    history: async (context) => ({
+      history: historyOf((await findResource(RelationalCluster, context)).object, context.services),
+    }),
+  }),
+  route(
+    'GET',
+    `${BASE}/snapshots`,
+    {
+      auth: read,
+      operation: 'ListClusterSnapshots',
+      summary: 'Snapshots, also of a database that is gone',
+      list: snapshotShape,
+      reply: pagedListOf(SnapshotDto),
+      answers: [200],
+    },
+    (context) => listSnapshots(context),
+  ),
+  route(
+    'POST',
+    `${BASE}/snapshots`,
+    {
+      auth: action('relationalcluster/createSnapshot'),
+      summary: 'Take a snapshot',
+      body: CreateSnapshotRequest,
+      reply: SnapshotDto,
+      answers: [200, 201, 202],
+    },
+    (context) => createSnapshot(context),
+  ),
+  route(
+    'GET',
+    `${BASE}/snapshots/pitr-window`,
+    {
+      auth: read,
+      operation: 'GetClusterPitrWindow',
+      summary: 'From when to when it can be restored',
+      reply: PitrWindowDto,
+      answers: [200],
+    },
+    (context) => readWindow(context),
+  ),
+  route(
+    'DELETE',
+    `${BASE}/snapshots/{snapshotId}`,
+    {
+      auth: action('relationalcluster/deleteSnapshot'),
+      summary: 'Delete a snapshot',
+      query: z.strictObject({ force: z.enum(['true', 'false']).optional() }),
+      answers: [200, 204],
+    },
+    (context) => deleteSnapshot(context),
+  ),
+  route(
+    'POST',
+    `${BASE}/snapshots/{snapshotId}/restore`,
+    {
+      auth: action('relationalcluster/restoreSnapshot'),
+      operation: 'RestoreClusterFromSnapshot',
+      summary: 'Make a new database from a snapshot, to its end or to a later moment',
+      body: RestoreSnapshotRequest,
+      reply: RestoreResultDto,
+      answers: [200, 202],
+    },
+    (context) => restoreSnapshot(context),
+  ),
+]

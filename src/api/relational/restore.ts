@@ -1,0 +1,168 @@
+import { z } from 'zod'
+import { summarize } from '../../core/conditions.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
+import { RESTORE_ANNOTATION } from '../../core/labels.ts'
+import { groupNamespace, RESOURCE_NAME_PATTERN } from '../../core/names.ts'
+import { objectKey } from '../../core/object.ts'
+import { parseQuantity } from '../../core/quantity.ts'
+import { RelationalCluster } from '../../crds/relational.ts'
+import { type Answer, accepted } from '../answer.ts'
+import type { Context } from '../context.ts'
+import { DateTime, Uuid } from '../dto.ts'
+import { etagOf } from '../etag.ts'
+import { findGroup, viewMaker } from '../places.ts'
+import { enforceQuota } from '../quota.ts'
+import { checkNewName, placeOf } from '../resourceWrites.ts'
+import { type Plan, planOf, QuantityText, unprocessable } from '../sizing.ts'
+import { COLLECTION, type RelationalObject, relationalDto, relationalRecord } from './record.ts'
+import { findSnapshot, leastStorage, recoveryWindow, type SnapshotObject, snapshotState } from './snapshots.ts'
+
+const Name = z.string().max(52).regex(new RegExp(RESOURCE_NAME_PATTERN), 'must be a resource name')
+
+export const RestoreSnapshotRequest = z
+  .strictObject({
+    newName: z.string().min(1).max(64).describe('Of the new database: a restore never overwrites'),
+    targetTime: DateTime.nullish().describe('Inside the recovery window; the end of the snapshot when absent'),
+    resourceGroup: Name.nullish().describe('Where the new one is made; the same group when absent'),
+    computePlan: Name.nullish(),
+    storageSize: QuantityText.nullish().describe('At least that of the source'),
+    takeOverName: z.boolean().nullish().describe('Lead the connections of the old name to the new one, once ready'),
+  })
+  .meta({ id: 'RestoreSnapshotRequest' })
+type Request = z.output<typeof RestoreSnapshotRequest>
+
+export const RestoreResultDto = z
+  .object({ cluster: relationalRecord.dto, snapshotId: Uuid, targetTime: DateTime.nullable() })
+  .meta({ id: 'RestoreResultDto' })
+
+/** Makes a new database from a snapshot, or from a later moment of the window that begins with it. */
+export async function restoreSnapshot(context: Context): Promise<Answer<z.input<typeof RestoreResultDto>>> {
+  const snapshot = await findSnapshot(context)
+  const request = context.body as Request
+  const { services, caller } = context
+  const from = placeOf(context, 'name')
+  const group = request.resourceGroup ?? from.resourceGroup
+  const place = { ...from, resourceGroup: group, name: request.newName }
+  checkNewName(request.newName, services.reservedNames)
+  await findGroup(context, from.boundaryId, group)
+  const isElsewhere = group !== from.resourceGroup
+  if (isElsewhere) requireWrite(context, from.boundaryId, group, request.newName)
+  if (request.takeOverName === true) {
+    if (isElsewhere) throw badTakeOver()
+    requireWrite(context, from.boundaryId, from.resourceGroup, from.name)
+  }
+  if (snapshotState(snapshot) !== 'Completed') {
+    const { status, phase } = summarize(snapshot.status, snapshot.metadata.deletionTimestamp !== undefined)
+    throw new PlatformError('INVALID_STATE', `Snapshot "${snapshot.spec.name}" is not completed.`, { status, phase })
+  }
+  const home = groupNamespace(from.boundaryId, from.resourceGroup)
+  const source = services.records.peek(RelationalCluster, { namespace: home, name: from.name })
+  const targetTime = checkTargetTime(request, snapshot, source, context)
+  const spec = {
+    ...sizesOf(request, snapshot, source, context),
+    restoreFrom: {
+      clusterName: from.name,
+      ...(isElsewhere && { resourceGroup: from.resourceGroup }),
+      snapshotId: snapshot.metadata.name,
+      ...(targetTime !== null && { targetTime }),
+    },
+    ...(request.takeOverName === true && { takesOver: from.name }),
+  }
+  enforceQuota(RelationalCluster, place, spec, services)
+  const { object } = await services.records.create(RelationalCluster, {
+    namespace: groupNamespace(from.boundaryId, group),
+    name: request.newName,
+    spec,
+    caller,
+    ...(isElsewhere && { annotations: { [RESTORE_ANNOTATION]: objectKey(home, snapshot.metadata.name) } }),
+  })
+  const cluster = relationalDto(viewMaker<typeof RelationalCluster>(services, from.boundaryId)(object, group))
+  return accepted({ cluster, snapshotId: snapshot.metadata.name, targetTime }, { etag: etagOf(object) })
+}
+
+function badTakeOver(): PlatformError {
+  return badRequest('A name can be taken over inside its group only.', [
+    { field: 'takeOverName', message: 'does not go with another resourceGroup' },
+  ])
+}
+
+/** @throws PlatformError FORBIDDEN */
+function requireWrite({ services, caller }: Context, boundaryId: string, group: string, name: string): void {
+  const scope = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/${COLLECTION}/${name}`
+  const action = 'relationalcluster/write'
+  if (services.access.isAllowed(caller.principalId, action, scope)) return
+  throw new PlatformError('FORBIDDEN', `The permission ${action} is missing at ${scope}.`, { action, scope })
+}
+
+/**
+ * A moment after the end of the snapshot, in the window of the very database that it was taken of: one that was made
+ * anew under the name writes another archive.
+ *
+ * @throws PlatformError OUTSIDE_RECOVERY_WINDOW
+ */
+function checkTargetTime(
+  { targetTime }: Request,
+  snapshot: SnapshotObject,
+  source: RelationalObject | undefined,
+  { services }: Context,
+): string | null {
+  if (targetTime === undefined || targetTime === null) return null
+  const isSame = source?.status?.serverName !== undefined && source.status.serverName === snapshot.status?.serverName
+  const window = source !== undefined && isSame ? recoveryWindow(source, services) : undefined
+  const earliest = snapshot.status?.completedAt ?? ''
+  const latest = window?.latest ?? earliest
+  const wanted = Date.parse(targetTime)
+  const isInGap = window?.gaps.some(({ from, to }) => wanted > Date.parse(from) && wanted < Date.parse(to)) === true
+  if (wanted >= Date.parse(earliest) && wanted <= Date.parse(latest) && !isInGap) return targetTime
+  const message = `With this snapshot, ${earliest} to ${latest} can be restored; ${targetTime} cannot.`
+  throw new PlatformError('OUTSIDE_RECOVERY_WINDOW', message, { earliest, latest })
+}
+
+/** The new database is like the old one, where that still is; never with less room than the data took. */
+function sizesOf(
+  request: Request,
+  snapshot: SnapshotObject,
+  source: RelationalObject | undefined,
+  { services }: Context,
+): object {
+  const named = request.computePlan ?? source?.spec.computePlan
+  const plan = planOf(services, 'Relational', named === undefined ? {} : { computePlan: named })
+  if (plan === undefined || plan.spec.family !== 'Relational') {
+    const message = `There is no compute plan "${named ?? ''}" of family Relational.`
+    throw unprocessable('PLAN_NOT_FOUND', 'computePlan', named ?? '', message)
+  }
+  const { cpuRequest, cpuLimit, memoryRequest, memoryLimit, storageClass, walStorageSize, clusterId } =
+    source?.spec ?? {}
+  const own = request.computePlan === undefined || request.computePlan === null
+  return {
+    ...(clusterId !== undefined && { clusterId }),
+    computePlan: plan.metadata.name,
+    ...(own && { cpuRequest, cpuLimit, memoryRequest, memoryLimit }),
+    storageClass,
+    walStorageSize,
+    storageSize: storageOf(request, snapshot, source, plan),
+    replicas: own ? (source?.spec.replicas ?? plan.spec.replicas) : plan.spec.replicas,
+    ...(snapshot.status?.engineVersion !== undefined && { engineVersion: snapshot.status.engineVersion }),
+    ...(snapshot.status?.databaseName !== undefined && { databaseName: snapshot.status.databaseName }),
+    ...(snapshot.status?.ownerName !== undefined && { ownerName: snapshot.status.ownerName }),
+    ...(source !== undefined && { parameters: source.spec.parameters, extensions: source.spec.extensions }),
+  }
+}
+
+/** @throws PlatformError STORAGE_CANNOT_SHRINK */
+function storageOf(
+  { storageSize }: Request,
+  snapshot: SnapshotObject,
+  source: RelationalObject | undefined,
+  plan: Plan,
+): string | undefined {
+  const least = leastStorage(snapshot)
+  const needed = snapshot.status?.storageSize
+  if (storageSize !== undefined && storageSize !== null) {
+    if (parseQuantity(storageSize) >= least) return storageSize
+    const message = `The data needs ${needed}; ${storageSize} is less.`
+    throw unprocessable('STORAGE_CANNOT_SHRINK', 'storageSize', storageSize, message)
+  }
+  if (parseQuantity(plan.spec.storageSize ?? '0') >= least) return source?.spec.storageSize
+  return needed
+}

@@ -1,0 +1,193 @@
+import { z } from 'zod'
+import { timestamp } from '../../core/clock.ts'
+import { summarize } from '../../core/conditions.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { decodePasswords, SQL_DIALECTS, SQL_PORTS, SQL_USERS, sqlHost, sqlNames, sqlSelector } from '../../core/sql.ts'
+import { SqlInstance } from '../../crds/sql.ts'
+import type { SqlLevel } from '../../editor/classification.ts'
+import { type Answer, ok } from '../answer.ts'
+import type { Context, Services } from '../context.ts'
+import type { ExternalAddressDto, HealthCheckDto, HealthReportDto } from '../dto.ts'
+import type { EditorPlace } from '../editor/place.ts'
+import { findResource } from '../findResource.ts'
+import type { SqlObject } from './record.ts'
+
+export const SqlConnectionStringDto = z
+  .object({
+    connectionString: z.string().describe('As a URI'),
+    jdbcUrl: z.string(),
+    adoNetString: z.string(),
+    host: z.string(),
+    database: z.string(),
+    username: z.string(),
+    password: z.string(),
+    port: z.int(),
+    readOnlyConnectionString: z.string().nullable().describe('The same place, as a user who may only read'),
+    pooledConnectionString: z.string().nullable(),
+    sslMode: z.string(),
+    caCertificate: z.string().nullable(),
+  })
+  .meta({ id: 'SqlConnectionStringDto' })
+
+/** Secrets must not stay in caches on the way. */
+const NO_STORE = { 'cache-control': 'no-store' }
+
+export function notYet(object: SqlObject, what: string): PlatformError {
+  const { status, phase } = summarize(object.status, object.metadata.deletionTimestamp !== undefined)
+  return new PlatformError('INVALID_STATE', `${what} of "${object.metadata.name}" is not there yet.`, { status, phase })
+}
+
+async function passwordsOf(object: SqlObject, { sql }: Services) {
+  const { namespace = '', name } = object.metadata
+  const passwords = decodePasswords(await sql.secrets.read(namespace, sqlNames(name).logins))
+  if (passwords === undefined) throw notYet(object, 'The password')
+  return passwords
+}
+
+/** How to connect from inside the cluster, or through the load balancer. Never as the administrator. */
+export async function readConnectionString(
+  context: Context,
+  from: 'inside' | 'outside',
+): Promise<Answer<z.output<typeof SqlConnectionStringDto>>> {
+  const { object } = await findResource(SqlInstance, context)
+  const { namespace = '', name } = object.metadata
+  const host = from === 'inside' ? sqlHost(namespace, name) : publicHost(object)
+  const passwords = await passwordsOf(object, context.services)
+  const owner = { host, user: SQL_USERS.owner, password: passwords.owner }
+  return ok(
+    {
+      ...formsOf(object, owner),
+      host,
+      port: SQL_PORTS[object.spec.engine],
+      database: object.spec.databaseName,
+      username: owner.user,
+      password: owner.password,
+      readOnlyConnectionString: formsOf(object, { host, user: SQL_USERS.reader, password: passwords.reader })
+        .connectionString,
+      pooledConnectionString: null,
+      sslMode: object.spec.engine === 'MsSql' ? 'require' : 'prefer',
+      caCertificate: null,
+    },
+    { headers: NO_STORE },
+  )
+}
+
+function formsOf(object: SqlObject, { host, user, password }: { host: string; user: string; password: string }) {
+  const { engine, databaseName: database } = object.spec
+  const port = SQL_PORTS[engine]
+  const shown = host.includes(':') ? `[${host}]` : host
+  const [scheme, jdbc] = engine === 'MsSql' ? ['sqlserver', 'sqlserver'] : ['mariadb', 'mariadb']
+  const credentials = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`
+  return {
+    connectionString: `${scheme}://${credentials}@${shown}:${port}/${database}`,
+    jdbcUrl:
+      engine === 'MsSql'
+        ? `jdbc:${jdbc}://${shown}:${port};databaseName=${database};encrypt=true;trustServerCertificate=true`
+        : `jdbc:${jdbc}://${shown}:${port}/${database}`,
+    adoNetString:
+      engine === 'MsSql'
+        ? `Server=${host},${port};Database=${database};User Id=${user};Password=${password};Encrypt=True;TrustServerCertificate=True`
+        : `Server=${host};Port=${port};Database=${database};User ID=${user};Password=${password}`,
+  }
+}
+
+function publicHost(object: SqlObject): string {
+  if (!object.spec.enableLoadBalancer)
+    throw new PlatformError('LOAD_BALANCER_DISABLED', `"${object.metadata.name}" has no load balancer.`)
+  const [address] = object.status?.externalAddresses ?? []
+  if (address === undefined) throw notYet(object, 'The address')
+  return address
+}
+
+export function externalAddress({ spec, status, metadata }: SqlObject): ExternalAddressDto {
+  const isEnabled = spec.enableLoadBalancer
+  const summary = summarize(status, metadata.deletionTimestamp !== undefined)
+  const addresses = [...(status?.externalAddresses ?? [])]
+  const isName = (address: string) => /[a-z]/i.test(address) && !address.includes(':')
+  const pending = summary.status === 'Failed' ? 'Failed' : 'Pending'
+  const state = !isEnabled ? 'Disabled' : addresses.length > 0 ? 'Ready' : pending
+  return {
+    enabled: isEnabled,
+    status: state,
+    hostname: isEnabled ? (addresses.find(isName) ?? null) : null,
+    ipAddresses: isEnabled ? addresses.filter((address) => !isName(address)) : [],
+    ports: isEnabled ? [{ name: 'sql', port: SQL_PORTS[spec.engine], protocol: 'TCP' }] : [],
+    message: state === 'Pending' || state === 'Failed' ? summary.statusMessage : null,
+  }
+}
+
+const HEALTH_MILLISECONDS = 4_000
+type State = HealthCheckDto['status']
+
+/** What the pod and the engine say. Always an answer, also of an engine that is ill. */
+export async function sqlHealth(object: SqlObject, context: Context): Promise<z.output<typeof HealthReportDto>> {
+  const { clock, sql } = context.services
+  const checkedAt = timestamp(clock.now())
+  const check = (name: string, status: State, message: string | null, durationMs: number | null = null) => ({
+    name,
+    status,
+    message,
+    durationMs,
+    observedAt: checkedAt,
+  })
+  const report = (status: State, message: string | null, checks: HealthCheckDto[]) => ({
+    status,
+    checkedAt,
+    message,
+    checks,
+  })
+  if (!object.spec.running) {
+    const message = 'It is stopped: there is nothing to ask.'
+    return report('Unknown', message, [check('Engine', 'Unknown', message)])
+  }
+  const isReady = (object.status?.readyReplicas ?? 0) > 0
+  const pod = check('Pod', isReady ? 'Healthy' : 'Unhealthy', isReady ? null : 'The pod is not ready.')
+  if (!isReady) return report('Unhealthy', pod.message, [pod])
+  const began = clock.monotonic()
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(HEALTH_MILLISECONDS)])
+  try {
+    const place = await editorPlace(object, context)
+    await sql.engines[object.spec.engine].describe(place.target('reader'), { signal })
+    return report('Healthy', null, [pod, check('Engine', 'Healthy', null, Math.round(clock.monotonic() - began))])
+  } catch {
+    const message = 'The engine did not answer.'
+    return report('Degraded', message, [
+      pod,
+      check('Engine', 'Degraded', message, Math.round(clock.monotonic() - began)),
+    ])
+  }
+}
+
+const ACTIONS = { reader: 'sqlcluster/dataRead', writer: 'sqlcluster/dataWrite', owner: 'sqlcluster/write' } as const
+
+export function historyOf(object: SqlObject, { sql }: Services): EditorPlace['history'] {
+  const { namespace = '', name, uid = '' } = object.metadata
+  const { apiVersion, kind } = SqlInstance
+  const owner = { apiVersion, kind, name, uid, labels: sqlSelector(name) }
+  return { blobs: sql.blobs, namespace, name: sqlNames(name).history, owner }
+}
+
+/** The database of an instance as the editor works with it. */
+export async function editorPlace(object: SqlObject, { services }: Pick<Context, 'services'>): Promise<EditorPlace> {
+  const { namespace = '', name } = object.metadata
+  const { engine, databaseName: database, running } = object.spec
+  if (!running) throw new PlatformError('INSTANCE_STOPPED', `"${name}" is stopped; start it first.`)
+  const passwords = await passwordsOf(object, services)
+  const host = sqlHost(namespace, name)
+  const dialect = SQL_DIALECTS[engine]
+  return {
+    engine: services.sql.engines[engine],
+    dialect,
+    database,
+    actionOf: (level: SqlLevel) => ACTIONS[level],
+    target: (level: SqlLevel) => ({
+      dialect,
+      host,
+      port: SQL_PORTS[engine],
+      database,
+      user: SQL_USERS[level],
+      password: passwords[level],
+    }),
+    history: historyOf(object, services),
+  }
+}

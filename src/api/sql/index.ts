@@ -1,0 +1,154 @@
+import { z } from 'zod'
+import type { BlobStore } from '../../adapters/blobs/port.ts'
+import type { SqlEngine } from '../../adapters/sql/port.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { SQL_ENGINES } from '../../core/sql.ts'
+import { LICENSE_STATES, SQL_EDITIONS, SQL_VERSIONS, SqlInstance } from '../../crds/sql.ts'
+import { ok } from '../answer.ts'
+import type { Context } from '../context.ts'
+import { ExternalAddressDto, HealthReportDto } from '../dto.ts'
+import { editorRoutes } from '../editor/routes.ts'
+import { findResource } from '../findResource.ts'
+import { planFields, planRoutes } from '../plans.ts'
+import { resource } from '../resource.ts'
+import { action, dataAction, type RouteDraft, route } from '../route.ts'
+import type { SecretReader, SecretWriter } from '../secrets.ts'
+import { planOf } from '../sizing.ts'
+import {
+  editorPlace,
+  externalAddress,
+  historyOf,
+  readConnectionString,
+  SqlConnectionStringDto,
+  sqlHealth,
+} from './access.ts'
+import { LicenseDto, SetLicenseRequest, setLicense } from './license.ts'
+import { COLLECTION, sqlDto, sqlRecord, storedBody } from './record.ts'
+import { sqlSpec } from './spec.ts'
+
+declare module '../context.ts' {
+  interface Services {
+    readonly sql: {
+      readonly engines: Readonly<Record<(typeof SQL_ENGINES)[number], SqlEngine>>
+      readonly secrets: SecretReader
+      readonly secretWriter: SecretWriter
+      readonly blobs: BlobStore
+    }
+  }
+}
+
+const PlanDto = z
+  .object({ ...planFields, maxEdition: z.string().nullable().describe('The largest edition that it is meant for') })
+  .meta({ id: 'SqlResourcePlanDto' })
+
+const BASE = '{RG}/sqlclusters/{name}'
+
+const objectOf = async (context: Context) =>
+  (await findResource(SqlInstance, context, 'name', { segment: COLLECTION })).object
+
+/** The 25 routes of SQL instances (interface sections 4.2 and 4.5). */
+export const sqlRoutes: readonly RouteDraft[] = [
+  ...resource(SqlInstance, {
+    segment: COLLECTION,
+    actionPrefix: 'sqlcluster',
+    plural: 'SqlInstances',
+    singular: 'SqlInstance',
+    dto: sqlRecord.dto,
+    body: sqlRecord.body,
+    shownNames: sqlRecord.shownNames,
+    toDto: sqlDto,
+    dependsOn: (view) => planOf(view.services, 'Sql', view.object.spec)?.metadata.resourceVersion ?? '',
+    toBody: storedBody,
+    toSpec: sqlSpec,
+    planFamily: 'Sql',
+    omit: ['getScale', 'scale', 'listAll', 'configAll'],
+    enumerations: {
+      engine: SQL_ENGINES,
+      engineVersion: [...SQL_VERSIONS.MsSql, ...SQL_VERSIONS.MariaDb],
+      edition: [...SQL_EDITIONS.MsSql, ...SQL_EDITIONS.MariaDb],
+    },
+    beforeDelete: ({ object }) => {
+      if (!object.spec.deletionProtection) return
+      const message = `"${object.metadata.name}" is protected: set deletionProtection to false first.`
+      throw new PlatformError('DELETION_PROTECTED', message)
+    },
+    fields: {
+      engine: { title: 'Engine', type: 'enumeration', values: SQL_ENGINES, of: ({ object }) => object.spec.engine },
+      edition: { title: 'Edition', type: 'text', of: (view) => sqlDto(view).edition },
+      engineVersion: { title: 'Version', type: 'text', of: (view) => sqlDto(view).engineVersion, isSorted: false },
+      licenseStatus: {
+        title: 'License',
+        type: 'enumeration',
+        values: LICENSE_STATES,
+        of: (view) => sqlDto(view).licenseStatus,
+        isSorted: false,
+      },
+      storageSize: { title: 'Storage', type: 'quantity', of: (view) => sqlDto(view).storageSize, isFiltered: false },
+    },
+  }),
+  ...planRoutes({
+    segment: 'sqlcomputeplans',
+    family: 'Sql',
+    dto: PlanDto,
+    // One pod on one volume: no plan survives the loss of its node.
+    productionReplicas: Number.POSITIVE_INFINITY,
+    more: (plan) => ({ maxEdition: plan.spec.extras.maxEdition ?? null }),
+  }),
+  route(
+    'GET',
+    `${BASE}/connectionstring`,
+    {
+      auth: dataAction('sqlcluster/readSecrets'),
+      summary: 'How to connect from inside the cluster',
+      reply: SqlConnectionStringDto,
+      answers: [200],
+    },
+    (context) => readConnectionString(context, 'inside'),
+  ),
+  route(
+    'GET',
+    `${BASE}/connectionstring/external`,
+    {
+      auth: dataAction('sqlcluster/readSecrets'),
+      summary: 'How to connect through the load balancer',
+      reply: SqlConnectionStringDto,
+      answers: [200],
+    },
+    (context) => readConnectionString(context, 'outside'),
+  ),
+  route(
+    'GET',
+    `${BASE}/external-ip`,
+    { auth: action('sqlcluster/read'), summary: 'Public address', reply: ExternalAddressDto, answers: [200] },
+    async (context) => ok(externalAddress(await objectOf(context))),
+  ),
+  route(
+    'GET',
+    `${BASE}/health`,
+    { auth: action('sqlcluster/read'), summary: 'What pod and engine say', reply: HealthReportDto, answers: [200] },
+    async (context) => ok(await sqlHealth(await objectOf(context), context)),
+  ),
+  route(
+    'POST',
+    `${BASE}/license`,
+    {
+      auth: action('sqlcluster/manageLicense'),
+      summary: 'Set or replace the product key of a paid edition',
+      body: SetLicenseRequest,
+      reply: LicenseDto,
+      answers: [200],
+    },
+    (context) => setLicense(context),
+  ),
+  ...editorRoutes({
+    base: BASE,
+    actions: {
+      read: 'sqlcluster/read',
+      schemaRead: 'sqlcluster/schemaRead',
+      dataRead: 'sqlcluster/dataRead',
+      dataWrite: 'sqlcluster/dataWrite',
+    },
+    open: async (context) => editorPlace(await objectOf(context), context),
+    history: async (context) => ({ history: historyOf(await objectOf(context), context.services) }),
+  }),
+]

@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import { timestamp } from '../../core/clock.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { encodeProductKey, sqlNames, sqlSelector } from '../../core/sql.ts'
+import { LICENSE_STATES, PAID_EDITIONS, SqlInstance } from '../../crds/sql.ts'
+import { type Answer, ok } from '../answer.ts'
+import type { Context } from '../context.ts'
+import { DateTime } from '../dto.ts'
+import { etagOf } from '../etag.ts'
+import { findResource } from '../findResource.ts'
+import { refuseWhileDeleting } from '../resourceWrites.ts'
+import type { SqlObject } from './record.ts'
+
+export const SetLicenseRequest = z
+  .strictObject({
+    productKey: z
+      .string()
+      .regex(/^[A-Z0-9]{5}(-[A-Z0-9]{5}){4}$/, 'must be five groups of five capital letters and digits')
+      .describe('Taken, and never shown'),
+    edition: z.enum(['Standard', 'Enterprise']).nullish(),
+  })
+  .meta({ id: 'SetLicenseRequest' })
+
+export const LicenseDto = z
+  .object({
+    edition: z.string(),
+    licenseStatus: z.enum(LICENSE_STATES),
+    keySuffix: z.string().describe('The last five characters'),
+    setAt: DateTime,
+    setBy: z.string(),
+    message: z.string().nullable(),
+  })
+  .meta({ id: 'LicenseDto' })
+
+/**
+ * Sets the product key of a paid edition, or another one. The key is stored before the instance is told of it; the
+ * controller restarts the engine with it, asks it what edition it runs, and goes back to the key before where it did not
+ * take this one.
+ */
+export async function setLicense(
+  context: Context<string, unknown, z.output<typeof SetLicenseRequest>>,
+): Promise<Answer<z.output<typeof LicenseDto>>> {
+  const { services, caller, body, ifMatch } = context
+  const { object: found, ref } = await findResource(SqlInstance, context)
+  const edition = body.edition ?? found.spec.edition
+  refuseWhileDeleting(found)
+  refuseFree(found, edition)
+  const version = found.spec.licenseVersion + 1
+  const setAt = timestamp(services.clock.now())
+  const { uid = '' } = found.metadata
+  const { apiVersion, kind } = SqlInstance
+  await services.sql.secretWriter.put(
+    { namespace: ref.namespace, name: sqlNames(ref.name).license },
+    encodeProductKey(version, { key: body.productKey, setAt, setBy: caller.principalId }),
+    { apiVersion, kind, name: ref.name, uid, labels: sqlSelector(ref.name) },
+  )
+  const { object } = await services.records.update(SqlInstance, ref, {
+    caller,
+    ifMatch,
+    change: (stored) => {
+      refuseWhileDeleting(stored)
+      refuseFree(stored, edition)
+      if (stored.spec.licenseVersion !== version - 1)
+        throw new PlatformError(
+          'CONFLICT',
+          'Another product key was set meanwhile; look at the instance and try again.',
+        )
+      return { ...stored.spec, licenseVersion: version, ...(edition === undefined ? {} : { edition }) }
+    },
+  })
+  const dto = {
+    edition: object.spec.edition ?? '',
+    licenseStatus: 'Applying' as const,
+    keySuffix: body.productKey.slice(-5),
+    setAt,
+    setBy: caller.principalId,
+    message: 'The engine restarts with the key.',
+  }
+  return ok(dto, { etag: etagOf(object), headers: { 'cache-control': 'no-store' } })
+}
+
+function refuseFree({ spec, metadata }: SqlObject, edition: string | undefined): void {
+  if (spec.engine === 'MsSql' && edition !== undefined && PAID_EDITIONS.includes(edition)) return
+  throw new PlatformError(
+    'LICENSE_NOT_APPLICABLE',
+    `"${metadata.name}" runs an edition that takes no product key; name edition Standard or Enterprise of MsSql.`,
+  )
+}

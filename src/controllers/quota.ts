@@ -1,0 +1,143 @@
+import { BOUNDARY_LABEL, GROUP_LABEL } from '../core/labels.ts'
+import { boundaryNamespace, boundaryOfNamespace } from '../core/names.ts'
+import { type KubeObject, keyOf } from '../core/object.ts'
+import { done, type Outcome, stalled } from '../core/outcome.ts'
+import { Boundary } from '../crds/boundaries.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { ComputePlan, type PlanFamily } from '../crds/plans.ts'
+import { RelationalCluster } from '../crds/relational.ts'
+import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { SqlInstance } from '../crds/sql.ts'
+import { SecretVault } from '../crds/vaults.ts'
+import { VectorCluster } from '../crds/vector.ts'
+import { demandOf } from '../desired/demand.ts'
+import { choosePlan, type PlanOverrides } from '../desired/plans.ts'
+import { limitsAmounts, type QuotaUser, quotaSentence, quotaVerdict } from '../desired/quota.ts'
+import { namespace as namespaces } from '../kube/builtin.ts'
+import type { Observed, Pass, Workspace } from './engine/controller.ts'
+import { PHASE_INDEX } from './engine/phaseIndex.ts'
+
+type Cached<T> = T & { [key: string]: unknown }
+
+/** The kinds that a quota is shared by, each with the family of its plans. What has none counts as one resource. */
+const USERS: readonly { kind: AnyKind; family?: PlanFamily }[] = [
+  { kind: VectorCluster, family: 'Vector' },
+  { kind: RelationalCluster, family: 'Relational' },
+  { kind: SqlInstance, family: 'Sql' },
+  { kind: SecretVault },
+]
+
+type Sized = PlanOverrides & { replicas?: number; running?: boolean; walStorageSize?: string }
+type User = KubeObject & { spec: Sized }
+
+/** Two kinds may use one name in a namespace. */
+const quotaKey = (kind: AnyKind, key: string) => `${key}/${kind.plural}`
+
+/** What objects ask for, by key, as of one version of them and of all plans: quantities are parsed once, not each pass. */
+type Known = Map<string, { version: string; user: QuotaUser | undefined }>
+const knownOf = new WeakMap<Workspace, Known>()
+
+/** The resources of a boundary's groups with what they ask for; those without a plan ask for nothing yet. */
+function quotaUsers(records: Workspace, boundaryId: string): QuotaUser[] {
+  const plans = records.cache<Cached<ComputePlan>>(ComputePlan.resource).list()
+  const planVersions = plans.map(({ metadata }) => metadata.resourceVersion).join()
+  const known: Known = knownOf.get(records) ?? new Map()
+  // Of what is gone, entries remain; they are few, and forgotten together.
+  if (known.size > MOST_KNOWN) known.clear()
+  knownOf.set(records, known)
+  const homes = records
+    .cache(namespaces)
+    .list()
+    .filter(({ metadata }) => metadata.labels?.[BOUNDARY_LABEL] === boundaryId)
+  return USERS.flatMap(({ kind, family }) =>
+    homes.flatMap(({ metadata: { name: namespace, labels } }) =>
+      records
+        .cache<User>(kind.resource)
+        .list({ namespace })
+        .flatMap((object) => {
+          const key = quotaKey(kind, keyOf(object))
+          const version = `${object.metadata.uid} ${object.metadata.resourceVersion} ${planVersions}`
+          let entry = known.get(key)
+          if (entry?.version !== version) {
+            const resourceGroup = labels?.[GROUP_LABEL] ?? ''
+            entry = {
+              version,
+              user: quotaUser({ key, resourceGroup, object, choice: family && choosePlan(family, object.spec, plans) }),
+            }
+            known.set(key, entry)
+          }
+          return entry.user ?? []
+        }),
+    ),
+  )
+}
+
+const MOST_KNOWN = 20_000
+
+function quotaUser(of: {
+  key: string
+  resourceGroup: string
+  object: User
+  choice: ReturnType<typeof choosePlan> | undefined
+}): QuotaUser | undefined {
+  const { key, resourceGroup, object, choice } = of
+  const createdAt = object.metadata.creationTimestamp ?? ''
+  if (choice === undefined) return { key, createdAt, resourceGroup, demand: {} }
+  if (choice.kind === 'refused') return undefined
+  const { replicas = choice.plan.replicas, running = true, walStorageSize: extraStorage } = object.spec
+  const demand = demandOf(choice.plan, { replicas, running, extraStorage })
+  return { key, createdAt, resourceGroup, demand }
+}
+
+/**
+ * Whether a resource fits into what the boundary and the group may use, oldest first. Most have no limit above them, and
+ * then no other resource is looked at: a thousand databases would otherwise each weigh a thousand at every change.
+ *
+ * @param isGivingBack it is stopped by what is asked for now, which always helps, whatever the quota has become since
+ */
+export function checkQuotaOf<K extends AnyKind, State>(pass: Pass<K, State>, isGivingBack: boolean): Outcome {
+  const { boundaryId, resourceGroup } = pass.place
+  const boundary = pass.records.cache<Cached<Boundary>>(Boundary.resource).get(undefined, boundaryId ?? '')
+  if (boundaryId === undefined || boundary === undefined || isGivingBack) return done()
+  const groups = pass.records
+    .cache<Cached<ResourceGroup>>(ResourceGroup.resource)
+    .list({ namespace: boundaryNamespace(boundaryId) })
+    .map(({ metadata: { name }, spec: { quota } }) => ({ name, quota }))
+  const own = groups.find(({ name }) => name === resourceGroup)
+  if (!limitsAmounts(boundary.spec.quota) && !limitsAmounts(own?.quota ?? {})) return done()
+  const users = quotaUsers(pass.records, boundaryId)
+  const subject = users.find(({ key }) => key === quotaKey(pass.kind, pass.key))
+  if (subject === undefined) return done()
+  const limits = new Map(groups.map(({ name, quota }) => [name, quota]))
+  const verdict = quotaVerdict({ boundary: boundary.spec.quota, groups: limits, subject, others: users })
+  return verdict.kind === 'fits' ? done() : stalled('QuotaExceeded', quotaSentence(verdict))
+}
+
+/** What wakes those of a kind that wait for room: other limits, and resources that shrink or go. */
+export function quotaObservers(kind: AnyKind): Observed[] {
+  const waiting = (records: Workspace, boundaryId: string | undefined): string[] => {
+    const homes = records.cache(namespaces)
+    return records
+      .cache<User>(kind.resource)
+      .byIndex(PHASE_INDEX, 'QuotaExceeded')
+      .filter(({ metadata }) => {
+        const labels = homes.get(undefined, metadata.namespace ?? '')?.metadata.labels
+        return labels?.[BOUNDARY_LABEL] === boundaryId
+      })
+      .map(keyOf)
+  }
+  return [
+    { resource: Boundary.resource, keysOf: ({ metadata }, records) => waiting(records, metadata.name) },
+    {
+      resource: ResourceGroup.resource,
+      keysOf: ({ metadata }, records) => waiting(records, boundaryOfNamespace(metadata.namespace ?? '')),
+    },
+    ...USERS.map(({ kind: user }) => ({
+      resource: user.resource,
+      keysOf: ({ metadata }: KubeObject, records: Workspace) => {
+        const home = records.cache(namespaces).get(undefined, metadata.namespace ?? '')
+        return waiting(records, home?.metadata.labels?.[BOUNDARY_LABEL])
+      },
+    })),
+  ]
+}

@@ -1,0 +1,139 @@
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { relationalNames, serverName } from '../../core/relational.ts'
+import { type RelationalCluster, RelationalSnapshot } from '../../crds/relational.ts'
+import {
+  destinationPath,
+  ownerSecret,
+  storeRetention,
+  TARGET_KEYS,
+  targetSecret,
+} from '../../desired/relational/index.ts'
+import { secret } from '../../kube/builtin.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import { barmanObjectStore } from '../../kube/postgresql.ts'
+import type { Step } from '../engine/controller.ts'
+import {
+  INSTALL_PLUGIN,
+  placeOfPass,
+  type RelationalOptions,
+  type RelationalPass,
+  type RelationalState,
+  type StoredSnapshot,
+} from './types.ts'
+
+type RelationalStep = Step<typeof RelationalCluster, RelationalState>
+type SecretObject = KubeObject & { data?: Record<string, string> }
+
+/** The Secret with the credentials of the backup target, in the platform's own namespace. */
+export const BACKUP_SECRET = 'freehold-backup-target'
+
+/** Whether it is backed up, and where to. */
+export function resolveBackup({ backupTarget: target }: Pick<RelationalOptions, 'backupTarget'>): RelationalStep {
+  return function resolveBackup(pass: RelationalPass): Outcome {
+    const { object, state, workloads, records } = pass
+    const { namespace, name } = placeOfPass(pass)
+    const isWanted = object.spec.backupEnabled ?? target !== undefined
+    pass.report({ backupEnabled: isWanted && target !== undefined })
+    if (isWanted && target === undefined) {
+      const message = 'backupEnabled is set, but this platform has no backup target; an administrator configures one.'
+      return stalled('ConfigurationInvalid', message)
+    }
+    const reads = object.spec.restoreFrom !== undefined
+    if ((isWanted || reads) && !workloads.isServed(barmanObjectStore)) return stalled('EngineMissing', INSTALL_PLUGIN)
+    if (!isWanted || target === undefined) return done()
+    const snapshots = records
+      .cache<StoredSnapshot>(RelationalSnapshot.resource)
+      .list({ namespace })
+      .filter(({ spec }) => spec.clusterName === name)
+    state.backup = {
+      target,
+      destinationPath: destinationPath(target, namespace),
+      serverName: serverName(relationalNames(name).cluster, pass.incarnation),
+      retentionDays: storeRetention(
+        object.spec.backupRetentionDays,
+        snapshots.map(({ spec }) => spec),
+      ),
+    }
+    pass.report({ destinationPath: state.backup.destinationPath, serverName: state.backup.serverName })
+    return done()
+  }
+}
+
+/** Milliseconds until the rights on Secrets of a new namespace are looked at again; no watch tells of them. */
+const RIGHTS_RETRY = 2_000
+/** Until a Secret of the administrator's is looked for again: the operator may read it, but not watch. */
+const TARGET_RETRY = 30_000
+
+/** The Secrets are written before the Cluster: no instance is told of a password or a store that it cannot read. */
+export function ensureSecrets(options: RelationalOptions): RelationalStep {
+  return async function ensureSecrets(pass: RelationalPass): Promise<Outcome> {
+    try {
+      await ensureOwner(pass, options)
+      return await ensureTarget(pass, options)
+    } catch (error) {
+      if (!isKubeError(error, 'Forbidden')) throw error
+      return waiting('WaitingForGroup', 'The rights on Secrets of this namespace are not there yet.', RIGHTS_RETRY)
+    }
+  }
+}
+
+/** The password is made once. The engine sets it for the owner, also in a database that was restored. */
+async function ensureOwner(pass: RelationalPass, { generatePassword }: RelationalOptions): Promise<void> {
+  const { object, state } = pass
+  const { namespace, name } = placeOfPass(pass)
+  const username = state.origin?.ownerName ?? object.spec.ownerName
+  const cached = passwordOf(await pass.children.get<SecretObject>(secret, namespace, relationalNames(name).owner))
+  // What is written over is lost, so the API server is asked before a new one is made.
+  const stored = cached ?? (await freshPassword(pass, relationalNames(name).owner))
+  const password = stored ?? (await inherited(pass)) ?? generatePassword()
+  await pass.children.ensure(ownerSecret({ cluster: object }, username, password), { resource: secret })
+}
+
+/** Clients that keep their connection string after a take-over keep their password too. */
+async function inherited(pass: RelationalPass): Promise<string | undefined> {
+  const { takesOver } = pass.object.spec
+  return takesOver === undefined ? undefined : freshPassword(pass, relationalNames(takesOver).owner)
+}
+
+async function freshPassword(pass: RelationalPass, name: string): Promise<string | undefined> {
+  const { namespace } = placeOfPass(pass)
+  try {
+    return passwordOf(await pass.workloads.client.get<SecretObject>(secret, { namespace, name }))
+  } catch (error) {
+    if (isKubeError(error, 'NotFound')) return undefined
+    throw error
+  }
+}
+
+function passwordOf(found: SecretObject | undefined): string | undefined {
+  const encoded = found?.data?.password
+  return encoded === undefined || encoded === '' ? undefined : Buffer.from(encoded, 'base64').toString('utf8')
+}
+
+async function ensureTarget(pass: RelationalPass, { backupTarget: target }: RelationalOptions): Promise<Outcome> {
+  const { namespace, name } = placeOfPass(pass)
+  if (target === undefined || (pass.state.backup === undefined && pass.state.origin === undefined)) {
+    await pass.children.remove(secret, namespace, relationalNames(name).target)
+    return done()
+  }
+  const credentials = await targetCredentials(pass)
+  if (credentials === undefined) {
+    const message = `Secret "${BACKUP_SECRET}" with ${TARGET_KEYS.id} and ${TARGET_KEYS.secret} is not in ${SYSTEM_NAMESPACE}.`
+    return waiting('WaitingForDependency', message, TARGET_RETRY)
+  }
+  await pass.children.ensure(targetSecret({ cluster: pass.object }, target, credentials), { resource: secret })
+  return done()
+}
+
+async function targetCredentials(pass: RelationalPass): Promise<Readonly<Record<string, string>> | undefined> {
+  try {
+    const ref = { namespace: SYSTEM_NAMESPACE, name: BACKUP_SECRET }
+    const { data } = await pass.workloads.client.get<SecretObject>(secret, ref)
+    return data?.[TARGET_KEYS.id] === undefined || data[TARGET_KEYS.secret] === undefined ? undefined : data
+  } catch (error) {
+    if (isKubeError(error, 'NotFound')) return undefined
+    throw error
+  }
+}

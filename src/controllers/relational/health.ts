@@ -1,0 +1,210 @@
+import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { ENGINE_CLUSTER_LABEL, RELATIONAL_PORT, relationalNames } from '../../core/relational.ts'
+import { archivingGaps, type EngineView, recoveryOf, relationalImage } from '../../desired/relational/index.ts'
+import { service } from '../../kube/builtin.ts'
+import { barmanObjectStore } from '../../kube/postgresql.ts'
+import { growingClaims } from './resolve.ts'
+import {
+  backupsOf,
+  type EngineCluster,
+  type EngineStore,
+  isCompleted,
+  type LoadBalancerService,
+  observedEngine,
+  placeOfPass,
+  type RelationalPass,
+} from './types.ts'
+import { takeOver } from './workload.ts'
+
+/** The phase of a Cluster in which everything is as asked for (CloudNativePG, api/v1/cluster_types.go). */
+const HEALTHY = 'Cluster in healthy state'
+/** Phases that only a person ends. */
+const HOPELESS: readonly string[] = [
+  'Cluster is unrecoverable and needs manual intervention',
+  'Cluster cannot proceed to reconciliation due to an unknown plugin being required',
+  'Cluster has incomplete or invalid image catalog',
+  'Cluster cannot execute instance online upgrade due to missing architecture binary',
+  'Unable to create required cluster objects',
+  'Not enough disk space',
+]
+const UPGRADING = /^(Upgrading|Online upgrade|Applying|Primary instance is being|Switchover|Waiting for user)/
+
+function condition(engine: EngineCluster | undefined, type: string) {
+  return engine?.status?.conditions?.find((one) => one.type === type)
+}
+
+function readyInstances(engine: EngineCluster | undefined): number {
+  return engine?.status?.readyInstances ?? 0
+}
+
+/** How many instances are ready, said first: a later step may stop the pass, and what runs goes on meanwhile. */
+export function observeEngine(pass: RelationalPass): Outcome {
+  const ready = readyInstances(observedEngine(pass))
+  pass.report({ readyReplicas: ready })
+  pass.serving(ready > 0)
+  return done()
+}
+
+/** What is observed goes into the status, whatever the outcome of the pass is. */
+export function reportStatus(pass: RelationalPass): Outcome {
+  const { object, state } = pass
+  const { engine } = state
+  const ready = readyInstances(engine)
+  const addresses = addressesOf(pass)
+  const complete = isComplete(pass)
+  pass.report({
+    replicas: state.instances,
+    readyReplicas: ready,
+    selector: `${ENGINE_CLUSTER_LABEL}=${relationalNames(object.metadata.name).cluster}`,
+    currentPrimary: engine?.status?.currentPrimary,
+    externalAddresses: addresses,
+    publicEndpoint: addresses?.[0] === undefined ? undefined : endpoint(addresses[0]),
+    ...(complete ? { engineVersion: object.spec.engineVersion, restartedAt: object.spec.restartedAt } : {}),
+    ...recoveryFields(pass),
+  })
+  pass.serving(ready > 0)
+  return done()
+}
+
+function endpoint(address: string): string {
+  return `${address.includes(':') ? `[${address}]` : address}:${RELATIONAL_PORT}`
+}
+
+function recoveryFields(pass: RelationalPass) {
+  const { object, state, now } = pass
+  const { namespace, name } = placeOfPass(pass)
+  const names = relationalNames(name)
+  const completed = backupsOf(pass.workloads, namespace, names.cluster).filter(isCompleted)
+  const times = (pick: 'startedAt' | 'stoppedAt') => completed.flatMap(({ status }) => status?.[pick] ?? []).sort()
+  const window = storeWindow(pass, names.backup)
+  const isSuspended = object.spec.archivingSuspended
+  const recovery = recoveryOf({
+    isBackedUp: state.backup !== undefined,
+    isSuspended,
+    engine: viewOf(state.engine),
+    previous: object.status ?? {},
+    now,
+  })
+  const firstRecoverableAt =
+    state.backup === undefined ? undefined : (window?.firstRecoverabilityPoint ?? times('stoppedAt')[0])
+  const lastBackup = condition(state.engine, 'LastBackupSucceeded')
+  return {
+    archiving: recovery.archiving,
+    archivingMessage: recovery.archivingMessage,
+    archivingStoppedAt: recovery.stoppedAt,
+    archivingGaps: archivingGaps({
+      previous: object.status ?? {},
+      isSuspended,
+      now,
+      basesStartedAt: times('startedAt'),
+      firstRecoverableAt,
+    }),
+    lastBackupAt: latest(window?.lastSuccessfulBackupTime, times('stoppedAt').at(-1)),
+    backupMessage: lastBackup?.status === 'False' ? lastBackup.message : undefined,
+    firstRecoverableAt,
+  }
+}
+
+function latest(one: string | undefined, other: string | undefined): string | undefined {
+  if (one === undefined || other === undefined) return one ?? other
+  return Date.parse(one) > Date.parse(other) ? one : other
+}
+
+function storeWindow(pass: RelationalPass, store: string) {
+  const { namespace } = placeOfPass(pass)
+  const found = pass.workloads.cache<EngineStore>(barmanObjectStore).get(namespace, store)
+  return found?.status?.serverRecoveryWindow?.[pass.state.backup?.serverName ?? '']
+}
+
+function viewOf(engine: EngineCluster | undefined): EngineView | undefined {
+  if (engine === undefined) return undefined
+  const { phase, currentPrimary, conditions = [] } = engine.status ?? {}
+  return { phase, readyInstances: readyInstances(engine), currentPrimary, conditions }
+}
+
+/** Every instance that is asked for is there and ready, with the image that is asked for. */
+function isComplete({ object, state }: RelationalPass): boolean {
+  const { status = {} } = state.engine ?? {}
+  return (
+    object.spec.running &&
+    status.phase === HEALTHY &&
+    status.readyInstances === state.instances &&
+    status.instances === state.instances &&
+    status.image === relationalImage(object.spec)
+  )
+}
+
+/** The outcome that the resource shows: the most particular of what is still to come, else that it is there. */
+export async function judgeHealth(pass: RelationalPass): Promise<Outcome> {
+  if (!pass.object.spec.running) return judgeStop(pass)
+  const unfinished = judgeInstances(pass)
+  if (unfinished !== undefined) return unfinished
+  const taken = await takeOver(pass)
+  if (taken.kind !== 'done') return taken
+  return pass.state.volumes ?? judgeVolumes(pass) ?? judgeBackup(pass) ?? judgeAddress(pass)
+}
+
+function judgeStop({ state }: RelationalPass): Outcome {
+  const left = readyInstances(state.engine)
+  const isHibernated = condition(state.engine, 'cnpg.io/hibernation')?.status === 'True'
+  if (!isHibernated || left > 0) return waiting('Stopping', `${left} instances are shutting down.`)
+  return done({ reason: 'Stopped', message: 'No instance runs; the data is kept.' })
+}
+
+const AFTER_COMPLETION = new Set<unknown>(['Available', 'PartiallyAvailable', 'ArchivingFailing', 'BackupFailing'])
+
+/** Undefined where every instance is as it should be. */
+function judgeInstances(pass: RelationalPass): Outcome | undefined {
+  if (isComplete(pass)) return undefined
+  const { object, state } = pass
+  const { status = {} } = state.engine ?? {}
+  const { phase = '', phaseReason = '' } = status
+  const said = phase === '' ? '' : ` ${[phase, phaseReason].filter((part) => part !== '').join(': ')}.`
+  const progress = `${readyInstances(state.engine)} of ${state.instances} instances are ready.${phase === HEALTHY ? '' : said}`
+  if (HOPELESS.includes(phase)) return stalled('EngineRefused', progress)
+  const before = object.status
+  if (before?.phase === 'Stopped' || before?.phase === 'Stopping' || before?.phase === 'Starting') {
+    return waiting('Starting', progress)
+  }
+  if (before?.firstReadyAt === undefined) {
+    return waiting(state.origin === undefined ? 'WaitingForWorkload' : 'Restoring', progress)
+  }
+  if (object.spec.restartedAt !== undefined && object.spec.restartedAt !== before.restartedAt) {
+    return waiting('Restarting', progress)
+  }
+  if (status.image !== relationalImage(object.spec) || UPGRADING.test(phase)) return waiting('RollingOut', progress)
+  const wasComplete = AFTER_COMPLETION.has(before.phase) && before.observedGeneration === object.metadata.generation
+  return wasComplete ? degraded('PartiallyAvailable', progress) : waiting('Scaling', progress)
+}
+
+function judgeVolumes(pass: RelationalPass): Outcome | undefined {
+  const growing = growingClaims(pass)
+  return growing.length === 0 ? undefined : waiting('WaitingForVolume', `Growing: ${growing.sort().join(', ')}.`)
+}
+
+/** The message is the engine's own: it says which store, which file, and why. */
+function judgeBackup({ object, state }: RelationalPass): Outcome | undefined {
+  if (state.backup === undefined || object.spec.archivingSuspended) return undefined
+  const archiving = condition(state.engine, 'ContinuousArchiving')
+  if (archiving?.status === 'False') {
+    return degraded('ArchivingFailing', archiving.message ?? 'The log cannot be archived.')
+  }
+  const backup = condition(state.engine, 'LastBackupSucceeded')
+  return backup?.status === 'False' ? degraded('BackupFailing', backup.message ?? 'The last backup failed.') : undefined
+}
+
+function judgeAddress(pass: RelationalPass): Outcome {
+  if (pass.object.spec.enableLoadBalancer && addressesOf(pass) === undefined) {
+    return waiting('WaitingForAddress', 'The load balancer has no address yet.')
+  }
+  const { instances } = pass.state
+  return done({ message: instances === 1 ? 'The instance is ready.' : `All ${instances} instances are ready.` })
+}
+
+function addressesOf(pass: RelationalPass): string[] | undefined {
+  if (!pass.object.spec.enableLoadBalancer) return undefined
+  const { namespace, name } = placeOfPass(pass)
+  const found = pass.workloads.cache<LoadBalancerService>(service).get(namespace, relationalNames(name).publicService)
+  const given = (found?.status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
+  return given.length === 0 ? undefined : given
+}

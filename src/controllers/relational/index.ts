@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto'
+import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
+import { ENGINE_CLUSTER_LABEL, relationalNames } from '../../core/relational.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+import { RelationalCluster, RelationalSnapshot } from '../../crds/relational.ts'
+import {
+  namespace,
+  networkPolicy,
+  persistentVolumeClaim,
+  pod,
+  secret,
+  service,
+  storageClass,
+} from '../../kube/builtin.ts'
+import {
+  barmanObjectStore,
+  postgresqlBackup,
+  postgresqlCluster,
+  postgresqlDatabase,
+  postgresqlPooler,
+  postgresqlScheduledBackup,
+} from '../../kube/postgresql.ts'
+import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import { quotaObservers } from '../quota.ts'
+import { BACKUP_SECRET, ensureSecrets, resolveBackup } from './backup.ts'
+import { judgeHealth, observeEngine, reportStatus } from './health.ts'
+import {
+  checkEngine,
+  checkImage,
+  checkQuota,
+  checkReferences,
+  checkStorage,
+  findCluster,
+  resolveOrigin,
+  resolvePlan,
+} from './resolve.ts'
+import { relationalSnapshotController } from './snapshots.ts'
+import { removeEngine, removeSnapshots, removeSurroundings, takeFinalSnapshot } from './teardown.ts'
+import {
+  type EngineBackup,
+  newRelationalState,
+  type RelationalOptions,
+  type RelationalState,
+  type StoredCluster,
+  type StoredSnapshot,
+} from './types.ts'
+import { applyChildren, mirrorBackups } from './workload.ts'
+
+const all = (records: Workspace) => records.cache<StoredCluster>(RelationalCluster.resource).list()
+const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
+
+/** The database of a Cluster of the engine. Long names are cut, so the name is not read backwards. */
+function keysOfEngine(records: Workspace, home: string | undefined, cluster: string | undefined): string[] {
+  const here = records.cache<StoredCluster>(RelationalCluster.resource).list({ namespace: home })
+  return keys(here.filter(({ metadata }) => relationalNames(metadata.name).cluster === cluster))
+}
+
+const byEngineLabel = ({ metadata }: KubeObject, records: Workspace) => {
+  const cluster = metadata.labels?.[ENGINE_CLUSTER_LABEL]
+  return cluster === undefined ? [] : keysOfEngine(records, metadata.namespace, cluster)
+}
+
+/** What wakes a relational database besides itself and its children, and whom exactly. */
+const OTHERS: readonly Observed[] = [
+  { resource: persistentVolumeClaim, keysOf: byEngineLabel },
+  // Only the last pods of a database that is deleted matter here; the engine tells of all others.
+  {
+    resource: pod,
+    keysOf: (object, records) =>
+      object.metadata.deletionTimestamp === undefined ? [] : byEngineLabel(object, records),
+  },
+  {
+    resource: postgresqlBackup,
+    keysOf: (object, records) =>
+      keysOfEngine(records, object.metadata.namespace, (object as EngineBackup).spec.cluster?.name),
+  },
+  {
+    resource: RelationalSnapshot.resource,
+    keysOf: (object, records) => {
+      const { clusterName } = (object as StoredSnapshot).spec
+      const restoring = all(records).filter(({ spec }) => spec.restoreFrom?.snapshotId === object.metadata.name)
+      return [objectKey(object.metadata.namespace, clusterName), ...keys(restoring)]
+    },
+  },
+  // Those whose connection Services lead to it.
+  {
+    resource: RelationalCluster.resource,
+    keysOf: ({ metadata: { namespace: home, name } }, records) => {
+      const here = records.cache<StoredCluster>(RelationalCluster.resource).list({ namespace: home })
+      return keys(here.filter(({ spec }) => spec.connectTo === name))
+    },
+  },
+  {
+    resource: ComputePlan.resource,
+    keysOf: ({ metadata }, records) =>
+      keys(all(records).filter(({ spec }) => (spec.computePlan ?? metadata.name) === metadata.name)),
+  },
+  { resource: PlatformCluster.resource, keysOf: (_, records) => keys(all(records)) },
+  ...quotaObservers(RelationalCluster),
+]
+
+const CHILDREN = [
+  postgresqlCluster,
+  postgresqlDatabase,
+  postgresqlPooler,
+  postgresqlScheduledBackup,
+  barmanObjectStore,
+  service,
+  networkPolicy,
+] as const
+
+/** Secrets of the group are not here: they are opened namespace by namespace, by bindings of the group. */
+const WRITES: readonly Rights[] = [
+  ...CHILDREN.map((resource) => ({ resource, verbs: ['get', 'create', 'patch', 'delete'] })),
+  { resource: RelationalCluster.resource, verbs: ['get', 'patch'] },
+  { resource: RelationalSnapshot.resource, verbs: ['create', 'delete'] },
+  { resource: secret, verbs: ['get'], resourceNames: [BACKUP_SECRET], in: 'system' },
+]
+
+/** Keeps relational databases as their specs say: docs/areas/relational.md. */
+export function relationalControllers(
+  options: Omit<RelationalOptions, 'generatePassword'> & Partial<RelationalOptions>,
+): Controller[] {
+  const given: RelationalOptions = { generatePassword: () => randomBytes(24).toString('base64url'), ...options }
+  const clusters = controller<typeof RelationalCluster, RelationalState>(RelationalCluster, {
+    observes: [...CHILDREN, secret, ...OTHERS],
+    reads: [namespace, storageClass],
+    writes: WRITES,
+    state: newRelationalState,
+    reconcile: steps(
+      observeEngine,
+      findCluster,
+      checkImage(given),
+      checkEngine,
+      resolvePlan,
+      checkQuota,
+      checkReferences,
+      resolveBackup(given),
+      resolveOrigin(given),
+      checkStorage,
+      ensureSecrets(given),
+      applyChildren(given),
+      mirrorBackups,
+      reportStatus,
+      judgeHealth,
+    ),
+    finalize: steps(takeFinalSnapshot, removeSnapshots, removeEngine, removeSurroundings),
+  })
+  return [clusters, relationalSnapshotController(given)]
+}

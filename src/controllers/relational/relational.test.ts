@@ -1,0 +1,402 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { loadAll } from 'js-yaml'
+import { ControllerBench } from '../../../test/make/controllers.ts'
+import { TARGET } from '../../../test/make/relational.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+import { RelationalCluster, RelationalSnapshot } from '../../crds/relational.ts'
+import { customResourceDefinition, secret, service } from '../../kube/builtin.ts'
+import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
+import { relationalControllers } from './index.ts'
+
+const FILE = new URL('../../../deploy/played/cloudnative-pg.yaml', import.meta.url)
+const DEFINITIONS = (loadAll(readFileSync(FILE, 'utf8')) as KubeObject[]).map((definition) => ({
+  ...definition,
+  status: { conditions: [{ type: 'Established', status: 'True' }] },
+}))
+const SNAPSHOT = 'f0854e45-9295-490e-92af-fd60a52b56f3'
+
+type Status = {
+  status?: string
+  phase?: string
+  statusMessage?: string
+  archiving?: string
+  [field: string]: unknown
+}
+
+/** A group with the default plans; `engine` says what of the engine is installed. */
+class World {
+  readonly bench: ControllerBench
+  home = ''
+
+  constructor({ target }: { target?: typeof TARGET } = { target: TARGET }) {
+    this.bench = new ControllerBench(
+      relationalControllers({ allowOwnImages: false, backupTarget: target, generatePassword: () => 'made-once' }),
+    )
+  }
+
+  async start(engine: 'all' | 'none' | 'no plugin' = 'all'): Promise<this> {
+    const { bench } = this
+    this.home = bench.seedGroup('shop').groupSpace
+    for (const [name, spec] of Object.entries(DEFAULT_PLANS)) bench.seed(ComputePlan, name, spec)
+    const here = { displayName: 'here', region: '', domain: 'example.test', isPlatform: true }
+    bench.seed(PlatformCluster, '22222222-2222-4222-8222-222222222222', here)
+    bench.client.seed(secret, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'freehold-backup-target', namespace: SYSTEM_NAMESPACE },
+      data: { 'access-key-id': 'aWQ=', 'secret-access-key': 'a2V5' },
+    })
+    if (engine !== 'none') this.install(engine === 'all')
+    await bench.start()
+    return this
+  }
+
+  install(withPlugin = true): void {
+    for (const definition of DEFINITIONS) {
+      if (withPlugin || !definition.metadata.name.includes('barman'))
+        this.bench.client.seed(customResourceDefinition, definition)
+    }
+  }
+
+  database(name: string, spec: object = {}): void {
+    this.bench.seed(RelationalCluster, name, RelationalCluster.spec.parse(spec), { namespace: this.home })
+  }
+
+  async status(name: string, kind = RelationalCluster as { resource: typeof RelationalCluster.resource }) {
+    const found = await this.bench.find(kind.resource, name, this.home)
+    return (found?.status ?? {}) as Status
+  }
+
+  /** What CloudNativePG would write into the status of a Cluster. */
+  async play(name: string, status: object = {}): Promise<void> {
+    const found = await this.bench.find<KubeObject & { spec: { instances: number; imageName: string } }>(
+      postgresqlCluster,
+      `relc-${name}`,
+      this.home,
+    )
+    const healthy = {
+      phase: 'Cluster in healthy state',
+      instances: found?.spec.instances,
+      readyInstances: found?.spec.instances,
+      image: found?.spec.imageName,
+      currentPrimary: `relc-${name}-1`,
+    }
+    const patch = { status: { ...healthy, ...status } }
+    const ref = { namespace: this.home, name: `relc-${name}` }
+    await this.bench.client.mergePatch(postgresqlCluster, ref, patch, { subresource: 'status' })
+    await this.bench.rest()
+  }
+
+  async change(name: string, spec: object): Promise<void> {
+    await this.bench.client.mergePatch(RelationalCluster.resource, { namespace: this.home, name }, { spec })
+    await this.bench.rest()
+  }
+
+  async snapshot(clusterName: string, spec: object = {}): Promise<void> {
+    const full = RelationalSnapshot.spec.parse({ clusterName, name: 'first', ...spec })
+    this.bench.seed(RelationalSnapshot, SNAPSHOT, full, { namespace: this.home })
+    await this.bench.rest()
+  }
+
+  async completeBackup(status: object = {}): Promise<void> {
+    const ref = { namespace: this.home, name: `rsnap-${SNAPSHOT}` }
+    const done = {
+      phase: 'completed',
+      backupId: 'b1',
+      startedAt: '2026-01-01T00:00:00Z',
+      stoppedAt: '2026-01-01T00:01:00Z',
+    }
+    await this.bench.client.mergePatch(
+      postgresqlBackup,
+      ref,
+      { status: { ...done, ...status } },
+      { subresource: 'status' },
+    )
+    await this.bench.rest()
+  }
+}
+
+describe('the controller of relational databases', () => {
+  let world: World
+  const begin = async (...engine: Parameters<World['start']>) => {
+    world = await new World().start(...engine)
+    return world
+  }
+  afterEach(() => world.bench.stop())
+
+  it('says what to install where the engine is missing, asks for nothing, and goes on when it comes', async () => {
+    await begin('none')
+    world.database('orders')
+    await world.bench.rest()
+    const missing = await world.status('orders')
+    expect([missing.status, missing.phase]).to.deep.equal(['Failed', 'EngineMissing'])
+    expect(missing.statusMessage).to.contain('CloudNativePG is not installed')
+    const before = world.bench.client.calls.length
+    await world.bench.clock.advance(60_000)
+    await world.bench.rest()
+    const asked = world.bench.client.calls.slice(before).filter(({ verb }) => verb !== 'watch')
+    expect(asked).to.deep.equal([])
+    world.install()
+    await world.bench.rest()
+    expect((await world.status('orders')).phase).to.equal('WaitingForWorkload')
+    await world.play('orders')
+    expect((await world.status('orders')).status).to.equal('Running')
+  })
+
+  it('says that the plugin is missing only where backups are wanted', async () => {
+    await begin('no plugin')
+    world.database('plain', { backupEnabled: false })
+    world.database('orders')
+    await world.bench.rest()
+    expect((await world.status('orders')).statusMessage).to.contain('Barman Cloud plugin')
+    expect((await world.status('plain')).phase).to.equal('WaitingForWorkload')
+  })
+
+  it('fills in the instances of the plan, and writes nothing where nothing differs', async () => {
+    await begin()
+    world.database('orders', { computePlan: 'relational-medium' })
+    await world.bench.rest()
+    const object = await world.bench.find<KubeObject & { spec: { replicas?: number } }>(
+      RelationalCluster.resource,
+      'orders',
+      world.home,
+    )
+    expect(object?.spec.replicas).to.equal(3)
+    await world.play('orders')
+    world.bench.writes()
+    await world.play('orders', { phaseReason: '' })
+    const writes = world.bench
+      .writes()
+      .filter((call) => !call.startsWith('get') && !call.includes('clusters.postgresql'))
+    expect(writes).to.deep.equal([])
+  })
+
+  it('keeps the password that it made, whatever happens to the Cluster', async () => {
+    await begin()
+    world.database('orders')
+    await world.bench.rest()
+    const read = async () =>
+      (await world.bench.find<KubeObject & { data: Record<string, string> }>(secret, 'relcowner-orders', world.home))
+        ?.data.password
+    expect(Buffer.from((await read()) ?? '', 'base64').toString()).to.equal('made-once')
+    await world.bench.client.remove(postgresqlCluster, { namespace: world.home, name: 'relc-orders' })
+    await world.bench.rest()
+    expect(Buffer.from((await read()) ?? '', 'base64').toString()).to.equal('made-once')
+    expect(await world.bench.find(postgresqlCluster, 'relc-orders', world.home)).to.not.equal(undefined)
+  })
+
+  const archiving = (status: string, message: string) => [
+    { type: 'ContinuousArchiving', status, message, lastTransitionTime: '2026-01-01T00:00:00Z' },
+  ]
+  const shown: [string, object, object, string, string][] = [
+    ['is running when the engine is healthy', {}, {}, 'Running', 'Available'],
+    [
+      'says that the archive fails',
+      {},
+      { conditions: archiving('False', 'no bucket') },
+      'Degraded',
+      'ArchivingFailing',
+    ],
+    [
+      'says that the last backup failed',
+      {},
+      { conditions: [{ type: 'LastBackupSucceeded', status: 'False', message: 'no room' }] },
+      'Degraded',
+      'BackupFailing',
+    ],
+    [
+      'says that the engine gave up',
+      {},
+      { phase: 'Not enough disk space', readyInstances: 0 },
+      'Failed',
+      'EngineRefused',
+    ],
+    ['waits for the address of a load balancer', { enableLoadBalancer: true }, {}, 'Provisioning', 'WaitingForAddress'],
+  ]
+  for (const [name, spec, engine, status, phase] of shown) {
+    it(name, async () => {
+      await begin()
+      world.database('orders', spec)
+      await world.bench.rest()
+      await world.play('orders', engine)
+      const found = await world.status('orders')
+      expect([found.status, found.phase], String(found.statusMessage)).to.deep.equal([status, phase])
+    })
+  }
+
+  it('tells the lost instance of a database that was complete from one that is being added', async () => {
+    await begin()
+    world.database('orders', { replicas: 2 })
+    await world.bench.rest()
+    await world.play('orders')
+    await world.play('orders', { phase: 'Failing over', readyInstances: 1 })
+    expect((await world.status('orders')).phase).to.equal('PartiallyAvailable')
+    await world.change('orders', { replicas: 3 })
+    expect((await world.status('orders')).phase).to.equal('Scaling')
+  })
+
+  const stalled: [string, object, string][] = [
+    ['an unknown plan', { computePlan: 'nothing' }, 'PlanNotFound'],
+    ['a plan of another family', { computePlan: 'vector-dev' }, 'PlanNotFound'],
+    ['an image of its own', { imageName: 'example.org/pg:1' }, 'ConfigurationInvalid'],
+    ['a database to connect to that is not there', { connectTo: 'nobody' }, 'ReferenceMissing'],
+    ['a snapshot that is not there', { restoreFrom: { clusterName: 'a', snapshotId: SNAPSHOT } }, 'ReferenceMissing'],
+    [
+      'a snapshot of another group that nobody approved',
+      { restoreFrom: { clusterName: 'a', snapshotId: SNAPSHOT, resourceGroup: 'other' } },
+      'ReferenceMissing',
+    ],
+  ]
+  for (const [name, spec, phase] of stalled) {
+    it(`stops at ${name}`, async () => {
+      await begin()
+      world.database('orders', spec)
+      await world.bench.rest()
+      expect((await world.status('orders')).phase).to.equal(phase)
+      expect(await world.bench.find(postgresqlCluster, 'relc-orders', world.home)).to.equal(undefined)
+    })
+  }
+
+  it('stops where backups are wanted and there is no target', async () => {
+    world = await new World({}).start()
+    world.database('orders', { backupEnabled: true })
+    world.database('plain')
+    await world.bench.rest()
+    expect((await world.status('orders')).phase).to.equal('ConfigurationInvalid')
+    expect((await world.status('plain')).archiving).to.equal('Disabled')
+    expect(await world.bench.find(barmanObjectStore, 'relcbackup-plain', world.home)).to.equal(undefined)
+  })
+
+  it('never adopts a Cluster of somebody else', async () => {
+    await begin()
+    world.bench.client.seed(postgresqlCluster, {
+      apiVersion: 'postgresql.cnpg.io/v1',
+      kind: 'Cluster',
+      metadata: { name: 'relc-orders', namespace: world.home },
+      spec: { instances: 1 },
+    })
+    world.database('orders')
+    await world.bench.rest()
+    expect((await world.status('orders')).phase).to.equal('NameOccupied')
+  })
+
+  it('takes a snapshot once, and never again when its Backup is gone', async () => {
+    await begin()
+    world.database('orders')
+    await world.bench.rest()
+    await world.snapshot('orders')
+    expect((await world.status(SNAPSHOT, RelationalSnapshot)).phase).to.equal('WaitingForDependency')
+    await world.play('orders')
+    expect((await world.status(SNAPSHOT, RelationalSnapshot)).phase).to.equal('BackingUp')
+    await world.completeBackup()
+    const taken = await world.status(SNAPSHOT, RelationalSnapshot)
+    expect([taken.status, taken.backupId, taken.storageSize]).to.deep.equal(['Running', 'b1', '5Gi'])
+    expect((await world.status('orders')).firstRecoverableAt).to.equal('2026-01-01T00:01:00Z')
+    await world.bench.client.remove(postgresqlBackup, { namespace: world.home, name: `rsnap-${SNAPSHOT}` })
+    await world.bench.rest()
+    expect(await world.bench.find(postgresqlBackup, `rsnap-${SNAPSHOT}`, world.home)).to.equal(undefined)
+  })
+
+  it('says of a snapshot why the engine could not take it', async () => {
+    await begin()
+    world.database('orders')
+    await world.bench.rest()
+    await world.play('orders')
+    await world.snapshot('orders')
+    await world.completeBackup({ phase: 'failed', error: 'the bucket is gone' })
+    const failed = await world.status(SNAPSHOT, RelationalSnapshot)
+    expect([failed.phase, failed.statusMessage]).to.deep.equal(['EngineRefused', 'the bucket is gone'])
+  })
+
+  it('makes a snapshot of each Backup of the schedule, which goes with it', async () => {
+    await begin()
+    world.database('orders')
+    await world.bench.rest()
+    await world.play('orders')
+    world.bench.client.seed(postgresqlBackup, {
+      apiVersion: 'postgresql.cnpg.io/v1',
+      kind: 'Backup',
+      metadata: { name: 'nightly', namespace: world.home, labels: { 'cnpg.io/scheduled-backup': 'relcbackup-orders' } },
+      spec: { cluster: { name: 'relc-orders' } },
+      status: {
+        phase: 'completed',
+        backupId: 'n1',
+        startedAt: '2026-01-01T02:00:00Z',
+        stoppedAt: '2026-01-01T02:01:00Z',
+      },
+    })
+    await world.bench.rest()
+    const list = async () => (await world.bench.client.list(RelationalSnapshot.resource)).items
+    const [mirrored] = await list()
+    expect(mirrored?.spec).to.deep.include({ kind: 'Scheduled', clusterName: 'orders' })
+    expect(mirrored).to.have.nested.property('status.status', 'Running')
+    await world.bench.client.remove(postgresqlBackup, { namespace: world.home, name: 'nightly' })
+    await world.bench.rest()
+    expect(await list()).to.deep.equal([])
+  })
+
+  it('ends a snapshot when its days are over, by one timer', async () => {
+    await begin()
+    world.database('orders')
+    await world.bench.rest()
+    await world.play('orders')
+    await world.snapshot('orders', { retentionDays: 1 })
+    const now = new Date(world.bench.clock.now()).toISOString()
+    await world.completeBackup({ startedAt: now, stoppedAt: now })
+    expect((await world.status(SNAPSHOT, RelationalSnapshot)).expiresAt).to.be.a('string')
+    await world.bench.clock.advance(86_400_000)
+    await world.bench.rest()
+    expect(await world.bench.find(RelationalSnapshot.resource, SNAPSHOT, world.home)).to.equal(undefined)
+  })
+
+  it('restores, and hands name and password over once the data is there', async () => {
+    await begin()
+    world.database('orders')
+    await world.bench.rest()
+    await world.play('orders')
+    await world.snapshot('orders')
+    await world.completeBackup()
+    world.database('heir', { restoreFrom: { clusterName: 'orders', snapshotId: SNAPSHOT }, takesOver: 'orders' })
+    await world.bench.rest()
+    expect((await world.status('heir')).phase).to.equal('Restoring')
+    const spec = async () =>
+      (await world.bench.find(RelationalCluster.resource, 'orders', world.home))?.spec as Record<string, unknown>
+    expect((await spec()).running).to.equal(true)
+    await world.play('heir')
+    expect(await spec()).to.include({ running: false, connectTo: 'heir' })
+    const found = await world.bench.find<KubeObject & { spec: { selector: object } }>(
+      service,
+      'relcrw-orders',
+      world.home,
+    )
+    expect(found?.spec.selector).to.include({ 'cnpg.io/cluster': 'relc-heir' })
+    await world.change('orders', { running: true, connectTo: null })
+    expect((await spec()).running, 'who takes it back is left alone').to.equal(true)
+  })
+
+  it('goes with its snapshots, or leaves them and a last one', async () => {
+    await begin()
+    world.database('orders', { onDelete: 'Retain' })
+    await world.bench.rest()
+    await world.play('orders')
+    const ref = { namespace: world.home, name: 'orders' }
+    await world.bench.client.remove(RelationalCluster.resource, ref)
+    await world.bench.rest()
+    expect((await world.status('orders')).phase).to.equal('BackingUp')
+    const [last] = (await world.bench.client.list(RelationalSnapshot.resource)).items
+    const backup = { namespace: world.home, name: `rsnap-${last?.metadata.name}` }
+    const status = { phase: 'completed', stoppedAt: '2026-01-01T00:01:00Z' }
+    await world.bench.client.mergePatch(postgresqlBackup, backup, { status }, { subresource: 'status' })
+    await world.bench.rest()
+    expect(await world.bench.find(RelationalCluster.resource, 'orders', world.home)).to.equal(undefined)
+    expect(await world.bench.find(postgresqlCluster, 'relc-orders', world.home)).to.equal(undefined)
+    expect(await world.bench.find(RelationalSnapshot.resource, last?.metadata.name ?? '', world.home)).to.not.equal(
+      undefined,
+    )
+  })
+})

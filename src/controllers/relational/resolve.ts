@@ -1,0 +1,204 @@
+import { RESTORE_ANNOTATION } from '../../core/labels.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { objectKey } from '../../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { compareQuantities } from '../../core/quantity.ts'
+import { ENGINE_CLUSTER_LABEL, relationalNames } from '../../core/relational.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+import { RelationalCluster, RelationalSnapshot } from '../../crds/relational.ts'
+import { choosePlan } from '../../desired/plans.ts'
+import type { Origin } from '../../desired/relational/index.ts'
+import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
+import { postgresqlCluster, postgresqlDatabase, postgresqlPooler } from '../../kube/postgresql.ts'
+import type { Step } from '../engine/controller.ts'
+import { fillReplicas, findHome } from '../placement.ts'
+import { checkQuotaOf } from '../quota.ts'
+import {
+  INSTALL_ENGINE,
+  observedEngine,
+  placeOfPass,
+  planOf,
+  type RelationalOptions,
+  type RelationalPass,
+  type RelationalState,
+  type Stored,
+  type StoredCluster,
+  type StoredSnapshot,
+} from './types.ts'
+
+type RelationalStep = Step<typeof RelationalCluster, RelationalState>
+
+export function findCluster({ object, records }: RelationalPass): Outcome {
+  return findHome(records, object.spec.clusterId).obstacle ?? done()
+}
+
+export function checkImage({ allowOwnImages }: Pick<RelationalOptions, 'allowOwnImages'>): RelationalStep {
+  return function checkImage({ object }: RelationalPass): Outcome {
+    if (object.spec.imageName === undefined || allowOwnImages) return done()
+    return stalled('ConfigurationInvalid', 'imageName is set, but this platform runs only images of its own.')
+  }
+}
+
+/** Without the engine's types nothing can be written. A watch of their definitions wakes us when they come. */
+export function checkEngine({ workloads, object }: RelationalPass): Outcome {
+  const { enablePooler, extensions } = object.spec
+  const needed = [
+    postgresqlCluster,
+    ...(enablePooler ? [postgresqlPooler] : []),
+    ...(extensions.length > 0 ? [postgresqlDatabase] : []),
+  ]
+  return needed.every((resource) => workloads.isServed(resource)) ? done() : stalled('EngineMissing', INSTALL_ENGINE)
+}
+
+/** The plan, and the number of instances: filled in once from the plan where it was left out. */
+export async function resolvePlan(pass: RelationalPass): Promise<Outcome> {
+  const { object, records, state } = pass
+  const plans = records.cache<Stored<ComputePlan>>(ComputePlan.resource)
+  const choice = choosePlan('Relational', object.spec, plans.list())
+  if (choice.kind === 'refused') return stalled(choice.reason, choice.message)
+  if (choice.plan.storageSize === undefined) {
+    return stalled('ConfigurationInvalid', `Compute plan "${choice.name}" names no storage; set storageSize.`)
+  }
+  const connections = Number(plans.get(undefined, choice.name)?.spec.extras.maxConnections)
+  state.plan = choice.plan
+  state.maxConnections = Number.isSafeInteger(connections) && connections > 0 ? connections : undefined
+  state.instances = object.spec.replicas ?? Math.max(1, choice.plan.replicas)
+  if (object.spec.replicas === undefined) await fillReplicas(pass, state.instances)
+  return done()
+}
+
+export function checkQuota(pass: RelationalPass): Outcome {
+  return checkQuotaOf(pass, observedEngine(pass) !== undefined && !pass.object.spec.running)
+}
+
+/** The database that the connection Services are to point to. */
+export function checkReferences({ object, records }: RelationalPass): Outcome {
+  const { connectTo } = object.spec
+  if (connectTo === undefined) return done()
+  const found = records.cache(RelationalCluster.resource).get(object.metadata.namespace, connectTo)
+  return found === undefined
+    ? stalled('ReferenceMissing', `connectTo names the database "${connectTo}", which is not in this group.`)
+    : done()
+}
+
+/**
+ * What a restored database is made from. It is looked up once and kept in the status: the engine reads it at the start
+ * only, so that the snapshot may go afterwards.
+ */
+export function resolveOrigin(options: Pick<RelationalOptions, 'backupTarget'>): RelationalStep {
+  return function resolveOrigin(pass: RelationalPass): Outcome {
+    const { object, state } = pass
+    const { restoreFrom } = object.spec
+    if (restoreFrom === undefined) return done()
+    state.origin = object.status?.origin
+    if (state.origin !== undefined) return done()
+    if (options.backupTarget === undefined) {
+      return stalled('ConfigurationInvalid', 'This platform has no backup target, so nothing can be restored from it.')
+    }
+    const home = homeOfOrigin(pass, restoreFrom)
+    if (home === undefined) {
+      const message =
+        'A database of another group is restored through the REST interface, which checks the rights on both.'
+      return stalled('ReferenceMissing', message)
+    }
+    const snapshots = pass.records.cache<StoredSnapshot>(RelationalSnapshot.resource)
+    const snapshot = snapshots.get(home, restoreFrom.snapshotId)
+    if (snapshot?.spec.clusterName !== restoreFrom.clusterName) {
+      const what = `snapshot "${restoreFrom.snapshotId}" of database "${restoreFrom.clusterName}"`
+      return stalled('ReferenceMissing', `There is no ${what}.`)
+    }
+    state.origin = originOf(snapshot, restoreFrom)
+    if (state.origin === undefined) {
+      return waiting('WaitingForDependency', `Snapshot "${snapshot.spec.name}" is not completed yet.`)
+    }
+    pass.report({ origin: state.origin })
+    return done()
+  }
+}
+
+type RestoreFrom = NonNullable<RelationalPass['object']['spec']['restoreFrom']>
+
+/** The namespace of the snapshot; undefined where it is another group's and nobody checked the rights on it. */
+function homeOfOrigin({ object, place }: RelationalPass, restoreFrom: RestoreFrom): string | undefined {
+  const { namespace = '', annotations } = object.metadata
+  if (restoreFrom.resourceGroup === undefined) return namespace
+  const home = groupNamespace(place.boundaryId ?? '', restoreFrom.resourceGroup)
+  const isApproved = annotations?.[RESTORE_ANNOTATION] === objectKey(home, restoreFrom.snapshotId)
+  return home === namespace || isApproved ? home : undefined
+}
+
+/** Undefined until the snapshot is completed. */
+function originOf(
+  { status }: StoredSnapshot,
+  { clusterName, snapshotId, targetTime }: RestoreFrom,
+): Origin | undefined {
+  const { completedAt, destinationPath, serverName, backupId } = status ?? {}
+  if (completedAt === undefined || destinationPath === undefined || serverName === undefined) return undefined
+  return {
+    clusterName,
+    snapshotId,
+    ...(targetTime === undefined ? {} : { targetTime }),
+    destinationPath,
+    serverName,
+    ...(backupId === undefined ? {} : { backupId }),
+    databaseName: status?.databaseName ?? 'app',
+    ownerName: status?.ownerName ?? 'app',
+  }
+}
+
+/**
+ * The engine lets volumes grow by itself where their class can. Where they cannot grow, or would shrink, everything else
+ * of the spec is still applied with the size that they have.
+ */
+export function checkStorage(pass: RelationalPass): Outcome {
+  const { state } = pass
+  const plan = planOf(pass)
+  const held = observedEngine(pass)?.spec.storage?.size
+  const wanted = plan.storageSize ?? '0'
+  if (held === undefined || compareQuantities(wanted, held) === 0) return done()
+  if (compareQuantities(wanted, held) < 0) {
+    const message = `The volumes have ${held} and cannot shrink to ${wanted}. Set storageSize to at least ${held}.`
+    return stalled('StorageCannotShrink', message)
+  }
+  const rigid = rigidClass(pass)
+  if (rigid === undefined) return done()
+  state.plan = { ...plan, storageSize: held }
+  const message = `Storage class "${rigid}" does not let volumes grow (allowVolumeExpansion), so storageSize stays at ${held}.`
+  state.volumes = stalled('ConfigurationInvalid', message)
+  return done()
+}
+
+type Claim = { [key: string]: unknown } & Parameters<typeof claimGrowth>[0]
+
+/** The name of a class of ours whose volumes cannot grow. */
+function rigidClass(pass: RelationalPass): string | undefined {
+  const { namespace } = placeOfPass(pass)
+  const claims = pass.workloads.cache<Claim>(persistentVolumeClaim).list({ namespace }).filter(isOurs(pass))
+  const classes = pass.workloads.cache(storageClass)
+  return claims
+    .map(({ spec }) => spec?.storageClassName ?? '')
+    .find((name) => classes.get(undefined, name)?.allowVolumeExpansion !== true)
+}
+
+function isOurs(pass: RelationalPass) {
+  const { cluster } = relationalNames(pass.object.metadata.name)
+  return (claim: Claim) => claim.metadata.labels?.[ENGINE_CLUSTER_LABEL] === cluster
+}
+
+/** A claim of the engine that is not yet as large as it was asked to be. */
+export function growingClaims(pass: RelationalPass): string[] {
+  const { namespace } = placeOfPass(pass)
+  const claims = pass.workloads.cache<Claim>(persistentVolumeClaim).list({ namespace }).filter(isOurs(pass))
+  return claims.filter(claimGrowth).map(({ metadata }) => metadata.name)
+}
+
+function claimGrowth(claim: {
+  apiVersion: string
+  kind: string
+  metadata: StoredCluster['metadata']
+  spec?: { storageClassName?: string; resources?: { requests?: { storage?: string } } }
+  status?: { capacity?: { storage?: string } }
+}): boolean {
+  const [asked, held] = [claim.spec?.resources?.requests?.storage, claim.status?.capacity?.storage]
+  return asked !== undefined && held !== undefined && compareQuantities(held, asked) < 0
+}

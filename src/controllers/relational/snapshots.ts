@@ -1,0 +1,211 @@
+import { timestamp } from '../../core/clock.ts'
+import { BACKUP_ANNOTATION } from '../../core/labels.ts'
+import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { relationalNames, snapshotBackupName } from '../../core/relational.ts'
+import { RelationalCluster, RelationalSnapshot } from '../../crds/relational.ts'
+import { snapshotBackup } from '../../desired/relational/index.ts'
+import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
+import { type Controller, controller, type Pass, type Step, steps, type Workspace } from '../engine/controller.ts'
+import {
+  type EngineBackup,
+  type EngineCluster,
+  INSTALL_ENGINE,
+  INSTALL_PLUGIN,
+  type RelationalOptions,
+  type StoredCluster,
+  type StoredSnapshot,
+} from './types.ts'
+import { scheduledSnapshotId } from './workload.ts'
+
+type SnapshotPass = Pass<typeof RelationalSnapshot>
+
+/** Takes snapshots, follows the Backups of the schedule, and ends what has expired. */
+export function relationalSnapshotController(options: Pick<RelationalOptions, 'backupTarget'>): Controller {
+  return controller(RelationalSnapshot, {
+    observes: [
+      {
+        resource: postgresqlBackup,
+        keysOf: (backup) => [
+          objectKey(backup.metadata.namespace, scheduledSnapshotId(backup)),
+          objectKey(backup.metadata.namespace, backup.metadata.name.replace(/^rsnap-/, '')),
+        ],
+      },
+      // Until it is taken it depends on its database; while it goes, on those that are made from it.
+      {
+        resource: RelationalCluster.resource,
+        keysOf: (object, records) => {
+          const { metadata, spec } = object as StoredCluster
+          const snapshots = records.cache<StoredSnapshot>(RelationalSnapshot.resource)
+          const here = snapshots.list({ namespace: metadata.namespace })
+          const untaken = here.filter(
+            (snapshot) => snapshot.spec.clusterName === metadata.name && snapshot.status?.completedAt === undefined,
+          )
+          const origin = spec.restoreFrom?.snapshotId
+          const read = origin === undefined ? [] : snapshots.list().filter((one) => one.metadata.name === origin)
+          return [...untaken, ...read].map(keyOf)
+        },
+      },
+    ],
+    reads: [barmanObjectStore, postgresqlCluster],
+    writes: [
+      { resource: postgresqlBackup, verbs: ['get', 'create', 'patch', 'delete'] },
+      { resource: RelationalSnapshot.resource, verbs: ['get', 'patch', 'delete'] },
+    ],
+    reconcile: steps(expire, checkSnapshot(options), takeBackup),
+    finalize: steps(waitForRestores, removeBackup),
+  })
+}
+
+const DAY = 86_400_000
+/** Timers are held in 32 bits of milliseconds; a later end is looked at again before. */
+const LONGEST_TIMER = 20 * DAY
+
+/** Deletes itself when its time is over. */
+async function expire(pass: SnapshotPass): Promise<Outcome> {
+  const { spec, status, metadata } = pass.object
+  if (spec.retentionDays === undefined || status?.completedAt === undefined) return done()
+  const ends = Date.parse(status.completedAt) + spec.retentionDays * DAY
+  pass.report({ expiresAt: timestamp(ends) })
+  const left = ends - pass.clock.now()
+  if (left > 0) return done({ after: Math.min(left, LONGEST_TIMER) })
+  await pass.records.client.remove(pass.kind.resource, refOf(pass.object), { uid: metadata.uid })
+  return waiting('TearingDown', `Its ${spec.retentionDays} days are over.`)
+}
+
+function clusterOf({ records, object }: SnapshotPass): StoredCluster | undefined {
+  const clusters = records.cache<StoredCluster>(RelationalCluster.resource)
+  return clusters.get(object.metadata.namespace, object.spec.clusterName)
+}
+
+/** What must be before a Backup can be asked for. Of one that is completed nothing more is asked. */
+function checkSnapshot({ backupTarget }: Pick<RelationalOptions, 'backupTarget'>): Step<typeof RelationalSnapshot> {
+  return function checkSnapshot(pass: SnapshotPass): Outcome {
+    const { spec, status } = pass.object
+    if (status?.completedAt !== undefined) return done()
+    if (spec.method === 'Volume') {
+      return stalled('ConfigurationInvalid', 'This platform has no class for snapshots of volumes; use method Object.')
+    }
+    if (!pass.workloads.isServed(postgresqlBackup)) return stalled('EngineMissing', INSTALL_ENGINE)
+    if (!pass.workloads.isServed(barmanObjectStore)) return stalled('EngineMissing', INSTALL_PLUGIN)
+    const cluster = clusterOf(pass)
+    if (cluster === undefined) {
+      return stalled('ReferenceMissing', `There is no database "${spec.clusterName}" in this group.`)
+    }
+    if (backupTarget === undefined || cluster.status?.backupEnabled === false) {
+      return stalled('ConfigurationInvalid', `Database "${spec.clusterName}" is not backed up: it has no target.`)
+    }
+    const { serverName, destinationPath, firstReadyAt } = cluster.status ?? {}
+    if (serverName === undefined || destinationPath === undefined || firstReadyAt === undefined) {
+      return waiting('WaitingForDependency', `Database "${spec.clusterName}" is not ready yet.`)
+    }
+    if (!cluster.spec.running) {
+      return waiting('WaitingForDependency', `Database "${spec.clusterName}" is stopped.`)
+    }
+    return done()
+  }
+}
+
+/** Asks for the Backup, or finds the one of the schedule, and says how far it is. */
+async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
+  const { object } = pass
+  if (object.status?.completedAt !== undefined) return follow(pass)
+  const backup = await askedFor(pass)
+  if (backup === undefined) return stalled('ReferenceMissing', 'The Backup of the schedule is gone.')
+  const { phase = 'pending', startedAt, stoppedAt, backupId, error } = backup.status ?? {}
+  const cluster = clusterOf(pass)
+  pass.report({
+    backupName: backup.metadata.name,
+    startedAt,
+    serverName: cluster?.status?.serverName,
+    destinationPath: cluster?.status?.destinationPath,
+    engineVersion: cluster?.status?.engineVersion,
+    databaseName: cluster?.status?.origin?.databaseName ?? cluster?.spec.databaseName,
+    ownerName: cluster?.status?.origin?.ownerName ?? cluster?.spec.ownerName,
+    storageSize: storageOf(pass),
+  })
+  // What went wrong before is the engine's word about the store.
+  if (phase === 'failed') return stalled('EngineRefused', error ?? 'The engine could not take the backup.')
+  if (phase !== 'completed') return waiting('BackingUp', `The backup is ${phase}.`)
+  const completedAt = stoppedAt ?? pass.now
+  const { retentionDays } = object.spec
+  pass.report({
+    backupId,
+    completedAt,
+    ...(retentionDays === undefined ? {} : { expiresAt: timestamp(Date.parse(completedAt) + retentionDays * DAY) }),
+  })
+  const message = 'It can be restored from.'
+  if (retentionDays === undefined) return done({ message })
+  const left = Date.parse(completedAt) + retentionDays * DAY - pass.clock.now()
+  return done({ message, after: Math.min(Math.max(left, 1), LONGEST_TIMER) })
+}
+
+/** One of the schedule lives as long as its Backup, which the retention of the store ends. */
+async function follow(pass: SnapshotPass): Promise<Outcome> {
+  const { metadata } = pass.object
+  const scheduled = metadata.annotations?.[BACKUP_ANNOTATION]
+  if (
+    scheduled === undefined ||
+    backupNamed(pass, scheduled) !== undefined ||
+    !pass.workloads.isServed(postgresqlBackup)
+  )
+    return done({ message: 'It can be restored from.' })
+  await pass.records.client.remove(pass.kind.resource, refOf(pass.object), { uid: metadata.uid })
+  return waiting('TearingDown', 'Its time in the backup target is over.')
+}
+
+function backupNamed(pass: SnapshotPass, name: string): EngineBackup | undefined {
+  return pass.workloads.cache<EngineBackup>(postgresqlBackup).get(pass.object.metadata.namespace, name)
+}
+
+async function askedFor(pass: SnapshotPass): Promise<EngineBackup | undefined> {
+  const scheduled = pass.object.metadata.annotations?.[BACKUP_ANNOTATION]
+  if (scheduled !== undefined) return backupNamed(pass, scheduled)
+  const { object } = await pass.children.ensure(snapshotBackup(pass.object) as KubeObject, {
+    resource: postgresqlBackup,
+  })
+  return object as EngineBackup
+}
+
+/** What a database that is restored from it needs at least. */
+function storageOf(pass: SnapshotPass): string | undefined {
+  const { cluster } = relationalNames(pass.object.spec.clusterName)
+  const engine = pass.workloads.cache<EngineCluster>(postgresqlCluster).get(pass.object.metadata.namespace, cluster)
+  return engine?.spec.storage?.size
+}
+
+/** Databases that are made from it and have not got their data yet. */
+export function restoringFrom(records: Workspace, snapshot: KubeObject): StoredCluster[] {
+  return records
+    .cache<StoredCluster>(RelationalCluster.resource)
+    .list()
+    .filter(
+      ({ spec, status, metadata }) =>
+        spec.restoreFrom?.snapshotId === snapshot.metadata.name &&
+        status?.firstReadyAt === undefined &&
+        metadata.deletionTimestamp === undefined,
+    )
+}
+
+function waitForRestores(pass: SnapshotPass): Outcome {
+  const users = restoringFrom(pass.records, pass.object as KubeObject)
+  if (users.length === 0) return done()
+  const names = users.map(({ metadata }) => `"${metadata.name}"`).join(', ')
+  return waiting('TearingDown', `It is being restored from: ${names}.`)
+}
+
+/** The Backup goes; what it wrote leaves the backup target with the retention of the store. */
+async function removeBackup(pass: SnapshotPass): Promise<Outcome> {
+  const { namespace, name, annotations } = pass.object.metadata
+  const scheduled = annotations?.[BACKUP_ANNOTATION]
+  if (scheduled === undefined) {
+    await pass.children.remove(postgresqlBackup, namespace, snapshotBackupName(name))
+    return done()
+  }
+  const backup = backupNamed(pass, scheduled)
+  if (backup !== undefined && backup.metadata.deletionTimestamp === undefined) {
+    const { uid, resourceVersion } = backup.metadata
+    await pass.workloads.client.remove(postgresqlBackup, refOf(backup), { uid, resourceVersion })
+  }
+  return done()
+}

@@ -1,0 +1,124 @@
+import { uuidV5 } from '../../core/ids.ts'
+import { type KubeObject, refOf } from '../../core/object.ts'
+import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { ENGINE_CLUSTER_LABEL, relationalNames, serverName } from '../../core/relational.ts'
+import { RelationalSnapshot } from '../../crds/relational.ts'
+import {
+  namespace as namespaces,
+  networkPolicy,
+  persistentVolumeClaim,
+  pod,
+  secret,
+  service,
+} from '../../kube/builtin.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import {
+  barmanObjectStore,
+  postgresqlCluster,
+  postgresqlDatabase,
+  postgresqlPooler,
+  postgresqlScheduledBackup,
+} from '../../kube/postgresql.ts'
+import { observedEngine, placeOfPass, type RelationalPass, type StoredSnapshot } from './types.ts'
+import { stamp } from './workload.ts'
+
+function namespaceIsGoing(pass: RelationalPass): boolean {
+  const { namespace } = placeOfPass(pass)
+  const home = pass.records.cache(namespaces).get(undefined, namespace)
+  return home === undefined || home.metadata.deletionTimestamp !== undefined
+}
+
+function finalSnapshotId(pass: RelationalPass): string {
+  return uuidV5(`final-snapshot/${pass.incarnation}`)
+}
+
+/** What was written into the archive of this very database: a namesake's of before is not ours to delete. */
+function ownSnapshots(pass: RelationalPass): StoredSnapshot[] {
+  const { namespace, name } = placeOfPass(pass)
+  const server = serverName(relationalNames(name).cluster, pass.incarnation)
+  return pass.records
+    .cache<StoredSnapshot>(RelationalSnapshot.resource)
+    .list({ namespace })
+    .filter(({ spec, status }) => spec.clusterName === name && (status?.serverName ?? server) === server)
+}
+
+/**
+ * A last snapshot, where one is asked for: by `finalSnapshotOnDelete`, or by keeping the data, which is kept in
+ * snapshots. Of a database that never ran there is nothing to keep, and the deletion of a namespace is not held up.
+ */
+export async function takeFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
+  const { spec, status, metadata } = pass.object
+  if (!spec.finalSnapshotOnDelete && spec.onDelete !== 'Retain') return done()
+  if (namespaceIsGoing(pass) || observedEngine(pass) === undefined || status?.firstReadyAt === undefined) return done()
+  const { namespace, name } = placeOfPass(pass)
+  const id = finalSnapshotId(pass)
+  const found = pass.records.cache<StoredSnapshot>(RelationalSnapshot.resource).get(namespace, id)
+  if (found?.status?.completedAt !== undefined) return done()
+  const how = 'To delete it without one, set finalSnapshotOnDelete to false and onDelete to Delete.'
+  if (status.backupEnabled !== true) {
+    return waiting('TearingDown', `A last snapshot is asked for, but nothing is backed up. ${how}`)
+  }
+  if (found === undefined) {
+    const snapshot: KubeObject = {
+      apiVersion: RelationalSnapshot.apiVersion,
+      kind: RelationalSnapshot.kind,
+      metadata: { name: id, namespace },
+      spec: { clusterName: name, name: `final-${stamp(metadata.deletionTimestamp ?? '')}`, kind: 'Final' },
+    }
+    try {
+      await pass.records.client.create(RelationalSnapshot.resource, snapshot)
+    } catch (error) {
+      if (!isKubeError(error, 'AlreadyExists')) throw error
+    }
+  }
+  const said = found?.status?.statusMessage ?? 'It has begun.'
+  return waiting('BackingUp', `The last snapshot is being taken: ${said} ${how}`)
+}
+
+/** Snapshots go with the database unless they are to be kept; the last one always stays. */
+export async function removeSnapshots(pass: RelationalPass): Promise<Outcome> {
+  if (pass.object.spec.onDelete === 'Retain' || namespaceIsGoing(pass)) return done()
+  const last = finalSnapshotId(pass)
+  const going = ownSnapshots(pass).filter(({ metadata }) => metadata.name !== last)
+  for (const snapshot of going) {
+    if (snapshot.metadata.deletionTimestamp !== undefined) continue
+    const { uid } = snapshot.metadata
+    await pass.records.client.remove(RelationalSnapshot.resource, refOf(snapshot), { uid })
+  }
+  const left = ownSnapshots(pass).filter(({ metadata }) => metadata.name !== last)
+  return left.length === 0 ? done() : waiting('TearingDown', `${left.length} snapshots are being deleted.`)
+}
+
+/** First what writes into the database, then the Cluster with its instances, then their volumes: the engine does both. */
+export async function removeEngine(pass: RelationalPass): Promise<Outcome> {
+  const { namespace, name } = placeOfPass(pass)
+  for (const resource of [postgresqlScheduledBackup, postgresqlPooler, postgresqlDatabase]) {
+    await pass.children.prune(resource, [])
+  }
+  const names = relationalNames(name)
+  const isGone = await pass.children.remove(postgresqlCluster, namespace, names.cluster)
+  if (namespaceIsGoing(pass)) return done()
+  if (!isGone) return waiting('TearingDown', 'The instances are being deleted.')
+  const isOurs = ({ metadata: { labels } }: KubeObject) => labels?.[ENGINE_CLUSTER_LABEL] === names.cluster
+  const left = [pod, persistentVolumeClaim].flatMap((resource) =>
+    pass.workloads.cache(resource).list({ namespace }).filter(isOurs),
+  )
+  const list = left.map(({ metadata }) => metadata.name).sort()
+  return list.length === 0 ? done() : waiting('TearingDown', `Still there: ${list.join(', ')}.`)
+}
+
+/** Deletes the other children now: the garbage collector would leave the names taken for a while, and the password. */
+export async function removeSurroundings(pass: RelationalPass): Promise<Outcome> {
+  const { namespace, name } = placeOfPass(pass)
+  for (const resource of [barmanObjectStore, service, networkPolicy]) await pass.children.prune(resource, [])
+  const names = relationalNames(name)
+  for (const each of [names.owner, names.target, names.history]) {
+    try {
+      await pass.children.remove(secret, namespace, each)
+    } catch (error) {
+      // The rights on Secrets go with the namespace, and so do the Secrets.
+      if (!isKubeError(error, 'Forbidden')) throw error
+    }
+  }
+  return done()
+}

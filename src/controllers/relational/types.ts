@@ -1,0 +1,124 @@
+import type { KubeObject } from '../../core/object.ts'
+import type { Outcome } from '../../core/outcome.ts'
+import { relationalNames } from '../../core/relational.ts'
+import type { RelationalCluster, RelationalSnapshot } from '../../crds/relational.ts'
+import type { EffectivePlan } from '../../desired/plans.ts'
+import type { BackupPlace, BackupTarget, EngineView, Origin } from '../../desired/relational/index.ts'
+import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
+import type { Pass, Workspace } from '../engine/controller.ts'
+
+/** What the controllers of relational databases are given by the composition root. */
+export type RelationalOptions = {
+  /** Whether `imageName` is allowed. */
+  allowOwnImages: boolean
+  /** Where backups go; undefined where the platform has no target. */
+  backupTarget: BackupTarget | undefined
+  /** Makes a random password. */
+  generatePassword: () => string
+}
+
+/** What steps of one pass hand on. Each field is set by the step named, and read by later ones only. */
+export type RelationalState = {
+  /** resolvePlan */
+  plan: EffectivePlan | undefined
+  maxConnections: number | undefined
+  instances: number
+  /** resolveBackup */
+  backup: BackupPlace | undefined
+  /** resolveOrigin */
+  origin: Origin | undefined
+  /** checkStorage: why volumes are not as asked for. */
+  volumes: Outcome | undefined
+  /** applyChildren */
+  engine: EngineCluster | undefined
+}
+
+export function newRelationalState(): RelationalState {
+  return {
+    plan: undefined,
+    maxConnections: undefined,
+    instances: 1,
+    backup: undefined,
+    origin: undefined,
+    volumes: undefined,
+    engine: undefined,
+  }
+}
+
+export type RelationalPass = Pass<typeof RelationalCluster, RelationalState>
+
+export function placeOfPass(pass: RelationalPass): { namespace: string; name: string } {
+  const { namespace = '', name } = pass.object.metadata
+  return { namespace, name }
+}
+
+/** The plan, in steps after `resolvePlan`. */
+export function planOf(pass: RelationalPass): EffectivePlan {
+  if (pass.state.plan === undefined) throw new Error('resolvePlan must run before.')
+  return pass.state.plan
+}
+
+export type Stored<T> = T & { [key: string]: unknown }
+export type StoredCluster = Stored<RelationalCluster>
+export type StoredSnapshot = Stored<RelationalSnapshot>
+
+/** The Cluster of CloudNativePG, as far as we read it. */
+export type EngineCluster = KubeObject & {
+  spec: {
+    instances?: number
+    imageName?: string
+    storage?: { size?: string }
+    walStorage?: { size?: string }
+  }
+  status?: {
+    phase?: string
+    phaseReason?: string
+    instances?: number
+    readyInstances?: number
+    currentPrimary?: string
+    image?: string
+    conditions?: EngineView['conditions'][number][]
+  }
+}
+
+export type EngineBackup = KubeObject & {
+  spec: { cluster?: { name?: string } }
+  status?: { phase?: string; backupId?: string; startedAt?: string; stoppedAt?: string; error?: string }
+}
+
+export type EngineStore = KubeObject & {
+  status?: {
+    serverRecoveryWindow?: Record<
+      string,
+      { firstRecoverabilityPoint?: string; lastSuccessfulBackupTime?: string; lastFailedBackupTime?: string }
+    >
+  }
+}
+
+export type LoadBalancerService = KubeObject & {
+  status?: { loadBalancer?: { ingress?: { ip?: string; hostname?: string }[] } }
+}
+
+/** The engine's own object where it is ours. */
+export function observedEngine(pass: RelationalPass): EngineCluster | undefined {
+  const { namespace, name } = placeOfPass(pass)
+  const found = pass.workloads.cache<EngineCluster>(postgresqlCluster).get(namespace, relationalNames(name).cluster)
+  return found?.metadata.ownerReferences?.some(({ uid }) => uid === pass.object.metadata.uid) ? found : undefined
+}
+
+/** Backups of a Cluster, in any state. */
+export function backupsOf(workloads: Workspace, namespace: string, cluster: string): EngineBackup[] {
+  return workloads
+    .cache<EngineBackup>(postgresqlBackup)
+    .list({ namespace })
+    .filter(({ spec }) => spec.cluster?.name === cluster)
+}
+
+export function isCompleted({ status }: EngineBackup): boolean {
+  return status?.phase === 'completed'
+}
+
+export const INSTALL_ENGINE =
+  'CloudNativePG is not installed in this cluster: install its operator (https://cloudnative-pg.io), version 1.26 or later.'
+export const INSTALL_PLUGIN =
+  'The Barman Cloud plugin of CloudNativePG is not installed in this cluster: install it, or set backupEnabled to false.'

@@ -1,0 +1,135 @@
+import { idOf } from '../../core/ids.ts'
+import { BACKUP_ANNOTATION } from '../../core/labels.ts'
+import { type KubeObject, type Resource, refOf } from '../../core/object.ts'
+import { done, type Outcome } from '../../core/outcome.ts'
+import { ENGINE_SCHEDULE_LABEL, relationalNames } from '../../core/relational.ts'
+import { type RelationalCluster, RelationalSnapshot } from '../../crds/relational.ts'
+import { type RelationalInput, relationalChildren } from '../../desired/relational/index.ts'
+import { builtinResource, service } from '../../kube/builtin.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import {
+  barmanObjectStore,
+  POSTGRESQL,
+  postgresqlBackup,
+  postgresqlDatabase,
+  postgresqlPooler,
+  postgresqlScheduledBackup,
+} from '../../kube/postgresql.ts'
+import type { Step } from '../engine/controller.ts'
+import {
+  backupsOf,
+  type EngineBackup,
+  type EngineCluster,
+  placeOfPass,
+  planOf,
+  type RelationalOptions,
+  type RelationalPass,
+  type RelationalState,
+} from './types.ts'
+
+/** Children that come and go with options of the spec; the others are always there. */
+const PRUNED: readonly Resource[] = [
+  service,
+  postgresqlPooler,
+  postgresqlScheduledBackup,
+  postgresqlDatabase,
+  barmanObjectStore,
+]
+
+type RelationalStep = Step<typeof RelationalCluster, RelationalState>
+
+/** Writes the children. The Cluster stands behind the stores and Secrets that it names. */
+export function applyChildren(options: Pick<RelationalOptions, 'backupTarget'>): RelationalStep {
+  return async function applyChildren(pass: RelationalPass): Promise<Outcome> {
+    const children = relationalChildren(inputOf(pass, options))
+    for (const object of children) {
+      const { object: written } = await pass.children.ensure(object, { resource: resourceOf(object) })
+      if (object.kind === 'Cluster') pass.state.engine = written as EngineCluster
+    }
+    for (const resource of PRUNED) {
+      const names = children.filter(({ kind }) => kind === resource.kind).map(({ metadata }) => metadata.name)
+      await pass.children.prune(resource, names)
+    }
+    return done()
+  }
+}
+
+function inputOf(pass: RelationalPass, { backupTarget }: Pick<RelationalOptions, 'backupTarget'>): RelationalInput {
+  const { object, state } = pass
+  return {
+    cluster: object,
+    plan: planOf(pass),
+    maxConnections: state.maxConnections,
+    instances: state.instances,
+    backup: state.backup,
+    origin: state.origin,
+    target: backupTarget,
+    installedExtensions: installedExtensions(pass),
+  }
+}
+
+type Database = KubeObject & { spec: { extensions?: { name: string }[] } }
+
+function installedExtensions(pass: RelationalPass): string[] {
+  const { namespace, name } = placeOfPass(pass)
+  const found = pass.workloads.cache<Database>(postgresqlDatabase).get(namespace, relationalNames(name).cluster)
+  return (found?.spec.extensions ?? []).map((extension) => extension.name)
+}
+
+function resourceOf({ apiVersion, kind }: KubeObject): Resource {
+  const resource = builtinResource(apiVersion, kind) ?? POSTGRESQL.find((one) => one.kind === kind)
+  if (resource === undefined) throw new Error(`${apiVersion} ${kind} is not among the known kinds.`)
+  return resource
+}
+
+/** The id of the snapshot that shows a Backup of the schedule. */
+export function scheduledSnapshotId(backup: KubeObject): string {
+  const { namespace, name } = backup.metadata
+  return idOf({ kind: 'Backup', group: postgresqlBackup.group, namespace, name })
+}
+
+/** Each Backup that the schedule made gets a snapshot, so that it is listed, restored from and deleted like any other. */
+export async function mirrorBackups(pass: RelationalPass): Promise<Outcome> {
+  const { namespace, name } = placeOfPass(pass)
+  for (const backup of backupsOf(pass.workloads, namespace, relationalNames(name).cluster)) {
+    if (backup.metadata.labels?.[ENGINE_SCHEDULE_LABEL] === undefined) continue
+    if (backup.metadata.deletionTimestamp !== undefined) continue
+    const id = scheduledSnapshotId(backup)
+    if (pass.records.cache(RelationalSnapshot.resource).get(namespace, id) === undefined) await mirror(pass, backup, id)
+  }
+  return done()
+}
+
+async function mirror(pass: RelationalPass, backup: EngineBackup, id: string): Promise<void> {
+  const { namespace = '', name } = pass.object.metadata
+  const snapshot: KubeObject = {
+    apiVersion: RelationalSnapshot.apiVersion,
+    kind: RelationalSnapshot.kind,
+    metadata: { name: id, namespace, annotations: { [BACKUP_ANNOTATION]: backup.metadata.name } },
+    spec: { clusterName: name, name: `scheduled-${stamp(backup.metadata.creationTimestamp ?? '')}`, kind: 'Scheduled' },
+  }
+  try {
+    await pass.records.client.create(RelationalSnapshot.resource, snapshot)
+  } catch (error) {
+    if (!isKubeError(error, 'AlreadyExists')) throw error
+  }
+}
+
+/** `yyyymmddhhmmss` of an RFC 3339 time. */
+export function stamp(time: string): string {
+  return time.replace(/[^0-9]/g, '').slice(0, 14)
+}
+
+/** Once it holds the data, the connection Services of the former database lead here, and that one is stopped. */
+export async function takeOver(pass: RelationalPass): Promise<Outcome> {
+  const { object, records } = pass
+  const { takesOver } = object.spec
+  if (takesOver === undefined || object.status?.tookOverAt !== undefined) return done()
+  const former = records.cache(pass.kind.resource).get(object.metadata.namespace, takesOver)
+  if (former !== undefined && former.metadata.deletionTimestamp === undefined) {
+    const patch = { spec: { connectTo: object.metadata.name, running: false } }
+    await records.client.mergePatch(pass.kind.resource, refOf(former), patch, { uid: former.metadata.uid })
+  }
+  pass.report({ tookOverAt: pass.now })
+  return done()
+}

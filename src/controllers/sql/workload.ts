@@ -1,0 +1,174 @@
+import { isSqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
+import { sha256 } from '../../core/names.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { ADMIN_USERS, SQL_DIALECTS, SQL_PORTS, SQL_USERS, sqlHost, sqlNames } from '../../core/sql.ts'
+import { defaultEdition, PAID_EDITIONS, type SqlInstance } from '../../crds/sql.ts'
+import { type SqlInput, sqlSurroundings, sqlWorkload } from '../../desired/sql/index.ts'
+import { builtinResource, service, statefulSet } from '../../kube/builtin.ts'
+import type { Step } from '../engine/controller.ts'
+import { placeOfStateful, planOfStateful, podsOfStateful, workloadOf } from '../stateful.ts'
+import { podTroubleOf } from '../vector/health.ts'
+import { isRolledOut } from '../vector/keys.ts'
+import type { LoadBalancerService, StatefulSet } from '../vector/types.ts'
+import type { SqlOptions, SqlPass, SqlState } from './types.ts'
+
+/** Milliseconds until an engine that did not answer is asked again. */
+const ENGINE_RETRY = 5_000
+
+export function observeWorkload(pass: SqlPass): Outcome {
+  const { namespace } = placeOfStateful(pass)
+  const found = pass.workloads.cache<StatefulSet>(statefulSet).get(namespace, workloadOf(pass))
+  const ours = found?.metadata.ownerReferences?.some(({ uid }) => uid === pass.object.metadata.uid) === true
+  const ready = (ours ? found?.status?.readyReplicas : undefined) ?? 0
+  pass.report({ readyReplicas: ready })
+  pass.serving(ready > 0)
+  return done()
+}
+
+/** Writes the children, the StatefulSet last, so that the pod finds what it mounts. */
+export async function applyWorkload(pass: SqlPass): Promise<Outcome> {
+  const { object, incarnation, state } = pass
+  const input: SqlInput = {
+    instance: object,
+    plan: planOfStateful(pass),
+    incarnation,
+    replicas: object.spec.running ? 1 : 0,
+    productKeyVersion: state.productKeyVersion,
+  }
+  const surroundings = sqlSurroundings(input)
+  for (const child of surroundings) await pass.children.ensure(child, { resource: resourceOf(child) })
+  const services = surroundings.filter(({ kind }) => kind === 'Service').map(({ metadata }) => metadata.name)
+  await pass.children.prune(service, services)
+  const applied = await pass.children.ensure(sqlWorkload(input), { resource: statefulSet })
+  state.workload = applied.object as StatefulSet
+  return done()
+}
+
+function resourceOf({ apiVersion, kind }: KubeObject): Resource {
+  const resource = builtinResource(apiVersion, kind)
+  if (resource === undefined) throw new Error(`${apiVersion} ${kind} is not among the built-in kinds.`)
+  return resource
+}
+
+export function reportStatus(pass: SqlPass): Outcome {
+  const { object, state } = pass
+  const ready = state.workload?.status?.readyReplicas ?? 0
+  const addresses = addressesOf(pass)
+  const [first] = addresses ?? []
+  pass.report({
+    readyReplicas: ready,
+    externalAddresses: addresses,
+    publicEndpoint: first === undefined ? undefined : `${first}:${SQL_PORTS[object.spec.engine]}`,
+    ...(isRolledOut(state.workload) ? { restartedAt: object.spec.restartedAt } : {}),
+  })
+  pass.serving(ready > 0)
+  return done()
+}
+
+/**
+ * Makes database and logins in an engine that runs, and asks it what it is. Once for each engine, set of logins and
+ * product key: the hash of what was prepared stands in the status.
+ */
+export function prepareEngine({ engines }: Pick<SqlOptions, 'engines'>): Step<typeof SqlInstance, SqlState> {
+  return async function prepareEngine(pass: SqlPass): Promise<Outcome> {
+    const { object, state } = pass
+    const { spec, status } = object
+    const { passwords, productKeyVersion } = state
+    if (!spec.running || !isRolledOut(state.workload) || passwords === undefined) return done()
+    const target = adminTarget(pass, passwords.admin)
+    // Passwords go in by a hash over all of them, which says nothing of one.
+    const about = [passwords, spec.databaseName, spec.engineVersion, spec.edition, productKeyVersion, spec.restartedAt]
+    const wanted = sha256(JSON.stringify(about)).slice(0, 16)
+    if (status?.preparedFor === wanted) return done()
+    const engine = engines[spec.engine]
+    try {
+      const logins = {
+        reader: { user: SQL_USERS.reader, password: passwords.reader },
+        writer: { user: SQL_USERS.writer, password: passwords.writer },
+        owner: { user: SQL_USERS.owner, password: passwords.owner },
+      }
+      const collation = spec.engine === 'MsSql' ? spec.collation : undefined
+      await engine.prepare(target, { database: spec.databaseName, collation, logins })
+      const { version, edition } = await engine.describe({ ...target, database: '' })
+      pass.report({ productVersion: version, licenseEdition: edition ?? undefined })
+      state.engine = judgeEdition(pass, edition)
+      if (state.engine === undefined) pass.report({ preparedFor: wanted })
+      return done()
+    } catch (error) {
+      if (!isSqlFault(error)) throw error
+      const word = error.reason === 'Unauthorized' ? 'does not accept its administrator' : 'does not answer yet'
+      state.engine = waiting('WaitingForWorkload', `The engine ${word}.`, ENGINE_RETRY)
+      return done()
+    }
+  }
+}
+
+/** Whether the engine took the product key: it says so by its edition. One that it did not take gives way. */
+function judgeEdition(pass: SqlPass, reported: string | null): Outcome | undefined {
+  const { spec } = pass.object
+  const edition = spec.edition ?? defaultEdition(spec.engine)
+  const { productKeyVersion } = pass.state
+  if (!PAID_EDITIONS.includes(edition) || productKeyVersion === undefined) return undefined
+  if (reported === null || reported.startsWith(edition)) {
+    const isRejected = pass.object.status?.rejectedLicenseVersion === spec.licenseVersion
+    pass.report({ licenseVersion: productKeyVersion, licenseStatus: isRejected ? 'Rejected' : 'Active' })
+    return undefined
+  }
+  pass.report({ rejectedLicenseVersion: productKeyVersion, licenseStatus: 'Rejected' })
+  return stalled('LicenseInvalid', `The product key is of edition "${reported.slice(0, 40)}", not ${edition}.`)
+}
+
+function adminTarget(pass: SqlPass, password: string): SqlTarget {
+  const { namespace, name } = placeOfStateful(pass)
+  const { engine } = pass.object.spec
+  return {
+    dialect: SQL_DIALECTS[engine],
+    host: sqlHost(namespace, name),
+    port: SQL_PORTS[engine],
+    database: '',
+    user: ADMIN_USERS[engine],
+    password,
+  }
+}
+
+export function judgeHealth(pass: SqlPass): Outcome {
+  const { state, object } = pass
+  if (!object.spec.running) return judgeStop(pass)
+  return judgePod(pass) ?? state.engine ?? state.volumes ?? judgeAddress(pass)
+}
+
+function judgeStop(pass: SqlPass): Outcome {
+  const left = Math.max(podsOfStateful(pass).length, pass.state.workload?.status?.replicas ?? 0)
+  if (left > 0) return waiting('Stopping', 'The engine is shutting down.')
+  return done({ reason: 'Stopped', message: 'The engine does not run; the data is kept.' })
+}
+
+function judgePod(pass: SqlPass): Outcome | undefined {
+  const { workload } = pass.state
+  if (isRolledOut(workload)) return undefined
+  const trouble = podTroubleOf(podsOfStateful(pass))
+  if (trouble !== undefined) return trouble
+  const { phase, firstReadyAt, restartedAt, observedGeneration } = pass.object.status ?? {}
+  const message = 'The engine is not ready yet.'
+  if (pass.object.spec.restartedAt !== undefined && pass.object.spec.restartedAt !== restartedAt)
+    return waiting('Restarting', message)
+  if (phase === 'Stopped' || phase === 'Stopping' || phase === 'Starting') return waiting('Starting', message)
+  if (firstReadyAt === undefined) return waiting('WaitingForWorkload', message)
+  const isSettled = observedGeneration === pass.object.metadata.generation && phase === 'Available'
+  return isSettled ? degraded('PartiallyAvailable', message) : waiting('RollingOut', message)
+}
+
+function judgeAddress(pass: SqlPass): Outcome {
+  if (pass.object.spec.enableLoadBalancer && addressesOf(pass) === undefined)
+    return waiting('WaitingForAddress', 'The load balancer has no address yet.')
+  return done({ message: 'The engine is ready.' })
+}
+
+function addressesOf(pass: SqlPass): string[] | undefined {
+  if (!pass.object.spec.enableLoadBalancer) return undefined
+  const { namespace, name } = placeOfStateful(pass)
+  const found = pass.workloads.cache<LoadBalancerService>(service).get(namespace, sqlNames(name).publicService)
+  const given = (found?.status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
+  return given.length === 0 ? undefined : given
+}

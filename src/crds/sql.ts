@@ -1,0 +1,211 @@
+import { z } from 'zod'
+import { isCidrList } from '../core/cidr.ts'
+import { compareQuantities } from '../core/quantity.ts'
+import { SQL_ENGINES, type SqlEngineName } from '../core/sql.ts'
+import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { DateTime, Quantity, ResourceName, Tags, Uuid } from './fields.ts'
+import { CRON_PATTERN } from './relational.ts'
+import { tagKeyRule } from './tags.ts'
+
+/** Versions that can be chosen, oldest first; the last one is the default. */
+export const SQL_VERSIONS = { MsSql: ['2019', '2022'], MariaDb: ['10.11', '11.4', '11.8'] } as const
+export const SQL_EDITIONS = {
+  MsSql: ['Express', 'Developer', 'Evaluation', 'Standard', 'Enterprise'],
+  MariaDb: ['Community'],
+} as const
+/** Editions that run with a product key only. */
+export const PAID_EDITIONS: readonly string[] = ['Standard', 'Enterprise']
+export const LICENSE_STATES = ['NotRequired', 'Missing', 'Applying', 'Active', 'Rejected'] as const
+
+const VERSIONS = ['2019', '2022', '10.11', '11.4', '11.8'] as const
+const EDITIONS = ['Express', 'Developer', 'Evaluation', 'Standard', 'Enterprise', 'Community'] as const
+
+export function newestVersion(engine: SqlEngineName): string {
+  return SQL_VERSIONS[engine].at(-1) ?? ''
+}
+export function defaultEdition(engine: SqlEngineName): string {
+  return SQL_EDITIONS[engine][0]
+}
+
+const spec = z.strictObject({
+  clusterId: Uuid.optional().describe("Where it runs; the boundary's default cluster when absent"),
+  computePlan: ResourceName.optional().describe('A plan of family Sql; the default plan when absent'),
+  cpuRequest: Quantity.optional().describe("Overrides the plan's"),
+  cpuLimit: Quantity.optional(),
+  memoryRequest: Quantity.optional(),
+  memoryLimit: Quantity.optional(),
+  storageSize: Quantity.optional().describe("Overrides the plan's; may grow, never shrink"),
+  storageClass: z.string().min(1).max(63).optional(),
+  engine: z.enum(SQL_ENGINES).default('MsSql'),
+  engineVersion: z.enum(VERSIONS).optional().describe('The newest of the engine when absent; up only'),
+  edition: z.enum(EDITIONS).optional().describe('Express for MsSql and Community for MariaDb when absent'),
+  acceptEula: z
+    .boolean()
+    .default(false)
+    .describe("True accepts Microsoft's licence terms, without which MsSql may not run"),
+  collation: z
+    .string()
+    .min(1)
+    .max(128)
+    .regex(/^[A-Za-z0-9_]+$/)
+    .default('SQL_Latin1_General_CP1_CI_AS'),
+  timeZone: z
+    .string()
+    .min(1)
+    .max(64)
+    .regex(/^[A-Za-z0-9_+/-]+$/)
+    .default('UTC'),
+  databaseName: z
+    .string()
+    .max(64)
+    .regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/)
+    .default('app'),
+  memoryLimitMb: z.int().min(256).max(16777216).optional().describe('For the engine; 80 % of memoryLimit when absent'),
+  enableLoadBalancer: z.boolean().default(false),
+  allowedCidrs: z
+    .string()
+    .max(2400)
+    .optional()
+    .describe('Comma-separated networks that may use the load balancer; all when absent'),
+  backupEnabled: z.boolean().default(false),
+  backupSchedule: z.string().max(100).regex(new RegExp(CRON_PATTERN)).default('0 2 * * *').describe('Five fields, UTC'),
+  backupRetentionDays: z.int().min(1).max(365).default(14),
+  deletionProtection: z.boolean().default(false),
+  licenseVersion: z.int().min(0).max(1000000).default(0).describe('Grows by one with each product key that is set'),
+  running: z.boolean().default(true),
+  restartedAt: DateTime.optional().describe('A later time restarts the engine'),
+  onDelete: z.enum(['Delete', 'Retain']).default('Delete').describe('What becomes of the volume'),
+  tags: Tags.prefault({}),
+})
+type Spec = z.output<typeof spec>
+
+const list = (names: readonly string[]) => `[${names.map((name) => `'${name}'`).join(', ')}]`
+
+function noGreater(lower: 'cpuRequest' | 'memoryRequest', upper: 'cpuLimit' | 'memoryLimit'): Rule<Spec> {
+  return {
+    cel: `!has(self.${lower}) || !has(self.${upper}) || quantity(self.${upper}).compareTo(quantity(self.${lower})) >= 0`,
+    message: `${upper} must not be less than ${lower}`,
+    code: 'BAD_REQUEST',
+    field: upper,
+    test: (next) => {
+      const [low, high] = [next[lower], next[upper]]
+      return low === undefined || high === undefined || compareQuantities(high, low) >= 0
+    },
+  }
+}
+
+function belongs(field: 'engineVersion' | 'edition', of: Record<SqlEngineName, readonly string[]>): Rule<Spec> {
+  return {
+    cel: `!has(self.${field}) || (self.engine == 'MsSql' ? self.${field} in ${list(of.MsSql)} : self.${field} in ${list(of.MariaDb)})`,
+    message: `${field} must be one of the engine's: ${of.MsSql.join(', ')} for MsSql, ${of.MariaDb.join(', ')} for MariaDb`,
+    code: 'BAD_REQUEST',
+    field,
+    test: ({ engine, [field]: value }) => value === undefined || of[engine].includes(value),
+  }
+}
+
+const MSSQL_MEMORY = '2Gi'
+
+const rules: Rule<Spec>[] = [
+  tagKeyRule,
+  noGreater('cpuRequest', 'cpuLimit'),
+  noGreater('memoryRequest', 'memoryLimit'),
+  belongs('engineVersion', SQL_VERSIONS),
+  belongs('edition', SQL_EDITIONS),
+  {
+    cel: "self.engine != 'MsSql' || self.acceptEula",
+    message: "acceptEula must be true: SQL Server runs only for those who accept Microsoft's licence terms",
+    code: 'EULA_NOT_ACCEPTED',
+    field: 'acceptEula',
+    test: ({ engine, acceptEula }) => engine !== 'MsSql' || acceptEula,
+  },
+  {
+    cel: `self.engine != 'MsSql' || !has(self.memoryLimit) || quantity(self.memoryLimit).compareTo(quantity('${MSSQL_MEMORY}')) >= 0`,
+    message: `memoryLimit must be at least ${MSSQL_MEMORY} for MsSql, which does not start with less`,
+    code: 'BAD_REQUEST',
+    field: 'memoryLimit',
+    test: ({ engine, memoryLimit }) =>
+      engine !== 'MsSql' || memoryLimit === undefined || compareQuantities(memoryLimit, MSSQL_MEMORY) >= 0,
+  },
+  {
+    cel: '!has(oldSelf.storageSize) || !has(self.storageSize) || quantity(self.storageSize).compareTo(quantity(oldSelf.storageSize)) >= 0',
+    message: 'storageSize may grow but not shrink: volumes cannot give space back',
+    code: 'STORAGE_CANNOT_SHRINK',
+    field: 'storageSize',
+    test: (next, previous) =>
+      next.storageSize === undefined ||
+      previous.storageSize === undefined ||
+      compareQuantities(next.storageSize, previous.storageSize) >= 0,
+  },
+  {
+    cel: '!has(oldSelf.engineVersion) || (has(self.engineVersion) && double(self.engineVersion) >= double(oldSelf.engineVersion))',
+    message: 'engineVersion cannot go back: an older engine does not read the newer files',
+    code: 'DOWNGRADE_REFUSED',
+    field: 'engineVersion',
+    test: (next, previous) =>
+      previous.engineVersion === undefined ||
+      (next.engineVersion !== undefined && Number(next.engineVersion) >= Number(previous.engineVersion)),
+  },
+  {
+    cel: 'self.licenseVersion >= oldSelf.licenseVersion && self.licenseVersion <= oldSelf.licenseVersion + 1',
+    message: 'licenseVersion grows by one at a time: each step is one product key',
+    code: 'BAD_REQUEST',
+    field: 'licenseVersion',
+    test: (next, previous) =>
+      next.licenseVersion === previous.licenseVersion || next.licenseVersion === previous.licenseVersion + 1,
+  },
+  {
+    cel: "!has(self.allowedCidrs) || self.allowedCidrs == '' || (self.allowedCidrs.split(',').size() <= 50 && self.allowedCidrs.split(',').all(c, isCIDR(c) && cidr(c).masked() == cidr(c)))",
+    message:
+      'allowedCidrs is a comma-separated list of at most 50 canonical networks, such as 203.0.113.0/24,2001:db8::/32',
+    code: 'BAD_REQUEST',
+    field: 'allowedCidrs',
+    test: (next) => next.allowedCidrs === undefined || next.allowedCidrs === '' || isCidrList(next.allowedCidrs),
+  },
+]
+
+/** One SQL engine on one volume, with logins and addresses. */
+export const SqlInstance = defineKind({
+  group: 'data',
+  kind: 'SqlInstance',
+  plural: 'sqlinstances',
+  segment: 'sqlclusters',
+  shortNames: ['sqli'],
+  placement: 'group',
+  area: 'sql',
+  actions: 'sqlcluster',
+  forms: { 'sqlcluster/manageLicense': ['managelicense'] },
+  restOnly: ['sqlcluster/dataRead', 'sqlcluster/dataWrite', 'sqlcluster/schemaRead'],
+  protectedFields: { licenseVersion: 'managelicense' },
+  description: 'A SQL database instance: Microsoft SQL Server or MariaDB.',
+  spec,
+  status: resourceStatus.extend({
+    readyReplicas: z.int().default(0),
+    publicEndpoint: z.string().optional(),
+    externalAddresses: z.array(z.string()).optional(),
+    restartedAt: z.string().optional(),
+    /** Which logins the engine knows: a hash over who they are, not of their passwords. */
+    preparedFor: z.string().optional(),
+    licenseStatus: z.enum(LICENSE_STATES).optional(),
+    licenseEdition: z.string().optional().describe('As the engine reports it'),
+    productVersion: z.string().optional().describe('As the engine reports it'),
+    /** The product key that works. */
+    licenseVersion: z.int().optional(),
+    /** The newest one that the engine did not take. */
+    rejectedLicenseVersion: z.int().optional(),
+  }),
+  immutable: ['clusterId', 'storageClass', 'engine', 'collation', 'timeZone', 'databaseName'],
+  rules,
+  columns: [
+    ...statusColumns,
+    { name: 'Engine', path: '.spec.engine' },
+    { name: 'Version', path: '.status.productVersion' },
+    { name: 'Edition', path: '.spec.edition' },
+    { name: 'Plan', path: '.spec.computePlan' },
+    { name: 'License', path: '.status.licenseStatus', priority: 1 },
+    { name: 'Phase', path: '.status.phase', priority: 1 },
+    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+  ],
+  selectable: ['spec.engine', 'status.phase'],
+})
+export type SqlInstance = ObjectOf<typeof SqlInstance>

@@ -1,0 +1,142 @@
+import { relationalNames, snapshotBackupName } from '../../core/relational.ts'
+import type { RelationalSnapshot } from '../../crds/relational.ts'
+import { type BackupTarget, type Child, child, type RelationalInput } from './types.ts'
+
+/** The plugin that writes backups and the log to an object store. */
+export const BARMAN_PLUGIN = 'barman-cloud.cloudnative-pg.io'
+
+/** The keys of the Secret with the credentials of the backup target, in the platform's namespace and in our copies. */
+export const TARGET_KEYS = { id: 'access-key-id', secret: 'secret-access-key' } as const
+
+const REGION_KEY = 'region'
+
+/** The folder of a namespace in the target: what stands under it is told apart by server names. */
+export function destinationPath(
+  { bucket, prefix }: Pick<BackupTarget, 'bucket' | 'prefix'>,
+  namespace: string,
+): string {
+  return ['s3:/', bucket, ...prefix.split('/').filter((part) => part !== ''), namespace].join('/')
+}
+
+/** Where a database writes its backups and its log. */
+export function ownStore(input: RelationalInput): Child<'ObjectStore'> | undefined {
+  const { backup } = input
+  if (backup === undefined) return undefined
+  const name = relationalNames(input.cluster.metadata.name).backup
+  const store = objectStore(input, name, backup.target, backup.destinationPath)
+  // The window that callers see is the store's own, and retention counts from here.
+  return backup.retentionDays === undefined
+    ? store
+    : { ...store, spec: { ...store.spec, retentionPolicy: `${backup.retentionDays}d` } }
+}
+
+/** Where a restored database is read from. It has no retention: who reads must not delete. */
+export function originStore(input: RelationalInput): Child<'ObjectStore'> | undefined {
+  const { origin, target } = input
+  if (origin === undefined || target === undefined) return undefined
+  return objectStore(input, relationalNames(input.cluster.metadata.name).source, target, origin.destinationPath)
+}
+
+function objectStore(input: RelationalInput, name: string, target: BackupTarget, path: string): Child<'ObjectStore'> {
+  const secret = relationalNames(input.cluster.metadata.name).target
+  const key = (entry: string) => ({ name: secret, key: entry })
+  return child(input, 'barmancloud.cnpg.io/v1', 'ObjectStore', name, {
+    configuration: {
+      destinationPath: path,
+      ...(target.endpoint === undefined ? {} : { endpointURL: target.endpoint }),
+      s3Credentials: {
+        accessKeyId: key(TARGET_KEYS.id),
+        secretAccessKey: key(TARGET_KEYS.secret),
+        ...(target.region === undefined ? {} : { region: key(REGION_KEY) }),
+      },
+      wal: { compression: 'gzip' },
+      data: { compression: 'gzip' },
+    },
+    instanceSidecarConfiguration: {
+      // Stores other than Amazon's refuse the checksums that newer libraries add.
+      env: [
+        { name: 'AWS_REQUEST_CHECKSUM_CALCULATION', value: 'when_required' },
+        { name: 'AWS_RESPONSE_CHECKSUM_VALIDATION', value: 'when_required' },
+      ],
+    },
+  })
+}
+
+/** Our copy of the target's credentials in the namespace of the database: the engine reads Secrets beside its pods only. */
+export function targetSecret(
+  input: Pick<RelationalInput, 'cluster'>,
+  target: BackupTarget,
+  credentials: Readonly<Record<string, string>>,
+) {
+  const { spec: _spec, ...rest } = child(input, 'v1', 'Secret', relationalNames(input.cluster.metadata.name).target, {})
+  const region = target.region === undefined ? {} : { [REGION_KEY]: base64(target.region) }
+  return {
+    ...rest,
+    type: 'Opaque',
+    data: {
+      [TARGET_KEYS.id]: credentials[TARGET_KEYS.id] ?? '',
+      [TARGET_KEYS.secret]: credentials[TARGET_KEYS.secret] ?? '',
+      ...region,
+    },
+  }
+}
+
+const base64 = (text: string) => Buffer.from(text, 'utf8').toString('base64')
+
+/** The Secret with the owner's password, in the form that CloudNativePG takes (kubernetes.io/basic-auth). */
+export function ownerSecret(input: Pick<RelationalInput, 'cluster'>, username: string, password: string) {
+  const { spec: _spec, ...rest } = child(input, 'v1', 'Secret', relationalNames(input.cluster.metadata.name).owner, {})
+  return {
+    ...rest,
+    type: 'kubernetes.io/basic-auth',
+    data: { username: base64(username), password: base64(password) },
+  }
+}
+
+/**
+ * Base backups by the clock. The engine's schedule has seconds in front. The first is taken at once, because without a
+ * base there is nothing to restore. Its Backups belong to nobody: the snapshots made of them decide how long they live.
+ */
+export function scheduledBackup(input: RelationalInput): Child<'ScheduledBackup'> | undefined {
+  const { cluster, backup } = input
+  if (backup === undefined) return undefined
+  const names = relationalNames(cluster.metadata.name)
+  const { backupSchedule, running, archivingSuspended } = cluster.spec
+  return child(input, 'postgresql.cnpg.io/v1', 'ScheduledBackup', names.backup, {
+    schedule: `0 ${backupSchedule}`,
+    immediate: true,
+    suspend: !running || archivingSuspended,
+    backupOwnerReference: 'none',
+    ...backupOf(names.cluster),
+  })
+}
+
+function backupOf(cluster: string): Record<string, unknown> {
+  return {
+    cluster: { name: cluster },
+    method: 'plugin',
+    pluginConfiguration: { name: BARMAN_PLUGIN },
+    target: 'prefer-standby',
+  }
+}
+
+/** The Backup of one snapshot. */
+export function snapshotBackup(snapshot: RelationalSnapshot): Child<'Backup'> {
+  const { name, namespace = '' } = snapshot.metadata
+  return {
+    apiVersion: 'postgresql.cnpg.io/v1',
+    kind: 'Backup',
+    metadata: { name: snapshotBackupName(name), namespace },
+    spec: backupOf(relationalNames(snapshot.spec.clusterName).cluster),
+  }
+}
+
+/** How long the store keeps base backups: as long as the longest-lived snapshot needs one; undefined for ever. */
+export function storeRetention(
+  backupRetentionDays: number,
+  snapshots: readonly Pick<RelationalSnapshot['spec'], 'kind' | 'retentionDays'>[],
+): number | undefined {
+  const own = snapshots.filter(({ kind }) => kind !== 'Scheduled')
+  if (own.some(({ retentionDays }) => retentionDays === undefined)) return undefined
+  return Math.max(backupRetentionDays, ...own.map(({ retentionDays = 0 }) => retentionDays))
+}

@@ -1,0 +1,38 @@
+import type { KubeObject } from '../../core/object.ts'
+import { originStore, ownStore, scheduledBackup } from './backup.ts'
+import { postgresqlClusterObject } from './cluster.ts'
+import { databaseObject, networkPolicy, pooler, primaryService, publicService, replicaService } from './network.ts'
+import type { RelationalInput } from './types.ts'
+
+export {
+  BARMAN_PLUGIN,
+  destinationPath,
+  ownerSecret,
+  snapshotBackup,
+  storeRetention,
+  TARGET_KEYS,
+  targetSecret,
+} from './backup.ts'
+export { HIBERNATION_ANNOTATION, RESTARTED_AT_ANNOTATION, relationalImage } from './cluster.ts'
+export { archivingGaps, type EngineView, type Recovery, recoveryOf } from './recovery.ts'
+export type { BackupPlace, BackupTarget, Origin, RelationalInput } from './types.ts'
+
+/**
+ * The children of a relational database in the order in which they are written, without the Secrets, which come first.
+ * Stores stand before the Cluster that names them. What is missing here is pruned.
+ */
+export function relationalChildren(input: RelationalInput): KubeObject[] {
+  const objects = [
+    networkPolicy(input),
+    primaryService(input),
+    replicaService(input),
+    publicService(input),
+    originStore(input),
+    ownStore(input),
+    postgresqlClusterObject(input),
+    databaseObject(input),
+    pooler(input),
+    scheduledBackup(input),
+  ]
+  return objects.filter((object) => object !== undefined)
+}

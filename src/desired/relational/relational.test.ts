@@ -1,0 +1,358 @@
+import { expect } from 'chai'
+import { dump, load } from 'js-yaml'
+import { type RelationalSpec, relationalInput, TARGET } from '../../../test/make/relational.ts'
+import { connectionForms, isRefusedParameter, serverName } from '../../core/relational.ts'
+import { archivingGaps, type EngineView, type Origin, recoveryOf, relationalChildren, storeRetention } from './index.ts'
+
+/** The object of a kind as it would stand in a file, without what every child has. */
+function yamlOf(
+  kind: string,
+  spec: Partial<RelationalSpec>,
+  over: Parameters<typeof relationalInput>[1] = {},
+): unknown {
+  const found = relationalChildren(relationalInput(spec, over)).filter((child) => child.kind === kind)
+  expect(found.map(({ metadata }) => metadata.name)).to.have.length(1)
+  const [{ apiVersion, metadata, spec: content } = { apiVersion: '', metadata: { name: '' }, spec: {} }] = found
+  const { name, annotations } = metadata
+  return load(dump({ apiVersion, kind, metadata: { name, ...(annotations && { annotations }) }, spec: content }))
+}
+
+const COPY: Origin = {
+  clusterName: 'orders',
+  snapshotId: 'f0854e45-9295-490e-92af-fd60a52b56f3',
+  destinationPath: 's3://backups/db/shop-0123456789',
+  serverName: 'relc-orders-0000000000ab',
+  backupId: 'backup-20261101020000',
+  databaseName: 'sales',
+  ownerName: 'seller',
+}
+
+describe('the Cluster of a relational database', () => {
+  it('is, from an empty spec with a backup target, exactly this', () => {
+    expect(yamlOf('Cluster', {})).to.deep.equal(
+      load(`
+apiVersion: postgresql.cnpg.io/v1
+kind: Cluster
+metadata:
+  name: relc-orders
+  annotations: {cnpg.io/hibernation: "off"}
+spec:
+  instances: 2
+  imageName: ghcr.io/cloudnative-pg/postgresql:17
+  primaryUpdateStrategy: unsupervised
+  primaryUpdateMethod: switchover
+  enableSuperuserAccess: false
+  storage: {size: 20Gi, resizeInUseVolumes: true}
+  resources:
+    requests: {cpu: 500m, memory: 2Gi}
+    limits: {cpu: "2", memory: 2Gi}
+  affinity: {enablePodAntiAffinity: true, topologyKey: kubernetes.io/hostname, podAntiAffinityType: preferred}
+  postgresql:
+    parameters: {max_connections: "200"}
+  bootstrap:
+    initdb:
+      database: app
+      owner: app
+      secret: {name: relcowner-orders}
+  plugins:
+    - name: barman-cloud.cloudnative-pg.io
+      isWALArchiver: true
+      parameters: {barmanObjectName: relcbackup-orders, serverName: relc-orders-05275f13e39d}
+  certificates:
+    serverAltDNSNames:
+      - relcrw-orders
+      - relcrw-orders.shop-0123456789.svc
+      - relcro-orders
+      - relcro-orders.shop-0123456789.svc
+  managed:
+    services: {disabledDefaultServices: [ro, r]}
+`),
+    )
+  })
+
+  it('that is restored to a moment is what CloudNativePG documents for recovery to a point in time', () => {
+    const origin = { ...COPY, targetTime: '2026-11-02T08:30:00Z' }
+    const { spec } = yamlOf('Cluster', {}, { origin }) as { spec: Record<string, unknown> }
+    expect({ bootstrap: spec.bootstrap, externalClusters: spec.externalClusters, plugins: spec.plugins }).to.deep.equal(
+      load(`
+bootstrap:
+  recovery:
+    source: origin
+    database: sales
+    owner: seller
+    secret: {name: relcowner-orders}
+    recoveryTarget:
+      backupID: backup-20261101020000
+      targetTime: "2026-11-02T08:30:00Z"
+externalClusters:
+  - name: origin
+    plugin:
+      name: barman-cloud.cloudnative-pg.io
+      parameters: {barmanObjectName: relcsource-orders, serverName: relc-orders-0000000000ab}
+plugins:
+  - name: barman-cloud.cloudnative-pg.io
+    isWALArchiver: true
+    parameters: {barmanObjectName: relcbackup-orders, serverName: relc-orders-05275f13e39d}
+`),
+    )
+  })
+
+  it('that is restored from a snapshot alone ends where the snapshot does', () => {
+    const { spec } = yamlOf('Cluster', {}, { origin: COPY }) as { spec: { bootstrap: { recovery: object } } }
+    expect(spec.bootstrap.recovery).to.deep.include({
+      recoveryTarget: { backupID: 'backup-20261101020000', targetImmediate: true },
+    })
+  })
+
+  const cases: [string, Partial<RelationalSpec>, object, Parameters<typeof relationalInput>[1]?][] = [
+    [
+      'is hibernated while it is stopped',
+      { running: false },
+      { metadata: { annotations: { 'cnpg.io/hibernation': 'on' } } },
+    ],
+    [
+      'is told of a restart',
+      { restartedAt: '2026-11-02T08:00:00Z' },
+      { metadata: { annotations: { 'kubectl.kubernetes.io/restartedAt': '2026-11-02T08:00:00Z' } } },
+    ],
+    [
+      'writes no log to the target while that is suspended',
+      { archivingSuspended: true },
+      { metadata: { annotations: { 'cnpg.io/skipWalArchiving': 'enabled' } } },
+    ],
+    ['has the log on a volume of its own', { walStorageSize: '4Gi' }, { spec: { walStorage: { size: '4Gi' } } }],
+    [
+      'takes the version that is asked for',
+      { engineVersion: '15' },
+      { spec: { imageName: 'ghcr.io/cloudnative-pg/postgresql:15' } },
+    ],
+    ['takes an image as it is', { imageName: 'example.org/pg:1' }, { spec: { imageName: 'example.org/pg:1' } }],
+    [
+      'lets parameters of the spec win over the plan',
+      { parameters: { max_connections: '50', work_mem: '8MB' } },
+      { spec: { postgresql: { parameters: { max_connections: '50', work_mem: '8MB' } } } },
+    ],
+    [
+      'waits for as many replicas as are asked for',
+      { replicas: 3, synchronousReplicas: 2 },
+      { spec: { postgresql: { synchronous: { method: 'any', number: 2 } } } },
+    ],
+    [
+      'never waits for more replicas than there are',
+      { synchronousReplicas: 4 },
+      { spec: { postgresql: { synchronous: { method: 'any', number: 1 } } } },
+    ],
+  ]
+  for (const [name, spec, expected, over] of cases) {
+    it(name, () => expect(merged(yamlOf('Cluster', spec, over), expected)).to.equal(true))
+  }
+
+  it('archives nothing without a place for it', () => {
+    const kinds = relationalChildren(relationalInput({}, { backup: undefined }))
+    expect(JSON.stringify(kinds)).not.to.contain('barman')
+  })
+})
+
+/** Whether everything of `part` is in `whole`. */
+function merged(whole: unknown, part: unknown): boolean {
+  if (typeof part !== 'object' || part === null) return whole === part
+  const of = (name: string) => (whole as Record<string, unknown> | undefined)?.[name]
+  return Object.entries(part).every(([name, value]) => merged(of(name), value))
+}
+
+describe('what stands around it', () => {
+  it('keeps backups in the bucket, under the namespace, for as long as is asked', () => {
+    expect(yamlOf('ObjectStore', {})).to.deep.equal(
+      load(`
+apiVersion: barmancloud.cnpg.io/v1
+kind: ObjectStore
+metadata: {name: relcbackup-orders}
+spec:
+  configuration:
+    destinationPath: s3://backups/db/shop-0123456789
+    endpointURL: https://s3.example.org
+    s3Credentials:
+      accessKeyId: {name: relctarget-orders, key: access-key-id}
+      secretAccessKey: {name: relctarget-orders, key: secret-access-key}
+    wal: {compression: gzip}
+    data: {compression: gzip}
+  instanceSidecarConfiguration:
+    env:
+      - {name: AWS_REQUEST_CHECKSUM_CALCULATION, value: when_required}
+      - {name: AWS_RESPONSE_CHECKSUM_VALIDATION, value: when_required}
+  retentionPolicy: 14d
+`),
+    )
+  })
+
+  it('takes base backups by the clock, with seconds in front, and leaves them to their snapshots', () => {
+    expect(yamlOf('ScheduledBackup', { backupSchedule: '30 4 * * 1' })).to.deep.equal(
+      load(`
+apiVersion: postgresql.cnpg.io/v1
+kind: ScheduledBackup
+metadata: {name: relcbackup-orders}
+spec:
+  schedule: 0 30 4 * * 1
+  immediate: true
+  suspend: false
+  backupOwnerReference: none
+  cluster: {name: relc-orders}
+  method: plugin
+  pluginConfiguration: {name: barman-cloud.cloudnative-pg.io}
+  target: prefer-standby
+`),
+    )
+  })
+
+  const names = (spec: Partial<RelationalSpec>, over: Parameters<typeof relationalInput>[1] = {}) =>
+    relationalChildren(relationalInput(spec, over)).map(({ kind, metadata }) => `${kind}/${metadata.name}`)
+
+  const cases: [string, string[]][] = [
+    ['a primary alone has no Service for reading', names({ replicas: 1 }).filter((name) => name.includes('relcro-'))],
+    [
+      'a stopped one has no pooler',
+      names({ enablePooler: true, running: false }).filter((name) => name.startsWith('Pooler')),
+    ],
+    ['one without extensions has no Database', names({}).filter((name) => name.startsWith('Database'))],
+    ['one that is not public has no load balancer', names({}).filter((name) => name.includes('relcpublic'))],
+  ]
+  for (const [name, found] of cases) it(name, () => expect(found).to.deep.equal([]))
+
+  it('reads the origin of a restored one from a store of its own, which never deletes', () => {
+    const all = relationalChildren(relationalInput({}, { origin: COPY }))
+    const source = load(dump(all.find(({ metadata }) => metadata.name === 'relcsource-orders')?.spec ?? {}))
+    expect(source).to.not.have.property('retentionPolicy')
+    expect(source).to.have.nested.property('configuration.destinationPath', COPY.destinationPath)
+    expect(relationalChildren(relationalInput({}, { origin: COPY, target: undefined, backup: undefined }))).to.satisfy(
+      (children: { kind: string }[]) => children.every(({ kind }) => kind !== 'ObjectStore'),
+    )
+  })
+
+  it('leads the connection Services to the database that took the name over', () => {
+    const service = yamlOf('Service', { replicas: 1, connectTo: 'heir' }) as { spec: { selector: object } }
+    expect(service.spec.selector).to.deep.equal({ 'cnpg.io/cluster': 'relc-heir', 'cnpg.io/instanceRole': 'primary' })
+  })
+
+  it('takes out an extension that is no longer wanted', () => {
+    const over = { installedExtensions: ['citext', 'hstore'] }
+    const database = yamlOf('Database', { extensions: ['hstore'] }, over) as { spec: { extensions: object[] } }
+    expect(database.spec.extensions).to.deep.equal([
+      { name: 'citext', ensure: 'absent' },
+      { name: 'hstore', ensure: 'present' },
+    ])
+  })
+
+  it('is open to the group, the platform and the engine, and outside only as far as is asked', () => {
+    const policy = yamlOf('NetworkPolicy', { enableLoadBalancer: true, allowedCidrs: '198.51.100.0/24' })
+    expect(JSON.stringify(policy)).to.contain('198.51.100.0/24').and.to.contain('cnpg-system')
+    expect(JSON.stringify(policy)).not.to.contain('0.0.0.0/0')
+    expect(JSON.stringify(yamlOf('NetworkPolicy', {}))).not.to.contain('ipBlock')
+  })
+})
+
+describe('retention of the store', () => {
+  const cases: [string, number | undefined, Parameters<typeof storeRetention>[1]][] = [
+    ['is what is asked for without snapshots', 14, []],
+    ['is longer where a snapshot is kept longer', 90, [{ kind: 'Manual', retentionDays: 90 }]],
+    ['is not shorter for one that is kept shorter', 14, [{ kind: 'Final', retentionDays: 3 }]],
+    ['ends where a snapshot is kept until it is deleted', undefined, [{ kind: 'Manual' }]],
+    ['does not count those of the schedule', 14, [{ kind: 'Scheduled' }]],
+  ]
+  for (const [name, days, snapshots] of cases) {
+    it(name, () => expect(storeRetention(14, snapshots)).to.equal(days))
+  }
+})
+
+describe('the archive', () => {
+  const NOW = '2026-11-02T10:00:00Z'
+  const engine = (status: string): EngineView => ({
+    phase: '',
+    readyInstances: 1,
+    currentPrimary: 'x',
+    conditions: [
+      { type: 'ContinuousArchiving', status, message: 'no bucket', lastTransitionTime: '2026-11-02T09:00:00Z' },
+    ],
+  })
+  const states: [string, string, string | undefined, Partial<Parameters<typeof recoveryOf>[0]>][] = [
+    ['is disabled where nothing is backed up', 'Disabled', undefined, { isBackedUp: false }],
+    ['is healthy before the engine said anything', 'Healthy', undefined, { engine: undefined }],
+    ['is healthy while the engine says so', 'Healthy', undefined, { engine: engine('True') }],
+    ['fails since the engine says so', 'Failing', '2026-11-02T09:00:00Z', { engine: engine('False') }],
+    ['is suspended since it was first seen', 'Suspended', NOW, { isSuspended: true, engine: engine('False') }],
+    [
+      'stays suspended since then',
+      'Suspended',
+      '2026-11-01T00:00:00Z',
+      { isSuspended: true, previous: { archivingStoppedAt: '2026-11-01T00:00:00Z' } },
+    ],
+  ]
+  for (const [name, archiving, stoppedAt, given] of states) {
+    it(name, () => {
+      const base = { isBackedUp: true, isSuspended: false, engine: engine('True'), previous: {}, now: NOW }
+      expect(recoveryOf({ ...base, ...given })).to.include({ archiving, stoppedAt })
+    })
+  }
+
+  const gaps: [string, object[], Partial<Parameters<typeof archivingGaps>[0]>][] = [
+    ['has no gap', [], {}],
+    ['opens a gap when it is suspended', [{ from: NOW }], { isSuspended: true }],
+    [
+      'keeps the gap open while it is suspended',
+      [{ from: '2026-11-01T00:00:00Z' }],
+      { isSuspended: true, previous: { archivingGaps: [{ from: '2026-11-01T00:00:00Z' }] } },
+    ],
+    [
+      'keeps it open until there is a new base',
+      [{ from: '2026-11-01T00:00:00Z' }],
+      { previous: { archivingGaps: [{ from: '2026-11-01T00:00:00Z' }] }, basesStartedAt: ['2026-10-01T00:00:00Z'] },
+    ],
+    [
+      'closes it with the first base after it',
+      [{ from: '2026-11-01T00:00:00Z', to: '2026-11-01T05:00:00Z' }],
+      {
+        previous: { archivingGaps: [{ from: '2026-11-01T00:00:00Z' }] },
+        basesStartedAt: ['2026-11-01T09:00:00Z', '2026-11-01T05:00:00Z'],
+      },
+    ],
+    [
+      'forgets one that lies before the window',
+      [],
+      {
+        previous: { archivingGaps: [{ from: '2026-10-01T00:00:00Z', to: '2026-10-02T00:00:00Z' }] },
+        firstRecoverableAt: '2026-10-20T00:00:00Z',
+      },
+    ],
+  ]
+  for (const [name, expected, given] of gaps) {
+    it(name, () => {
+      const base = { previous: {}, isSuspended: false, now: NOW, basesStartedAt: [], firstRecoverableAt: undefined }
+      expect(archivingGaps({ ...base, ...given })).to.deep.equal(expected)
+    })
+  }
+})
+
+describe('words of relational databases', () => {
+  it('escape what a password may hold, in each form', () => {
+    const forms = connectionForms({ host: 'h', port: 5432, database: 'app', username: 'a b', password: 'p@/?&;"x' })
+    expect(new URL(forms.uri).password).to.equal(encodeURIComponent('p@/?&;"x'))
+    expect(new URL(forms.jdbc.replace('jdbc:', '')).searchParams.get('password')).to.equal('p@/?&;"x')
+    expect(forms.adoNet).to.contain('Username="a b";Password="p@/?&;""x";')
+  })
+
+  it('put an IPv6 address into brackets', () => {
+    const { uri } = connectionForms({ host: '2001:db8::1', port: 5432, database: 'a', username: 'a', password: 'a' })
+    expect(uri).to.equal('postgresql://a:a@[2001:db8::1]:5432/a?sslmode=require')
+  })
+
+  it('give a database that is made anew another place in the archive', () => {
+    expect(serverName('relc-orders', 'aaaaaaaa-1111')).not.to.equal(serverName('relc-orders', 'bbbbbbbb-1111'))
+    expect(TARGET.bucket).to.equal('backups')
+  })
+
+  for (const name of ['archive_command', 'ssl', 'ssl_ca_file', 'recovery_target_time', 'shared_preload_libraries']) {
+    it(`refuse the parameter ${name}`, () => expect(isRefusedParameter(name)).to.equal(true))
+  }
+  for (const name of ['work_mem', 'max_connections', 'log_statement']) {
+    it(`let the parameter ${name} through`, () => expect(isRefusedParameter(name)).to.equal(false))
+  }
+})

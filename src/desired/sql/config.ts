@@ -1,0 +1,39 @@
+import { parseQuantity } from '../../core/quantity.ts'
+import { sqlNames } from '../../core/sql.ts'
+import { type Child, metadataOf, type SqlInput } from './types.ts'
+
+const BYTES_OF_MIB = 1024n * 1024n
+/** Of the memory that the pod may have; the rest is for connections and for what the engine does besides. */
+const ENGINE_SHARE = 80n
+
+/** How much memory the engine may take, in MiB. */
+export function engineMemoryMb({ instance, plan }: Pick<SqlInput, 'instance' | 'plan'>): number {
+  const limit = parseQuantity(plan.memoryLimit) / 1000n / BYTES_OF_MIB
+  return instance.spec.memoryLimitMb ?? Number((limit * ENGINE_SHARE) / 100n)
+}
+
+/** The engine's own file. Nothing in it is secret: passwords come as environment variables from the Secret. */
+export function engineConfiguration(input: Pick<SqlInput, 'instance' | 'plan'>): Record<string, string> {
+  if (input.instance.spec.engine === 'MsSql') return { 'mssql.conf': '[telemetry]\ncustomerfeedback = false\n' }
+  // The cache of the tables; what each connection takes comes on top.
+  const pool = Math.max(64, Math.floor((engineMemoryMb(input) * 3) / 4))
+  const lines = [
+    '[mariadbd]',
+    'skip-name-resolve',
+    'local-infile = 0',
+    'character-set-server = utf8mb4',
+    `innodb-buffer-pool-size = ${pool}M`,
+    'sql-mode = STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
+    '',
+  ]
+  return { 'freehold.cnf': lines.join('\n') }
+}
+
+export function configMap(input: SqlInput): Child<'ConfigMap', { data: Record<string, string> }> {
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: metadataOf(input, sqlNames(input.instance.metadata.name).config),
+    data: engineConfiguration(input),
+  }
+}

@@ -1,0 +1,99 @@
+import { expect } from 'chai'
+import { classify } from './classify.ts'
+import type { Dialect } from './dialect.ts'
+
+type Case = [
+  sentence: string,
+  dialects: Dialect[],
+  sql: string,
+  kinds: string,
+  more?: { destructive?: boolean; tables?: string[] },
+]
+const ALL: Dialect[] = ['postgresql', 'mariadb', 'mssql']
+
+const CASES: Case[] = [
+  ['a plain select reads', ALL, 'select a from t where b = 1', 'Read', { tables: ['t'] }],
+  ['two statements are told apart', ALL, 'select 1; update t set a = 1 where b = 2', 'Read Write'],
+  ['a semicolon in a text is no end', ALL, "select ';' as a", 'Read'],
+  ['a semicolon in a comment is no end', ALL, 'select 1 -- ; drop table t\n', 'Read'],
+  ['a semicolon in a quoted name is no end', ['postgresql'], 'select "a;b" from t', 'Read'],
+  [
+    'a delete inside WITH writes',
+    ['postgresql'],
+    'with x as (delete from t returning *) select * from x',
+    'Write',
+    { destructive: true },
+  ],
+  ['a select that locks rows writes', ['postgresql', 'mariadb'], 'select a from t for update', 'Write'],
+  ['a select into a new table changes the schema', ['postgresql', 'mssql'], 'select * into b from a', 'Ddl'],
+  ['an update without WHERE is destructive', ALL, 'update t set a = 1', 'Write', { destructive: true }],
+  ['a delete without WHERE is destructive', ALL, 'delete from t', 'Write', { destructive: true }],
+  ['a create table changes the schema', ALL, 'create table t (id int primary key)', 'Ddl', { destructive: false }],
+  ['a drop is destructive', ALL, 'drop table t', 'Ddl', { destructive: true }],
+  ['a truncate is destructive', ALL, 'truncate table t', 'Ddl', { destructive: true }],
+  ['an explain reads', ['postgresql', 'mariadb'], 'explain select 1', 'Read'],
+  ['an explain that runs is what it runs', ['postgresql'], 'explain analyze delete from t where a = 1', 'Write'],
+  ['a begin is a transaction of its own', ['postgresql', 'mariadb'], 'begin', 'Transaction'],
+  ['a commit after a read is not hidden by it', ['postgresql', 'mariadb'], 'select 1; commit', 'Read Transaction'],
+  ['a setting is for administrators', ['postgresql', 'mariadb'], "set session_replication_role = 'replica'", 'Admin'],
+  ['a role is for administrators', ['postgresql'], 'create role x superuser', 'Admin'],
+  ['a grant is for administrators', ['postgresql', 'mariadb'], 'grant select on t to x', 'Admin'],
+  ['a copy to a program is for administrators', ['postgresql'], "copy t to program 'sh'", 'Admin'],
+  ['a function that reads files is for administrators', ['postgresql'], "select pg_read_file('/etc/passwd')", 'Admin'],
+  [
+    'a function that lifts limits is for administrators',
+    ['postgresql'],
+    "select set_config('statement_timeout', '0', true)",
+    'Admin',
+  ],
+  ['load_file is for administrators', ['mariadb'], "select load_file('/etc/passwd')", 'Admin'],
+  ['a select into a file is for administrators', ['mariadb'], "select a from t into outfile '/x'", 'Admin'],
+  ['xp_cmdshell is for administrators', ['mssql'], "exec xp_cmdshell 'dir'", 'Unknown'],
+  ['openrowset is for administrators', ['mssql'], "select * from openrowset('x', 'y', 'z')", 'Admin'],
+  ['a comment that the engine runs is refused', ['mariadb'], "select 1 /*! into outfile '/x' */", 'Unknown'],
+  ['and with the other spelling', ['mariadb'], "select 1 /*M!100100 into outfile '/x' */", 'Unknown'],
+  ['two minus signs without a space are no comment there', ['mariadb'], "select 1 --1 into outfile '/x'", 'Admin'],
+  ['a backslash does not end a text where it escapes', ['mariadb'], "select 'a\\'; drop table t; -- '", 'Read'],
+  ['a backslash ends a text where it does not', ['mssql'], "select 'a\\'; drop table t; -- '", 'Read Ddl'],
+  [
+    'nested comments are read as the engine does',
+    ['postgresql', 'mssql'],
+    'select 1 /* /* */ ; drop table t */',
+    'Read',
+  ],
+  ['comments do not nest in MariaDB', ['mariadb'], 'select 1 /* /* */ ; drop table t', 'Read Ddl'],
+  ['an open quote is refused', ALL, "select 'abc", 'Unknown'],
+  ['an open comment is refused', ALL, 'select 1 /* abc', 'Unknown'],
+  ['a NUL is refused', ALL, 'select 1\0; drop table t', 'Unknown'],
+  ['statements side by side without a semicolon are refused', ['mssql'], 'select 1 a drop table t', 'Unknown'],
+  ['a procedure is refused', ['postgresql', 'mariadb'], 'call p()', 'Unknown'],
+  ['a block of code is refused', ['postgresql'], "do $$ begin execute 'drop table t'; end $$", 'Unknown'],
+  ['an empty batch is refused', ALL, ' ; -- x\n', 'Unknown'],
+  ['what is no SQL is refused', ALL, 'frobnicate the table', 'Unknown'],
+  ['deep nesting is refused', ALL, `select ${'('.repeat(5000)}1${')'.repeat(5000)}`, 'Unknown'],
+]
+
+describe('classification of SQL', () => {
+  for (const [sentence, dialects, sql, kinds, more = {}] of CASES) {
+    for (const dialect of dialects) {
+      it(`${dialect}: ${sentence}`, async () => {
+        const { statements } = await classify(dialect, sql)
+        expect(statements.map(({ kind }) => kind).join(' ')).to.equal(kinds)
+        if (more.destructive !== undefined)
+          expect(statements.some(({ isDestructive }) => isDestructive)).to.equal(more.destructive)
+        if (more.tables !== undefined) expect(statements[0]?.tables).to.deep.equal(more.tables)
+      })
+    }
+  }
+
+  it('puts the engine’s own form of a parameter in its place', async () => {
+    const names = new Set(['id'])
+    const sql = "select '@id', @id as a, @other as b where 1=@id"
+    const [one] = (await classify('mariadb', sql, names)).statements
+    expect(one).to.include({ text: "select '@id', ? as a, @other as b where 1=?" })
+    expect(one?.parameters).to.deep.equal(['id', 'id'])
+    const [two] = (await classify('postgresql', "select '@id', @id as a where 1=@id", names)).statements
+    expect(two).to.include({ text: "select '@id', $1 as a where 1=$1", kind: 'Read' })
+    expect(two?.parameters).to.deep.equal(['id'])
+  })
+})

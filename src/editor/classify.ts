@@ -1,0 +1,82 @@
+import {
+  type Classification,
+  type Judgement,
+  refused,
+  type Statement,
+  type StatementKind,
+  strongest,
+} from './classification.ts'
+import type { Dialect } from './dialect.ts'
+import { statementsOf, type Token, tokensOf } from './lexer.ts'
+
+/** Statements of a batch; more is a script, which is not what an editor is for. */
+const STATEMENTS_MAX = 200
+/** Deeper nesting is an attack on a parser. */
+const DEPTH_MAX = 100
+
+/**
+ * Says of each statement of a batch what it does, by the engine's grammar. What cannot be read, or could be read in two
+ * ways, is `Unknown` and never run. Says nothing of whether anybody may.
+ *
+ * @param parameters names that `@name` in the batch may mean; other uses stay as they are
+ */
+export async function classify(
+  dialect: Dialect,
+  sql: string,
+  parameters: ReadonlySet<string> = new Set(),
+): Promise<Classification> {
+  const tokens = tokensOf(dialect, sql)
+  const obstacle = obstacleIn(tokens)
+  if (obstacle !== undefined) return ofOne(sql, refused('Unknown', obstacle))
+  const pieces = statementsOf(dialect, tokens)
+  if (pieces.length === 0) return ofOne(sql, refused('Unknown', 'There is no statement in it.'))
+  if (pieces.length > STATEMENTS_MAX)
+    return ofOne(sql, refused('Unknown', `A batch has at most ${STATEMENTS_MAX} statements.`))
+  const judge = await judgeOf(dialect)
+  const statements: Statement[] = pieces.map((piece, index) => {
+    const bound = bind(dialect, piece, parameters)
+    return { index, ...bound, ...judge(bound.text, piece) }
+  })
+  return { statements, kind: strongest(statements.map(({ kind }): StatementKind => kind)) }
+}
+
+function ofOne(text: string, judgement: Judgement): Classification {
+  return { statements: [{ index: 0, text, parameters: [], ...judgement }], kind: judgement.kind }
+}
+
+function obstacleIn(tokens: readonly Token[]): string | undefined {
+  let depth = 0
+  for (const { kind, text } of tokens) {
+    if (kind === 'broken') return 'A quote or comment is not closed.'
+    if (kind === 'trap') return 'Comments that the engine runs are not taken.'
+    if (kind === 'symbol' && text === '(') depth += 1
+    if (kind === 'symbol' && text === ')') depth -= 1
+    if (depth > DEPTH_MAX) return `It is nested more than ${DEPTH_MAX} deep.`
+  }
+  return undefined
+}
+
+/** Parsers are large: each is loaded when the first batch of its dialect comes. */
+async function judgeOf(dialect: Dialect): Promise<(text: string, piece: readonly Token[]) => Judgement> {
+  if (dialect === 'postgresql') return (await import('./postgresql.ts')).loadJudge()
+  return (await import('./parsed.ts')).loadJudge(dialect)
+}
+
+/** Puts the engine's own form of a parameter where `@name` stands. SQL Server has that form already. */
+function bind(
+  dialect: Dialect,
+  piece: readonly Token[],
+  names: ReadonlySet<string>,
+): { text: string; parameters: string[] } {
+  const parameters: string[] = []
+  const words = piece.map((token) => {
+    const name = token.text.slice(1)
+    if (token.kind !== 'parameter' || !token.text.startsWith('@') || !names.has(name)) return token.text
+    const known = parameters.indexOf(name)
+    if (dialect === 'mariadb' || known < 0) parameters.push(name)
+    if (dialect === 'mariadb') return '?'
+    if (dialect === 'mssql') return token.text
+    return `$${known < 0 ? parameters.length : known + 1}`
+  })
+  return { text: words.join(''), parameters }
+}

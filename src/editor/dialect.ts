@@ -1,0 +1,3 @@
+/** The engines whose SQL the editor speaks. */
+export const DIALECTS = ['postgresql', 'mariadb', 'mssql'] as const
+export type Dialect = (typeof DIALECTS)[number]

@@ -1,0 +1,72 @@
+import { gunzipSync, gzipSync } from 'node:zlib'
+import type { StatementKind } from './classification.ts'
+import type { Dialect } from './dialect.ts'
+import { tokensOf } from './lexer.ts'
+
+export const OUTCOMES = ['Succeeded', 'Failed', 'Refused'] as const
+
+/** One run of the editor: who ran what, when, and how it ended (records: EditorHistoryEntry). */
+export type HistoryEntry = {
+  id: string
+  /** RFC 3339. */
+  executedAt: string
+  executedBy: string
+  principalId: string
+  database: string
+  /** Without any literal. */
+  sql: string
+  kind: StatementKind
+  outcome: (typeof OUTCOMES)[number]
+  durationMs: number
+  rowCount: number | null
+  rowsAffected: number | null
+  error: string | null
+}
+
+const ENTRIES_MAX = 1000
+const DAYS_MAX = 30
+const STATEMENT_MAX_BYTES = 4096
+
+/**
+ * A statement as it may be kept: every text and number is a question mark, because any of them may be a password; what
+ * cannot be read is left out whole. Cut at 4 KiB.
+ */
+export function maskedSql(dialect: Dialect, sql: string): string {
+  const masked = tokensOf(dialect, sql)
+    .map(({ kind, text }) => {
+      if (kind === 'string' || kind === 'number') return '?'
+      if (kind === 'comment' || kind === 'trap') return ' '
+      return kind === 'broken' ? '…' : text
+    })
+    .join('')
+  const bytes = Buffer.from(masked, 'utf8')
+  if (bytes.length <= STATEMENT_MAX_BYTES) return masked
+  return `${bytes
+    .subarray(0, STATEMENT_MAX_BYTES - 4)
+    .toString('utf8')
+    .replace(/\ufffd+$/, '')}…`
+}
+
+/** The newest first, without what is too old or too much. */
+export function withEntry(history: readonly HistoryEntry[], entry: HistoryEntry): HistoryEntry[] {
+  const oldest = new Date(Date.parse(entry.executedAt) - DAYS_MAX * 86_400_000).toISOString()
+  return [entry, ...history.filter(({ executedAt }) => executedAt >= oldest)].slice(0, ENTRIES_MAX)
+}
+
+/** As it is stored; where it is too long, the oldest go. */
+export function packHistory(history: readonly HistoryEntry[], maxBytes: number): Uint8Array {
+  for (let count = history.length; ; count = Math.floor(count * 0.8)) {
+    const packed = gzipSync(JSON.stringify(history.slice(0, count)))
+    if (packed.length <= maxBytes || count === 0) return packed
+  }
+}
+
+/** The inverse. What is not readable is no history: it must not keep anybody from working. */
+export function unpackHistory(bytes: Uint8Array): HistoryEntry[] {
+  try {
+    const found = JSON.parse(gunzipSync(bytes).toString('utf8')) as unknown
+    return Array.isArray(found) ? (found as HistoryEntry[]) : []
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,156 @@
+import type { Dialect } from './dialect.ts'
+
+/**
+ * Tokens of a batch, whose texts joined are the batch. `trap` is a text that one reader takes for a comment and another
+ * for code (MariaDB runs what stands in `/*! *\/`); `broken` runs to the end from where a quote or comment is not closed.
+ */
+export type TokenKind =
+  | 'word'
+  | 'number'
+  | 'string'
+  | 'identifier'
+  | 'parameter'
+  | 'comment'
+  | 'space'
+  | 'symbol'
+  | 'trap'
+  | 'broken'
+export type Token = { kind: TokenKind; text: string }
+
+type Rule = { kind: TokenKind; pattern: RegExp }
+
+const SPACE: Rule = { kind: 'space', pattern: /\s+/y }
+const LINE_COMMENT: Rule = { kind: 'comment', pattern: /--[^\n\r]*/y }
+const NUMBER: Rule = { kind: 'number', pattern: /0[xX][0-9a-fA-F]+|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y }
+const WORD: Rule = { kind: 'word', pattern: /[A-Za-z_\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*/y }
+const NAMED: Rule = { kind: 'parameter', pattern: /@[A-Za-z_][A-Za-z0-9_]*/y }
+const DOUBLED = (quote: string): RegExp => new RegExp(`${quote}(?:[^${quote}]|${quote}${quote})*${quote}`, 'y')
+
+/** In the order in which they are tried. Nested comments and dollar quotes are read by hand. */
+const RULES: Record<Dialect, readonly Rule[]> = {
+  postgresql: [
+    SPACE,
+    LINE_COMMENT,
+    { kind: 'string', pattern: /[eE]'(?:[^'\\]|\\[\s\S]|'')*'/y },
+    { kind: 'string', pattern: /(?:[nNbBxX]|[uU]&)?'(?:[^']|'')*'/y },
+    { kind: 'identifier', pattern: /[uU]&"(?:[^"]|"")*"/y },
+    { kind: 'identifier', pattern: DOUBLED('"') },
+    { kind: 'parameter', pattern: /\$\d+/y },
+    NUMBER,
+    WORD,
+    NAMED,
+  ],
+  mariadb: [
+    SPACE,
+    { kind: 'comment', pattern: /--(?=[\s\p{Cc}]|$)[^\n]*|#[^\n]*/uy },
+    { kind: 'string', pattern: /(?:[nNbBxX])?'(?:[^'\\]|\\[\s\S]|'')*'/y },
+    { kind: 'string', pattern: /"(?:[^"\\]|\\[\s\S]|"")*"/y },
+    { kind: 'identifier', pattern: DOUBLED('`') },
+    NUMBER,
+    WORD,
+    NAMED,
+    { kind: 'parameter', pattern: /\?/y },
+  ],
+  mssql: [
+    SPACE,
+    LINE_COMMENT,
+    { kind: 'string', pattern: /[nN]?'(?:[^']|'')*'/y },
+    { kind: 'identifier', pattern: DOUBLED('"') },
+    { kind: 'identifier', pattern: /\[(?:[^\]]|\]\])*\]/y },
+    NUMBER,
+    { kind: 'word', pattern: /[A-Za-z_#\u0080-\uffff][A-Za-z0-9_$#@\u0080-\uffff]*|@@[A-Za-z0-9_$#@]+/y },
+    { kind: 'parameter', pattern: /@[A-Za-z_][A-Za-z0-9_$#]*/y },
+  ],
+}
+
+/** What begins a quote or comment: where no rule took it, it is not closed. */
+const OPENERS: Record<Dialect, RegExp> = { postgresql: /['"]/, mariadb: /['"`]/, mssql: /['"[]/ }
+
+/** Reads a batch as the engine's own lexer does. Never throws: what cannot be read is one `broken` token. */
+export function tokensOf(dialect: Dialect, sql: string): Token[] {
+  const tokens: Token[] = []
+  let at = 0
+  while (at < sql.length) {
+    const token = tokenAt(dialect, sql, at, tokens.at(-1))
+    tokens.push(token)
+    at += token.text.length
+  }
+  return tokens
+}
+
+function tokenAt(dialect: Dialect, sql: string, at: number, before: Token | undefined): Token {
+  const broken: Token = { kind: 'broken', text: sql.slice(at) }
+  // The engines end a statement at it, or do not: nobody needs one.
+  if (sql[at] === '\0') return broken
+  if (sql.startsWith('/*', at)) return blockComment(dialect, sql, at) ?? broken
+  if (dialect === 'postgresql' && sql[at] === '$' && before?.kind !== 'word') {
+    const tag = /\$(?:[A-Za-z_\u0080-\uffff][A-Za-z0-9_\u0080-\uffff]*)?\$/y
+    tag.lastIndex = at
+    const quote = tag.exec(sql)?.[0]
+    if (quote !== undefined) {
+      const end = sql.indexOf(quote, at + quote.length)
+      return end < 0 ? broken : { kind: 'string', text: sql.slice(at, end + quote.length) }
+    }
+  }
+  for (const { kind, pattern } of RULES[dialect]) {
+    pattern.lastIndex = at
+    const text = pattern.exec(sql)?.[0]
+    if (text === undefined || text === '') continue
+    // `<@` and `@@` are operators of PostgreSQL.
+    if (dialect === 'postgresql' && kind === 'parameter' && /[<@]$/.test(before?.text ?? '')) continue
+    return { kind, text }
+  }
+  if (OPENERS[dialect].test(sql[at] ?? '')) return broken
+  return { kind: 'symbol', text: sql[at] ?? '' }
+}
+
+function blockComment(dialect: Dialect, sql: string, at: number): Token | undefined {
+  if (dialect === 'mariadb') {
+    const end = sql.indexOf('*/', at + 2)
+    if (end < 0) return undefined
+    const text = sql.slice(at, end + 2)
+    return { kind: /^\/\*M?!/.test(text) ? 'trap' : 'comment', text }
+  }
+  const edge = /\/\*|\*\//g
+  edge.lastIndex = at + 2
+  let depth = 1
+  for (let found = edge.exec(sql); found !== null; found = edge.exec(sql)) {
+    depth += found[0] === '/*' ? 1 : -1
+    if (depth === 0) return { kind: 'comment', text: sql.slice(at, edge.lastIndex) }
+  }
+  return undefined
+}
+
+/**
+ * The statements of a batch: pieces between semicolons outside parentheses, empty ones left out. Comments become a
+ * space, and MariaDB's two minus signs come apart, so that no other reader finds a comment where the engine sees none.
+ */
+export function statementsOf(dialect: Dialect, tokens: readonly Token[]): Token[][] {
+  const pieces: Token[][] = [[]]
+  let depth = 0
+  for (const token of tokens) {
+    const piece = pieces.at(-1) as Token[]
+    if (token.kind === 'symbol' && token.text === '(') depth += 1
+    if (token.kind === 'symbol' && token.text === ')') depth -= 1
+    if (token.kind === 'symbol' && token.text === ';' && depth <= 0) {
+      pieces.push([])
+      depth = 0
+    } else if (token.kind === 'comment') piece.push({ kind: 'space', text: ' ' })
+    else {
+      if (dialect === 'mariadb' && token.text === '-' && piece.at(-1)?.text === '-')
+        piece.push({ kind: 'space', text: ' ' })
+      piece.push(token)
+    }
+  }
+  return pieces.map(trimmed).filter((piece) => piece.length > 0)
+}
+
+function trimmed(piece: Token[]): Token[] {
+  const isContent = ({ kind }: Token) => kind !== 'space'
+  const first = piece.findIndex(isContent)
+  return first < 0 ? [] : piece.slice(first, piece.findLastIndex(isContent) + 1)
+}
+
+export function textOf(tokens: readonly Token[]): string {
+  return tokens.map(({ text }) => text).join('')
+}

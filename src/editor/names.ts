@@ -1,0 +1,13 @@
+import type { Table } from './catalogue.ts'
+import type { Dialect } from './dialect.ts'
+
+/** An identifier as the engine reads it, whatever it holds. Only names of the catalogue are ever quoted. */
+export function quoted(dialect: Dialect, name: string): string {
+  if (dialect === 'postgresql') return `"${name.replaceAll('"', '""')}"`
+  if (dialect === 'mariadb') return `\`${name.replaceAll('`', '``')}\``
+  return `[${name.replaceAll(']', ']]')}]`
+}
+
+export function quotedTable(dialect: Dialect, { schema, name }: Pick<Table, 'schema' | 'name'>): string {
+  return `${quoted(dialect, schema)}.${quoted(dialect, name)}`
+}

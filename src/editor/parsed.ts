@@ -1,0 +1,157 @@
+import { createRequire } from 'node:module'
+import { type Judgement, refused, type StatementKind } from './classification.ts'
+import type { Token } from './lexer.ts'
+
+/** `node-sql-parser` is built once for each dialect, in CommonJS. */
+type Parser = { astify(sql: string, options: object): unknown; tableList(sql: string, options: object): string[] }
+type Node = Record<string, unknown>
+
+const BUILDS = {
+  mariadb: { file: 'node-sql-parser/build/mariadb.js', name: 'mariadb', engine: 'MariaDB' },
+  mssql: { file: 'node-sql-parser/build/transactsql.js', name: 'transactsql', engine: 'SQL Server' },
+} as const
+type Parsed = keyof typeof BUILDS
+
+/** The parser takes time and memory with the number of words; a batch of an editor is far below. */
+const TOKENS_MAX = 20_000
+
+const KINDS: Readonly<Record<string, StatementKind>> = {
+  select: 'Read',
+  union: 'Read',
+  show: 'Read',
+  desc: 'Read',
+  describe: 'Read',
+  explain: 'Read',
+  insert: 'Write',
+  replace: 'Write',
+  update: 'Write',
+  delete: 'Write',
+  create: 'Ddl',
+  alter: 'Ddl',
+  drop: 'Ddl',
+  rename: 'Ddl',
+  truncate: 'Ddl',
+  transaction: 'Transaction',
+  set: 'Admin',
+  use: 'Admin',
+  lock: 'Admin',
+  unlock: 'Admin',
+  grant: 'Admin',
+  revoke: 'Admin',
+  load_data: 'Admin',
+  declare: 'Unknown',
+}
+
+/** What a statement of a kind begins with. A parser that sees another kind than the reader is not believed. */
+const FIRST_WORDS: Readonly<Record<'Read' | 'Write' | 'Ddl', RegExp>> = {
+  Read: /^(select|with|show|desc|describe|explain|\()$/i,
+  Write: /^(insert|replace|update|delete|with)$/i,
+  Ddl: /^(create|alter|drop|rename|truncate|select|with)$/i,
+}
+
+/** What may be made, altered and dropped: things without a body of code, which the parser reads to the end. */
+const MADE = /^(table|index|view|sequence|unique|unique index|fulltext index|temporary table)$/i
+
+/** Functions and sources that reach the server's files or other servers. */
+const SERVER_WORDS =
+  /^(load_file|sys_exec|sys_eval|sys_get|sys_set|benchmark|openrowset|openquery|opendatasource|openxml|xp_\w+|sp_\w+|fn_my_permissions|outfile|dumpfile)$/i
+
+/**
+ * T-SQL needs no semicolon between statements. All of these are reserved words there, so none can be a bare name in a
+ * statement that only reads.
+ */
+const NEVER_IN_READS =
+  /^(exec|execute|insert|update|delete|merge|drop|create|alter|truncate|grant|revoke|deny|backup|restore|shutdown|waitfor|dbcc|use|kill|bulk|reconfigure|commit|rollback|save|begin|declare|goto|while|if|print|raiserror|throw|writetext|updatetext|readtext|go)$/i
+/** The same in statements that write, which may name one of the four verbs. */
+const NEVER_IN_WRITES =
+  /^(exec|execute|merge|drop|create|alter|truncate|grant|revoke|deny|backup|restore|shutdown|waitfor|dbcc|use|kill|bulk|reconfigure|commit|rollback|save|begin|declare|goto|while|if|print|raiserror|throw|go)$/i
+
+export function loadJudge(dialect: Parsed): (text: string, piece: readonly Token[]) => Judgement {
+  const { file, name, engine } = BUILDS[dialect]
+  const library = createRequire(import.meta.url)(file) as { Parser: new () => Parser }
+  const parser = new library.Parser()
+  return (text, piece) => {
+    if (piece.length > TOKENS_MAX) return refused('Unknown', `A statement has at most ${TOKENS_MAX} words and signs.`)
+    try {
+      const tree = parser.astify(text, { database: name })
+      const [only, ...more] = Array.isArray(tree) ? (tree as unknown[]) : [tree]
+      if (only === undefined || more.length > 0) return refused('Unknown', 'It cannot be read as one statement.')
+      return judge(dialect, only as Node, piece, tablesOf(parser, text, name))
+    } catch {
+      return refused('Unknown', `It cannot be read as SQL of ${engine}.`)
+    }
+  }
+}
+
+function tablesOf(parser: Parser, text: string, database: string): string[] {
+  const found = parser.tableList(text, { database }).flatMap((entry) => {
+    const [, schema, table] = entry.split('::')
+    if (table === undefined || table === 'null') return []
+    return [schema === undefined || schema === 'null' ? table : `${schema}.${table}`]
+  })
+  return [...new Set(found)].sort()
+}
+
+function judge(dialect: Parsed, tree: Node, piece: readonly Token[], tables: string[]): Judgement {
+  const kind = typeof tree?.type === 'string' ? KINDS[tree.type.toLowerCase()] : undefined
+  const server = piece.find(({ kind: word, text }) => word === 'word' && SERVER_WORDS.test(text))
+  if (server !== undefined) return refused('Admin', `${server.text} is for administrators.`, tables)
+  if (kind === undefined || kind === 'Unknown')
+    return refused('Unknown', 'Statements of this kind are not taken.', tables)
+  if (kind === 'Admin') return refused('Admin', 'It administers the server.', tables)
+  if (kind === 'Transaction')
+    return refused('Transaction', 'A batch is one transaction of its own, which it cannot end or divide.', tables)
+  const into = intoOf(tree)
+  const weighed = kind === 'Read' && into === 'table' ? 'Ddl' : kind === 'Read' && locks(tree) ? 'Write' : kind
+  if (into === 'elsewhere') return refused('Unknown', 'What a query finds can only be shown.', tables)
+  if (isTwofold(dialect, kind as 'Read', piece)) return refused('Unknown', 'It can be read in two ways.', tables)
+  if (
+    kind === 'Ddl' &&
+    !MADE.test(String(tree.keyword ?? (tree.type === 'truncate' || tree.type === 'rename' ? 'table' : '')))
+  )
+    return refused('Unknown', 'Only tables, indexes, views and sequences are made, altered and dropped here.', tables)
+  return { kind: weighed, tables, isDestructive: destroys(tree, kind, piece) }
+}
+
+/** Whether a reader of words sees another kind of statement than the parser does. */
+function isTwofold(dialect: Parsed, kind: 'Read' | 'Write' | 'Ddl', piece: readonly Token[]): boolean {
+  if (!FIRST_WORDS[kind].test(piece[0]?.text ?? '')) return true
+  if (dialect !== 'mssql' || kind === 'Ddl') return false
+  const never = kind === 'Read' ? NEVER_IN_READS : NEVER_IN_WRITES
+  return piece.some(({ kind: word, text }) => word === 'word' && never.test(text))
+}
+
+function intoOf(tree: Node): 'table' | 'elsewhere' | undefined {
+  let found: 'table' | 'elsewhere' | undefined
+  walk(tree, (node) => {
+    const into = node.into as Node | undefined | null
+    if (node.type !== 'select' || typeof into !== 'object' || into === null) return
+    if (into.expr === undefined && into.keyword === undefined) return
+    const isTable = into.keyword === undefined && !String(into.expr).startsWith('@')
+    found = found === 'elsewhere' || !isTable ? 'elsewhere' : 'table'
+  })
+  return found
+}
+
+function locks(tree: Node): boolean {
+  let found = false
+  walk(tree, (node) => {
+    if (node.locking_read !== undefined && node.locking_read !== null) found = true
+  })
+  return found
+}
+
+function destroys(tree: Node, kind: StatementKind, piece: readonly Token[]): boolean {
+  if (kind === 'Ddl') return piece.some(({ kind: word, text }) => word === 'word' && /^(drop|truncate)$/i.test(text))
+  return (tree.type === 'update' || tree.type === 'delete') && (tree.where === undefined || tree.where === null)
+}
+
+function walk(root: unknown, visit: (node: Node) => void): void {
+  const waiting: unknown[] = [root]
+  while (waiting.length > 0) {
+    const node = waiting.pop()
+    if (typeof node !== 'object' || node === null) continue
+    visit(node as Node)
+    waiting.push(...Object.values(node))
+  }
+}

@@ -1,0 +1,186 @@
+import { loadModule, parseSync } from 'libpg-query'
+import { type Judgement, refused, type StatementKind } from './classification.ts'
+
+/** Statements by the name of their node in PostgreSQL's own grammar (parsenodes.h). What is not listed is Unknown. */
+const KINDS: Readonly<Record<string, StatementKind>> = {
+  SelectStmt: 'Read',
+  VariableShowStmt: 'Read',
+  InsertStmt: 'Write',
+  UpdateStmt: 'Write',
+  DeleteStmt: 'Write',
+  MergeStmt: 'Write',
+  CreateStmt: 'Ddl',
+  CreateTableAsStmt: 'Ddl',
+  CreateSchemaStmt: 'Ddl',
+  CreateSeqStmt: 'Ddl',
+  AlterSeqStmt: 'Ddl',
+  CreateEnumStmt: 'Ddl',
+  AlterEnumStmt: 'Ddl',
+  CreateDomainStmt: 'Ddl',
+  AlterDomainStmt: 'Ddl',
+  CompositeTypeStmt: 'Ddl',
+  CreateRangeStmt: 'Ddl',
+  CreateStatsStmt: 'Ddl',
+  AlterTableStmt: 'Ddl',
+  RenameStmt: 'Ddl',
+  AlterObjectSchemaStmt: 'Ddl',
+  DropStmt: 'Ddl',
+  TruncateStmt: 'Ddl',
+  IndexStmt: 'Ddl',
+  ViewStmt: 'Ddl',
+  CreateFunctionStmt: 'Ddl',
+  AlterFunctionStmt: 'Ddl',
+  CreateTrigStmt: 'Ddl',
+  RuleStmt: 'Ddl',
+  CommentStmt: 'Ddl',
+  RefreshMatViewStmt: 'Ddl',
+  CreatePolicyStmt: 'Ddl',
+  AlterPolicyStmt: 'Ddl',
+  TransactionStmt: 'Transaction',
+  VariableSetStmt: 'Admin',
+  DiscardStmt: 'Admin',
+  CopyStmt: 'Admin',
+  LoadStmt: 'Admin',
+  GrantStmt: 'Admin',
+  GrantRoleStmt: 'Admin',
+  AlterDefaultPrivilegesStmt: 'Admin',
+  CreateRoleStmt: 'Admin',
+  AlterRoleStmt: 'Admin',
+  AlterRoleSetStmt: 'Admin',
+  DropRoleStmt: 'Admin',
+  ReassignOwnedStmt: 'Admin',
+  DropOwnedStmt: 'Admin',
+  AlterOwnerStmt: 'Admin',
+  CreatedbStmt: 'Admin',
+  DropdbStmt: 'Admin',
+  AlterDatabaseStmt: 'Admin',
+  AlterDatabaseSetStmt: 'Admin',
+  AlterSystemStmt: 'Admin',
+  CreateTableSpaceStmt: 'Admin',
+  DropTableSpaceStmt: 'Admin',
+  CreateExtensionStmt: 'Admin',
+  AlterExtensionStmt: 'Admin',
+  CreatePLangStmt: 'Admin',
+  CreateFdwStmt: 'Admin',
+  CreateForeignServerStmt: 'Admin',
+  CreateForeignTableStmt: 'Admin',
+  CreateUserMappingStmt: 'Admin',
+  ImportForeignSchemaStmt: 'Admin',
+  CreateEventTrigStmt: 'Admin',
+  CreatePublicationStmt: 'Admin',
+  CreateSubscriptionStmt: 'Admin',
+  VacuumStmt: 'Admin',
+  ClusterStmt: 'Admin',
+  ReindexStmt: 'Admin',
+  CheckPointStmt: 'Admin',
+  LockStmt: 'Admin',
+  ListenStmt: 'Admin',
+  NotifyStmt: 'Admin',
+  UnlistenStmt: 'Admin',
+}
+
+const WRITES = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt'])
+/** Functions that reach the server itself, other sessions or other servers; the logins lack most of the rights anyhow. */
+const SERVER_FUNCTIONS =
+  /^(pg_read_|pg_ls_|pg_stat_file|pg_terminate_backend|pg_cancel_backend|pg_reload_conf|pg_rotate|pg_switch_|pg_create_|pg_drop_|pg_logical_|pg_replication|pg_promote|set_config$|lo_|dblink|query_to_xml|cursor_to_xml|table_to_xml|schema_to_xml|database_to_xml)/i
+
+type Node = Record<string, unknown>
+
+/** PostgreSQL's own parser, as a library. */
+export async function loadJudge(): Promise<(text: string) => Judgement> {
+  await loadModule()
+  return judge
+}
+
+function judge(text: string): Judgement {
+  let statements: Node[]
+  try {
+    statements = (parseSync(text) as unknown as { stmts?: Node[] }).stmts ?? []
+  } catch {
+    return refused('Unknown', 'It cannot be read as SQL of PostgreSQL.')
+  }
+  const [only, ...more] = statements
+  if (only === undefined || more.length > 0) return refused('Unknown', 'It cannot be read as one statement.')
+  return judgeNode(only.stmt as Node)
+}
+
+function judgeNode(statement: Node): Judgement {
+  const [name = '', body] = Object.entries(statement)[0] ?? []
+  if (name === 'ExplainStmt') return judgeExplain(body as Node)
+  const found = survey(statement)
+  const kind = KINDS[name]
+  const tables = [...found.tables].filter((table) => !found.named.has(table)).sort()
+  if (found.function !== undefined)
+    return refused('Admin', `The function ${found.function} is for administrators.`, tables)
+  if (kind === undefined) return refused('Unknown', 'Statements of this kind are not taken.', tables)
+  if (kind === 'Admin') return refused('Admin', 'It administers the server.', tables)
+  if (kind === 'Transaction')
+    return refused('Transaction', 'A batch is one transaction of its own, which it cannot end or divide.', tables)
+  return { ...weigh(name, kind, body as Node, found), tables }
+}
+
+function judgeExplain({ query, options }: Node): Judgement {
+  const inner = judgeNode(query as Node)
+  const runs = JSON.stringify(options ?? []).includes('"analyze"')
+  return runs || inner.refusal !== undefined ? inner : { ...inner, kind: 'Read', isDestructive: false }
+}
+
+type Survey = {
+  tables: Set<string>
+  named: Set<string>
+  writes: boolean
+  whole: boolean
+  locks: boolean
+  makes: boolean
+  function: string | undefined
+}
+
+function weigh(name: string, kind: StatementKind, body: Node, found: Survey): Omit<Judgement, 'tables'> {
+  if (kind === 'Ddl' || found.makes) {
+    const drops = name === 'DropStmt' || name === 'TruncateStmt' || JSON.stringify(body).includes('"AT_Drop')
+    return { kind: 'Ddl', isDestructive: drops || found.whole }
+  }
+  return { kind: found.writes || found.locks ? 'Write' : kind, isDestructive: found.whole }
+}
+
+/** Walks over the whole tree: a write may stand in any WITH, a function anywhere. */
+function survey(root: Node): Survey {
+  const found: Survey = {
+    tables: new Set(),
+    named: new Set(),
+    writes: false,
+    whole: false,
+    locks: false,
+    makes: false,
+    function: undefined,
+  }
+  const waiting: unknown[] = [root]
+  while (waiting.length > 0) {
+    const node = waiting.pop()
+    if (typeof node !== 'object' || node === null) continue
+    for (const [name, child] of Object.entries(node as Node)) {
+      look(name, child as Node, found)
+      waiting.push(child)
+    }
+  }
+  return found
+}
+
+function look(name: string, child: Node, found: Survey): void {
+  if (WRITES.has(name)) found.writes = true
+  if ((name === 'UpdateStmt' || name === 'DeleteStmt') && child.whereClause === undefined) found.whole = true
+  if (name === 'lockingClause') found.locks = true
+  if (name === 'intoClause') found.makes = true
+  if (name === 'relation' || name === 'RangeVar') noteTable(child, found)
+  if (name === 'CommonTableExpr') found.named.add(String(child.ctename))
+  if (name === 'FuncCall') {
+    const words = (child.funcname as { String?: { sval?: string } }[] | undefined) ?? []
+    const called = words.at(-1)?.String?.sval ?? ''
+    if (SERVER_FUNCTIONS.test(called)) found.function = called
+  }
+}
+
+function noteTable({ relname, schemaname }: Node, found: Survey): void {
+  if (typeof relname !== 'string') return
+  found.tables.add(typeof schemaname === 'string' ? `${schemaname}.${relname}` : relname)
+}

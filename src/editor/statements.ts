@@ -1,0 +1,160 @@
+import { type Column, keyColumns, type Table } from './catalogue.ts'
+import type { Dialect } from './dialect.ts'
+import { comparedExpression, place, sentValue, shownExpression, storedExpression } from './expressions.ts'
+import { quoted, quotedTable } from './names.ts'
+import type { BoundValue } from './values.ts'
+
+/** A statement with its parameters. Names in it are quoted names of the catalogue, and nothing else is from outside. */
+export type Command = { text: string; values: BoundValue[] }
+export type Bound = ReadonlyMap<Column, BoundValue>
+export type Filter = { column: Column; operator: string; values: readonly BoundValue[] }
+export type Page = {
+  limit: number
+  offset: number
+  filters: readonly Filter[]
+  sort: { column: Column; isDescending: boolean } | undefined
+}
+
+const COMPARISONS: Readonly<Record<string, string>> = { eq: '=', ne: '<>', gt: '>', ge: '>=', lt: '<', le: '<=' }
+
+/** Gathers values while expressions are written, so that places and values cannot come apart. */
+class Writer {
+  readonly values: BoundValue[] = []
+  readonly dialect: Dialect
+
+  constructor(dialect: Dialect) {
+    this.dialect = dialect
+  }
+
+  stored(column: Column, value: BoundValue): string {
+    this.values.push(sentValue(this.dialect, column, value))
+    return storedExpression(this.dialect, column, value, this.values.length)
+  }
+
+  compared(column: Column, value: BoundValue): string {
+    this.values.push(sentValue(this.dialect, column, value))
+    return comparedExpression(this.dialect, column, value, this.values.length)
+  }
+
+  raw(value: string): string {
+    this.values.push(value)
+    return place(this.dialect, this.values.length)
+  }
+
+  command(text: string): Command {
+    return { text, values: this.values }
+  }
+}
+
+function shownList(dialect: Dialect, table: Table): string {
+  return table.columns.map((column) => shownExpression(dialect, column)).join(', ')
+}
+
+/** One row more than asked for, which tells whether there are more. */
+export function selectPage(dialect: Dialect, table: Table, page: Page): Command {
+  const writer = new Writer(dialect)
+  const where = whereFilters(writer, page.filters)
+  const order = orderOf(dialect, table, page.sort)
+  const [limit, offset] = [page.limit + 1, page.offset].map((number) => String(Math.trunc(number)))
+  const window =
+    dialect === 'mssql' ? `OFFSET ${offset} ROWS FETCH NEXT ${limit} ROWS ONLY` : `LIMIT ${limit} OFFSET ${offset}`
+  return writer.command(
+    `SELECT ${shownList(dialect, table)} FROM ${quotedTable(dialect, table)}${where} ORDER BY ${order} ${window}`,
+  )
+}
+
+export function countRows(dialect: Dialect, table: Table, filters: readonly Filter[]): Command {
+  const writer = new Writer(dialect)
+  return writer.command(`SELECT COUNT(*) FROM ${quotedTable(dialect, table)}${whereFilters(writer, filters)}`)
+}
+
+/** The key ends every order, so that pages neither overlap nor leave gaps; without a key all columns do. */
+function orderOf(dialect: Dialect, table: Table, sort: Page['sort']): string {
+  const rest =
+    table.primaryKey.length > 0 ? keyColumns(table) : table.columns.filter(({ encoding }) => encoding !== 'wkt')
+  const own = sort === undefined ? [] : [`${ordered(dialect, sort.column)}${sort.isDescending ? ' DESC' : ''}`]
+  const order = [...own, ...rest.filter((column) => column !== sort?.column).map((column) => ordered(dialect, column))]
+  return order.length > 0 ? order.join(', ') : '1'
+}
+
+/** Types without an order of their own are ordered by their text. */
+function ordered(dialect: Dialect, column: Column): string {
+  const name = quoted(dialect, column.name)
+  const orderless = column.encoding === 'json' || (column.encoding === 'text' && !/char|text$/.test(column.dataType))
+  if (dialect === 'postgresql' && orderless) return `${name}::text`
+  if (dialect === 'mssql' && (orderless || /^(n?text|image)$/.test(column.dataType)))
+    return `CONVERT(nvarchar(max), ${name})`
+  return name
+}
+
+function whereFilters(writer: Writer, filters: readonly Filter[]): string {
+  const terms = filters.map((filter) => term(writer, filter))
+  return terms.length === 0 ? '' : ` WHERE ${terms.join(' AND ')}`
+}
+
+function term(writer: Writer, { column, operator, values }: Filter): string {
+  const name = quoted(writer.dialect, column.name)
+  const [value = null] = values
+  if (operator === 'exists') return `${name} IS NOT NULL`
+  if (operator === 'missing') return `${name} IS NULL`
+  if (operator === 'in') return `${name} IN (${values.map((each) => writer.compared(column, each)).join(', ')})`
+  if (operator === 'contains' || operator === 'startsWith') {
+    const pattern = String(value).replace(/[!%_[]/g, '!$&')
+    const text = writer.dialect === 'postgresql' ? `${name}::text` : name
+    const at = writer.raw(operator === 'contains' ? `%${pattern}%` : `${pattern}%`)
+    return `LOWER(${text}) LIKE LOWER(${at}) ESCAPE '!'`
+  }
+  return `${name} ${COMPARISONS[operator] ?? '='} ${writer.compared(column, value)}`
+}
+
+function whereKey(writer: Writer, key: Bound): string {
+  const terms = [...key].map(
+    ([column, value]) => `${quoted(writer.dialect, column.name)} = ${writer.compared(column, value)}`,
+  )
+  return terms.join(' AND ')
+}
+
+export function selectByKey(dialect: Dialect, table: Table, key: Bound, isLocking: boolean): Command {
+  const writer = new Writer(dialect)
+  const hint = dialect === 'mssql' && isLocking ? ' WITH (UPDLOCK, ROWLOCK)' : ''
+  const lock = dialect !== 'mssql' && isLocking ? ' FOR UPDATE' : ''
+  return writer.command(
+    `SELECT ${shownList(dialect, table)} FROM ${quotedTable(dialect, table)}${hint} WHERE ${whereKey(writer, key)}${lock}`,
+  )
+}
+
+/** Answers the row as it is stored, with what the engine filled in. */
+export function insertRow(dialect: Dialect, table: Table, values: Bound): Command {
+  const writer = new Writer(dialect)
+  const names = [...values.keys()].map(({ name }) => quoted(dialect, name)).join(', ')
+  const places = [...values].map(([column, value]) => writer.stored(column, value)).join(', ')
+  const isEmpty = values.size === 0
+  const head = `INSERT INTO ${quotedTable(dialect, table)}`
+  const shown = shownList(dialect, table)
+  if (dialect === 'mssql') {
+    const output = ` OUTPUT ${table.columns.map((column) => insertedExpression(column)).join(', ')}`
+    return writer.command(
+      `${head}${isEmpty ? '' : ` (${names})`}${output} ${isEmpty ? 'DEFAULT VALUES' : `VALUES (${places})`}`,
+    )
+  }
+  const body = isEmpty && dialect === 'postgresql' ? 'DEFAULT VALUES' : `(${names}) VALUES (${places})`
+  return writer.command(`${head} ${body} RETURNING ${shown}`)
+}
+
+function insertedExpression(column: Column): string {
+  const name = quoted('mssql', column.name)
+  return shownExpression('mssql', column)
+    .replaceAll(name, () => `INSERTED.${name}`)
+    .replace(/ AS INSERTED\.(?=\[[^\]]*(?:\]\][^\]]*)*\]$)/, ' AS ')
+}
+
+export function updateRow(dialect: Dialect, table: Table, key: Bound, values: Bound): Command {
+  const writer = new Writer(dialect)
+  const sets = [...values].map(([column, value]) => `${quoted(dialect, column.name)} = ${writer.stored(column, value)}`)
+  return writer.command(`UPDATE ${quotedTable(dialect, table)} SET ${sets.join(', ')} WHERE ${whereKey(writer, key)}`)
+}
+
+export function deleteRow(dialect: Dialect, table: Table, key: Bound): Command {
+  const writer = new Writer(dialect)
+  return writer.command(`DELETE FROM ${quotedTable(dialect, table)} WHERE ${whereKey(writer, key)}`)
+}

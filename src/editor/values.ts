@@ -1,0 +1,146 @@
+import { SqlFault } from './fault.ts'
+
+/** How values of a column are written in JSON (records: SqlValue encoding). */
+export const ENCODINGS = [
+  'boolean',
+  'integer',
+  'bigint',
+  'decimal',
+  'float',
+  'text',
+  'date',
+  'time',
+  'dateTime',
+  'dateTimeOffset',
+  'uuid',
+  'binary',
+  'json',
+  'wkt',
+] as const
+export type Encoding = (typeof ENCODINGS)[number]
+
+/** What stands for a value that is too long to be shown. */
+export type TruncatedValue = { truncated: true; sizeBytes: number }
+export type SqlValue = null | boolean | number | string | TruncatedValue
+
+/** What goes to the engine for a parameter: text that the engine reads as the column's type, or bytes. */
+export type BoundValue = null | string | Uint8Array
+
+/** Longer values are shown as their size, and refused in a write. */
+export const VALUE_MAX_BYTES = 1024 * 1024
+
+const DATE = String.raw`\d{4,6}-\d{2}-\d{2}`
+const CLOCK = String.raw`\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?`
+const ERA = '(?: BC)?'
+const FORMS: Readonly<Partial<Record<Encoding, RegExp>>> = {
+  bigint: /^-?\d{1,20}$/,
+  decimal: /^(?:-?\d+(?:\.\d+)?|NaN|-?Infinity)$/,
+  date: new RegExp(`^(?:${DATE}${ERA}|-?infinity)$`),
+  time: /^-?\d{1,3}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?$/,
+  dateTime: new RegExp(`^(?:${DATE}[T ]${CLOCK}${ERA}|-?infinity)$`),
+  dateTimeOffset: new RegExp(`^(?:${DATE}[T ]${CLOCK}(?:Z|[+-]\\d{2}(?::\\d{2}){0,2})${ERA}|-?infinity)$`),
+  uuid: /^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/,
+  binary: /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/,
+  wkt: /^SRID=\d{1,6};[A-Za-z][A-Za-z0-9 ,.()+-]*$/,
+}
+const NOT_A_NUMBER = new Set(['NaN', 'Infinity', '-Infinity'])
+
+/**
+ * A JSON value as the engine is to read it. The engine checks bounds and lengths; this checks the form, because a lenient
+ * engine would make something of anything (`'1 or 1=1'` is 1 to MariaDB).
+ *
+ * @throws SqlFault InvalidValue
+ */
+export function bindValue(
+  column: { name: string; encoding: Encoding; isNullable?: boolean },
+  value: unknown,
+): BoundValue {
+  if (value === null) return null
+  const bound = readForm(column.encoding, value)
+  if (bound === undefined) {
+    const message = `The value of "${column.name}" is not of the form of ${column.encoding} values.`
+    throw new SqlFault('InvalidValue', message, { column: column.name })
+  }
+  const size = typeof bound === 'string' ? Buffer.byteLength(bound) : bound.byteLength
+  if (size > VALUE_MAX_BYTES)
+    throw new SqlFault('InvalidValue', `The value of "${column.name}" is longer than 1 MiB.`, { column: column.name })
+  return bound
+}
+
+type Form = string | Uint8Array | undefined
+
+/** Where a pattern is not enough. Undefined: not of this form. */
+const READERS: Readonly<Partial<Record<Encoding, (value: unknown) => Form>>> = {
+  boolean: (value) => (value === true || value === 1 ? 'true' : value === false || value === 0 ? 'false' : undefined),
+  integer: (value) => (typeof value === 'boolean' ? String(Number(value)) : wholeNumber(value)),
+  bigint: (value) => wholeNumber(value) ?? matching('bigint', value),
+  float: (value) =>
+    typeof value === 'number' ? String(value) : NOT_A_NUMBER.has(value as string) ? (value as string) : undefined,
+  // PostgreSQL has no NUL character, and others end a text at it.
+  text: (value) => (typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : undefined),
+  json: (value) => (typeof value === 'string' && isJson(value) ? value : undefined),
+  binary: (value) => (matching('binary', value) === undefined ? undefined : Buffer.from(value as string, 'base64')),
+  uuid: (value) => matching('uuid', value)?.toLowerCase(),
+}
+
+function readForm(encoding: Encoding, value: unknown): Form {
+  const reader = READERS[encoding]
+  return reader === undefined ? matching(encoding, value) : reader(value)
+}
+
+function wholeNumber(value: unknown): string | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined
+}
+
+function matching(encoding: Encoding, value: unknown): string | undefined {
+  return typeof value === 'string' && FORMS[encoding]?.test(value) === true ? value : undefined
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The text of a path as the value of a key column. @throws SqlFault InvalidValue */
+export function bindKeyText(column: { name: string; encoding: Encoding }, text: string): BoundValue {
+  const { encoding } = column
+  if (encoding === 'integer' || encoding === 'float') {
+    const isNumber = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)
+    return bindValue(column, isNumber ? Number(text) : text)
+  }
+  if (encoding === 'boolean') return bindValue(column, text === 'true' ? true : text === 'false' ? false : text)
+  return bindValue(column, text)
+}
+
+/** What an engine's text of a value is in JSON. */
+export function shownValue(encoding: Encoding, text: string | null): SqlValue {
+  if (text === null) return null
+  const size = text.length > VALUE_MAX_BYTES / 4 ? Buffer.byteLength(text) : text.length
+  if (size > VALUE_MAX_BYTES)
+    return { truncated: true, sizeBytes: encoding === 'binary' ? Math.floor((size * 3) / 4) : size }
+  switch (encoding) {
+    case 'boolean':
+      return text === 't' || text === 'true' || text === '1'
+    case 'integer':
+      return Number(text)
+    case 'float':
+      return NOT_A_NUMBER.has(text) ? text : Number(text)
+    case 'dateTime':
+      return text.replace(' ', 'T')
+    case 'dateTimeOffset':
+      return withOffset(text.replace(' ', 'T'))
+    case 'uuid':
+      return text.toLowerCase()
+    default:
+      return text
+  }
+}
+
+/** `+01` becomes `+01:00`, as RFC 3339 wants it. */
+function withOffset(text: string): string {
+  return text.replace(/([+-]\d{2})( BC)?$/, '$1:00$2')
+}

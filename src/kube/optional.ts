@@ -1,0 +1,148 @@
+import { customResourceDefinition } from './builtin.ts'
+import { type CacheEvent, type CacheHandler, type CacheMetrics, WatchCache, type WatchCacheOptions } from './cache.ts'
+import { type KubeObject, type ObjectRef, type Resource, resourceId } from './object.ts'
+
+type Definition = KubeObject & {
+  spec?: { versions?: { name?: string; served?: boolean }[] }
+  status?: { conditions?: { type?: string; status?: string }[] }
+}
+
+/**
+ * The cache of a type that the cluster may lack. A watch of its one definition says whether it is served; only then the
+ * objects are watched. So an operator that is not installed costs one open stream and no request, and one that is
+ * installed later is noticed at once.
+ */
+export class OptionalCache<T extends KubeObject = KubeObject> {
+  readonly resource: Resource
+  readonly #options: WatchCacheOptions<T>
+  readonly #definition: WatchCache<Definition>
+  readonly #handlers = new Set<CacheHandler<T>>()
+  readonly #listeners = new Set<() => void>()
+  #objects: WatchCache<T> | undefined
+  #started = false
+
+  constructor(options: WatchCacheOptions<T>) {
+    this.resource = options.resource
+    this.#options = options
+    this.#definition = new WatchCache<Definition>({
+      ...(options as unknown as WatchCacheOptions<Definition>),
+      resource: customResourceDefinition,
+      namespace: undefined,
+      labelSelector: undefined,
+      // Of a name: rights on this one definition are enough.
+      fieldSelector: `metadata.name=${resourceId(options.resource)}`,
+      indexes: {},
+    })
+    this.#definition.subscribe(({ type, object }) => this.#judge(type === 'removed' ? undefined : object))
+  }
+
+  /** The API server knows the type and its objects are all here. */
+  get served(): boolean {
+    return this.#objects?.synced ?? false
+  }
+
+  /** Everything that is to be known is known, be it that the type is not there. */
+  get synced(): boolean {
+    return this.#definition.synced && (this.#objects === undefined || this.#objects.synced)
+  }
+
+  async whenSynced(): Promise<void> {
+    await this.#definition.whenSynced()
+    await this.#objects?.whenSynced()
+  }
+
+  /** Hears when the type begins or ceases to be served. */
+  onServed(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  get(namespace: string | undefined, name: string): T | undefined {
+    return this.#objects?.get(namespace, name)
+  }
+
+  list(filter: { namespace?: string | undefined } = {}): readonly T[] {
+    return this.#objects?.list(filter) ?? []
+  }
+
+  byIndex(index: string, key: string): readonly T[] {
+    return this.#objects?.byIndex(index, key) ?? []
+  }
+
+  byUid(uid: string): T | undefined {
+    return this.#objects?.byUid(uid)
+  }
+
+  /** Of a type that is not served nothing is still to come. */
+  isAtLeast(resourceVersion: string): boolean {
+    return this.#objects?.isAtLeast(resourceVersion) ?? true
+  }
+
+  subscribe(handler: CacheHandler<T>, options: { replay?: boolean } = {}): () => void {
+    this.#handlers.add(handler)
+    if (options.replay === true) for (const object of this.list()) handler({ type: 'added', object })
+    return () => this.#handlers.delete(handler)
+  }
+
+  observeWrite(object: T): void {
+    this.#objects?.observeWrite(object)
+  }
+
+  observeRemoval(ref: ObjectRef, uid: string | undefined): void {
+    this.#objects?.observeRemoval(ref, uid)
+  }
+
+  start(): void {
+    this.#started = true
+    this.#definition.start()
+  }
+
+  async stop(): Promise<void> {
+    this.#started = false
+    await Promise.all([this.#definition.stop(), this.#objects?.stop()])
+  }
+
+  metrics(): CacheMetrics[] {
+    return this.#objects === undefined ? [] : [this.#objects.metrics()]
+  }
+
+  #judge(definition: Definition | undefined): void {
+    const isServed = definition !== undefined && this.#isServedBy(definition)
+    if (isServed && this.#objects === undefined && this.#started) this.#begin()
+    else if (!isServed && this.#objects !== undefined) this.#end(this.#objects)
+  }
+
+  #isServedBy({ spec, status, metadata }: Definition): boolean {
+    const isVersion = spec?.versions?.some(({ name, served }) => name === this.resource.version && served !== false)
+    const isEstablished = status?.conditions?.some((one) => one.type === 'Established' && one.status === 'True')
+    return isVersion === true && isEstablished === true && metadata.deletionTimestamp === undefined
+  }
+
+  #begin(): void {
+    const objects = new WatchCache<T>(this.#options)
+    this.#objects = objects
+    objects.subscribe((event) => this.#emit(event))
+    objects.start()
+    objects.whenSynced().then(
+      () => this.#tell(),
+      // Stopped before it was complete: whoever stopped it tells.
+      () => {},
+    )
+  }
+
+  /** The API server deletes the objects of a definition before the definition itself. */
+  #end(objects: WatchCache<T>): void {
+    this.#objects = undefined
+    void objects.stop()
+    for (const object of objects.list()) this.#emit({ type: 'removed', object })
+    this.#tell()
+  }
+
+  #emit(event: CacheEvent<T>): void {
+    for (const handler of [...this.#handlers]) handler(event)
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener()
+  }
+}

@@ -1,0 +1,22 @@
+import type { Resource } from './object.ts'
+
+function optional(group: string, kind: string, plural: string): Resource {
+  return { group, version: 'v1', plural, kind, namespaced: true, optional: true }
+}
+
+/** The kinds of CloudNativePG and of its Barman Cloud plugin that the platform writes; a cluster may lack them. */
+export const postgresqlCluster = optional('postgresql.cnpg.io', 'Cluster', 'clusters')
+export const postgresqlBackup = optional('postgresql.cnpg.io', 'Backup', 'backups')
+export const postgresqlScheduledBackup = optional('postgresql.cnpg.io', 'ScheduledBackup', 'scheduledbackups')
+export const postgresqlPooler = optional('postgresql.cnpg.io', 'Pooler', 'poolers')
+export const postgresqlDatabase = optional('postgresql.cnpg.io', 'Database', 'databases')
+export const barmanObjectStore = optional('barmancloud.cnpg.io', 'ObjectStore', 'objectstores')
+
+export const POSTGRESQL: readonly Resource[] = [
+  postgresqlCluster,
+  postgresqlBackup,
+  postgresqlScheduledBackup,
+  postgresqlPooler,
+  postgresqlDatabase,
+  barmanObjectStore,
+]

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { uuidV5 } from '../../src/core/ids.ts'
+import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import { Boundary } from '../../src/crds/boundaries.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import type { ProxiedRequest } from '../faults/proxy.ts'
+import { isReady, objectOf } from '../make/fleet.ts'
+import { differences, snapshot } from '../make/snapshot.ts'
+import { until } from '../make/until.ts'
+import { OwnPlatform } from './platform.ts'
+
+const isWrite = ({ verb }: ProxiedRequest) => ['create', 'update', 'patch', 'delete'].includes(verb)
+
+/** A group of its own for one run, in which a scenario is played. */
+export type Stage = {
+  readonly own: OwnPlatform
+  readonly boundaryId: string
+  /** The namespace of the group. */
+  readonly home: string
+  /** Makes an object as a Git tool does: as soon as the server takes it. */
+  create(kind: AnyKind, name: string, spec: object, namespace?: string): Promise<void>
+  untilReady(kind: AnyKind, name: string, namespace?: string): Promise<void>
+}
+
+export type CrashSuite = {
+  title: string
+  /** What is done in the end is compared; waits in it must outlast a restart of the operator. */
+  scenario: (stage: Stage) => Promise<void>
+  kills: number
+}
+
+const WAIT = 60_000
+
+function stageOf(own: OwnPlatform, boundaryId: string): Stage {
+  const home = groupNamespace(boundaryId, 'search')
+  const { admin } = own
+  return {
+    own,
+    boundaryId,
+    home,
+    async create(kind, name, spec, namespace = home) {
+      const object = objectOf(kind, name, kind.resource.namespaced ? namespace : undefined, spec)
+      await until(
+        `the API server takes ${kind.kind} ${name}`,
+        async () => (await admin.create(kind.resource, object)) !== undefined,
+        WAIT,
+      )
+    },
+    async untilReady(kind, name, namespace = home) {
+      const ref = kind.resource.namespaced ? { namespace, name } : { name }
+      await until(`${kind.kind} ${name} is ready`, async () => isReady(await admin.get(kind.resource, ref)), WAIT)
+    },
+  }
+}
+
+async function play({ scenario }: CrashSuite, own: OwnPlatform, boundaryId: string): Promise<Record<string, unknown>> {
+  const stage = stageOf(own, boundaryId)
+  const outer = boundaryNamespace(boundaryId)
+  const initialOwner = { principalId: uuidV5('somebody'), principalType: 'User' }
+  await stage.create(Boundary, boundaryId, { displayName: 'Crash', initialOwner })
+  await stage.create(ResourceGroup, 'search', {}, outer)
+  await scenario(stage)
+  await stage.untilReady(Boundary, boundaryId)
+  await stage.untilReady(ResourceGroup, 'search', outer)
+  const replaced = { [stage.home]: 'GROUP', [boundaryId]: 'BOUNDARY', [stage.home.slice(-10)]: 'HASH' }
+  return snapshot(own.admin, [outer, stage.home], replaced)
+}
+
+/**
+ * Plays a scenario once in peace, then again and again with the operator killed at one of its writes: before it is
+ * sent, or after it was done and before the answer. However it was killed, the end must be the same.
+ */
+export function describeCrashes(suite: CrashSuite): void {
+  const { title, kills } = suite
+
+  describe(title, function () {
+    this.timeout(300_000)
+    let own: OwnPlatform
+    let expected: Record<string, unknown>
+    let writes: number
+
+    before(async () => {
+      own = await OwnPlatform.prepare({ proxied: true })
+      await own.startOperator()
+      own.proxies?.controllers.reset()
+      expected = await play(suite, own, randomUUID())
+      writes = own.proxies?.controllers.requests().filter(isWrite).length ?? 0
+    })
+    after(() => own.stop())
+
+    it('has written enough to be killed in so many places', () => {
+      expect(writes).to.be.greaterThan(kills)
+      expect(Object.keys(expected)).to.have.length.greaterThan(10)
+    })
+
+    for (let kill = 1; kill <= kills; kill += 1) {
+      const kind = kill % 2 === 0 ? ('drop' as const) : ('loseAnswer' as const)
+      const when = kind === 'drop' ? 'before' : 'after'
+      it(`ends in the same state, killed ${when} a write, the ${kill}. of ${kills} along the way`, async () => {
+        // Passes that meet are one, so that some runs take fewer writes than others: the last place is before the end.
+        const at = Math.max(1, Math.floor((kill * writes) / (kills + 2)))
+        let seen = 0
+        let killed: Promise<void> | undefined
+        const lift = own.proxies?.controllers.fault({
+          fault: { kind },
+          when: (request) => {
+            if (isWrite(request)) seen += 1
+            return isWrite(request) && seen === at
+          },
+          times: 1,
+          onStrike: () => {
+            killed = own.endOperator('SIGKILL')
+          },
+        })
+        const playing = play(suite, own, randomUUID())
+        await until('the operator is killed', () => killed !== undefined, WAIT)
+        await killed
+        lift?.()
+        await own.startOperator()
+        const found = differences(expected, await playing)
+        expect(found, found.join('\n')).to.deep.equal([])
+      })
+    }
+  })
+}

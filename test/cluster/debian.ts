@@ -1,0 +1,51 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** The folder of a program that is on the PATH already; undefined where it is not. */
+export function folderOnPath(program: string): string | undefined {
+  return (process.env.PATH ?? '').split(delimiter).find((folder) => folder !== '' && existsSync(join(folder, program)))
+}
+
+function cacheFolder(name: string): string {
+  const { XDG_CACHE_HOME: cache } = process.env
+  const base = cache === undefined || cache === '' ? join(homedir(), '.cache') : cache
+  return join(base, 'freehold', name)
+}
+
+/** Why packages of Debian cannot be had here, in words for who reads the result of a test; undefined where they can. */
+export function debianIsMissing(name: string): string | undefined {
+  if (existsSync(cacheFolder(name))) return undefined
+  for (const program of ['apt-get', 'dpkg']) {
+    if (spawnSync(program, ['--version']).status !== 0) return `${program} is not installed, which gets ${name}`
+  }
+  return undefined
+}
+
+/**
+ * Packages of Debian, unpacked into the cache of the user, without rights of an administrator.
+ *
+ * @returns the folder that stands for the root of the file system
+ */
+export async function unpackDebian(name: string, packages: readonly string[]): Promise<string> {
+  const folder = cacheFolder(name)
+  if (existsSync(folder)) return folder
+  await mkdir(cacheFolder(''), { recursive: true })
+  const place = await mkdtemp(cacheFolder(`${name}-`))
+  try {
+    await run('apt-get', ['download', '-q', ...packages], { cwd: place, timeout: 120_000 })
+    const archives = (await readdir(place)).filter((file) => file.endsWith('.deb'))
+    for (const archive of archives) await run('dpkg', ['-x', join(place, archive), join(place, 'root')])
+    await rename(join(place, 'root'), folder)
+  } catch (error) {
+    if (!existsSync(folder)) throw new Error(`Debian's packages of ${name} could not be had.`, { cause: error })
+  } finally {
+    await rm(place, { recursive: true, force: true })
+  }
+  return folder
+}

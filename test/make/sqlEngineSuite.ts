@@ -1,0 +1,268 @@
+import { randomBytes } from 'node:crypto'
+import { expect } from 'chai'
+import type { SqlValue } from '../../src/editor/values.ts'
+import type { SqlServer } from '../cluster/sqlServers.ts'
+import { hostileStatements, hostileTexts } from './hostileSql.ts'
+import { bound, faultOf, insert, page, run, type SqlWorld, tableOf } from './sqlContract.ts'
+import { until } from './until.ts'
+
+type World = SqlWorld & { server: SqlServer }
+type TypeCase = [type: string, encoding: string, ...values: SqlValue[]]
+
+/** Every row of the table of encodings, at its edges. */
+const TYPES: Readonly<Record<string, readonly TypeCase[]>> = {
+  postgresql: [
+    ['boolean', 'boolean', true, false],
+    ['smallint', 'integer', -32768, 32767],
+    ['integer', 'integer', -2147483648, 2147483647],
+    ['bigint', 'bigint', '9007199254740993', '-9223372036854775808', '9223372036854775807'],
+    ['decimal(30,4)', 'decimal', '0.1000', '-12345678901234567890123456.7891', '1.0000'],
+    ['numeric', 'decimal', '123456789012345678901234567890.000000000001', 'NaN'],
+    ['money', 'decimal', '-1234.56'],
+    ['real', 'float', 0.1, 3.4e38, 'NaN', '-Infinity'],
+    ['double precision', 'float', 0.1, 1.7976931348623157e308, 5e-324, 'Infinity'],
+    ['char(3)', 'text', 'abc'],
+    ['varchar(40)', 'text', '', 'żółw 🐢', "'; drop table items; --"],
+    ['text', 'text', 'line\nbreak\t\\ "\'`'],
+    ['date', 'date', '2026-03-01', '0001-01-01', '0044-03-15 BC'],
+    ['time', 'time', '13:05:00.123456', '00:00:00'],
+    ['timestamp', 'dateTime', '2026-03-01T13:05:00.123456', 'infinity'],
+    ['timestamptz', 'dateTimeOffset', '2026-03-01T13:05:00.123456+00:00'],
+    ['uuid', 'uuid', '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'],
+    ['bytea', 'binary', '', 'AAECA/+A'],
+    ['json', 'json', '{"a": [1,  2.50, null]}', 'null'],
+    ['interval', 'text', '1 year 2 mons 3 days 04:05:06'],
+    ['xml', 'text', '<a b="c">d</a>'],
+    ['int[]', 'text', '{1,2,NULL}'],
+  ],
+  mariadb: [
+    ['bit(1)', 'boolean', true, false],
+    ['boolean', 'integer', 1, 0],
+    ['tinyint', 'integer', -128, 127],
+    ['smallint', 'integer', -32768],
+    ['mediumint', 'integer', 8388607],
+    ['int unsigned', 'integer', 4294967295],
+    ['year', 'integer', 2026],
+    ['bigint', 'bigint', '9007199254740993', '-9223372036854775808'],
+    ['bigint unsigned', 'bigint', '18446744073709551615'],
+    ['decimal(30,4)', 'decimal', '0.1000', '-12345678901234567890123456.7891'],
+    ['float', 'float', 0.1, 16777216],
+    ['double', 'float', 0.1, 1.7976931348623157e308],
+    ['char(3)', 'text', 'abc'],
+    ['varchar(40)', 'text', '', 'żółw 🐢', "'; drop table items; --", '\\'],
+    ['text', 'text', 'line\nbreak\t\\ "\'`'],
+    ["enum('a','b')", 'text', 'b'],
+    ["set('a','b')", 'text', 'a,b'],
+    ['date', 'date', '2026-03-01'],
+    ['time(6)', 'time', '13:05:00.123456', '-838:59:59.000000'],
+    ['datetime(6)', 'dateTime', '2026-03-01T13:05:00.123456'],
+    ['timestamp(6) null', 'dateTime', '2026-03-01T13:05:00.123456'],
+    ['uuid', 'uuid', '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'],
+    ['binary(4)', 'binary', 'AAEC/w=='],
+    ['varbinary(20)', 'binary', '', 'AAECA/+A'],
+    ['blob', 'binary', 'AAECA/+A'],
+    ['json', 'json', '{"a": [1,  2.50, null]}', 'null'],
+    ['point', 'wkt', 'SRID=0;POINT(1 2)'],
+    ['geometry', 'wkt', 'SRID=4326;LINESTRING(1 2,3 4)'],
+  ],
+}
+
+const HOSTILE_VALUES = 4_000
+const HOSTILE_NAMES = 3_000
+const HOSTILE_STATEMENTS = 3_000
+
+/** What only a real engine can show: types, logins, limits, ends of connections, and hostile input. */
+export function engineSuite(world: () => World): void {
+  const asOwner = async (sql: string) => {
+    const { failure } = await run(world(), 'owner', sql)
+    if (failure !== undefined) throw new Error(`${sql}: ${failure.message}`)
+  }
+  /** As administrator, past everything that is tested here. */
+  const directly = async (sql: string) => {
+    const { server } = world()
+    const session = await server.driver.open(
+      { ...server.target, database: 'app' },
+      { isReadOnly: false, timeoutMilliseconds: 10_000 },
+    )
+    try {
+      return (await session.query(sql)).rows
+    } finally {
+      session.close()
+    }
+  }
+  const fingerprint = async () => {
+    const { server, engine, targets } = world()
+    const tables = ['items', 'pairs', 'loose', 'treasure']
+    const contents = await Promise.all(tables.map((table) => directly(`SELECT * FROM ${table} ORDER BY 1`)))
+    const catalogue = await engine.catalogue({
+      ...targets.owner,
+      user: server.target.user,
+      password: server.target.password,
+    })
+    const names = catalogue.schemas.map(({ name, tables: found }) => [name, found.map((table) => table.name)])
+    return JSON.stringify([contents, names])
+  }
+
+  describe('a real engine', () => {
+    before(async () => {
+      await asOwner('CREATE TABLE treasure (id int PRIMARY KEY, gold varchar(200))')
+      await directly("INSERT INTO treasure VALUES (1, 'untouched')")
+    })
+
+    it('gives every type back as it was given', async () => {
+      const { server } = world()
+      const cases = TYPES[server.target.dialect] ?? []
+      expect(cases.length).to.be.greaterThan(20)
+      const columns = cases.map(([type], index) => `c${index} ${type}`).join(', ')
+      await asOwner(`CREATE TABLE kinds (id int PRIMARY KEY, ${columns})`)
+      const table = await tableOf(world(), 'kinds')
+      const longest = Math.max(...cases.map(([, , ...values]) => values.length))
+      const { engine, targets } = world()
+      for (let round = 0; round <= longest; round += 1) {
+        const given = Object.fromEntries(cases.map(([, , ...values], index) => [`c${index}`, values[round] ?? null]))
+        const [row] = await engine.change(targets.writer, table, [insert(table, { id: round, ...given })])
+        const found = await engine.rows(targets.reader, page(table, { limit: 1, offset: round }))
+        const queried = await run(world(), 'reader', `select * from kinds where id = ${round}`)
+        for (const [index, [type, encoding]] of cases.entries()) {
+          expect(table.columns[index + 1]?.encoding, type).to.equal(encoding)
+          expect(row?.[index + 1], `${type} as it was stored`).to.deep.equal(given[`c${index}`])
+          expect(found.rows[0]?.[index + 1], `${type} in a page`).to.deep.equal(given[`c${index}`])
+          if (encoding === 'wkt' || type === 'money') continue
+          expect(queried.results[0]?.rows[0]?.[index + 1], `${type} in a query`).to.deep.equal(given[`c${index}`])
+        }
+      }
+    })
+
+    it('finds a row by a key of each type, and only that one', async () => {
+      const types = ['bigint', 'decimal(30,4)', 'varchar(40)', 'date']
+      const keys = [
+        ['9007199254740993', '9007199254740992'],
+        ['1.0000', '1.0001'],
+        ["o'clock", 'x'],
+        ['2026-03-01', '2026-03-02'],
+      ]
+      for (const [index, type] of types.entries()) {
+        await asOwner(`CREATE TABLE keyed${index} (k ${type} PRIMARY KEY, v int)`)
+        const table = await tableOf(world(), `keyed${index}`)
+        const { engine, targets } = world()
+        await engine.change(
+          targets.writer,
+          table,
+          (keys[index] ?? []).map((k) => insert(table, { k, v: 1 })),
+        )
+        const [first = ''] = keys[index] ?? []
+        await engine.change(targets.writer, table, [
+          { kind: 'delete', key: bound(table, { k: first }), ifVersion: undefined },
+        ])
+        expect((await engine.rows(targets.reader, page(table))).rows, type).to.have.length(1)
+      }
+    })
+
+    it(`is not moved by ${HOSTILE_VALUES} hostile values`, async () => {
+      const before = await fingerprint()
+      await asOwner('CREATE TABLE inbox (id int PRIMARY KEY, note text)')
+      const table = await tableOf(world(), 'inbox')
+      const { engine, targets } = world()
+      const values = hostileTexts(HOSTILE_VALUES)
+      for (let at = 0; at < values.length; at += 500) {
+        const some = values.slice(at, at + 500).map((note, index) => insert(table, { id: at + index, note }))
+        await engine.change(targets.writer, table, some)
+      }
+      const { rows } = await engine.rows(targets.reader, page(table, { limit: HOSTILE_VALUES }))
+      expect(rows.map(([, note]) => note)).to.deep.equal(values)
+      const column = table.columns[1]
+      if (column === undefined) throw new Error('The table has no column.')
+      for (const value of values.slice(0, 200)) {
+        const filters = [{ column, operator: 'eq' as const, values: [value] }]
+        const found = await engine.rows(targets.reader, page(table, { filters, limit: 1000 }))
+        expect(found.rows.length, value).to.be.greaterThan(0)
+      }
+      await asOwner('DROP TABLE inbox')
+      expect(await fingerprint()).to.equal(before)
+    })
+
+    it(`is not moved by ${HOSTILE_NAMES} hostile names of tables, columns and keys`, async () => {
+      const before = await fingerprint()
+      const table = await tableOf(world(), 'treasure')
+      for (const name of hostileTexts(HOSTILE_NAMES)) {
+        if (name === 'treasure') continue
+        expect(await faultOf(tableOf(world(), name))).to.equal('TableNotFound')
+        expect(() => bound(table, { [name]: 'x' })).to.throw(/has no column/)
+        expect(() => bound(table, { id: name })).to.throw(/not of the form/)
+      }
+      expect(await fingerprint()).to.equal(before)
+    })
+
+    it(`lets nobody who may only read change anything, by ${HOSTILE_STATEMENTS} hostile statements`, async () => {
+      const before = await fingerprint()
+      const { engine, targets } = world()
+      const { classify } = await import('../../src/editor/classify.ts')
+      let ran = 0
+      for (const sql of hostileStatements(HOSTILE_STATEMENTS)) {
+        const { statements, kind } = await classify(targets.reader.dialect, sql)
+        const isRead = kind === 'Read' && statements.every(({ refusal }) => refusal === undefined)
+        // What is taken for a read, and a part of the rest too: there the engine itself must say no.
+        if (!isRead && ran % 25 !== 0) {
+          ran += 1
+          continue
+        }
+        ran += 1
+        const request = { statements, parameters: {}, isReadOnly: true, maxRows: 10, timeoutMilliseconds: 2_000 }
+        await faultOf(engine.run(targets.reader, request))
+      }
+      expect(await fingerprint()).to.equal(before)
+    })
+
+    it('keeps no row where the connection dies amid many changes', async () => {
+      await asOwner('CREATE TABLE half (id int PRIMARY KEY, v varchar(40))')
+      const table = await tableOf(world(), 'half')
+      const { engine, targets, server } = world()
+      const changes = Array.from({ length: 5_000 }, (_, id) => insert(table, { id, v: randomBytes(8).toString('hex') }))
+      const outcome = faultOf(engine.change(targets.writer, table, changes))
+      const isPostgresql = server.target.dialect === 'postgresql'
+      const sessions = isPostgresql
+        ? "SELECT pid FROM pg_stat_activity WHERE usename = 'app_writer' AND query LIKE 'INSERT INTO%half%'"
+        : "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'app_writer'"
+      const killed = await until('the session is found', async () => {
+        const [found] = await directly(sessions)
+        return found?.[0] ?? false
+      })
+      await directly(isPostgresql ? `SELECT pg_terminate_backend(${killed})` : `KILL ${killed}`)
+      expect(await outcome).to.match(/^(Unreachable|Failed|Timeout)/)
+      expect((await engine.rows(targets.reader, page(table))).rows).to.deep.equal([])
+    })
+
+    it('stops at the engine what nobody waits for any more', async () => {
+      const { server } = world()
+      const isPostgresql = server.target.dialect === 'postgresql'
+      const control = new AbortController()
+      const { classify } = await import('../../src/editor/classify.ts')
+      const sql = isPostgresql ? 'select pg_sleep(60)' : 'select sleep(60)'
+      const { statements } = await classify(server.target.dialect, sql)
+      const { engine, targets } = world()
+      const request = { statements, parameters: {}, isReadOnly: true, maxRows: 10, timeoutMilliseconds: 90_000 }
+      const outcome = faultOf(engine.run(targets.reader, request, { signal: control.signal }))
+      const sleepers = isPostgresql
+        ? "SELECT pid FROM pg_stat_activity WHERE usename = 'app_reader' AND state = 'active'"
+        : "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'app_reader' AND COMMAND <> 'Sleep'"
+      await until('it sleeps', async () => (await directly(sleepers)).length === 1)
+      control.abort()
+      expect(await outcome).to.equal('Cancelled')
+      await until('it is gone', async () => (await directly(sleepers)).length === 0)
+    })
+
+    it('keeps to the rows and the time that a batch may have', async () => {
+      const isPostgresql = world().server.target.dialect === 'postgresql'
+      const many = isPostgresql
+        ? 'select generate_series(1, 100000)'
+        : 'select a.id from items a, items b, items c, items d'
+      const { results } = await run(world(), 'reader', many, { maxRows: 10 })
+      expect(results[0]?.rows).to.have.length(10)
+      expect(results[0]?.truncated).to.equal(true)
+      const late = await run(world(), 'reader', isPostgresql ? 'select pg_sleep(5)' : 'select sleep(5)', {
+        timeoutMilliseconds: 500,
+      })
+      expect(late.failure?.code).to.equal('QUERY_TIMEOUT')
+    })
+  })
+}
