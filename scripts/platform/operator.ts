@@ -73,7 +73,10 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     ...(isPlayed
       ? { PLATFORM_BACKUP_BUCKET: 'played', PLATFORM_BACKUP_ENDPOINT: 'https://backups.freehold.localhost' }
       : {}),
-    PLATFORM_SIMULATED: [...controlPlane.simulated, ...(isPlayed ? ['vector-engine', 'sql-engine', 'backup-target'] : [])].join(','),
+    PLATFORM_SIMULATED: [
+      ...controlPlane.simulated,
+      ...(isPlayed ? ['vector-engine', 'sql-engine', 'backup-target'] : []),
+    ].join(','),
     PLATFORM_COMMIT: commit(),
     PLATFORM_BUILT_AT: new Date().toISOString(),
   }
@@ -86,6 +89,8 @@ function embeddedEnvironment({ ports, certificate, key, clientAuthority }: Opera
     PLATFORM_CONTROLLERS_CONTEXT: CONTROLLERS_ACCOUNT,
     // The API server asks, so bindings could only say what it knows, a moment later.
     PLATFORM_PROJECT_RBAC: 'false',
+    // Whoever holds the data folder is the only one; a lease could only end it, on a machine that was busy for seconds.
+    PLATFORM_LEADER_ELECTION: 'false',
     PLATFORM_WEBHOOK_HOST: '127.0.0.1',
     PLATFORM_WEBHOOK_PORT: String(ports.webhook),
     PLATFORM_WEBHOOK_CERTIFICATE: certificate,

@@ -31,7 +31,7 @@ export async function startTestPlatform(): Promise<TestPlatform> {
     await rm(folder, { recursive: true, force: true })
   }
   try {
-    const platform = await installPlatform(controlPlane, { folder, ports, progress, signal })
+    const { isPersonNew: _, ...platform } = await installPlatform(controlPlane, { folder, ports, progress, signal })
     const certificateAuthority = join(folder, 'certificate-authority.crt')
     await writePrivate(certificateAuthority, controlPlane.servingCaPem)
     const file = join(folder, 'test.json')

@@ -13,7 +13,8 @@ export type Supervision = {
   progress: Progress
   /** Ends the run, before or after it is ready. */
   signal: AbortSignal
-  onReady(dev: DevFile): void
+  /** `isPersonNew`: the password of the first person was made in this run. */
+  onReady(dev: DevFile, isPersonNew: boolean): void
 }
 
 /**
@@ -42,11 +43,11 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
       signal,
       ...platformAccess(ports),
     })
-    const platform = await installPlatform(controlPlane, { folder, ports, progress, signal })
+    const { isPersonNew, ...platform } = await installPlatform(controlPlane, { folder, ports, progress, signal })
     signal.throwIfAborted()
     const dev = { ...platform, ...(await describe(folder, controlPlane)) }
     await writeDevFile(folder, dev)
-    onReady(dev)
+    onReady(dev, isPersonNew)
     await Promise.race([controlPlane.failed, aborted(signal)])
   } catch (error) {
     if (!signal.aborted) throw error

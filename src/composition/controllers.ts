@@ -1,3 +1,5 @@
+import { createDns } from '../adapters/dns/client.ts'
+import { createOutgoing } from '../adapters/outgoing/client.ts'
 import type { Configuration } from '../config.ts'
 import { startControllers } from '../controllers/index.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
@@ -45,6 +47,7 @@ export async function runControllers(configuration: Configuration, surroundings:
     instance: instanceName(),
     log,
   })
+  const outgoing = createOutgoing({ allowedHosts: configuration.outgoingHosts })
   let running: Awaited<ReturnType<typeof startControllers>> | undefined
   let state: 'standing by' | 'starting' | 'running' | 'stopping' = 'standing by'
 
@@ -58,6 +61,7 @@ export async function runControllers(configuration: Configuration, surroundings:
         allowOwnImages: configuration.allowOwnImages,
         backupTarget: backupTarget(configuration),
         projectRbac: configuration.projectRbac,
+        sso: { dns: createDns(), outgoing },
       }
       const started = await startControllers({
         records: connection,
@@ -85,6 +89,7 @@ export async function runControllers(configuration: Configuration, surroundings:
     async stop() {
       state = 'stopping'
       await running?.stop()
+      await outgoing.close()
       await connection.caches.stopAll()
       await events.stop()
       if (configuration.leaderElection) await lease.stop()

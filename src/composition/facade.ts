@@ -4,6 +4,8 @@ import { secretBlobs } from '../adapters/blobs/secrets.ts'
 import { createAccess } from '../api/access.ts'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
 import { createCapacity } from '../api/capacity.ts'
+import type { Services } from '../api/context.ts'
+import { directoryPrincipals } from '../api/directoryPrincipals.ts'
 import { loadDocumentation } from '../api/documentation.ts'
 import { ROUTES, reservedNames } from '../api/index.ts'
 import { createRecords } from '../api/kubeRecords.ts'
@@ -13,17 +15,23 @@ import { openApiDocument } from '../api/openapi.ts'
 import { recordedPrincipals } from '../api/principals.ts'
 import { kubeSecrets, kubeSecretWriter } from '../api/secrets.ts'
 import { createFacade } from '../api/server.ts'
+import { followConnections } from '../api/sso/follower.ts'
+import { createStanding } from '../api/standing.ts'
 import { createTokenVerifier } from '../api/tokens.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import { KINDS } from '../crds/index.ts'
+import { PlatformTenant } from '../crds/rbac.ts'
+import { SsoConnection } from '../crds/sso.ts'
 import { node, pod } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
+import { openAdministration } from './administration.ts'
 import { connect } from './connection.ts'
 import { sqlEngines, vectorEngine } from './engines.ts'
 import { runIdentityProvider } from './identity.ts'
 import type { Part, Surroundings } from './part.ts'
+import { ssoServices } from './sso.ts'
 import { runWebhooks } from './webhooks.ts'
 
 const VERSION = '0.1.0'
@@ -47,23 +55,88 @@ export async function runFacade(
   for (const resource of [node, pod]) caches.add(resource)
   const access = createAccess({ caches, clock: systemClock, log })
   const isComplete = () => caches.unsynced().length === 0
-  const webhooks = await runWebhooks(configuration, { access, caches, isReady: isComplete, log })
+  // Whom Keycloak knows is not ours to tell.
+  const standing = configuration.identityProvider === 'local' ? createStanding({ client, caches }) : undefined
   caches.start()
+  const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
+  const administration = await openAdministration(configuration, connection)
+  const accounts = accountServices(configuration, administration, log)
+  const sso = ssoServices(configuration, client, administration.federation)
   const identity =
     configuration.identityProvider === 'local'
-      ? await runIdentityProvider(configuration, connection, surroundings)
+      ? await runIdentityProvider(configuration, connection, sso.outgoing.fetch, surroundings)
       : undefined
-  const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
-  const accounts = accountServices(configuration, connection, log)
+  const follower =
+    configuration.identityProvider === 'keycloak'
+      ? followConnections({
+          connections: caches.get(SsoConnection.resource),
+          tenants: caches.get(PlatformTenant.resource),
+          sso,
+          clock: systemClock,
+          log,
+        })
+      : undefined
   let isStopping = false
   const own: ReadinessCheck[] = [
     { name: 'caches', isReady: isComplete },
     { name: 'serving', isReady: () => !isStopping },
   ]
   const records = createRecords({ client, caches })
+  const services: Services = {
+    records,
+    principals:
+      configuration.identityProvider === 'keycloak'
+        ? directoryPrincipals(recordedPrincipals(records), administration.users, systemClock)
+        : recordedPrincipals(records),
+    access,
+    clock: systemClock,
+    log,
+    reservedNames: new Set(reservedNames()),
+    namespaces: kubeNamespaces(client),
+    capacity: createCapacity(caches, systemClock),
+    accounts,
+    sso,
+    sql: {
+      engines: sqlEngines(configuration),
+      secrets: kubeSecrets(client),
+      secretWriter: kubeSecretWriter(client),
+      blobs: secretBlobs(client),
+    },
+    vector: {
+      engine: vectorEngine(configuration, client),
+      secrets: kubeSecrets(client),
+      allowOwnImages: configuration.allowOwnImages,
+    },
+    managedIdentities: {
+      secrets: kubeSecrets(client),
+      signIn: {
+        tokenUrl: `${configuration.issuer}/protocol/openid-connect/token`,
+        audience: configuration.audience,
+        realm: configuration.realm,
+      },
+    },
+    documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
+    platform: {
+      version: VERSION,
+      commit: configuration.commit,
+      builtAt: configuration.builtAt,
+      kubernetesVersion: await kubernetesVersion(client),
+      simulated: configuration.simulated,
+      readiness: [...own, ...otherChecks()],
+    },
+  }
+  const webhooks = await runWebhooks(configuration, {
+    services,
+    caches,
+    client,
+    isReady: isComplete,
+    standing,
+    log,
+  })
   const facade = createFacade({
     routes: ROUTES,
     tokens,
+    standing,
     log,
     metrics: createHttpMetrics(surroundings.registry),
     isReady: isComplete,
@@ -72,45 +145,7 @@ export async function runFacade(
       anonymousRequestsPerAddress: configuration.anonymousRequestsPerMinute,
       trustedProxies: configuration.trustedProxies,
     },
-    services: {
-      records,
-      principals: recordedPrincipals(records),
-      access,
-      clock: systemClock,
-      log,
-      reservedNames: new Set(reservedNames()),
-      namespaces: kubeNamespaces(client),
-      capacity: createCapacity(caches, systemClock),
-      accounts,
-      sql: {
-        engines: sqlEngines(configuration),
-        secrets: kubeSecrets(client),
-        secretWriter: kubeSecretWriter(client),
-        blobs: secretBlobs(client),
-      },
-      vector: {
-        engine: vectorEngine(configuration, client),
-        secrets: kubeSecrets(client),
-        allowOwnImages: configuration.allowOwnImages,
-      },
-      managedIdentities: {
-        secrets: kubeSecrets(client),
-        signIn: {
-          tokenUrl: `${configuration.issuer}/protocol/openid-connect/token`,
-          audience: configuration.audience,
-          realm: configuration.realm,
-        },
-      },
-      documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
-      platform: {
-        version: VERSION,
-        commit: configuration.commit,
-        builtAt: configuration.builtAt,
-        kubernetesVersion: await kubernetesVersion(client),
-        simulated: configuration.simulated,
-        readiness: [...own, ...otherChecks()],
-      },
-    },
+    services,
   })
   await facade.listen(configuration.facadePort, configuration.facadeHost)
   await caches.whenAllSynced()
@@ -120,7 +155,9 @@ export async function runFacade(
     async stop() {
       isStopping = true
       await facade.stop()
+      follower?.stop()
       await accounts.outbox.stop()
+      await sso.outgoing.close()
       await webhooks?.stop()
       await identity?.stop()
       await tokens.stop()

@@ -10,6 +10,7 @@ import { resourceId } from '../core/object.ts'
 import type { BackupTarget } from '../desired/relational/index.ts'
 import { customResourceDefinition, event, namespace, secret } from '../kube/builtin.ts'
 import type { EventRecorder } from '../kube/events.ts'
+import { bindingController } from './bindings.ts'
 import { boundaryController } from './boundaries.ts'
 import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
 import type { Controller, Rights } from './engine/controller.ts'
@@ -24,6 +25,7 @@ import { grantControllers } from './rbac.ts'
 import { relationalControllers } from './relational/index.ts'
 import { resourceGroupController } from './resourcegroups.ts'
 import { sqlController } from './sql/index.ts'
+import { type SsoPorts, ssoController } from './sso.ts'
 import { vectorController } from './vector/index.ts'
 
 /** What controllers of single areas need beside the clusters: their adapters and settings. */
@@ -36,6 +38,7 @@ export type ControllerPorts = {
   backupTarget?: BackupTarget | undefined
   /** Whether assignments are written as RoleBindings too; false. */
   projectRbac?: boolean
+  sso: SsoPorts
 }
 
 /** Every controller of the platform, in the order of what depends on what. */
@@ -45,6 +48,7 @@ export function controllers({
   allowOwnImages,
   backupTarget,
   projectRbac,
+  sso,
 }: ControllerPorts): readonly Controller[] {
   const projected = (controller: Controller) => withProjection(controller, projectRbac ?? false)
   return [
@@ -54,6 +58,8 @@ export function controllers({
     passwordResetController,
     ...grantControllers,
     managedIdentityController(),
+    ssoController(sso),
+    bindingController,
     vectorController({ engine: vectorEngine, allowOwnImages }),
     sqlController({ engines: sqlEngines }),
     ...relationalControllers({ allowOwnImages, backupTarget }),
@@ -165,9 +171,9 @@ export function operatorSystemRights(): Rights[] {
 function declaredRights(): Rights[] {
   // What a controller may do does not depend on what it is given.
   const sqlEngines = { MsSql: silentEngine, MariaDb: silentEngine }
-  return controllers({ vectorEngine: playedEngine(), sqlEngines, allowOwnImages: false, projectRbac: true }).flatMap(
-    rightsOf,
-  )
+  const sso = { dns: { texts: async () => [] }, outgoing: { document: async () => '' } }
+  const ports = { vectorEngine: playedEngine(), sqlEngines, allowOwnImages: false, projectRbac: true, sso }
+  return controllers(ports).flatMap(rightsOf)
 }
 
 function rightsOf({ kind, observes, reads, writes }: Controller): Rights[] {

@@ -18,6 +18,7 @@ import {
 import { RelationalCluster, RelationalSnapshot } from './relational.ts'
 import { ResourceGroup } from './resourcegroups.ts'
 import { SqlInstance } from './sql.ts'
+import { IdpBinding, SsoConnection } from './sso.ts'
 import { VectorCluster } from './vector.ts'
 
 /** Every kind of the platform. What walks over kinds (CRDs, rights, policies, docs, tests) walks over this list. */
@@ -38,6 +39,8 @@ export const KINDS: readonly AnyKind[] = [
   PlatformClient,
   MemberInvitation,
   PasswordReset,
+  IdpBinding,
+  SsoConnection,
   ManagedIdentity,
   VectorCluster,
   RelationalCluster,

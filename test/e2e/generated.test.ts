@@ -53,7 +53,9 @@ function goodBody({ body, bodyKind }: Route): unknown {
   if (body === undefined || bodyKind !== 'json') return undefined
   const member = { principalId: randomUUID(), roleDefinitionName: 'Reader' }
   const identity = { resourceName: 'x', resourceType: 'apps', resourceUid: 'x' }
-  const samples = [{}, { displayName: 'x' }, { targetScale: 1 }, { action: 'jobs/read' }, member, identity]
+  const binding = { issuer: 'https://login.example.com', claimValue: 'x', groupId: randomUUID() }
+  const sso = [binding, { domains: [] }, { alias: 'x', displayName: 'x' }]
+  const samples = [{}, { displayName: 'x' }, { targetScale: 1 }, { action: 'jobs/read' }, member, identity, ...sso]
   return samples.find((sample) => body.safeParse(sample).success) ?? {}
 }
 

@@ -72,6 +72,15 @@ function settings({ isReadOnly, timeoutMilliseconds }: SessionMode): string {
 class CappedQuery extends pg.Query {
   isCut = false
 
+  /** After an error the engine waits for this before it answers anything else; the library forgets it where rows are counted. */
+  handleError(error: Error, connection: { sync(): void; stream: { writable: boolean } } | undefined): void {
+    const { rows } = this as unknown as { rows: number | undefined }
+    if (rows !== undefined && connection?.stream.writable === true) connection.sync()
+    ;(
+      pg.Query.prototype as unknown as { handleError(this: unknown, error: Error, connection: unknown): void }
+    ).handleError.call(this, error, connection)
+  }
+
   handlePortalSuspended(connection: { sync(): void }): void {
     this.isCut = true
     connection.sync()
