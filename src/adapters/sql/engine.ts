@@ -233,6 +233,8 @@ export class DriverEngine implements SqlEngine {
     try {
       if (isGone()) throw cancelled()
       const result = await work(session)
+      // What was ended at the engine looks like a statement that failed.
+      if (isGone()) throw cancelled()
       if (use === 'pooled' && session.isUsable) this.#give(key, session)
       else session.close()
       return result

@@ -66,7 +66,15 @@ function readValue(column: Column): SqlValue {
   const text = column.string()
   // The protocol of prepared statements carries it with four bytes, which are more digits than it has.
   if (column.type === ('FLOAT' as never) && text !== null && text.length > 9) return shortestFloat(Number(text))
+  if (column.type === ('TIME' as never) && text !== null) return withFraction(text, column.scale)
   return shownValue(encoding, text)
+}
+
+/** One of the two protocols leaves a fraction of nothing out. */
+function withFraction(text: string, digits: number): string {
+  if (digits === 0 || digits > 6) return text
+  const [whole = '', fraction = ''] = text.split('.')
+  return `${whole}.${fraction.padEnd(digits, '0').slice(0, digits)}`
 }
 
 function shortestFloat(value: number): number {
