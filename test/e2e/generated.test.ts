@@ -46,6 +46,14 @@ function missingBoundary({ method, path }: Route): string {
   return method === 'POST' && path.endsWith('/invitations') ? '503 tenant_resolution_failed' : '404 NOT_FOUND'
 }
 
+const EDITOR_BODIES = [
+  { productKey: 'AAAAA-BBBBB-CCCCC-DDDDD-EEEEE' },
+  { sql: 'select 1' },
+  { values: {} },
+  { rows: [{ key: {}, values: {} }] },
+  { keys: [{ key: {} }] },
+]
+
 /** Some body that the route's schema takes, so that a refusal is about something else. */
 function goodBody({ body, bodyKind }: Route): unknown {
   const account = ACCOUNT_BODIES.find((sample) => body?.safeParse(sample).success === true)
@@ -55,7 +63,16 @@ function goodBody({ body, bodyKind }: Route): unknown {
   const identity = { resourceName: 'x', resourceType: 'apps', resourceUid: 'x' }
   const binding = { issuer: 'https://login.example.com', claimValue: 'x', groupId: randomUUID() }
   const sso = [binding, { domains: [] }, { alias: 'x', displayName: 'x' }]
-  const samples = [{}, { displayName: 'x' }, { targetScale: 1 }, { action: 'jobs/read' }, member, identity, ...sso]
+  const samples = [
+    {},
+    { displayName: 'x' },
+    { targetScale: 1 },
+    { action: 'jobs/read' },
+    member,
+    identity,
+    ...sso,
+    ...EDITOR_BODIES,
+  ]
   return samples.find((sample) => body.safeParse(sample).success) ?? {}
 }
 

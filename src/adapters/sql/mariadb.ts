@@ -7,7 +7,7 @@ import type { QueryOptions, RawResult, SentValue, SessionMode, SqlDriver, SqlSes
 import { mariadbCatalogue } from './mariadbCatalogue.ts'
 import { isSqlFault, type Login, SqlFault, type SqlFaultReason } from './port.ts'
 
-const CONNECT_MILLISECONDS = 5_000
+const CONNECT_MILLISECONDS = 10_000
 /** "This command is not supported in the prepared statement protocol yet": a few commands that show things. */
 const NOT_PREPARED = 1295
 /** Of the character set that means bytes. */
@@ -100,12 +100,12 @@ class MariadbSession implements SqlSession {
   }
 
   async query(text: string, values: readonly SentValue[] = [], options: QueryOptions = {}): Promise<RawResult> {
-    const { maxRows, encodings } = options
+    const { maxRows, columns } = options
     const sent = values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value))
     if (maxRows !== undefined) return this.#capped(text, sent, maxRows)
     // Values always travel apart from the text. Without any, one exchange is enough, unless there are numbers of which
     // the engine writes out six digits only.
-    const isPlain = sent.length === 0 && encodings?.includes('float') !== true
+    const isPlain = sent.length === 0 && columns?.some(({ dataType }) => dataType === 'float') !== true
     const answer = await (isPlain ? this.#connection.query(text) : this.#connection.execute(text, sent))
     const [rows, meta] = answer as [SqlValue[][] | Mariadb.UpsertResult, Column[]]
     if (!Array.isArray(rows)) return nothingFound(rows)

@@ -48,7 +48,7 @@ function parserOf(oid: number): (text: string) => SqlValue {
   return parser
 }
 
-const CONNECT_MILLISECONDS = 5_000
+const CONNECT_MILLISECONDS = 10_000
 
 /** What the engine writes and reads is then the same everywhere, whatever its configuration says. */
 function settings({ isReadOnly, timeoutMilliseconds }: SessionMode): string {
