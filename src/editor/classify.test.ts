@@ -86,6 +86,14 @@ describe('classification of SQL', () => {
     }
   }
 
+  it('refuses a change of schema beside other statements where it would end the transaction', async () => {
+    const sql = 'insert into t values (1); drop table t'
+    const [, inMariadb] = (await classify('mariadb', sql)).statements
+    expect(inMariadb?.refusal).to.match(/alone in its batch/)
+    expect((await classify('mariadb', 'drop table t')).statements[0]).to.not.have.property('refusal')
+    expect((await classify('postgresql', sql)).statements[1]).to.not.have.property('refusal')
+  })
+
   it('puts the engine’s own form of a parameter in its place', async () => {
     const names = new Set(['id'])
     const sql = "select '@id', @id as a, @other as b where 1=@id"

@@ -35,9 +35,18 @@ export async function classify(
   const judge = await judgeOf(dialect)
   const statements: Statement[] = pieces.map((piece, index) => {
     const bound = bind(dialect, piece, parameters)
-    return { index, ...bound, ...judge(bound.text, piece) }
+    return { index, ...bound, ...alone(dialect, judge(bound.text, piece), pieces.length) }
   })
   return { statements, kind: strongest(statements.map(({ kind }): StatementKind => kind)) }
+}
+
+/** MariaDB ends the transaction at each change of schema: what stood before it could not be undone any more. */
+function alone(dialect: Dialect, judgement: Judgement, count: number): Judgement {
+  if (dialect !== 'mariadb' || judgement.kind !== 'Ddl' || count === 1) return judgement
+  return {
+    ...judgement,
+    refusal: 'A change of schema ends the transaction in MariaDB, so it must be alone in its batch.',
+  }
 }
 
 function ofOne(text: string, judgement: Judgement): Classification {

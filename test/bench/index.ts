@@ -1,4 +1,5 @@
 import { run as runAuthorization } from './authorization.ts'
+import { runEditor } from './editor.ts'
 import { runGet } from './get.ts'
 import { runIdle } from './idle.ts'
 import { runList } from './list.ts'
@@ -18,5 +19,6 @@ export const BENCHMARKS: Readonly<Record<string, (options: BenchmarkOptions) => 
   list: runList,
   idle: runIdle,
   secret: runSecret,
+  editor: runEditor,
   authz: ({ seconds }) => runAuthorization(seconds),
 }

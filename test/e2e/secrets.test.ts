@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
+import { sqlNames } from '../../src/core/sql.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import * as builtin from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
@@ -59,6 +60,7 @@ describe('secrets', () => {
     const key = (await expectCall<{ apiKey: string; readOnlyApiKey: string }>(200, 'GET', `${path}/apikey`)).body
     const rotated = (await expectCall<{ pendingApiKey: string }>(200, 'POST', `${path}/apikey/rotate`)).body
     const account = await makeServiceAccount(admin, 'Canary')
+    const sql = await sqlSecrets(admin, boundary.id, group.name, record)
 
     // Secrets in places where they do not belong, to see whether an answer or a log repeats them.
     await record('POST', `${path}-other`, { apiKey: planted })
@@ -71,7 +73,8 @@ describe('secrets', () => {
     await record('GET', `${path}/connectioninfo`)
     await record('GET', path.replace('/guarded', ''))
 
-    const ours = [key.apiKey, key.readOnlyApiKey, rotated.pendingApiKey, password, account.clientSecret, account.token]
+    const platform = [key.apiKey, key.readOnlyApiKey, rotated.pendingApiKey, account.clientSecret, account.token]
+    const ours = [...platform, password, ...sql]
     expect(ours.every((secret) => secret.length > 20)).to.equal(true)
     const home = groupNamespace(boundary.id, group.name)
     const texts: [string, string][] = [
@@ -166,6 +169,29 @@ describe('secrets', () => {
 })
 
 const decoded = (text: string) => Buffer.from(text, 'base64').toString('latin1')
+
+/** The passwords and the product key of a SQL Server of a paid edition, asked for what it shows in every way. */
+async function sqlSecrets(
+  admin: KubeClient,
+  boundaryId: string,
+  group: string,
+  record: (...given: Parameters<typeof call>) => Promise<unknown>,
+): Promise<string[]> {
+  const path = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/sqlclusters/ledger`
+  const productKey = 'CANAR-YCANA-RYCAN-ARYCA-NARY7'
+  await expectCall(201, 'POST', path, { acceptEula: true, edition: 'Standard' })
+  await record('POST', `${path}/license`, { productKey })
+  await until('it runs', async () => (await call<{ status: string }>('GET', path)).body.status === 'Running')
+  await record('GET', path)
+  await record('GET', `${path}/health`)
+  await record('GET', `${path}/editor/schemas`)
+  await record('POST', `${path}/editor/query`, { sql: 'select 1', execute: true })
+  await record('GET', `${path}/editor/history`)
+  const ref = { namespace: groupNamespace(boundaryId, group), name: sqlNames('ledger').logins }
+  const found = await admin.get<KubeObject & { data: Record<string, string> }>(builtin.secret, ref)
+  const passwords = Object.values(found.data).map((text) => Buffer.from(text, 'base64').toString('utf8'))
+  return [productKey, ...passwords]
+}
 
 /** Every object of the group and of the platform but Secrets, as the API server tells it with all its metadata. */
 async function objectsOf(admin: KubeClient, home: string): Promise<[string, string][]> {

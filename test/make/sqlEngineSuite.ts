@@ -109,29 +109,34 @@ export function engineSuite(world: () => World): void {
       await directly("INSERT INTO treasure VALUES (1, 'untouched')")
     })
 
-    it('gives every type back as it was given', async () => {
-      const { server } = world()
-      const cases = TYPES[server.target.dialect] ?? []
-      expect(cases.length).to.be.greaterThan(20)
-      const columns = cases.map(([type], index) => `c${index} ${type}`).join(', ')
-      await asOwner(`CREATE TABLE kinds (id int PRIMARY KEY, ${columns})`)
-      const table = await tableOf(world(), 'kinds')
-      const longest = Math.max(...cases.map(([, , ...values]) => values.length))
-      const { engine, targets } = world()
-      for (let round = 0; round <= longest; round += 1) {
-        const given = Object.fromEntries(cases.map(([, , ...values], index) => [`c${index}`, values[round] ?? null]))
-        const [row] = await engine.change(targets.writer, table, [insert(table, { id: round, ...given })])
-        const found = await engine.rows(targets.reader, page(table, { limit: 1, offset: round }))
-        const queried = await run(world(), 'reader', `select * from kinds where id = ${round}`)
-        for (const [index, [type, encoding]] of cases.entries()) {
-          expect(table.columns[index + 1]?.encoding, type).to.equal(encoding)
-          expect(row?.[index + 1], `${type} as it was stored`).to.deep.equal(given[`c${index}`])
-          expect(found.rows[0]?.[index + 1], `${type} in a page`).to.deep.equal(given[`c${index}`])
-          if (encoding === 'wkt' || type === 'money') continue
-          expect(queried.results[0]?.rows[0]?.[index + 1], `${type} in a query`).to.deep.equal(given[`c${index}`])
+    for (const scope of ['every type', 'simple types alone'] as const)
+      it(`gives ${scope} back as given`, async () => {
+        const { server } = world()
+        // Drivers may read pages of simple types another way.
+        const isSimple = ([type, encoding]: TypeCase) =>
+          type !== 'float' && /^(integer|bigint|decimal|float|text|date|dateTime)$/.test(encoding)
+        const cases = (TYPES[server.target.dialect] ?? []).filter((each) => scope === 'every type' || isSimple(each))
+        const kinds = scope === 'every type' ? 'kinds' : 'simple_kinds'
+        expect(cases.length).to.be.greaterThan(10)
+        const columns = cases.map(([type], index) => `c${index} ${type}`).join(', ')
+        await asOwner(`CREATE TABLE ${kinds} (id int PRIMARY KEY, ${columns})`)
+        const table = await tableOf(world(), kinds)
+        const longest = Math.max(...cases.map(([, , ...values]) => values.length))
+        const { engine, targets } = world()
+        for (let round = 0; round <= longest; round += 1) {
+          const given = Object.fromEntries(cases.map(([, , ...values], index) => [`c${index}`, values[round] ?? null]))
+          const [row] = await engine.change(targets.writer, table, [insert(table, { id: round, ...given })])
+          const found = await engine.rows(targets.reader, page(table, { limit: 1, offset: round }))
+          const queried = await run(world(), 'reader', `select * from ${kinds} where id = ${round}`)
+          for (const [index, [type, encoding]] of cases.entries()) {
+            expect(table.columns[index + 1]?.encoding, type).to.equal(encoding)
+            expect(row?.[index + 1], `${type} as it was stored`).to.deep.equal(given[`c${index}`])
+            expect(found.rows[0]?.[index + 1], `${type} in a page`).to.deep.equal(given[`c${index}`])
+            if (encoding === 'wkt' || type === 'money') continue
+            expect(queried.results[0]?.rows[0]?.[index + 1], `${type} in a query`).to.deep.equal(given[`c${index}`])
+          }
         }
-      }
-    })
+      })
 
     it('finds a row by a key of each type, and only that one', async () => {
       const types = ['bigint', 'decimal(30,4)', 'varchar(40)', 'date']

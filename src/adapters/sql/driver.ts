@@ -1,6 +1,6 @@
-import type { Catalogue } from '../../editor/catalogue.ts'
+import type { Catalogue, Column } from '../../editor/catalogue.ts'
 import type { Dialect } from '../../editor/dialect.ts'
-import type { Encoding, SqlValue } from '../../editor/values.ts'
+import type { SqlValue } from '../../editor/values.ts'
 import type { Preparation, ResultColumn, SqlFault, SqlTarget } from './port.ts'
 
 /** What may be sent for a parameter. */
@@ -16,8 +16,8 @@ export type SessionMode = {
 export type QueryOptions = {
   /** Rows to keep; the rest is read over or not asked for. */
   maxRows?: number
-  /** How each column is shown, where the driver cannot see it. */
-  encodings?: readonly Encoding[]
+  /** What each column is, where the driver cannot see it. */
+  columns?: readonly Pick<Column, 'encoding' | 'dataType'>[]
 }
 
 export type RawResult = {

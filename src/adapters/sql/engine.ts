@@ -120,9 +120,8 @@ export class DriverEngine implements SqlEngine {
     const { dialect } = this.#driver
     const { table, limit, offset, filters } = request
     return this.#with(target, READING, call, async (session) => {
-      const encodings = table.columns.map(({ encoding }) => encoding)
       const page = selectPage(dialect, table, request)
-      const { rows } = await session.query(page.text, page.values, { encodings })
+      const { rows } = await session.query(page.text, page.values, { columns: table.columns })
       const hasMore = rows.length > limit
       if (hasMore) rows.pop()
       const ends = !hasMore && (rows.length > 0 || offset === 0)
@@ -191,8 +190,7 @@ export class DriverEngine implements SqlEngine {
   }
 
   async #one(session: SqlSession, table: Table, { text, values }: Command): Promise<SqlValue[] | undefined> {
-    const encodings = table.columns.map(({ encoding }) => encoding)
-    return (await session.query(text, values, { encodings })).rows[0]
+    return (await session.query(text, values, { columns: table.columns })).rows[0]
   }
 
   async prepare(target: SqlTarget, wanted: Parameters<SqlEngine['prepare']>[1], call: SqlCall = {}): Promise<void> {
@@ -233,6 +231,8 @@ export class DriverEngine implements SqlEngine {
     try {
       if (isGone()) throw cancelled()
       const result = await work(session)
+      // What was ended at the engine looks like a statement that failed.
+      if (isGone()) throw cancelled()
       if (use === 'pooled' && session.isUsable) this.#give(key, session)
       else session.close()
       return result

@@ -1,13 +1,13 @@
 import type * as Mariadb from 'mariadb'
 import { createConnection } from 'mariadb'
 import { quoted } from '../../editor/names.ts'
-import { type Encoding, type SqlValue, shownValue } from '../../editor/values.ts'
+import { type Encoding, type SqlValue, shownValue, VALUE_MAX_BYTES } from '../../editor/values.ts'
 import { resultColumn } from './columns.ts'
 import type { QueryOptions, RawResult, SentValue, SessionMode, SqlDriver, SqlSession } from './driver.ts'
 import { mariadbCatalogue } from './mariadbCatalogue.ts'
 import { isSqlFault, type Login, SqlFault, type SqlFaultReason } from './port.ts'
 
-const CONNECT_MILLISECONDS = 5_000
+const CONNECT_MILLISECONDS = 10_000
 /** "This command is not supported in the prepared statement protocol yet": a few commands that show things. */
 const NOT_PREPARED = 1295
 /** Of the character set that means bytes. */
@@ -66,7 +66,15 @@ function readValue(column: Column): SqlValue {
   const text = column.string()
   // The protocol of prepared statements carries it with four bytes, which are more digits than it has.
   if (column.type === ('FLOAT' as never) && text !== null && text.length > 9) return shortestFloat(Number(text))
+  if (column.type === ('TIME' as never) && text !== null) return withFraction(text, column.scale)
   return shownValue(encoding, text)
+}
+
+/** One of the two protocols leaves a fraction of nothing out. */
+function withFraction(text: string, digits: number): string {
+  if (digits === 0 || digits > 6) return text
+  const [whole = '', fraction = ''] = text.split('.')
+  return `${whole}.${fraction.padEnd(digits, '0').slice(0, digits)}`
 }
 
 function shortestFloat(value: number): number {
@@ -75,6 +83,23 @@ function shortestFloat(value: number): number {
     if (Math.fround(short) === Math.fround(value)) return short
   }
   return value
+}
+
+const AS_IT_IS = (value: unknown) => value as SqlValue
+/** Lists of words would come as lists, large numbers as numbers, times as moments: all of that as the engine writes it. */
+const OWN_READERS = { typeCast: undefined, dateStrings: true, autoJsonMap: false, jsonStrings: true } as const
+/** What is left to do to a value that the driver read; types that are not here are read by ours. */
+const SIMPLE: Readonly<Partial<Record<Encoding, (value: unknown) => SqlValue>>> = {
+  integer: AS_IT_IS,
+  float: AS_IT_IS,
+  decimal: String,
+  bigint: String,
+  date: AS_IT_IS,
+  dateTime: (value) => String(value).replace(' ', 'T'),
+  text: (value) => {
+    const text = Array.isArray(value) ? value.join(',') : (value as string)
+    return text.length > VALUE_MAX_BYTES / 4 ? shownValue('text', text) : text
+  },
 }
 
 class MariadbSession implements SqlSession {
@@ -92,16 +117,32 @@ class MariadbSession implements SqlSession {
   }
 
   async query(text: string, values: readonly SentValue[] = [], options: QueryOptions = {}): Promise<RawResult> {
-    const { maxRows, encodings } = options
+    const { maxRows, columns } = options
     const sent = values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value))
     if (maxRows !== undefined) return this.#capped(text, sent, maxRows)
     // Values always travel apart from the text. Without any, one exchange is enough, unless there are numbers of which
     // the engine writes out six digits only.
-    const isPlain = sent.length === 0 && encodings?.includes('float') !== true
+    const isPlain = sent.length === 0 && columns?.some(({ dataType }) => dataType === 'float') !== true
+    if (isPlain && columns?.every(({ encoding }) => SIMPLE[encoding] !== undefined) === true)
+      return this.#page(text, columns)
     const answer = await (isPlain ? this.#connection.query(text) : this.#connection.execute(text, sent))
     const [rows, meta] = answer as [SqlValue[][] | Mariadb.UpsertResult, Column[]]
     if (!Array.isArray(rows)) return nothingFound(rows)
     return { columns: columnsOf(meta), rows, affected: null, truncated: false }
+  }
+
+  /** A page of simple types by the driver's own readers, which are faster than one of ours called for each value. */
+  async #page(text: string, columns: NonNullable<QueryOptions['columns']>): Promise<RawResult> {
+    const [rows, meta] = (await this.#connection.query({ sql: text, ...OWN_READERS } as never)) as [
+      unknown[][],
+      Column[],
+    ]
+    for (const [index, { encoding }] of columns.entries()) {
+      const show = SIMPLE[encoding]
+      if (show === AS_IT_IS || show === undefined) continue
+      for (const row of rows) row[index] = row[index] === null ? null : show(row[index])
+    }
+    return { columns: columnsOf(meta), rows: rows as SqlValue[][], affected: null, truncated: false }
   }
 
   /** Reads on to the end where there is more, which the time limit of the statement bounds, and keeps no more of it. */

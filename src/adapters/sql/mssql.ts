@@ -16,7 +16,7 @@ function load(): Promise<Tedious> {
   return library
 }
 
-const CONNECT_MILLISECONDS = 5_000
+const CONNECT_MILLISECONDS = 10_000
 
 type Meta = { colName: string; type: { name: string } }
 type Cell = { value: unknown; metadata: Meta }
@@ -85,7 +85,7 @@ class MssqlSession implements SqlSession {
   query(
     text: string,
     values: readonly SentValue[] = [],
-    { maxRows, encodings }: QueryOptions = {},
+    { maxRows, columns: known }: QueryOptions = {},
   ): Promise<RawResult> {
     const { Request: Ask, TYPES } = this.#tedious
     return new Promise((resolve, reject) => {
@@ -99,7 +99,7 @@ class MssqlSession implements SqlSession {
         const sent = isBinary ? Buffer.from(value) : value === null ? null : String(value)
         request.addParameter(`p${index + 1}`, isBinary ? TYPES.VarBinary : TYPES.NVarChar, sent)
       }
-      const encodingOf = (meta: Meta, index: number) => encodings?.[index] ?? ENCODINGS[meta.type.name] ?? 'text'
+      const encodingOf = (meta: Meta, index: number) => known?.[index]?.encoding ?? ENCODINGS[meta.type.name] ?? 'text'
       request.on('columnMetadata', (columns: unknown) => {
         result.columns = (columns as Meta[]).map((meta, index) =>
           resultColumn(meta.colName, index + 1, meta.type.name.toLowerCase(), encodingOf(meta, index)),

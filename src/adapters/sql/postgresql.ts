@@ -48,7 +48,7 @@ function parserOf(oid: number): (text: string) => SqlValue {
   return parser
 }
 
-const CONNECT_MILLISECONDS = 5_000
+const CONNECT_MILLISECONDS = 10_000
 
 /** What the engine writes and reads is then the same everywhere, whatever its configuration says. */
 function settings({ isReadOnly, timeoutMilliseconds }: SessionMode): string {
@@ -71,6 +71,15 @@ function settings({ isReadOnly, timeoutMilliseconds }: SessionMode): string {
 /** Ends the fetching when enough was read: the library itself would go on to the last row. */
 class CappedQuery extends pg.Query {
   isCut = false
+
+  /** After an error the engine waits for this before it answers anything else; the library forgets it where rows are counted. */
+  handleError(error: Error, connection: { sync(): void; stream: { writable: boolean } } | undefined): void {
+    const { rows } = this as unknown as { rows: number | undefined }
+    if (rows !== undefined && connection?.stream.writable === true) connection.sync()
+    ;(
+      pg.Query.prototype as unknown as { handleError(this: unknown, error: Error, connection: unknown): void }
+    ).handleError.call(this, error, connection)
+  }
 
   handlePortalSuspended(connection: { sync(): void }): void {
     this.isCut = true

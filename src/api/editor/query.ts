@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import type { BatchOutcome } from '../../adapters/sql/port.ts'
-import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { type Classification, levelOf, needsConfirmation, type SqlLevel } from '../../editor/classification.ts'
 import { classify } from '../../editor/classify.ts'
@@ -130,7 +129,8 @@ async function record(
   const affected = ran?.results.flatMap(({ rowsAffected }) => (rowsAffected === null ? [] : [rowsAffected]))
   const entry: HistoryEntry = {
     id: randomUUID(),
-    executedAt: timestamp(services.clock.now()),
+    // To the millisecond: runs of one second are told apart by it.
+    executedAt: new Date(services.clock.now()).toISOString(),
     executedBy: caller.displayName ?? caller.email ?? caller.principalId,
     principalId: caller.principalId,
     database: request.database ?? place.database,

@@ -1,0 +1,54 @@
+import { expect } from 'chai'
+import { type HistoryEntry, maskedSql, packHistory, unpackHistory, withEntry } from './history.ts'
+
+const entry = (id: string, executedAt: string): HistoryEntry => ({
+  id,
+  executedAt,
+  executedBy: 'somebody',
+  principalId: 'p',
+  database: 'app',
+  sql: 'select ?',
+  kind: 'Read',
+  outcome: 'Succeeded',
+  durationMs: 1,
+  rowCount: 1,
+  rowsAffected: null,
+  error: null,
+})
+
+describe('the history of the editor', () => {
+  it('keeps no literal of a statement', () => {
+    expect(maskedSql('mariadb', "select \"a\", 'b\\'c', 0x1f -- pw\n")).to.equal('select ?, ?, ?  \n')
+    expect(maskedSql('postgresql', "alter role x password $$s3cret$$; select E'\\'x', 1.5e3")).to.equal(
+      'alter role x password ?; select ?, ?',
+    )
+    expect(maskedSql('mssql', "select N'x' from [t'x']")).to.equal("select ? from [t'x']")
+    expect(maskedSql('mariadb', "select 'never closed")).to.equal('select …')
+  })
+
+  it('cuts a statement at 4 KiB', () => {
+    const masked = maskedSql('mariadb', `select ${'ż'.repeat(5000)}`)
+    expect(Buffer.byteLength(masked)).to.be.at.most(4096)
+    expect(masked).to.match(/ż…$/)
+  })
+
+  it('forgets what is older than 30 days, and the oldest beyond 1000', () => {
+    const old = entry('old', '2026-01-01T00:00:00.000Z')
+    expect(withEntry([old], entry('new', '2026-03-01T00:00:00.000Z')).map(({ id }) => id)).to.deep.equal(['new'])
+    const many = Array.from({ length: 1000 }, (_, index) => entry(String(index), '2026-03-01T00:00:00.000Z'))
+    const kept = withEntry(many, entry('new', '2026-03-01T00:00:01.000Z'))
+    expect([kept.length, kept[0]?.id, kept.at(-1)?.id]).to.deep.equal([1000, 'new', '998'])
+  })
+
+  it('gives up the oldest where it would not fit', () => {
+    const many = Array.from({ length: 500 }, (_, index) =>
+      entry(Math.sin(index).toString(36), '2026-03-01T00:00:00.000Z'),
+    )
+    const packed = packHistory(many, 2_000)
+    expect(packed.length).to.be.at.most(2_000)
+    const back = unpackHistory(packed)
+    expect(back).to.deep.equal(many.slice(0, back.length))
+    expect(back.length).to.be.greaterThan(0)
+    expect(unpackHistory(Buffer.from('nonsense'))).to.deep.equal([])
+  })
+})
