@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { ControlPlane } from '../controlplane/index.ts'
 import { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from '../generate/policies.ts'
+import type { RunningStore } from '../objectstore/start.ts'
 import type { PlatformPorts } from '../platform.ts'
 
 /**
@@ -36,6 +37,8 @@ export type OperatorFiles = {
   issuer: string
   realm: string
   audience: string
+  /** The object store beside the platform, where one runs. */
+  store: RunningStore | undefined
   /** Mails are laid down here: there is no mail server to rely on. */
   mailFolder: string
 }
@@ -67,6 +70,7 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_ENGINES: isPlayed ? 'simulated' : 'real',
     PLATFORM_ENGINE_ACCESS: 'proxy',
     PLATFORM_SIMULATED: [...controlPlane.simulated, ...(isPlayed ? ['vector-engine'] : [])].join(','),
+    ...storeEnvironment(files.store),
     PLATFORM_COMMIT: commit(),
     PLATFORM_BUILT_AT: new Date().toISOString(),
   }
@@ -84,6 +88,19 @@ function embeddedEnvironment({ ports, certificate, key, clientAuthority }: Opera
     PLATFORM_WEBHOOK_CERTIFICATE: certificate,
     PLATFORM_WEBHOOK_KEY: key,
     PLATFORM_WEBHOOK_CLIENT_AUTHORITY: clientAuthority,
+  }
+}
+
+function storeEnvironment(store: RunningStore | undefined): Record<string, string> {
+  if (store === undefined) return {}
+  return {
+    PLATFORM_OBJECT_STORE_DRIVER: 'versitygw',
+    PLATFORM_OBJECT_STORE_ENDPOINT: store.endpoint,
+    PLATFORM_OBJECT_STORE_USERS_ENDPOINT: store.usersEndpoint,
+    PLATFORM_OBJECT_STORE_ACCESS_KEY_ID: store.accessKeyId,
+    PLATFORM_OBJECT_STORE_SECRET_ACCESS_KEY: store.secretAccessKey,
+    PLATFORM_OBJECT_STORE_ACCESS_LOG: store.accessLog,
+    PLATFORM_OBJECT_STORE_VERSION: store.version,
   }
 }
 

@@ -1,4 +1,4 @@
-import { notFound } from '../core/errors.ts'
+import { notFound, PlatformError } from '../core/errors.ts'
 import { boundaryNamespace, groupNamespace } from '../core/names.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
@@ -60,6 +60,31 @@ export function clusterWords(services: Services, boundaryId: string, clusterId: 
 export function isProjectedOn(services: Services, boundaryId: string, clusterId: string): boolean {
   const cluster = services.records.peek(PlatformCluster, { name: clusterId })
   return cluster?.spec.isPlatform === true || defaultCluster(services, boundaryId).id === clusterId
+}
+
+/**
+ * The cluster that a body asks for, as the spec stores it. At creation the boundary's default is written down; later the
+ * id that a read showed is no change.
+ *
+ * @throws PlatformError CLUSTER_NOT_PROJECTED
+ */
+export function chooseCluster(
+  wantedId: string | undefined,
+  view: {
+    readonly services: Services
+    readonly boundaryId: string
+    readonly previous: { readonly spec: { readonly clusterId?: string | undefined } } | undefined
+  },
+): string | undefined {
+  const { services, boundaryId, previous } = view
+  if (previous !== undefined) {
+    const shown = clusterWords(services, boundaryId, previous.spec.clusterId).id
+    return wantedId === undefined || wantedId === shown ? previous.spec.clusterId : wantedId
+  }
+  const value = wantedId ?? defaultCluster(services, boundaryId).id
+  if (isProjectedOn(services, boundaryId, value)) return value
+  const message = `The boundary is not projected on cluster "${value}".`
+  throw new PlatformError('CLUSTER_NOT_PROJECTED', message, { field: 'clusterId', value })
 }
 
 /**

@@ -200,27 +200,27 @@ export const OPERATIONS = {
   "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}/source' },
   "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}/source' },
   "DeleteBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}/source' },
-  "GetBoundariesResourcegroupsManagedidentitiesManagedIdentityIdObjectaccesskeys": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/managedidentities/{managedIdentityId}/objectaccesskeys' },
-  "PostBoundariesResourcegroupsManagedidentitiesManagedIdentityIdObjectaccesskeys": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/managedidentities/{managedIdentityId}/objectaccesskeys' },
-  "DeleteBoundariesResourcegroupsManagedidentitiesObjectaccesskeysByKeyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/managedidentities/{managedIdentityId}/objectaccesskeys/{keyId}' },
-  "PatchBoundariesResourcegroupsManagedidentitiesObjectaccesskeysByKeyId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/managedidentities/{managedIdentityId}/objectaccesskeys/{keyId}' },
-  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameAccesskeys": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys' },
-  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameAccesskeys": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys' },
-  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameBuckets": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets' },
-  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameBuckets": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets' },
-  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets/{bucketName}' },
-  "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets/{bucketName}' },
-  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsStsSessions": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}/sts/sessions' },
-  "GetBoundariesResourcegroupsResourcesObjectstorageaccounts": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts' },
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccounts": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}' },
-  "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}' },
+  "GetBoundariesResourcesObjectstorageaccounts": { method: 'GET', path: '/boundaries/{boundaryId}/resources/objectstorageaccounts', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcesObjectstorageaccountsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/objectstorageaccounts/config' },
   "PostBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}' },
   "PutBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}' },
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}' },
-  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsNameAudit": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}/audit' },
+  "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}' },
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameBuckets": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameBuckets": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets' },
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets/{bucketName}' },
+  "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets/{bucketName}', query: ["force"] },
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameAccesskeys": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameAccesskeys": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys' },
+  "GetBoundariesResourcegroupsManagedidentitiesManagedIdentityIdObjectaccesskeys": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/managedidentities/{managedIdentityId}/objectaccesskeys', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostBoundariesResourcegroupsManagedidentitiesManagedIdentityIdObjectaccesskeys": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/managedidentities/{managedIdentityId}/objectaccesskeys' },
+  "DeleteBoundariesResourcegroupsManagedidentitiesObjectaccesskeysByKeyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/managedidentities/{managedIdentityId}/objectaccesskeys/{keyId}' },
+  "PatchBoundariesResourcegroupsManagedidentitiesObjectaccesskeysByKeyId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/managedidentities/{managedIdentityId}/objectaccesskeys/{keyId}' },
+  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsStsSessions": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}/sts/sessions' },
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsNameAudit": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}/audit', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcegroupsResourcesObjectstorageaccountsNameUsage": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}/usage' },
-  "GetBoundariesResourcesObjectstorageaccounts": { method: 'GET', path: '/boundaries/{boundaryId}/resources/objectstorageaccounts' },
-  "GetBoundariesResourcesObjectstorageaccountsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/objectstorageaccounts/config' },
   "GetBoundariesResourcesObjectstorageaccountsRuntimeInfo": { method: 'GET', path: '/boundaries/{boundaryId}/resources/objectstorageaccounts/runtime-info' },
   "GetBoundaries": { method: 'GET', path: '/boundaries', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundaries": { method: 'POST', path: '/boundaries' },
@@ -416,6 +416,8 @@ export const RESOURCE_KINDS = [
   { apiVersion: 'freehold.dev/v1alpha1', kind: 'ResourceGroup', plural: 'resourcegroups', shortNames: ['rg'], placement: 'boundary' },
   { apiVersion: 'iam.freehold.dev/v1alpha1', kind: 'ManagedIdentity', plural: 'managedidentities', shortNames: ['mi'], placement: 'group' },
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'VectorCluster', plural: 'vectorclusters', shortNames: ['vc'], placement: 'group' },
+  { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'ObjectStorageAccount', plural: 'objectstorageaccounts', shortNames: ['osa'], placement: 'group' },
+  { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'ObjectAccessKey', plural: 'objectaccesskeys', shortNames: ['oak'], placement: 'group' },
 ] as const
 
 /** Bodies and replies of the operations whose records are known; the others are `unknown`. */
@@ -441,6 +443,25 @@ export interface OperationTypes {
   "GetBoundariesResourcegroupsResourcesVectorclustersNameConnectioninfo": { body: unknown; reply: VectorConnectionInfo }
   "GetBoundariesResourcegroupsResourcesVectorclustersExternalIp": { body: unknown; reply: ExternalAddress }
   "GetBoundariesResourcegroupsResourcesVectorclustersNameHealth": { body: unknown; reply: VectorHealthReport }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccounts": { body: unknown; reply: { items: Array<ObjectStorageAccountDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { body: unknown; reply: ObjectStorageAccountDto }
+  "GetBoundariesResourcesObjectstorageaccounts": { body: unknown; reply: { items: Array<ObjectStorageAccountDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesObjectstorageaccountsConfig": { body: unknown; reply: ListConfig }
+  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { body: { clusterId?: string; quotaBytes?: number | null; quotaObjects?: number | null; maxBuckets?: number; enablePublicAccess?: boolean; defaultVersioning?: "Off" | "Enabled"; auditEnabled?: boolean; deletionProtection?: boolean; tags?: Record<string, string> }; reply: ObjectStorageAccountDto }
+  "PutBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { body: { clusterId?: string; quotaBytes?: number | null; quotaObjects?: number | null; maxBuckets?: number; enablePublicAccess?: boolean; defaultVersioning?: "Off" | "Enabled"; auditEnabled?: boolean; deletionProtection?: boolean; tags?: Record<string, string> }; reply: ObjectStorageAccountDto }
+  "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { body: unknown; reply: ObjectStorageAccountDto }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameBuckets": { body: unknown; reply: { items: Array<BucketDto>; pagination: PaginationMeta } }
+  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameBuckets": { body: BucketCreateDtoInput; reply: BucketDto }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { body: unknown; reply: BucketDto }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameAccesskeys": { body: unknown; reply: { items: Array<AccessKeyDto>; pagination: PaginationMeta } }
+  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameAccesskeys": { body: IssueAccessKeyRequestInput; reply: IssuedAccessKeyDto }
+  "GetBoundariesResourcegroupsManagedidentitiesManagedIdentityIdObjectaccesskeys": { body: unknown; reply: { items: Array<AccessKeyDto>; pagination: PaginationMeta } }
+  "PostBoundariesResourcegroupsManagedidentitiesManagedIdentityIdObjectaccesskeys": { body: IssueAccessKeyRequestInput; reply: IssuedAccessKeyDto }
+  "PatchBoundariesResourcegroupsManagedidentitiesObjectaccesskeysByKeyId": { body: UpdateAccessKeyStatusRequestInput; reply: AccessKeyDto }
+  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsStsSessions": { body: IssueStsRequestInput; reply: StsSessionDto }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsNameAudit": { body: unknown; reply: { items: Array<ObjectAuditEntry>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsNameUsage": { body: unknown; reply: ObjectUsageDto }
+  "GetBoundariesResourcesObjectstorageaccountsRuntimeInfo": { body: unknown; reply: ObjectRuntimeInfoDto }
   "GetBoundaries": { body: unknown; reply: { items: Array<BoundaryDto>; pagination: PaginationMeta } }
   "PostBoundaries": { body: CreateBoundaryRequestInput; reply: BoundaryDto }
   "GetBoundariesConfig": { body: unknown; reply: ListConfig }
@@ -495,6 +516,7 @@ export interface OperationTypes {
 export type AcceptInvitationRequestInput = { token: string }
 export type AccessCheckInput = { action: string; isDataAction?: boolean | null; scope?: string | null }
 export type AccessCheckResult = { action: string; scope: string; allowed: boolean; reason: "AllowedByAssignment" | "AllowedByTrust" | "DeniedByAssignment" | "NoAssignment" | "RootOnly"; decidedBy: DecidingGrant | null }
+export type AccessKeyDto = { id: string; accessKeyId: string; accountName: string; managedIdentityId: string | null; ownerType: "Account" | "ManagedIdentity"; description: string | null; permission: "Read" | "Write" | "ReadWrite" | "Admin"; buckets: Array<string> | null; status: "Active" | "Inactive" | "Expired"; createdAt: string; createdBy: string | null; expiresAt: string | null; lastUsedAt: string | null }
 export type AddBoundaryMemberRequestInput = { principalId: string; principalType?: "User" | "Group" | "ServicePrincipal" | null; roleDefinitionName: string }
 export type AddMemberRequestInput = { userId: string; tenantId: string; roleDefinitionName?: string | null }
 export type AuthorizationPurgeResult = { assignments: number; denyAssignments: number; invitations: number; jitRequests: number; groups: number }
@@ -504,9 +526,13 @@ export type BoundaryMemberDto = { assignmentId: string; boundaryId: string; prin
 export type BoundaryQuota = { cpu: string | null; memory: string | null; storage: string | null; resourceGroups: number | null; resources: number | null; pods: number | null }
 export type BoundaryTenantMoveRequestInput = { tenantId?: string | null; fromTenantId?: string | null }
 export type BoundaryTenantMoveResult = { boundaryId: string; tenantId: string | null; movedAssignments: number; removedAssignments: number }
+export type BucketCreateDtoInput = { name: string; versioning?: "Off" | "Enabled" | "Suspended" | null; objectLock?: boolean; lockDays?: number | null; quotaBytes?: number | null; publicRead?: boolean; lifecycleRules?: Array<{ id: string; prefix?: string; expireDays?: number; noncurrentExpireDays?: number; abortUploadDays?: number; enabled?: boolean }>; corsRules?: Array<{ origins: Array<string>; methods: Array<"GET" | "PUT" | "POST" | "DELETE" | "HEAD">; headers?: Array<string>; maxAgeSeconds?: number }>; tags?: Record<string, string> }
+export type BucketDto = { id: string; name: string; accountName: string; storeName: string; url: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; statusMessage: string | null; versioning: "Off" | "Enabled" | "Suspended"; objectLock: boolean; lockDays: number | null; quotaBytes: number | null; publicRead: boolean; lifecycleRules: Array<LifecycleRuleDto>; corsRules: Array<CorsRuleDto>; tags: Record<string, string>; objectCount: number; usedBytes: number; usageAt: string | null; createdAt: string }
+export type BucketUsageDto = { name: string; usedBytes: number; objectCount: number; quotaBytes: number | null }
 export type ChangePasswordRequestInput = { password: string }
 export type CheckAccessRequestDtoInput = { principalId?: string | null; checks?: Array<AccessCheckInput>; action?: string; isDataAction?: boolean | null; scope?: string | null }
 export type CheckAccessResultDto = { principalId: string; evaluatedAt: string; results: Array<AccessCheckResult> }
+export type CorsRuleDto = { origins: Array<string>; methods: Array<string>; headers: Array<string>; maxAgeSeconds: number }
 export type CreateBoundaryGroupRequestInput = { displayName: string; description?: string | null; memberIds?: Array<string>; roleDefinitionName?: string | null }
 export type CreateBoundaryRequestInput = { displayName: string }
 export type CreateDenyAssignmentRequestInput = { principalId?: string | null; isEveryone?: boolean | null; principalType?: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds?: Array<string>; actions?: Array<string>; dataActions?: Array<string>; scope?: string | null; reason?: string | null; expiresAt?: string | null }
@@ -525,6 +551,10 @@ export type IamMemberGroup = { id: string; displayName: string }
 export type InvitationAcceptedDto = { boundaryId: string; assignmentId: string; roleDefinitionName: string; scope: string }
 export type InvitationDto = { id: string; boundaryId: string; email: string; roleDefinitionName: string; scope: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; invitedBy: string; createdAt: string; expiresAt: string; acceptedAt: string | null; resendCount: number; lastSentAt: string | null; canResend: boolean; nextResendAt: string | null; link: string | null }
 export type InvitationSignInDto = { signInUrl: string; email: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired" }
+export type IssueAccessKeyRequestInput = { description?: string | null; permission?: "Read" | "Write" | "ReadWrite" | "Admin"; buckets?: Array<string> | null; expiresAt?: string | null; accountName?: string | null }
+export type IssuedAccessKeyDto = { id: string; accessKeyId: string; accountName: string; managedIdentityId: string | null; ownerType: "Account" | "ManagedIdentity"; description: string | null; permission: "Read" | "Write" | "ReadWrite" | "Admin"; buckets: Array<string> | null; status: "Active" | "Inactive" | "Expired"; createdAt: string; createdBy: string | null; expiresAt: string | null; lastUsedAt: string | null; secretAccessKey: string; endpoint: string; regionName: string }
+export type IssueStsRequestInput = { durationSeconds?: number; permission?: "Read" | "Write" | "ReadWrite" | "Admin"; bucket?: string | null; prefix?: string | null; sessionName?: string }
+export type LifecycleRuleDto = { id: string; prefix: string; expireDays: number | null; noncurrentExpireDays: number | null; abortUploadDays: number | null; enabled: boolean }
 export type ListColumn = { field: string; title: string; type: "text" | "number" | "boolean" | "dateTime" | "status" | "tags" | "link"; sortable: boolean; defaultVisible: boolean }
 export type ListConfig = { collection: string; columns: Array<ListColumn>; filters: Array<ListFilter>; sorts: Array<string>; defaultSort: string; searchFields: Array<string>; enumerations: Record<string, Array<EnumerationValue>>; plans: Array<PlanChoice>; actions: Array<string>; names: NameRule; limits: Record<string, number>; pageSizeDefault: number; pageSizeMax: number }
 export type ListFilter = { field: string; operators: Array<string>; values: Array<string> | null }
@@ -536,6 +566,11 @@ export type NamedPort = { name: string; port: number; protocol: string }
 export type NameRule = { pattern: string; maxLength: number; reserved: Array<string> }
 export type NamespaceOwnerDto = { namespace: string; boundaryId: string; boundary: string; resourceGroup: string | null; clusterId: string; scope: string }
 export type NameViolation = { code: "Empty" | "TooLong" | "BadCharacter" | "Reserved" | "TakenElsewhere"; message: string }
+export type ObjectAuditEntry = { id: string; timestamp: string; operation: string; bucket: string; key: string | null; statusCode: number; errorCode: string | null; accessKeyId: string | null; principalId: string | null; remoteAddress: string; bytes: number | null; requestId: string }
+export type ObjectRuntimeInfoDto = { driver: string; version: string; endpoint: string; publicEndpoint: string | null; regionName: string; forcePathStyle: boolean; features: ObjectStoreFeatures; limits: Record<string, number> }
+export type ObjectStorageAccountDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; endpoint: string; regionName: string; publicEndpoint: string | null; forcePathStyle: boolean; bucketCount: number; objectCount: number; usedBytes: number; usageAt: string | null; clusterId: string; quotaBytes: number | null; quotaObjects: number | null; maxBuckets: number; enablePublicAccess: boolean; defaultVersioning: "Off" | "Enabled"; auditEnabled: boolean; deletionProtection: boolean; tags: Record<string, string> }
+export type ObjectStoreFeatures = { versioning: boolean; objectLock: boolean; quota: boolean; lifecycle: boolean; sts: boolean; publicAccess: boolean }
+export type ObjectUsageDto = { accountName: string; observedAt: string; usedBytes: number; objectCount: number; quotaBytes: number | null; quotaObjects: number | null; buckets: Array<BucketUsageDto>; series: Array<Series> }
 export type OrphanedGrantDto = { id: string; kind: "RoleAssignment" | "DenyAssignment" | "RoleBinding" | "AccessKey" | "ManagedIdentity" | "JitRequest"; principalId: string | null; principalType: "User" | "Group" | "ServicePrincipal" | null; roleDefinitionName: string | null; scope: string; reason: "ScopeMissing" | "PrincipalMissing" | "RoleMissing" | "Expired"; namespace: string | null; clusterId: string | null; createdAt: string; detectedAt: string }
 export type OrphanedGrantPurgeRequestInput = { ids?: Array<string> | null; dryRun?: boolean }
 export type OrphanedGrantPurgeResult = { dryRun: boolean; purged: Array<OrphanedGrantDto>; skipped: Array<SkippedGrant> }
@@ -548,6 +583,7 @@ export type PasswordResetRequestInput = { email: string }
 export type PasswordResetResult = { signInUrl: string }
 export type PlanChoice = { id: string; name: string; isDefault: boolean }
 export type PlatformMemberDto = { userId: string; tenantId: string; displayName: string; email: string | null; roleDefinitionName: string | null; assignmentId: string | null; createdAt: string }
+export type Point = { timestamp: string; value: number | null }
 export type ProvisionRequestInput = { resourceName: string; resourceType: "apps" | "containerinstances" | "staticwebapps" | "jobs" | "functionnamespaces"; resourceUid: string }
 export type PublicInvitationDto = { email: string; boundary: string; roleDefinitionName: string; invitedBy: string; expiresAt: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; requiresPassword: boolean }
 export type ReadinessDto = { status: "Ready" | "NotReady"; checks: Array<HealthCheck> }
@@ -558,9 +594,12 @@ export type ResourceReference = { collection: string; resourceGroup: string; nam
 export type ResourceSummaryDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; clusterId: string; computePlan: string | null; tags: Record<string, string>; href: string }
 export type ScaleRequestInput = { targetScale: number }
 export type ScaleStatus = { currentScale: number; maxScale: number; minScale: number; readyScale: number; targetScale: number; isScaling: boolean }
+export type Series = { name: string; unit: string; labels: Record<string, string>; points: Array<Point> }
 export type SetInvitationPasswordRequestInput = { password: string; firstName: string; lastName: string }
 export type SkippedGrant = { id: string; reason: string }
+export type StsSessionDto = { accessKeyId: string; secretAccessKey: string; sessionToken: string; expiresAt: string; endpoint: string; regionName: string; permission: "Read" | "Write" | "ReadWrite" | "Admin"; bucket: string | null; prefix: string | null }
 export type TrustDto = { id: string; boundaryId: string; boundary: string; trustedBoundaryId: string; trustedBoundary: string; actions: Array<string>; bidirectional: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
+export type UpdateAccessKeyStatusRequestInput = { status: "Active" | "Inactive" }
 export type UpdateBoundaryRequestInput = { displayName: string }
 export type UserDto = { id: string; userName: string; email: string | null; firstName: string | null; lastName: string | null; displayName: string; emailVerified: boolean; isEnabled: boolean; isExternal: boolean; tenantIds: Array<string>; createdAt: string; lastSignInAt: string | null }
 export type VectorApiKeyDto = { apiKey: string; pendingApiKey: string | null; readOnlyApiKey: string | null; createdAt: string; rotatedAt: string | null; version: number; rotationState: "Applied" | "Applying" }

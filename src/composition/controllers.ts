@@ -6,7 +6,7 @@ import { EventRecorder } from '../kube/events.ts'
 import { loadKubeconfig } from '../kube/kubeconfig.ts'
 import { LeaderLease } from '../kube/lease.ts'
 import { connect, instanceName, requestMetrics, userAgent } from './connection.ts'
-import { vectorEngine } from './engines.ts'
+import { objectStore, vectorEngine } from './engines.ts'
 import type { Part, Surroundings } from './part.ts'
 
 const FIELD_MANAGER = 'freehold-controllers'
@@ -45,6 +45,7 @@ export async function runControllers(configuration: Configuration, surroundings:
     instance: instanceName(),
     log,
   })
+  const store = await objectStore(configuration)
   let running: Awaited<ReturnType<typeof startControllers>> | undefined
   let state: 'standing by' | 'starting' | 'running' | 'stopping' = 'standing by'
 
@@ -56,6 +57,7 @@ export async function runControllers(configuration: Configuration, surroundings:
         vectorEngine: vectorEngine(configuration, connection.client),
         allowOwnImages: configuration.allowOwnImages,
         projectRbac: configuration.projectRbac,
+        objectStorage: { store, usageInterval: configuration.objectStoreUsageSeconds * 1000 },
       }
       const started = await startControllers({
         records: connection,
@@ -84,6 +86,7 @@ export async function runControllers(configuration: Configuration, surroundings:
       state = 'stopping'
       await running?.stop()
       await connection.caches.stopAll()
+      await store?.close()
       await events.stop()
       if (configuration.leaderElection) await lease.stop()
       await Promise.all([connection.client.close(), leaseClient.close()])

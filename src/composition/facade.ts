@@ -20,7 +20,7 @@ import { node, pod } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
 import { connect } from './connection.ts'
-import { vectorEngine } from './engines.ts'
+import { objectStore, vectorEngine } from './engines.ts'
 import { runIdentityProvider } from './identity.ts'
 import type { Part, Surroundings } from './part.ts'
 import { runWebhooks } from './webhooks.ts'
@@ -54,6 +54,7 @@ export async function runFacade(
       : undefined
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
   const accounts = accountServices(configuration, connection, log)
+  const store = await objectStore(configuration)
   let isStopping = false
   const own: ReadinessCheck[] = [
     { name: 'caches', isReady: isComplete },
@@ -86,6 +87,7 @@ export async function runFacade(
         secrets: kubeSecrets(client),
         allowOwnImages: configuration.allowOwnImages,
       },
+      objectStorage: { store, secrets: kubeSecrets(client) },
       managedIdentities: {
         secrets: kubeSecrets(client),
         signIn: {
@@ -116,6 +118,7 @@ export async function runFacade(
       await accounts.outbox.stop()
       await webhooks?.stop()
       await identity?.stop()
+      await store?.close()
       await tokens.stop()
       await caches.stopAll()
       await client.close()

@@ -16,6 +16,7 @@ import { Runner } from './engine/runner.ts'
 import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } from './engine/workspace.ts'
 import { invitationController, passwordResetController } from './invitations.ts'
 import { managedIdentityController } from './managedidentities.ts'
+import { type StorageOptions, storageControllers } from './objectstorage/index.ts'
 import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
 import { resourceGroupController } from './resourcegroups.ts'
@@ -26,12 +27,18 @@ export type ControllerPorts = {
   vectorEngine: QdrantPort
   /** Whether a resource may name an image of its own. */
   allowOwnImages: boolean
+  objectStorage: StorageOptions
   /** Whether assignments are written as RoleBindings too; false. */
   projectRbac?: boolean
 }
 
 /** Every controller of the platform, in the order of what depends on what. */
-export function controllers({ vectorEngine, allowOwnImages, projectRbac }: ControllerPorts): readonly Controller[] {
+export function controllers({
+  vectorEngine,
+  allowOwnImages,
+  objectStorage,
+  projectRbac,
+}: ControllerPorts): readonly Controller[] {
   const projected = (controller: Controller) => withProjection(controller, projectRbac ?? false)
   return [
     projected(boundaryController),
@@ -41,6 +48,7 @@ export function controllers({ vectorEngine, allowOwnImages, projectRbac }: Contr
     ...grantControllers,
     managedIdentityController(),
     vectorController({ engine: vectorEngine, allowOwnImages }),
+    ...storageControllers(objectStorage),
   ]
 }
 
@@ -148,7 +156,12 @@ export function operatorSystemRights(): Rights[] {
 
 function declaredRights(): Rights[] {
   // What a controller may do does not depend on what it is given.
-  return controllers({ vectorEngine: playedEngine(), allowOwnImages: false, projectRbac: true }).flatMap(rightsOf)
+  return controllers({
+    vectorEngine: playedEngine(),
+    allowOwnImages: false,
+    objectStorage: { store: undefined, usageInterval: 0 },
+    projectRbac: true,
+  }).flatMap(rightsOf)
 }
 
 function rightsOf({ kind, observes, reads, writes }: Controller): Rights[] {

@@ -90,3 +90,66 @@ export type BucketSettings = {
     maxAgeSeconds: number
   }[]
 }
+
+export type KeyState = 'Active' | 'Inactive' | 'Expired'
+
+/**
+ * At this moment: a key that expired a second ago is not Active, whatever was written down last.
+ *
+ * @param now milliseconds
+ */
+export function keyState(
+  { spec }: { spec: { expiresAt?: string | undefined; isActive: boolean } },
+  now: number,
+): KeyState {
+  if (spec.expiresAt !== undefined && Date.parse(spec.expiresAt) <= now) return 'Expired'
+  return spec.isActive ? 'Active' : 'Inactive'
+}
+
+/** A field that needs what the store does not have. */
+export type Unsupported = { field: string; feature: StoreFeature }
+
+type Wish = readonly [isWanted: boolean, field: string, feature: StoreFeature]
+
+function firstLacking(wishes: readonly Wish[], features: StoreFeatures): Unsupported | undefined {
+  const found = wishes.find(([isWanted, , feature]) => isWanted && !features[feature])
+  return found === undefined ? undefined : { field: found[1], feature: found[2] }
+}
+
+export function accountLacks(
+  spec: {
+    quotaBytes?: number | undefined
+    quotaObjects?: number | undefined
+    enablePublicAccess?: boolean | undefined
+    defaultVersioning?: string | undefined
+  },
+  features: StoreFeatures,
+): Unsupported | undefined {
+  const wishes: Wish[] = [
+    [spec.quotaBytes !== undefined, 'quotaBytes', 'quota'],
+    [spec.quotaObjects !== undefined, 'quotaObjects', 'quota'],
+    [spec.enablePublicAccess === true, 'enablePublicAccess', 'publicAccess'],
+    [spec.defaultVersioning === 'Enabled', 'defaultVersioning', 'versioning'],
+  ]
+  return firstLacking(wishes, features)
+}
+
+export function bucketLacks(
+  spec: {
+    versioning?: string | undefined
+    objectLock?: boolean | undefined
+    quotaBytes?: number | undefined
+    publicRead?: boolean | undefined
+    lifecycleRules?: readonly unknown[] | undefined
+  },
+  features: StoreFeatures,
+): Unsupported | undefined {
+  const wishes: Wish[] = [
+    [spec.versioning !== undefined && spec.versioning !== 'Off', 'versioning', 'versioning'],
+    [spec.objectLock === true, 'objectLock', 'objectLock'],
+    [spec.quotaBytes !== undefined, 'quotaBytes', 'quota'],
+    [spec.publicRead === true, 'publicRead', 'publicAccess'],
+    [(spec.lifecycleRules ?? []).length > 0, 'lifecycleRules', 'lifecycle'],
+  ]
+  return firstLacking(wishes, features)
+}

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { createAccess } from '../../src/api/access.ts'
 import { kubeNamespaces } from '../../src/api/boundaries/namespaces.ts'
 import { createCapacity } from '../../src/api/capacity.ts'
@@ -88,6 +89,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
       capacity: createCapacity(caches, systemClock),
       vector: { engine: engine as never, secrets: kubeSecrets(client), allowOwnImages: false },
       accounts: makeAccounts().accounts,
+      objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
       managedIdentities: {
         secrets: kubeSecrets(client),
         signIn: { tokenUrl: 'https://id.test/token', audience: 'platform', realm: 'test' },

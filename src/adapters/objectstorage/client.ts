@@ -81,7 +81,7 @@ export function openStore(options: StoreOptions): ObjectStore {
   }
 }
 
-function infoOf({ driver, version, endpoint, publicEndpoint, regionName }: StoreOptions): StoreInfo {
+function infoOf({ driver, version, endpoint, publicEndpoint, regionName, accessLog }: StoreOptions): StoreInfo {
   return {
     driver: driver.name,
     version,
@@ -91,6 +91,7 @@ function infoOf({ driver, version, endpoint, publicEndpoint, regionName }: Store
     forcePathStyle: true,
     features: driver.features,
     // S3's own numbers, which both keep.
+    audits: accessLog !== undefined,
     limits: { partsPerUpload: 10_000, bytesPerPart: 5_368_709_120, keyLength: 1024 },
   }
 }

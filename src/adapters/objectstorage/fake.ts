@@ -34,6 +34,7 @@ export class FakeObjectStore implements ObjectStore {
       forcePathStyle: true,
       features,
       limits: {},
+      audits: true,
     }
   }
 

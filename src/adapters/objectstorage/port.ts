@@ -12,6 +12,8 @@ export type StoreInfo = {
   readonly forcePathStyle: boolean
   readonly features: StoreFeatures
   readonly limits: Readonly<Record<string, number>>
+  /** Whether requests can be looked up. */
+  readonly audits: boolean
 }
 
 export type BucketUse = { objectCount: number; usedBytes: number }

@@ -4,7 +4,7 @@ import { compareQuantities } from '../../core/quantity.ts'
 import { defaultVectorHost, isHostBelow } from '../../core/vector.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { NEWEST_VECTOR_VERSION, type VectorCluster } from '../../crds/vector.ts'
-import { clusterWords, defaultCluster, isProjectedOn } from '../places.ts'
+import { chooseCluster, clusterWords } from '../places.ts'
 import type { WriteView } from '../resource.ts'
 import {
   defaultVectorPlan,
@@ -21,7 +21,7 @@ import {
 export type VectorWrite = WriteView<typeof VectorCluster>
 
 function unprocessable(
-  code: 'PLAN_NOT_FOUND' | 'PLAN_DEPRECATED' | 'CLUSTER_NOT_PROJECTED' | 'IMAGE_NOT_ALLOWED' | 'STORAGE_CANNOT_SHRINK',
+  code: 'PLAN_NOT_FOUND' | 'PLAN_DEPRECATED' | 'IMAGE_NOT_ALLOWED' | 'STORAGE_CANNOT_SHRINK',
   field: string,
   value: string,
   message: string,
@@ -51,7 +51,7 @@ export function vectorSpec(body: VectorBody, view: VectorWrite): object {
         }
   const spec = {
     ...kept,
-    clusterId: chooseCluster(body, view),
+    clusterId: chooseCluster(body.clusterId, view),
     computePlan: plan.named,
     ...chooseSizes(body, view, plan.effective),
     replicas: chooseReplicas(body, previous, plan.effective),
@@ -138,23 +138,6 @@ function chooseSizes(body: VectorBody, view: VectorWrite, plan: Plan | undefined
 function chooseReplicas(body: VectorBody, previous: VectorSpec | undefined, plan: Plan | undefined): number {
   if (body.replicas === undefined && previous?.replicas !== undefined) return previous.replicas
   return body.replicas ?? plan?.spec.replicas ?? 1
-}
-
-function chooseCluster(body: VectorBody, { services, boundaryId, previous }: VectorWrite): string | undefined {
-  if (previous !== undefined) {
-    const shown = clusterWords(services, boundaryId, previous.spec.clusterId).id
-    return body.clusterId === undefined || body.clusterId === shown ? previous.spec.clusterId : body.clusterId
-  }
-  const wanted = body.clusterId ?? defaultCluster(services, boundaryId).id
-  if (!isProjectedOn(services, boundaryId, wanted)) {
-    throw unprocessable(
-      'CLUSTER_NOT_PROJECTED',
-      'clusterId',
-      wanted,
-      `The boundary is not projected on cluster "${wanted}".`,
-    )
-  }
-  return wanted
 }
 
 function chooseImage(body: VectorBody, { services, previous }: VectorWrite): string | undefined {

@@ -4,7 +4,7 @@ import { defaultVectorHost } from '../../core/vector.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { ingress } from '../../kube/builtin.ts'
-import { claimName } from './hosts.ts'
+import { claimName } from '../nameClaims.ts'
 
 describe('the public host of a vector database', () => {
   let world: VectorWorld

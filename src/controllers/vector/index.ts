@@ -21,9 +21,10 @@ import {
   storageClass,
 } from '../../kube/builtin.ts'
 import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import { CLAIM_RIGHTS, type ClaimObject } from '../nameClaims.ts'
 import { drainBeforeShrinking } from './drain.ts'
 import { judgeHealth, observeWorkload, reportStatus } from './health.ts'
-import { type ClaimObject, claimHost, releaseHosts, wantedHost } from './hosts.ts'
+import { claimHost, releaseHosts, wantedHost } from './hosts.ts'
 import { ensureKeys, randomVectorKey, trackRotation } from './keys.ts'
 import { checkQuota } from './quota.ts'
 import { checkImage, findCluster, resolvePlan } from './resolve.ts'
@@ -93,7 +94,7 @@ const WRITES: readonly Rights[] = [
   ...CHILDREN.map((resource) => ({ resource, verbs: ['get', 'create', 'patch', 'delete'] })),
   { resource: persistentVolumeClaim, verbs: ['get', 'patch', 'delete'] },
   { resource: VectorCluster.resource, verbs: ['get', 'patch'] },
-  { resource: NameClaim.resource, verbs: ['get', 'create', 'delete'] },
+  CLAIM_RIGHTS,
 ]
 
 /** Keeps vector databases as their specs say: docs/areas/vector.md. */

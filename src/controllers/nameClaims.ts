@@ -1,0 +1,106 @@
+import {
+  INCARNATION_ANNOTATION,
+  MANAGED_BY,
+  MANAGED_BY_LABEL,
+  OWNER_KIND_LABEL,
+  OWNER_NAME_LABEL,
+} from '../core/labels.ts'
+import { sha256 } from '../core/names.ts'
+import type { KubeObject, ObjectMeta } from '../core/object.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { NameClaim } from '../crds/nameclaims.ts'
+import { isKubeError } from '../kube/errors.ts'
+import type { Rights, Workspace } from './engine/controller.ts'
+
+export type ClaimObject = NameClaim & { [key: string]: unknown }
+export type ClaimType = NameClaim['spec']['type']
+
+/** What claiming needs of a pass, whatever its kind and state. */
+export type Claimant = {
+  readonly kind: AnyKind
+  readonly object: { metadata: ObjectMeta }
+  readonly incarnation: string
+  readonly records: Workspace
+}
+
+/** What a controller that claims names writes. */
+export const CLAIM_RIGHTS: Rights = { resource: NameClaim.resource, verbs: ['get', 'create', 'delete'] }
+
+/** The name of a claim says what is claimed, so that etcd decides who was first. */
+export function claimName(type: ClaimType, value: string): string {
+  return sha256(`${type}/${value}`).slice(0, 63)
+}
+
+/** Takes a name that must be unique on the platform. False where another resource holds it. */
+export async function takeName(pass: Claimant, type: ClaimType, value: string): Promise<boolean> {
+  const name = claimName(type, value)
+  const known = pass.records.cache<ClaimObject>(NameClaim.resource).get(undefined, name)
+  if (known !== undefined && isHeldBy(known, pass)) return true
+  try {
+    await pass.records.client.create(NameClaim.resource, claimOf(pass, name, type, value))
+    return true
+  } catch (error) {
+    if (!isKubeError(error, 'AlreadyExists')) throw error
+  }
+  // The cache may be behind: only the server's own answer decides between two who want one name.
+  const holder = await pass.records.client.get<ClaimObject>(NameClaim.resource, { name })
+  if (isHeldBy(holder, pass)) return true
+  if (!(await isOrphaned(pass, holder))) return false
+  const { uid, resourceVersion } = holder.metadata
+  await pass.records.client.remove(NameClaim.resource, { name }, { uid, resourceVersion })
+  await pass.records.client.create(NameClaim.resource, claimOf(pass, name, type, value))
+  return true
+}
+
+/** Lets go of every name of ours but the one that is still used. */
+export async function releaseNames(pass: Claimant, keep?: string): Promise<void> {
+  for (const claim of pass.records.cache<ClaimObject>(NameClaim.resource).list()) {
+    if (!isHeldBy(claim, pass) || claim.spec.value === keep) continue
+    const { name, uid, resourceVersion } = claim.metadata
+    await pass.records.client.remove(NameClaim.resource, { name }, { uid, resourceVersion })
+  }
+}
+
+function claimOf(pass: Claimant, name: string, type: ClaimType, value: string): KubeObject {
+  const { namespace = '', name: holder } = pass.object.metadata
+  const { kind, incarnation } = pass
+  return {
+    apiVersion: NameClaim.apiVersion,
+    kind: NameClaim.kind,
+    metadata: {
+      name,
+      labels: { [MANAGED_BY_LABEL]: MANAGED_BY, [OWNER_KIND_LABEL]: kind.kind, [OWNER_NAME_LABEL]: holder },
+    },
+    spec: { type, value, holder: { kind: kind.kind, namespace, name: holder, incarnation } },
+  }
+}
+
+function isHeldBy(claim: ClaimObject, pass: Claimant): boolean {
+  const { holder } = claim.spec
+  return holder.kind === pass.kind.kind && holder.incarnation === pass.incarnation
+}
+
+/** A claim whose holder is gone or was made anew. Only of our own kind: of others we cannot tell. */
+async function isOrphaned(pass: Claimant, claim: ClaimObject): Promise<boolean> {
+  const { kind, namespace, name, incarnation } = claim.spec.holder
+  if (kind !== pass.kind.kind) return false
+  try {
+    const holder = await pass.records.client.get(pass.kind.resource, { namespace, name })
+    return holder.metadata.annotations?.[INCARNATION_ANNOTATION] !== incarnation
+  } catch (error) {
+    if (isKubeError(error, 'NotFound') && !error.typeMissing) return true
+    throw error
+  }
+}
+
+/** Whether an object holds a name, as the cache knows it. For controllers of things that hang on the holder. */
+export function holdsName(
+  records: Workspace,
+  object: { kind: string; metadata: ObjectMeta },
+  type: ClaimType,
+  value: string,
+): boolean {
+  const claim = records.cache<ClaimObject>(NameClaim.resource).get(undefined, claimName(type, value))
+  const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
+  return incarnation !== '' && claim?.spec.holder.kind === object.kind && claim.spec.holder.incarnation === incarnation
+}
