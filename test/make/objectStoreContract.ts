@@ -147,6 +147,17 @@ export function objectStoreContract(
     expect(isStoreError(failure, 'NotFound')).to.equal(true)
   })
 
+  it('what is locked stays, and is told of', async () => {
+    const name = `lock-${randomUUID().slice(0, 8)}`
+    await store.ensureBucket(settings(name, { versioning: 'Enabled', objectLock: true, lockDays: 1 }))
+    bucket = name
+    const { pair } = await issue(all('Admin'))
+    expect(await store.holdsLocked(name)).to.equal(false)
+    expect(await client(pair, 'write', name, 'a')).to.equal(200)
+    expect(await store.holdsLocked(name)).to.equal(true)
+    expect(await store.removeBucket(name, { empty: true })).to.equal('Locked')
+  })
+
   it('settings of a bucket can be changed and repeated', async () => {
     const { pair } = await issue(all('ReadWrite'))
     await client(pair, 'write', bucket, 'a')

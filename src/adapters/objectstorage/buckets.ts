@@ -68,21 +68,14 @@ async function ensureVersioning({ s3 }: Clients, settings: BucketSettings, optio
 }
 
 /** Governance, not compliance: no key that we issue may shorten it, but an administrator of the store can. */
-async function ensureLock(
-  { s3 }: Clients,
-  { name: Bucket, lockDays }: BucketSettings,
-  options: Options,
-): Promise<void> {
-  const what = `The lock of bucket "${Bucket}" could not be set`
-  const stored = await attempt(what, () => s3.send(new GetObjectLockConfigurationCommand({ Bucket }), options), [
-    'ObjectLockConfigurationNotFoundError',
-  ])
-  const retention = stored?.ObjectLockConfiguration?.Rule?.DefaultRetention
+async function ensureLock(clients: Clients, { name: Bucket, lockDays }: BucketSettings, options: Options) {
+  const retention = await lockOf(clients, Bucket, options)
   if (retention?.Days === lockDays && retention?.Mode === 'GOVERNANCE') return
+  const what = `The lock of bucket "${Bucket}" could not be set`
   const DefaultRetention = { Mode: 'GOVERNANCE', Days: lockDays } as const
   const ObjectLockConfiguration = { ObjectLockEnabled: 'Enabled', Rule: { DefaultRetention } } as const
   await attempt(what, () =>
-    s3.send(new PutObjectLockConfigurationCommand({ Bucket, ObjectLockConfiguration }), options),
+    clients.s3.send(new PutObjectLockConfigurationCommand({ Bucket, ObjectLockConfiguration }), options),
   )
 }
 
@@ -116,17 +109,32 @@ async function isEmpty({ s3 }: Clients, name: string, options: Options): Promise
 /** Versions that are looked at: a lock is set by the bucket, so that it is on the first or on none. */
 const LOCKS_LOOKED_AT = 20
 
-async function holdsLocked({ s3 }: Clients, name: string, options: Options): Promise<boolean> {
+const DAY = 86_400_000
+
+async function holdsLocked(clients: Clients, name: string, options: Options): Promise<boolean> {
+  const { s3 } = clients
   const what = `The locks of bucket "${name}" could not be read`
   const input = { Bucket: name, MaxKeys: LOCKS_LOOKED_AT }
   const page = await attempt(what, () => s3.send(new ListObjectVersionsCommand(input), options), ['NoSuchBucket'])
-  for (const { Key, VersionId } of page?.Versions ?? []) {
+  const days = (await lockOf(clients, name, options))?.Days ?? 0
+  for (const { Key, VersionId, LastModified } of page?.Versions ?? []) {
+    // Some stores reckon with the bucket's days whenever they are asked, and write nothing on the object.
+    if (LastModified !== undefined && LastModified.getTime() + days * DAY > Date.now()) return true
     const version = { Bucket: name, Key, ...(VersionId === undefined || VersionId === 'null' ? {} : { VersionId }) }
     const head = await attempt(what, () => s3.send(new HeadObjectCommand(version), options), ['NotFound'])
     const until = head?.ObjectLockRetainUntilDate
     if (head?.ObjectLockLegalHoldStatus === 'ON' || (until !== undefined && until.getTime() > Date.now())) return true
   }
   return false
+}
+
+/** How long the bucket keeps what is new in it. */
+async function lockOf({ s3 }: Clients, name: string, options: Options) {
+  const what = `The lock of bucket "${name}" could not be read`
+  const stored = await attempt(what, () => s3.send(new GetObjectLockConfigurationCommand({ Bucket: name }), options), [
+    'ObjectLockConfigurationNotFoundError',
+  ])
+  return stored?.ObjectLockConfiguration?.Rule?.DefaultRetention
 }
 
 async function useOf({ s3 }: Clients, name: string, options: Options): Promise<BucketUse> {

@@ -149,8 +149,10 @@ export class FakeObjectStore implements ObjectStore {
       (grant) => grant.bucket === bucket && MAY[what].includes(grant.permission) && key.startsWith(grant.prefix ?? ''),
     )
     if (!isGranted && !isPublic) return 403
-    if (what === 'write') held.objects.set(key, 'x')
-    else if (!held.objects.has(key)) return 404
+    if (what === 'write') {
+      held.objects.set(key, 'x')
+      held.lockedUntil.set(key, Date.now() + (held.settings.lockDays ?? 0) * 86_400_000)
+    } else if (!held.objects.has(key)) return 404
     return 200
   }
 
