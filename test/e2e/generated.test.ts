@@ -54,6 +54,7 @@ function goodBody({ body, bodyKind }: Route): unknown {
   const member = { principalId: randomUUID(), roleDefinitionName: 'Reader' }
   const identity = { resourceName: 'x', resourceType: 'apps', resourceUid: 'x' }
   const samples = [{}, { displayName: 'x' }, { targetScale: 1 }, { action: 'jobs/read' }, member, identity]
+  samples.push({ name: 'abc' }, { status: 'Active' }, { accountName: 'abc' })
   return samples.find((sample) => body.safeParse(sample).success) ?? {}
 }
 

@@ -33,9 +33,10 @@ function one(kind: { kind: string }): KubeObject {
 }
 
 describe('the examples', () => {
-  it('are three steps with an object each', () => {
-    expect(steps).to.deep.equal(['10-boundary', '20-group', '30-vector'])
-    expect(objects.map(({ kind }) => kind)).to.deep.equal(['Boundary', 'ResourceGroup', 'VectorCluster'])
+  it('are steps with the objects that they are named for', () => {
+    expect(steps).to.deep.equal(['10-boundary', '20-group', '30-vector', '50-objectstorage'])
+    const storage = ['ObjectStorageAccount', 'AccountBucket', 'ObjectAccessKey']
+    expect(objects.map(({ kind }) => kind)).to.deep.equal(['Boundary', 'ResourceGroup', 'VectorCluster', ...storage])
   })
 
   for (const object of objects) {
