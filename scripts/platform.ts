@@ -1,13 +1,12 @@
-import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { firstOwner } from '../src/identity/firstOwner.ts'
-import { createKubeClient, type KubeClient } from '../src/kube/client.ts'
+import { createKubeClient } from '../src/kube/client.ts'
 import { loadKubeconfig } from '../src/kube/kubeconfig.ts'
-import { readIfThere, writePrivate } from './controlplane/files.ts'
+import { writePrivate } from './controlplane/files.ts'
 import type { AccessOptions, ControlPlane, Progress } from './controlplane/index.ts'
 import { type RunningStore, startObjectStore } from './objectstore/start.ts'
-import { applyManifests, applyObjects } from './platform/manifests.ts'
+import { applyManifests } from './platform/manifests.ts'
 import { operatorEnvironment, writeOperatorKubeconfig } from './platform/operator.ts'
+import { type FirstOwners, installFirstOwners } from './platform/owners.ts'
 import { untilAnswers } from './platform/readiness.ts'
 
 /** Listeners of the platform on 127.0.0.1. They are chosen before the API server starts, which must know the issuer. */
@@ -34,7 +33,7 @@ export type PlatformOptions = {
 }
 
 /** How to reach the platform, as `dev.json` tells it. */
-export type Platform = { facadeUrl: string; tokenUrl: string; realm: string; clientId: string; clientSecret: string }
+export type Platform = { facadeUrl: string; tokenUrl: string; realm: string } & FirstOwners
 
 /** Whom the API server trusts beside its own certificates, and whom it asks before its own roles. */
 export function platformAccess(ports: PlatformPorts): AccessOptions {
@@ -81,7 +80,7 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
   })
   try {
     await progress.step('applying CRDs and manifests', () => applyManifests(admin))
-    const credentials = await progress.step('making the first Owner', () => installFirstOwner(admin, folder))
+    const credentials = await progress.step('making the first Owners', () => installFirstOwners(admin, folder))
     const tokenUrl = `${realmUrl(`http://127.0.0.1:${ports.token}`)}/protocol/openid-connect/token`
     const platform = { facadeUrl: `http://127.0.0.1:${ports.facade}`, tokenUrl, realm: REALM, ...credentials }
     const program = await options.objectStore
@@ -99,22 +98,6 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
 
 export function untilReady(ports: PlatformPorts, signal: AbortSignal): Promise<void> {
   return untilAnswers(`http://127.0.0.1:${ports.management}/readyz`, READY_WITHIN, signal)
-}
-
-type Credentials = { clientId: string; clientSecret: string }
-
-/** Made once for a data folder: a second `up` finds the same Owner. */
-async function installFirstOwner(admin: KubeClient, folder: string): Promise<Credentials> {
-  const path = join(folder, 'platform', 'first-owner.json')
-  const stored = await readIfThere(path)
-  const credentials: Credentials =
-    stored === undefined
-      ? { clientId: randomUUID(), clientSecret: randomBytes(32).toString('base64url') }
-      : JSON.parse(stored)
-  // Written first: credentials of which nothing is known any more could not be taken back.
-  if (stored === undefined) await writePrivate(path, `${JSON.stringify(credentials, null, 2)}\n`)
-  await applyObjects(admin, firstOwner({ ...credentials, displayName: 'First owner' }))
-  return credentials
 }
 
 async function operatorCommand(

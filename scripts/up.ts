@@ -19,8 +19,8 @@ if (process.connected) process.disconnect()
 async function main(options: UpArguments): Promise<number> {
   if (!options.supervise && (await runningSupervisor(options.folder)) !== undefined) return alreadyRunning(options)
   if (options.detach && !options.supervise) {
-    const dev = await startDetached(fileURLToPath(import.meta.url), words, options.folder, print)
-    print(`Ready, running in the background; stop it with "npm run down".\n${summary(dev)}`)
+    const { ready, isPersonNew } = await startDetached(fileURLToPath(import.meta.url), words, options.folder, print)
+    print(`Ready, running in the background; stop it with "npm run down".\n${summary(ready, isPersonNew)}`)
     return 0
   }
   return runHere(options)
@@ -40,10 +40,10 @@ async function runHere(options: UpArguments): Promise<number> {
   const ran = await supervise(options, {
     progress: createProgress(options.supervise ? output : process.stderr),
     signal: stop.signal,
-    onReady(dev) {
-      if (!options.supervise) return print(`Ready. Ctrl-C stops everything.\n${summary(dev)}`)
+    onReady(dev, isPersonNew) {
+      if (!options.supervise) return print(`Ready. Ctrl-C stops everything.\n${summary(dev, isPersonNew)}`)
       parted = true
-      tell({ ready: dev })
+      tell({ ready: dev, isPersonNew })
     },
   })
   return ran ? 0 : alreadyRunning(options)
@@ -57,16 +57,20 @@ async function alreadyRunning({ folder, fresh }: UpArguments): Promise<number> {
     throw new Error(
       `Another "npm run up" is starting on ${folder} just now: wait for it, or stop it with "npm run down".`,
     )
-  print(`Already running.\n${summary(dev)}`)
+  print(`Already running.\n${summary(dev, false)}`)
   return 0
 }
 
-function summary(dev: DevFile): string {
+/** The password is shown once, to who made it: this may be a terminal that others look at later. */
+function summary(dev: DevFile, isPersonNew: boolean): string {
   const { source, version, simulated } = dev.kubernetes
+  const { userName, initialPassword } = dev.person
+  const password = isPersonNew ? `password ${initialPassword} (shown this once)` : 'initial password in dev.json'
   const played = simulated.length === 0 ? '' : `, played: ${simulated.join(', ')}`
   return [
     `  REST interface  ${dev.facadeUrl}`,
     `  tokens          ${dev.tokenUrl}`,
+    `  sign in         "freehold setup --dev", then "freehold login" as ${userName}, ${password}`,
     `  kubectl         kubectl --kubeconfig ${dev.kubeconfig}`,
     `  Kubernetes      ${version} (${source}${played})`,
     `  CA certificate  ${dev.certificateAuthority}`,

@@ -71,7 +71,8 @@ function webhookAuthorizer(kubeConfigFile: string): object {
       connectionInfo: { type: 'KubeConfigFile', kubeConfigFile },
       matchConditions: [
         'has(request.resourceAttributes)',
-        `request.resourceAttributes.group.matches('(^|[.])freehold[.]dev$') || request.resourceAttributes.namespace.matches('${OUR_NAMESPACES}')`,
+        // Of our principals everything: one that was deleted keeps no role of Kubernetes' own either.
+        `request.user.startsWith('p:') || request.resourceAttributes.group.matches('(^|[.])freehold[.]dev$') || request.resourceAttributes.namespace.matches('${OUR_NAMESPACES}')`,
         // Components of Kubernetes and our own must work while the webhook is down; nobody else may be exempt.
         // The administrators of a kubeadm cluster are not in system:masters.
         "!('system:masters' in request.groups || 'kubeadm:cluster-admins' in request.groups || 'system:nodes' in request.groups)",

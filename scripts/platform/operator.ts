@@ -69,7 +69,12 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_MAIL_FOLDER: files.mailFolder,
     PLATFORM_ENGINES: isPlayed ? 'simulated' : 'real',
     PLATFORM_ENGINE_ACCESS: 'proxy',
-    PLATFORM_SIMULATED: [...controlPlane.simulated, ...(isPlayed ? ['vector-engine'] : [])].join(','),
+    PLATFORM_SIMULATED: [
+      ...controlPlane.simulated,
+      ...(isPlayed ? ['vector-engine'] : []),
+      // Real S3 on a folder of this machine: enough to try things, not to keep them.
+      ...(files.store === undefined ? [] : ['object-store']),
+    ].join(','),
     ...storeEnvironment(files.store),
     PLATFORM_COMMIT: commit(),
     PLATFORM_BUILT_AT: new Date().toISOString(),
@@ -83,6 +88,8 @@ function embeddedEnvironment({ ports, certificate, key, clientAuthority }: Opera
     PLATFORM_CONTROLLERS_CONTEXT: CONTROLLERS_ACCOUNT,
     // The API server asks, so bindings could only say what it knows, a moment later.
     PLATFORM_PROJECT_RBAC: 'false',
+    // Whoever holds the data folder is the only one; a lease could only end it, on a machine that was busy for seconds.
+    PLATFORM_LEADER_ELECTION: 'false',
     PLATFORM_WEBHOOK_HOST: '127.0.0.1',
     PLATFORM_WEBHOOK_PORT: String(ports.webhook),
     PLATFORM_WEBHOOK_CERTIFICATE: certificate,

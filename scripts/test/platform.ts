@@ -34,7 +34,11 @@ export async function startTestPlatform(): Promise<TestPlatform> {
     await rm(folder, { recursive: true, force: true })
   }
   try {
-    const { store, ...platform } = await installPlatform(controlPlane, { folder, ports, progress, signal, objectStore })
+    const {
+      isPersonNew: _,
+      store,
+      ...platform
+    } = await installPlatform(controlPlane, { folder, ports, progress, signal, objectStore })
     const certificateAuthority = join(folder, 'certificate-authority.crt')
     await writePrivate(certificateAuthority, controlPlane.servingCaPem)
     const file = join(folder, 'test.json')

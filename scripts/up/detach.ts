@@ -5,7 +5,10 @@ import { tailOf } from '../controlplane/processes.ts'
 import type { DevFile } from './state.ts'
 
 /** What the background process tells the one that started it. */
-export type DetachMessage = { line: string } | { ready: DevFile }
+export type DetachMessage = { line: string } | Readiness
+
+/** `isPersonNew`: the password of the first person was made in this run, and nobody has seen it. */
+export type Readiness = { ready: DevFile; isPersonNew: boolean }
 
 /**
  * Starts `up` in the background and waits until it is ready; then the two part.
@@ -18,7 +21,7 @@ export async function startDetached(
   words: readonly string[],
   folder: string,
   print: (line: string) => void,
-): Promise<DevFile> {
+): Promise<Readiness> {
   const logs = join(folder, 'logs')
   mkdirSync(logs, { recursive: true, mode: 0o700 })
   // Beside the folder of logs, which --fresh removes: the log of the process that does so must stay.
@@ -32,11 +35,11 @@ export async function startDetached(
   const interrupt = () => child.kill('SIGTERM')
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt)
   try {
-    return await new Promise<DevFile>((done, failed) => {
+    return await new Promise<Readiness>((done, failed) => {
       child.on('error', failed)
       child.on('message', (message: DetachMessage) => {
         if ('line' in message) print(message.line)
-        else done(message.ready)
+        else done(message)
       })
       child.on('exit', (code, signal) => {
         failed(

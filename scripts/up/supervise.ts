@@ -14,7 +14,8 @@ export type Supervision = {
   progress: Progress
   /** Ends the run, before or after it is ready. */
   signal: AbortSignal
-  onReady(dev: DevFile): void
+  /** `isPersonNew`: the password of the first person was made in this run. */
+  onReady(dev: DevFile, isPersonNew: boolean): void
 }
 
 /**
@@ -46,7 +47,11 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
       signal,
       ...platformAccess(ports),
     })
-    const { store: _store, ...platform } = await installPlatform(controlPlane, {
+    const {
+      isPersonNew,
+      store: _store,
+      ...platform
+    } = await installPlatform(controlPlane, {
       folder,
       ports,
       progress,
@@ -56,7 +61,7 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
     signal.throwIfAborted()
     const dev = { ...platform, ...(await describe(folder, controlPlane)) }
     await writeDevFile(folder, dev)
-    onReady(dev)
+    onReady(dev, isPersonNew)
     await Promise.race([controlPlane.failed, aborted(signal)])
   } catch (error) {
     if (!signal.aborted) throw error

@@ -14,6 +14,7 @@ import { parseQuery } from './query.ts'
 import type { Route } from './route.ts'
 import { type Match, Router } from './router.ts'
 import { type PathPlaces, placesOf, scopeOfPath } from './scopes.ts'
+import type { Standing } from './standing.ts'
 import { authorizationHeader } from './tokens.ts'
 import { type Trace, traceOf } from './tracing.ts'
 
@@ -21,6 +22,8 @@ export type PipelineOptions = {
   routes: readonly Route[]
   services: Services
   tokens: Pick<TokenVerifier, 'verify'>
+  /** Absent where the issuer's principals are not ours to know: with Keycloak. */
+  standing?: Standing | undefined
   log: Log
   metrics: HttpMetrics
   limits: { requestsPerPrincipal: number; anonymousRequestsPerAddress: number }
@@ -28,6 +31,8 @@ export type PipelineOptions = {
   /** False until everything that decides is known; true once, true for ever. */
   isReady?: () => boolean
 }
+
+const ENDED = { deleted: 'does not exist any more', disabled: 'is disabled' } as const
 
 /** One request on its way. */
 type Passage = {
@@ -101,7 +106,7 @@ export class Pipeline {
     if (route.authorization.kind === 'anonymous') await this.#takeAddress(passage)
     else {
       this.#refuseUntilReady()
-      await this.#authenticate(passage)
+      await this.#authenticate(passage, route)
     }
     const scope = this.#authorize(passage, passage.match)
     if (!route.isBuilt) {
@@ -141,15 +146,24 @@ export class Pipeline {
   }
 
   /** Refused tokens count against the address, so that guessing is as slow as anonymous calling. */
-  async #authenticate(passage: Passage): Promise<void> {
+  async #authenticate(passage: Passage, route: Route): Promise<void> {
     const key = addressKey(passage.address)
     try {
-      passage.caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
+      const caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
+      await this.#requireStanding(caller, route)
+      passage.caller = caller
     } catch (error) {
       this.#refuse('address', await this.#addresses.take(key))
       throw error
     }
     this.#refuse('principal', await this.#principals.take(passage.caller.principalId))
+  }
+
+  /** @throws PlatformError UNAUTHORIZED for the token of who was deleted or disabled after it was issued */
+  async #requireStanding({ principalId, principalType }: Caller, route: Route): Promise<void> {
+    const ended = await this.#options.standing?.endOf(principalId, principalType)
+    if (ended === undefined || (ended === 'deleted' && route.answersUnknownCallers === true)) return
+    throw new PlatformError('UNAUTHORIZED', `The principal of the access token ${ENDED[ended]}.`)
   }
 
   /** @returns the scope that was asked at; undefined on routes without an action */

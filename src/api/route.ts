@@ -50,6 +50,8 @@ export type Route = {
   readonly mayPass:
     | ((caller: string, services: Services, parameters: Readonly<Record<string, string>>) => boolean)
     | undefined
+  /** The handler answers callers itself that do not exist any more: the interface has a code for it on this row. */
+  readonly answersUnknownCallers: boolean
   /** The operation name of the interface; undefined where it shows none. */
   readonly operation: string | undefined
   readonly summary: string
@@ -83,6 +85,7 @@ export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply
   scope?: ScopeLevel
   scopeFrom?: Route['scopeFrom']
   mayPass?: Route['mayPass']
+  answersUnknownCallers?: true
   query?: Query
   ignoresUnknownQuery?: boolean
   list?: ListShape<never>
@@ -133,6 +136,7 @@ export function route<
     scope: auth.kind === 'iam' ? (declaration.scope ?? levelOfPath(expanded)) : undefined,
     scopeFrom: declaration.scopeFrom,
     mayPass: declaration.mayPass,
+    answersUnknownCallers: declaration.answersUnknownCallers ?? false,
     operation: declaration.operation,
     summary: declaration.summary,
     query: declaration.query,

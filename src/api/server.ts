@@ -6,6 +6,7 @@ import type { Services, TokenVerifier } from './context.ts'
 import { type HttpMetrics, noMetrics } from './metrics.ts'
 import { Pipeline } from './pipeline.ts'
 import type { Route } from './route.ts'
+import type { Standing } from './standing.ts'
 
 export type ServerLimits = {
   /** Per minute; over it 429. */
@@ -28,6 +29,8 @@ export type FacadeOptions = {
   routes: readonly Route[]
   services: Services
   tokens: Pick<TokenVerifier, 'verify'>
+  /** Refuses tokens of who was deleted or disabled since; absent where the issuer's principals are not ours to know. */
+  standing?: Standing | undefined
   log: Log
   metrics?: HttpMetrics
   limits?: Partial<ServerLimits>

@@ -19,6 +19,7 @@ describe('command lines', () => {
     ['take options before words', 'list -b x vc', { words: ['vc'], boundary: 'x', filters: [] }],
     ['collect what may be repeated', 'list vc -f a -f b', { words: ['vc'], boundary: undefined, filters: ['a', 'b'] }],
     ['end options with two hyphens', 'get vc -- -x', { words: ['vc', '-x'], boundary: undefined, filters: [] }],
+    ['take an option that may stand alone', 'setup --dev -b x', { words: [], boundary: 'x', filters: [] }],
     ['ask for nothing with --help', 'delete --help', { words: [], boundary: undefined, filters: [] }],
   ]
   for (const [what, line, expected] of good) it(what, () => expect(read(line)).to.deep.equal(expected))

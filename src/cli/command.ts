@@ -9,6 +9,8 @@ export type Option = {
   readonly short?: string
   /** What stands behind it in the help; absent for a switch. */
   readonly value?: string
+  /** The value where the option stands alone: at the end, or before another option. */
+  readonly whenAlone?: string
   /** May be given several times. */
   readonly many?: true
   readonly choices?: readonly string[]
@@ -36,6 +38,8 @@ export interface Terminal {
 export type Context = {
   readonly environment: Environment
   readonly places: Places
+  /** How this program is started again: for other programs that ask it for tokens. */
+  readonly program: readonly [string, ...string[]]
   readonly terminal: Terminal
   readonly collections: readonly Collection[]
   readonly signal: AbortSignal
@@ -86,7 +90,7 @@ export function readInput(command: Command, words: readonly string[]): Input {
   )
   let parsed: { values: Record<string, unknown>; positionals: string[] }
   try {
-    parsed = parseArgs({ args: [...words], options: config, allowPositionals: true, strict: true })
+    parsed = parseArgs({ args: withValues(words, options), options: config, allowPositionals: true, strict: true })
   } catch (error) {
     throw usage(`${messageOf(error).split('. ')[0]}. See \`freehold ${command.name} --help\`.`)
   }
@@ -99,6 +103,18 @@ export function readInput(command: Command, words: readonly string[]): Input {
   }
   if (!input.has('help')) check(command, input)
   return input
+}
+
+/** Gives options that may stand alone the value that they then have. */
+function withValues(words: readonly string[], options: readonly Option[]): string[] {
+  const end = words.indexOf('--')
+  return words.flatMap((word, index) => {
+    const option = options.find(({ long }) => word === `--${long}`)
+    const next = words[index + 1]
+    const isAlone = next === undefined || next.startsWith('-')
+    if (option?.whenAlone === undefined || !isAlone || (end >= 0 && index > end)) return [word]
+    return [`${word}=${option.whenAlone}`]
+  })
 }
 
 function check(command: Command, input: Input): void {

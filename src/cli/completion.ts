@@ -70,7 +70,8 @@ function fish(commands: readonly Command[], collections: readonly Collection[]):
       ...(first.length > 0 ? [`complete -c freehold -f ${chosen} -a ${quote(first.join(' '))}`] : []),
       ...optionsOf(command).map(({ long, short, value, choices, summary }) => {
         const dash = short === undefined ? '' : ` -s ${short}`
-        const needs = value === undefined ? '' : ' -r'
+        // Of choices no file is one.
+        const needs = value === undefined ? '' : choices === undefined ? ' -r' : ' -x'
         const offers = choices === undefined ? '' : ` -a ${quote(choices.join(' '))}`
         return `complete -c freehold ${chosen} -l ${long}${dash}${needs}${offers} -d ${quote(summary)}`
       }),

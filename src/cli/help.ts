@@ -13,9 +13,9 @@ export function helpOf(command: Command): string {
   return `${summary}.\n\nUsage: ${usageLine(command)}\n\n${table(rows)}${more}`
 }
 
-function flags({ long, short, value, many }: Option): string {
+function flags({ long, short, value, many, whenAlone }: Option): string {
   const dash = short === undefined ? '    ' : `-${short}, `
-  return `${dash}--${long}${value === undefined ? '' : ` ${value}`}${many ? ' ...' : ''}`
+  return `${dash}--${long}${value === undefined ? '' : whenAlone === undefined ? ` ${value}` : ` [${value}]`}${many ? ' ...' : ''}`
 }
 
 const choices = ({ choices: all }: Option) => (all === undefined ? '' : `: ${all.join(', ')}`)

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { collectionsOf } from './collections.ts'
 import type { Terminal } from './command.ts'
 import { type Environment, placesIn } from './files.ts'
@@ -49,6 +50,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 process.exitCode = await run(process.argv.slice(2), {
   environment: process.env,
   places: placesIn(process.env),
+  program: [process.execPath, fileURLToPath(new URL('../../bin/freehold.mjs', import.meta.url))],
   terminal: terminalOf(process.env),
   collections: collectionsOf(),
   signal: interruption.signal,

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { NetworkError, PlatformApiError } from '../client/index.ts'
+import { describeFailure } from './describeFailure.ts'
 import { notSignedIn } from './failure.ts'
 import { columnsOf, rendered } from './output.ts'
-import { describeFailure } from './run.ts'
 
 describe('output', () => {
   it('is a table with the known fields first and plain ones behind', () => {
@@ -35,6 +35,12 @@ describe('output', () => {
 
   const texts: [string, unknown, 'table' | 'json' | 'yaml', string][] = [
     ['one record is a line per field', { name: 'a', tags: { x: 1 } }, 'table', 'name  a\ntags  {"x":1}\n'],
+    [
+      'a long list in a record says how long it is',
+      { may: 'abcdefghijklm'.split('') },
+      'table',
+      'may  a, b, c, d, e, f, g, h, i, j, … (13; -o yaml shows all)\n',
+    ],
     ['an empty list is nothing in a table', [], 'table', ''],
     ['an empty list is a list in json', [], 'json', '[]\n'],
     ['an answer without a body is null in json', undefined, 'json', 'null\n'],

@@ -29,10 +29,19 @@ function listTable(items: readonly unknown[]): string {
   return table([columns.map(heading), ...items.map((item) => columns.map((column) => cell(item[column])))])
 }
 
-/** One record: a line per field, nothing left out. */
+/** One record: a line per field, nothing left out but the end of long lists. */
 function recordTable(value: unknown): string {
   if (!isRecord(value)) return value === undefined || value === null ? '' : `${printable(String(value))}\n`
-  return table(Object.entries(value).map(([name, content]) => [name, cell(content, Number.POSITIVE_INFINITY)]))
+  return table(Object.entries(value).map(([name, content]) => [name, recordCell(content)]))
+}
+
+const LISTED_MAX = 10
+
+function recordCell(value: unknown): string {
+  const isLong = Array.isArray(value) && value.length > LISTED_MAX && value.every((item) => typeof item === 'string')
+  if (!isLong) return cell(value, Number.POSITIVE_INFINITY)
+  const first = value.slice(0, LISTED_MAX).join(', ')
+  return `${printable(first)}, … (${value.length}; -o yaml shows all)`
 }
 
 export function columnsOf(items: readonly Record<string, unknown>[]): string[] {

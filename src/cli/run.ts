@@ -1,10 +1,8 @@
-import { NetworkError, PlatformApiError } from '../client/index.ts'
-import { messageOf } from '../core/errors.ts'
 import { type Context, readInput } from './command.ts'
 import { COMMANDS, findCommand } from './commands/index.ts'
-import { CommandFailure, EXIT, type ExitCode } from './failure.ts'
+import { describeFailure } from './describeFailure.ts'
+import { EXIT, type ExitCode } from './failure.ts'
 import { helpOf, overview } from './help.ts'
-import { printable } from './output.ts'
 
 /**
  * Runs one command line. Everything that goes wrong becomes lines on stderr and an exit code.
@@ -30,29 +28,4 @@ export async function run(words: readonly string[], context: Context): Promise<E
     for (const line of lines) terminal.err(`${line}\n`)
     return exitCode
   }
-}
-
-/** What a person is told of a failure, and what the process ends with. */
-export function describeFailure(error: unknown): { lines: string[]; exitCode: ExitCode } {
-  if (error instanceof CommandFailure) return { lines: [error.message], exitCode: error.exitCode }
-  if (error instanceof NetworkError) return { lines: [printable(error.message)], exitCode: EXIT.network }
-  if (error instanceof PlatformApiError) {
-    const exitCode = error.status === 401 ? EXIT.notSignedIn : EXIT.refused
-    return { lines: describeRefusal(error), exitCode }
-  }
-  return { lines: [`${printable(messageOf(error))}`], exitCode: EXIT.refused }
-}
-
-function describeRefusal({ status, code, message, body, correlationId }: PlatformApiError): string[] {
-  const { errors } = (body ?? {}) as { errors?: unknown }
-  const fields = Array.isArray(errors) ? errors.slice(0, 20) : []
-  return [
-    `${printable(message)} (${printable(code)}, ${status})`,
-    ...fields.map((entry) => {
-      const { field = '', message: reason = '' } = (entry ?? {}) as Record<string, unknown>
-      return `  ${printable(`${field === '' ? 'body' : field}: ${reason}`)}`
-    }),
-    ...(correlationId === undefined ? [] : [`Correlation id: ${printable(correlationId)}`]),
-    ...(status === 401 ? ['Sign in again with `freehold login`, or renew what PLATFORM_TOKEN holds.'] : []),
-  ]
 }

@@ -13,6 +13,8 @@ const Settings = z.strictObject({
   clientId: z.string().min(1),
   /** Path of a PEM file with the authority of the servers, beyond those that the system trusts. */
   certificateAuthority: z.string().optional(),
+  /** Where `kubectl` finds the same objects, and the authority of that server: PEM in base64. */
+  kubernetes: z.strictObject({ server: z.url(), certificateAuthorityData: z.base64().optional() }).optional(),
   boundary: z.string().optional(),
   group: z.string().optional(),
 })

@@ -37,6 +37,7 @@ describe('signing in', function () {
     const context: Context = {
       environment: {},
       places: placesIn({}, home),
+      program: ['freehold'],
       terminal: {
         out: (text) => {
           shown += text

@@ -1,6 +1,7 @@
 import * as oidc from 'openid-client'
 import { NetworkError } from '../client/index.ts'
 import type { TokenIssuer } from './credentials.ts'
+import { readDevFile } from './devFile.ts'
 import { notSignedIn } from './failure.ts'
 import { startLoopback } from './loopback.ts'
 import { type Fetch, isLoopback, type Settings } from './settings.ts'
@@ -152,9 +153,10 @@ export async function revoke(provider: Provider, login: StoredLogin): Promise<bo
 /** Renewals, and tokens for service accounts. */
 export function tokenIssuer(provider: Provider): TokenIssuer {
   return {
-    clientToken: (clientId, clientSecret) => clientToken(provider, clientId, clientSecret),
+    clientToken: async (clientId, clientSecret) => (await clientToken(provider, clientId, clientSecret)).accessToken,
     async refresh(login) {
-      const { refreshToken } = login
+      const { refreshToken, credentialsFile } = login
+      if (credentialsFile !== undefined) return loginFromFile(provider, credentialsFile)
       if (refreshToken === undefined) throw notSignedIn('The login has ended: run `freehold login`.')
       const config = await discover(provider)
       const tokens = await attempt(
@@ -168,8 +170,22 @@ export function tokenIssuer(provider: Provider): TokenIssuer {
   }
 }
 
+/**
+ * Signs in as the service account of a dev.json.
+ *
+ * @throws CommandFailure (local) where the file is gone, (notSignedIn) where the provider refuses its secret
+ */
+export async function loginFromFile(provider: Provider, credentialsFile: string): Promise<StoredLogin> {
+  const { clientId, clientSecret } = await readDevFile(credentialsFile)
+  const { accessToken, seconds } = await clientToken(provider, clientId, clientSecret)
+  const obtainedAt = provider.now()
+  const { issuer, clientId: publicClient } = provider.settings
+  const expiresAt = obtainedAt + seconds * 1000
+  return { issuer, clientId: publicClient, accessToken, credentialsFile, obtainedAt, expiresAt }
+}
+
 /** client_credentials at the place that interface section 5 names; no discovery, which would double the requests. */
-async function clientToken({ settings, fetch }: Provider, clientId: string, clientSecret: string): Promise<string> {
+async function clientToken({ settings, fetch }: Provider, clientId: string, clientSecret: string) {
   const url = `${settings.issuer}/protocol/openid-connect/token`
   let answer: Response
   try {
@@ -187,8 +203,10 @@ async function clientToken({ settings, fetch }: Provider, clientId: string, clie
   } catch (error) {
     throw new NetworkError(url, error)
   }
-  const body = (await answer.json().catch(() => ({}))) as { access_token?: unknown; error?: unknown }
-  if (answer.ok && typeof body.access_token === 'string') return body.access_token
+  const body = (await answer.json().catch(() => ({}))) as Record<string, unknown>
+  if (answer.ok && typeof body.access_token === 'string') {
+    return { accessToken: body.access_token, seconds: typeof body.expires_in === 'number' ? body.expires_in : 300 }
+  }
   const code = typeof body.error === 'string' ? printable(body.error) : `status ${answer.status}`
-  throw notSignedIn(`The identity provider gave no token for PLATFORM_CLIENT_ID "${printable(clientId)}": ${code}.`)
+  throw notSignedIn(`The identity provider gave no token for the client "${printable(clientId)}": ${code}.`)
 }

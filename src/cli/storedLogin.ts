@@ -9,6 +9,8 @@ const StoredLogin = z.strictObject({
   accessToken: z.string(),
   /** Absent where the provider gave none: then the login ends with its access token. */
   refreshToken: z.string().optional(),
+  /** A dev.json with the id and secret of a service account, in place of a refresh token: the secret stays there. */
+  credentialsFile: z.string().optional(),
   /** Milliseconds since the epoch. */
   obtainedAt: z.number(),
   expiresAt: z.number(),

@@ -12,6 +12,7 @@ import { openApiDocument } from '../api/openapi.ts'
 import { recordedPrincipals } from '../api/principals.ts'
 import { kubeSecrets } from '../api/secrets.ts'
 import { createFacade } from '../api/server.ts'
+import { createStanding } from '../api/standing.ts'
 import { createTokenVerifier } from '../api/tokens.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
@@ -46,7 +47,9 @@ export async function runFacade(
   for (const resource of [node, pod]) caches.add(resource)
   const access = createAccess({ caches, clock: systemClock, log })
   const isComplete = () => caches.unsynced().length === 0
-  const webhooks = await runWebhooks(configuration, { access, caches, isReady: isComplete, log })
+  // Whom Keycloak knows is not ours to tell.
+  const standing = configuration.identityProvider === 'local' ? createStanding({ client, caches }) : undefined
+  const webhooks = await runWebhooks(configuration, { access, caches, isReady: isComplete, standing, log })
   caches.start()
   const identity =
     configuration.identityProvider === 'local'
@@ -64,6 +67,7 @@ export async function runFacade(
   const facade = createFacade({
     routes: ROUTES,
     tokens,
+    standing,
     log,
     metrics: createHttpMetrics(surroundings.registry),
     isReady: isComplete,

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:https'
 import type { TLSSocket } from 'node:tls'
 import { createReviewer, followPlaces } from '../api/authorizer/index.ts'
 import type { Access } from '../api/context.ts'
+import type { Standing } from '../api/standing.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
@@ -17,7 +18,13 @@ const BODY_MAX = 256 * 1024
 /** Longer than the API server keeps an idle connection (90 s): closing first would lose the request under way. */
 const KEEP_ALIVE = 120_000
 
-export type WebhookOptions = { access: Access; caches: CacheSet; isReady: () => boolean; log: Log }
+export type WebhookOptions = {
+  access: Access
+  caches: CacheSet
+  isReady: () => boolean
+  standing?: Standing | undefined
+  log: Log
+}
 export type Webhooks = { readonly port: number; stop(): Promise<void> }
 
 /**
@@ -28,7 +35,7 @@ export type Webhooks = { readonly port: number; stop(): Promise<void> }
  */
 export async function runWebhooks(
   configuration: Configuration,
-  { access, caches, isReady, log }: WebhookOptions,
+  { access, caches, isReady, standing, log }: WebhookOptions,
 ): Promise<Webhooks | undefined> {
   const { webhookCertificate, webhookKey, webhookClientAuthority, webhookHost, webhookPort } = configuration
   if (webhookCertificate === undefined) return undefined
@@ -39,7 +46,7 @@ export async function runWebhooks(
   const files = [webhookCertificate, webhookKey, webhookClientAuthority]
   const [cert, key, ca] = await Promise.all(files.map((path) => readFile(path, 'utf8')))
   const places = followPlaces(caches)
-  const review = createReviewer({ access, placeOf: places.placeOf, isReady })
+  const review = createReviewer({ access, placeOf: places.placeOf, isReady, standing })
   const tls = { cert, key, ca, requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.2' } as const
   const server = createServer({ ...tls, requestTimeout: 10_000, keepAliveTimeout: KEEP_ALIVE }, (request, response) => {
     answer(request, response, review).catch((error: unknown) => {
@@ -68,7 +75,7 @@ async function answer(
   if ((request.socket as TLSSocket).getPeerCertificate().subject?.CN !== CALLER_NAME) return send(response, 403)
   if (request.method !== 'POST' || request.url?.split('?', 1)[0] !== AUTHORIZE) return send(response, 404)
   const body = await readBody(request)
-  const reviewed = body === undefined ? undefined : review(body)
+  const reviewed = body === undefined ? undefined : await review(body)
   if (reviewed === undefined) return send(response, 400)
   send(response, 200, reviewed)
 }

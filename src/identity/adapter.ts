@@ -22,6 +22,8 @@ export type AdapterOptions = {
   attempts: Attempts
   /** The caller's address in the request that is being answered. */
   address: () => string
+  /** Whether that request revokes one token (RFC 7009), and so leaves its grant to the others. */
+  revokesOne: () => boolean
 }
 
 /**
@@ -30,7 +32,7 @@ export type AdapterOptions = {
  */
 export function adapterFor(options: AdapterOptions): (model: string) => Adapter {
   return (model) =>
-    model === 'Client' ? clientAdapter(options) : (stateAdapter(model, options.state) ?? unusedAdapter(model))
+    model === 'Client' ? clientAdapter(options) : (stateAdapter(model, options) ?? unusedAdapter(model))
 }
 
 function clientAdapter({ clients, attempts, address }: AdapterOptions): Adapter {

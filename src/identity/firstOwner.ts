@@ -33,17 +33,26 @@ export function firstOwner({ clientId, clientSecret, displayName }: FirstOwner):
       metadata: { namespace, name: clientId, labels },
       spec: { displayName, description: 'The first owner, made at installation', isEnabled: true, secretName },
     },
-    {
-      apiVersion: RoleAssignment.apiVersion,
-      kind: RoleAssignment.kind,
-      metadata: { namespace, name: `owner-${clientId}`, labels },
-      spec: {
-        principalId: clientId,
-        principalType: 'ServicePrincipal',
-        roleDefinitionName: 'Owner',
-        scope: '/',
-        reason: 'The first owner, made at installation',
-      },
-    },
+    ownerAssignment(clientId, 'ServicePrincipal'),
   ]
+}
+
+/** Owner of everything. */
+export function ownerAssignment(principalId: string, principalType: 'ServicePrincipal' | 'User'): KubeObject {
+  return {
+    apiVersion: RoleAssignment.apiVersion,
+    kind: RoleAssignment.kind,
+    metadata: {
+      namespace: SYSTEM_NAMESPACE,
+      name: `owner-${principalId}`,
+      labels: { [MANAGED_BY_LABEL]: MANAGED_BY },
+    },
+    spec: {
+      principalId,
+      principalType,
+      roleDefinitionName: 'Owner',
+      scope: '/',
+      reason: 'The first owner, made at installation',
+    },
+  }
 }

@@ -116,6 +116,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   app.use(onlyPaths)
   const protocol = `${mountPath}/protocol/openid-connect`
   app.post(`${protocol}/token`, addressLimit(limits.tokenRequestsPerMinute))
+  app.post(`${protocol}/revoke`, addressLimit(limits.tokenRequestsPerMinute))
   app.use([`${protocol}/auth`, `${protocol}/logout`, signInPath], addressLimit(limits.signInRequestsPerMinute))
   app.post(`${mountPath}/device`, addressLimit(limits.deviceCodesPerMinute))
   app.use(`${mountPath}/device`, addressLimit(limits.signInRequestsPerMinute))
@@ -182,6 +183,7 @@ function buildProvider(options: BuildOptions, issuer: URL, attempts: Attempts): 
       state: options.state,
       attempts,
       address: () => addressOf(Provider.ctx),
+      revokesOne: () => Provider.ctx?.oidc?.route === 'revocation',
     }),
   })
   // Addresses in discovery are the issuer's, whatever host a caller claims and whether it came over TLS or loopback.

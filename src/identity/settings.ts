@@ -40,10 +40,12 @@ export function settings(options: SettingsOptions): Configuration {
       device_authorization: '/protocol/openid-connect/auth/device',
       end_session: '/protocol/openid-connect/logout',
       jwks: '/protocol/openid-connect/certs',
+      revocation: '/protocol/openid-connect/revoke',
       token: '/protocol/openid-connect/token',
       userinfo: '/protocol/openid-connect/userinfo',
     },
-    scopes: ['openid', 'profile', 'email'],
+    // Who may have refresh tokens gets them without asking; clients written for other providers ask for offline_access.
+    scopes: ['openid', 'profile', 'email', 'offline_access'],
     claims: SCOPE_CLAIMS,
     // Programs read who signed in from the ID token; they need no second call.
     conformIdTokenClaims: false,
@@ -73,6 +75,8 @@ export function settings(options: SettingsOptions): Configuration {
     expiresWithSession: () => true,
     issueRefreshToken: (_context, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
+    // RFC 7009: a program's own login ends, and not that of another machine that came of the same browser.
+    revokeGrantPolicy: ({ oidc }) => oidc.route !== 'revocation',
     interactions: {
       policy: signInPolicy(),
       url: (_context, interaction) => signInPath(interaction.uid),
@@ -87,6 +91,8 @@ export function settings(options: SettingsOptions): Configuration {
       devInteractions: { enabled: false },
       dPoP: { enabled: false },
       pushedAuthorizationRequests: { enabled: false },
+      // A public client shows nothing but the token: it must be its own.
+      revocation: { enabled: true, allowedPolicy: (_context, client, token) => token.clientId === client.clientId },
       rpInitiatedLogout: logoutSettings,
       // For discovery; the answer is ours, because oidc-provider answers only to tokens without an audience.
       userinfo: { enabled: true },

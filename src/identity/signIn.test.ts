@@ -293,6 +293,32 @@ describe('signing in at the local provider', function () {
     expect((await refresh(first.answer.body.refresh_token)).status).to.equal(200)
   })
 
+  it('gives a program that asks for offline_access its refresh token after one page', async () => {
+    const { verifier, challenge } = pkcePair()
+    const scope = 'openid profile email offline_access'
+    const page = await browser.open(authorizationUrl(challenge, { scope, prompt: 'consent' }))
+    await submitPassword(page)
+    const { body } = await exchange(browser.left?.searchParams.get('code') ?? '', verifier)
+    expect((await refresh(body.refresh_token)).status).to.equal(200)
+  })
+
+  it('ends the login whose refresh token is revoked, and no other of the same browser', async () => {
+    const first = await signIn()
+    const { verifier, challenge } = pkcePair()
+    await browser.submit(await browser.open(authorizationUrl(challenge)), 'Continue')
+    const second = await exchange(browser.left?.searchParams.get('code') ?? '', verifier)
+    const revoke = (form: Record<string, string>) =>
+      fetch(`${reach}${PATH}/revoke`, { method: 'POST', body: new URLSearchParams(form) })
+    const nobody = await revoke({ client_id: 'freehold-web', token: first.answer.body.refresh_token ?? '' })
+    expect(nobody.status, 'of another program').to.equal(401)
+    const revoked = await revoke({ client_id: 'freehold-cli', token: first.answer.body.refresh_token ?? '' })
+    expect(revoked.status).to.equal(200)
+    expect((await refresh(first.answer.body.refresh_token, otherReach)).body.error).to.equal('invalid_grant')
+    const renewed = await refresh(second.body.refresh_token)
+    expect(renewed.status, JSON.stringify(renewed.body)).to.equal(200)
+    expect((await revoke({ client_id: 'freehold-cli', token: 'unknown' })).status, 'RFC 7009 section 2.2').to.equal(200)
+  })
+
   it('tells the program that the person cancelled', async () => {
     const page = await browser.open(authorizationUrl(pkcePair().challenge))
     await browser.submit(page, 'Cancel')

@@ -16,10 +16,16 @@ export function tokenIdOf(grantId: string): string {
   return `${digest(grantId)}.${randomBytes(32).toString('base64url')}`
 }
 
+export type StateAdapterOptions = {
+  state: StateStore
+  /** Whether the request that is being answered revokes one token, and so leaves its grant to the others. */
+  revokesOne: () => boolean
+}
+
 /** oidc-provider's storage of that model, or undefined for models that are not stored. */
-export function stateAdapter(model: string, store: StateStore): Adapter | undefined {
-  if (ALONE.has(model)) return aloneAdapter(model, store)
-  return OF_A_GRANT.has(model) ? grantAdapter(model, store) : undefined
+export function stateAdapter(model: string, { state, revokesOne }: StateAdapterOptions): Adapter | undefined {
+  if (ALONE.has(model)) return aloneAdapter(model, state)
+  return OF_A_GRANT.has(model) ? grantAdapter(model, state, revokesOne) : undefined
 }
 
 const now = () => Math.floor(Date.now() / 1000)
@@ -78,7 +84,7 @@ function indexOf(model: string, value: string): string {
   return `${model.toLowerCase()}-${digest(value)}`
 }
 
-function grantAdapter(model: string, store: StateStore): Adapter {
+function grantAdapter(model: string, store: StateStore, revokesOne: () => boolean): Adapter {
   const placeOf = (id: string): { name: string; key: string } | undefined => {
     if (model === 'Grant') return { name: grantName(id), key: 'grant' }
     const [family = ''] = id.split('.')
@@ -130,7 +136,9 @@ function grantAdapter(model: string, store: StateStore): Adapter {
         return { ...record, entries }
       })
     },
-    revokeByGrantId: (grantId) => store.remove(grantName(grantId)),
+    async revokeByGrantId(grantId) {
+      if (!revokesOne()) await store.remove(grantName(grantId))
+    },
   }
 }
 

@@ -24,9 +24,9 @@ import type {
   WriteObserver,
   WriteOptions,
 } from './client.ts'
-import { isRecord } from './compare.ts'
-import { KubeError, type KubeErrorReason } from './errors.ts'
-import { applyMerge, mergePatch, same } from './fakeMerge.ts'
+import type { KubeError, KubeErrorReason } from './errors.ts'
+import { refused } from './fakeErrors.ts'
+import { applyMerge, mergePatch, same, writable } from './fakeMerge.ts'
 import { type Change, selects, visible } from './fakeSelect.ts'
 import { INITIAL_EVENTS_END } from './stream.ts'
 
@@ -40,18 +40,6 @@ export type FakeKubeClientOptions = {
   observer?: WriteObserver
   fence?: () => void
   now?: () => number
-}
-
-const STATUS: Partial<Record<KubeErrorReason, number>> = {
-  NotFound: 404,
-  Conflict: 409,
-  AlreadyExists: 409,
-  Invalid: 422,
-  Forbidden: 403,
-  Unauthorized: 401,
-  Throttled: 429,
-  Gone: 410,
-  Unavailable: 503,
 }
 
 type Stream = { wake: () => void; failure: KubeError | 'end' | undefined }
@@ -147,7 +135,7 @@ export class FakeKubeClient implements KubeClient {
     this.#called('create', resource, refOf(object), options)
     const name = object.metadata.name ?? `${object.metadata.generateName ?? ''}${randomUUID().slice(0, 5)}`
     const key = objectKey(object.metadata.namespace, name)
-    if (this.#table(resource).has(key)) throw this.#error('AlreadyExists', 'create', resource, refOf(object))
+    if (this.#table(resource).has(key)) throw refused('AlreadyExists', 'create', resource, refOf(object))
     const { status: _status, ...rest }: KubeObject = structuredClone(object)
     const born = {
       ...rest,
@@ -167,7 +155,7 @@ export class FakeKubeClient implements KubeClient {
     this.#called('update', resource, refOf(object), options)
     const current = this.#find<T>(resource, refOf(object), 'update')
     this.#check(resource, current, object.metadata, 'update')
-    const next = this.#merged(current, structuredClone(object), options.subresource)
+    const next = writable(current, structuredClone(object), options.subresource)
     return options.dryRun === true ? next : this.#written(resource, this.#replace(resource, current, next))
   }
 
@@ -181,7 +169,7 @@ export class FakeKubeClient implements KubeClient {
     const current = this.#find<T>(resource, ref, 'patch')
     const metadata = (patch as { metadata?: { resourceVersion?: string; uid?: string } }).metadata
     this.#check(resource, current, { ...metadata, ...options }, 'patch')
-    const next = this.#merged(current, mergePatch(current, patch) as T, options.subresource)
+    const next = writable(current, mergePatch(current, patch) as T, options.subresource)
     return options.dryRun === true ? next : this.#written(resource, this.#replace(resource, current, next))
   }
 
@@ -194,14 +182,14 @@ export class FakeKubeClient implements KubeClient {
     this.#check(resource, current, object.metadata, 'apply')
     const intentKey = `${current.metadata.uid} ${manager}`
     const merged = applyMerge(current, this.#intents.get(intentKey), object) as T
-    const next = this.#merged(current, merged, options.subresource)
+    const next = writable(current, merged, options.subresource)
     if (options.dryRun === true) return next
     this.#intents.set(intentKey, structuredClone(object))
     return this.#written(resource, this.#replace(resource, current, next))
   }
 
   #applyNew<T extends KubeObject>(resource: Resource, object: T, options: ApplyOptions, manager: string): T {
-    if (object.metadata.uid !== undefined) throw this.#error('Conflict', 'apply', resource, refOf(object))
+    if (object.metadata.uid !== undefined) throw refused('Conflict', 'apply', resource, refOf(object))
     const { status: _status, ...rest }: KubeObject = structuredClone(object)
     const metadata = { ...rest.metadata, uid: randomUUID(), generation: 1, creationTimestamp: this.#time() }
     const born = { ...rest, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as unknown as T
@@ -214,7 +202,7 @@ export class FakeKubeClient implements KubeClient {
     this.#called('delete', resource, ref, options)
     const current = this.#table(resource).get(objectKey(ref.namespace, ref.name))
     if (current === undefined) {
-      if (options.mustExist === true) throw this.#error('NotFound', 'delete', resource, ref)
+      if (options.mustExist === true) throw refused('NotFound', 'delete', resource, ref)
       return undefined
     }
     this.#check(resource, current, options, 'delete')
@@ -268,7 +256,7 @@ export class FakeKubeClient implements KubeClient {
         object: { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as unknown as T,
       }
     } else if (version < this.#compacted) {
-      throw this.#error('Gone', 'watch', resource, {})
+      throw refused('Gone', 'watch', resource, {})
     }
     for (;;) {
       options.signal?.throwIfAborted()
@@ -312,12 +300,12 @@ export class FakeKubeClient implements KubeClient {
     if (planned === undefined) return
     planned.left -= 1
     if (typeof planned.error === 'function') planned.error()
-    else throw this.#error(planned.error, verb, resource, ref)
+    else throw refused(planned.error, verb, resource, ref)
   }
 
   #find<T extends KubeObject>(resource: Resource, ref: ObjectRef, verb: string): T {
     const found = this.#table(resource).get(objectKey(ref.namespace, ref.name))
-    if (found === undefined) throw this.#error('NotFound', verb, resource, ref)
+    if (found === undefined) throw refused('NotFound', verb, resource, ref)
     return found as T
   }
 
@@ -330,28 +318,7 @@ export class FakeKubeClient implements KubeClient {
     const { uid, resourceVersion } = current.metadata
     const otherUid = expected.uid !== undefined && expected.uid !== uid
     const otherVersion = expected.resourceVersion !== undefined && expected.resourceVersion !== resourceVersion
-    if (otherUid || otherVersion) throw this.#error('Conflict', verb, resource, refOf(current))
-  }
-
-  /** What a write may change: the status through its subresource, everything else through the object. */
-  #merged<T extends KubeObject>(current: T, next: T, subresource: string | undefined): T {
-    if (subresource === 'status') return { ...structuredClone(current), status: next.status }
-    if (subresource === 'scale') {
-      const spec =
-        isRecord(next.spec) && isRecord(current.spec) ? { ...current.spec, replicas: next.spec.replicas } : next.spec
-      return { ...structuredClone(current), spec }
-    }
-    const { status: _status, ...rest } = next
-    const { uid, creationTimestamp, deletionTimestamp, generation, resourceVersion } = current.metadata
-    const kept = { uid, creationTimestamp, deletionTimestamp, generation, resourceVersion }
-    const metadata = Object.fromEntries(
-      Object.entries({ ...next.metadata, ...kept }).filter(([, value]) => value !== undefined),
-    )
-    return {
-      ...rest,
-      ...('status' in current && { status: structuredClone(current.status) }),
-      metadata,
-    } as unknown as T
+    if (otherUid || otherVersion) throw refused('Conflict', verb, resource, refOf(current))
   }
 
   #replace<T extends KubeObject>(resource: Resource, current: T, next: T): T {
@@ -417,10 +384,5 @@ export class FakeKubeClient implements KubeClient {
 
   #time(): string {
     return `${new Date((this.#options.now ?? Date.now)()).toISOString().slice(0, 19)}Z`
-  }
-
-  #error(reason: KubeErrorReason, verb: string, resource: Resource, ref: Partial<ObjectRef>): KubeError {
-    const message = `Cannot ${verb} ${resourceId(resource)} "${objectKey(ref.namespace, ref.name ?? '')}": ${reason}.`
-    return new KubeError(reason, message, { status: STATUS[reason] ?? 500, resource, ...ref })
   }
 }

@@ -1,3 +1,4 @@
+import type { KubeObject } from '../core/object.ts'
 import { isRecord } from './compare.ts'
 
 /** RFC 7396, as a pure function. */
@@ -55,4 +56,25 @@ function sorted(value: unknown): unknown {
       .sort()
       .map((key) => [key, sorted(value[key])]),
   )
+}
+
+/** What a write may change: the status through its subresource, everything else through the object. */
+export function writable<T extends KubeObject>(current: T, next: T, subresource: string | undefined): T {
+  if (subresource === 'status') return { ...structuredClone(current), status: next.status }
+  if (subresource === 'scale') {
+    const spec =
+      isRecord(next.spec) && isRecord(current.spec) ? { ...current.spec, replicas: next.spec.replicas } : next.spec
+    return { ...structuredClone(current), spec }
+  }
+  const { status: _status, ...rest } = next
+  const { uid, creationTimestamp, deletionTimestamp, generation, resourceVersion } = current.metadata
+  const kept = { uid, creationTimestamp, deletionTimestamp, generation, resourceVersion }
+  const metadata = Object.fromEntries(
+    Object.entries({ ...next.metadata, ...kept }).filter(([, value]) => value !== undefined),
+  )
+  return {
+    ...rest,
+    ...('status' in current && { status: structuredClone(current.status) }),
+    metadata,
+  } as unknown as T
 }

@@ -47,6 +47,8 @@ describe('the command line', function () {
     const { clientId, clientSecret } = testPlatform()
     credentials = { PLATFORM_CLIENT_ID: clientId, PLATFORM_CLIENT_SECRET: clientSecret }
     await succeeds('setup', '--dev', process.env[PLATFORM_VARIABLE] ?? '')
+    // It signs in as well; here the variables say who calls.
+    await succeeds('logout')
     boundary = (await json('create', 'boundary', '--data', '{"displayName":"Command line"}')).id
     await succeeds('use', '--boundary', boundary, '--group', group)
     await succeeds('create', 'resourcegroup', group)
@@ -109,6 +111,33 @@ spec:
     const nowhere = manifest(1).replace('namespace: ', 'namespace: other-')
     expect(await freehold(['apply', '-f', '-'], { input: nowhere })).to.include({ code: 2, out: '' })
     await succeeds('delete', 'vectorcluster', name)
+  })
+
+  it('applies a folder of manifests that say no namespace, a new group and what stands in it at once', async () => {
+    const folder = resolve(import.meta.dirname, '../../examples/rest')
+    const { out } = await succeeds('apply', '-f', folder, '-g', 'search')
+    expect(out).to.equal('ResourceGroup "search" created\nVectorCluster "products" created\n')
+    expect(await json('get', 'vectorcluster', 'products', '-g', 'search')).to.include({ replicas: 3 })
+    const refused = await freehold(['apply', '-f', resolve(folder, '../10-boundary')])
+    expect(refused.code).to.equal(1)
+    expect(refused.err)
+      .to.match(/was not applied/)
+      .and.to.match(/quota/)
+      .and.to.match(/kubectl apply/)
+    await succeeds('delete', 'resourcegroup', 'search')
+  })
+
+  it('is set up from dev.json as its first Owner, and forgets that at logout', async () => {
+    const own = await mkdtemp(join(tmpdir(), 'freehold-cli-'))
+    const alone = { env: {}, home: own }
+    expect((await freehold(['setup', '--dev', process.env[PLATFORM_VARIABLE] ?? ''], alone)).code).to.equal(0)
+    const who = JSON.parse((await freehold(['whoami', '-o', 'json'], alone)).out)
+    expect(who).to.include({ principalId: credentials.PLATFORM_CLIENT_ID, credential: 'stored login' })
+    const stored = await readFile(join(own, '.local/state/freehold/login.json'), 'utf8')
+    expect(stored).to.not.include(credentials.PLATFORM_CLIENT_SECRET)
+    expect((await freehold(['logout'], alone)).code).to.equal(0)
+    expect((await freehold(['whoami'], alone)).code).to.equal(3)
+    await rm(own, { recursive: true })
   })
 
   it('sends any request, with a body from stdin and headers', async () => {

@@ -60,8 +60,7 @@ describe('an operator that is killed in the middle of a creation', function () {
   let writes: number
 
   before(async () => {
-    // Without the lease a restart need not wait for the end of the dead process's term.
-    own = await OwnPlatform.prepare({ proxied: true, environment: { PLATFORM_LEADER_ELECTION: 'false' } })
+    own = await OwnPlatform.prepare({ proxied: true })
     await own.startOperator()
     const boundaryId = randomUUID()
     own.proxies?.controllers.reset()

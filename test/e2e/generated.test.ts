@@ -53,8 +53,14 @@ function goodBody({ body, bodyKind }: Route): unknown {
   if (body === undefined || bodyKind !== 'json') return undefined
   const member = { principalId: randomUUID(), roleDefinitionName: 'Reader' }
   const identity = { resourceName: 'x', resourceType: 'apps', resourceUid: 'x' }
-  const samples = [{}, { displayName: 'x' }, { targetScale: 1 }, { action: 'jobs/read' }, member, identity]
-  samples.push({ name: 'abc' }, { status: 'Active' }, { accountName: 'abc' })
+  const small = [
+    { displayName: 'x' },
+    { targetScale: 1 },
+    { action: 'jobs/read' },
+    { name: 'abc' },
+    { status: 'Active' },
+  ]
+  const samples: object[] = [{}, ...small, { accountName: 'abc' }, member, identity]
   return samples.find((sample) => body.safeParse(sample).success) ?? {}
 }
 

@@ -58,6 +58,7 @@ describe('npm run up', function () {
       'realm',
       'clientId',
       'clientSecret',
+      'person',
       'kubeconfig',
       'kubernetes',
       'certificateAuthority',

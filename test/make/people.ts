@@ -4,9 +4,12 @@ import { join } from 'node:path'
 import { decodeJwt, importJWK, type JWK, SignJWT } from 'jose'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
+import { PlatformUser } from '../../src/crds/identity.ts'
+import { hashPassword, PASSWORD_ENTRY, passwordSecretName } from '../../src/identity/index.ts'
 import { parseRing, signingKeyAt } from '../../src/identity/keyRing.ts'
 import { KEYS_SECRET } from '../../src/identity/keyStore.ts'
 import { secret } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
 import { ownerToken } from './platform.ts'
 import { administrator, testPlatform } from './tenant.ts'
 import { until } from './until.ts'
@@ -38,6 +41,28 @@ export async function personToken(userId: string, signedInSecondsAgo = 0): Promi
   } finally {
     await admin.close()
   }
+}
+
+export type TestPerson = { userId: string; userName: string; password: string; displayName: string }
+
+/** A person who can sign in, without any right. */
+export async function makePerson(admin: KubeClient): Promise<TestPerson> {
+  const userId = randomUUID()
+  const [userName, password] = [`person-${userId.slice(0, 8)}`, 'a long enough Passw0rd!']
+  const displayName = `Person ${userId.slice(0, 8)}`
+  await admin.create(secret, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: passwordSecretName(userId), namespace: SYSTEM_NAMESPACE },
+    stringData: { [PASSWORD_ENTRY]: JSON.stringify(await hashPassword(password)) },
+  } as KubeObject)
+  await admin.create(PlatformUser.resource, {
+    apiVersion: PlatformUser.apiVersion,
+    kind: PlatformUser.kind,
+    metadata: { name: userId, namespace: SYSTEM_NAMESPACE },
+    spec: { userName, email: `${userName}@example.com`, emailVerified: true, displayName },
+  } as KubeObject)
+  return { userId, userName, password, displayName }
 }
 
 export type ReceivedMail = { to: string; subject: string; text: string }

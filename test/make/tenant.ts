@@ -16,6 +16,8 @@ export type TestPlatformFile = {
   realm: string
   clientId: string
   clientSecret: string
+  /** Owner of everything, who can sign in with a browser. */
+  person: { userName: string; initialPassword: string }
   kubeconfig: string
   kubectlPath: string
   certificateAuthority: string

@@ -15,6 +15,8 @@ const folder = join(import.meta.dirname, '../../examples')
 const steps = readdirSync(folder, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
+  // `rest` is for the command line: test/e2e/cli.test.ts applies it.
+  .filter((name) => name !== 'rest')
   .sort()
 const objects = steps.flatMap((step) =>
   readdirSync(join(folder, step)).flatMap(

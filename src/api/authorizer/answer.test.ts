@@ -80,8 +80,8 @@ describe('reviews', () => {
   const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec }
   const placeOf = () => ({ boundaryId: B, resourceGroup: 'orders' })
 
-  it('are answered in their own form', () => {
-    const answer = createReviewer({ access: access(), placeOf, isReady: () => true })(review)
+  it('are answered in their own form', async () => {
+    const answer = await createReviewer({ access: access(), placeOf, isReady: () => true })(review)
     expect(answer).to.deep.equal({
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SubjectAccessReview',
@@ -89,15 +89,30 @@ describe('reviews', () => {
     })
   })
 
-  it('get no opinion until every assignment is known', () => {
-    const answer = createReviewer({ access: access(), placeOf, isReady: () => false })(review)
+  it('get no opinion until every assignment is known', async () => {
+    const answer = await createReviewer({ access: access(), placeOf, isReady: () => false })(review)
     expect(answer?.status.allowed).to.equal(false)
     expect(answer?.status).not.to.have.property('denied')
   })
 
-  it('are not taken in another form', () => {
+  it('are denied of who was deleted or disabled, whatever roles are left', async () => {
+    for (const ended of ['deleted', 'disabled'] as const) {
+      const standing = { endOf: async () => ended }
+      const answer = await createReviewer({ access: access(), placeOf, isReady: () => true, standing })(review)
+      expect(answer?.status).to.deep.equal({ allowed: false, denied: true, reason: `The principal was ${ended}.` })
+    }
+  })
+
+  it('of components of Kubernetes are not asked about as principals', async () => {
+    const standing = { endOf: async () => 'deleted' as const }
+    const other = { ...review, spec: { ...spec, user: 'system:serviceaccount:default:builder' } }
+    const answer = await createReviewer({ access: access(), placeOf, isReady: () => true, standing })(other)
+    expect(answer?.status).not.to.have.property('denied')
+  })
+
+  it('are not taken in another form', async () => {
     const reviewer = createReviewer({ access: access(), placeOf, isReady: () => true })
     for (const body of [null, {}, { ...review, kind: 'TokenReview' }, { ...review, spec: { user: 1 } }])
-      expect(reviewer(body)).to.equal(undefined)
+      expect(await reviewer(body)).to.equal(undefined)
   })
 })

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import type { Access } from '../context.ts'
+import type { Standing } from '../standing.ts'
 import { answerTo, type Verdict } from './answer.ts'
-import { type PlaceOfNamespace, questionOf } from './question.ts'
+import { type PlaceOfNamespace, principalOfUser, questionOf } from './question.ts'
 
 export { followPlaces } from './places.ts'
 
@@ -33,19 +34,27 @@ export type ReviewerOptions = {
   placeOf: PlaceOfNamespace
   /** False until every assignment and deny is known: before that every answer would be wrong. */
   isReady: () => boolean
+  /** Denies who was deleted or disabled, whatever role a later authorizer would find. Absent with Keycloak. */
+  standing?: Standing | undefined
 }
 
 /**
  * Answers SubjectAccessReviews for the API server's webhook authorizer: what the REST interface would answer the same
- * principal, allowed, denied, or no opinion. No I/O. Answers undefined for a body that is no such review.
+ * principal, allowed, denied, or no opinion. From memory. Answers undefined for a body that is no such review.
  */
-export function createReviewer({ access, placeOf, isReady }: ReviewerOptions) {
-  return (body: unknown): ReviewAnswer | undefined => {
+export function createReviewer({ access, placeOf, isReady, standing }: ReviewerOptions) {
+  async function verdictOn(spec: z.output<typeof Review>['spec']): Promise<Verdict> {
+    if (!isReady()) {
+      return { allowed: false, reason: 'The platform is starting and does not know all assignments yet.' }
+    }
+    const principalId = principalOfUser(spec.user)
+    const ended = principalId === undefined ? undefined : await standing?.endOf(principalId)
+    if (ended !== undefined) return { allowed: false, denied: true, reason: `The principal was ${ended}.` }
+    return answerTo(questionOf(spec, placeOf), access)
+  }
+  return async (body: unknown): Promise<ReviewAnswer | undefined> => {
     const parsed = Review.safeParse(body)
     if (!parsed.success) return undefined
-    const status = isReady()
-      ? answerTo(questionOf(parsed.data.spec, placeOf), access)
-      : { allowed: false, reason: 'The platform is starting and does not know all assignments yet.' }
-    return { apiVersion: API_VERSION, kind: 'SubjectAccessReview', status }
+    return { apiVersion: API_VERSION, kind: 'SubjectAccessReview', status: await verdictOn(parsed.data.spec) }
   }
 }

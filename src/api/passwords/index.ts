@@ -91,6 +91,7 @@ export const passwordRoutes: readonly RouteDraft[] = [
     {
       auth: authenticated,
       summary: "Change one's own password, shortly after signing in",
+      answersUnknownCallers: true,
       body: ChangePasswordRequest,
       reply: PasswordChangedDto,
       answers: [200, 401, 409, 422],

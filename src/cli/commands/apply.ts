@@ -1,8 +1,13 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, PlatformApiError, pathOf } from '../../client/index.ts'
 import type { Target } from '../collections.ts'
 import type { Command } from '../command.ts'
+import { describeFailure } from '../describeFailure.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { type ManifestPlan, parseManifests, planManifest } from '../manifests.ts'
+import { printable } from '../output.ts'
 import { openSession, PLACE_OPTIONS, placeOf } from '../session.ts'
 import { textOf } from '../text.ts'
 
@@ -15,7 +20,7 @@ export const apply: Command = {
       short: 'f',
       value: 'FILE',
       many: true,
-      summary: 'YAML or JSON with one or more manifests; - is stdin',
+      summary: 'YAML or JSON with one or more manifests, or a folder of such files; - is stdin',
     },
     ...PLACE_OPTIONS,
   ],
@@ -27,15 +32,59 @@ export const apply: Command = {
     const { client, settings } = await openSession(context)
     const place = placeOf(input, settings)
     const plans: ManifestPlan[] = []
-    for (const file of files) {
+    for (const file of (await Promise.all(files.map(filesIn))).flat()) {
       const text = await textOf(file, context.terminal)
       for (const found of parseManifests(text, file === '-' ? 'stdin' : file)) {
         plans.push(planManifest(found, context.collections, place))
       }
     }
     if (plans.length === 0) throw usage('There is no manifest in what was given.')
-    for (const plan of plans) context.terminal.out(`${await write(plan, client)}\n`)
+    for (const plan of plans) {
+      const outcome = await whenReady(() => write(plan, client), context.signal).catch((error) => {
+        if (!(error instanceof PlatformApiError)) throw error
+        context.terminal.err(`${printable(plan.title)} was not applied:\n`)
+        const { lines, exitCode } = describeFailure(error)
+        for (const line of lines) context.terminal.err(`${line}\n`)
+        throw new CommandFailure(exitCode, hasUnknownFields(error) ? ONLY_KUBECTL : 'What came before it stands.')
+      })
+      context.terminal.out(`${outcome}\n`)
+    }
   },
+}
+
+const ONLY_KUBECTL =
+  'REST has no such field: write this manifest with `kubectl apply`, where `freehold kubeconfig` lets you, or leave the field out.'
+
+function hasUnknownFields(error: unknown): boolean {
+  return (
+    error instanceof PlatformApiError && error.code === 'MODEL_BINDING_FAILED' && /is not a field/.test(error.message)
+  )
+}
+
+/** Files of a folder as kubectl takes them: by name, not those of folders in it. */
+async function filesIn(path: string): Promise<string[]> {
+  const isFolder = path !== '-' && (await stat(path).catch(() => undefined))?.isDirectory() === true
+  if (!isFolder) return [path]
+  const names = (await readdir(path)).filter((name) => /\.(ya?ml|json)$/.test(name)).sort()
+  return names.map((name) => join(path, name))
+}
+
+const GROUP_DEADLINE_MILLISECONDS = 60_000
+const PAUSE_MILLISECONDS = 250
+
+/** A group takes things a moment after it was made: who applies both at once need not know. */
+async function whenReady<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const until = performance.now() + GROUP_DEADLINE_MILLISECONDS
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      const { phase } = ((error as { body?: unknown }).body ?? {}) as { phase?: unknown }
+      const isWaiting = error instanceof PlatformApiError && phase === 'WaitingForGroup'
+      if (!isWaiting || performance.now() > until) throw error
+    }
+    await delay(PAUSE_MILLISECONDS, undefined, { signal })
+  }
 }
 
 /** Changes what is there, or creates it. @returns what was done, for people */

@@ -4,6 +4,7 @@ import { usage } from '../failure.ts'
 import { helpOf, overview } from '../help.ts'
 import { apply } from './apply.ts'
 import { call } from './call.ts'
+import { kubeconfig } from './kubeconfig.ts'
 import { login, logout, token, whoami } from './login.ts'
 import { create, get, kinds, list, remove } from './resources.ts'
 import { setup, use } from './setup.ts'
@@ -38,6 +39,7 @@ export const COMMANDS: readonly Command[] = [
   logout,
   whoami,
   token,
+  kubeconfig,
   kinds,
   list,
   get,

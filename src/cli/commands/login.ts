@@ -2,6 +2,7 @@ import { decodeJwt } from 'jose'
 import { messageOf } from '../../core/errors.ts'
 import type { Command } from '../command.ts'
 import { CREDENTIAL_NAMES } from '../credentials.ts'
+import { execCredential } from '../kubeconfig.ts'
 import { OUTPUT, openSession, show } from '../session.ts'
 import { fetchOf, readSettings } from '../settings.ts'
 import { revoke, signInWithBrowser, signInWithDevice } from '../signIn.ts'
@@ -45,6 +46,10 @@ export const logout: Command = {
       terminal.err('Nobody is signed in.\n')
       return
     }
+    if (stored.credentialsFile !== undefined) {
+      terminal.err(`Signed out. The credentials stay in ${stored.credentialsFile}.\n`)
+      return
+    }
     try {
       const { issuer, clientId } = stored
       const settings = { ...(await readSettings(places.settings)), issuer, clientId }
@@ -59,10 +64,15 @@ export const logout: Command = {
 export const token: Command = {
   name: 'token',
   summary: 'Print an access token that is good now',
+  options: [
+    { long: 'exec-credential', summary: 'As kubectl asks for it (client.authentication.k8s.io/v1 ExecCredential)' },
+  ],
   details: 'Secret: whoever has it is you until it ends.',
-  async run(_input, context) {
+  async run(input, context) {
     const session = await openSession(context)
-    context.terminal.out(`${await session.token()}\n`)
+    const text = await session.token()
+    const answer = input.has('exec-credential') ? JSON.stringify(execCredential(text, context.now())) : text
+    context.terminal.out(`${answer}\n`)
   },
 }
 
@@ -94,7 +104,7 @@ function describe(accessToken: string) {
   const expiresAt = typeof claims.exp === 'number' ? new Date(claims.exp * 1000).toISOString() : null
   return {
     principalId: text('sub'),
-    name: text('email', 'preferred_username', 'name', 'azp', 'client_id', 'sub'),
+    name: text('email', 'name', 'preferred_username', 'azp', 'client_id', 'sub'),
     expiresAt,
   }
 }

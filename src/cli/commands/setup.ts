@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
-import { z } from 'zod'
 import { NetworkError } from '../../client/index.ts'
 import type { Command, Context, Input } from '../command.ts'
+import { DEV_FILE, readDevFile, serverOfKubeconfig } from '../devFile.ts'
 import { localTrouble, usage } from '../failure.ts'
 import { readIfThere } from '../files.ts'
 import {
@@ -13,6 +13,8 @@ import {
   safeUrl,
   writeSettings,
 } from '../settings.ts'
+import { loginFromFile } from '../signIn.ts'
+import { loginStore } from '../storedLogin.ts'
 
 export const setup: Command = {
   name: 'setup',
@@ -26,21 +28,38 @@ export const setup: Command = {
     { long: 'certificate-authority', value: 'FILE', summary: 'PEM of the authority of the servers' },
     { long: 'boundary', short: 'b', value: 'ID', summary: 'Default boundary' },
     { long: 'group', short: 'g', value: 'NAME', summary: 'Default resource group' },
-    { long: 'dev', value: 'FILE', summary: 'Take all of it from the dev.json of a running `npm run up`' },
+    { long: 'kubernetes-url', value: 'URL', summary: 'Address of the API server, for `freehold kubeconfig`' },
+    { long: 'kubernetes-authority', value: 'FILE', summary: 'PEM of its authority' },
+    {
+      long: 'dev',
+      value: 'FILE',
+      whenAlone: DEV_FILE,
+      summary: `Take all of it from the dev.json of a running \`npm run up\` (${DEV_FILE}), and sign in as its first Owner`,
+    },
   ],
   details: 'What is not named stays as it was set up before.',
   async run(input, context) {
     const path = context.places.settings
     const before = await findSettings(path)
-    const found = input.text('dev') === undefined ? undefined : await fromDevFile(input.text('dev') ?? '')
-    const settings = settingsFrom(input, { ...before, ...found })
+    const dev = input.text('dev')
+    const devFile = dev === undefined ? undefined : resolve(dev)
+    const found = devFile === undefined ? undefined : await fromDevFile(devFile)
+    // Defaults of another platform name what this one has not.
+    const isSame = found === undefined || before?.facadeUrl === found.facadeUrl
+    const kept = isSame ? before : withoutPlace(before)
+    const settings = await settingsFrom(input, { ...kept, ...found })
     await writeSettings(path, settings)
     context.terminal.err(`Set up for ${settings.facadeUrl}, signing in at ${settings.issuer} (${path}).\n`)
-    if (found !== undefined) sayDevCredentials(input, context)
+    if (devFile !== undefined) await signInFromDevFile(devFile, settings, context)
   },
 }
 
-function settingsFrom(input: Input, known: Partial<Settings>): Settings {
+function withoutPlace(settings: Settings | undefined): Partial<Settings> {
+  const { boundary: _boundary, group: _group, ...others } = settings ?? {}
+  return others
+}
+
+async function settingsFrom(input: Input, known: Partial<Settings>): Promise<Settings> {
   const facadeUrl = input.text('facade-url') ?? known.facadeUrl
   const issuer = issuerFrom(input) ?? known.issuer
   if (facadeUrl === undefined) throw usage('--facade-url is missing.')
@@ -50,6 +69,7 @@ function settingsFrom(input: Input, known: Partial<Settings>): Settings {
     certificateAuthority: authority === undefined ? known.certificateAuthority : resolve(authority),
     boundary: input.text('boundary') ?? known.boundary,
     group: input.text('group') ?? known.group,
+    kubernetes: (await kubernetesFrom(input)) ?? known.kubernetes,
   }
   return {
     facadeUrl: safeUrl('The address of the platform', facadeUrl),
@@ -57,6 +77,16 @@ function settingsFrom(input: Input, known: Partial<Settings>): Settings {
     clientId: input.text('client-id') ?? known.clientId ?? DEFAULT_CLIENT_ID,
     ...withoutAbsent(optional),
   }
+}
+
+async function kubernetesFrom(input: Input): Promise<Settings['kubernetes']> {
+  const [server, file] = [input.text('kubernetes-url'), input.text('kubernetes-authority')]
+  if (server === undefined && file === undefined) return undefined
+  if (server === undefined) throw usage('--kubernetes-authority needs --kubernetes-url.')
+  const pem = file === undefined ? undefined : await readIfThere(file)
+  if (file !== undefined && pem === undefined) throw localTrouble(`There is no ${file}.`)
+  const authority = pem === undefined ? {} : { certificateAuthorityData: Buffer.from(pem).toString('base64') }
+  return { server: safeUrl('--kubernetes-url', server), ...authority }
 }
 
 function issuerFrom(input: Input): string | undefined {
@@ -73,15 +103,11 @@ function withoutAbsent<Fields extends object>(fields: Fields): Present<Fields> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<Fields>
 }
 
-const DevFile = z.object({ facadeUrl: z.url(), tokenUrl: z.url(), certificateAuthority: z.string().optional() })
+type FromDevFile = Partial<Settings> & Pick<Settings, 'facadeUrl' | 'issuer'>
 
 /** The token address of `dev.json` is plain http on this machine; the issuer, which is https, stands in its discovery. */
-async function fromDevFile(path: string): Promise<Partial<Settings>> {
-  const text = await readIfThere(path)
-  if (text === undefined) throw localTrouble(`There is no ${path}: is \`npm run up\` running?`)
-  const parsed = DevFile.safeParse(json(text))
-  if (!parsed.success) throw localTrouble(`${path} is not the dev.json of \`npm run up\`.`)
-  const { facadeUrl, tokenUrl, certificateAuthority } = parsed.data
+async function fromDevFile(path: string): Promise<FromDevFile> {
+  const { facadeUrl, tokenUrl, certificateAuthority, kubeconfig } = await readDevFile(path)
   const realmUrl = safeUrl('tokenUrl', tokenUrl).replace(/\/protocol\/openid-connect\/token$/, '')
   const authority = certificateAuthority === undefined ? {} : { certificateAuthority: resolve(certificateAuthority) }
   const url = `${realmUrl}/.well-known/openid-configuration`
@@ -90,21 +116,32 @@ async function fromDevFile(path: string): Promise<Partial<Settings>> {
     throw new NetworkError(url, error)
   })
   const { issuer } = (await answer.json().catch(() => ({}))) as { issuer?: unknown }
-  return { facadeUrl, issuer: typeof issuer === 'string' ? issuer : realmUrl, ...authority }
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+  const kubernetes = kubeconfig === undefined ? undefined : await serverOfKubeconfig(kubeconfig)
+  return {
+    facadeUrl,
+    issuer: typeof issuer === 'string' ? issuer : realmUrl,
+    ...authority,
+    ...(kubernetes !== undefined && { kubernetes }),
   }
 }
 
-function sayDevCredentials(input: Input, { terminal }: Context): void {
-  const file = input.text('dev') ?? ''
+/**
+ * A new platform on this machine has one Owner, whose credentials the owner of the machine holds anyway: nobody need
+ * type them. A login that somebody made there stays.
+ */
+async function signInFromDevFile(path: string, settings: Settings, { places, now, terminal }: Context): Promise<void> {
+  const store = loginStore(places.login)
+  const signedIn = await store.exclusively(async () => {
+    const before = await store.read()
+    const isOfPerson = before?.issuer === settings.issuer && before.credentialsFile === undefined
+    if (isOfPerson) return false
+    await store.write(await loginFromFile({ settings, fetch: await fetchOf(settings), now }, path))
+    return true
+  })
   terminal.err(
-    `For its first Owner, set PLATFORM_CLIENT_ID and PLATFORM_CLIENT_SECRET to clientId and clientSecret of ${file}.\n`,
+    signedIn
+      ? 'Signed in as its first Owner; `freehold login` signs in as a person.\n'
+      : 'Your login there stays; `freehold logout` and this again sign in as its first Owner.\n',
   )
 }
 

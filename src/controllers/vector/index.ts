@@ -21,6 +21,7 @@ import {
   storageClass,
 } from '../../kube/builtin.ts'
 import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject } from '../nameClaims.ts'
 import { drainBeforeShrinking } from './drain.ts'
 import { judgeHealth, observeWorkload, reportStatus } from './health.ts'
@@ -56,7 +57,7 @@ const OTHERS: readonly Observed[] = [
     resource: NameClaim.resource,
     keysOf: (object, records) => {
       const { value, holder } = (object as ClaimObject).spec
-      const waiting = all(records).filter((cluster) => cluster.status?.phase === 'NameOccupied')
+      const waiting = records.cache<Cached>(VectorCluster.resource).byIndex(PHASE_INDEX, 'NameOccupied')
       const domains = records.cache<PlatformCluster & { [key: string]: unknown }>(PlatformCluster.resource).list()
       const wants = waiting.filter((each) => domains.some(({ spec }) => wantedHost(each, spec.domain) === value))
       return [...(holder.kind === VectorCluster.kind ? [objectKey(holder.namespace, holder.name)] : []), ...keys(wants)]

@@ -1,0 +1,39 @@
+import { NetworkError, PlatformApiError } from '../client/index.ts'
+import { messageOf } from '../core/errors.ts'
+import { CommandFailure, EXIT, type ExitCode } from './failure.ts'
+import { printable } from './output.ts'
+
+/** What a person is told of a failure, and what the process ends with. */
+export function describeFailure(error: unknown): { lines: string[]; exitCode: ExitCode } {
+  if (error instanceof CommandFailure) return { lines: [error.message], exitCode: error.exitCode }
+  if (error instanceof NetworkError) return { lines: [printable(error.message)], exitCode: EXIT.network }
+  if (error instanceof PlatformApiError) {
+    const exitCode = error.status === 401 ? EXIT.notSignedIn : EXIT.refused
+    return { lines: describeRefusal(error), exitCode }
+  }
+  return { lines: [`${printable(messageOf(error))}`], exitCode: EXIT.refused }
+}
+
+function describeRefusal({ status, code, message, body, correlationId }: PlatformApiError): string[] {
+  const { errors } = (body ?? {}) as { errors?: unknown }
+  const fields = Array.isArray(errors) ? errors.slice(0, 20) : []
+  return [
+    `${printable(message)} (${printable(code)}, ${status})`,
+    ...fields.map((entry) => {
+      const { field = '', message: reason = '' } = (entry ?? {}) as Record<string, unknown>
+      return `  ${printable(`${field === '' ? 'body' : field}: ${reason}`)}`
+    }),
+    ...(correlationId === undefined ? [] : [`Correlation id: ${printable(correlationId)}`]),
+    ...(REMEDIES[status] === undefined ? [] : [REMEDIES[status]]),
+  ]
+}
+
+/** What a person can do, where the platform's own sentence does not say it. */
+const REMEDIES: Readonly<Record<number, string>> = {
+  401: 'Sign in again with `freehold login`, or renew what PLATFORM_TOKEN holds.',
+  403: 'Ask an Owner of that scope for a role that gives it; `freehold whoami` shows who you are here.',
+  429: 'Wait a moment, then say it again.',
+  502: 'Say it again; where it stays, give the correlation id to who runs the platform.',
+  503: 'Wait a moment, then say it again.',
+  500: 'Say it again; where it stays, give the correlation id to who runs the platform.',
+}

@@ -1,0 +1,68 @@
+import { dirname, resolve } from 'node:path'
+import { load } from 'js-yaml'
+import { z } from 'zod'
+import { localTrouble } from './failure.ts'
+import { readIfThere } from './files.ts'
+
+export const DEV_FILE = '.freehold/dev.json'
+
+const DevFile = z.object({
+  facadeUrl: z.url(),
+  tokenUrl: z.url(),
+  clientId: z.string().min(1),
+  clientSecret: z.string().min(1),
+  certificateAuthority: z.string().optional(),
+  kubeconfig: z.string().optional(),
+})
+export type DevFile = z.output<typeof DevFile>
+
+/** What `npm run up` says of itself. @throws CommandFailure (local) where it is not running, or the file is another */
+export async function readDevFile(path: string): Promise<DevFile> {
+  const text = await readIfThere(path)
+  if (text === undefined) throw localTrouble(`There is no ${path}: start the platform with \`npm run up\`.`)
+  const parsed = DevFile.safeParse(json(text))
+  if (!parsed.success) throw localTrouble(`${path} is not the dev.json of \`npm run up\`.`)
+  return parsed.data
+}
+
+const Kubeconfig = z.object({
+  clusters: z.array(
+    z.object({
+      cluster: z.object({
+        server: z.url(),
+        'certificate-authority-data': z.base64().optional(),
+        'certificate-authority': z.string().optional(),
+      }),
+    }),
+  ),
+})
+
+export type KubernetesServer = { server: string; certificateAuthorityData?: string | undefined }
+
+/** The server of a kubeconfig's first cluster, without anybody's credentials; undefined for what is no kubeconfig. */
+export async function serverOfKubeconfig(path: string): Promise<KubernetesServer | undefined> {
+  const text = await readIfThere(path)
+  const parsed = Kubeconfig.safeParse(text === undefined ? undefined : yaml(text))
+  const cluster = parsed.data?.clusters[0]?.cluster
+  if (cluster === undefined) return undefined
+  const { server, 'certificate-authority-data': data, 'certificate-authority': file } = cluster
+  const pem = file === undefined ? undefined : await readIfThere(resolve(dirname(path), file))
+  const authority = data ?? (pem === undefined ? undefined : Buffer.from(pem).toString('base64'))
+  return { server, ...(authority !== undefined && { certificateAuthorityData: authority }) }
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function yaml(text: string): unknown {
+  try {
+    return load(text)
+  } catch {
+    return undefined
+  }
+}

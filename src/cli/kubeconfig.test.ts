@@ -1,0 +1,46 @@
+import { expect } from 'chai'
+import { UnsecuredJWT } from 'jose'
+import { execCredential, kubeconfigFor } from './kubeconfig.ts'
+
+const NOW = Date.UTC(2026, 0, 1)
+const tokenThatEnds = (seconds: number) => new UnsecuredJWT({ exp: NOW / 1000 + seconds }).encode()
+type Credential = { kind: string; apiVersion: string; status: { token: string; expirationTimestamp?: string } }
+
+describe('a kubeconfig for people', () => {
+  const kubernetes = { server: 'https://127.0.0.1:6443', certificateAuthorityData: 'cGVt' }
+  const parts = { kubernetes, program: ['/usr/bin/node', '/opt/freehold.mjs'] as const, namespace: 'search-0123456789' }
+
+  it('asks this program for tokens and holds none', () => {
+    const made = kubeconfigFor(parts) as { users: { user: { exec: object } }[]; contexts: { context: object }[] }
+    expect(made.users[0]?.user).to.have.all.keys('exec')
+    expect(made.users[0]?.user.exec).to.deep.include({
+      command: '/usr/bin/node',
+      args: ['/opt/freehold.mjs', 'token', '--exec-credential'],
+      interactiveMode: 'Never',
+    })
+    expect(made.contexts[0]?.context).to.include({ namespace: 'search-0123456789' })
+  })
+
+  it('leaves out what is not known', () => {
+    const made = JSON.stringify(
+      kubeconfigFor({ ...parts, kubernetes: { server: 'https://k.test' }, namespace: undefined }),
+    )
+    expect(made).to.not.include('certificate-authority').and.to.not.include('namespace')
+  })
+})
+
+describe('a token for kubectl', () => {
+  const cases: [string, string, string | undefined][] = [
+    ['is asked for again a minute before its end', tokenThatEnds(900), '2026-01-01T00:14:00Z'],
+    ['is good for a moment where it is about to end', tokenThatEnds(30), '2026-01-01T00:00:01Z'],
+    ['has no end where it does not say one', 'opaque', undefined],
+  ]
+  for (const [what, token, until] of cases) {
+    it(what, () => {
+      const credential = execCredential(token, NOW) as Credential
+      expect(credential).to.include({ kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1' })
+      expect(credential.status.token).to.equal(token)
+      expect(credential.status.expirationTimestamp).to.equal(until)
+    })
+  }
+})
