@@ -338,6 +338,7 @@ describe('object storage', () => {
       return body.status === 'Degraded' && body
     })
     expect(denied.statusMessage).to.contain('allows no public buckets')
+    expect((await fetch(`${url}/index.html`)).status, 'and is closed').to.equal(403)
   })
 
   it('says what the store lacks, and refuses what needs it', async () => {

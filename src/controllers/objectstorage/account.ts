@@ -1,4 +1,4 @@
-import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
+import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
 import { ACCOUNT_NAME_MIN_LENGTH, accountLacks } from '../../core/objectstorage.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
@@ -6,16 +6,9 @@ import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { withToday } from '../../desired/objectstorage/index.ts'
 import { type Controller, controller, type Pass, steps } from '../engine/controller.ts'
+import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject, releaseNames, takeName } from '../nameClaims.ts'
-import {
-  accountKeyOf,
-  accountsOf,
-  bucketsOf,
-  ENGINE_MISSING,
-  keysOfAccount,
-  type StorageOptions,
-  unsupported,
-} from './shared.ts'
+import { accountKeyOf, bucketsOf, ENGINE_MISSING, keysOfAccount, type StorageOptions, unsupported } from './shared.ts'
 
 type AccountPass = Pass<typeof ObjectStorageAccount>
 
@@ -30,12 +23,13 @@ export function accountController({ store }: StorageOptions): Controller {
       // Whoever waits for the name to become free.
       {
         resource: NameClaim.resource,
-        keysOf: (claim, records) =>
-          (claim as ClaimObject).spec.type === 'StorageAccount'
-            ? accountsOf(records, undefined)
-                .filter(({ metadata }) => metadata.name === (claim as ClaimObject).spec.value)
-                .map(keyOf)
-            : [],
+        keysOf: (claim, records) => {
+          const { type, value, holder } = (claim as ClaimObject).spec
+          if (type !== 'StorageAccount') return []
+          const cache = records.cache(ObjectStorageAccount.resource)
+          const waiting = cache.byIndex(PHASE_INDEX, 'NameOccupied').filter(({ metadata }) => metadata.name === value)
+          return [objectKey(holder.namespace, holder.name), ...waiting.map(keyOf)]
+        },
       },
     ],
     reads: [ResourceGroup.resource],

@@ -1,5 +1,6 @@
 import type { ObjectStore } from '../../adapters/objectstorage/port.ts'
-import { type KubeObject, keyOf } from '../../core/object.ts'
+import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
+import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
 import { bucketLacks, storeBucketName } from '../../core/objectstorage.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
@@ -7,6 +8,7 @@ import { AccountBucket, ObjectStorageAccount } from '../../crds/objectstorage.ts
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { bucketSettings, isWithin } from '../../desired/objectstorage/index.ts'
 import { type Controller, controller, type Pass, steps, type Workspace } from '../engine/controller.ts'
+import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject, holdsName, releaseNames, takeName } from '../nameClaims.ts'
 import {
   bucketsOf,
@@ -42,20 +44,15 @@ export function bucketController({ store, usageInterval }: StorageOptions): Cont
     childrenIn: 'records',
     writes: [CLAIM_RIGHTS],
     state: () => ({ account: undefined }),
-    reconcile: steps(requireAccount, checkWishes, claimName, ensureBucket, lookAtUse),
+    reconcile: steps(requireAccount, checkWishes, claimName, ensureBucket, checkPublic, lookAtUse),
     finalize: steps(removeBucket, releaseName),
   })
 
   function checkWishes(pass: BucketPass): Outcome {
     if (store === undefined) return ENGINE_MISSING
-    const { account } = pass.state
     const { spec } = pass.object
     const lacking = bucketLacks(spec, store.info.features)
     if (lacking !== undefined) return unsupported(lacking)
-    if (spec.publicRead && account?.spec.enablePublicAccess === false) {
-      const message = `Account "${spec.accountName}" allows no public buckets: set its enablePublicAccess, or publicRead to false.`
-      return stalled('ConfigurationInvalid', message)
-    }
     return done()
   }
 
@@ -127,6 +124,14 @@ function requireAccount(pass: BucketPass): Outcome {
   return done()
 }
 
+/** Said only after the bucket was closed: an account that takes its permission back means at once. */
+function checkPublic(pass: BucketPass): Outcome {
+  const { spec } = pass.object
+  if (!spec.publicRead || pass.state.account?.spec.enablePublicAccess === true) return done()
+  const message = `Account "${spec.accountName}" allows no public buckets: set its enablePublicAccess, or publicRead to false.`
+  return stalled('ConfigurationInvalid', message)
+}
+
 async function claimName(pass: BucketPass): Promise<Outcome> {
   const name = storeNameOf(pass.object)
   if (await takeName(pass, 'StoreBucket', name)) return done()
@@ -145,16 +150,22 @@ function waitingSiblings({ metadata, spec }: KubeObject, records: Workspace): st
   return keys(siblings.filter(({ status }) => status?.phase === 'QuotaExceeded'))
 }
 
+/** The holder of a name, whoever waits for it, and the buckets of an account that just got its own. */
 function waitingForName(object: KubeObject, records: Workspace): string[] {
-  const { type, value } = (object as ClaimObject).spec
-  const all = records.cache<AccountBucket & KubeObject>(AccountBucket.resource).list()
-  if (type === 'StoreBucket') return keys(all.filter((bucket) => storeNameOf(bucket) === value))
-  return type === 'StorageAccount' ? keys(all.filter(({ spec }) => spec.accountName === value)) : []
+  const { type, value, holder } = (object as ClaimObject).spec
+  if (type === 'StorageAccount') return keys(bucketsOf(records, holder.namespace, value))
+  if (type !== 'StoreBucket') return []
+  const cache = records.cache<AccountBucket & KubeObject>(AccountBucket.resource)
+  const waiting = cache.byIndex(PHASE_INDEX, 'NameOccupied').filter((bucket) => storeNameOf(bucket) === value)
+  return [objectKey(holder.namespace, holder.name), ...keys(waiting)]
 }
 
 /** Buckets that wait to be emptied, when their group goes. */
 function deletedIn(group: KubeObject, records: Workspace): string[] {
   if (group.metadata.deletionTimestamp === undefined) return []
-  const all = records.cache<AccountBucket & KubeObject>(AccountBucket.resource).list()
+  const boundaryId = boundaryOfNamespace(group.metadata.namespace ?? '')
+  if (boundaryId === undefined) return []
+  const namespace = groupNamespace(boundaryId, group.metadata.name)
+  const all = records.cache<AccountBucket & KubeObject>(AccountBucket.resource).list({ namespace })
   return keys(all.filter(({ metadata }) => metadata.deletionTimestamp !== undefined))
 }

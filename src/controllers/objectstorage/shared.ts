@@ -44,10 +44,6 @@ export function unsupported({ field, feature }: Unsupported): Outcome {
   )
 }
 
-export function accountsOf(records: Workspace, namespace: string | undefined): readonly Cached<ObjectStorageAccount>[] {
-  return records.cache<Cached<ObjectStorageAccount>>(ObjectStorageAccount.resource).list({ namespace })
-}
-
 export function bucketsOf(records: Workspace, namespace: string | undefined, account: string) {
   const all = records.cache<Cached<AccountBucket>>(AccountBucket.resource).list({ namespace })
   return all.filter(({ spec }) => spec.accountName === account)
