@@ -78,8 +78,13 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
     fieldManager: 'freehold-install',
     userAgent: 'freehold-up',
   })
+  // Nothing of a cluster that exists is known to reach this machine.
+  const isReached = controlPlane.source !== 'kubeconfig'
+  const webhook = isReached
+    ? { url: `https://127.0.0.1:${ports.webhook}/admit`, caPem: controlPlane.servingCaPem }
+    : undefined
   try {
-    await progress.step('applying CRDs and manifests', () => applyManifests(admin))
+    await progress.step('applying CRDs and manifests', () => applyManifests(admin, webhook))
     const credentials = await progress.step('making the first Owners', () => installFirstOwners(admin, folder))
     const tokenUrl = `${realmUrl(`http://127.0.0.1:${ports.token}`)}/protocol/openid-connect/token`
     const platform = { facadeUrl: `http://127.0.0.1:${ports.facade}`, tokenUrl, realm: REALM, ...credentials }

@@ -44,14 +44,34 @@ export const Configuration = z.strictObject({
   trustedProxies: List.default([]).describe('Addresses or networks whose X-Forwarded-For is believed'),
 
   identityProvider: z
-    .enum(['local', 'external'])
+    .enum(['local', 'keycloak', 'external'])
     .default('external')
-    .describe('local serves tokens from PlatformClient and PlatformUser objects'),
+    .describe(
+      'local serves tokens from PlatformClient and PlatformUser objects; keycloak administers people, tenants and their identity providers in a realm; external only believes the issuer',
+    ),
   issuer: Url.describe('Exactly the iss claim of accepted tokens'),
   realm: z.string().min(1).max(63).default('freehold'),
   audience: z.string().min(1).default('platform-kubernetes-client'),
   jwksUrl: Url.optional().describe("Where the issuer's keys are; its well-known place when absent"),
   issuerCertificateAuthority: z.string().optional().describe('Path of a PEM bundle that the issuer is verified with'),
+  keycloakUrl: Url.optional().describe(
+    'Where Keycloak is administered, without the path of a realm; from the issuer when absent',
+  ),
+  keycloakClientId: z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .describe(
+      'Service account with the roles manage-users, manage-clients, manage-identity-providers, manage-realm and view-realm of realm-management',
+    ),
+  keycloakClientSecretFile: z.string().optional().describe('Path of a file that holds its secret'),
+  keycloakAdminRealm: z
+    .string()
+    .min(1)
+    .max(63)
+    .optional()
+    .describe('Realm that the service account belongs to; the realm itself when absent'),
   identityHost: z
     .string()
     .default('127.0.0.1')
@@ -81,6 +101,9 @@ export const Configuration = z.strictObject({
     .min(1)
     .default(24)
     .describe('After those, once more whenever so many hours have passed since the last'),
+  outgoingHosts: List.default([]).describe(
+    'Hosts, with their port where it is not 443, that may be called although they are not on the Internet: identity providers of tenants inside your own network. All others must have public addresses',
+  ),
   webhookHost: z.string().default('0.0.0.0').describe('Where the API server asks the facade; https only'),
   webhookPort: Port.default(9443),
   webhookCertificate: z
@@ -92,6 +115,10 @@ export const Configuration = z.strictObject({
     .string()
     .optional()
     .describe("Path of the PEM bundle that the API server's client certificate is verified with"),
+
+  webhookOwnAuthority: Flag.default(false).describe(
+    'Without webhookCertificate: keep an authority in a Secret and put it into the webhook configuration freehold-iam',
+  ),
 
   leaderElection: Flag.default(true),
   projectRbac: Flag.default(true).describe(

@@ -97,12 +97,23 @@ export function encryptionConfiguration(keyBase64: string): object {
   }
 }
 
-/** Pod Security for namespaces that say nothing: no privileged pods. Tenant namespaces are labelled `restricted`. */
-export function admissionConfiguration(): object {
+/**
+ * Pod Security for namespaces that say nothing: no privileged pods. Tenant namespaces are labelled `restricted`. And the
+ * certificate by which webhooks of ours know that the API server asks.
+ */
+export function admissionConfiguration(webhookKubeconfig: string): object {
   return {
     apiVersion: CONFIGURATION,
     kind: 'AdmissionConfiguration',
     plugins: [
+      {
+        name: 'ValidatingAdmissionWebhook',
+        configuration: {
+          apiVersion: CONFIGURATION,
+          kind: 'WebhookAdmissionConfiguration',
+          kubeConfigFile: webhookKubeconfig,
+        },
+      },
       {
         name: 'PodSecurity',
         configuration: {

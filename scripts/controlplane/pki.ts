@@ -1,37 +1,19 @@
-// @peculiar/x509 asks for this polyfill to be loaded before it.
-import 'reflect-metadata'
-import { generateKeyPair, randomBytes, type webcrypto, X509Certificate } from 'node:crypto'
-import { isIP } from 'node:net'
+import { generateKeyPair, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import {
-  AuthorityKeyIdentifierExtension,
-  BasicConstraintsExtension,
-  ExtendedKeyUsageExtension,
-  KeyUsageFlags,
-  KeyUsagesExtension,
-  PemConverter,
-  SubjectAlternativeNameExtension,
-  SubjectKeyIdentifierExtension,
-  X509CertificateGenerator,
-} from '@peculiar/x509'
+  type CertificatePair,
+  createAuthority,
+  DAY_MS,
+  issueCertificate,
+  type LeafRequest,
+} from '../../src/composition/certificates.ts'
 import { readIfThere, readOrCreate, writePrivate } from './files.ts'
 
-/** PEM texts of a certificate and of its key (PKCS #8). */
-export type CertificatePair = { certPem: string; keyPem: string }
-export type Purpose = 'server' | 'client' | 'peer'
+export type { CertificatePair, LeafRequest } from '../../src/composition/certificates.ts'
 
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
-const DAY_MS = 86_400_000
-const BACKDATE_MS = 5 * 60_000
-const LIFETIME_DAYS = { authority: 3650, leaf: 365 }
 /** Renewed at start when less than this is left; a run that lasts longer than a month is restarted before. */
 const RENEW_DAYS = { authority: 400, leaf: 30 }
-const PURPOSES: Record<Purpose, string[]> = {
-  server: ['1.3.6.1.5.5.7.3.1'],
-  client: ['1.3.6.1.5.5.7.3.2'],
-  peer: ['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2'],
-}
 
 /** Why a certificate is made anew, or undefined when it may stay. An authority that expires first takes its leaves along. */
 export function renewalReason(
@@ -46,25 +28,15 @@ export function renewalReason(
   return missing.length > 0 ? `does not name ${missing.join(', ')}` : undefined
 }
 
-export type LeafRequest = {
-  commonName: string
-  organizations?: readonly string[]
-  purpose: Purpose
-  /** DNS names and addresses of a server. */
-  names?: readonly string[]
-}
-
 /** A certificate authority that lives in two files. */
 export class Authority {
   readonly certPem: string
   readonly keyPem: string
-  readonly #certificate: X509Certificate
   readonly #now: () => Date
 
   constructor(pair: CertificatePair, now: () => Date) {
     this.certPem = pair.certPem
     this.keyPem = pair.keyPem
-    this.#certificate = new X509Certificate(pair.certPem)
     this.#now = now
   }
 
@@ -80,28 +52,8 @@ export class Authority {
     return new Authority(made, now)
   }
 
-  async issue(request: LeafRequest): Promise<CertificatePair> {
-    const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
-    const names = (request.names ?? []).map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }) as const)
-    const certificate = await X509CertificateGenerator.create({
-      ...validity(this.#now(), LIFETIME_DAYS.leaf),
-      subject: [
-        { CN: [request.commonName] },
-        ...(request.organizations ?? []).map((organization) => ({ O: [organization] })),
-      ],
-      issuer: [{ CN: [commonNameOf(this.#certificate)] }],
-      publicKey: keys.publicKey,
-      signingKey: await importKey(this.keyPem),
-      signingAlgorithm: ALGORITHM,
-      extensions: [
-        new BasicConstraintsExtension(false, undefined, true),
-        new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-        new ExtendedKeyUsageExtension(PURPOSES[request.purpose]),
-        await AuthorityKeyIdentifierExtension.create(await publicKeyOf(this.#certificate)),
-        ...(names.length > 0 ? [new SubjectAlternativeNameExtension(names)] : []),
-      ],
-    })
-    return { certPem: `${certificate.toString('pem')}\n`, keyPem: await exportKey(keys.privateKey) }
+  issue(request: LeafRequest): Promise<CertificatePair> {
+    return issueCertificate(this, request, this.#now())
   }
 
   /** A certificate kept in `<folder>/<name>.{crt,key}`, issued again only when `renewalReason` gives one. */
@@ -136,52 +88,6 @@ function describe(authorityPem: string, certificate: X509Certificate) {
     names: (certificate.subjectAltName ?? '').split(', ').map((entry) => entry.replace(/^(DNS|IP Address):/, '')),
     signedByAuthority: certificate.verify(new X509Certificate(authorityPem).publicKey),
   }
-}
-
-async function createAuthority(commonName: string, now: Date): Promise<CertificatePair> {
-  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
-  const name = [{ CN: [commonName] }]
-  const certificate = await X509CertificateGenerator.create({
-    ...validity(now, LIFETIME_DAYS.authority),
-    subject: name,
-    issuer: name,
-    publicKey: keys.publicKey,
-    signingKey: keys.privateKey,
-    signingAlgorithm: ALGORITHM,
-    extensions: [
-      new BasicConstraintsExtension(true, undefined, true),
-      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign | KeyUsageFlags.digitalSignature, true),
-      await SubjectKeyIdentifierExtension.create(keys.publicKey),
-    ],
-  })
-  return { certPem: `${certificate.toString('pem')}\n`, keyPem: await exportKey(keys.privateKey) }
-}
-
-function validity(now: Date, days: number) {
-  // The top bit cleared: a serial number is a positive integer (RFC 5280 4.1.2.2).
-  const serial = randomBytes(16)
-  serial[0] = (serial[0] ?? 0) & 0x7f || 1
-  return {
-    serialNumber: serial.toString('hex'),
-    notBefore: new Date(now.getTime() - BACKDATE_MS),
-    notAfter: new Date(now.getTime() + days * DAY_MS),
-  }
-}
-
-const commonNameOf = (certificate: X509Certificate) => /CN=(.*)/.exec(certificate.subject)?.[1] ?? ''
-
-async function publicKeyOf(certificate: X509Certificate): Promise<webcrypto.CryptoKey> {
-  const der = certificate.publicKey.export({ type: 'spki', format: 'der' })
-  return crypto.subtle.importKey('spki', new Uint8Array(der), ALGORITHM, true, ['verify'])
-}
-
-async function importKey(pem: string): Promise<webcrypto.CryptoKey> {
-  const der = PemConverter.decodeFirst(pem)
-  return crypto.subtle.importKey('pkcs8', der, ALGORITHM, false, ['sign'])
-}
-
-async function exportKey(key: webcrypto.CryptoKey): Promise<string> {
-  return `${PemConverter.encode(await crypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`
 }
 
 async function readPair(folder: string, name: string): Promise<CertificatePair | undefined> {

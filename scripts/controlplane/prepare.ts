@@ -28,13 +28,13 @@ export async function prepare(folder: string, options: StartOptions) {
   )) as [Authority, Authority, Authority, Authority]
   const client = (name: string, commonName: string, organizations: readonly string[] = []) =>
     ca.keep(paths.pki, name, { commonName, organizations, purpose: 'client' })
-  const [admin, controllerManager, scheduler, player] = await Promise.all([
+  const [admin, controllerManager, scheduler, player, webhookCaller] = await Promise.all([
     client('admin', 'freehold:admin', ['system:masters']),
     client('kube-controller-manager', 'system:kube-controller-manager'),
     client('kube-scheduler', 'system:kube-scheduler'),
     client('kwok', 'freehold:player'),
-    client('kubelet-client', 'kube-apiserver-kubelet-client', ['system:masters']),
     client('authorization-webhook', 'freehold:authorization-webhook-caller'),
+    client('kubelet-client', 'kube-apiserver-kubelet-client', ['system:masters']),
     ca.keep(paths.pki, 'kube-apiserver', { commonName: 'kube-apiserver', purpose: 'server', names: API_SERVER_NAMES }),
     etcdCa.keep(paths.pki, 'etcd', { commonName: 'etcd', purpose: 'peer', names: ['127.0.0.1', 'localhost'] }),
     etcdCa.keep(paths.pki, 'etcd-client', { commonName: 'kube-apiserver', purpose: 'client' }),
@@ -52,6 +52,8 @@ export async function prepare(folder: string, options: StartOptions) {
     ),
     writeKubeconfigFile(paths.kubeconfig('kube-scheduler'), kubeconfig('scheduler', scheduler)),
     writeKubeconfigFile(paths.kubeconfig('kwok'), kubeconfig('player', player)),
+    // Users of this file are named by the host that is called; the star stands for all.
+    writeKubeconfigFile(paths.kubeconfig('admission-webhooks'), kubeconfig('*', webhookCaller)),
     writeConfiguration(folder, { ca, servingCa }, options),
   ])
   const flagOptions: FlagOptions = { folder, ports, durable: options.durable ?? true, audit: options.audit ?? false }
@@ -80,7 +82,7 @@ async function writeConfiguration(folder: string, authorities: Authorities, opti
   await Promise.all([
     writeAccess(folder, authorities, options),
     write('encryption', encryptionConfiguration(secretsKey)),
-    write('admission', admissionConfiguration()),
+    write('admission', admissionConfiguration(paths.kubeconfig('admission-webhooks'))),
     write('audit', auditPolicy()),
     write('scheduler', schedulerConfiguration(paths.kubeconfig('kube-scheduler'))),
     writePrivate(paths.configuration('kwok'), (await Promise.all(stages)).join('---\n')),

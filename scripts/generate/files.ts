@@ -6,6 +6,7 @@ import type { KubeObject } from '../../src/core/object.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { crdManifest } from '../../src/crds/manifest.ts'
 import { clientModule } from './client.ts'
+import { iamWebhook } from './iamPolicies.ts'
 import { admissionPolicies } from './policies.ts'
 import { configurationPage, kindPage, rolesPage } from './reference.ts'
 import { accessObjects } from './rights.ts'
@@ -32,6 +33,7 @@ export function generatedFiles(): Map<string, string> {
   const operator = { cluster: operatorRights(), system: operatorSystemRights() }
   files.set('deploy/manifests/rbac.yaml', yaml(accessObjects(KINDS, operator, facadeReads())))
   files.set('deploy/manifests/policies.yaml', yaml(admissionPolicies(KINDS, reservedNames())))
+  files.set('deploy/manifests/webhooks.yaml', yaml([iamWebhook()]))
   files.set('src/client/generated.ts', clientModule(ROUTES, operationIds(ROUTES), KINDS))
   files.set('docs/reference/configuration.md', configurationPage())
   files.set('docs/reference/roles.md', rolesPage())

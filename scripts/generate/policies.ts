@@ -2,75 +2,10 @@ import { BOUNDARY_LABEL, GROUP_LABEL, OWNER_KIND_LABEL, PREFIX } from '../../src
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind, Placement } from '../../src/crds/define.ts'
+import { closedIamPolicy, grantPolicy } from './iamPolicies.ts'
+import { accountName, CALLER_VARIABLES, CONTROLLERS_ACCOUNT, policyWithBinding, ruleFor } from './policy.ts'
 
-/** Names that the policies know callers by. */
-export const CONTROLLERS_ACCOUNT = 'freehold-controllers'
-export const FACADE_ACCOUNT = 'freehold-facade'
-
-const accountName = (account: string) => `system:serviceaccount:${SYSTEM_NAMESPACE}:${account}`
-
-/** Who writes: ours, a cluster administrator, or the parts of Kubernetes that clean up and stamp out children. */
-const CALLER_VARIABLES = [
-  {
-    name: 'isPlatform',
-    expression: `request.userInfo.username in ['${accountName(CONTROLLERS_ACCOUNT)}', '${accountName(FACADE_ACCOUNT)}']`,
-  },
-  {
-    name: 'isAdministrator',
-    expression: `('system:masters' in request.userInfo.?groups.orValue([])) || authorizer.group('*').resource('*').check('*').allowed()`,
-  },
-  {
-    // The namespace controller, the garbage collector and the workload controllers; exempt, or a namespace would stay in Terminating.
-    name: 'isKubernetes',
-    expression: `request.userInfo.username == 'system:kube-controller-manager' || request.userInfo.username.startsWith('system:serviceaccount:kube-system:')`,
-  },
-  { name: 'isExempt', expression: 'variables.isPlatform || variables.isKubernetes || variables.isAdministrator' },
-]
-
-type Policy = {
-  name: string
-  rules: object[]
-  operations?: never
-  matchConditions?: { name: string; expression: string }[]
-  namespaceSelector?: object
-  variables?: { name: string; expression: string }[]
-  validations: { expression: string; message?: string; messageExpression?: string; reason?: string }[]
-}
-
-function policyWithBinding(policy: Policy): KubeObject[] {
-  const labels = { 'app.kubernetes.io/part-of': 'freehold', 'app.kubernetes.io/component': 'admission' }
-  return [
-    {
-      apiVersion: 'admissionregistration.k8s.io/v1',
-      kind: 'ValidatingAdmissionPolicy',
-      metadata: { name: policy.name, labels },
-      spec: {
-        failurePolicy: 'Fail',
-        matchConstraints: {
-          resourceRules: policy.rules,
-          ...(policy.namespaceSelector === undefined ? {} : { namespaceSelector: policy.namespaceSelector }),
-        },
-        ...(policy.matchConditions === undefined ? {} : { matchConditions: policy.matchConditions }),
-        variables: policy.variables ?? [],
-        validations: policy.validations,
-      },
-    },
-    {
-      apiVersion: 'admissionregistration.k8s.io/v1',
-      kind: 'ValidatingAdmissionPolicyBinding',
-      metadata: { name: policy.name, labels },
-      spec: { policyName: policy.name, validationActions: ['Deny'] },
-    },
-  ]
-}
-
-const ruleFor = (kinds: readonly AnyKind[], operations: string[]) => ({
-  apiGroups: [...new Set(kinds.map((kind) => kind.resource.group))],
-  apiVersions: ['*'],
-  resources: [...new Set(kinds.map((kind) => kind.resource.plural))],
-  operations,
-  scope: '*',
-})
+export { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policy.ts'
 
 const PLACEMENT_RULES: Record<Exclude<Placement, 'cluster'>, { test: string; message: string }> = {
   platform: {
@@ -119,27 +54,6 @@ function placementPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   })
 }
 
-/** IAM kinds are written through REST only, until the grant rules stand in admission too. */
-function iamPolicy(kinds: readonly AnyKind[]): KubeObject[] {
-  return policyWithBinding({
-    name: 'freehold-iam-writers',
-    rules: [
-      ruleFor(
-        kinds.filter((kind) => kind.group === 'iam'),
-        ['CREATE', 'UPDATE', 'DELETE'],
-      ),
-    ],
-    variables: CALLER_VARIABLES,
-    validations: [
-      {
-        expression: 'variables.isExempt',
-        messageExpression: `'' + request.kind.kind + ' objects are written through the REST API, where the rules of granting are checked; ask an administrator of the cluster for anything else'`,
-        reason: 'Forbidden',
-      },
-    ],
-  })
-}
-
 const ours = (map: string) => `(has(${map}) ? ${map} : {})`
 
 /** True when nothing whose key begins with our prefix was added, changed or removed. */
@@ -176,7 +90,18 @@ function protectedMetadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
       { apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces'], operations: ['CREATE', 'UPDATE'], scope: '*' },
     ],
   }
-  return [inOurNamespaces, elsewhere].flatMap((where) =>
+  // Here stand records of ours that tenants write beside others' objects, of which we say nothing.
+  const inPlatform = {
+    name: 'freehold-protected-metadata-platform',
+    rules: [
+      ruleFor(
+        kinds.filter(({ placement }) => placement === 'platform' || placement === 'boundaryOrPlatform'),
+        ['CREATE', 'UPDATE'],
+      ),
+    ],
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': SYSTEM_NAMESPACE } },
+  }
+  return [inOurNamespaces, inPlatform, elsewhere].flatMap((where) =>
     policyWithBinding({
       ...where,
       matchConditions: [
@@ -335,7 +260,8 @@ function protectedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
 export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly string[]): KubeObject[] {
   return [
     ...placementPolicy(kinds),
-    ...iamPolicy(kinds),
+    ...closedIamPolicy(kinds),
+    ...grantPolicy(),
     ...protectedMetadataPolicy(kinds),
     ...ownAccountsPolicy(),
     ...ownSecretsPolicy(),

@@ -1,5 +1,6 @@
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
+import { WEBHOOK_CONFIGURATION } from '../../src/core/webhook.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { projectedRoles } from '../../src/iam/projection.ts'
 import { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policies.ts'
@@ -123,6 +124,11 @@ function facadeRights(kinds: readonly AnyKind[], facadeReads: readonly Right[]):
   return [
     ...kinds.map((kind) => ({ resource: kind.resource, verbs: [...READ, 'create', 'update', 'patch', 'delete'] })),
     { resource: { group: '', plural: 'namespaces' }, verbs: ['get', 'create', 'patch'] },
+    {
+      resource: { group: 'admissionregistration.k8s.io', plural: 'validatingwebhookconfigurations' },
+      verbs: ['get', 'patch'],
+      resourceNames: [WEBHOOK_CONFIGURATION],
+    },
     ...facadeReads,
   ]
 }

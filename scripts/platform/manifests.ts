@@ -22,12 +22,28 @@ export function crdManifests(): KubeObject[] {
   return files.sort().flatMap((name) => readManifests(join(folder, name)))
 }
 
-/** Applies CRDs, namespace, rights and policies; what is as it should be is not written. */
-export async function applyManifests(client: KubeClient): Promise<void> {
+/** How the API server reaches the webhooks of a facade that runs beside it. */
+export type WebhookAddress = { url: string; caPem: string }
+
+/**
+ * Applies CRDs, namespace, rights, policies and the webhook; what is as it should be is not written. Without an address
+ * the webhook is that of a facade in the cluster, and refuses tenants as long as there is none.
+ */
+export async function applyManifests(client: KubeClient, webhook?: WebhookAddress): Promise<void> {
   await installManifests(client, [
     ...crdManifests(),
     ...MANIFESTS.flatMap((name) => readManifests(join(deploy, 'manifests', name))),
+    ...readManifests(join(deploy, 'manifests', 'webhooks.yaml')).map((manifest) => reachedAt(manifest, webhook)),
   ])
+}
+
+type WebhookConfiguration = KubeObject & { webhooks: { clientConfig: object }[] }
+
+function reachedAt(manifest: KubeObject, address: WebhookAddress | undefined): KubeObject {
+  if (address === undefined) return manifest
+  const clientConfig = { url: address.url, caBundle: Buffer.from(address.caPem).toString('base64') }
+  const { webhooks } = manifest as WebhookConfiguration
+  return { ...manifest, webhooks: webhooks.map((webhook) => ({ ...webhook, clientConfig })) } as KubeObject
 }
 
 export async function applyObjects(client: KubeClient, objects: readonly KubeObject[]): Promise<void> {

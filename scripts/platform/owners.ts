@@ -1,14 +1,12 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { createLocalDirectory } from '../../src/adapters/identity/local.ts'
 import { IdentityProviderError } from '../../src/adapters/identity/port.ts'
-import { systemClock } from '../../src/core/clock.ts'
+import { localAdministration } from '../../src/composition/administration.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformUser } from '../../src/crds/identity.ts'
 import { passwordViolations } from '../../src/iam/passwordPolicy.ts'
 import { firstOwner, ownerAssignment } from '../../src/identity/firstOwner.ts'
-import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { readIfThere, writePrivate } from '../controlplane/files.ts'
 import { applyObjects } from './manifests.ts'
@@ -65,12 +63,7 @@ async function newPerson(admin: KubeClient): Promise<FirstPerson & { id: string;
 }
 
 async function makePerson(admin: KubeClient, { id, userName, initialPassword }: FirstPerson & { id: string }) {
-  const directory = createLocalDirectory({
-    client: admin,
-    users: { list: () => [], get: () => undefined },
-    resources: { user: PlatformUser.resource, secret },
-    clock: systemClock,
-  })
+  const { users: directory } = localAdministration(admin)
   try {
     await directory.create({ id, userName, emailVerified: false, firstName: 'First', lastName: 'Owner' })
   } catch (error) {

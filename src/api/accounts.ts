@@ -1,7 +1,7 @@
 import type { UserDirectory, UserRecord } from '../adapters/identity/port.ts'
 import { PlatformError } from '../core/errors.ts'
 import type { ResendLimits } from '../iam/invitations.ts'
-import { passwordViolations } from '../iam/passwordPolicy.ts'
+import { type PasswordPolicy, passwordViolations } from '../iam/passwordPolicy.ts'
 import type { Caller } from './context.ts'
 import type { Tenants } from './invitations/tenants.ts'
 import type { Outbox } from './outbox.ts'
@@ -10,6 +10,8 @@ import type { AttemptLimit } from './passwords/attemptLimit.ts'
 /** What invitations, passwords and users work with. */
 export type AccountServices = {
   readonly users: UserDirectory
+  /** What the identity provider asks of a password. */
+  readonly passwordRules: () => Promise<PasswordPolicy>
   readonly tenants: Tenants
   readonly outbox: Outbox
   /** In front of the paths in links. */
@@ -28,8 +30,12 @@ declare module './context.ts' {
 }
 
 /** @throws PlatformError password_policy with `violations` */
-export function requireGoodPassword(password: string, email: string | undefined): void {
-  const violations = passwordViolations(password, email)
+export async function requireGoodPassword(
+  { passwordRules }: Pick<AccountServices, 'passwordRules'>,
+  password: string,
+  email: string | undefined,
+): Promise<void> {
+  const violations = passwordViolations(password, email, await passwordRules())
   if (violations.length === 0) return
   throw new PlatformError('password_policy', `${violations.join('; ')}.`, { violations })
 }

@@ -15,7 +15,6 @@ import { plannedJobs } from './planned/jobs.ts'
 import { plannedKernel } from './planned/kernel.ts'
 import { plannedLifecycle } from './planned/lifecycle.ts'
 import { plannedMonitoring } from './planned/monitoring.ts'
-import { plannedRbac } from './planned/rbac.ts'
 import { plannedRegistry } from './planned/registry.ts'
 import { plannedRelational } from './planned/relational.ts'
 import { plannedSecrets } from './planned/secrets.ts'
@@ -26,6 +25,7 @@ import { resourceGroupRoutes } from './resourcegroups/index.ts'
 import { orphanedGrantRoutes } from './resourcegroups/orphanedGrants.ts'
 import { type Area, area, type Route } from './route.ts'
 import { reservedNamesOf } from './router.ts'
+import { ssoRoutes } from './sso/index.ts'
 import { userRoutes } from './users.ts'
 import { vectorRoutes } from './vector/index.ts'
 
@@ -48,7 +48,7 @@ export const AREAS: readonly Area[] = [
   area('monitoring', 'monitoring', [plannedMonitoring]),
   area('registry', 'registry', [plannedRegistry]),
   area('blueprints', 'blueprints', [plannedBlueprints]),
-  area('rbac', 'rbac', [rbacRoutes, invitationRoutes, passwordRoutes, userRoutes, plannedRbac]),
+  area('rbac', 'rbac', [rbacRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes]),
   area('kernel', 'kernel', [plannedKernel]),
   area('lifecycle', 'lifecycle', [plannedLifecycle]),
 ]

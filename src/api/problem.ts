@@ -1,3 +1,4 @@
+import { IdentityProviderError } from '../adapters/identity/port.ts'
 import { ERROR_STATUS, type ErrorCode, PlatformError } from '../core/errors.ts'
 import { isKubeError, type KubeError } from '../kube/errors.ts'
 
@@ -41,12 +42,30 @@ export function errorAnswer(error: PlatformError, place: ErrorPlace): ErrorAnswe
 export function toPlatformError(thrown: unknown): PlatformError {
   if (thrown instanceof PlatformError) return thrown
   if (isKubeError(thrown)) return fromKubeError(thrown)
+  if (thrown instanceof IdentityProviderError) return fromIdentityProvider(thrown)
   return new PlatformError(
     'INTERNAL_ERROR',
     'The request failed for a reason inside the platform.',
     {},
     { cause: thrown },
   )
+}
+
+/** What the identity provider refused, where its caller had no answer of its own for it. */
+function fromIdentityProvider(error: IdentityProviderError): PlatformError {
+  const cause = { cause: error }
+  switch (error.reason) {
+    case 'NotFound':
+      return new PlatformError('NOT_FOUND', error.message, {}, cause)
+    case 'NameTaken':
+      return new PlatformError('ALREADY_EXISTS', error.message, {}, cause)
+    case 'PasswordRefused':
+      return new PlatformError('password_policy', error.message, { violations: [error.message] }, cause)
+    case 'Unsupported':
+      return new PlatformError('NOT_IMPLEMENTED', error.message, {}, cause)
+    case 'Unavailable':
+      return new PlatformError('UPSTREAM_FAILED', 'The identity provider could not be used.', {}, cause)
+  }
 }
 
 /**

@@ -335,7 +335,7 @@ export const OPERATIONS = {
   "PostIdentityChangePassword": { method: 'POST', path: '/identity/change-password' },
   "GetAdminUsers": { method: 'GET', path: '/admin/users', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetAdminUsersByUserId": { method: 'GET', path: '/admin/users/{userId}' },
-  "GetAdminTenantsIdpBindings": { method: 'GET', path: '/admin/tenants/{tenantId}/idp-bindings' },
+  "GetAdminTenantsIdpBindings": { method: 'GET', path: '/admin/tenants/{tenantId}/idp-bindings', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostAdminTenantsIdpBindings": { method: 'POST', path: '/admin/tenants/{tenantId}/idp-bindings' },
   "DeleteAdminTenantsIdpBindingsByBindingId": { method: 'DELETE', path: '/admin/tenants/{tenantId}/idp-bindings/{bindingId}' },
   "GetAdminTenantsTenantIdSso": { method: 'GET', path: '/admin/tenants/{tenantId}/sso' },
@@ -511,6 +511,12 @@ export interface OperationTypes {
   "PostIdentityChangePassword": { body: ChangePasswordRequestInput; reply: PasswordChangedDto }
   "GetAdminUsers": { body: unknown; reply: { items: Array<UserDto>; pagination: PaginationMeta } }
   "GetAdminUsersByUserId": { body: unknown; reply: UserDto }
+  "GetAdminTenantsIdpBindings": { body: unknown; reply: { items: Array<IdpBindingDto>; pagination: PaginationMeta } }
+  "PostAdminTenantsIdpBindings": { body: CreateBindingRequestInput; reply: IdpBindingDto }
+  "GetAdminTenantsTenantIdSso": { body: unknown; reply: SsoDto }
+  "PutAdminTenantsSsoDomains": { body: SetSsoDomainsRequestInput; reply: SsoDto }
+  "PostAdminTenantsSsoIdentityProviders": { body: CreateSsoIdentityProviderRequestInput; reply: SsoIdentityProviderDto }
+  "PatchAdminTenantsSsoIdentityProvidersByAlias": { body: unknown; reply: SsoIdentityProviderDto }
 }
 
 export type AcceptInvitationRequestInput = { token: string }
@@ -533,14 +539,17 @@ export type ChangePasswordRequestInput = { password: string }
 export type CheckAccessRequestDtoInput = { principalId?: string | null; checks?: Array<AccessCheckInput>; action?: string; isDataAction?: boolean | null; scope?: string | null }
 export type CheckAccessResultDto = { principalId: string; evaluatedAt: string; results: Array<AccessCheckResult> }
 export type CorsRuleDto = { origins: Array<string>; methods: Array<string>; headers: Array<string>; maxAgeSeconds: number }
+export type CreateBindingRequestInput = { issuer: string; claim?: string; claimValue: string; groupId?: string | null; roleDefinitionName?: string | null; scope?: string | null }
 export type CreateBoundaryGroupRequestInput = { displayName: string; description?: string | null; memberIds?: Array<string>; roleDefinitionName?: string | null }
 export type CreateBoundaryRequestInput = { displayName: string }
 export type CreateDenyAssignmentRequestInput = { principalId?: string | null; isEveryone?: boolean | null; principalType?: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds?: Array<string>; actions?: Array<string>; dataActions?: Array<string>; scope?: string | null; reason?: string | null; expiresAt?: string | null }
 export type CreateInvitationRequestInput = { email: string; roleDefinitionName: string; scope?: string | null; expiresInDays?: number | null; message?: string | null; firstName?: string | null; lastName?: string | null }
 export type CreateResourceGroupRequestInput = Record<string, unknown>
+export type CreateSsoIdentityProviderRequestInput = { alias: string; protocol?: "Oidc" | "Saml"; displayName: string; metadataUrl?: string | null; issuer?: string | null; authorizationUrl?: string | null; tokenUrl?: string | null; jwksUrl?: string | null; clientId?: string | null; clientSecret?: string | null; signingCertificate?: string | null; emailClaim?: string | null; trustEmail?: boolean | null; enabled?: boolean | null; defaultRoleDefinitionName?: string | null }
 export type CreateTrustRequestInput = { boundaryId: string; trustedBoundaryId: string; actions: Array<string>; bidirectional?: boolean; expiresAt?: string | null }
 export type DecidingGrant = { kind: "RoleAssignment" | "DenyAssignment" | "JitRequest" | "BoundaryTrust"; id: string; roleDefinitionName: string | null; scope: string; viaGroupId: string | null; expiresAt: string | null }
 export type DenyAssignmentDto = { id: string; principalId: string | null; isEveryone: boolean; principalType: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds: Array<string>; actions: Array<string>; dataActions: Array<string>; scope: string; reason: string | null; createdAt: string; createdBy: string | null; expiresAt: string | null }
+export type DnsRecord = { type: string; name: string; value: string }
 export type DocsFileEntry = { path: string; title: string; mediaType: string; sizeBytes: number }
 export type DocsManifest = { module: string; title: string; version: string; files: Array<DocsFileEntry> }
 export type EnumerationValue = { value: string | number; title: string }
@@ -548,6 +557,7 @@ export type ExternalAddress = { enabled: boolean; status: "Disabled" | "Pending"
 export type HealthCheck = { name: string; status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; message: string | null; durationMs: number | null; observedAt: string }
 export type IamMemberDto = { userId: string; displayName: string; email: string | null; principalType: "User" | "Group" | "ServicePrincipal"; isEnabled: boolean; lastSignInAt: string | null; assignments: Array<BoundaryMemberDto>; groups: Array<IamMemberGroup>; denies: number }
 export type IamMemberGroup = { id: string; displayName: string }
+export type IdpBindingDto = { id: string; tenantId: string; issuer: string; claim: string; claimValue: string; groupId: string | null; roleDefinitionName: string | null; scope: string | null; matchedUserCount: number; createdAt: string }
 export type InvitationAcceptedDto = { boundaryId: string; assignmentId: string; roleDefinitionName: string; scope: string }
 export type InvitationDto = { id: string; boundaryId: string; email: string; roleDefinitionName: string; scope: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; invitedBy: string; createdAt: string; expiresAt: string; acceptedAt: string | null; resendCount: number; lastSentAt: string | null; canResend: boolean; nextResendAt: string | null; link: string | null }
 export type InvitationSignInDto = { signInUrl: string; email: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired" }
@@ -596,7 +606,11 @@ export type ScaleRequestInput = { targetScale: number }
 export type ScaleStatus = { currentScale: number; maxScale: number; minScale: number; readyScale: number; targetScale: number; isScaling: boolean }
 export type Series = { name: string; unit: string; labels: Record<string, string>; points: Array<Point> }
 export type SetInvitationPasswordRequestInput = { password: string; firstName: string; lastName: string }
+export type SetSsoDomainsRequestInput = { domains: Array<string> }
 export type SkippedGrant = { id: string; reason: string }
+export type SsoDomainDto = { domain: string; status: "Pending" | "Verified" | "Failed"; verificationRecord: DnsRecord; verifiedAt: string | null }
+export type SsoDto = { tenantId: string; enabled: boolean; domains: Array<SsoDomainDto>; identityProviders: Array<SsoIdentityProviderDto>; signInUrl: string }
+export type SsoIdentityProviderDto = { alias: string; displayName: string; protocol: "Oidc" | "Saml"; metadataUrl: string | null; issuer: string | null; authorizationUrl: string | null; tokenUrl: string | null; jwksUrl: string | null; clientId: string | null; hasClientSecret: boolean; signingCertificate: string | null; emailClaim: string; trustEmail: boolean; enabled: boolean; defaultRoleDefinitionName: string | null; redirectUri: string; status: "Active" | "Disabled" | "Failing"; lastError: string | null }
 export type StsSessionDto = { accessKeyId: string; secretAccessKey: string; sessionToken: string; expiresAt: string; endpoint: string; regionName: string; permission: "Read" | "Write" | "ReadWrite" | "Admin"; bucket: string | null; prefix: string | null }
 export type TrustDto = { id: string; boundaryId: string; boundary: string; trustedBoundaryId: string; trustedBoundary: string; actions: Array<string>; bidirectional: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
 export type UpdateAccessKeyStatusRequestInput = { status: "Active" | "Inactive" }

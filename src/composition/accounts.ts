@@ -1,4 +1,4 @@
-import { createLocalDirectory } from '../adapters/identity/local.ts'
+import type { IdentityAdministration, PasswordRules } from '../adapters/identity/provider.ts'
 import { createFolderMailer } from '../adapters/mail/folder.ts'
 import type { Mailer } from '../adapters/mail/port.ts'
 import { createSmtpMailer } from '../adapters/mail/smtp.ts'
@@ -9,10 +9,7 @@ import { AttemptLimit } from '../api/passwords/attemptLimit.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
-import { PlatformUser } from '../crds/identity.ts'
 import { RESEND_LIMITS } from '../iam/invitations.ts'
-import { secret } from '../kube/builtin.ts'
-import type { Connection } from './connection.ts'
 
 /** Requests for a password reset within an hour (records of section 14). */
 const RESETS_PER_ADDRESS = 5
@@ -21,17 +18,13 @@ const RESETS_PER_CLIENT = 20
 /** Users, mails and limits as the configuration says. Its `outbox` is to be stopped. */
 export function accountServices(
   configuration: Configuration,
-  { client, caches }: Pick<Connection, 'client' | 'caches'>,
+  { users, passwordRules }: Pick<IdentityAdministration, 'users' | 'passwordRules'>,
   log: Log,
 ): AccountServices {
   const { facadePort, invitationResends, invitationResendHours, issuer, publicUrl } = configuration
   return {
-    users: createLocalDirectory({
-      client,
-      users: caches.get(PlatformUser.resource),
-      resources: { user: PlatformUser.resource, secret },
-      clock: systemClock,
-    }),
+    users,
+    passwordRules: remembered(passwordRules),
     tenants: tenantsOfBoundaries,
     outbox: createOutbox({ mailer: mailer(configuration), log, clock: systemClock }),
     linkBase: (publicUrl ?? `http://127.0.0.1:${facadePort}`).replace(/\/+$/, ''),
@@ -49,4 +42,21 @@ export function accountServices(
 function mailer({ smtpUrl, mailFrom, mailFolder }: Configuration): Mailer | undefined {
   if (smtpUrl !== undefined) return createSmtpMailer({ url: smtpUrl, from: mailFrom })
   return mailFolder === undefined ? undefined : createFolderMailer(mailFolder, systemClock)
+}
+
+/** Anybody may ask for the rules: the identity provider is asked twice a minute at most. */
+const RULES_KEPT = 30_000
+
+function remembered(ask: () => Promise<PasswordRules>): () => Promise<PasswordRules> {
+  let kept: { rules: Promise<PasswordRules>; until: number } | undefined
+  return () => {
+    const now = systemClock.monotonic()
+    if (kept !== undefined && kept.until > now) return kept.rules
+    const mine = { rules: ask(), until: now + RULES_KEPT }
+    kept = mine
+    mine.rules.catch(() => {
+      if (kept === mine) kept = undefined
+    })
+    return mine.rules
+  }
 }

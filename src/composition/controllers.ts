@@ -1,3 +1,5 @@
+import { createDns } from '../adapters/dns/client.ts'
+import { createOutgoing } from '../adapters/outgoing/client.ts'
 import type { Configuration } from '../config.ts'
 import { startControllers } from '../controllers/index.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
@@ -46,6 +48,7 @@ export async function runControllers(configuration: Configuration, surroundings:
     log,
   })
   const store = await objectStore(configuration)
+  const outgoing = createOutgoing({ allowedHosts: configuration.outgoingHosts })
   let running: Awaited<ReturnType<typeof startControllers>> | undefined
   let state: 'standing by' | 'starting' | 'running' | 'stopping' = 'standing by'
 
@@ -58,6 +61,7 @@ export async function runControllers(configuration: Configuration, surroundings:
         allowOwnImages: configuration.allowOwnImages,
         projectRbac: configuration.projectRbac,
         objectStorage: { store, usageInterval: configuration.objectStoreUsageSeconds * 1000 },
+        sso: { dns: createDns(), outgoing },
       }
       const started = await startControllers({
         records: connection,
@@ -85,6 +89,7 @@ export async function runControllers(configuration: Configuration, surroundings:
     async stop() {
       state = 'stopping'
       await running?.stop()
+      await outgoing.close()
       await connection.caches.stopAll()
       await store?.close()
       await events.stop()

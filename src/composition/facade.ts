@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { createAccess } from '../api/access.ts'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
 import { createCapacity } from '../api/capacity.ts'
+import type { Services } from '../api/context.ts'
+import { directoryPrincipals } from '../api/directoryPrincipals.ts'
 import { loadDocumentation } from '../api/documentation.ts'
 import { ROUTES, reservedNames } from '../api/index.ts'
 import { createRecords } from '../api/kubeRecords.ts'
@@ -12,18 +14,23 @@ import { openApiDocument } from '../api/openapi.ts'
 import { recordedPrincipals } from '../api/principals.ts'
 import { kubeSecrets } from '../api/secrets.ts'
 import { createFacade } from '../api/server.ts'
+import { followConnections } from '../api/sso/follower.ts'
 import { createStanding } from '../api/standing.ts'
 import { createTokenVerifier } from '../api/tokens.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import { KINDS } from '../crds/index.ts'
+import { PlatformTenant } from '../crds/rbac.ts'
+import { SsoConnection } from '../crds/sso.ts'
 import { node, pod } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
+import { openAdministration } from './administration.ts'
 import { connect } from './connection.ts'
 import { objectStore, vectorEngine } from './engines.ts'
 import { runIdentityProvider } from './identity.ts'
 import type { Part, Surroundings } from './part.ts'
+import { ssoServices } from './sso.ts'
 import { runWebhooks } from './webhooks.ts'
 
 const VERSION = '0.1.0'
@@ -49,14 +56,25 @@ export async function runFacade(
   const isComplete = () => caches.unsynced().length === 0
   // Whom Keycloak knows is not ours to tell.
   const standing = configuration.identityProvider === 'local' ? createStanding({ client, caches }) : undefined
-  const webhooks = await runWebhooks(configuration, { access, caches, isReady: isComplete, standing, log })
   caches.start()
+  const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
+  const administration = await openAdministration(configuration, connection)
+  const accounts = accountServices(configuration, administration, log)
+  const sso = ssoServices(configuration, client, administration.federation)
   const identity =
     configuration.identityProvider === 'local'
-      ? await runIdentityProvider(configuration, connection, surroundings)
+      ? await runIdentityProvider(configuration, connection, sso.outgoing.fetch, surroundings)
       : undefined
-  const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
-  const accounts = accountServices(configuration, connection, log)
+  const follower =
+    configuration.identityProvider === 'keycloak'
+      ? followConnections({
+          connections: caches.get(SsoConnection.resource),
+          tenants: caches.get(PlatformTenant.resource),
+          sso,
+          clock: systemClock,
+          log,
+        })
+      : undefined
   const store = await objectStore(configuration)
   let isStopping = false
   const own: ReadinessCheck[] = [
@@ -64,6 +82,52 @@ export async function runFacade(
     { name: 'serving', isReady: () => !isStopping },
   ]
   const records = createRecords({ client, caches })
+  const services: Services = {
+    records,
+    principals:
+      configuration.identityProvider === 'keycloak'
+        ? directoryPrincipals(recordedPrincipals(records), administration.users, systemClock)
+        : recordedPrincipals(records),
+    access,
+    clock: systemClock,
+    log,
+    reservedNames: new Set(reservedNames()),
+    namespaces: kubeNamespaces(client),
+    capacity: createCapacity(caches, systemClock),
+    accounts,
+    sso,
+    vector: {
+      engine: vectorEngine(configuration, client),
+      secrets: kubeSecrets(client),
+      allowOwnImages: configuration.allowOwnImages,
+    },
+    objectStorage: { store, secrets: kubeSecrets(client) },
+    managedIdentities: {
+      secrets: kubeSecrets(client),
+      signIn: {
+        tokenUrl: `${configuration.issuer}/protocol/openid-connect/token`,
+        audience: configuration.audience,
+        realm: configuration.realm,
+      },
+    },
+    documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
+    platform: {
+      version: VERSION,
+      commit: configuration.commit,
+      builtAt: configuration.builtAt,
+      kubernetesVersion: await kubernetesVersion(client),
+      simulated: configuration.simulated,
+      readiness: [...own, ...otherChecks()],
+    },
+  }
+  const webhooks = await runWebhooks(configuration, {
+    services,
+    caches,
+    client,
+    isReady: isComplete,
+    standing,
+    log,
+  })
   const facade = createFacade({
     routes: ROUTES,
     tokens,
@@ -76,40 +140,7 @@ export async function runFacade(
       anonymousRequestsPerAddress: configuration.anonymousRequestsPerMinute,
       trustedProxies: configuration.trustedProxies,
     },
-    services: {
-      records,
-      principals: recordedPrincipals(records),
-      access,
-      clock: systemClock,
-      log,
-      reservedNames: new Set(reservedNames()),
-      namespaces: kubeNamespaces(client),
-      capacity: createCapacity(caches, systemClock),
-      accounts,
-      vector: {
-        engine: vectorEngine(configuration, client),
-        secrets: kubeSecrets(client),
-        allowOwnImages: configuration.allowOwnImages,
-      },
-      objectStorage: { store, secrets: kubeSecrets(client) },
-      managedIdentities: {
-        secrets: kubeSecrets(client),
-        signIn: {
-          tokenUrl: `${configuration.issuer}/protocol/openid-connect/token`,
-          audience: configuration.audience,
-          realm: configuration.realm,
-        },
-      },
-      documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
-      platform: {
-        version: VERSION,
-        commit: configuration.commit,
-        builtAt: configuration.builtAt,
-        kubernetesVersion: await kubernetesVersion(client),
-        simulated: configuration.simulated,
-        readiness: [...own, ...otherChecks()],
-      },
-    },
+    services,
   })
   await facade.listen(configuration.facadePort, configuration.facadeHost)
   await caches.whenAllSynced()
@@ -119,7 +150,9 @@ export async function runFacade(
     async stop() {
       isStopping = true
       await facade.stop()
+      follower?.stop()
       await accounts.outbox.stop()
+      await sso.outgoing.close()
       await webhooks?.stop()
       await identity?.stop()
       await store?.close()

@@ -1,11 +1,15 @@
 import { readFile } from 'node:fs/promises'
+import type { OutgoingFetch } from '../adapters/outgoing/port.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { PlatformUser } from '../crds/identity.ts'
+import { IdpBinding, SsoConnection } from '../crds/sso.ts'
 import {
   createIdentityProvider,
   createSweeper,
+  kubeArrivals,
   kubeClientStore,
+  kubeConnections,
   kubeUserStore,
   openSigningKeys,
   secretKeyStore,
@@ -14,6 +18,7 @@ import {
   startIdentityServers,
   watchKeys,
 } from '../identity/index.ts'
+import type { WatchCache } from '../kube/cache.ts'
 import type { CacheSet } from '../kube/caches.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { KubeObject } from '../kube/object.ts'
@@ -23,6 +28,7 @@ import type { Part, Surroundings } from './part.ts'
 export async function runIdentityProvider(
   configuration: Configuration,
   { client, caches }: { client: KubeClient; caches: CacheSet },
+  fetch: OutgoingFetch,
   surroundings: Surroundings,
 ): Promise<Part> {
   const log = surroundings.log.child({ part: 'identity' })
@@ -42,6 +48,8 @@ export async function runIdentityProvider(
     log,
   })
   const users = caches.get<PlatformUser & KubeObject>(PlatformUser.resource)
+  const connections = caches.get<SsoConnection & KubeObject>(SsoConnection.resource)
+  const bindings = caches.get<IdpBinding & KubeObject>(IdpBinding.resource)
   const state = secretStateStore(client, SYSTEM_NAMESPACE, (expiresAt) => sweeper.expects(expiresAt))
   const sweeper = createSweeper({ log, store: () => state })
   const provider = createIdentityProvider({
@@ -49,11 +57,13 @@ export async function runIdentityProvider(
     realm: configuration.realm,
     audience: configuration.audience,
     clients: kubeClientStore(client),
-    users: kubeUserStore(client, async () => {
-      await users.whenSynced()
-      return users.list()
-    }),
+    users: kubeUserStore(client, () => whole(users)),
     passwords: secretPasswords(client),
+    external: {
+      fetch,
+      connections: kubeConnections(client, () => whole(connections), fetch),
+      arrivals: kubeArrivals({ client, bindings: () => whole(bindings) }),
+    },
     state,
     keys,
     tokenLifetimeSeconds: accessTokenSeconds,
@@ -76,4 +86,10 @@ export async function runIdentityProvider(
       await watch.stop()
     },
   }
+}
+
+/** What a cache holds once it has seen everything. */
+async function whole<T extends KubeObject>(cache: Pick<WatchCache<T>, 'whenSynced' | 'list'>): Promise<readonly T[]> {
+  await cache.whenSynced()
+  return cache.list()
 }

@@ -4,8 +4,13 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { Agent, request } from 'undici'
 import { Authority } from '../../scripts/controlplane/pki.ts'
+import { until } from '../../test/make/until.ts'
 import { readConfiguration } from '../config.ts'
 import { silentLog } from '../core/log.ts'
+import type { KubeObject } from '../core/object.ts'
+import { WEBHOOK_CONFIGURATION, WEBHOOK_SERVER_NAME } from '../core/webhook.ts'
+import { KubeError } from '../kube/errors.ts'
+import { openOwnAuthority } from './ownAuthority.ts'
 import { CALLER_NAME, runWebhooks, type Webhooks } from './webhooks.ts'
 
 describe('the webhooks of the facade', () => {
@@ -14,7 +19,7 @@ describe('the webhooks of the facade', () => {
   let foreign: Authority
   let webhooks: Webhooks | undefined
   const noCaches = { get: () => ({ get: () => undefined, subscribe: () => () => undefined }) }
-  const options = { access: {}, caches: noCaches, isReady: () => false, log: silentLog } as never
+  const options = { services: {}, caches: noCaches, client: {}, isReady: () => false, log: silentLog } as never
   const configuration = (more: Record<string, string>) =>
     readConfiguration({ PLATFORM_ISSUER: 'https://issuer.example.com', ...more })
 
@@ -89,5 +94,69 @@ describe('the webhooks of the facade', () => {
     expect(await runWebhooks(configuration({}), options)).to.equal(undefined)
     const half = configuration({ PLATFORM_WEBHOOK_CERTIFICATE: join(folder, 'crt') })
     expect(await refusal(runWebhooks(half, options))).to.equal('refused')
+  })
+
+  describe('with an authority of their own', () => {
+    const stored = new Map<string, KubeObject>()
+    const applied: KubeObject[] = []
+    const missing = new KubeError('NotFound', 'missing', { status: 404 })
+    const client = {
+      get: async (_: unknown, { name }: { name: string }) => stored.get(name) ?? Promise.reject(missing),
+      create: async (_: unknown, object: KubeObject) => stored.set(object.metadata.name, object),
+      apply: async (_: unknown, object: KubeObject) => applied.push(object),
+    } as never
+    const services = { clock: { now: () => Date.now() } }
+    const own = configuration({
+      PLATFORM_WEBHOOK_HOST: '127.0.0.1',
+      PLATFORM_WEBHOOK_PORT: '0',
+      PLATFORM_WEBHOOK_OWN_AUTHORITY: 'true',
+    })
+    type Announced = { webhooks: { clientConfig: { caBundle: string; service: { path: string } } }[] }
+    let running: Webhooks | undefined
+    let announced: Announced['webhooks'][number]['clientConfig']
+
+    before(async () => {
+      stored.set(WEBHOOK_CONFIGURATION, {
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind: 'ValidatingWebhookConfiguration',
+        metadata: { name: WEBHOOK_CONFIGURATION },
+      })
+      running = await runWebhooks(own, { ...(options as object), services, client } as never)
+      await until('the authority is announced', async () => applied.length > 0)
+      const [webhook] = (applied[0] as unknown as Announced).webhooks
+      if (webhook === undefined) throw new Error('Nothing was announced.')
+      announced = webhook.clientConfig
+    })
+    after(() => running?.stop())
+
+    async function ask(path: string, name = WEBHOOK_SERVER_NAME) {
+      const ca = Buffer.from(announced.caBundle, 'base64').toString()
+      const agent = new Agent({ connect: { ca, servername: name } })
+      try {
+        const url = `https://127.0.0.1:${running?.port}${path}`
+        const { statusCode, body } = await request(url, { method: 'POST', body: review, dispatcher: agent })
+        await body.dump()
+        return statusCode
+      } finally {
+        await agent.destroy()
+      }
+    }
+
+    it('answer at the path that they announced, with a certificate of that authority', async () => {
+      // No AdmissionReview, so a bad request; but taken.
+      expect(await ask(announced.service.path)).to.equal(400)
+      expect(await refusal(ask(announced.service.path, 'another.example.com'))).to.equal('refused')
+    })
+
+    it('answer nowhere else, and nobody who asks what somebody may do', async () => {
+      for (const path of ['/admit', '/authorize', `${announced.service.path}0`, '/admit/']) {
+        expect(await ask(path), path).to.equal(404)
+      }
+    })
+
+    it('share one authority between replicas', async () => {
+      const again = await openOwnAuthority(client, new Date())
+      expect(again.path).to.equal(announced.service.path)
+    })
   })
 })

@@ -1,64 +1,125 @@
+import { timingSafeEqual } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { TLSSocket } from 'node:tls'
+import { createAdmission } from '../api/admission/index.ts'
 import { createReviewer, followPlaces } from '../api/authorizer/index.ts'
-import type { Access } from '../api/context.ts'
+import type { Services } from '../api/context.ts'
+import { whyNotGiven } from '../api/rbac/assignments.ts'
 import type { Standing } from '../api/standing.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import { WEBHOOK_SERVER_NAME } from '../core/webhook.ts'
 import type { CacheSet } from '../kube/caches.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { DAY_MS, issueCertificate } from './certificates.ts'
+import { keepAnnounced, type OwnAuthority, openOwnAuthority } from './ownAuthority.ts'
 
 /** The common name of the API server's client certificate: nobody else may ask who may do what. */
 export const CALLER_NAME = 'freehold:authorization-webhook-caller'
 const AUTHORIZE = '/authorize'
-/** A review is a few hundred bytes; groups and extra fields of a token may make it some thousands. */
-const BODY_MAX = 256 * 1024
+const ADMIT = '/admit'
+/** An AdmissionReview holds an object twice, each with what kubectl keeps of it. */
+const BODY_MAX = 2 * 1024 * 1024
 /** Longer than the API server keeps an idle connection (90 s): closing first would lose the request under way. */
 const KEEP_ALIVE = 120_000
 
 export type WebhookOptions = {
-  access: Access
+  services: Services
   caches: CacheSet
+  client: KubeClient
   isReady: () => boolean
   standing?: Standing | undefined
   log: Log
 }
 export type Webhooks = { readonly port: number; stop(): Promise<void> }
 
+/** By path: answers the body of a review, undefined for what is none. */
+type Reviews = ReadonlyMap<string, (body: unknown) => unknown>
+
 /**
- * Where the API server asks the facade: https on a port of its own, for callers with the API server's certificate
- * only. Undefined where no certificate is configured.
+ * Where the API server asks the facade, over https on a port of its own: who may do what, and whether a write of access
+ * control is in order. With a certificate that is configured, for callers with the API server's certificate only. With
+ * an authority of its own the API server shows none; then only admission is answered, at a path that nobody else knows.
+ * Undefined where neither is configured.
  *
  * @throws ConfigurationError where the certificate has no key, or callers could not be verified
  */
 export async function runWebhooks(
   configuration: Configuration,
-  { access, caches, isReady, standing, log }: WebhookOptions,
+  options: WebhookOptions,
 ): Promise<Webhooks | undefined> {
-  const { webhookCertificate, webhookKey, webhookClientAuthority, webhookHost, webhookPort } = configuration
-  if (webhookCertificate === undefined) return undefined
-  if (webhookKey === undefined || webhookClientAuthority === undefined)
+  const { services, caches, client, isReady, standing, log } = options
+  const { webhookCertificate, webhookOwnAuthority } = configuration
+  if (webhookCertificate === undefined && !webhookOwnAuthority) return undefined
+  const admit = createAdmission({ services, caches, isReady })
+  if (webhookCertificate === undefined) {
+    const own = await openOwnAuthority(client, new Date(services.clock.now()))
+    const listener = listenerOf(new Map([[own.path, admit]]), () => true, log)
+    const server = createServer(await ownTls(own), listener)
+    const webhooks = await serve(server, configuration)
+    const announced = keepAnnounced(client, own, log)
+    const renewal = setInterval(() => void renew(server, own, log), DAY_MS)
+    renewal.unref()
+    return withEnd(webhooks, () => {
+      clearInterval(renewal)
+      announced.stop()
+    })
+  }
+  const tls = await configuredTls(configuration)
+  const places = followPlaces(caches)
+  const review = createReviewer({
+    access: services.access,
+    placeOf: places.placeOf,
+    whyNotGiven: (principalId, roleName, scope) => whyNotGiven(services, { principalId }, roleName, scope),
+    isReady,
+    standing,
+  })
+  const reviews: Reviews = new Map<string, (body: unknown) => unknown>([
+    [AUTHORIZE, review],
+    [ADMIT, admit],
+  ])
+  const isCaller = ({ socket }: IncomingMessage) =>
+    (socket as TLSSocket).getPeerCertificate().subject?.CN === CALLER_NAME
+  const server = createServer(tls, listenerOf(reviews, isCaller, log))
+  return withEnd(await serve(server, configuration), () => places.stop())
+}
+
+const LIMITS = { requestTimeout: 10_000, keepAliveTimeout: KEEP_ALIVE, minVersion: 'TLSv1.2' } as const
+
+/** @throws ConfigurationError */
+async function configuredTls({ webhookCertificate, webhookKey, webhookClientAuthority }: Configuration) {
+  if (webhookCertificate === undefined || webhookKey === undefined || webhookClientAuthority === undefined)
     throw new ConfigurationError(
       'webhookCertificate needs webhookKey and webhookClientAuthority: unverified callers could ask who may do what.',
     )
   const files = [webhookCertificate, webhookKey, webhookClientAuthority]
   const [cert, key, ca] = await Promise.all(files.map((path) => readFile(path, 'utf8')))
-  const places = followPlaces(caches)
-  const review = createReviewer({ access, placeOf: places.placeOf, isReady, standing })
-  const tls = { cert, key, ca, requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.2' } as const
-  const server = createServer({ ...tls, requestTimeout: 10_000, keepAliveTimeout: KEEP_ALIVE }, (request, response) => {
-    answer(request, response, review).catch((error: unknown) => {
-      log.warn({ error: messageOf(error) }, 'A review of the API server could not be answered.')
-      send(response, 500)
-    })
-  })
+  return { ...LIMITS, cert, key, ca, requestCert: true, rejectUnauthorized: true }
+}
+
+async function ownTls(own: OwnAuthority) {
+  const request = { commonName: WEBHOOK_SERVER_NAME, purpose: 'server', names: [WEBHOOK_SERVER_NAME] } as const
+  const { certPem, keyPem } = await issueCertificate(own, request, new Date())
+  return { ...LIMITS, cert: certPem, key: keyPem }
+}
+
+/** A new certificate each day, of which each is good for a year. */
+async function renew(server: Server, own: OwnAuthority, log: Log): Promise<void> {
+  try {
+    server.setSecureContext(await ownTls(own))
+  } catch (error) {
+    log.warn({ error: messageOf(error) }, 'The certificate of the webhooks could not be renewed.')
+  }
+}
+
+async function serve(server: Server, { webhookPort, webhookHost }: Configuration): Promise<Webhooks> {
   await listening(server, webhookPort, webhookHost)
   return {
     port: (server.address() as { port: number }).port,
     async stop() {
-      places.stop()
       await new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
@@ -67,17 +128,48 @@ export async function runWebhooks(
   }
 }
 
+function withEnd(webhooks: Webhooks, end: () => void): Webhooks {
+  return {
+    port: webhooks.port,
+    stop() {
+      end()
+      return webhooks.stop()
+    },
+  }
+}
+
+function listenerOf(reviews: Reviews, isCaller: (request: IncomingMessage) => boolean, log: Log) {
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    answer(request, response, reviews, isCaller).catch((error: unknown) => {
+      log.warn({ error: messageOf(error) }, 'A review of the API server could not be answered.')
+      send(response, 500)
+    })
+  }
+}
+
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  review: ReturnType<typeof createReviewer>,
+  reviews: Reviews,
+  isCaller: (request: IncomingMessage) => boolean,
 ): Promise<void> {
-  if ((request.socket as TLSSocket).getPeerCertificate().subject?.CN !== CALLER_NAME) return send(response, 403)
-  if (request.method !== 'POST' || request.url?.split('?', 1)[0] !== AUTHORIZE) return send(response, 404)
+  if (!isCaller(request)) return send(response, 403)
+  const review = reviewAt(request.url?.split('?', 1)[0] ?? '', reviews)
+  if (request.method !== 'POST' || review === undefined) return send(response, 404)
   const body = await readBody(request)
-  const reviewed = body === undefined ? undefined : await review(body)
+  const reviewed = body === undefined ? undefined : ((await review(body)) as object | undefined)
   if (reviewed === undefined) return send(response, 400)
   send(response, 200, reviewed)
+}
+
+/** In a time that does not tell how much of a path was right. */
+function reviewAt(path: string, reviews: Reviews): ((body: unknown) => unknown) | undefined {
+  const asked = Buffer.from(path)
+  for (const [known, review] of reviews) {
+    const wanted = Buffer.from(known)
+    if (wanted.length === asked.length && timingSafeEqual(wanted, asked)) return review
+  }
+  return undefined
 }
 
 /** Undefined for what is no JSON or too long. */

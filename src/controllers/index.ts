@@ -7,6 +7,7 @@ import type { Log } from '../core/log.ts'
 import { resourceId } from '../core/object.ts'
 import { event, namespace, secret } from '../kube/builtin.ts'
 import type { EventRecorder } from '../kube/events.ts'
+import { bindingController } from './bindings.ts'
 import { boundaryController } from './boundaries.ts'
 import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
 import type { Controller, Rights } from './engine/controller.ts'
@@ -20,6 +21,7 @@ import { type StorageOptions, storageControllers } from './objectstorage/index.t
 import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
 import { resourceGroupController } from './resourcegroups.ts'
+import { type SsoPorts, ssoController } from './sso.ts'
 import { vectorController } from './vector/index.ts'
 
 /** What controllers of single areas need beside the clusters: their adapters and settings. */
@@ -30,6 +32,7 @@ export type ControllerPorts = {
   objectStorage: StorageOptions
   /** Whether assignments are written as RoleBindings too; false. */
   projectRbac?: boolean
+  sso: SsoPorts
 }
 
 /** Every controller of the platform, in the order of what depends on what. */
@@ -38,6 +41,7 @@ export function controllers({
   allowOwnImages,
   objectStorage,
   projectRbac,
+  sso,
 }: ControllerPorts): readonly Controller[] {
   const projected = (controller: Controller) => withProjection(controller, projectRbac ?? false)
   return [
@@ -47,6 +51,8 @@ export function controllers({
     passwordResetController,
     ...grantControllers,
     managedIdentityController(),
+    ssoController(sso),
+    bindingController,
     vectorController({ engine: vectorEngine, allowOwnImages }),
     ...storageControllers(objectStorage),
   ]
@@ -156,11 +162,13 @@ export function operatorSystemRights(): Rights[] {
 
 function declaredRights(): Rights[] {
   // What a controller may do does not depend on what it is given.
+  const sso = { dns: { texts: async () => [] }, outgoing: { document: async () => '' } }
   return controllers({
     vectorEngine: playedEngine(),
     allowOwnImages: false,
     objectStorage: { store: undefined, usageInterval: 0 },
     projectRbac: true,
+    sso,
   }).flatMap(rightsOf)
 }
 

@@ -7,6 +7,7 @@ export const ERROR_STATUS = {
   BAD_REQUEST: 400,
   BODY_TOO_LARGE: 400,
   INVALID_ACTION: 400,
+  URL_NOT_ALLOWED: 400,
   UNAUTHORIZED: 401,
   FORBIDDEN: 403,
   NOT_FOUND: 404,
@@ -49,6 +50,7 @@ export const ERROR_STATUS = {
   // Module rbac writes its codes in lower case (interface section 7).
   already_exists: 409,
   conflict: 409,
+  domain_taken: 409,
   last_owner: 409,
   boundary_not_found: 422,
   group_cycle: 422,

@@ -20,7 +20,6 @@ export const Boundary = defineKind({
     'boundaries/delete',
     'boundaries/invitations/create',
     'boundaries/invitations/read',
-    'boundaries/members/manage',
     'boundaries/members/read',
     'boundaries/network/read',
     'boundaries/projections/manage',

@@ -71,6 +71,8 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   actions?: string
   /** Which verbs of the API server need which action, where that is not standard or the kind has no prefix. */
   forms?: Readonly<Record<string, readonly string[]>>
+  /** The same for objects in freehold-system, which speak of the platform: they are asked for at the root. */
+  platformForms?: Readonly<Record<string, readonly string[]>>
   /** Actions below the prefix that have no form in Kubernetes. */
   restOnly?: readonly string[]
   /** Verbs that every principal may use, because REST asks for nothing but a token either. */

@@ -24,6 +24,20 @@ export const PlatformUser = defineKind({
     isEnabled: z.boolean().default(true),
     isExternal: z.boolean().default(false),
     tenantIds: z.array(Uuid).max(100).default([]),
+    externalIdentity: z
+      .strictObject({
+        tenantId: Uuid.describe('Of the SsoConnection through which the person came'),
+        alias: z.string().max(63).describe('Of the identity provider there'),
+        issuer: z.string().max(2048),
+        subject: z.string().max(255).describe('The sub claim at that issuer (OpenID Connect Core section 2)'),
+        claims: z
+          .record(z.string(), z.array(z.string().max(256)).max(200))
+          .meta({ maxProperties: 20 })
+          .default({})
+          .describe('What the issuer said at the last sign-in, of the claims that bindings ask about'),
+      })
+      .optional()
+      .describe('Who the person is at the identity provider of their tenant; written at sign-in'),
   }),
   status: z.object({ lastSignInAt: DateTime.optional() }),
   columns: [

@@ -17,6 +17,7 @@ import {
   RoleDefinition,
 } from './rbac.ts'
 import { ResourceGroup } from './resourcegroups.ts'
+import { IdpBinding, SsoConnection } from './sso.ts'
 import { VectorCluster } from './vector.ts'
 
 /** Every kind of the platform. What walks over kinds (CRDs, rights, policies, docs, tests) walks over this list. */
@@ -37,6 +38,8 @@ export const KINDS: readonly AnyKind[] = [
   PlatformClient,
   MemberInvitation,
   PasswordReset,
+  IdpBinding,
+  SsoConnection,
   ManagedIdentity,
   VectorCluster,
   ObjectStorageAccount,

@@ -9,6 +9,9 @@ const ActionPattern = z
   .regex(/^(\*|(\*\/)?[a-zA-Z]+(\/[a-zA-Z]+)*(\/\*)?)$/)
 const ActionPatterns = z.array(ActionPattern).max(200)
 
+const READ = ['get', 'list', 'watch']
+const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
+
 const ScopeIncarnation = z
   .string()
   .max(64)
@@ -20,6 +23,9 @@ export const RoleDefinition = defineKind({
   group: 'iam',
   kind: 'RoleDefinition',
   plural: 'roledefinitions',
+  // Whether somebody may give the role is asked as the virtual verb `grant`, in the namespace of the boundary.
+  forms: { 'rbac/members/admin': WRITE },
+  open: READ,
   shortNames: ['rdef'],
   placement: 'cluster',
   area: 'rbac',
@@ -52,7 +58,8 @@ export const RoleAssignment = defineKind({
   group: 'iam',
   kind: 'RoleAssignment',
   plural: 'roleassignments',
-  forms: { 'rbac/members/read': ['get', 'list', 'watch'] },
+  forms: { 'rbac/members/read': READ, 'boundaries/members/manage': WRITE },
+  platformForms: { 'rbac/members/read': READ, 'rbac/members/admin': WRITE },
   shortNames: ['rasg'],
   placement: 'boundaryOrPlatform',
   name: 'free',
@@ -94,7 +101,8 @@ export const PrincipalGroup = defineKind({
   group: 'iam',
   kind: 'PrincipalGroup',
   plural: 'principalgroups',
-  forms: { 'rbac/members/read': ['get', 'list', 'watch'] },
+  forms: { 'rbac/members/read': READ, 'rbac/members/write': WRITE },
+  platformForms: { 'rbac/members/read': READ },
   shortNames: ['pgrp'],
   placement: 'boundaryOrPlatform',
   name: 'uuid',
@@ -116,6 +124,8 @@ export const DenyAssignment = defineKind({
   group: 'iam',
   kind: 'DenyAssignment',
   plural: 'denyassignments',
+  forms: { 'rbac/members/read': READ, 'rbac/members/write': WRITE },
+  platformForms: { 'rbac/members/read': READ },
   shortNames: ['dasg'],
   placement: 'boundaryOrPlatform',
   name: 'free',
@@ -166,6 +176,8 @@ export const JitRequest = defineKind({
   group: 'iam',
   kind: 'JitRequest',
   plural: 'jitrequests',
+  // Who sees the boundary may ask, and take back what they asked; whose request it is, admission checks.
+  forms: { 'rbac/members/read': READ, 'boundaries/read': ['create', 'delete'] },
   shortNames: ['jit'],
   placement: 'boundary',
   name: 'uuid',
@@ -209,6 +221,7 @@ export const BoundaryTrust = defineKind({
   group: 'iam',
   kind: 'BoundaryTrust',
   plural: 'boundarytrusts',
+  platformForms: { 'rbac/boundaryTrusts/admin': [...READ, ...WRITE] },
   shortNames: ['btrust'],
   placement: 'platform',
   name: 'free',

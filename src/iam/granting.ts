@@ -23,6 +23,15 @@ export type GrantRefusal =
   /** The granter lacks these actions at the scope or somewhere below it. */
   | { readonly kind: 'ExceedsGranter'; readonly actions: readonly string[] }
 
+/** The words of refusals, for REST, for the webhook and for the admission policy that stands before it. */
+export const GRANT_REFUSALS = {
+  unknown: (role: string) => `No role is called "${role}"; names are matched exactly.`,
+  rootOnly: (role: string, scope: string) => `The role "${role}" exists at the platform root only, not at ${scope}.`,
+  notYoursAtRoot: (role: string) => `The role "${role}" is given at the root by its Owners and Platform Owners only.`,
+  exceeding: (role: string, scope: string) =>
+    `The role "${role}" holds actions that you do not hold at ${scope} and all of it.`,
+} as const
+
 const ROOT = '/'
 const PLATFORM_OWNER = 'Platform Owner'
 const ROOT_GRANTERS: readonly string[] = ['Owner', PLATFORM_OWNER]

@@ -54,6 +54,15 @@ export function actionsOfKinds(kinds: Iterable<DeclaringKind>): KindActions[] {
   })
 }
 
+/** What the kinds declare of their objects in the platform's own namespace, which are asked for at the root. */
+export function actionsInPlatform(kinds: Iterable<Pick<AnyKind, 'resource' | 'platformForms'>>): KindActions[] {
+  return [...kinds].flatMap(({ resource: { group, plural }, platformForms = {} }) => {
+    const unknown = Object.keys(platformForms).find((name) => !isKnownAction(name))
+    if (unknown !== undefined) throw new RangeError(`${unknown}, which ${plural}.${group} declares, is no action.`)
+    return { group, resource: plural, verbs: platformForms }
+  })
+}
+
 function standardForms(prefix: string | undefined): Record<string, readonly KubernetesVerb[]> {
   const forms: Record<string, readonly KubernetesVerb[]> = {}
   for (const { name, isData } of ACTIONS) {

@@ -1,10 +1,14 @@
 import type { AnyKind } from '../crds/define.ts'
 import { actionsOfKinds, gatherKubernetesForms } from './kubernetesForm.ts'
-import { actionNames, compilePermissions } from './permissions.ts'
-import { BUILT_IN_ROLES, type Role } from './roles.ts'
+import { actionNames, compilePermissions, isSubset } from './permissions.ts'
+import { BUILT_IN_ROLES, isAssignableBelowRoot, type Role } from './roles.ts'
 
 /** What a projected role gives in a namespace: verbs on a resource, subresources as `<plural>/<name>`. */
-export type ProjectedRight = { resource: { group: string; plural: string }; verbs: readonly string[] }
+export type ProjectedRight = {
+  resource: { group: string; plural: string }
+  verbs: readonly string[]
+  resourceNames?: readonly string[]
+}
 
 export type ProjectedRole = { displayName: string; clusterRole: string; rights: readonly ProjectedRight[] }
 
@@ -27,9 +31,24 @@ export function projectedRoles(kinds: readonly AnyKind[]): ProjectedRole[] {
     const ofKinds = held.flatMap((action) =>
       forms.formsOf(action).map(({ group, resource, verbs }) => ({ resource: { group, plural: resource }, verbs })),
     )
-    const rights = held.includes('resourcegroups/read') ? [...ofKinds, ...RUNNING] : ofKinds
-    return { displayName: role.displayName, clusterRole: clusterRoleOf(role), rights }
+    const running = held.includes('resourcegroups/read') ? RUNNING : []
+    const grants = held.includes('boundaries/members/manage') ? [grantsOf(role)] : []
+    return {
+      displayName: role.displayName,
+      clusterRole: clusterRoleOf(role),
+      rights: [...ofKinds, ...running, ...grants],
+    }
   }).filter(({ rights }) => rights.length > 0)
+}
+
+/** The virtual verb `grant` on the built-in roles that hold nothing that this one lacks; a Platform Owner gives any. */
+function grantsOf(role: Role): ProjectedRight {
+  const held = compilePermissions(role).belowRoot
+  const given = BUILT_IN_ROLES.filter(isAssignableBelowRoot).filter(
+    (other) => role.displayName === 'Platform Owner' || isSubset(compilePermissions(other).belowRoot, held),
+  )
+  const resource = { group: 'iam.freehold.dev', plural: 'roledefinitions' }
+  return { resource, verbs: ['grant'], resourceNames: given.map(({ displayName }) => displayName) }
 }
 
 function clusterRoleOf({ name }: Pick<Role, 'name'>): string {

@@ -71,9 +71,16 @@ export type SignInWords = {
   login: string
   error?: string
   targets: readonly string[]
+  /** Whether people of some tenants sign in elsewhere. */
+  hasOrganizations?: boolean
 }
 
-export function signInPage({ action, token, clientName, login, error, targets }: SignInWords): Page {
+export function signInPage({ action, token, clientName, login, error, targets, hasOrganizations }: SignInWords): Page {
+  // With the address alone: whoever signs in elsewhere has no password here.
+  const organization =
+    hasOrganizations === true
+      ? '\n<button class="quiet" type="submit" name="choice" value="organization" formnovalidate>Sign in through your organization</button>'
+      : ''
   // Focus where the next word goes: with a name known, that is the password.
   const focus = (here: boolean) => (here ? ' autofocus' : '')
   const described = error === undefined ? '' : ' aria-invalid="true" aria-describedby="problem"'
@@ -87,7 +94,7 @@ ${problem(error)}
 <input id="login" name="login" type="text" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="254" value="${escapeHtml(login)}"${described}${focus(login === '')}>
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" required maxlength="128"${described}${focus(login !== '')}>
-<button type="submit" name="choice" value="signIn">Sign in</button>
+<button type="submit" name="choice" value="signIn">Sign in</button>${organization}
 </form>
 <form method="post" action="${escapeHtml(action)}">
 <input type="hidden" name="csrf" value="${escapeHtml(token)}">
@@ -95,6 +102,20 @@ ${problem(error)}
 </form>`,
     targets,
   )
+}
+
+/**
+ * Leads to the identity provider of a tenant. A page of its own: a browser follows the redirects of a form only to places
+ * that the policy of the page with the form names, and where this one leads on is not ours to know.
+ */
+export function organizationPage({ url, displayName }: { url: string; displayName: string }): Page {
+  const address = escapeHtml(url)
+  const { html, policy } = page(
+    'Continue elsewhere',
+    `<p>You sign in at <strong>${escapeHtml(displayName)}</strong>.</p>
+<p><a href="${address}" rel="noreferrer">Continue</a></p>`,
+  )
+  return { html: html.replace('</title>', `</title>\n<meta http-equiv="refresh" content="0;url=${address}">`), policy }
 }
 
 export type ConsentWords = {

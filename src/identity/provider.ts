@@ -8,11 +8,12 @@ import type { Log } from '../core/log.ts'
 import { adapterFor, TooManyAttempts } from './adapter.ts'
 import { type Attempts, countAttempts } from './attempts.ts'
 import type { ClientStore } from './clients.ts'
+import { createExternalSignIn, type ExternalSignInOptions } from './externalSignIn.ts'
 import { countGuesses, DEFAULT_GUESS_LIMITS, type GuessLimits } from './guesses.ts'
 import type { PasswordVerifier } from './passwords.ts'
 import { formKey, settings } from './settings.ts'
 import { guardPages } from './shownPages.ts'
-import { signInRouter } from './signIn.ts'
+import { returnRouter, signInRouter } from './signIn.ts'
 import type { SigningKeys } from './signingKeys.ts'
 import type { StateStore } from './state.ts'
 import { tokenIdOf } from './stateAdapter.ts'
@@ -41,6 +42,8 @@ export type IdentityProviderOptions = {
   clients: ClientStore
   users: UserStore
   passwords: PasswordVerifier
+  /** Identity providers of tenants; nobody signs in elsewhere where it is absent. */
+  external?: ExternalSignInOptions
   /** Sign-ins, grants and codes, shared by all replicas. */
   state: StateStore
   keys: SigningKeys
@@ -117,7 +120,11 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   const protocol = `${mountPath}/protocol/openid-connect`
   app.post(`${protocol}/token`, addressLimit(limits.tokenRequestsPerMinute))
   app.post(`${protocol}/revoke`, addressLimit(limits.tokenRequestsPerMinute))
-  app.use([`${protocol}/auth`, `${protocol}/logout`, signInPath], addressLimit(limits.signInRequestsPerMinute))
+  const brokerPath = `${mountPath}/broker`
+  app.use(
+    [`${protocol}/auth`, `${protocol}/logout`, signInPath, brokerPath],
+    addressLimit(limits.signInRequestsPerMinute),
+  )
   app.post(`${mountPath}/device`, addressLimit(limits.deviceCodesPerMinute))
   app.use(`${mountPath}/device`, addressLimit(limits.signInRequestsPerMinute))
   app.all(`${protocol}/userinfo`, userinfo(options))
@@ -125,6 +132,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
     signInPath,
     signInRouter({
       ...options,
+      external: options.external && createExternalSignIn(options.external, options),
       provider: () => current.provider,
       guesses,
       path: signInPath,
@@ -132,6 +140,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
       sessionLifetimeSeconds,
     }),
   )
+  app.use(brokerPath, returnRouter({ path: signInPath }))
   app.use(mountPath, (request, response) => current.serve(request, response))
   app.use((_request, response) => {
     response.status(404).json({ error: 'not_found', error_description: `everything here is below ${mountPath}` })

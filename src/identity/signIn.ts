@@ -3,8 +3,10 @@ import express, { type Request, type Response, type Router } from 'express'
 import type Provider from 'oidc-provider'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import { ArrivalRefused } from './arrivals.ts'
+import { type ExternalSignIn, returningSignIn } from './externalSignIn.ts'
 import type { Guesses } from './guesses.ts'
-import { consentPage, errorPage, type Page, signInPage } from './pages.ts'
+import { consentPage, errorPage, organizationPage, type Page, signInPage } from './pages.ts'
 import type { PasswordVerifier } from './passwords.ts'
 import { PAGE_HEADERS, targetsOf } from './shownPages.ts'
 import type { IdentityUser, UserStore } from './users.ts'
@@ -14,6 +16,8 @@ export type SignInOptions = {
   provider: () => Provider
   users: UserStore
   passwords: PasswordVerifier
+  /** Identity providers of tenants; undefined where nobody signs in elsewhere. */
+  external: ExternalSignIn | undefined
   guesses: Guesses
   /** Where this router is mounted. */
   path: string
@@ -33,6 +37,7 @@ export function signInRouter(options: SignInOptions): Router {
   const router = express.Router()
   router.use(express.urlencoded({ extended: false, limit: '8kb', parameterLimit: 8 }))
   router.get('/:uid', guarded(options, showForm))
+  router.get('/:uid/return', guarded(options, comeBack))
   router.post('/:uid', guarded(options, answerForm))
   return router
 }
@@ -96,6 +101,7 @@ const answerForm: Step = async (options, interaction, request, response) => {
     else await deny(options, request, response, 'the user is disabled')
     return
   }
+  if (await sendElsewhere(options, interaction, form, response)) return
   const attempt = await check(options, addressOf(request), form)
   if ('user' in attempt) await allow(options, interaction, attempt.user, request, response)
   else {
@@ -103,6 +109,71 @@ const answerForm: Step = async (options, interaction, request, response) => {
     const page = await signIn(options, interaction, form.login.slice(0, 254), attempt.problem)
     send(response, attempt.status, page)
   }
+}
+
+/** Whether the address is one of a tenant whose people sign in elsewhere; a password that was typed is not looked at. */
+async function sendElsewhere(
+  options: SignInOptions,
+  interaction: Interaction,
+  { login, choice }: { login: string; choice: string },
+  response: Response,
+): Promise<boolean> {
+  const { external, log } = options
+  const address = login.trim().slice(0, 254)
+  let problem = 'No organization is known for this address. Type your e-mail address at work, or use your password.'
+  try {
+    const target = await external?.begin(interaction.uid, address)
+    if (target !== undefined) {
+      send(response, 200, organizationPage(target))
+      return true
+    }
+  } catch (error) {
+    log.warn({ error: messageOf(error) }, 'The identity provider of a tenant could not be used.')
+    problem = 'Your organization does not answer. Try again in a moment.'
+    send(response, 503, await signIn(options, interaction, address, problem))
+    return true
+  }
+  if (choice !== 'organization') return false
+  send(response, 404, await signIn(options, interaction, address, problem))
+  return true
+}
+
+/** Somebody comes back from the identity provider of a tenant. */
+const comeBack: Step = async (options, interaction, request, response) => {
+  const { external, users, log } = options
+  const query = new URLSearchParams(request.url.split('?')[1] ?? '')
+  try {
+    if (external === undefined || interaction.prompt.name !== 'login')
+      throw new ArrivalRefused('Nobody is awaited here.')
+    const userId = await external.finish(interaction.uid, query)
+    const user = await users.find(userId)
+    if (user?.isEnabled !== true) throw new ArrivalRefused('This account is disabled. Ask an administrator.')
+    log.info({ address: addressOf(request), userId }, 'A person signed in at the identity provider of a tenant.')
+    await allow(options, interaction, user, request, response)
+  } catch (error) {
+    const isRefused = error instanceof ArrivalRefused
+    log.warn({ address: addressOf(request), error: messageOf(error) }, 'A sign-in elsewhere did not succeed.')
+    const problem = isRefused ? error.message : 'Your organization could not be understood. Ask an administrator.'
+    send(response, isRefused ? 403 : 502, await signIn(options, interaction, '', problem))
+  }
+}
+
+/**
+ * Where identity providers of tenants send browsers. The cookie of the sign-in belongs to another path, so the answer is
+ * taken there: with it only the browser that began a sign-in can end it.
+ */
+export function returnRouter({ path }: { path: string }): Router {
+  const router = express.Router()
+  router.get('/:broker/endpoint', (request, response) => {
+    const query = new URLSearchParams(request.url.split('?')[1] ?? '')
+    const found = returningSignIn(query, request.params.broker.slice(0, 128))
+    if (found === undefined) {
+      send(response, 400, errorPage('This answer does not belong to a sign-in here.', 'invalid_request'))
+      return
+    }
+    response.set(PAGE_HEADERS).redirect(303, `${path}/${found.uid}/return?${found.query}`)
+  })
+  return router
 }
 
 type Refused = { status: number; problem: string; retryAfter?: number }
@@ -121,7 +192,9 @@ async function check(
   }
   // Counted before the work is done: tries that run beside each other must not all pass.
   await guesses.failed(address, login)
-  const user = login.length > 254 ? undefined : await users.findByLogin(login)
+  const found = login.length > 254 ? undefined : await users.findByLogin(login)
+  // Who signs in elsewhere has no password here, whatever is stored.
+  const user = found?.isExternal === true ? undefined : found
   const isRight = await passwords.verify(user?.id ?? NOBODY, password.slice(0, 1024))
   if (user === undefined || !isRight) {
     log.info({ address, ...(user === undefined ? {} : { userId: user.id }) }, 'A sign-in was refused.')
@@ -148,7 +221,8 @@ async function allow(
   const grant = await grantFor(options, interaction, user)
   if (typeof scope === 'string' && scope !== '') grant.addOIDCScope(scope)
   const grantId = await grant.save()
-  const login = interaction.prompt.name === 'login' ? { login: { accountId: user.id, amr: ['pwd'] } } : {}
+  const amr = [user.isExternal === true ? 'fed' : 'pwd']
+  const login = interaction.prompt.name === 'login' ? { login: { accountId: user.id, amr } } : {}
   await finish(provider, request, response, { ...login, consent: { grantId } })
 }
 
@@ -179,7 +253,9 @@ async function finish(
 }
 
 async function signIn(options: SignInOptions, interaction: Interaction, login: string, error?: string): Promise<Page> {
-  return signInPage({ ...(await words(options, interaction)), login, ...(error === undefined ? {} : { error }) })
+  const hasOrganizations = options.external !== undefined
+  const shown = { ...(await words(options, interaction)), login, hasOrganizations }
+  return signInPage(error === undefined ? shown : { ...shown, error })
 }
 
 async function words(options: SignInOptions, interaction: Interaction) {

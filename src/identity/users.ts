@@ -14,6 +14,8 @@ export type IdentityUser = {
   firstName: string | undefined
   lastName: string | undefined
   isEnabled: boolean
+  /** Signs in at the identity provider of a tenant, and by no password. */
+  isExternal?: boolean
 }
 
 /** Where the provider finds people. Both throw where the store does not answer. */
@@ -71,7 +73,8 @@ function userOf({ metadata, spec }: UserObject): IdentityUser {
     emailVerified: spec.emailVerified,
     firstName: spec.firstName,
     lastName: spec.lastName,
-    // External people sign in elsewhere; here they have no password, and must not get in by one.
-    isEnabled: spec.isEnabled && !spec.isExternal,
+    // Without the identity that a sign-in elsewhere writes, nobody can be an external person.
+    isEnabled: spec.isEnabled && (!spec.isExternal || spec.externalIdentity !== undefined),
+    isExternal: spec.isExternal,
   }
 }

@@ -17,6 +17,7 @@ export type KubeErrorReason =
 export type KubeErrorCause = { field: string; message: string }
 
 /** A refusal by a ValidatingAdmissionPolicy: the policy's name and the message that the policy's author wrote. */
+/** Of an admission policy, or of a validating webhook under its name. */
 export type PolicyDenial = { policy: string; message: string }
 
 export type KubeErrorDetail = {
@@ -228,11 +229,12 @@ function causesOf(body: StatusBody | undefined): KubeErrorCause[] {
   return [...strict, ...undeclared]
 }
 
-const DENIAL = /ValidatingAdmissionPolicy '([^']+)' with binding '[^']+' denied request: ([\s\S]*)$/
+const DENIAL =
+  /(?:ValidatingAdmissionPolicy '([^']+)' with binding '[^']+' denied request|admission webhook "([^"]+)" denied the request): ([\s\S]*)$/
 
 function denialOf(body: StatusBody | undefined): PolicyDenial | undefined {
   const match = DENIAL.exec(body?.message ?? '')
-  return match === null ? undefined : { policy: match[1] ?? '', message: match[2] ?? '' }
+  return match === null ? undefined : { policy: match[1] ?? match[2] ?? '', message: match[3] ?? '' }
 }
 
 /** Seconds of a Retry-After header; its date form is not used by the API server and is ignored. */

@@ -6,6 +6,7 @@ import { groupNamespaceObject } from '../../src/core/namespaces.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
+import { MemberInvitation } from '../../src/crds/invitations.ts'
 import { PrincipalGroup, RoleAssignment } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
@@ -189,10 +190,15 @@ describe('what the API server refuses', () => {
       await makeRole(admin, name, boundaryNamespace(boundaryId), account.clientId, [
         { apiGroups: ['iam.freehold.dev'], resources: ['*'], verbs: ['*'] },
       ])
-      const [kind, spec] = iam[0] ?? []
-      if (kind === undefined || spec === undefined) throw new Error('no case')
-      await untilRefused(/written through the REST API/, () =>
-        tenant.create(kind.resource, object(kind, randomUUID(), boundaryNamespace(boundaryId), spec)),
+      const write = (kind: AnyKind, spec: object) =>
+        tenant.create(kind.resource, object(kind, randomUUID(), boundaryNamespace(boundaryId), spec))
+      const [assignment, group] = iam
+      if (assignment === undefined || group === undefined) throw new Error('no case')
+      await untilRefused(/The permission boundaries\/members\/manage is missing/, () => write(...assignment))
+      expect(said(await refusal(write(...group)))).to.match(/The permission rbac\/members\/write is missing/)
+      const invitation = RULE_CASES.find(({ kind: one, refused }) => one === MemberInvitation && refused.length === 0)
+      expect(said(await refusal(write(MemberInvitation, invitation?.next ?? {})))).to.match(
+        /written through the REST API/,
       )
     })
 

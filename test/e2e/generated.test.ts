@@ -53,6 +53,8 @@ function goodBody({ body, bodyKind }: Route): unknown {
   if (body === undefined || bodyKind !== 'json') return undefined
   const member = { principalId: randomUUID(), roleDefinitionName: 'Reader' }
   const identity = { resourceName: 'x', resourceType: 'apps', resourceUid: 'x' }
+  const binding = { issuer: 'https://login.example.com', claimValue: 'x', groupId: randomUUID() }
+  const sso = [binding, { domains: [] }, { alias: 'x', displayName: 'x' }]
   const small = [
     { displayName: 'x' },
     { targetScale: 1 },
@@ -60,7 +62,7 @@ function goodBody({ body, bodyKind }: Route): unknown {
     { name: 'abc' },
     { status: 'Active' },
   ]
-  const samples: object[] = [{}, ...small, { accountName: 'abc' }, member, identity]
+  const samples: object[] = [{}, ...small, { accountName: 'abc' }, member, identity, ...sso]
   return samples.find((sample) => body.safeParse(sample).success) ?? {}
 }
 

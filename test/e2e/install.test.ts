@@ -1,11 +1,18 @@
 // @alone: starts a control plane of its own.
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { announce, openOwnAuthority } from '../../src/composition/ownAuthority.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { WEBHOOK_CONFIGURATION } from '../../src/core/webhook.ts'
 import { KINDS } from '../../src/crds/index.ts'
-import { customResourceDefinition, deployment, pod } from '../../src/kube/builtin.ts'
+import { RoleAssignment } from '../../src/crds/rbac.ts'
+import { customResourceDefinition, deployment, pod, validatingWebhookConfiguration } from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
 import { startOwnControlPlane, type TestControlPlane } from '../cluster/index.ts'
@@ -20,7 +27,10 @@ describe('installing into a cluster with kubectl apply -k', () => {
   const kubectl = (...args: string[]) =>
     run(controlPlane.kubectlPath ?? 'kubectl', ['--kubeconfig', controlPlane.kubeconfigPath, ...args])
 
+  let folder: string
+
   before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'freehold-install-'))
     controlPlane = await startOwnControlPlane()
     client = createKubeClient(loadKubeconfig(controlPlane.kubeconfigPath), { fieldManager: 'test', userAgent: 'test' })
   })
@@ -28,6 +38,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
   after(async () => {
     await client.close()
     await controlPlane.stop()
+    await rm(folder, { recursive: true, force: true })
   })
 
   it('works at the first try and without a warning', async () => {
@@ -69,6 +80,71 @@ describe('installing into a cluster with kubectl apply -k', () => {
       expect(securityContext.runAsNonRoot).to.equal(true)
       expect(containers.every((container) => container.securityContext.readOnlyRootFilesystem)).to.equal(true)
     }
+  })
+
+  describe('while no facade answers', () => {
+    const id = '11111111-1111-4111-8111-111111111111'
+    const assignment = (name: string) => ({
+      apiVersion: RoleAssignment.apiVersion,
+      kind: RoleAssignment.kind,
+      metadata: { name, namespace: SYSTEM_NAMESPACE },
+      spec: { principalId: id, principalType: 'User', roleDefinitionName: 'Owner', scope: '/' },
+    })
+    const createAs = async (...as: string[]) => {
+      const path = join(await mkdtemp(join(folder, 'as-')), 'assignment.json')
+      await writeFile(path, JSON.stringify(assignment(`by-${randomUUID()}`)))
+      return kubectl('create', '-f', path, ...as)
+    }
+    const refusalOf = (answer: Promise<unknown>) =>
+      answer.then(
+        () => 'admitted',
+        (error: { stderr?: string }) => error.stderr ?? '',
+      )
+
+    before(async () => {
+      const verbs = '--verb=create,delete,grant'
+      const resources = '--resource=roleassignments.iam.freehold.dev,roledefinitions.iam.freehold.dev'
+      await kubectl('create', 'clusterrole', 'writers', verbs, resources)
+      await kubectl('create', 'clusterrolebinding', 'writers', '--clusterrole=writers', `--user=p:${id}`)
+    })
+
+    it('access control is closed to who is no administrator', async () => {
+      const said = await until('the role counts', async () => {
+        const words = await refusalOf(createAs(`--as=p:${id}`))
+        return words.includes('webhook') && words
+      })
+      expect(said).to.match(/failed calling webhook "iam\.freehold\.dev"/)
+    })
+
+    it('administrators, the platform and what cleans up go on', async () => {
+      const account = `system:serviceaccount:${SYSTEM_NAMESPACE}:freehold-facade`
+      expect(await refusalOf(createAs())).to.equal('admitted')
+      expect(await refusalOf(createAs(`--as=${account}`))).to.equal('admitted')
+      const names = (await client.list(RoleAssignment.resource, { namespace: SYSTEM_NAMESPACE })).items
+      expect(names.length).to.be.at.least(2)
+      for (const { metadata } of names) {
+        await client.remove(RoleAssignment.resource, { namespace: SYSTEM_NAMESPACE, name: metadata.name })
+      }
+    })
+  })
+
+  it('lets the facade put its authority into the webhook, and no other installation takes it out', async () => {
+    type Configuration = KubeObject & {
+      webhooks: { clientConfig: { caBundle?: string; service: { path?: string } } }[]
+    }
+    const read = () => client.get<Configuration>(validatingWebhookConfiguration, { name: WEBHOOK_CONFIGURATION })
+    const [own, second] = [await openOwnAuthority(client, new Date()), await openOwnAuthority(client, new Date())]
+    expect(second, 'replicas share one').to.deep.equal(own)
+    expect(await announce(client, own)).to.equal(true)
+    await kubectl('apply', '--server-side', '-k', deploy)
+    const { clientConfig } = (await read()).webhooks[0] ?? { clientConfig: { service: {} } }
+    expect(Buffer.from(clientConfig.caBundle ?? '', 'base64').toString()).to.equal(own.certPem)
+    expect(clientConfig.service).to.deep.include({ path: own.path, name: 'freehold-facade' })
+    const account = `--as=system:serviceaccount:${SYSTEM_NAMESPACE}:freehold-facade`
+    const may = async (what: string) =>
+      (await kubectl('auth', 'can-i', 'patch', what, account).catch(() => undefined)) !== undefined
+    expect(await may(`validatingwebhookconfigurations/${WEBHOOK_CONFIGURATION}`)).to.equal(true)
+    expect(await may('validatingwebhookconfigurations/another')).to.equal(false)
   })
 
   it('grants no more than was declared: no wildcards, no impersonation, no Secrets across namespaces', async () => {

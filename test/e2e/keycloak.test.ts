@@ -9,6 +9,7 @@ import type { IdentityAdministration } from '../../src/adapters/identity/provide
 import { createTokenVerifier, type TokenVerifier } from '../../src/api/tokens.ts'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
 import { silentLog } from '../../src/core/log.ts'
+import { brokerAlias, brokerCallback } from '../../src/core/sso.ts'
 import { type Keycloak, keycloakIsMissing, startKeycloak } from '../cluster/keycloak.ts'
 import { identityContract } from '../make/identityContract.ts'
 
@@ -33,6 +34,7 @@ describe('Keycloak', function () {
       realm: REALM,
       enabled: true,
       sslRequired: 'none',
+      organizationsEnabled: true,
       passwordPolicy: 'length(12) and digits(1)',
       clients: [{ clientId: SIGN_IN, enabled: true, publicClient: true, directAccessGrantsEnabled: true }],
     } as { realm: string })
@@ -65,7 +67,132 @@ describe('Keycloak', function () {
       const answer = await token({ grant_type: 'password', client_id: SIGN_IN, username, password })
       return answer.access_token !== undefined
     },
+    // It knows what it is told.
+    record: async () => {},
   }))
+
+  it('is administered with the roles that the configuration page names, and no others', async () => {
+    const names = ['manage-users', 'manage-clients', 'manage-identity-providers', 'manage-realm', 'view-realm']
+    const admin = keycloakAdmin({ url: keycloak.url, realm: REALM, adminRealm: 'master', ...keycloak.admin })
+    const idOf = async (clientId: string) => {
+      const { body } = await admin.call('GET', `/clients?clientId=${clientId}`)
+      return (body as { id: string }[])[0]?.id ?? ''
+    }
+    const [clientId, clientSecret] = [`platform-${randomUUID()}`, randomUUID()]
+    const client = { clientId, secret: clientSecret, enabled: true, serviceAccountsEnabled: true }
+    await admin.call('POST', '/clients', { body: { ...client, protocol: 'openid-connect', publicClient: false } })
+    const { body: user } = await admin.call('GET', `/clients/${await idOf(clientId)}/service-account-user`)
+    const management = await idOf('realm-management')
+    const { body: all } = await admin.call('GET', `/clients/${management}/roles`)
+    const roles = (all as { name: string }[]).filter(({ name }) => names.includes(name))
+    expect(roles).to.have.length(names.length)
+    const mappings = `/users/${(user as { id: string }).id}/role-mappings/clients/${management}`
+    await admin.call('POST', mappings, { body: roles })
+    const own = createKeycloakProvider({ url: keycloak.url, realm: REALM, audience: AUDIENCE, clientId, clientSecret })
+    const tenant = { tenantId: randomUUID(), displayName: 'Acme', domains: [`${randomUUID()}.example`], providers: [] }
+    await own.federation.apply(tenant)
+    expect(await own.federation.find(tenant.tenantId)).to.deep.equal({ domains: tenant.domains, providers: [] })
+    const person = { userName: randomUUID(), email: `${randomUUID()}@example.com`, emailVerified: true }
+    const made = await own.users.create({ ...person, id: randomUUID() })
+    await own.users.joinTenant(made.id, tenant.tenantId)
+    expect((await own.users.list({ search: person.userName, limit: 1 }))[0]?.tenantIds).to.deep.equal([tenant.tenantId])
+    expect(await own.clients.create({ clientId: randomUUID(), displayName: 'x' })).to.have.property('secret')
+    expect(await own.passwordRules()).to.include({ minLength: 12 })
+  })
+
+  describe('people of a tenant', () => {
+    const acme = {
+      alias: 'acme',
+      displayName: 'Acme',
+      protocol: 'Oidc' as const,
+      issuer: 'https://login.acme.example',
+      authorizationUrl: 'https://login.acme.example/auth',
+      tokenUrl: 'https://login.acme.example/token',
+      jwksUrl: 'https://login.acme.example/keys',
+      clientId: 'freehold',
+      clientSecret: 'a secret of acme',
+      emailClaim: 'email',
+      trustEmail: true,
+      enabled: true,
+    }
+
+    /** Types an address on the page of Keycloak; answers where the browser then leaves for, or undefined. */
+    async function leavesFor(address: string): Promise<URL | undefined> {
+      const cookies = new Map<string, string>()
+      const open = async (url: string, form?: Record<string, string>) => {
+        const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+        const body = form === undefined ? {} : { method: 'POST', body: new URLSearchParams(form) }
+        const answer = await fetch(url, { redirect: 'manual', headers: { cookie }, ...body })
+        for (const line of answer.headers.getSetCookie()) {
+          const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+          cookies.set(name, value)
+        }
+        return answer
+      }
+      const query = new URLSearchParams({
+        client_id: 'account-console',
+        redirect_uri: `${keycloak.url}/realms/${REALM}/account/`,
+        response_type: 'code',
+        scope: 'openid',
+        code_challenge: 'x'.repeat(43),
+        code_challenge_method: 'S256',
+      })
+      const page = await open(`${keycloak.url}/realms/${REALM}/protocol/openid-connect/auth?${query}`)
+      const action = /action="([^"]*login-actions\/authenticate[^"]*)"/.exec(await page.text())?.[1] ?? ''
+      let answer = await open(action.replaceAll('&amp;', '&'), { username: address })
+      for (let hops = 0; hops < 5; hops += 1) {
+        const location = answer.headers.get('location')
+        if (location === null) return undefined
+        if (!location.startsWith(keycloak.url)) return new URL(location)
+        answer = await open(location)
+      }
+      return undefined
+    }
+
+    for (const count of [1, 2]) {
+      it(`are sent to their own provider by each of ${count} domains, and others are not`, async () => {
+        const domains = Array.from({ length: count }, () => `${randomUUID()}.example`)
+        const tenant = { tenantId: randomUUID(), displayName: 'Acme', domains, providers: [acme] }
+        await provider.federation.apply(tenant)
+        for (const domain of domains) {
+          const target = await leavesFor(`ada@${domain}`)
+          expect(`${target?.origin}${target?.pathname}`).to.equal(acme.authorizationUrl)
+          const asked = Object.fromEntries(target?.searchParams ?? [])
+          expect(asked).to.include({ client_id: 'freehold', code_challenge_method: 'S256' })
+          const issuer = `${keycloak.url}/realms/${REALM}`
+          expect(asked.redirect_uri).to.equal(brokerCallback(issuer, tenant.tenantId, 'acme'))
+        }
+        expect(await leavesFor(`ada@${randomUUID()}.example`)).to.equal(undefined)
+        await provider.federation.apply({ ...tenant, providers: [{ ...acme, enabled: false }] })
+        expect(await leavesFor(`ada@${domains[0]}`)).to.equal(undefined)
+      })
+    }
+
+    it('may sign in by SAML, as metadata says', async () => {
+      const domain = `${randomUUID()}.example`
+      const metadata = await (await fetch(`${keycloak.url}/realms/master/protocol/saml/descriptor`)).text()
+      const saml = {
+        alias: 'acme',
+        displayName: 'Acme',
+        protocol: 'Saml' as const,
+        metadata,
+        emailClaim: 'mail',
+        trustEmail: false,
+        enabled: true,
+      }
+      const tenant = { tenantId: randomUUID(), displayName: 'Acme', domains: [domain], providers: [saml] }
+      await provider.federation.apply(tenant)
+      const known = await provider.federation.find(tenant.tenantId)
+      expect(known?.providers[0]).to.include({ alias: 'acme', protocol: 'Saml' })
+      const admin = keycloakAdmin({ url: keycloak.url, realm: REALM, adminRealm: 'master', ...keycloak.admin })
+      const alias = brokerAlias(tenant.tenantId, 'acme')
+      const { body } = await admin.call('GET', `/identity-provider/instances/${alias}`)
+      const { config } = body as { config: Record<string, string> }
+      expect(config.singleSignOnServiceUrl).to.equal(`${keycloak.url}/realms/master/protocol/saml`)
+      expect(config.validateSignature).to.equal('true')
+      expect(config.signingCertificate).to.be.a('string')
+    })
+  })
 
   describe('tokens', () => {
     let verifier: TokenVerifier

@@ -73,7 +73,7 @@ describe('kubectl on equal terms', () => {
     expect(await kubectl(`get pods,services,events -n ${space}`)).to.include({ code: 0 })
     const refused = await kubectl('create -f -', database(uniqueName('db')))
     expect(refused.code).to.equal(1)
-    expect(refused.stderr).to.include(`It needs vectorcluster/write at ${groupScope()}.`)
+    expect(refused.stderr).to.include(`The permission vectorcluster/write is missing at ${groupScope()}.`)
     expect((await kubectl(`delete vectorcluster ${name} -n ${space}`)).stderr).to.include('Forbidden')
     expect((await kubectl(`scale vectorcluster ${name} --replicas=3 -n ${space}`)).stderr).to.include('Forbidden')
     expect((await kubectl(`get secrets -n ${space}`)).stderr).to.include('Forbidden')

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { platformAccess } from '../../scripts/platform.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
-import { PrincipalGroup, RoleAssignment } from '../../src/crds/rbac.ts'
+import { DenyAssignment, PrincipalGroup, RoleAssignment } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { roleBinding } from '../../src/kube/builtin.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
@@ -30,7 +30,12 @@ describe('assignments as RoleBindings', function () {
   })
   after(() => own.stop())
 
-  type Some = typeof Boundary | typeof ResourceGroup | typeof RoleAssignment | typeof PrincipalGroup
+  type Some =
+    | typeof Boundary
+    | typeof ResourceGroup
+    | typeof RoleAssignment
+    | typeof PrincipalGroup
+    | typeof DenyAssignment
 
   const create = ({ resource, apiVersion, kind }: Some, name: string, namespace: string | undefined, spec: object) =>
     own.admin.create(resource, {
@@ -133,6 +138,35 @@ describe('assignments as RoleBindings', function () {
     await until('all have been looked at', () => may(last, 'list', space))
     const after = await versions()
     expect(after.filter((version) => before.includes(version))).to.deep.equal(before)
+  })
+
+  it('let an Owner give roles with kubectl, by the rules of REST and with the denies that roles of Kubernetes do not know', async () => {
+    const team = randomUUID()
+    await create(PrincipalGroup, team, home, { displayName: 'Given', memberIds: [] })
+    const give = async (principalId: string, roleDefinitionName: string) => {
+      const { resource, apiVersion, kind } = RoleAssignment
+      const spec = { principalId: team, principalType: 'Group', roleDefinitionName, scope: boundary }
+      const answer = await own.admin.request({
+        method: 'POST',
+        path: `/apis/${resource.group}/${resource.version}/namespaces/${home}/${resource.plural}?dryRun=All`,
+        headers: { 'content-type': 'application/json', 'impersonate-user': `p:${principalId}` },
+        body: JSON.stringify({ apiVersion, kind, metadata: { name: randomUUID(), namespace: home }, spec }),
+      })
+      const { message = 'given' } = JSON.parse(await answer.text()) as { message?: string }
+      return message
+    }
+    const owner = (await assign('Owner', boundary)).principalId
+    await until('the Owner gives', async () => (await give(owner, 'Reader')) === 'given')
+    expect(await give(owner, 'Platform Reader')).to.include('The role "Platform Reader"')
+    const lesser = (await assign('Platform Owner', boundary)).principalId
+    await until('the lesser role gives', async () => (await give(lesser, 'Reader')) === 'given')
+    expect(await give(lesser, 'Owner')).to.include('holds actions that you do not hold')
+    const deny = { principalId: owner, principalType: 'User', actions: ['boundaries/members/manage'], scope: boundary }
+    await create(DenyAssignment, randomUUID(), home, deny)
+    expect(await give(owner, 'Reader')).to.include('The permission boundaries/members/manage is missing')
+    const contributor = (await assign('Contributor', boundary)).principalId
+    await until('the binding is there', async () => may(contributor, 'list', home, 'resourcegroups'))
+    expect(await give(contributor, 'Reader')).to.include('forbidden')
   })
 
   it('are taken away when projection is turned off', async () => {

@@ -36,6 +36,7 @@ export function questionsAbout(boundaryId: string, groups: readonly AskedGroup[]
     ['boundaries/manage', { ...named, verb: 'update' }],
     ['rbac/members/read', { ...member, resource: 'roleassignments', verb: 'list' }],
     ['rbac/members/read', { ...member, resource: 'principalgroups', verb: 'get', name: boundaryId }],
+    ...questionsAboutMembers(member),
     ['resourcegroups/read', { ...groupsHere, verb: 'list' }],
     ['resourcegroups/write', { ...groupsHere, verb: 'create' }],
     ['resourcegroups/read', { group: 'events.k8s.io', resource: 'events', namespace, verb: 'list' }],
@@ -43,6 +44,30 @@ export function questionsAbout(boundaryId: string, groups: readonly AskedGroup[]
   return [
     ...own.map(([action, attributes]) => ({ boundaryId, action, scope, attributes })),
     ...groups.flatMap((group) => questionsAboutGroup(boundaryId, group)),
+  ]
+}
+
+/** Whether somebody may write access control at all; what exactly, admission decides. */
+function questionsAboutMembers(member: { group: string; namespace: string }): [string, AccessQuestion['attributes']][] {
+  const written: [resource: string, action: string][] = [
+    ['roleassignments', 'boundaries/members/manage'],
+    ['denyassignments', 'rbac/members/write'],
+    ['principalgroups', 'rbac/members/write'],
+  ]
+  const named = { ...member, name: 'any' }
+  return [
+    ...written.flatMap(([resource, action]): [string, AccessQuestion['attributes']][] => [
+      [action, { ...member, resource, verb: 'create' }],
+      [action, { ...named, resource, verb: 'update' }],
+      [action, { ...named, resource, verb: 'patch' }],
+      [action, { ...named, resource, verb: 'delete' }],
+      [action, { ...member, resource, verb: 'deletecollection' }],
+      ['rbac/members/read', { ...named, resource, verb: 'get' }],
+      ['rbac/members/read', { ...member, resource, verb: 'watch' }],
+    ]),
+    ['boundaries/read', { ...member, resource: 'jitrequests', verb: 'create' }],
+    ['boundaries/read', { ...named, resource: 'jitrequests', verb: 'delete' }],
+    ['rbac/members/read', { ...member, resource: 'jitrequests', verb: 'list' }],
   ]
 }
 

@@ -7,6 +7,7 @@ import { AttemptLimit } from '../../src/api/passwords/attemptLimit.ts'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
 import { silentLog } from '../../src/core/log.ts'
 import { RESEND_LIMITS } from '../../src/iam/invitations.ts'
+import { PASSWORD_POLICY } from '../../src/iam/passwordPolicy.ts'
 
 /** Accounts and mails in memory. `mail` false: no mail is configured. */
 export function makeAccounts({ clock = systemClock, mail = true }: { clock?: Clock; mail?: boolean } = {}) {
@@ -14,6 +15,7 @@ export function makeAccounts({ clock = systemClock, mail = true }: { clock?: Clo
   const mailer = new FakeMailer()
   const accounts: AccountServices = {
     users,
+    passwordRules: async () => PASSWORD_POLICY,
     tenants: tenantsOfBoundaries,
     outbox: createOutbox({ mailer: mail ? mailer : undefined, log: silentLog, clock }),
     linkBase: 'https://cloud.example.test',

@@ -25,6 +25,7 @@ import { CacheSet } from '../../src/kube/caches.ts'
 import type { WriteObserver } from '../../src/kube/client.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
 import { makeAccounts } from './accounts.ts'
+import { makeSso } from './sso.ts'
 
 export const CLUSTER = '77777777-7777-4777-8777-777777777777'
 const SIZES = { cpuRequest: '500m', cpuLimit: '1', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
@@ -90,6 +91,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
       vector: { engine: engine as never, secrets: kubeSecrets(client), allowOwnImages: false },
       accounts: makeAccounts().accounts,
       objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
+      sso: makeSso().sso,
       managedIdentities: {
         secrets: kubeSecrets(client),
         signIn: { tokenUrl: 'https://id.test/token', audience: 'platform', realm: 'test' },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { IdentityProviderError } from '../../src/adapters/identity/port.ts'
+import { type FederatedTenant, IdentityProviderError } from '../../src/adapters/identity/port.ts'
 import type { IdentityAdministration } from '../../src/adapters/identity/provider.ts'
 
 /** What a test can see of an identity provider from outside. */
@@ -10,6 +10,8 @@ export type ProviderUnderTest = {
   givesToken(clientId: string, secret: string): Promise<boolean>
   /** Whether the person could sign in with it. */
   takesPassword(userName: string, password: string): Promise<boolean>
+  /** What of single sign-on the provider is told by another way than `apply`: where records are its source, the record. */
+  record(tenant: FederatedTenant | { tenantId: string; isGone: true }): Promise<void>
 }
 
 const GOOD = 'Correct-horse-42-battery'
@@ -54,6 +56,40 @@ export function identityContract(open: () => ProviderUnderTest): void {
       const { users } = open().provider
       for (let made = 0; made < 2; made += 1) await users.create(somebody())
       expect(await users.list({ limit: 1 })).to.have.length(1)
+    })
+
+    it('have the id that was chosen for them, and nobody else gets it', async () => {
+      const { users } = open().provider
+      const [id, person] = [randomUUID(), somebody()]
+      const made = await users.create({ ...person, id })
+      expect(made).to.include({ ...person, id, isEnabled: true })
+      expect(await users.find(id)).to.deep.equal(made)
+      expect(await reasonOf(users.create({ ...somebody(), id }))).to.equal('NameTaken')
+      expect(await reasonOf(users.create({ ...person, id: randomUUID() }))).to.equal('NameTaken')
+    })
+
+    it('have a password of this provider from when it was set', async () => {
+      const { provider, takesPassword } = open()
+      const made = await provider.users.create({ ...somebody(), id: randomUUID() })
+      expect(await provider.users.hasLocalPassword(made.id)).to.equal(false)
+      await provider.users.setPassword(made.id, GOOD)
+      expect(await provider.users.hasLocalPassword(made.id)).to.equal(true)
+      expect(await takesPassword(made.userName, GOOD)).to.equal(true)
+      expect(await provider.users.hasLocalPassword(randomUUID())).to.equal(false)
+    })
+
+    it('join tenants and leave them, as often as one likes', async () => {
+      const { users } = open().provider
+      const { id } = await users.create(somebody())
+      const tenants = [randomUUID(), randomUUID()]
+      for (const tenant of [...tenants, ...tenants]) await users.joinTenant(id, tenant)
+      expect((await users.find(id))?.tenantIds).to.have.members(tenants)
+      const listed = (await users.list({ limit: 10_000 })).find((user) => user.id === id)
+      expect(listed?.tenantIds).to.have.members(tenants)
+      for (let time = 0; time < 2; time += 1) await users.leaveTenant(id, tenants[0] ?? '')
+      expect((await users.find(id))?.tenantIds).to.deep.equal([tenants[1]])
+      await users.leaveTenant(randomUUID(), tenants[1] ?? '')
+      expect(await reasonOf(users.joinTenant(randomUUID(), tenants[1] ?? ''))).to.equal('NotFound')
     })
 
     it('share neither a user name nor an address', async () => {
@@ -162,6 +198,89 @@ export function identityContract(open: () => ProviderUnderTest): void {
       expect(await provider.clients.find(clientId)).to.equal(undefined)
       expect(await givesToken(clientId, secret)).to.equal(false)
       expect(await reasonOf(provider.clients.setEnabled(clientId, true))).to.equal('NotFound')
+    })
+  })
+
+  describe('identity providers of tenants', () => {
+    const acme = {
+      alias: 'acme',
+      displayName: 'Acme',
+      protocol: 'Oidc' as const,
+      issuer: 'https://login.acme.example',
+      authorizationUrl: 'https://login.acme.example/auth',
+      tokenUrl: 'https://login.acme.example/token',
+      jwksUrl: 'https://login.acme.example/keys',
+      clientId: 'freehold',
+      clientSecret: 'a secret of acme',
+      emailClaim: 'email',
+      trustEmail: false,
+      enabled: true,
+    }
+    const tenant = (change: Partial<FederatedTenant> = {}): FederatedTenant => ({
+      tenantId: randomUUID(),
+      displayName: 'Acme',
+      domains: [`${randomUUID()}.example`],
+      providers: [acme],
+      ...change,
+    })
+    async function apply(wanted: FederatedTenant) {
+      const { provider, record } = open()
+      await record(wanted)
+      await provider.federation.apply(wanted)
+      return provider.federation.find(wanted.tenantId)
+    }
+    const shown = ({ alias, displayName, protocol, enabled }: typeof acme) => ({
+      alias,
+      displayName,
+      protocol,
+      enabled,
+    })
+
+    it('are known as they were applied last, however often', async () => {
+      const wanted = tenant()
+      for (let time = 0; time < 2; time += 1) {
+        expect(await apply(wanted)).to.deep.equal({ domains: wanted.domains, providers: [shown(acme)] })
+      }
+      const renamed = { ...acme, displayName: 'Acme two', enabled: false, emailClaim: 'upn', clientSecret: undefined }
+      const other = { ...acme, alias: 'other' }
+      const domains = [...wanted.domains, `${randomUUID()}.example`]
+      const changed = await apply({ ...wanted, domains, providers: [renamed as never, other] })
+      expect(changed?.domains).to.have.members(domains)
+      expect(changed?.providers).to.have.deep.members([shown(renamed as never), shown(other)])
+      const less = await apply({ ...wanted, domains: [], providers: [other] })
+      expect(less).to.deep.equal({ domains: [], providers: [shown(other)] })
+    })
+
+    it('have an alias that other tenants may use too', async () => {
+      const [one, two] = [tenant(), tenant()]
+      await apply(one)
+      await apply(two)
+      expect((await open().provider.federation.find(one.tenantId))?.providers).to.deep.equal([shown(acme)])
+      expect((await open().provider.federation.find(two.tenantId))?.providers).to.deep.equal([shown(acme)])
+    })
+
+    it('are gone with the tenant, as often as one likes, and its people stay', async () => {
+      const { provider, record } = open()
+      const wanted = tenant()
+      await apply(wanted)
+      const { id } = await provider.users.create(somebody())
+      await provider.users.joinTenant(id, wanted.tenantId)
+      for (let time = 0; time < 2; time += 1) {
+        await record({ tenantId: wanted.tenantId, isGone: true })
+        await provider.federation.remove(wanted.tenantId)
+      }
+      expect((await provider.federation.find(wanted.tenantId))?.providers ?? []).to.deep.equal([])
+      expect((await provider.users.find(id))?.tenantIds).to.deep.equal([wanted.tenantId])
+      expect(await provider.federation.find(randomUUID())).to.equal(undefined)
+    })
+
+    it('that speak what the provider does not are refused', async () => {
+      const { provider } = open()
+      const saml = { ...acme, protocol: 'Saml' as const, signingCertificate: 'MIIB' }
+      const wanted = tenant({ providers: [saml] })
+      const isSpoken = provider.federation.protocols.includes('Saml')
+      expect(await reasonOf(provider.federation.apply(wanted))).to.equal(isSpoken ? undefined : 'Unsupported')
+      expect(provider.federation.protocols).to.include('Oidc')
     })
   })
 

@@ -46,9 +46,17 @@ export class FakeUserDirectory implements UserDirectory {
     return this.passwords.has(userId)
   }
 
-  async verifyPassword(userId: string, password: string) {
-    return this.passwords.get(userId) === password
+  async joinTenant(userId: string, tenantId: string) {
+    const user = this.#existing(userId)
+    this.put({ ...user, tenantIds: [...new Set([...user.tenantIds, tenantId])] })
   }
+
+  async leaveTenant(userId: string, tenantId: string) {
+    const user = this.users.get(userId)
+    if (user !== undefined) this.put({ ...user, tenantIds: user.tenantIds.filter((id) => id !== tenantId) })
+  }
+
+  async signOut() {}
 
   async delete(userId: string) {
     this.users.delete(userId)

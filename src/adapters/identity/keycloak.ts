@@ -1,7 +1,23 @@
 import { z } from 'zod'
-import { type AdminAnswer, type KeycloakAdmin, type KeycloakOptions, keycloakAdmin } from './keycloakAdmin.ts'
-import { type ClientDirectory, type ClientRecord, IdentityProviderError } from './port.ts'
-import type { IdentityAdministration, PasswordRules, ProviderUser, ProviderUsers } from './provider.ts'
+import {
+  type AdminAnswer,
+  type KeycloakAdmin,
+  type KeycloakOptions,
+  keycloakAdmin,
+  read,
+  unreadable,
+} from './keycloakAdmin.ts'
+import { keycloakFederation } from './keycloakFederation.ts'
+import { type KeycloakOrganizations, keycloakOrganizations } from './keycloakOrganizations.ts'
+import {
+  type ClientDirectory,
+  type ClientRecord,
+  IdentityProviderError,
+  type NewUser,
+  type UserDirectory,
+  type UserRecord,
+} from './port.ts'
+import type { IdentityAdministration, PasswordRules } from './provider.ts'
 
 export type KeycloakProviderOptions = KeycloakOptions & {
   /** The `aud` of tokens for the platform; each client that is made gets a mapper that adds it. */
@@ -17,6 +33,7 @@ const UserRepresentation = z.looseObject({
   lastName: z.string().optional(),
   enabled: z.boolean().default(false),
   federationLink: z.string().optional(),
+  federatedIdentities: z.array(z.unknown()).optional(),
   createdTimestamp: z.number().default(0),
 })
 const ClientRepresentation = z.looseObject({
@@ -26,12 +43,17 @@ const ClientRepresentation = z.looseObject({
   enabled: z.boolean().default(false),
 })
 
+/** As many people as one look takes. */
+const LONGEST_LIST = 10_000
+
 /** Keycloak as the platform administers it, through its admin API. */
 export function createKeycloakProvider(options: KeycloakProviderOptions): IdentityAdministration {
   const admin = keycloakAdmin(options)
+  const organizations = keycloakOrganizations(admin)
   return {
-    users: keycloakUsers(admin),
+    users: keycloakUsers(admin, organizations),
     clients: keycloakClients(admin, options.audience),
+    federation: keycloakFederation(admin, organizations),
     async passwordRules(signal) {
       const { body } = await admin.call('GET', '', { signal })
       return rulesOf(read(z.looseObject({ passwordPolicy: z.string().default('') }), body).passwordPolicy)
@@ -39,7 +61,7 @@ export function createKeycloakProvider(options: KeycloakProviderOptions): Identi
   }
 }
 
-function keycloakUsers(admin: KeycloakAdmin): ProviderUsers {
+function keycloakUsers(admin: KeycloakAdmin, organizations: KeycloakOrganizations): UserDirectory {
   const pathOf = (userId: string) => `/users/${encodeURIComponent(userId)}`
   async function find(userId: string, signal?: AbortSignal) {
     const { status, body } = await admin.call('GET', pathOf(userId), { accepted: [404], signal })
@@ -57,22 +79,45 @@ function keycloakUsers(admin: KeycloakAdmin): ProviderUsers {
   const signOut = async (userId: string, signal?: AbortSignal) => {
     await admin.call('POST', `${pathOf(userId)}/logout`, { accepted: [404], signal })
   }
+  async function recordOf(user: z.output<typeof UserRepresentation>, signal?: AbortSignal): Promise<UserRecord> {
+    return userOf(user, await organizations.tenantsOf(user.id, signal))
+  }
+  /** The admin API chooses ids itself; an import takes those that it is given. */
+  async function importOne({ password: _set, id, ...user }: NewUser & { id: string }, signal?: AbortSignal) {
+    const { userName: username, ...fields } = user
+    const answer = await admin.call('POST', '/partialImport', {
+      body: { ifResourceExists: 'FAIL', users: [{ id, username, ...fields, enabled: true }] },
+      accepted: [400, 409],
+      signal,
+    })
+    if (answer.status === 409) throw nameTaken()
+    if (answer.status === 400) throw refused(answer, false)
+    return recordOf(await existing(id, signal), signal)
+  }
   return {
     async find(userId, signal) {
       const found = await find(userId, signal)
-      return found && userOf(found)
+      return found && recordOf(found, signal)
     },
     async findByEmail(email, signal) {
       const wanted = email.trim().toLowerCase()
       const found = await search({ email: wanted, exact: 'true' }, signal)
       const user = found.find((candidate) => candidate.email?.toLowerCase() === wanted)
-      return user && userOf(user)
+      return user && recordOf(user, signal)
     },
     async list({ search: part = '', limit }, signal) {
-      const found = await search({ max: String(limit), ...(part === '' ? {} : { search: part }) }, signal)
-      return found.map(userOf)
+      const max = String(Math.min(limit, LONGEST_LIST))
+      const found = await search({ max, ...(part === '' ? {} : { search: part }) }, signal)
+      const tenants = await organizations.tenantsByMember(signal)
+      return found.map((user) => userOf(user, tenants.get(user.id) ?? []))
     },
-    async create({ userName, password, email, emailVerified, firstName, lastName }, signal) {
+    async create(user, signal) {
+      const { id, userName, password, email, emailVerified, firstName, lastName } = user
+      if (id !== undefined) {
+        const made = await importOne({ ...user, id }, signal)
+        if (password !== undefined) await this.setPassword(id, password, signal)
+        return made
+      }
       const answer = await admin.call('POST', '/users', {
         body: {
           username: userName,
@@ -88,7 +133,7 @@ function keycloakUsers(admin: KeycloakAdmin): ProviderUsers {
       })
       if (answer.status === 409) throw nameTaken()
       if (answer.status === 400) throw refused(answer, password !== undefined)
-      return userOf(await existing(idIn(answer), signal))
+      return recordOf(await existing(idIn(answer), signal), signal)
     },
     async update(userId, { email, emailVerified, firstName, lastName, isEnabled }, signal) {
       const before = await existing(userId, signal)
@@ -101,7 +146,7 @@ function keycloakUsers(admin: KeycloakAdmin): ProviderUsers {
       })
       if (answer.status === 409) throw nameTaken()
       if (answer.status === 400) throw refused(answer, false)
-      return userOf(await existing(userId, signal))
+      return recordOf(await existing(userId, signal), signal)
     },
     async setPassword(userId, password, signal) {
       const answer = await admin.call('PUT', `${pathOf(userId)}/reset-password`, {
@@ -113,6 +158,16 @@ function keycloakUsers(admin: KeycloakAdmin): ProviderUsers {
       if (answer.status === 400) throw refused(answer, true)
       await signOut(userId, signal)
     },
+    async hasLocalPassword(userId, signal) {
+      const { status, body } = await admin.call('GET', `${pathOf(userId)}/credentials`, { accepted: [404], signal })
+      if (status === 404) return false
+      return read(z.array(z.looseObject({ type: z.string() })), body).some(({ type }) => type === 'password')
+    },
+    async joinTenant(userId, tenantId, signal) {
+      await existing(userId, signal)
+      await organizations.join(userId, tenantId, signal)
+    },
+    leaveTenant: organizations.leave,
     signOut,
     async delete(userId, signal) {
       await admin.call('DELETE', pathOf(userId), { accepted: [404], signal })
@@ -234,8 +289,9 @@ export function rulesOf(policy: string): PasswordRules {
   return rules
 }
 
-function userOf(user: z.output<typeof UserRepresentation>): ProviderUser {
-  const { id, username, email, emailVerified, firstName, lastName, enabled, federationLink, createdTimestamp } = user
+function userOf(user: z.output<typeof UserRepresentation>, tenantIds: readonly string[]): UserRecord {
+  const { id, username, email, emailVerified, firstName, lastName, enabled, createdTimestamp } = user
+  const { federationLink, federatedIdentities } = user
   return {
     id,
     userName: username,
@@ -244,7 +300,8 @@ function userOf(user: z.output<typeof UserRepresentation>): ProviderUser {
     ...(firstName !== undefined && { firstName }),
     ...(lastName !== undefined && { lastName }),
     isEnabled: enabled,
-    isExternal: federationLink !== undefined,
+    isExternal: federationLink !== undefined || (federatedIdentities ?? []).length > 0,
+    tenantIds,
     createdAt: createdTimestamp,
   }
 }
@@ -255,14 +312,6 @@ function idIn({ location }: AdminAnswer): string {
   return id
 }
 
-function read<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
-  const parsed = schema.safeParse(body)
-  if (!parsed.success) throw unreadable()
-  return parsed.data
-}
-
-const unreadable = () =>
-  new IdentityProviderError('Unavailable', 'Keycloak cannot be used: its answer has not the form of its admin API.')
 const nameTaken = () => new IdentityProviderError('NameTaken', 'The user name or the address is taken.')
 
 /** Keycloak answers 400 for passwords that break its policy, and for profiles that break its rules. */

@@ -1,4 +1,5 @@
 import { request } from 'undici'
+import type { z } from 'zod'
 import { IdentityProviderError } from './port.ts'
 
 export type KeycloakOptions = {
@@ -23,8 +24,23 @@ export interface KeycloakAdmin {
   call(method: Method, path: string, options?: CallOptions): Promise<AdminAnswer>
 }
 
+/** @throws IdentityProviderError Unavailable for what has another form */
+export function read<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
+  const parsed = schema.safeParse(body)
+  if (!parsed.success) throw unreadable()
+  return parsed.data
+}
+
+export const unreadable = () => unavailable('its answer has not the form of its admin API')
+
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
-type CallOptions = { body?: unknown; accepted?: readonly number[]; signal?: AbortSignal | undefined }
+type CallOptions = {
+  body?: unknown
+  /** In place of a body that becomes JSON. */
+  raw?: { type: string; text: string }
+  accepted?: readonly number[]
+  signal?: AbortSignal | undefined
+}
 
 const TIMEOUT = 10_000
 /** Tokens of an admin live a minute by default; this is how much of it must be left. */
@@ -63,14 +79,15 @@ export function keycloakAdmin(options: KeycloakOptions): KeycloakAdmin {
     return fresh.text
   }
   return {
-    async call(method, path, { body, accepted = [], signal } = {}) {
+    async call(method, path, { body, raw, accepted = [], signal } = {}) {
+      const sent = raw ?? (body === undefined ? undefined : { type: 'application/json', text: JSON.stringify(body) })
       const ask = async () =>
         send(method, `${url}/admin/realms/${encodeURIComponent(realm)}${path}`, {
           headers: {
             authorization: `Bearer ${await currentToken()}`,
-            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+            ...(sent === undefined ? {} : { 'content-type': sent.type }),
           },
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          ...(sent === undefined ? {} : { body: sent.text }),
           signal,
         })
       let answer = await ask()

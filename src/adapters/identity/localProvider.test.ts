@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { identityContract } from '../../../test/make/identityContract.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
+import { SsoConnection } from '../../crds/sso.ts'
 import {
   hashPassword,
   kubeClientStore,
@@ -30,7 +31,12 @@ describe('the local identity provider as an identity provider', function () {
   const state = secretStateStore(kube)
   const provider = createLocalProvider({
     client: kube,
-    resources: { user: PlatformUser.resource, client: PlatformClient.resource, secret },
+    resources: {
+      user: PlatformUser.resource,
+      client: PlatformClient.resource,
+      secret,
+      connection: SsoConnection.resource,
+    },
     rules: RULES,
     hash: async (password) => JSON.stringify(await hashPassword(password)),
     endSessions: (userId) => state.removeOf(userId),
@@ -49,6 +55,14 @@ describe('the local identity provider as an identity provider', function () {
     async takesPassword(userName, password) {
       const user = await users.findByLogin(userName)
       return user?.isEnabled === true && (await secretPasswords(kube).verify(user.id, password))
+    },
+    async record(tenant) {
+      const metadata = { namespace: 'freehold-system', name: tenant.tenantId }
+      if ('isGone' in tenant) return void (await kube.remove(SsoConnection.resource, metadata))
+      const { apiVersion, kind } = SsoConnection
+      const domains = tenant.domains.map((domain) => ({ domain, status: 'Verified' as const }))
+      const spec = { domains: tenant.domains, identityProviders: tenant.providers }
+      kube.seed(SsoConnection.resource, { apiVersion, kind, metadata, spec, status: { domains } } as KubeObject)
     },
   }))
 

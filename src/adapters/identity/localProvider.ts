@@ -4,12 +4,22 @@ import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject, ObjectRef, Resource } from '../../core/object.ts'
 import type { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { type ClientDirectory, type ClientRecord, IdentityProviderError, type NewClient } from './port.ts'
-import type { IdentityAdministration, PasswordRules, ProviderUser, ProviderUsers } from './provider.ts'
+import { createLocalFederation } from './localFederation.ts'
+import {
+  type ClientDirectory,
+  type ClientRecord,
+  IdentityProviderError,
+  type NewClient,
+  type UserDirectory,
+  type UserRecord,
+} from './port.ts'
+import type { IdentityAdministration, PasswordRules } from './provider.ts'
 
 export type LocalProviderOptions = {
   client: Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
-  resources: { user: Resource; client: Resource; secret: Resource }
+  resources: { user: Resource; client: Resource; secret: Resource; connection: Resource }
+  /** PlatformUser objects from a cache that holds own writes at once; the API server is asked where there is none. */
+  users?: { list(): readonly KubeObject[]; get(namespace: string, name: string): KubeObject | undefined }
   rules: PasswordRules
   /** The text that is stored for a password. */
   hash: (password: string) => Promise<string>
@@ -29,13 +39,24 @@ export function createLocalProvider(options: LocalProviderOptions): IdentityAdmi
   return {
     users: localUsers(options),
     clients: localClients(options),
+    federation: createLocalFederation({ client: options.client, connection: options.resources.connection }),
     passwordRules: async () => options.rules,
   }
 }
 
-function localUsers({ client, resources, rules, hash, endSessions }: LocalProviderOptions): ProviderUsers {
-  const find = (userId: string) => read<UserObject>(client, resources.user, userId)
-  const all = async () => (await client.list<UserObject>(resources.user, { namespace })).items
+function localUsers({ client, resources, users, rules, hash, endSessions }: LocalProviderOptions): UserDirectory {
+  /** From the API server: a user made by another replica a moment ago counts. */
+  const newest = (userId: string) => read<UserObject>(client, resources.user, userId)
+  const isLive = ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined
+  async function find(userId: string): Promise<UserObject | undefined> {
+    if (users === undefined) return newest(userId)
+    const found = users.get(namespace, userId) as UserObject | undefined
+    return found !== undefined && isLive(found) ? found : undefined
+  }
+  async function all(): Promise<UserObject[]> {
+    const objects = users?.list() ?? (await client.list<UserObject>(resources.user, { namespace })).items
+    return (objects as readonly UserObject[]).filter(isLive)
+  }
   const same = (one: string | undefined, other: string | undefined) =>
     one !== undefined && one.toLowerCase() === other?.toLowerCase()
   async function assertFree(userName: string | undefined, email: string | undefined, except?: string): Promise<void> {
@@ -57,6 +78,19 @@ function localUsers({ client, resources, rules, hash, endSessions }: LocalProvid
     const ownerReferences = [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '' }]
     await putSecret({ client, resources }, { ...metadataOf(name), ownerReferences }, data)
   }
+  async function createNew(user: UserObject): Promise<UserObject> {
+    try {
+      return await client.create<UserObject>(resources.user, user)
+    } catch (error) {
+      if (reasonOf(error) === 'AlreadyExists') throw new IdentityProviderError('NameTaken', 'The id is taken.')
+      throw error
+    }
+  }
+  async function setTenants(user: UserObject, tenantIds: readonly string[]): Promise<void> {
+    const { name, uid, resourceVersion } = user.metadata
+    // Only over what was seen: a list is replaced as a whole.
+    await client.mergePatch(resources.user, { namespace, name }, { spec: { tenantIds } }, { uid, resourceVersion })
+  }
   return {
     async find(userId, signal) {
       signal?.throwIfAborted()
@@ -69,27 +103,28 @@ function localUsers({ client, resources, rules, hash, endSessions }: LocalProvid
     },
     async list({ search = '', limit }) {
       const part = search.toLowerCase()
-      const texts = ({ spec }: UserObject) => [spec.userName, spec.email ?? '', `${spec.firstName} ${spec.lastName}`]
+      const nameOf = ({ firstName = '', lastName = '' }: UserObject['spec']) => `${firstName} ${lastName}`.trim()
+      const texts = ({ spec }: UserObject) => [spec.userName, spec.email ?? '', nameOf(spec)]
       const found = (await all()).filter((user) => texts(user).some((text) => text.toLowerCase().includes(part)))
       return found
         .map(userOf)
         .sort((one, other) => (one.userName < other.userName ? -1 : 1))
         .slice(0, limit)
     },
-    async create({ password, userName, email, emailVerified, firstName, lastName }) {
-      await assertFree(userName, email)
+    async create({ password, id = randomUUID(), userName, email, emailVerified, firstName, lastName }) {
+      await assertFree(userName, email, id)
       if (password !== undefined) assertAccepted(password, { userName, email })
       const spec = { userName, email, emailVerified, firstName, lastName, isEnabled: true, isExternal: false }
-      const made = await client.create<UserObject>(resources.user, {
+      const made = await createNew({
         ...typeOf(resources.user),
-        metadata: metadataOf(randomUUID()),
+        metadata: metadataOf(id),
         spec: { ...withoutUndefined(spec), tenantIds: [] },
       } as unknown as UserObject)
       if (password !== undefined) await storePassword(made, password)
       return userOf(made)
     },
     async update(userId, change) {
-      const found = existing(await find(userId))
+      const found = existing(await newest(userId))
       if (change.email !== undefined) await assertFree(undefined, change.email, userId)
       const { uid } = found.metadata
       const patch = { spec: withoutUndefined(change) }
@@ -97,10 +132,28 @@ function localUsers({ client, resources, rules, hash, endSessions }: LocalProvid
       return userOf(next)
     },
     async setPassword(userId, password) {
-      const found = existing(await find(userId))
+      const found = existing(await newest(userId))
       assertAccepted(password, found.spec)
       await storePassword(found, password)
       await endSessions(userId)
+    },
+    async hasLocalPassword(userId) {
+      if ((await find(userId)) === undefined) return false
+      return (await readAny(client, resources.secret, `user-${userId}-password`)) !== undefined
+    },
+    async joinTenant(userId, tenantId) {
+      const found = existing(await newest(userId))
+      const { tenantIds } = userOf(found)
+      if (!tenantIds.includes(tenantId)) await setTenants(found, [...tenantIds, tenantId])
+    },
+    async leaveTenant(userId, tenantId) {
+      const found = await newest(userId)
+      const tenantIds = found === undefined ? [] : userOf(found).tenantIds
+      if (found === undefined || !tenantIds.includes(tenantId)) return
+      await setTenants(
+        found,
+        tenantIds.filter((id) => id !== tenantId),
+      )
     },
     async signOut(userId) {
       if (isUuid(userId)) await endSessions(userId)
@@ -181,7 +234,14 @@ async function read<T extends KubeObject>(
   resource: Resource,
   name: string,
 ): Promise<T | undefined> {
-  if (!isUuid(name)) return undefined
+  return isUuid(name) ? readAny<T>(client, resource, name) : undefined
+}
+
+async function readAny<T extends KubeObject>(
+  client: Pick<KubeClient, 'get'>,
+  resource: Resource,
+  name: string,
+): Promise<T | undefined> {
   const ref: ObjectRef = { namespace, name }
   try {
     const found = await client.get<T>(resource, ref)
@@ -224,7 +284,7 @@ function withoutUndefined(fields: object): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
-function userOf({ metadata, spec, status }: UserObject): ProviderUser {
+function userOf({ metadata, spec, status }: UserObject): UserRecord {
   const { userName, email, firstName, lastName } = spec
   const lastSignInAt = status?.lastSignInAt
   return {
@@ -236,6 +296,7 @@ function userOf({ metadata, spec, status }: UserObject): ProviderUser {
     ...(lastName !== undefined && { lastName }),
     isEnabled: spec.isEnabled ?? true,
     isExternal: spec.isExternal ?? false,
+    tenantIds: spec.tenantIds ?? [],
     createdAt: Date.parse(metadata.creationTimestamp ?? '1970-01-01T00:00:00Z'),
     ...(lastSignInAt !== undefined && { lastSignInAt: Date.parse(lastSignInAt) }),
   }

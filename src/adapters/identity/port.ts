@@ -1,30 +1,30 @@
-/**
- * The identity provider as the platform uses it, whichever it is: the local one over our kinds, or Keycloak through its
- * admin API. Both are held to the same contract tests.
- *
- * Every call is idempotent or says how it is not, ends with its signal, and throws IdentityProviderError.
- */
-export interface IdentityProviderPort {
-  readonly users: UserDirectory
-  readonly clients: ClientDirectory
-}
+export type { FederatedProvider, FederatedTenant, Federation, KnownTenant } from './federation.ts'
 
+/**
+ * The people of an identity provider, whichever it is: the local one over our kinds, or Keycloak through its admin API.
+ * Both are held to the same contract tests. Every call is idempotent or says how it is not, ends with its signal, and
+ * throws IdentityProviderError or the reason of the signal.
+ */
 export interface UserDirectory {
   /** Undefined for an unknown id. */
   find(userId: string, signal?: AbortSignal): Promise<UserRecord | undefined>
   /** By the whole address, without regard to case. */
   findByEmail(email: string, signal?: AbortSignal): Promise<UserRecord | undefined>
   list(query: UserQuery, signal?: AbortSignal): Promise<UserRecord[]>
-  /** @throws IdentityProviderError NameTaken where the user name or the address is */
+  /** @throws IdentityProviderError NameTaken where the user name, the address or the id is; PasswordRefused */
   create(user: NewUser, signal?: AbortSignal): Promise<UserRecord>
-  /** Absent fields stay. @throws IdentityProviderError NotFound */
+  /** Absent fields stay. @throws IdentityProviderError NotFound, NameTaken */
   update(userId: string, change: UserChange, signal?: AbortSignal): Promise<UserRecord>
   /** Ends all sessions of the user. @throws IdentityProviderError NotFound, PasswordRefused */
   setPassword(userId: string, password: string, signal?: AbortSignal): Promise<void>
   /** Whether this provider itself knows a password of the user; false for unknown ids. */
   hasLocalPassword(userId: string, signal?: AbortSignal): Promise<boolean>
-  /** False for unknown ids too, in the same time as for a wrong password. */
-  verifyPassword(userId: string, password: string, signal?: AbortSignal): Promise<boolean>
+  /** Without effect for a member. @throws IdentityProviderError NotFound */
+  joinTenant(userId: string, tenantId: string, signal?: AbortSignal): Promise<void>
+  /** Without effect for who is no member, or gone. */
+  leaveTenant(userId: string, tenantId: string, signal?: AbortSignal): Promise<void>
+  /** Ends all sessions; tokens that are out live until they expire. Without effect for a user who is gone. */
+  signOut(userId: string, signal?: AbortSignal): Promise<void>
   /** Without effect for a user who is gone. */
   delete(userId: string, signal?: AbortSignal): Promise<void>
 }
@@ -74,7 +74,7 @@ export type ClientRecord = { clientId: string; principalId: string; displayName:
 export type NewClient = { clientId: string; displayName: string }
 export type ClientCredentials = ClientRecord & { secret: string }
 
-export type IdentityProviderReason = 'NotFound' | 'NameTaken' | 'PasswordRefused' | 'Unavailable'
+export type IdentityProviderReason = 'NotFound' | 'NameTaken' | 'PasswordRefused' | 'Unsupported' | 'Unavailable'
 
 /** The message is ours: nothing of the provider's answer, which may hold what was sent to it. */
 export class IdentityProviderError extends Error {

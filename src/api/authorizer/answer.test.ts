@@ -8,6 +8,8 @@ const [ANNA, B] = ['11111111-1111-4111-8111-111111111111', '6f1c3a52-0f0e-4d67-9
 const GROUP = `/boundaries/${B}/resourcegroups/orders`
 const MINE = `${GROUP}/resources/vectorclusters/mine`
 
+const everyRole = () => undefined
+
 /** An evaluator in which Anna reads the group, perhaps with a deny. */
 function access(denyAt?: string) {
   const evaluator = new Evaluator()
@@ -44,27 +46,41 @@ function question(action: 'vectorcluster/read' | 'vectorcluster/write', scope: s
 
 describe('the answer to the API server', () => {
   it('allows what a role gives, and says which', () => {
-    expect(answerTo(question('vectorcluster/read', MINE), access())).to.deep.equal({
+    expect(answerTo(question('vectorcluster/read', MINE), access(), everyRole)).to.deep.equal({
       allowed: true,
       reason: `Reader at ${GROUP}`,
     })
   })
 
   it('has no opinion on what no role gives, and says what is missing', () => {
-    const verdict = answerTo(question('vectorcluster/write', MINE), access())
-    expect(verdict).to.deep.equal({ allowed: false, reason: `It needs vectorcluster/write at ${MINE}.` })
+    const verdict = answerTo(question('vectorcluster/write', MINE), access(), everyRole)
+    expect(verdict).to.deep.equal({
+      allowed: false,
+      reason: `The permission vectorcluster/write is missing at ${MINE}.`,
+    })
   })
 
   it('denies what a deny covers, so that no role of Kubernetes gives it back', () => {
-    const verdict = answerTo(question('vectorcluster/read', MINE), access(GROUP))
+    const verdict = answerTo(question('vectorcluster/read', MINE), access(GROUP), everyRole)
     expect(verdict).to.deep.equal({ allowed: false, denied: true, reason: `vectorcluster/read is denied at ${GROUP}.` })
   })
 
   it('denies a list in which one object is denied, and allows the list beside it', () => {
-    expect(answerTo(question('vectorcluster/read', GROUP, true), access(MINE))).to.include({ denied: true })
-    expect(answerTo(question('vectorcluster/read', GROUP), access(MINE))).to.include({ allowed: true })
+    expect(answerTo(question('vectorcluster/read', GROUP, true), access(MINE), everyRole)).to.include({ denied: true })
+    expect(answerTo(question('vectorcluster/read', GROUP), access(MINE), everyRole)).to.include({ allowed: true })
     const neighbour = `/boundaries/${B}/resourcegroups/orders-2`
-    expect(answerTo(question('vectorcluster/read', GROUP, true), access(neighbour))).to.include({ allowed: true })
+    expect(answerTo(question('vectorcluster/read', GROUP, true), access(neighbour), everyRole)).to.include({
+      allowed: true,
+    })
+  })
+})
+
+describe('the answer about giving a role', () => {
+  const asked: Question = { asks: 'grant', principalId: ANNA, roleName: 'Owner', scope: GROUP }
+
+  it('is that of the rules of granting, in their words', () => {
+    expect(answerTo(asked, access(), () => 'Too much.')).to.deep.equal({ allowed: false, reason: 'Too much.' })
+    expect(answerTo(asked, access(), everyRole)).to.include({ allowed: true })
   })
 })
 
@@ -81,7 +97,9 @@ describe('reviews', () => {
   const placeOf = () => ({ boundaryId: B, resourceGroup: 'orders' })
 
   it('are answered in their own form', async () => {
-    const answer = await createReviewer({ access: access(), placeOf, isReady: () => true })(review)
+    const answer = await createReviewer({ access: access(), placeOf, whyNotGiven: everyRole, isReady: () => true })(
+      review,
+    )
     expect(answer).to.deep.equal({
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SubjectAccessReview',
@@ -90,7 +108,9 @@ describe('reviews', () => {
   })
 
   it('get no opinion until every assignment is known', async () => {
-    const answer = await createReviewer({ access: access(), placeOf, isReady: () => false })(review)
+    const answer = await createReviewer({ access: access(), placeOf, whyNotGiven: everyRole, isReady: () => false })(
+      review,
+    )
     expect(answer?.status.allowed).to.equal(false)
     expect(answer?.status).not.to.have.property('denied')
   })
@@ -98,7 +118,13 @@ describe('reviews', () => {
   it('are denied of who was deleted or disabled, whatever roles are left', async () => {
     for (const ended of ['deleted', 'disabled'] as const) {
       const standing = { endOf: async () => ended }
-      const answer = await createReviewer({ access: access(), placeOf, isReady: () => true, standing })(review)
+      const answer = await createReviewer({
+        access: access(),
+        placeOf,
+        whyNotGiven: everyRole,
+        isReady: () => true,
+        standing,
+      })(review)
       expect(answer?.status).to.deep.equal({ allowed: false, denied: true, reason: `The principal was ${ended}.` })
     }
   })
@@ -106,12 +132,18 @@ describe('reviews', () => {
   it('of components of Kubernetes are not asked about as principals', async () => {
     const standing = { endOf: async () => 'deleted' as const }
     const other = { ...review, spec: { ...spec, user: 'system:serviceaccount:default:builder' } }
-    const answer = await createReviewer({ access: access(), placeOf, isReady: () => true, standing })(other)
+    const answer = await createReviewer({
+      access: access(),
+      placeOf,
+      whyNotGiven: everyRole,
+      isReady: () => true,
+      standing,
+    })(other)
     expect(answer?.status).not.to.have.property('denied')
   })
 
   it('are not taken in another form', async () => {
-    const reviewer = createReviewer({ access: access(), placeOf, isReady: () => true })
+    const reviewer = createReviewer({ access: access(), placeOf, whyNotGiven: everyRole, isReady: () => true })
     for (const body of [null, {}, { ...review, kind: 'TokenReview' }, { ...review, spec: { user: 1 } }])
       expect(await reviewer(body)).to.equal(undefined)
   })

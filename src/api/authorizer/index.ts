@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import type { Access } from '../context.ts'
 import type { Standing } from '../standing.ts'
-import { answerTo, type Verdict } from './answer.ts'
+import { answerTo, type Verdict, type WhyNotGiven } from './answer.ts'
 import { type PlaceOfNamespace, principalOfUser, questionOf } from './question.ts'
 
 export { followPlaces } from './places.ts'
+export { principalOfUser } from './question.ts'
 
 const API_VERSION = 'authorization.k8s.io/v1'
 
@@ -32,6 +33,7 @@ export type ReviewAnswer = { apiVersion: string; kind: 'SubjectAccessReview'; st
 export type ReviewerOptions = {
   access: Pick<Access, 'explain' | 'scopesWith'>
   placeOf: PlaceOfNamespace
+  whyNotGiven: WhyNotGiven
   /** False until every assignment and deny is known: before that every answer would be wrong. */
   isReady: () => boolean
   /** Denies who was deleted or disabled, whatever role a later authorizer would find. Absent with Keycloak. */
@@ -42,7 +44,7 @@ export type ReviewerOptions = {
  * Answers SubjectAccessReviews for the API server's webhook authorizer: what the REST interface would answer the same
  * principal, allowed, denied, or no opinion. From memory. Answers undefined for a body that is no such review.
  */
-export function createReviewer({ access, placeOf, isReady, standing }: ReviewerOptions) {
+export function createReviewer({ access, placeOf, whyNotGiven, isReady, standing }: ReviewerOptions) {
   async function verdictOn(spec: z.output<typeof Review>['spec']): Promise<Verdict> {
     if (!isReady()) {
       return { allowed: false, reason: 'The platform is starting and does not know all assignments yet.' }
@@ -50,7 +52,7 @@ export function createReviewer({ access, placeOf, isReady, standing }: ReviewerO
     const principalId = principalOfUser(spec.user)
     const ended = principalId === undefined ? undefined : await standing?.endOf(principalId)
     if (ended !== undefined) return { allowed: false, denied: true, reason: `The principal was ${ended}.` }
-    return answerTo(questionOf(spec, placeOf), access)
+    return answerTo(questionOf(spec, placeOf), access, whyNotGiven)
   }
   return async (body: unknown): Promise<ReviewAnswer | undefined> => {
     const parsed = Review.safeParse(body)

@@ -17,7 +17,12 @@ const GROUP_OF = {
   platformclusters: 'freehold.dev',
   nameclaims: 'freehold.dev',
   vectorclusters: 'data.freehold.dev',
-  roleassignments: 'iam.freehold.dev',
+  ...Object.fromEntries(
+    [
+      ...['roleassignments', 'roledefinitions', 'principalgroups', 'denyassignments', 'jitrequests', 'boundarytrusts'],
+      ...['memberinvitations', 'platformusers'],
+    ].map((plural) => [plural, 'iam.freehold.dev']),
+  ),
 } as Record<string, string>
 
 /** `list vectorclusters/scale name -n namespace`, as one would say it to kubectl. */
@@ -48,6 +53,15 @@ const ASKED: [words: string, action: string, scope: string, isOfAll?: 'of all'][
   [`watch boundaries ${B}`, 'boundaries/read', BOUNDARY],
   [`patch boundaries ${B}`, 'boundaries/manage', BOUNDARY],
   [`list roleassignments -n ${HOME}`, 'rbac/members/read', BOUNDARY, 'of all'],
+  [`create roleassignments -n ${HOME}`, 'boundaries/members/manage', BOUNDARY],
+  [`delete roleassignments x -n ${HOME}`, 'boundaries/members/manage', BOUNDARY],
+  ['create roleassignments -n freehold-system', 'rbac/members/admin', '/'],
+  ['get roleassignments x -n freehold-system', 'rbac/members/read', '/'],
+  [`patch principalgroups x -n ${HOME}`, 'rbac/members/write', BOUNDARY],
+  [`create denyassignments -n ${HOME}`, 'rbac/members/write', BOUNDARY],
+  [`create jitrequests -n ${HOME}`, 'boundaries/read', BOUNDARY],
+  ['create boundarytrusts -n freehold-system', 'rbac/boundaryTrusts/admin', '/'],
+  ['patch roledefinitions auditor', 'rbac/members/admin', '/'],
   ['list platformclusters', 'kernel/clusters/read', '/', 'of all'],
   [`list pods -n ${SPACE}`, 'resourcegroups/read', GROUP, 'of all'],
   [`get pods vc-mine-0 -n ${SPACE}`, 'resourcegroups/read', GROUP, 'of all'],
@@ -67,7 +81,13 @@ const LEFT_TO_OTHERS: [title: string, words: string][] = [
   ['a name that cannot be', `get vectorclusters ..%2fother -n ${SPACE}`],
   ['a status, which controllers write', `patch vectorclusters/status mine -n ${SPACE}`],
   ['a kind without actions', 'list nameclaims'],
-  ['the giving of roles, which REST does', `create roleassignments -n ${HOME}`],
+  ['the approval of a request', `patch jitrequests x -n ${HOME}`],
+  ['groups of the platform, which administrators write', 'create principalgroups -n freehold-system'],
+  ['the invitation of people, which REST does', `create memberinvitations -n ${HOME}`],
+  ['users', 'list platformusers -n freehold-system'],
+  ['a role given in the namespace of a group', `grant roledefinitions Owner -n ${SPACE}`],
+  ['a role given nowhere', 'grant roledefinitions Owner'],
+  ['the giving of roles without a name', `grant roledefinitions -n ${HOME}`],
   ['Secrets', `get secrets vc-mine-keys -n ${SPACE}`],
   ['the making of pods', `create pods -n ${SPACE}`],
   ['a shell in a pod', `create pods/exec vc-mine-0 -n ${SPACE}`],
@@ -97,6 +117,17 @@ describe('what a request to the API server asks of authorization', () => {
       expect(ask(words)).to.include({ asks: 'nothing', isAllowed: false })
     })
   }
+
+  it('asks about the giving of a role by its display name, where it is to be given', () => {
+    const ofRole = (namespace: string) => {
+      const resourceAttributes = { group: 'iam.freehold.dev', resource: 'roledefinitions', verb: 'grant' }
+      const attributes = { ...resourceAttributes, name: 'Platform Owner', namespace }
+      return questionOf({ user: `p:${PRINCIPAL}`, resourceAttributes: attributes }, placeOf)
+    }
+    const asked = { asks: 'grant', principalId: PRINCIPAL, roleName: 'Platform Owner' }
+    expect(ofRole(HOME)).to.deep.equal({ ...asked, scope: BOUNDARY })
+    expect(ofRole('freehold-system')).to.deep.equal({ ...asked, scope: '/' })
+  })
 
   it('lets whoever is signed in read plans, and write none', () => {
     expect(ask('list computeplans')).to.include({ asks: 'nothing', isAllowed: true })

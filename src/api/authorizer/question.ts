@@ -1,12 +1,13 @@
-import { isResourceName, isUuid } from '../../core/names.ts'
+import { isResourceName, isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { resourceId } from '../../core/object.ts'
 import { formatScope, ROOT_SCOPE, type Scope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
+import { RoleDefinition } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { ActionName } from '../../iam/actions.ts'
-import { actionsOfKinds, gatherKubernetesForms } from '../../iam/kubernetesForm.ts'
+import { actionsInPlatform, actionsOfKinds, gatherKubernetesForms } from '../../iam/kubernetesForm.ts'
 
 /** The part of a SubjectAccessReview (authorization.k8s.io/v1) that is asked about. */
 export type ReviewedRequest = {
@@ -38,9 +39,14 @@ export type Question =
       /** A list, a watch or a delete of a collection: the action is needed everywhere below the scope too. */
       readonly isOfAll: boolean
     }
+  /** Whether the principal may give the role of this display name at the scope: the virtual verb `grant`. */
+  | { readonly asks: 'grant'; readonly principalId: string; readonly roleName: string; readonly scope: string }
   | { readonly asks: 'nothing'; readonly isAllowed: boolean; readonly reason: string }
 
 const FORMS = gatherKubernetesForms(actionsOfKinds(KINDS))
+const PLATFORM_FORMS = gatherKubernetesForms(actionsInPlatform(KINDS))
+/** Only authorizers are asked about it, by the admission policy over assignments. */
+const GRANT = 'grant'
 const KIND_BY_RESOURCE: ReadonlyMap<string, AnyKind> = new Map(
   KINDS.map((kind) => [`${kind.resource.group}/${kind.resource.plural}`, kind]),
 )
@@ -53,7 +59,11 @@ const READ_IN_BOUNDARIES = new Set(['/events', 'events.k8s.io/events'])
 
 const nothing = (reason: string): Question => ({ asks: 'nothing', isAllowed: false, reason })
 
-/** The principal behind a user name of the API server, which puts `p:` before the subject of a token. */
+/**
+ * The principal behind a user name of the API server, which puts `p:` before the subject of a token: a person, a service
+ * account of the platform or a managed identity. Accounts of Kubernetes itself (`system:serviceaccount:...`) sign in
+ * with no token of the platform; REST does not know them, and so they are nobody here either.
+ */
 export function principalOfUser(user: string | undefined): string | undefined {
   const id = user?.startsWith('p:') ? user.slice('p:'.length) : ''
   return isUuid(id) ? id : undefined
@@ -73,7 +83,10 @@ export function questionOf({ user, resourceAttributes }: ReviewedRequest, placeO
   if (subresource === '' && kind.open?.includes(verb)) {
     return { asks: 'nothing', isAllowed: true, reason: 'Whoever is signed in may.' }
   }
-  const action = FORMS.actionOf(group, whole, verb)
+  if (kind === RoleDefinition && whole === resource && verb === GRANT)
+    return grantOf(principalId, name, namespace, placeOf)
+  const forms = namespace === SYSTEM_NAMESPACE ? PLATFORM_FORMS : FORMS
+  const action = forms.actionOf(group, whole, verb)
   const what = `${verb} on ${resourceId({ ...kind.resource, plural: whole })}`
   if (action === undefined) return nothing(`${what} is no action of the platform; the REST interface may have it.`)
   const scope = scopeOf(kind, namespace, name, placeOf)
@@ -85,6 +98,16 @@ export function questionOf({ user, resourceAttributes }: ReviewedRequest, placeO
     scope: formatScope(scope),
     isOfAll: name === '' && verb !== 'create',
   }
+}
+
+function grantOf(principalId: string, roleName: string, namespace: string, placeOf: PlaceOfNamespace): Question {
+  if (roleName === '') return nothing('Name the role that is to be given.')
+  if (namespace === SYSTEM_NAMESPACE) return { asks: 'grant', principalId, roleName, scope: formatScope(ROOT_SCOPE) }
+  const place = placeOf(namespace)
+  if (place === undefined || place.resourceGroup !== undefined)
+    return nothing(`Roles are given in the namespaces of boundaries and in ${SYSTEM_NAMESPACE}.`)
+  const scope = formatScope({ level: 'boundary', boundaryId: place.boundaryId })
+  return { asks: 'grant', principalId, roleName, scope }
 }
 
 type CoreRequest = { id: string; verb: string; namespace: string; name: string }
@@ -117,6 +140,7 @@ function scopeOf(kind: AnyKind, namespace: string, name: string, placeOf: PlaceO
     return name === '' ? CLUSTER_WIDE : 'The name of a boundary is a uuid.'
   }
   if (namespace === '') return CLUSTER_WIDE
+  if (namespace === SYSTEM_NAMESPACE) return ROOT_SCOPE
   const place = placeOf(namespace)
   if (place === undefined) return `Namespace "${namespace}" belongs to no boundary.`
   const { boundaryId, resourceGroup } = place

@@ -3,24 +3,14 @@ import { notFound, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { DisplayName, Uuid } from '../../crds/fields.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
-import { isRootOnly } from '../../iam/roles.ts'
 import { created, noContent, ok } from '../answer.ts'
 import type { Context } from '../context.ts'
 import { ListConfigDto, pagedListOf } from '../dto.ts'
 import { listConfig } from '../listConfig.ts'
 import { pagedParts } from '../pages.ts'
 import { findBoundary } from '../places.ts'
-import {
-  assignmentIdOf,
-  exceedingRefused,
-  findRole,
-  grantRefusal,
-  isInForce,
-  oneAtATime,
-  rootOnlyRefused,
-  takesLastOwner,
-  writeAssignment,
-} from '../rbac/grants.ts'
+import { alreadyMember, checkNewAssignment } from '../rbac/assignments.ts'
+import { assignmentIdOf, oneAtATime, refuseLastOwner, writeAssignment } from '../rbac/grants.ts'
 import { refuseWhileDeleting } from '../resourceWrites.ts'
 import { action, type RouteDraft, route } from '../route.ts'
 import { BoundaryMemberDto, memberDto, memberShape, membersOf, PRINCIPAL_TYPES } from './memberRecord.ts'
@@ -40,32 +30,13 @@ async function addMember(context: Context<'boundaryId', unknown, z.output<typeof
   const { boundaryId } = parameters
   refuseWhileDeleting(await findBoundary(context, boundaryId))
   const scope = boundaryScope(boundaryId)
-  const role = findRole(services, body.roleDefinitionName)
-  if (isRootOnly(role)) throw rootOnlyRefused(role, scope)
-  const { principalId } = body
-  const principal = (await services.principals.find([principalId], boundaryId)).get(principalId)
-  const wantedType = body.principalType ?? principal?.principalType
-  if (principal === undefined || principal.principalType !== wantedType) {
-    const message = `No ${wantedType ?? 'principal'} has the id "${principalId}".`
-    throw new PlatformError('PRINCIPAL_NOT_FOUND', message, { principalId })
-  }
-  const present = services.records
-    .peekAll(RoleAssignment, { namespace: boundaryNamespace(boundaryId) })
-    .filter(({ spec }) => spec.principalId === principalId && spec.scope === scope)
-    .some((one) => one.spec.roleDefinitionName === role.displayName && isInForce(services, one))
-  if (present) throw alreadyMember(principalId, role.displayName, scope)
-  const refusal = grantRefusal(services, caller, { role, scope, principalIds: [principalId], boundaryId })
-  if (refusal?.kind === 'RootOnly') throw rootOnlyRefused(role, scope)
-  if (refusal !== undefined) throw exceedingRefused('GRANT_EXCEEDS_CALLER', role, scope, refusal.actions)
+  const { principalId, roleDefinitionName } = body
+  const wanted = { principalId, principalType: body.principalType ?? undefined, roleDefinitionName, scope, boundaryId }
+  const { role, principal } = await checkNewAssignment(services, caller, wanted)
   const { principalType } = principal
   const { object, isNew } = await writeAssignment(services, caller, { principalId, principalType, role, scope })
   if (!isNew) throw alreadyMember(principalId, role.displayName, scope)
   return created(memberDto(boundaryId, object, principal))
-}
-
-function alreadyMember(principalId: string, role: string, scope: string): PlatformError {
-  const message = `"${principalId}" already holds the role "${role}" at ${scope}.`
-  return new PlatformError('already_member', message, { principalId, roleDefinitionName: role, scope })
 }
 
 /** @throws PlatformError NOT_FOUND, INHERITED_ASSIGNMENT, LAST_OWNER */
@@ -84,10 +55,8 @@ async function removeMember(context: Context<'boundaryId' | 'assignmentId'>) {
       const message = `The assignment "${assignmentId}" stands above the boundary: it is taken away at ${above.spec.scope}.`
       throw new PlatformError('INHERITED_ASSIGNMENT', message, { scope: above.spec.scope })
     }
-    if (await takesLastOwner(services, { level: 'boundary', boundaryId }, new Set([assignmentId]))) {
-      const message = `Boundary "${boundaryId}" would be left without an Owner: make somebody else Owner first.`
-      throw new PlatformError('LAST_OWNER', message, { assignmentId })
-    }
+    const after = { removed: new Set([assignmentId]) }
+    await refuseLastOwner(services, { level: 'boundary', boundaryId }, after, 'LAST_OWNER', { assignmentId })
     const { namespace = '', name } = found.metadata
     await services.records.remove(RoleAssignment, { namespace, name }, { caller })
     return noContent()

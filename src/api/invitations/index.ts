@@ -161,7 +161,7 @@ export const invitationRoutes: readonly RouteDraft[] = [
     'GET',
     '/invitations/password-policy',
     { auth: anonymous, summary: 'What a password must be', reply: PasswordPolicyDto, answers: [200] },
-    () => ok(passwordPolicyDto()),
+    async ({ services }) => ok(passwordPolicyDto(await services.accounts.passwordRules())),
   ),
   route(
     'GET',

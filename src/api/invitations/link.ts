@@ -108,7 +108,7 @@ export async function setInvitationPassword(
   const { accountId } = spec
   const known = await users.findByEmail(spec.email)
   if (accountId === undefined || (known !== undefined && known.id !== accountId)) throw alreadyExists()
-  requireGoodPassword(body.password, spec.email)
+  await requireGoodPassword(services.accounts, body.password, spec.email)
   const { firstName, lastName } = body
   if (known === undefined) await makeAccount(services, { id: accountId, email: spec.email, firstName, lastName })
   await users.setPassword(accountId, body.password)

@@ -38,7 +38,7 @@ async function changePassword(context: Context<string, unknown, z.output<typeof 
   const now = services.clock.now()
   if (caller.authTime === undefined || now - caller.authTime > SIGN_IN_AGE)
     throw new PlatformError('reauth_required', 'Sign in again first: the last sign-in is more than 5 minutes ago.')
-  requireGoodPassword(body.password, user.email)
+  await requireGoodPassword(services.accounts, body.password, user.email)
   await users.setPassword(user.id, body.password)
   return ok({ changedAt: new Date(now).toISOString() })
 }
@@ -48,7 +48,7 @@ export const passwordRoutes: readonly RouteDraft[] = [
     'GET',
     '/identity/password-policy',
     { auth: anonymous, summary: 'What a password must be', reply: PasswordPolicyDto, answers: [200] },
-    () => ok(passwordPolicyDto()),
+    async ({ services }) => ok(passwordPolicyDto(await services.accounts.passwordRules())),
   ),
   route(
     'POST',

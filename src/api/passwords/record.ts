@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { PASSWORD_POLICY, policySentences } from '../../iam/passwordPolicy.ts'
+import { type PasswordPolicy, policySentences } from '../../iam/passwordPolicy.ts'
 import { DateTime } from '../dto.ts'
 
 export const PasswordPolicyDto = z
@@ -15,8 +15,8 @@ export const PasswordPolicyDto = z
   })
   .meta({ id: 'PasswordPolicyDto' })
 
-export function passwordPolicyDto(): z.output<typeof PasswordPolicyDto> {
-  return { ...PASSWORD_POLICY, rules: policySentences() }
+export function passwordPolicyDto(policy: PasswordPolicy): z.output<typeof PasswordPolicyDto> {
+  return { ...policy, rules: policySentences(policy) }
 }
 
 /** Every text is a password as far as the schema goes: what is wrong with it, the policy says. */

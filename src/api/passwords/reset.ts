@@ -95,7 +95,7 @@ export async function confirmReset(context: Context<'token', unknown, z.output<t
   const user = await users.find(userId)
   // The address may belong to somebody else by now.
   if (user === undefined || !user.isEnabled || user.email?.toLowerCase() !== email.toLowerCase()) throw unknown()
-  requireGoodPassword(body.password, user.email)
+  await requireGoodPassword(services.accounts, body.password, user.email)
   await services.records.update(
     PasswordReset,
     { namespace, name: found.metadata.name },

@@ -8,7 +8,7 @@ import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
 import { Description, Uuid } from '../../crds/fields.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
 import { ACTIONS, isOpenAction } from '../../iam/actions.ts'
-import { groupsAround } from '../../iam/groups.ts'
+import { groupsAround, type Memberships } from '../../iam/groups.ts'
 import { compilePermissions, hasAction } from '../../iam/permissions.ts'
 import { created, noContent, ok } from '../answer.ts'
 import { PRINCIPAL_TYPES } from '../boundaries/memberRecord.ts'
@@ -22,7 +22,7 @@ import { findBoundary } from '../places.ts'
 import type { RecordOf } from '../records.ts'
 import { refuseWhileDeleting } from '../resourceWrites.ts'
 import { action, type RouteDraft, route } from '../route.ts'
-import { actingOwners, groupsIn, incarnationAt, oneAtATime } from './grants.ts'
+import { actingOwners, type Granter, groupsIn, incarnationAt, isOver, oneAtATime } from './grants.ts'
 
 type DenyRecord = RecordOf<typeof DenyAssignment>
 
@@ -42,6 +42,9 @@ const CreateDenyAssignmentRequest = z
   })
   .meta({ id: 'CreateDenyAssignmentRequest' })
 type CreateDeny = z.output<typeof CreateDenyAssignmentRequest>
+/** What the rules look at: the body of REST and the spec of kubectl alike. */
+export type WantedDeny = Pick<CreateDeny, 'excludedPrincipalIds' | 'actions' | 'dataActions'> &
+  Partial<Pick<CreateDeny, 'principalId' | 'isEveryone' | 'principalType' | 'scope' | 'expiresAt'>>
 
 const DenyAssignmentDto = z
   .object({
@@ -115,8 +118,9 @@ export function reaches(
     excludedPrincipalIds: string[]
   },
   principalId: string,
+  memberships?: Memberships,
 ): boolean {
-  const around = groupsAround(principalId, groupsIn(services, boundaryId)).add(principalId)
+  const around = groupsAround(principalId, memberships ?? groupsIn(services, boundaryId)).add(principalId)
   if (deny.excludedPrincipalIds.some((id) => around.has(id))) return false
   return deny.isEveryone === true || around.has(deny.principalId ?? '')
 }
@@ -162,7 +166,7 @@ function isMatching(pattern: string, isData: boolean): boolean {
 }
 
 /** @throws PlatformError BAD_REQUEST naming each field */
-function checkBody(body: CreateDeny, now: number): void {
+function checkBody(body: WantedDeny, now: number): void {
   const errors = [...patternErrors('actions', body.actions), ...patternErrors('dataActions', body.dataActions)]
   if ((body.isEveryone === true) === (typeof body.principalId === 'string')) {
     errors.push({ field: 'principalId', message: 'give exactly one of principalId and isEveryone' })
@@ -176,8 +180,40 @@ function checkBody(body: CreateDeny, now: number): void {
   if (errors.length > 0) throw badRequest('The deny was refused.', errors)
 }
 
+/**
+ * A deny on a group holds its members, and one that spares a group holds whoever is not in it: nobody gets rid of one by
+ * joining or leaving.
+ *
+ * @param after the memberships once the change is made
+ * @throws PlatformError forbidden
+ */
+export function refuseSheddingDenies(
+  services: Services,
+  caller: Granter,
+  boundaryId: string,
+  after: Memberships,
+): void {
+  const userId = caller.principalId
+  const sheds = services.records
+    .peekAll(DenyAssignment, { namespace: boundaryNamespace(boundaryId) })
+    .filter(({ spec }) => !isOver(spec.expiresAt, services.clock))
+    .some(
+      ({ spec }) => reaches(services, boundaryId, spec, userId) && !reaches(services, boundaryId, spec, userId, after),
+    )
+  if (!sheds) return
+  const message = 'A deny reaches you through a group: somebody else must take you out of it.'
+  throw new PlatformError('forbidden', message, { userId })
+}
+
+/** Nobody takes a deny away that holds them back themselves. @throws PlatformError forbidden */
+export function refuseOwnDeny(services: Services, caller: Granter, boundaryId: string, deny: DenyRecord): void {
+  if (!reaches(services, boundaryId, deny.spec, caller.principalId)) return
+  const message = 'This deny holds you back yourself: somebody whom it does not reach must remove it.'
+  throw new PlatformError('forbidden', message, { denyId: denyIdOf(deny) })
+}
+
 /** Somebody must be left who can take the deny away again: an Owner of the boundary whom it does not reach. */
-async function refuseLockout(services: Services, boundaryId: string, body: CreateDeny): Promise<void> {
+export async function refuseLockout(services: Services, boundaryId: string, body: WantedDeny): Promise<void> {
   const scope: Scope = { level: 'boundary', boundaryId }
   for (const owner of await actingOwners(services, scope)) {
     if (reaches(services, boundaryId, body, owner)) continue
@@ -187,23 +223,34 @@ async function refuseLockout(services: Services, boundaryId: string, body: Creat
   throw new PlatformError('lockout', message, { boundaryId })
 }
 
-/** @throws PlatformError BAD_REQUEST, principal_not_found, lockout */
-async function createDeny(context: Context<'boundaryId', unknown, CreateDeny>) {
-  const { services, caller, body, parameters } = context
-  const { boundaryId } = parameters
-  refuseWhileDeleting(await findBoundary(context, boundaryId))
-  checkBody(body, services.clock.now())
-  const scope = readScope(body.scope, boundaryId)
-  const { principalId, excludedPrincipalIds, actions, dataActions } = body
+/**
+ * The rules of a deny but for the lock-out. Answers its scope and the type of whom it names.
+ *
+ * @throws PlatformError BAD_REQUEST, principal_not_found
+ */
+export async function checkDeny(services: Services, boundaryId: string, wanted: WantedDeny) {
+  checkBody(wanted, services.clock.now())
+  const scope = readScope(wanted.scope, boundaryId)
+  const { principalId, excludedPrincipalIds } = wanted
   const named = typeof principalId === 'string' ? [principalId] : []
   const known = await services.principals.find([...named, ...excludedPrincipalIds], boundaryId)
   for (const id of [...named, ...excludedPrincipalIds]) {
     if (!known.has(id)) throw principalNotFound(id)
   }
   const principalType = known.get(principalId ?? '')?.principalType
-  if (body.principalType && body.principalType !== principalType && principalType !== undefined) {
+  if (wanted.principalType && wanted.principalType !== principalType && principalType !== undefined) {
     throw principalNotFound(principalId ?? '')
   }
+  return { scope, principalType }
+}
+
+/** @throws PlatformError BAD_REQUEST, principal_not_found, lockout */
+async function createDeny(context: Context<'boundaryId', unknown, CreateDeny>) {
+  const { services, caller, body, parameters } = context
+  const { boundaryId } = parameters
+  refuseWhileDeleting(await findBoundary(context, boundaryId))
+  const { scope, principalType } = await checkDeny(services, boundaryId, body)
+  const { principalId, excludedPrincipalIds, actions, dataActions } = body
   return oneAtATime(boundaryScope(boundaryId), async () => {
     await refuseLockout(services, boundaryId, body)
     const scopeIncarnation = incarnationAt(services, scope)
@@ -245,10 +292,7 @@ async function findDeny(context: Context<'boundaryId' | 'denyId'>): Promise<Deny
 async function removeDeny(context: Context<'boundaryId' | 'denyId'>) {
   const { services, caller, ifMatch, parameters } = context
   const deny = await findDeny(context)
-  if (reaches(services, parameters.boundaryId, deny.spec, caller.principalId)) {
-    const message = 'This deny holds you back yourself: somebody whom it does not reach must remove it.'
-    throw new PlatformError('forbidden', message, { denyId: parameters.denyId })
-  }
+  refuseOwnDeny(services, caller, parameters.boundaryId, deny)
   const { namespace = '', name } = deny.metadata
   await services.records.remove(DenyAssignment, { namespace, name }, { caller, ifMatch })
   return noContent()

@@ -9,7 +9,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { mayStandIn, scopeObject } from '../../crds/scopeObjects.ts'
-import { type GrantRefusal, refusalOf } from '../../iam/granting.ts'
+import { GRANT_REFUSALS, type GrantRefusal, refusalOf } from '../../iam/granting.ts'
 import { everyoneIn, type Memberships } from '../../iam/groups.ts'
 import { leavesNoOwner, type OwnerAssignment } from '../../iam/owners.ts'
 import { BUILT_IN_ROLES, type Role } from '../../iam/roles.ts'
@@ -18,6 +18,8 @@ import type { Caller, Services } from '../context.ts'
 import type { RecordOf } from '../records.ts'
 
 export const OWNER = 'Owner'
+/** Who asks, whichever way they came: rules look at nothing else. */
+export type Granter = Pick<Caller, 'principalId'>
 export type AssignmentRecord = RecordOf<typeof RoleAssignment>
 
 /** The role of this very name. @throws PlatformError unknown_role */
@@ -25,9 +27,7 @@ export function findRole({ records }: Services, name: string): Role {
   const role = knownRole(records, name)
   if (role !== undefined) return role
   const roleDefinitionName = name
-  throw new PlatformError('unknown_role', `No role is called "${name}"; names are matched exactly.`, {
-    roleDefinitionName,
-  })
+  throw new PlatformError('unknown_role', GRANT_REFUSALS.unknown(name), { roleDefinitionName })
 }
 
 export function knownRole(records: Services['records'], name: string): Role | undefined {
@@ -49,34 +49,49 @@ export function groupsIn({ records }: Services, boundaryId: string | undefined):
   return groups
 }
 
+/** A role for somebody; of a group everybody in it gains. */
+export type WantedGrant = {
+  role: Role
+  scope: string
+  principalIds: Iterable<string>
+  boundaryId?: string | undefined
+}
+
 /** Why the caller may not give the role; undefined where they may. */
-export function grantRefusal(
-  services: Services,
-  caller: Caller,
-  grant: { role: Role; scope: string; principalIds: Iterable<string>; boundaryId?: string },
-): GrantRefusal | undefined {
+export function grantRefusal(services: Services, caller: Granter, grant: WantedGrant): GrantRefusal | undefined {
   const groups = groupsIn(services, grant.boundaryId)
   const gainerIds = new Set([...grant.principalIds].flatMap((id) => [...everyoneIn(id, groups)]))
   const { role, scope } = grant
   return refusalOf({ granterId: caller.principalId, gainerIds, role, scope }, services.access)
 }
 
-export function rootOnlyRefused(role: Role, scope: string): PlatformError {
+/** Nobody gives what they do not hold. @throws PlatformError forbidden, or `code` with the actions that are missing */
+export function refuseExceeding(
+  services: Services,
+  caller: Granter,
+  grant: WantedGrant,
+  code: 'GRANT_EXCEEDS_CALLER' | 'forbidden',
+): void {
+  const { role, scope } = grant
+  const refusal = grantRefusal(services, caller, grant)
+  if (refusal?.kind === 'RootOnly') throw rootOnlyRefused(role, scope)
+  if (refusal !== undefined) throw exceedingRefused(code, role, scope, refusal.actions)
+}
+
+export function rootOnlyRefused({ displayName }: Role, scope: string): PlatformError {
   const message =
-    scope === '/'
-      ? `The role "${role.displayName}" is given at the root by its Owners and Platform Owners only.`
-      : `The role "${role.displayName}" exists at the platform root only, not at ${scope}.`
-  return new PlatformError('forbidden', message, { roleDefinitionName: role.displayName, scope })
+    scope === '/' ? GRANT_REFUSALS.notYoursAtRoot(displayName) : GRANT_REFUSALS.rootOnly(displayName, scope)
+  return new PlatformError('forbidden', message, { roleDefinitionName: displayName, scope })
 }
 
 export function exceedingRefused(
   code: 'GRANT_EXCEEDS_CALLER' | 'forbidden',
-  role: Role,
+  { displayName }: Role,
   scope: string,
   actions: readonly string[],
 ): PlatformError {
-  const message = `The role "${role.displayName}" holds actions that you do not hold at ${scope} and all of it.`
-  return new PlatformError(code, message, { actions, roleDefinitionName: role.displayName, scope })
+  const message = GRANT_REFUSALS.exceeding(displayName, scope)
+  return new PlatformError(code, message, { actions, roleDefinitionName: displayName, scope })
 }
 
 /** The life of the object at the scope, which a grant names so that a namesake made later does not have it. */
@@ -184,21 +199,47 @@ export async function actingOwners(services: Services, scope: Scope): Promise<Se
   return new Set(owners.flatMap(({ principalId }) => acting.get(principalId) ?? []))
 }
 
-/** Whether the scope has no Owner left who can act, once these assignments are gone. */
+/** How the world is after the change that is judged. */
+export type AfterChange = {
+  /** Ids of the assignments that are gone. */
+  removed?: ReadonlySet<string> | undefined
+  /** Who is in no group any more. */
+  withoutPrincipal?: string | undefined
+  groups?: Memberships | undefined
+}
+
+/** Whether the scope has no Owner left who can act, once the change is made. */
 export async function takesLastOwner(
   services: Services,
   scope: Scope,
-  removed: ReadonlySet<string>,
-  withoutPrincipal?: string,
+  { removed = new Set(), withoutPrincipal, groups }: AfterChange,
 ): Promise<boolean> {
   const owners = await ownersAt(services, scope)
-  const acting = await actorsBehind(services, scope, owners)
-  const actorsOf = (id: string) => acting.get(id) ?? []
-  const canAct = (id: string) => actorsOf(id).some((actor) => actor !== withoutPrincipal)
+  const [acting, after] = await Promise.all([
+    actorsBehind(services, scope, owners),
+    actorsBehind(services, scope, owners, groups),
+  ])
+  const canAct = (id: string) => (after.get(id) ?? []).some((actor) => actor !== withoutPrincipal)
   // Who leaves a group that is Owner takes themselves away from it, and with the last of them the group counts no more.
-  const emptied = owners.filter(({ principalId }) => actorsOf(principalId).length > 0 && !canAct(principalId))
+  const emptied = owners.filter(({ principalId }) => (acting.get(principalId) ?? []).length > 0 && !canAct(principalId))
   const gone = new Set([...removed, ...emptied.map(({ id }) => id)])
   return leavesNoOwner(owners, gone, services.clock.now(), canAct)
+}
+
+/** Somebody must be left who governs the scope. @throws PlatformError of the code */
+export async function refuseLastOwner(
+  services: Services,
+  scope: Scope,
+  after: AfterChange,
+  code: 'LAST_OWNER' | 'last_owner',
+  extras: Record<string, unknown>,
+): Promise<void> {
+  if (!(await takesLastOwner(services, scope, after))) return
+  const message =
+    scope.level === 'root'
+      ? 'The platform would be left without an Owner: make somebody else Owner at the root first.'
+      : `Boundary "${scope.boundaryId}" would be left without an Owner: make somebody else Owner first.`
+  throw new PlatformError(code, message, extras)
 }
 
 /** By the principal of each owner: the people and service accounts behind it that can sign in. */
@@ -206,9 +247,10 @@ async function actorsBehind(
   services: Services,
   scope: Scope,
   owners: readonly OwnerAssignment[],
+  memberships?: Memberships,
 ): Promise<Map<string, string[]>> {
   const boundaryId = scope.level === 'root' ? undefined : scope.boundaryId
-  const groups = groupsIn(services, boundaryId)
+  const groups = memberships ?? groupsIn(services, boundaryId)
   const behind = new Map(owners.map(({ principalId }) => [principalId, everyoneIn(principalId, groups)]))
   const known = await services.principals.find(
     [...behind.values()].flatMap((ids) => [...ids]),

@@ -8,7 +8,7 @@ import { brokenNesting } from '../../iam/groups.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
 import { created } from '../answer.ts'
 import { boundaryScope } from '../boundaries/visibility.ts'
-import type { Context } from '../context.ts'
+import type { Context, Services } from '../context.ts'
 import { DateTime, Uuid as UuidDto } from '../dto.ts'
 import { etagOf } from '../etag.ts'
 import { findBoundary } from '../places.ts'
@@ -16,15 +16,7 @@ import type { RecordOf } from '../records.ts'
 import { refuseWhileDeleting } from '../resourceWrites.ts'
 import { action, type RouteDraft, route } from '../route.ts'
 import { principalNotFound } from './denies.ts'
-import {
-  exceedingRefused,
-  findRole,
-  grantRefusal,
-  groupsIn,
-  oneAtATime,
-  rootOnlyRefused,
-  writeAssignment,
-} from './grants.ts'
+import { findRole, groupsIn, oneAtATime, refuseExceeding, rootOnlyRefused, writeAssignment } from './grants.ts'
 
 const CreateBoundaryGroupRequest = z
   .strictObject({
@@ -77,9 +69,7 @@ function roleToGive({ services, caller, body, parameters }: Create): Role | unde
   const scope = boundaryScope(boundaryId)
   const role = findRole(services, body.roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, scope)
-  const refusal = grantRefusal(services, caller, { role, scope, principalIds: body.memberIds, boundaryId })
-  if (refusal?.kind === 'RootOnly') throw rootOnlyRefused(role, scope)
-  if (refusal !== undefined) throw exceedingRefused('forbidden', role, scope, refusal.actions)
+  refuseExceeding(services, caller, { role, scope, principalIds: body.memberIds, boundaryId }, 'forbidden')
   return role
 }
 
@@ -90,19 +80,12 @@ async function createGroup(context: Create) {
   refuseWhileDeleting(await findBoundary(context, boundaryId))
   const role = roleToGive(context)
   const memberIds = [...new Set(body.memberIds)]
-  const known = await services.principals.find(memberIds, boundaryId)
-  for (const id of memberIds) if (!known.has(id)) throw principalNotFound(id)
   const id = randomUUID()
-  if (brokenNesting(id, memberIds, groupsIn(services, boundaryId)) !== undefined) {
-    throw new PlatformError('group_cycle', 'Groups may be nested five deep and never in a circle.', { memberIds })
-  }
+  await checkMembers(services, boundaryId, { id, memberIds, added: memberIds })
   const namespace = boundaryNamespace(boundaryId)
   return oneAtATime(`${boundaryScope(boundaryId)}/groups`, async () => {
     const { displayName, description } = body
-    const present = services.records.peekAll(PrincipalGroup, { namespace })
-    if (present.some(({ spec }) => spec.displayName === displayName)) {
-      throw new PlatformError('already_exists', `The boundary has a group "${displayName}" already.`, { displayName })
-    }
+    refuseTakenName(services, boundaryId, { id, displayName })
     // The assignment first: of a group that is not there it grants nothing, and a group without its role would be no
     // answer to the request.
     const scope = boundaryScope(boundaryId)
@@ -118,6 +101,29 @@ async function createGroup(context: Create) {
       throw error
     }
   })
+}
+
+/** @throws PlatformError principal_not_found, group_cycle */
+export async function checkMembers(
+  services: Services,
+  boundaryId: string,
+  { id, memberIds, added }: { id: string; memberIds: readonly string[]; added: readonly string[] },
+): Promise<void> {
+  const known = await services.principals.find(added, boundaryId)
+  for (const member of added) if (!known.has(member)) throw principalNotFound(member)
+  if (brokenNesting(id, memberIds, groupsIn(services, boundaryId)) === undefined) return
+  throw new PlatformError('group_cycle', 'Groups may be nested five deep and never in a circle.', { memberIds })
+}
+
+/** @throws PlatformError already_exists */
+export function refuseTakenName(
+  { records }: Services,
+  boundaryId: string,
+  { id, displayName }: { id: string; displayName: string },
+): void {
+  const present = records.peekAll(PrincipalGroup, { namespace: boundaryNamespace(boundaryId) })
+  if (!present.some(({ metadata, spec }) => metadata.name !== id && spec.displayName === displayName)) return
+  throw new PlatformError('already_exists', `The boundary has a group "${displayName}" already.`, { displayName })
 }
 
 export const groupRoutes: readonly RouteDraft[] = [

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { notFound, PlatformError } from '../../core/errors.ts'
+import { notFound } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
-import { groupsAround } from '../../iam/groups.ts'
+import type { Memberships } from '../../iam/groups.ts'
 import { noContent } from '../answer.ts'
 import { BoundaryMemberDto, membersOf, PRINCIPAL_TYPES } from '../boundaries/memberRecord.ts'
 import { boundaryScope } from '../boundaries/visibility.ts'
@@ -12,7 +12,8 @@ import { pagedParts } from '../pages.ts'
 import type { ListShape } from '../paging.ts'
 import { findBoundary } from '../places.ts'
 import { action, type RouteDraft, route } from '../route.ts'
-import { assignmentIdOf, groupsIn, isOver, oneAtATime, takesLastOwner } from './grants.ts'
+import { refuseSheddingDenies } from './denies.ts'
+import { assignmentIdOf, groupsIn, oneAtATime, refuseLastOwner } from './grants.ts'
 
 const IamMemberDto = z
   .object({
@@ -100,12 +101,12 @@ async function removePerson({ services, caller, parameters }: Context<'boundaryI
     if (isGroup || assignments.length + groups.length === 0) {
       throw notFound(`Member "${userId}" of boundary "${boundaryId}"`)
     }
-    if (userId === caller.principalId) refuseSheddingDenies(services, boundaryId, userId)
-    const removed = new Set(assignments.map(assignmentIdOf))
-    if (await takesLastOwner(services, { level: 'boundary', boundaryId }, removed, userId)) {
-      const message = `Boundary "${boundaryId}" would be left without an Owner: make somebody else Owner first.`
-      throw new PlatformError('last_owner', message, { userId })
+    if (userId === caller.principalId) {
+      refuseSheddingDenies(services, caller, boundaryId, withoutMember(groupsIn(services, boundaryId), groups, userId))
     }
+    const removed = new Set(assignments.map(assignmentIdOf))
+    const after = { removed, withoutPrincipal: userId }
+    await refuseLastOwner(services, { level: 'boundary', boundaryId }, after, 'last_owner', { userId })
     for (const { metadata } of assignments) {
       await records.remove(RoleAssignment, { namespace, name: metadata.name }, { caller })
     }
@@ -125,14 +126,20 @@ async function removePerson({ services, caller, parameters }: Context<'boundaryI
   })
 }
 
-/** A deny on a group holds its members; nobody leaves the group by themselves to be rid of it. */
-function refuseSheddingDenies(services: Context['services'], boundaryId: string, userId: string): void {
-  const around = groupsAround(userId, groupsIn(services, boundaryId))
-  const denies = services.records.peekAll(DenyAssignment, { namespace: boundaryNamespace(boundaryId) })
-  const held = denies.some(({ spec }) => around.has(spec.principalId ?? '') && !isOver(spec.expiresAt, services.clock))
-  if (!held) return
-  const message = 'A deny reaches you through a group: somebody else must take you out of it.'
-  throw new PlatformError('forbidden', message, { userId })
+/** The memberships once somebody is taken out of these groups of the boundary. */
+function withoutMember(
+  memberships: Memberships,
+  groups: readonly { metadata: { name: string } }[],
+  userId: string,
+): Memberships {
+  const after = new Map(memberships)
+  for (const { metadata } of groups) {
+    after.set(
+      metadata.name,
+      (after.get(metadata.name) ?? []).filter((id) => id !== userId),
+    )
+  }
+  return after
 }
 
 export const iamMemberRoutes: readonly RouteDraft[] = [

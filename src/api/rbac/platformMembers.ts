@@ -13,13 +13,11 @@ import { DateTime, Uuid as UuidDto } from '../dto.ts'
 import { action, type RouteDraft, route } from '../route.ts'
 import {
   assignmentIdOf,
-  exceedingRefused,
   findRole,
-  grantRefusal,
   isInForce,
   oneAtATime,
-  rootOnlyRefused,
-  takesLastOwner,
+  refuseExceeding,
+  refuseLastOwner,
   writeAssignment,
 } from './grants.ts'
 
@@ -51,9 +49,7 @@ type Add = Context<string, unknown, z.output<typeof AddMemberRequest>>
 function roleToGive({ services, caller, body }: Add): Role | undefined {
   if (body.roleDefinitionName === null || body.roleDefinitionName === undefined) return undefined
   const role = findRole(services, body.roleDefinitionName)
-  const refusal = grantRefusal(services, caller, { role, scope: ROOT, principalIds: [body.userId] })
-  if (refusal?.kind === 'RootOnly') throw rootOnlyRefused(role, ROOT)
-  if (refusal !== undefined) throw exceedingRefused('forbidden', role, ROOT, refusal.actions)
+  refuseExceeding(services, caller, { role, scope: ROOT, principalIds: [body.userId] }, 'forbidden')
   return role
 }
 
@@ -100,8 +96,13 @@ async function addPlatformMember(context: Add) {
   })
 }
 
-function joinTenant({ services, caller, body }: Add) {
+/** People whom the identity provider keeps have no record of ours. */
+async function joinTenant({ services, caller, body }: Add): Promise<{ isChanged: boolean }> {
   const ref = { namespace: SYSTEM_NAMESPACE, name: body.userId }
+  if (services.records.peek(PlatformUser, ref) === undefined) {
+    await services.accounts.users.joinTenant(body.userId, body.tenantId)
+    return { isChanged: true }
+  }
   return services.records.update(PlatformUser, ref, {
     caller,
     change: ({ spec }) => ({ ...spec, tenantIds: [...new Set([...spec.tenantIds, body.tenantId])] }),
@@ -118,8 +119,8 @@ function alreadyMember(userId: string, tenantId: string): PlatformError {
 /** Ends the membership, and the root assignments that were made with it. @throws PlatformError NOT_FOUND, last_owner */
 async function removePlatformMember({ services, caller, parameters }: Context<'userId' | 'tenantId'>) {
   const { userId, tenantId } = parameters
-  const user = services.records.peek(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: userId })
-  if (user === undefined || !user.spec.tenantIds.includes(tenantId)) {
+  const user = (await services.principals.find([userId])).get(userId)
+  if (user === undefined || !user.tenantIds.includes(tenantId)) {
     throw notFound(`Member "${userId}" of tenant "${tenantId}"`)
   }
   return oneAtATime(ROOT, async () => {
@@ -128,19 +129,21 @@ async function removePlatformMember({ services, caller, parameters }: Context<'u
       .filter(
         ({ metadata, spec }) => spec.principalId === userId && metadata.annotations?.[TENANT_ANNOTATION] === tenantId,
       )
-    if (await takesLastOwner(services, ROOT_SCOPE, new Set(made.map(assignmentIdOf)))) {
-      const message = 'The platform would be left without an Owner: make somebody else Owner at the root first.'
-      throw new PlatformError('last_owner', message, { userId })
-    }
+    const after = { removed: new Set(made.map(assignmentIdOf)) }
+    await refuseLastOwner(services, ROOT_SCOPE, after, 'last_owner', { userId })
     // The rights first: who fails half way through must not keep them.
     for (const { metadata } of made) {
       await services.records.remove(RoleAssignment, { namespace: SYSTEM_NAMESPACE, name: metadata.name }, { caller })
     }
-    await services.records.update(
-      PlatformUser,
-      { namespace: SYSTEM_NAMESPACE, name: userId },
-      { caller, change: ({ spec }) => ({ ...spec, tenantIds: spec.tenantIds.filter((id) => id !== tenantId) }) },
-    )
+    const ref = { namespace: SYSTEM_NAMESPACE, name: userId }
+    if (services.records.peek(PlatformUser, ref) === undefined) {
+      await services.accounts.users.leaveTenant(userId, tenantId)
+      return noContent()
+    }
+    await services.records.update(PlatformUser, ref, {
+      caller,
+      change: ({ spec }) => ({ ...spec, tenantIds: spec.tenantIds.filter((id) => id !== tenantId) }),
+    })
     return noContent()
   })
 }

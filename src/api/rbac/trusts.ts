@@ -86,16 +86,20 @@ const trustShape: ListShape<TrustRecord> = {
 
 type Create = Context<string, unknown, z.output<typeof CreateTrustRequest>>
 
-/** @throws PlatformError BAD_REQUEST, boundary_not_found, already_exists */
-async function createTrust({ services, caller, body }: Create) {
-  const { boundaryId, trustedBoundaryId, actions } = body
+export type WantedTrust = Pick<z.output<typeof CreateTrustRequest>, 'boundaryId' | 'trustedBoundaryId' | 'actions'> & {
+  expiresAt?: string | null | undefined
+}
+
+/** @throws PlatformError BAD_REQUEST, boundary_not_found */
+export function checkTrust(services: Services, wanted: WantedTrust): void {
+  const { boundaryId, trustedBoundaryId, actions } = wanted
   const errors = actions.flatMap((name, index) =>
     LENDABLE.has(name) ? [] : [{ field: `actions.${index}`, message: 'is no action that a trust can lend' }],
   )
   if (boundaryId === trustedBoundaryId) {
     errors.push({ field: 'trustedBoundaryId', message: 'a boundary needs no trust in itself' })
   }
-  if (typeof body.expiresAt === 'string' && Date.parse(body.expiresAt) <= services.clock.now()) {
+  if (typeof wanted.expiresAt === 'string' && Date.parse(wanted.expiresAt) <= services.clock.now()) {
     errors.push({ field: 'expiresAt', message: 'must lie in the future' })
   }
   if (errors.length > 0) throw badRequest('The trust was refused.', errors)
@@ -104,16 +108,33 @@ async function createTrust({ services, caller, body }: Create) {
     if (boundary !== undefined && boundary.metadata.deletionTimestamp === undefined) continue
     throw new PlatformError('boundary_not_found', `Boundary "${id}" was not found.`, { boundaryId: id })
   }
+}
+
+export function isTrusted(services: Services, { boundaryId, trustedBoundaryId }: WantedTrust): boolean {
+  return services.records
+    .peekAll(BoundaryTrust, { namespace: SYSTEM_NAMESPACE })
+    .some(
+      ({ spec }) =>
+        spec.boundaryId === boundaryId && spec.trustedBoundaryId === trustedBoundaryId && isOfThisLife(services, spec),
+    )
+}
+
+export function trustedAlready({ boundaryId, trustedBoundaryId }: WantedTrust): PlatformError {
+  const message = `Boundary "${boundaryId}" trusts "${trustedBoundaryId}" already.`
+  return new PlatformError('already_exists', message, { boundaryId, trustedBoundaryId })
+}
+
+/** @throws PlatformError BAD_REQUEST, boundary_not_found, already_exists */
+async function createTrust({ services, caller, body }: Create) {
+  checkTrust(services, body)
+  const { boundaryId, trustedBoundaryId } = body
   const boundaryIncarnation = incarnationAt(services, { level: 'boundary', boundaryId })
   const trustedBoundaryIncarnation = incarnationAt(services, { level: 'boundary', boundaryId: trustedBoundaryId })
-  const isSamePair = ({ spec }: TrustRecord) =>
-    spec.boundaryId === boundaryId && spec.trustedBoundaryId === trustedBoundaryId && isOfThisLife(services, spec)
-  const known = services.records.peekAll(BoundaryTrust, { namespace: SYSTEM_NAMESPACE }).some(isSamePair)
   const name = uuidV5(
     ['trust', boundaryId, boundaryIncarnation ?? '', trustedBoundaryId, trustedBoundaryIncarnation ?? ''].join('/'),
   )
   const spec = { ...body, boundaryIncarnation, trustedBoundaryIncarnation }
-  const made = known
+  const made = isTrusted(services, body)
     ? undefined
     : await services.records.create(BoundaryTrust, {
         namespace: SYSTEM_NAMESPACE,
@@ -122,10 +143,7 @@ async function createTrust({ services, caller, body }: Create) {
         caller,
         isSame: () => true,
       })
-  if (made?.isNew !== true) {
-    const message = `Boundary "${boundaryId}" trusts "${trustedBoundaryId}" already.`
-    throw new PlatformError('already_exists', message, { boundaryId, trustedBoundaryId })
-  }
+  if (made?.isNew !== true) throw trustedAlready(body)
   return created(trustDto(services, made.object), { etag: etagOf(made.object) })
 }
 

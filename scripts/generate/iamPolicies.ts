@@ -1,0 +1,136 @@
+import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { WEBHOOK_CONFIGURATION, WEBHOOK_NAME, WEBHOOK_SERVICE } from '../../src/core/webhook.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import {
+  BoundaryTrust,
+  DenyAssignment,
+  JitRequest,
+  PrincipalGroup,
+  RoleAssignment,
+  RoleDefinition,
+} from '../../src/crds/rbac.ts'
+import { GRANT_REFUSALS } from '../../src/iam/granting.ts'
+import { CALLER_VARIABLES, policyWithBinding, ruleFor } from './policy.ts'
+
+/** What tenants write as far as their assignments say, each admitted by the rules of REST; all other kinds are closed. */
+const OPEN_IAM_KINDS: readonly AnyKind[] = [
+  RoleAssignment,
+  DenyAssignment,
+  PrincipalGroup,
+  RoleDefinition,
+  JitRequest,
+  BoundaryTrust,
+]
+const pluralsOf = (kinds: readonly AnyKind[]) => kinds.map(({ resource }) => `'${resource.plural}'`).join(', ')
+
+/** Kinds that carry secrets or belong to the machinery, and parts of the others, are written by administrators only. */
+export function closedIamPolicy(kinds: readonly AnyKind[]): KubeObject[] {
+  const iam = kinds.filter((kind) => kind.group === 'iam')
+  const isAtRoot = `request.namespace == '${SYSTEM_NAMESPACE}'`
+  const owners = (object: string) => `${object}.metadata.?ownerReferences.orValue([])`
+  const among = (list: readonly AnyKind[]) => `(request.resource.resource in [${pluralsOf(list)}])`
+  return policyWithBinding({
+    name: 'freehold-iam-writers',
+    rules: [ruleFor(iam, ['CREATE', 'UPDATE', 'DELETE'])],
+    variables: CALLER_VARIABLES,
+    validations: [
+      {
+        expression: `variables.isExempt || ${among(OPEN_IAM_KINDS)}`,
+        messageExpression: `'' + request.kind.kind + ' objects are written through the REST API; ask an administrator of the cluster for anything else'`,
+        reason: 'Forbidden',
+      },
+      {
+        expression: `variables.isExempt || !(${isAtRoot} && ${among([PrincipalGroup, DenyAssignment])})`,
+        messageExpression: `'' + request.kind.kind + ' objects of the platform are written by administrators of the cluster'`,
+        reason: 'Forbidden',
+      },
+      {
+        // What is asked to go must go: a finalizer would keep an assignment in force.
+        expression:
+          "variables.isExempt || request.operation == 'DELETE' || object.metadata.?finalizers.orValue([]).all(f, request.operation == 'UPDATE' && f in oldObject.metadata.?finalizers.orValue([]))",
+        message: 'objects of access control take no finalizers',
+        reason: 'Forbidden',
+      },
+      {
+        // The garbage collector removes what belongs to something that is not there: a deny, or the last Owner.
+        expression: `variables.isExempt || request.operation == 'DELETE' || ${owners('object')} == (request.operation == 'CREATE' ? [] : ${owners('oldObject')})`,
+        message: 'objects of access control take no owner references',
+        reason: 'Forbidden',
+      },
+    ],
+  })
+}
+
+/**
+ * Nobody gives a role that they do not hold. Whether they hold it is asked of the authorizers, as the virtual verb
+ * `grant` on the role in the namespace of the boundary. Below a boundary, and for whom the role is, the webhook decides.
+ */
+export function grantPolicy(): KubeObject[] {
+  const { group } = RoleDefinition.resource
+  const mayGrant = 'variables.isExempt || !variables.isAtPlace || variables.grant.allowed()'
+  const check = `authorizer.group('${group}').resource('${RoleDefinition.plural}').namespace(request.namespace).name(object.spec.roleDefinitionName).check('grant')`
+  return policyWithBinding({
+    name: 'freehold-iam-grants',
+    rules: [ruleFor([RoleAssignment], ['CREATE'])],
+    variables: [
+      ...CALLER_VARIABLES,
+      { name: 'isAtPlace', expression: "object.spec.scope.matches('^/(boundaries/[^/]+)?$')" },
+      { name: 'grant', expression: check },
+    ],
+    // A message cannot ask authorizers itself, so there is one for each of their answers.
+    validations: [
+      ...[GRANT_REFUSALS.unknown(ROLE), GRANT_REFUSALS.rootOnly(ROLE, SCOPE), GRANT_REFUSALS.notYoursAtRoot(ROLE)].map(
+        (words) => ({
+          expression: `${mayGrant} || !variables.grant.reason().startsWith(${inCel(words)})`,
+          messageExpression: inCel(words),
+          reason: 'Forbidden',
+        }),
+      ),
+      { expression: mayGrant, messageExpression: inCel(GRANT_REFUSALS.exceeding(ROLE, SCOPE)), reason: 'Forbidden' },
+    ],
+  })
+}
+
+/** Where the words of a refusal name what is in the object. */
+const ROLE = '{role}'
+const SCOPE = '{scope}'
+
+function inCel(words: string): string {
+  const fields: Record<string, string> = {
+    [ROLE]: 'object.spec.roleDefinitionName',
+    [SCOPE]: 'object.spec.scope',
+  }
+  const parts = words.split(/(\{role\}|\{scope\})/)
+  return parts.map((part) => fields[part] ?? `'${part.replaceAll("'", "\\'")}'`).join(' + ')
+}
+
+/** By which the API server asks the facade about every write of access control that a tenant makes. */
+export function iamWebhook(): KubeObject {
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingWebhookConfiguration',
+    metadata: {
+      name: WEBHOOK_CONFIGURATION,
+      labels: { 'app.kubernetes.io/part-of': 'freehold', 'app.kubernetes.io/component': 'admission' },
+    },
+    webhooks: [
+      {
+        name: WEBHOOK_NAME,
+        admissionReviewVersions: ['v1'],
+        sideEffects: 'None',
+        // Closed while no facade answers, and until one has put its authority and path in here.
+        failurePolicy: 'Fail',
+        matchPolicy: 'Equivalent',
+        timeoutSeconds: 5,
+        clientConfig: { service: { ...WEBHOOK_SERVICE, port: 443 } },
+        rules: [ruleFor(OPEN_IAM_KINDS, ['CREATE', 'UPDATE', 'DELETE'])],
+        // Whoever repairs the platform must not need it: these are never asked about.
+        matchConditions: CALLER_VARIABLES.filter(({ name }) => name !== 'isExempt').map(({ name, expression }) => ({
+          name: name.replace(/^is/, 'not-').toLowerCase(),
+          expression: `!(${expression})`,
+        })),
+      },
+    ],
+  } as KubeObject
+}

@@ -1,0 +1,72 @@
+import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+
+/** Names that the policies know callers by. */
+export const CONTROLLERS_ACCOUNT = 'freehold-controllers'
+export const FACADE_ACCOUNT = 'freehold-facade'
+
+export const accountName = (account: string) => `system:serviceaccount:${SYSTEM_NAMESPACE}:${account}`
+
+/** Who writes: ours, a cluster administrator, or the parts of Kubernetes that clean up and stamp out children. */
+export const CALLER_VARIABLES = [
+  {
+    name: 'isPlatform',
+    expression: `request.userInfo.username in ['${accountName(CONTROLLERS_ACCOUNT)}', '${accountName(FACADE_ACCOUNT)}']`,
+  },
+  {
+    name: 'isAdministrator',
+    expression: `('system:masters' in request.userInfo.?groups.orValue([])) || authorizer.group('*').resource('*').check('*').allowed()`,
+  },
+  {
+    // The namespace controller, the garbage collector and the workload controllers; exempt, or a namespace would stay in Terminating.
+    name: 'isKubernetes',
+    expression: `request.userInfo.username == 'system:kube-controller-manager' || request.userInfo.username.startsWith('system:serviceaccount:kube-system:')`,
+  },
+  { name: 'isExempt', expression: 'variables.isPlatform || variables.isKubernetes || variables.isAdministrator' },
+]
+
+type Policy = {
+  name: string
+  rules: object[]
+  operations?: never
+  matchConditions?: { name: string; expression: string }[]
+  namespaceSelector?: object
+  variables?: { name: string; expression: string }[]
+  validations: { expression: string; message?: string; messageExpression?: string; reason?: string }[]
+}
+
+export function policyWithBinding(policy: Policy): KubeObject[] {
+  const labels = { 'app.kubernetes.io/part-of': 'freehold', 'app.kubernetes.io/component': 'admission' }
+  return [
+    {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: { name: policy.name, labels },
+      spec: {
+        failurePolicy: 'Fail',
+        matchConstraints: {
+          resourceRules: policy.rules,
+          ...(policy.namespaceSelector === undefined ? {} : { namespaceSelector: policy.namespaceSelector }),
+        },
+        ...(policy.matchConditions === undefined ? {} : { matchConditions: policy.matchConditions }),
+        variables: policy.variables ?? [],
+        validations: policy.validations,
+      },
+    },
+    {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata: { name: policy.name, labels },
+      spec: { policyName: policy.name, validationActions: ['Deny'] },
+    },
+  ]
+}
+
+export const ruleFor = (kinds: readonly AnyKind[], operations: string[]) => ({
+  apiGroups: [...new Set(kinds.map((kind) => kind.resource.group))],
+  apiVersions: ['*'],
+  resources: [...new Set(kinds.map((kind) => kind.resource.plural))],
+  operations,
+  scope: '*',
+})

@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { brokerAlias } from '../../core/sso.ts'
+import type { FederatedProvider, FederatedTenant, Federation } from './federation.ts'
+import { type KeycloakAdmin, read } from './keycloakAdmin.ts'
+import type { KeycloakOrganizations, OrganizationRepresentation } from './keycloakOrganizations.ts'
+
+const ProviderRepresentation = z.looseObject({
+  alias: z.string(),
+  displayName: z.string().optional(),
+  providerId: z.string(),
+  enabled: z.boolean().default(false),
+  config: z.record(z.string(), z.string()).default({}),
+})
+/** Our own alias in the configuration of a provider: Keycloak's is unique in the whole realm. */
+const ALIAS = 'freehold.alias'
+const EMAIL_MAPPER = 'freehold-email'
+
+/** Identity providers of tenants in Keycloak: the providers of an organization, found by the domain of an address. */
+export function keycloakFederation(admin: KeycloakAdmin, organizations: KeycloakOrganizations): Federation {
+  const pathOf = (alias: string) => `/identity-provider/instances/${encodeURIComponent(alias)}`
+
+  async function providersOf({ id }: OrganizationRepresentation, signal?: AbortSignal) {
+    const { body } = await admin.call('GET', `/organizations/${id}/identity-providers`, { signal })
+    return read(z.array(ProviderRepresentation), body)
+  }
+
+  async function applyProvider(
+    tenant: FederatedTenant,
+    organization: OrganizationRepresentation,
+    provider: FederatedProvider,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const alias = brokerAlias(tenant.tenantId, provider.alias)
+    const { status, body } = await admin.call('GET', pathOf(alias), { accepted: [404], signal })
+    const before = status === 404 ? undefined : read(ProviderRepresentation, body)
+    const known = provider.metadata === undefined ? {} : await readMetadata(provider.metadata, signal)
+    const wanted = representationOf(tenant, provider, alias, known)
+    if (before === undefined) {
+      await admin.call('POST', '/identity-provider/instances', { body: wanted, signal })
+    } else {
+      const config = { ...before.config, ...wanted.config }
+      await admin.call('PUT', pathOf(alias), { body: { ...before, ...wanted, config }, signal })
+    }
+    const link = `/organizations/${organization.id}/identity-providers`
+    const isLinked = (await providersOf(organization, signal)).some((one) => one.alias === alias)
+    if (!isLinked) await admin.call('POST', link, { body: alias, accepted: [409], signal })
+    await mapEmail(alias, provider, signal)
+  }
+
+  /** Keycloak reads the metadata of a SAML entity itself; fetching it is ours. */
+  async function readMetadata(metadata: string, signal?: AbortSignal): Promise<Record<string, string>> {
+    const line = `freehold-${randomUUID()}`
+    const part = (name: string, rest: string, text: string) =>
+      `--${line}\r\nContent-Disposition: form-data; name="${name}"${rest}\r\n\r\n${text}\r\n`
+    const file = '; filename="metadata.xml"\r\nContent-Type: application/xml'
+    const text = `${part('providerId', '', 'saml')}${part('file', file, metadata)}--${line}--\r\n`
+    const raw = { type: `multipart/form-data; boundary=${line}`, text }
+    const { body } = await admin.call('POST', '/identity-provider/import-config', { raw, signal })
+    return read(z.record(z.string(), z.string()), body)
+  }
+
+  /** Only where the claim is another than the one that Keycloak reads by itself. */
+  async function mapEmail(alias: string, { protocol, emailClaim }: FederatedProvider, signal?: AbortSignal) {
+    const path = `${pathOf(alias)}/mappers`
+    const { body } = await admin.call('GET', path, { signal })
+    const mappers = read(z.array(z.looseObject({ id: z.string(), name: z.string() })), body)
+    const before = mappers.find(({ name }) => name === EMAIL_MAPPER)
+    if (before !== undefined) await admin.call('DELETE', `${path}/${before.id}`, { accepted: [404], signal })
+    if (emailClaim === 'email' && protocol === 'Oidc') return
+    const isOidc = protocol === 'Oidc'
+    const mapper = {
+      name: EMAIL_MAPPER,
+      identityProviderAlias: alias,
+      identityProviderMapper: isOidc ? 'oidc-user-attribute-idp-mapper' : 'saml-user-attribute-idp-mapper',
+      config: {
+        [isOidc ? 'claim' : 'attribute.name']: emailClaim,
+        'user.attribute': 'email',
+        syncMode: 'FORCE',
+      },
+    }
+    await admin.call('POST', path, { body: mapper, signal })
+  }
+
+  return {
+    protocols: ['Oidc', 'Saml'],
+    async apply(tenant, signal) {
+      const organization = await organizations.open(tenant.tenantId, signal)
+      const domains = tenant.domains.map((name) => ({ name, verified: true }))
+      // Before the providers: one can be tied only to a domain that its organization has.
+      const change = { ...organization, description: tenant.displayName, enabled: true, domains }
+      await admin.call('PUT', `/organizations/${organization.id}`, { body: change, signal })
+      const wanted = new Set(tenant.providers.map(({ alias }) => brokerAlias(tenant.tenantId, alias)))
+      for (const { alias } of await providersOf(organization, signal)) {
+        if (!wanted.has(alias)) await admin.call('DELETE', pathOf(alias), { accepted: [404], signal })
+      }
+      for (const provider of tenant.providers) await applyProvider(tenant, organization, provider, signal)
+    },
+    async find(tenantId, signal) {
+      const organization = await organizations.find(tenantId, signal)
+      if (organization === undefined) return undefined
+      const providers = await providersOf(organization, signal)
+      return {
+        domains: organization.domains.filter(({ verified }) => verified).map(({ name }) => name),
+        providers: providers.map(({ alias, displayName = '', providerId, enabled, config }) => ({
+          alias: config[ALIAS] ?? alias,
+          displayName,
+          protocol: providerId === 'saml' ? ('Saml' as const) : ('Oidc' as const),
+          enabled,
+        })),
+      }
+    },
+    async remove(tenantId, signal) {
+      const organization = await organizations.find(tenantId, signal)
+      if (organization === undefined) return
+      for (const { alias } of await providersOf(organization, signal)) {
+        await admin.call('DELETE', pathOf(alias), { accepted: [404], signal })
+      }
+      // Its members stay: they belong to the tenant, whichever way they sign in.
+      const change = { ...organization, domains: [] }
+      await admin.call('PUT', `/organizations/${organization.id}`, { body: change, signal })
+    },
+  }
+}
+
+function representationOf(
+  tenant: FederatedTenant,
+  provider: FederatedProvider,
+  alias: string,
+  imported: Record<string, string>,
+) {
+  const { protocol, displayName, enabled, trustEmail } = provider
+  const [domain] = tenant.domains
+  return {
+    alias,
+    displayName,
+    providerId: protocol === 'Saml' ? 'saml' : 'oidc',
+    enabled,
+    trustEmail,
+    // People find it by their address; a list would show each tenant the others.
+    hideOnLogin: true,
+    config: {
+      [ALIAS]: provider.alias,
+      syncMode: 'FORCE',
+      ...(domain === undefined
+        ? {}
+        : {
+            'kc.org.domain': tenant.domains.length === 1 ? domain : 'ANY',
+            'kc.org.broker.redirect.mode.email-matches': 'true',
+          }),
+      ...imported,
+      ...(protocol === 'Saml' ? samlConfig(provider) : oidcConfig(provider)),
+    },
+  }
+}
+
+function oidcConfig(provider: FederatedProvider): Record<string, string> {
+  return defined({
+    issuer: provider.issuer,
+    authorizationUrl: provider.authorizationUrl,
+    tokenUrl: provider.tokenUrl,
+    jwksUrl: provider.jwksUrl,
+    clientId: provider.clientId,
+    clientSecret: provider.clientSecret,
+    clientAuthMethod: 'client_secret_post',
+    useJwksUrl: 'true',
+    validateSignature: 'true',
+    pkceEnabled: 'true',
+    pkceMethod: 'S256',
+    defaultScope: 'openid email profile',
+  })
+}
+
+function samlConfig(provider: FederatedProvider): Record<string, string> {
+  return defined({
+    idpEntityId: provider.issuer,
+    entityId: provider.clientId,
+    singleSignOnServiceUrl: provider.authorizationUrl,
+    // Keycloak wants the bare text of the certificate.
+    signingCertificate: provider.signingCertificate?.replace(/-----(BEGIN|END) CERTIFICATE-----|\s/g, ''),
+    validateSignature: 'true',
+    wantAssertionsSigned: 'true',
+    postBindingAuthnRequest: 'false',
+    principalType: 'SUBJECT',
+    nameIDPolicyFormat: 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
+  })
+}
+
+function defined(fields: Record<string, string | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import { type KeycloakAdmin, read, unreadable } from './keycloakAdmin.ts'
+
+const DomainRepresentation = z.looseObject({ name: z.string(), verified: z.boolean().default(false) })
+const OrganizationRepresentation = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  alias: z.string().optional(),
+  domains: z.array(DomainRepresentation).default([]),
+})
+export type OrganizationRepresentation = z.output<typeof OrganizationRepresentation>
+const Members = z.array(z.looseObject({ id: z.string() }))
+
+const MOST = 10_000
+
+/** Tenants in Keycloak: each is an organization whose name and alias are the tenantId. */
+export interface KeycloakOrganizations {
+  find(tenantId: string, signal?: AbortSignal): Promise<OrganizationRepresentation | undefined>
+  /** Made where it is not there. */
+  open(tenantId: string, signal?: AbortSignal): Promise<OrganizationRepresentation>
+  tenantsOf(userId: string, signal?: AbortSignal): Promise<string[]>
+  /** The tenants of everybody who has one, by the user's id. */
+  tenantsByMember(signal?: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>>
+  join(userId: string, tenantId: string, signal?: AbortSignal): Promise<void>
+  leave(userId: string, tenantId: string, signal?: AbortSignal): Promise<void>
+}
+
+export function keycloakOrganizations(admin: KeycloakAdmin): KeycloakOrganizations {
+  async function all(query: Record<string, string>, signal?: AbortSignal): Promise<OrganizationRepresentation[]> {
+    const path = `/organizations?${new URLSearchParams({ briefRepresentation: 'false', ...query })}`
+    // A realm without organizations has no tenants.
+    const { status, body } = await admin.call('GET', path, { accepted: [404], signal })
+    return status === 404 ? [] : read(z.array(OrganizationRepresentation), body)
+  }
+  async function find(tenantId: string, signal?: AbortSignal) {
+    return (await all({ search: tenantId, exact: 'true' }, signal)).find(({ name }) => name === tenantId)
+  }
+  async function open(tenantId: string, signal?: AbortSignal) {
+    const present = await find(tenantId, signal)
+    if (present !== undefined) return present
+    const body = { name: tenantId, alias: tenantId, enabled: true, domains: [] }
+    await admin.call('POST', '/organizations', { body, accepted: [409], signal })
+    const made = await find(tenantId, signal)
+    if (made === undefined) throw unreadable()
+    return made
+  }
+  return {
+    find,
+    open,
+    async tenantsOf(userId, signal) {
+      const path = `/organizations/members/${encodeURIComponent(userId)}/organizations`
+      const { status, body } = await admin.call('GET', path, { accepted: [400, 404], signal })
+      return status === 200 ? read(z.array(OrganizationRepresentation), body).map(({ name }) => name) : []
+    },
+    async tenantsByMember(signal) {
+      const tenants = new Map<string, string[]>()
+      for (const { id, name } of await all({ max: String(MOST) }, signal)) {
+        const { body } = await admin.call('GET', `/organizations/${id}/members?max=${MOST}`, { signal })
+        for (const member of read(Members, body)) tenants.set(member.id, [...(tenants.get(member.id) ?? []), name])
+      }
+      return tenants
+    },
+    async join(userId, tenantId, signal) {
+      const { id } = await open(tenantId, signal)
+      // 409: a member already.
+      await admin.call('POST', `/organizations/${id}/members`, { body: userId, accepted: [409], signal })
+    },
+    async leave(userId, tenantId, signal) {
+      const found = await find(tenantId, signal)
+      if (found === undefined) return
+      const path = `/organizations/${found.id}/members/${encodeURIComponent(userId)}`
+      await admin.call('DELETE', path, { accepted: [400, 404], signal })
+    },
+  }
+}

@@ -1,0 +1,59 @@
+import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import type { SsoConnection, SsoProtocol } from '../../crds/sso.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import type { Federation } from './federation.ts'
+import { IdentityProviderError } from './port.ts'
+
+export type LocalFederationOptions = { client: Pick<KubeClient, 'get'>; connection: Resource }
+
+const PROTOCOLS: readonly SsoProtocol[] = ['Oidc']
+
+/**
+ * Identity providers of tenants at the local provider: it reads the SsoConnection itself at each sign-in, so that there
+ * is nothing to be made known. It speaks OpenID Connect with others, not SAML.
+ */
+export function createLocalFederation({ client, connection }: LocalFederationOptions): Federation {
+  return {
+    protocols: PROTOCOLS,
+    async apply({ providers }, signal) {
+      signal?.throwIfAborted()
+      const foreign = providers.find(({ protocol }) => !PROTOCOLS.includes(protocol))
+      if (foreign === undefined) return
+      throw new IdentityProviderError('Unsupported', `The local identity provider does not speak ${foreign.protocol}.`)
+    },
+    async find(tenantId, signal) {
+      signal?.throwIfAborted()
+      const found = await read(client, connection, tenantId)
+      if (found === undefined) return undefined
+      const { spec, status } = found
+      const isVerified = (name: string) =>
+        status?.domains?.some((one) => one.domain === name && one.status === 'Verified')
+      return {
+        domains: spec.domains.filter(isVerified),
+        providers: spec.identityProviders.map(({ alias, displayName, protocol, enabled }) => ({
+          alias,
+          displayName,
+          protocol,
+          enabled,
+        })),
+      }
+    },
+    // The record is what it knows, and goes by itself.
+    async remove() {},
+  }
+}
+
+async function read(
+  client: Pick<KubeClient, 'get'>,
+  resource: Resource,
+  name: string,
+): Promise<(SsoConnection & KubeObject) | undefined> {
+  if (!isUuid(name)) return undefined
+  try {
+    return await client.get<SsoConnection & KubeObject>(resource, { namespace: SYSTEM_NAMESPACE, name })
+  } catch (error) {
+    if (error instanceof Error && (error as Error & { reason?: unknown }).reason === 'NotFound') return undefined
+    throw error
+  }
+}

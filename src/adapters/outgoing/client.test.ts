@@ -1,0 +1,130 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { Authority } from '../../../scripts/controlplane/pki.ts'
+import { createOutgoing, type OutgoingOptions } from './client.ts'
+import { OutgoingError, type OutgoingPort } from './port.ts'
+
+describe('calls of addresses that tenants named', () => {
+  let folder: string
+  let authority: Authority
+  let server: Server
+  let host: string
+  const seen: { url: string; authorization: string | undefined; method: string }[] = []
+  const opened: { close(): Promise<void> }[] = []
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'freehold-outgoing-'))
+    authority = await Authority.open(folder, 'ca')
+    const names = ['127.0.0.1', 'localhost']
+    const { certPem, keyPem } = await authority.issue({ commonName: 's', purpose: 'server', names })
+    server = createServer({ cert: certPem, key: keyPem }, (request, response) => {
+      const { url = '', method = '' } = request
+      seen.push({ url, method, authorization: request.headers.authorization })
+      const port = (server.address() as AddressInfo).port
+      if (url === '/slow') return
+      if (url === '/big') return void response.end('x'.repeat(3000))
+      if (url === '/loop') return void response.writeHead(302, { location: '/loop' }).end()
+      if (url === '/away') return void response.writeHead(307, { location: `https://localhost:${port}/there` }).end()
+      if (url === '/inside') return void response.writeHead(302, { location: 'https://10.0.0.1/x' }).end()
+      if (url === '/plain') return void response.writeHead(302, { location: `http://127.0.0.1:${port}/` }).end()
+      if (url === '/missing') return void response.writeHead(404).end('a secret of theirs')
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}')
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  beforeEach(() => {
+    seen.length = 0
+  })
+  afterEach(async () => {
+    for (const one of opened.splice(0)) await one.close()
+  })
+  after(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  function open(options: Partial<OutgoingOptions> = {}): OutgoingPort {
+    const other = host.replace('127.0.0.1', 'localhost')
+    const made = createOutgoing({
+      allowedHosts: [host, other],
+      certificateAuthority: authority.certPem,
+      maxBytes: 2000,
+      ...options,
+    })
+    opened.push(made)
+    return made
+  }
+  const failure = async (promise: Promise<unknown>): Promise<OutgoingError> => {
+    const error = await promise.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    if (!(error instanceof OutgoingError)) throw new Error('it did not fail as it should', { cause: error })
+    return error
+  }
+
+  it('reach a listed host, whose certificate is verified', async () => {
+    expect(await open().document(`https://${host}/`)).to.equal('{"ok":true}')
+    const stranger = createOutgoing({ allowedHosts: [host] })
+    opened.push(stranger)
+    expect((await failure(stranger.document(`https://${host}/`))).reason).to.equal('Unreachable')
+  })
+
+  it('do not reach this machine where it is not listed, by number or by name', async () => {
+    const outgoing = open({ allowedHosts: [] })
+    expect((await failure(outgoing.document(`https://${host}/`))).reason).to.equal('NotAllowed')
+    expect((await failure(outgoing.document('https://localhost/'))).reason).to.equal('NotAllowed')
+    expect(seen).to.deep.equal([])
+  })
+
+  const answers: [string, string[]][] = [
+    ['a private address', ['10.1.2.3']],
+    ['the metadata address', ['169.254.169.254']],
+    ['one private address among public ones', ['93.184.215.14', '127.0.0.1']],
+    ['an IPv4 address in IPv6 clothes', ['::ffff:127.0.0.1']],
+    ['no address', []],
+  ]
+  for (const [title, addresses] of answers) {
+    it(`do not reach a name of the Internet that resolves to ${title} when it is called`, async () => {
+      const lookup = (_name: string, _options: object, callback: (error: null, all: object[]) => void) =>
+        callback(
+          null,
+          addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+        )
+      const outgoing = open({ allowedHosts: [], lookup: lookup as unknown as NonNullable<OutgoingOptions['lookup']> })
+      expect((await failure(outgoing.document('https://rebound.example.com/'))).reason).to.equal('NotAllowed')
+    })
+  }
+
+  it('follow a redirect, but not to the inside, not to plain http, and not for ever', async () => {
+    expect(await open().document(`https://${host}/away`)).to.equal('{"ok":true}')
+    expect((await failure(open().document(`https://${host}/inside`))).reason).to.equal('NotAllowed')
+    expect((await failure(open().document(`https://${host}/plain`))).reason).to.equal('NotAllowed')
+    seen.length = 0
+    expect((await failure(open().document(`https://${host}/loop`))).reason).to.equal('Unreachable')
+    expect(seen).to.have.length(4)
+  })
+
+  it('take credentials to no other host, and repeat nothing that is no GET', async () => {
+    const headers = { authorization: 'Basic c2VjcmV0' }
+    await open().fetch(`https://${host}/away`, { headers })
+    expect(seen.map(({ authorization }) => authorization)).to.deep.equal([headers.authorization, undefined])
+    seen.length = 0
+    const answer = await open().fetch(`https://${host}/away`, { method: 'POST', body: 'code=1', headers })
+    expect(answer.status).to.equal(307)
+    expect(seen).to.have.length(1)
+  })
+
+  it('end with what is too long, too late or not there, and say nothing of the answer', async () => {
+    expect((await failure(open().document(`https://${host}/big`))).message).to.contain('2000 bytes')
+    expect((await failure(open({ timeout: 50 }).document(`https://${host}/slow`))).reason).to.equal('Unreachable')
+    const error = await failure(open().document(`https://${host}/missing`))
+    expect(error.message).to.equal(`${host} answers with status 404.`)
+  })
+})

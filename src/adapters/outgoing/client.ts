@@ -1,0 +1,138 @@
+import { type LookupAddress, lookup as resolve } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import { Agent, fetch as send } from 'undici'
+import { isPublicAddress, vetOutgoingUrl } from '../../core/outgoingUrl.ts'
+import { OutgoingError, type OutgoingPort, type OutgoingRequest } from './port.ts'
+
+export type OutgoingOptions = {
+  /** Hosts that are called wherever they are: as URLs name them, with their port where it is not 443. */
+  allowedHosts?: readonly string[]
+  /** PEM, beside the authorities that Node trusts. */
+  certificateAuthority?: string
+  /** Milliseconds for everything together; 10,000. */
+  timeout?: number
+  /** Bytes of an answer; 256 KiB. */
+  maxBytes?: number
+  lookup?: typeof resolve
+}
+
+const REDIRECTS = 3
+const REDIRECTING = new Set([301, 302, 303, 307, 308])
+const NOT_PUBLIC = 'ERR_ADDRESS_NOT_PUBLIC'
+
+/** Calls over TLS. Names are judged again by the addresses that the connection is really made to. */
+export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { close(): Promise<void> } {
+  const { allowedHosts = [], certificateAuthority: ca, timeout = 10_000, maxBytes = 256 * 1024 } = options
+  const tls = { timeout, ...(ca === undefined ? {} : { ca }) }
+  const common = { headersTimeout: timeout, bodyTimeout: timeout, maxHeaderSize: 16_384 }
+  // The lookup is the connection's own: what was resolved before could have changed since (DNS rebinding).
+  const vetted = new Agent({ ...common, connect: { ...tls, lookup: publicLookup(options.lookup ?? resolve) } })
+  const listed = new Agent({ ...common, connect: tls })
+
+  async function call(address: string, request: OutgoingRequest = {}): Promise<Response> {
+    const deadline = AbortSignal.timeout(timeout)
+    const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal])
+    const method = request.method ?? 'GET'
+    let headers = request.headers ?? {}
+    let url = vet(address)
+    for (let redirects = 0; ; redirects += 1) {
+      const answer = await ask(url, { ...request, method, headers, signal })
+      const location = answer.headers.get('location')
+      if (!REDIRECTING.has(answer.status) || location === null || method !== 'GET') return answer
+      if (redirects === REDIRECTS) throw new OutgoingError('Unreachable', `${url.host} redirects too often.`)
+      const next = URL.parse(location, url.href)
+      if (next === null) throw new OutgoingError('Unreachable', `${url.host} redirects to what is no address.`)
+      // Credentials never follow to another host.
+      if (next.host !== url.host) headers = withoutCredentials(headers)
+      url = vet(next.href)
+    }
+  }
+
+  function vet(address: string): URL {
+    const verdict = vetOutgoingUrl(address, allowedHosts)
+    if (!verdict.isAllowed) throw new OutgoingError('NotAllowed', `The address is not called: ${verdict.why}.`)
+    return verdict.url
+  }
+
+  async function ask(
+    url: URL,
+    { method, headers, body, signal }: OutgoingRequest & { signal: AbortSignal },
+  ): Promise<Response> {
+    const dispatcher = allowedHosts.includes(url.host) ? listed : vetted
+    try {
+      const answer = await send(url, {
+        method: method ?? 'GET',
+        headers: headers ?? {},
+        ...(body === undefined ? {} : { body }),
+        redirect: 'manual',
+        signal,
+        dispatcher,
+      })
+      const text = await limited(answer.body as AsyncIterable<Uint8Array> | null, maxBytes, url.host)
+      const type = answer.headers.get('content-type')
+      const location = answer.headers.get('location')
+      return new Response(answer.status === 204 || answer.status === 304 ? null : text, {
+        status: answer.status,
+        headers: { ...(type === null ? {} : { 'content-type': type }), ...(location === null ? {} : { location }) },
+      })
+    } catch (error) {
+      if (error instanceof OutgoingError) throw error
+      if (codesOf(error).includes(NOT_PUBLIC)) {
+        const why = `${url.host} has an address that is not a public one`
+        throw new OutgoingError('NotAllowed', `The address is not called: ${why}.`, { cause: error })
+      }
+      throw new OutgoingError('Unreachable', `${url.host} does not answer over TLS in time.`, { cause: error })
+    }
+  }
+
+  return {
+    fetch: call,
+    async document(url, signal) {
+      const answer = await call(url, { headers: { accept: 'application/json, application/xml, text/xml' }, signal })
+      if (answer.status !== 200) {
+        throw new OutgoingError('Unreachable', `${new URL(url).host} answers with status ${answer.status}.`)
+      }
+      return answer.text()
+    },
+    async close() {
+      await Promise.all([vetted.destroy(), listed.destroy()])
+    },
+  }
+}
+
+/** As `dns.lookup`, but fails where any address is not public: which one is taken is chance, or the attacker's. */
+function publicLookup(lookup: typeof resolve): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+      if (error !== null) return callback(error, [])
+      const isPublic = addresses.length > 0 && addresses.every(({ address }) => isPublicAddress(address))
+      if (!isPublic) return callback(Object.assign(new Error('not public'), { code: NOT_PUBLIC }), [])
+      if (options.all === true) return callback(null, addresses)
+      const [first] = addresses
+      callback(null, first?.address ?? '', first?.family)
+    })
+  }
+}
+
+async function limited(body: AsyncIterable<Uint8Array> | null, maxBytes: number, host: string): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body ?? []) {
+    length += chunk.length
+    if (length > maxBytes) throw new OutgoingError('Unreachable', `${host} answers with more than ${maxBytes} bytes.`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function withoutCredentials(headers: Record<string, string>): Record<string, string> {
+  const secret = new Set(['authorization', 'cookie', 'proxy-authorization'])
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !secret.has(name.toLowerCase())))
+}
+
+/** Of an error and its causes: fetch wraps what the connection failed with. */
+function codesOf(error: unknown): unknown[] {
+  const codes: unknown[] = []
+  for (let next = error; next instanceof Error; next = next.cause) codes.push((next as { code?: unknown }).code)
+  return codes
+}

@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { type MemoryRecords, makeFacade } from '../../../test/make/facade.ts'
+import { GRANTING_CASES, type GrantingCase, type GrantingWorld } from '../../../test/make/grantingCases.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import { parseScope } from '../../core/scope.ts'
+import { PlatformClient } from '../../crds/identity.ts'
+import { KINDS } from '../../crds/index.ts'
+import { MemberInvitation } from '../../crds/invitations.ts'
+import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { BUILT_IN_ROLES } from '../../iam/roles.ts'
+import { createAdmission } from './index.ts'
+
+/** Caches over records in memory. */
+function cachesOver(records: MemoryRecords) {
+  const kindOf = (resource: Resource) => {
+    const kind = KINDS.find((one) => one.resource === resource)
+    if (kind === undefined) throw new Error(`${resource.plural} is no kind of ours.`)
+    return kind
+  }
+  return {
+    has: (resource: Resource) => KINDS.some((one) => one.resource === resource),
+    get: (resource: Resource) => ({
+      get: (namespace: string | undefined, name: string) => records.peek(kindOf(resource), { namespace, name }),
+      list: (filter: object) => records.peekAll(kindOf(resource), filter),
+      subscribe: () => () => undefined,
+    }),
+  } as never
+}
+
+function prepare(isReady = true) {
+  const { records, services, boundary } = makeFacade()
+  const world: GrantingWorld = {
+    boundaryId: randomUUID(),
+    foreignId: randomUUID(),
+    me: randomUUID(),
+    other: randomUUID(),
+    group: randomUUID(),
+    roleName: 'auditor',
+  }
+  boundary(world.boundaryId)
+  boundary(world.foreignId)
+  for (const role of BUILT_IN_ROLES) {
+    const { name, ...spec } = role
+    records.put(RoleDefinition, { name }, { ...spec, isBuiltIn: true })
+  }
+  const first = randomUUID()
+  for (const id of [world.me, world.other, first]) {
+    records.put(PlatformClient, { namespace: SYSTEM_NAMESPACE, name: id }, { displayName: 'Account', secretName: 's' })
+  }
+  const assign = (principalId: string, roleDefinitionName: string, scope: string) => {
+    const place = parseScope(scope)
+    const namespace =
+      place !== undefined && 'boundaryId' in place ? boundaryNamespace(place.boundaryId) : SYSTEM_NAMESPACE
+    const spec = { principalId, principalType: 'ServicePrincipal', roleDefinitionName, scope }
+    records.put(RoleAssignment, { namespace, name: randomUUID() }, spec)
+  }
+  const admit = createAdmission({ services, caches: cachesOver(records), isReady: () => isReady })
+  return { world, first, records, assign, admit }
+}
+
+type Prepared = ReturnType<typeof prepare>
+
+function reviewOf({ world, records }: Prepared, { write }: Pick<GrantingCase, 'write'>, user = `p:${world.me}`) {
+  const { kind, namespace, name, spec, operation } = write(world)
+  const stored = records.peek(kind, { namespace, name }) as KubeObject | undefined
+  const object = {
+    apiVersion: kind.apiVersion,
+    kind: kind.kind,
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+    spec: kind.spec.parse(spec),
+  }
+  return {
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    request: {
+      uid: 'review-1',
+      operation: operation.toUpperCase(),
+      resource: { group: kind.resource.group, version: 'v1alpha1', resource: kind.resource.plural },
+      ...(namespace === undefined ? {} : { namespace }),
+      userInfo: { username: user, groups: ['system:authenticated'] },
+      object: operation === 'delete' ? null : object,
+      oldObject: operation === 'create' ? null : stored,
+    },
+  }
+}
+
+/** The words of a refusal; "admitted" where there is none. */
+async function verdictOn(prepared: Prepared, one: GrantingCase): Promise<string> {
+  const { world, first, records, assign, admit } = prepared
+  if (one.isOnlyOwner !== true) assign(first, 'Owner', `/boundaries/${world.boundaryId}`)
+  for (const [role, scope] of Object.entries(one.roles(world))) assign(world.me, role, scope)
+  for (const { kind, namespace, name, spec } of one.given?.(world) ?? [])
+    records.put(kind, { ...(namespace === undefined ? {} : { namespace }), name }, spec)
+  const answer = await admit(reviewOf(prepared, one))
+  expect(answer).to.deep.include({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' })
+  expect(answer?.response.uid).to.equal('review-1')
+  return answer?.response.allowed === true ? 'admitted' : (answer?.response.status?.message ?? '')
+}
+
+describe('admission of writes of access control', () => {
+  for (const one of GRANTING_CASES) {
+    it(one.rule, async () => {
+      const prepared = prepare()
+      expect(await verdictOn(prepared, one)).to.include(one.refused?.(prepared.world) ?? 'admitted')
+    })
+  }
+
+  const anything = GRANTING_CASES[0] as GrantingCase
+
+  it('refuses everything until the platform knows its boundaries and people', async () => {
+    const prepared = prepare(false)
+    const answer = await prepared.admit(reviewOf(prepared, anything))
+    expect(answer?.response).to.nested.include({ allowed: false, 'status.code': 503 })
+  })
+
+  it('refuses who is no principal, whatever roles of Kubernetes they hold', async () => {
+    const prepared = prepare()
+    for (const user of ['kubernetes-user', 'p:', 'system:serviceaccount:default:robot', 'p:system:masters']) {
+      const answer = await prepared.admit(reviewOf(prepared, anything, user))
+      expect(answer?.response, user).to.nested.include({ allowed: false, 'status.code': 403 })
+    }
+  })
+
+  it('refuses kinds that are not for tenants', async () => {
+    const prepared = prepare()
+    const { world, admit } = prepared
+    const review = reviewOf(prepared, anything)
+    const resource = { ...review.request.resource, resource: MemberInvitation.plural }
+    prepared.assign(world.me, 'Owner', '/')
+    const answer = await admit({ ...review, request: { ...review.request, resource } })
+    expect(answer?.response).to.nested.include({ allowed: false, 'status.code': 403 })
+  })
+
+  it('reads what decides from the API server, not from a cache', async () => {
+    const prepared = prepare()
+    const { world, records, assign } = prepared
+    const stale = new Map<string, unknown[]>()
+    const caches = {
+      has: () => true,
+      get: (resource: Resource) => ({
+        get: (_: unknown, name: string) =>
+          records.peek(KINDS.find((kind) => kind.resource === resource) ?? RoleAssignment, { name }),
+        list: () => stale.get(resource.plural) ?? [],
+        subscribe: (handler: (event: object) => void) => {
+          for (const object of stale.get(resource.plural) ?? []) handler({ type: 'added', object })
+          return () => undefined
+        },
+      }),
+    } as never
+    assign(world.me, 'Owner', `/boundaries/${world.boundaryId}`)
+    stale.set('roleassignments', [...records.peekAll(RoleAssignment)])
+    for (const { metadata } of records.peekAll(RoleAssignment)) {
+      await records.remove(RoleAssignment, metadata as never, {} as never)
+    }
+    const { services } = makeFacade({}, { records })
+    const admit = createAdmission({ services, caches, isReady: () => true })
+    const answer = await admit(reviewOf(prepared, anything))
+    expect(answer?.response.status?.message).to.include('The permission boundaries/members/manage is missing')
+  })
+
+  it('never answers 409, which kubectl takes for a conflict of versions', async () => {
+    const prepared = prepare()
+    const one = GRANTING_CASES.find(({ rule }) => rule === 'the last Owner stays') as GrantingCase
+    const { world, records, admit } = prepared
+    for (const { kind, name, spec } of one.given?.(world) ?? [])
+      records.put(kind, { namespace: boundaryNamespace(world.boundaryId), name }, spec)
+    const { response } = (await admit(reviewOf(prepared, one))) ?? {}
+    expect(response?.status).to.include({ code: 422, reason: 'UnprocessableEntity' })
+    expect(response?.status?.details?.causes[0]?.reason).to.equal('LAST_OWNER')
+  })
+
+  it('takes reviews only', async () => {
+    const { admit } = prepare()
+    for (const body of [null, {}, { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' }, 'text'])
+      expect(await admit(body)).to.equal(undefined)
+  })
+})

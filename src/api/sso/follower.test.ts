@@ -1,0 +1,132 @@
+import { expect } from 'chai'
+import { ManualClock } from '../../../test/make/clock.ts'
+import { FakeFederation, makeSso } from '../../../test/make/sso.ts'
+import { until } from '../../../test/make/until.ts'
+import { IdentityProviderError } from '../../adapters/identity/port.ts'
+import { silentLog } from '../../core/log.ts'
+import { PlatformTenant } from '../../crds/rbac.ts'
+import { SsoConnection } from '../../crds/sso.ts'
+import { CacheSet } from '../../kube/caches.ts'
+import type { WriteObserver } from '../../kube/client.ts'
+import { FakeKubeClient } from '../../kube/fake.ts'
+import type { KubeObject } from '../../kube/object.ts'
+import { followConnections } from './follower.ts'
+
+const TENANT = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
+const METADATA = 'https://login.acme.example/.well-known/openid-configuration'
+const DISCOVERY = JSON.stringify({
+  issuer: 'https://login.acme.example',
+  authorization_endpoint: 'https://login.acme.example/auth',
+  token_endpoint: 'https://login.acme.example/token',
+  jwks_uri: 'https://login.acme.example/keys',
+})
+const namespace = 'freehold-system'
+
+describe('what Keycloak is told of connections', () => {
+  let federation: FakeFederation
+  let clock: ManualClock
+  let kube: FakeKubeClient
+  let caches: CacheSet
+  let follower: ReturnType<typeof followConnections>
+
+  beforeEach(async () => {
+    federation = new FakeFederation(['Oidc', 'Saml'])
+    clock = new ManualClock()
+    const late: { observer?: WriteObserver } = {}
+    kube = new FakeKubeClient({
+      observer: {
+        written: (...given) => late.observer?.written(...given),
+        removed: (...given) => late.observer?.removed(...given),
+      },
+    })
+    caches = new CacheSet({ client: kube })
+    late.observer = caches.observer()
+    for (const { resource } of [SsoConnection, PlatformTenant]) caches.add(resource)
+    caches.start()
+    await caches.whenAllSynced()
+    const { sso, secrets } = makeSso({ [METADATA]: DISCOVERY }, federation)
+    secrets.set('sso-acme', 'the secret')
+    follower = followConnections({
+      connections: caches.get(SsoConnection.resource),
+      tenants: caches.get(PlatformTenant.resource),
+      sso,
+      clock,
+      log: silentLog,
+    })
+  })
+  afterEach(async () => {
+    follower.stop()
+    await caches.stopAll()
+  })
+
+  const acme = {
+    alias: 'acme',
+    displayName: 'Acme',
+    protocol: 'Oidc',
+    metadataUrl: METADATA,
+    clientId: 'freehold',
+    clientSecretName: 'sso-acme',
+    emailClaim: 'email',
+    trustEmail: false,
+    enabled: true,
+  }
+  async function write(): Promise<void> {
+    await kube.create(SsoConnection.resource, {
+      apiVersion: SsoConnection.apiVersion,
+      kind: SsoConnection.kind,
+      metadata: { namespace, name: TENANT },
+      spec: { domains: ['acme.example', 'other.example'], identityProviders: [acme] },
+    } as KubeObject)
+  }
+  function verify(): void {
+    const status = { domains: [{ domain: 'acme.example', status: 'Verified' as const }] }
+    kube.edit<SsoConnection & KubeObject>(SsoConnection.resource, { namespace, name: TENANT }, (object) => {
+      object.status = status
+    })
+  }
+
+  it('is the whole of a tenant: verified domains, endpoints and secrets', async () => {
+    await write()
+    await follower.whenIdle()
+    expect(federation.tenants.get(TENANT)?.domains).to.deep.equal([])
+    verify()
+    await until('the domain is told', async () => (federation.tenants.get(TENANT)?.domains.length ?? 0) > 0)
+    const told = federation.tenants.get(TENANT)
+    expect(told?.domains).to.deep.equal(['acme.example'])
+    expect(told?.providers[0]).to.include({
+      alias: 'acme',
+      clientSecret: 'the secret',
+      issuer: 'https://login.acme.example',
+      tokenUrl: 'https://login.acme.example/token',
+    })
+  })
+
+  it('follows what kubectl changes and deletes', async () => {
+    await write()
+    await follower.whenIdle()
+    const patch = { spec: { identityProviders: [] } }
+    await kube.mergePatch(SsoConnection.resource, { namespace, name: TENANT }, patch)
+    await follower.whenIdle()
+    expect(federation.tenants.get(TENANT)?.providers).to.deep.equal([])
+    await kube.remove(SsoConnection.resource, { namespace, name: TENANT })
+    await follower.whenIdle()
+    expect(federation.tenants.has(TENANT)).to.equal(false)
+  })
+
+  it('is told again when Keycloak was away, at growing intervals', async () => {
+    let tries = 0
+    federation.apply = async (tenant) => {
+      tries += 1
+      if (tries < 3) throw new IdentityProviderError('Unavailable', 'Keycloak cannot be used: it does not answer.')
+      federation.tenants.set(tenant.tenantId, tenant)
+    }
+    await write()
+    await follower.whenIdle()
+    await clock.advance(5_001)
+    await follower.whenIdle()
+    expect([tries, federation.tenants.size]).to.deep.equal([2, 0])
+    await clock.advance(10_001)
+    await follower.whenIdle()
+    expect([tries, federation.tenants.size, clock.pending]).to.deep.equal([3, 1, 0])
+  })
+})

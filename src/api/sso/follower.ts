@@ -1,0 +1,124 @@
+import type { FederatedProvider, FederatedTenant } from '../../adapters/identity/port.ts'
+import { IdentityProviderError } from '../../adapters/identity/port.ts'
+import { OutgoingError } from '../../adapters/outgoing/port.ts'
+import type { Clock, Timer } from '../../core/clock.ts'
+import type { Log } from '../../core/log.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { SSO_SECRET_KEY } from '../../core/sso.ts'
+import { readDiscovery } from '../../core/ssoDiscovery.ts'
+import type { PlatformTenant } from '../../crds/rbac.ts'
+import type { SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
+import type { WatchCache } from '../../kube/cache.ts'
+import { type ConnectionRecord, type SsoServices, verifiedDomains } from './record.ts'
+
+export type FollowerOptions = {
+  connections: Pick<WatchCache<SsoConnection & KubeObject>, 'get' | 'subscribe'>
+  tenants: Pick<WatchCache<PlatformTenant & KubeObject>, 'get'>
+  sso: Pick<SsoServices, 'federation' | 'outgoing' | 'secrets'>
+  clock: Clock
+  log: Log
+}
+
+const FIRST_WAIT = 5_000
+const LONGEST_WAIT = 300_000
+
+/**
+ * Makes an identity provider that keeps records of its own know what SsoConnection objects say, whoever wrote them. Runs
+ * beside the facade, because the controllers may not read Secrets of the platform's namespace. Each replica does the
+ * same, which does no harm: what is applied is the whole of what a tenant has.
+ */
+export function followConnections(options: FollowerOptions): { stop(): void; whenIdle(): Promise<void> } {
+  const { connections, clock, log, sso } = options
+  const waits = new Map<string, { timer: Timer; wait: number }>()
+  const running = new Map<string, Promise<void>>()
+  let isStopped = false
+
+  async function settle(tenantId: string): Promise<void> {
+    const object = connections.get(SYSTEM_NAMESPACE, tenantId)
+    try {
+      if (object === undefined || object.metadata.deletionTimestamp !== undefined) await sso.federation.remove(tenantId)
+      else await sso.federation.apply(await federatedTenant(options, object))
+      waits.delete(tenantId)
+    } catch (error) {
+      const isKnown = error instanceof IdentityProviderError || error instanceof OutgoingError
+      const why = isKnown ? error.message : 'a record or Secret could not be read'
+      log.warn({ tenantId, error: why }, 'Single sign-on of a tenant could not be made known to the identity provider.')
+      later(tenantId)
+    }
+  }
+  function later(tenantId: string): void {
+    if (isStopped) return
+    const wait = Math.min((waits.get(tenantId)?.wait ?? FIRST_WAIT / 2) * 2, LONGEST_WAIT)
+    waits.set(tenantId, { wait, timer: clock.setTimeout(() => begin(tenantId), wait) })
+  }
+  /** One at a time for each tenant, and once more for what came in between. */
+  function begin(tenantId: string): void {
+    if (isStopped) return
+    const before = running.get(tenantId) ?? Promise.resolve()
+    const mine = before.then(() => settle(tenantId))
+    running.set(tenantId, mine)
+    void mine.then(() => {
+      if (running.get(tenantId) === mine) running.delete(tenantId)
+    })
+  }
+  const unsubscribe = connections.subscribe(
+    ({ type, object, previous }) => {
+      if (type === 'modified' && isAlike(object, previous)) return
+      waits.get(object.metadata.name)?.timer.cancel()
+      begin(object.metadata.name)
+    },
+    { replay: true },
+  )
+  return {
+    stop() {
+      isStopped = true
+      unsubscribe()
+      for (const { timer } of waits.values()) timer.cancel()
+    },
+    whenIdle: async () => void (await Promise.all(running.values())),
+  }
+}
+
+/** Only the spec and which domains are verified matter; conditions come and go. */
+function isAlike(one: SsoConnection & KubeObject, other: SsoConnection & KubeObject): boolean {
+  const shape = (object: SsoConnection & KubeObject) => [object.spec, verifiedDomains(object as ConnectionRecord)]
+  const isGoing = one.metadata.deletionTimestamp !== other.metadata.deletionTimestamp
+  return !isGoing && JSON.stringify(shape(one)) === JSON.stringify(shape(other))
+}
+
+/** With its secrets and with what metadata says. @throws OutgoingError, IdentityProviderError */
+async function federatedTenant(
+  { tenants, sso }: Pick<FollowerOptions, 'tenants' | 'sso'>,
+  object: SsoConnection & KubeObject,
+): Promise<FederatedTenant> {
+  const tenantId = object.metadata.name
+  const providers = await Promise.all(object.spec.identityProviders.map((one) => federatedProvider(sso, one)))
+  const displayName = tenants.get(undefined, tenantId)?.spec.displayName ?? tenantId
+  return { tenantId, displayName, domains: verifiedDomains(object as ConnectionRecord), providers }
+}
+
+async function federatedProvider(
+  sso: FollowerOptions['sso'],
+  provider: SsoIdentityProvider,
+): Promise<FederatedProvider> {
+  const { clientSecretName, metadataUrl, defaultRoleDefinitionName: _here, ...fields } = provider
+  const secret = clientSecretName === undefined ? undefined : await sso.secrets.read(SYSTEM_NAMESPACE, clientSecretName)
+  const clientSecret = Buffer.from(secret?.[SSO_SECRET_KEY] ?? '', 'base64').toString('utf8')
+  const rest = { ...fields, ...(clientSecret === '' ? {} : { clientSecret }) }
+  if (metadataUrl === undefined) return rest
+  const text = await sso.outgoing.document(metadataUrl)
+  if (provider.protocol === 'Saml') return { ...rest, metadata: text }
+  const found = readDiscovery(text, metadataUrl)
+  if (found === undefined) {
+    throw new OutgoingError('Unreachable', `The metadata of "${provider.alias}" is not that of its issuer.`)
+  }
+  // What the tenant wrote counts before what the metadata says.
+  return {
+    ...rest,
+    issuer: provider.issuer ?? found.issuer,
+    authorizationUrl: provider.authorizationUrl ?? found.authorizationUrl,
+    tokenUrl: provider.tokenUrl ?? found.tokenUrl,
+    jwksUrl: provider.jwksUrl ?? found.jwksUrl,
+  }
+}

@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import { PlatformError } from '../../core/errors.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { DomainName, SsoConnection } from '../../crds/sso.ts'
+import { ok } from '../answer.ts'
+import type { Context } from '../context.ts'
+import { etagOf } from '../etag.ts'
+import { oneAtATime } from '../rbac/grants.ts'
+import { action, type RouteDraft, route } from '../route.ts'
+import { bindingRoutes } from './bindings.ts'
+import { createProvider, openConnection, patchProvider, removeProvider } from './providers.ts'
+import {
+  CreateSsoIdentityProviderRequest,
+  connectionRef,
+  requireTenant,
+  SsoDto,
+  SsoIdentityProviderDto,
+  ssoDto,
+  TENANT,
+} from './record.ts'
+
+const SetSsoDomainsRequest = z
+  .strictObject({
+    domains: z
+      .array(z.string().toLowerCase().pipe(DomainName))
+      .max(50)
+      .refine((domains) => new Set(domains).size === domains.length, 'names a domain twice')
+      .describe('All of them: a domain that is left out is taken away'),
+  })
+  .meta({ id: 'SetSsoDomainsRequest' })
+
+/** @throws PlatformError NOT_FOUND, domain_taken, CONFLICT */
+async function setDomains(context: Context<'tenantId', unknown, z.output<typeof SetSsoDomainsRequest>>) {
+  const { services, caller, ifMatch, body, parameters } = context
+  const { tenantId } = parameters
+  requireTenant(context)
+  return oneAtATime('domains of tenants', async () => {
+    const all = await services.records.list(SsoConnection, { namespace: SYSTEM_NAMESPACE }, { fresh: true })
+    const others = all.filter(({ metadata }) => metadata.name !== tenantId).flatMap(({ spec }) => spec.domains)
+    const taken = body.domains.filter((domain) => others.includes(domain))
+    if (taken.length > 0) {
+      throw new PlatformError('domain_taken', `The domain "${taken[0]}" belongs to another tenant.`, { domains: taken })
+    }
+    await openConnection(services, caller, tenantId)
+    const change = { caller, ifMatch, change: ({ spec }: { spec: object }) => ({ ...spec, domains: body.domains }) }
+    const { object } = await services.records.update(SsoConnection, connectionRef(tenantId), change)
+    return ok(ssoDto(services, tenantId, object), { etag: etagOf(object) })
+  })
+}
+
+export const ssoRoutes: readonly RouteDraft[] = [
+  ...bindingRoutes,
+  route(
+    'GET',
+    `${TENANT}/sso`,
+    {
+      auth: action('rbac/idpBindings/admin'),
+      summary: 'How the people of a tenant sign in elsewhere',
+      reply: SsoDto,
+      answers: [200],
+    },
+    async (context) => {
+      const { services, fresh, parameters } = context
+      requireTenant(context)
+      const found = await services.records.get(SsoConnection, connectionRef(parameters.tenantId), { fresh })
+      const etag = found === undefined ? {} : { etag: etagOf(found) }
+      return ok(ssoDto(services, parameters.tenantId, found), etag)
+    },
+  ),
+  route(
+    'PUT',
+    `${TENANT}/sso/domains`,
+    {
+      auth: action('rbac/idpBindings/admin'),
+      summary: 'Set the domains whose people sign in elsewhere',
+      body: SetSsoDomainsRequest,
+      reply: SsoDto,
+      answers: [200],
+    },
+    setDomains,
+  ),
+  route(
+    'POST',
+    `${TENANT}/sso/identity-providers`,
+    {
+      auth: action('rbac/idpBindings/admin'),
+      summary: 'Add an identity provider of the tenant',
+      body: CreateSsoIdentityProviderRequest,
+      reply: SsoIdentityProviderDto,
+      answers: [200, 201],
+    },
+    createProvider,
+  ),
+  route(
+    'PATCH',
+    `${TENANT}/sso/identity-providers/{alias}`,
+    {
+      auth: action('rbac/idpBindings/admin'),
+      summary: 'Change an identity provider of the tenant',
+      body: z.unknown(),
+      mediaTypes: ['application/merge-patch+json', 'application/json'],
+      reply: SsoIdentityProviderDto,
+      answers: [200],
+    },
+    patchProvider,
+  ),
+  route(
+    'DELETE',
+    `${TENANT}/sso/identity-providers/{alias}`,
+    {
+      auth: action('rbac/idpBindings/admin'),
+      summary: 'Take an identity provider away',
+      answers: [200, 204],
+    },
+    removeProvider,
+  ),
+]

@@ -1,0 +1,257 @@
+import { OutgoingError } from '../../adapters/outgoing/port.ts'
+import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
+import { vetOutgoingUrl } from '../../core/outgoingUrl.ts'
+import { isSamlMetadata, readDiscovery } from '../../core/ssoDiscovery.ts'
+import { brokenRules } from '../../crds/define.ts'
+import { SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
+import { created, noContent, ok } from '../answer.ts'
+import type { Caller, Context, Services } from '../context.ts'
+import { etagOf } from '../etag.ts'
+import { mergePatch } from '../mergePatch.ts'
+import { readModel } from '../model.ts'
+import { findRole, oneAtATime } from '../rbac/grants.ts'
+import {
+  type ConnectionRecord,
+  type CreateSsoIdentityProviderRequest,
+  connectionRef,
+  PatchedProvider,
+  PROVIDER_FIELDS,
+  providerDto,
+  requireTenant,
+  SHOWN_FIELDS,
+} from './record.ts'
+
+const ADDRESSES = ['metadataUrl', 'issuer', 'authorizationUrl', 'tokenUrl', 'jwksUrl'] as const
+/** Stands for a secret that is not written yet, while the rest is judged. */
+const UNWRITTEN = 'unwritten'
+/** As many as the kind allows. */
+const MOST = 20
+
+/** The connection of a tenant, made where there is none: its Secrets need an owner. */
+export async function openConnection(
+  { records }: Services,
+  caller: Caller,
+  tenantId: string,
+): Promise<ConnectionRecord> {
+  const ref = connectionRef(tenantId)
+  const found = await records.get(SsoConnection, ref, { fresh: true })
+  if (found !== undefined) return found
+  const spec = { domains: [], identityProviders: [] }
+  return (await records.create(SsoConnection, { ...ref, spec, caller, isSame: () => true })).object
+}
+
+/** @throws PlatformError URL_NOT_ALLOWED with `field` */
+function vetAddress(field: string, address: string, allowedHosts: readonly string[]): void {
+  const verdict = vetOutgoingUrl(address, allowedHosts)
+  if (verdict.isAllowed) return
+  const message = `The address in "${field}" is not one that the platform calls: ${verdict.why}.`
+  throw new PlatformError('URL_NOT_ALLOWED', message, { field })
+}
+
+/** @throws PlatformError BAD_REQUEST, URL_NOT_ALLOWED, unknown_role, NOT_IMPLEMENTED, UPSTREAM_FAILED; the first wins */
+async function judge(context: Context, provider: SsoIdentityProvider): Promise<void> {
+  const { services, signal } = context
+  const broken = brokenRules(SsoConnection, { domains: [], identityProviders: [provider] })
+  if (broken.length > 0) throw badRequest('The identity provider was refused.', broken)
+  if (provider.defaultRoleDefinitionName !== undefined) findRole(services, provider.defaultRoleDefinitionName)
+  if (!services.sso.federation.protocols.includes(provider.protocol)) {
+    const protocols = services.sso.federation.protocols
+    const message = `The identity provider of this platform does not speak ${provider.protocol} with others, only ${protocols.join(', ')}.`
+    throw new PlatformError('NOT_IMPLEMENTED', message, { protocol: provider.protocol })
+  }
+  const { metadataUrl, protocol } = provider
+  if (metadataUrl === undefined || !provider.enabled) return
+  const text = await fetched(services, metadataUrl, signal)
+  const endpoints = protocol === 'Oidc' ? readDiscovery(text, metadataUrl) : undefined
+  if (protocol === 'Oidc' ? endpoints === undefined : !isSamlMetadata(text)) {
+    const kind = protocol === 'Oidc' ? 'a discovery document of its issuer' : 'SAML metadata'
+    throw new PlatformError('UPSTREAM_FAILED', `What "metadataUrl" leads to is not ${kind}.`, { field: 'metadataUrl' })
+  }
+  for (const address of [endpoints?.tokenUrl, endpoints?.jwksUrl, endpoints?.authorizationUrl]) {
+    if (address !== undefined) vetAddress('metadataUrl', address, services.sso.allowedHosts)
+  }
+}
+
+async function fetched({ sso }: Services, url: string, signal: AbortSignal): Promise<string> {
+  try {
+    return await sso.outgoing.document(url, signal)
+  } catch (error) {
+    if (!(error instanceof OutgoingError)) throw error
+    const code = error.reason === 'NotAllowed' ? 'URL_NOT_ALLOWED' : 'UPSTREAM_FAILED'
+    throw new PlatformError(code, `The identity provider's metadata could not be read: ${error.message}`, {
+      field: 'metadataUrl',
+    })
+  }
+}
+
+/** @throws PlatformError NOT_FOUND, what judge throws, already_exists */
+export async function createProvider(context: Context<'tenantId', unknown, CreateSsoIdentityProviderRequest>) {
+  const { services, caller, body, parameters } = context
+  const { tenantId } = parameters
+  requireTenant(context)
+  const { clientSecret, ...fields } = body
+  const hasSecret = typeof clientSecret === 'string'
+  const provider = readProvider(services, fields, hasSecret ? UNWRITTEN : undefined)
+  const connectionBefore = services.records.peek(SsoConnection, connectionRef(tenantId))
+  refuseTaken(connectionBefore, provider.alias)
+  await judge(context, provider)
+  return oneAtATime(`sso of ${tenantId}`, async () => {
+    const connection = await openConnection(services, caller, tenantId)
+    refuseTaken(connection, provider.alias)
+    const object = await withSecret(services, connection, clientSecret ?? undefined, async (secretName) => {
+      const { clientSecretName: _unwritten, ...rest } = provider
+      const made = { ...rest, ...(secretName === undefined ? {} : { clientSecretName: secretName }) }
+      return (
+        await services.records.update(SsoConnection, connectionRef(tenantId), {
+          caller,
+          change: (current) => {
+            refuseTaken(current, provider.alias)
+            return { ...current.spec, identityProviders: [...current.spec.identityProviders, made] }
+          },
+        })
+      ).object
+    })
+    return created(shown(services, tenantId, object, provider.alias), { etag: etagOf(object) })
+  })
+}
+
+function readProvider(
+  services: Services,
+  fields: Omit<CreateSsoIdentityProviderRequest, 'clientSecret'>,
+  secretName: string | undefined,
+): SsoIdentityProvider {
+  for (const name of ADDRESSES) {
+    const address = fields[name]
+    if (typeof address === 'string') vetAddress(name, address, services.sso.allowedHosts)
+  }
+  const given = Object.entries({ ...fields, clientSecretName: secretName })
+  return readModel(
+    SsoIdentityProvider,
+    Object.fromEntries(given.filter(([, value]) => value !== null && value !== undefined)),
+  )
+}
+
+/** @throws PlatformError already_exists; BAD_REQUEST where there are as many as there may be */
+function refuseTaken(connection: ConnectionRecord | undefined, alias: string): void {
+  const providers = connection?.spec.identityProviders ?? []
+  if (providers.some((one) => one.alias === alias)) {
+    throw new PlatformError('already_exists', `The tenant has an identity provider "${alias}" already.`, { alias })
+  }
+  if (providers.length < MOST) return
+  const message = `a tenant has at most ${MOST} identity providers`
+  throw badRequest('The identity provider was refused.', [{ field: 'alias', message }])
+}
+
+/** Writes the secret first and takes it away again where the record then cannot be written. */
+async function withSecret<Result>(
+  { sso, log }: Pick<Services, 'sso' | 'log'>,
+  connection: ConnectionRecord,
+  clientSecret: string | undefined,
+  write: (secretName: string | undefined) => Promise<Result>,
+): Promise<Result> {
+  const name = clientSecret === undefined ? undefined : await sso.secrets.write(connection, clientSecret)
+  try {
+    return await write(name)
+  } catch (error) {
+    if (name !== undefined) await dropSecret({ sso, log }, name)
+    throw error
+  }
+}
+
+/** One that stays behind goes with the connection. */
+async function dropSecret({ sso, log }: Pick<Services, 'sso' | 'log'>, name: string): Promise<void> {
+  try {
+    await sso.secrets.remove(name)
+  } catch {
+    log.warn({ secret: name }, 'A client secret that nothing names any more could not be removed.')
+  }
+}
+
+function shown(services: Services, tenantId: string, connection: ConnectionRecord, alias: string) {
+  const provider = connection.spec.identityProviders.find((one) => one.alias === alias)
+  if (provider === undefined) throw notFound(`Identity provider "${alias}"`)
+  return providerDto(services, tenantId, provider, connection.status)
+}
+
+type OfAlias = Context<'tenantId' | 'alias', unknown, unknown>
+
+/** @throws PlatformError NOT_FOUND */
+function requireProvider({ services, parameters }: Context<'tenantId' | 'alias'>) {
+  const { tenantId, alias } = parameters
+  const connection = services.records.peek(SsoConnection, connectionRef(tenantId))
+  const provider = connection?.spec.identityProviders.find((one) => one.alias === alias)
+  if (connection === undefined || provider === undefined) throw notFound(`Identity provider "${alias.slice(0, 64)}"`)
+  return { connection, provider }
+}
+
+/** What the patch makes of the provider, and the secret in it. @throws PlatformError MODEL_BINDING_FAILED, BAD_REQUEST */
+function patched({ services, body }: OfAlias, provider: SsoIdentityProvider) {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    const errors = [{ field: '', message: 'must be an object' }]
+    throw new PlatformError('MODEL_BINDING_FAILED', 'The body must be a JSON object.', { errors })
+  }
+  const given = Object.entries(body).filter(([name]) => !SHOWN_FIELDS.has(name))
+  const unknown = given.filter(([name]) => !PROVIDER_FIELDS.has(name))
+  if (unknown.length > 0) {
+    const errors = unknown.map(([field]) => ({ field: field.slice(0, 200), message: 'is not a field of this record' }))
+    throw new PlatformError('MODEL_BINDING_FAILED', 'The body has fields that this record does not have.', { errors })
+  }
+  const { clientSecretName, ...stored } = provider
+  // These two have no default that null could set.
+  const patch = given.filter(([name, value]) => value !== null || (name !== 'alias' && name !== 'protocol'))
+  const { clientSecret, ...fields } = readModel(PatchedProvider, mergePatch(stored, Object.fromEntries(patch)))
+  for (const field of ['alias', 'protocol'] as const) {
+    if (fields[field] === provider[field]) continue
+    throw badRequest('The identity provider was refused.', [{ field, message: 'cannot be changed after creation' }])
+  }
+  return { next: readProvider(services, fields, clientSecretName), clientSecret: clientSecret ?? undefined }
+}
+
+/** @throws PlatformError NOT_FOUND, CONFLICT, what patched and judge throw */
+export async function patchProvider(context: OfAlias) {
+  const { services, caller, ifMatch, parameters } = context
+  const { tenantId, alias } = parameters
+  requireTenant(context)
+  const { connection, provider: before } = requireProvider(context)
+  const first = patched(context, before)
+  await judge(context, first.clientSecret === undefined ? first.next : { ...first.next, clientSecretName: UNWRITTEN })
+  let replaced: string | undefined
+  const object = await withSecret(services, connection, first.clientSecret, async (secretName) => {
+    const { object } = await services.records.update(SsoConnection, connectionRef(tenantId), {
+      caller,
+      ifMatch,
+      change: ({ spec }) => {
+        const stored = spec.identityProviders.find((one) => one.alias === alias)
+        if (stored === undefined) throw notFound(`Identity provider "${alias}"`)
+        const { next } = patched(context, stored)
+        replaced = secretName === undefined ? undefined : stored.clientSecretName
+        const made = secretName === undefined ? next : { ...next, clientSecretName: secretName }
+        return { ...spec, identityProviders: spec.identityProviders.map((one) => (one.alias === alias ? made : one)) }
+      },
+    })
+    return object
+  })
+  if (replaced !== undefined) await dropSecret(services, replaced)
+  return ok(shown(services, tenantId, object, alias), { etag: etagOf(object) })
+}
+
+/** @throws PlatformError NOT_FOUND, CONFLICT */
+export async function removeProvider(context: Context<'tenantId' | 'alias'>) {
+  const { services, caller, ifMatch, parameters } = context
+  const { tenantId, alias } = parameters
+  requireTenant(context)
+  requireProvider(context)
+  let secretName: string | undefined
+  await services.records.update(SsoConnection, connectionRef(tenantId), {
+    caller,
+    ifMatch,
+    change: ({ spec }) => {
+      const stored = spec.identityProviders.find((one) => one.alias === alias)
+      if (stored === undefined) throw notFound(`Identity provider "${alias}"`)
+      secretName = stored.clientSecretName
+      return { ...spec, identityProviders: spec.identityProviders.filter((one) => one !== stored) }
+    },
+  })
+  if (secretName !== undefined) await dropSecret(services, secretName)
+  return noContent()
+}

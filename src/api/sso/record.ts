@@ -1,0 +1,185 @@
+import { z } from 'zod'
+import type { Federation } from '../../adapters/identity/port.ts'
+import type { OutgoingPort } from '../../adapters/outgoing/port.ts'
+import { notFound } from '../../core/errors.ts'
+import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { brokerCallback, verificationRecord } from '../../core/sso.ts'
+import { DisplayName, ResourceName } from '../../crds/fields.ts'
+import { PlatformTenant } from '../../crds/rbac.ts'
+import { ClaimName, SSO_PROTOCOLS, type SsoConnection, type SsoIdentityProvider } from '../../crds/sso.ts'
+import type { Context, Services } from '../context.ts'
+import { DateTime, Uuid } from '../dto.ts'
+import type { RecordOf } from '../records.ts'
+import type { SecretReader } from '../secrets.ts'
+import type { SsoSecrets } from './secrets.ts'
+
+/** What single sign-on works with. */
+export type SsoServices = {
+  readonly federation: Federation
+  readonly outgoing: OutgoingPort
+  /** Hosts that are called wherever they are. */
+  readonly allowedHosts: readonly string[]
+  readonly secrets: SsoSecrets & SecretReader
+  /** Of the platform's own tokens; redirect addresses stand below it. */
+  readonly issuer: string
+}
+
+declare module '../context.ts' {
+  interface Services {
+    readonly sso: SsoServices
+  }
+}
+
+export type ConnectionRecord = RecordOf<typeof SsoConnection>
+export const TENANT = '/admin/tenants/{tenantId}'
+
+export const SsoIdentityProviderDto = z
+  .object({
+    alias: z.string(),
+    displayName: z.string(),
+    protocol: z.enum(SSO_PROTOCOLS),
+    metadataUrl: z.string().nullable(),
+    issuer: z.string().nullable(),
+    authorizationUrl: z.string().nullable(),
+    tokenUrl: z.string().nullable(),
+    jwksUrl: z.string().nullable(),
+    clientId: z.string().nullable(),
+    hasClientSecret: z.boolean(),
+    signingCertificate: z.string().nullable(),
+    emailClaim: z.string(),
+    trustEmail: z.boolean(),
+    enabled: z.boolean(),
+    defaultRoleDefinitionName: z.string().nullable(),
+    redirectUri: z.string().describe('To be entered at the identity provider'),
+    status: z.enum(['Active', 'Disabled', 'Failing']),
+    lastError: z.string().nullable(),
+  })
+  .meta({ id: 'SsoIdentityProviderDto' })
+export type SsoIdentityProviderDto = z.output<typeof SsoIdentityProviderDto>
+
+const DnsRecordDto = z.object({ type: z.string(), name: z.string(), value: z.string() }).meta({ id: 'DnsRecord' })
+
+export const SsoDto = z
+  .object({
+    tenantId: Uuid,
+    enabled: z.boolean().describe('Whether anybody can sign in through it: a verified domain and an enabled provider'),
+    domains: z.array(
+      z
+        .object({
+          domain: z.string(),
+          status: z.enum(['Pending', 'Verified', 'Failed']),
+          verificationRecord: DnsRecordDto.describe('What the owner of the domain publishes'),
+          verifiedAt: DateTime.nullable(),
+        })
+        .meta({ id: 'SsoDomainDto' }),
+    ),
+    identityProviders: z.array(SsoIdentityProviderDto),
+    signInUrl: z.string(),
+  })
+  .meta({ id: 'SsoDto' })
+
+const Address = z.string().min(1).max(2048)
+/** Read without regard to case. */
+const Protocol = z.preprocess(
+  (value) =>
+    typeof value === 'string'
+      ? (SSO_PROTOCOLS.find((one) => one.toLowerCase() === value.toLowerCase()) ?? value)
+      : value,
+  z.enum(SSO_PROTOCOLS),
+)
+const writable = {
+  displayName: DisplayName,
+  metadataUrl: Address.nullish(),
+  issuer: Address.nullish(),
+  authorizationUrl: Address.nullish(),
+  tokenUrl: Address.nullish(),
+  jwksUrl: Address.nullish(),
+  clientId: z.string().min(1).max(256).nullish(),
+  clientSecret: z.string().min(1).max(4096).nullish().describe('Shown by no answer'),
+  signingCertificate: z.string().max(16384).nullish().describe('PEM'),
+  emailClaim: ClaimName.nullish().describe('email where absent'),
+  trustEmail: z.boolean().nullish().describe('False where absent'),
+  enabled: z.boolean().nullish().describe('True where absent'),
+  defaultRoleDefinitionName: DisplayName.nullish().describe('Kept and shown; what people get follows from bindings'),
+}
+
+export const CreateSsoIdentityProviderRequest = z
+  .strictObject({ alias: ResourceName, protocol: Protocol.default('Oidc'), ...writable })
+  .meta({ id: 'CreateSsoIdentityProviderRequest' })
+export type CreateSsoIdentityProviderRequest = z.output<typeof CreateSsoIdentityProviderRequest>
+
+/** What a merge patch makes of a stored provider. */
+export const PatchedProvider = z.strictObject({ alias: ResourceName, protocol: Protocol, ...writable })
+export const PROVIDER_FIELDS: ReadonlySet<string> = new Set(Object.keys(PatchedProvider.shape))
+export const SHOWN_FIELDS: ReadonlySet<string> = new Set(
+  Object.keys(SsoIdentityProviderDto.shape).filter((name) => !PROVIDER_FIELDS.has(name)),
+)
+
+/** @throws PlatformError NOT_FOUND for a tenant that is not there */
+export function requireTenant({ services, parameters }: Context<'tenantId'>): RecordOf<typeof PlatformTenant> {
+  const { tenantId } = parameters
+  const found = isUuid(tenantId) ? services.records.peek(PlatformTenant, { name: tenantId }) : undefined
+  if (found === undefined || found.metadata.deletionTimestamp !== undefined) {
+    throw notFound(`Tenant "${tenantId.slice(0, 64)}"`)
+  }
+  return found
+}
+
+export const connectionRef = (tenantId: string) => ({ namespace: SYSTEM_NAMESPACE, name: tenantId })
+
+/** Domains that count: those that the controller has seen the record of. */
+export function verifiedDomains({ spec, status }: Pick<ConnectionRecord, 'spec' | 'status'>): string[] {
+  return spec.domains.filter((name) =>
+    status?.domains?.some(({ domain, status: state }) => domain === name && state === 'Verified'),
+  )
+}
+
+export function providerDto(
+  { sso }: Services,
+  tenantId: string,
+  provider: SsoIdentityProvider,
+  status: ConnectionRecord['status'],
+): SsoIdentityProviderDto {
+  const { clientSecretName, ...shown } = provider
+  const known = status?.identityProviders?.find(({ alias }) => alias === provider.alias)
+  const isFailing = provider.enabled && known?.status === 'Failing'
+  return {
+    ...shown,
+    metadataUrl: shown.metadataUrl ?? null,
+    issuer: shown.issuer ?? null,
+    authorizationUrl: shown.authorizationUrl ?? null,
+    tokenUrl: shown.tokenUrl ?? null,
+    jwksUrl: shown.jwksUrl ?? null,
+    clientId: shown.clientId ?? null,
+    signingCertificate: shown.signingCertificate ?? null,
+    defaultRoleDefinitionName: shown.defaultRoleDefinitionName ?? null,
+    hasClientSecret: clientSecretName !== undefined,
+    redirectUri: brokerCallback(sso.issuer, tenantId, provider.alias),
+    status: !provider.enabled ? 'Disabled' : isFailing ? 'Failing' : 'Active',
+    lastError: isFailing ? (known?.lastError ?? null) : null,
+  }
+}
+
+/** @param connection undefined where the tenant has none yet */
+export function ssoDto(services: Services, tenantId: string, connection: ConnectionRecord | undefined) {
+  const { domains = [], identityProviders = [] } = connection?.spec ?? {}
+  const known = connection?.status?.domains ?? []
+  return {
+    tenantId,
+    enabled:
+      connection !== undefined &&
+      verifiedDomains(connection).length > 0 &&
+      identityProviders.some(({ enabled }) => enabled),
+    domains: domains.map((domain) => {
+      const state = known.find((one) => one.domain === domain)
+      return {
+        domain,
+        status: state?.status ?? ('Pending' as const),
+        verificationRecord: verificationRecord(tenantId, domain),
+        verifiedAt: state?.verifiedAt ?? null,
+      }
+    }),
+    identityProviders: identityProviders.map((one) => providerDto(services, tenantId, one, connection?.status)),
+    signInUrl: `${services.sso.issuer}/protocol/openid-connect/auth`,
+  }
+}

@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto'
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject, ObjectMeta } from '../../core/object.ts'
+import { SSO_SECRET_KEY } from '../../core/sso.ts'
+import { SsoConnection } from '../../crds/sso.ts'
+import { secret } from '../../kube/builtin.ts'
+import type { KubeClient } from '../../kube/client.ts'
+
+/** Client secrets of external identity providers: each stands in a Secret of its own, which the record names. */
+export interface SsoSecrets {
+  /** A new Secret, owned by the connection. Answers its name; the old one stays until the record names the new one. */
+  write(owner: { metadata: ObjectMeta }, clientSecret: string): Promise<string>
+  remove(name: string): Promise<void>
+}
+
+export function kubeSsoSecrets(client: Pick<KubeClient, 'create' | 'remove'>): SsoSecrets {
+  return {
+    async write({ metadata }, clientSecret) {
+      const name = `sso-${randomUUID()}`
+      const { apiVersion, kind } = SsoConnection
+      const object: KubeObject & { data: Record<string, string>; type: string } = {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: {
+          namespace: SYSTEM_NAMESPACE,
+          name,
+          labels: { [MANAGED_BY_LABEL]: MANAGED_BY },
+          // It goes with the connection, whoever deletes that.
+          ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '' }],
+        },
+        type: 'Opaque',
+        data: { [SSO_SECRET_KEY]: Buffer.from(clientSecret).toString('base64') },
+      }
+      await client.create(secret, object)
+      return name
+    },
+    async remove(name) {
+      await client.remove(secret, { namespace: SYSTEM_NAMESPACE, name })
+    },
+  }
+}

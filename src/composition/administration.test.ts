@@ -1,0 +1,43 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { ConfigurationError, readConfiguration } from '../config.ts'
+import { openAdministration } from './administration.ts'
+
+describe('the identity provider that the configuration chooses', () => {
+  let folder: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'freehold-administration-'))
+    await writeFile(join(folder, 'secret'), 'a secret\n')
+    await writeFile(join(folder, 'empty'), '\n')
+  })
+  after(() => rm(folder, { recursive: true, force: true }))
+
+  const connection = { client: {}, caches: { get: () => ({ list: () => [], get: () => undefined }) } } as never
+  const open = (more: Record<string, string> = {}, issuer = 'https://login.example.com/realms/freehold') =>
+    openAdministration(readConfiguration({ PLATFORM_ISSUER: issuer, ...more }), connection)
+  const keycloak = (file = 'secret') => ({
+    PLATFORM_IDENTITY_PROVIDER: 'keycloak',
+    PLATFORM_KEYCLOAK_CLIENT_ID: 'freehold',
+    PLATFORM_KEYCLOAK_CLIENT_SECRET_FILE: join(folder, file),
+  })
+  const refusal = (promise: Promise<unknown>) =>
+    promise.then(
+      () => 'none',
+      (error: unknown) => (error instanceof ConfigurationError ? error.message : 'another'),
+    )
+
+  it('is the local one, which speaks OpenID Connect with others, unless Keycloak is named', async () => {
+    expect((await open()).federation.protocols).to.deep.equal(['Oidc'])
+    expect((await open(keycloak())).federation.protocols).to.deep.equal(['Oidc', 'Saml'])
+  })
+
+  it('is refused without what Keycloak asks for, in words that hold no secret', async () => {
+    expect(await refusal(open({ PLATFORM_IDENTITY_PROVIDER: 'keycloak' }))).to.contain('keycloakClientId')
+    expect(await refusal(open(keycloak('empty')))).to.contain('found nothing')
+    expect(await refusal(open(keycloak(), 'https://login.example.com/'))).to.contain('keycloakUrl')
+    const elsewhere = { ...keycloak(), PLATFORM_KEYCLOAK_URL: 'https://keycloak.example.com' }
+    expect(await refusal(open(elsewhere, 'https://login.example.com/'))).to.equal('none')
+  })
+})

@@ -1,0 +1,72 @@
+import { readFile } from 'node:fs/promises'
+import { createKeycloakProvider } from '../adapters/identity/keycloak.ts'
+import { createLocalProvider } from '../adapters/identity/localProvider.ts'
+import type { IdentityAdministration } from '../adapters/identity/provider.ts'
+import { type Configuration, ConfigurationError } from '../config.ts'
+import { systemClock, timestamp } from '../core/clock.ts'
+import type { KubeObject } from '../core/object.ts'
+import { PlatformClient, PlatformUser } from '../crds/identity.ts'
+import { SsoConnection } from '../crds/sso.ts'
+import { PASSWORD_POLICY } from '../iam/passwordPolicy.ts'
+import { hashPassword, secretStateStore } from '../identity/index.ts'
+import { secret } from '../kube/builtin.ts'
+import type { WatchCache } from '../kube/cache.ts'
+import type { KubeClient } from '../kube/client.ts'
+import type { Connection } from './connection.ts'
+
+/**
+ * The identity provider as the platform administers it: people, service accounts and single sign-on. With an external
+ * issuer that the platform does not administer, people are the PlatformUser objects that somebody keeps in step with it.
+ *
+ * @throws ConfigurationError where the configuration of Keycloak is not complete
+ */
+export async function openAdministration(
+  configuration: Configuration,
+  { client, caches }: Connection,
+): Promise<IdentityAdministration> {
+  if (configuration.identityProvider === 'keycloak') return keycloak(configuration)
+  return localAdministration(client, caches.get(PlatformUser.resource))
+}
+
+/**
+ * The local provider's people and service accounts.
+ *
+ * @param users a cache of PlatformUser objects; without one the API server is asked each time
+ */
+export function localAdministration(client: KubeClient, users?: WatchCache<KubeObject>): IdentityAdministration {
+  return createLocalProvider({
+    client,
+    ...(users === undefined ? {} : { users }),
+    resources: {
+      user: PlatformUser.resource,
+      client: PlatformClient.resource,
+      secret,
+      connection: SsoConnection.resource,
+    },
+    rules: PASSWORD_POLICY,
+    hash: async (password) => JSON.stringify(await hashPassword(password, timestamp(systemClock.now()))),
+    endSessions: (userId) => secretStateStore(client).removeOf(userId),
+  })
+}
+
+async function keycloak(configuration: Configuration): Promise<IdentityAdministration> {
+  const { issuer, realm, audience, keycloakUrl, keycloakAdminRealm: adminRealm } = configuration
+  const { keycloakClientId: clientId, keycloakClientSecretFile: path } = configuration
+  if (clientId === undefined || path === undefined) {
+    throw new ConfigurationError(
+      'The identity provider keycloak needs keycloakClientId and keycloakClientSecretFile: a service account that may administer the realm.',
+    )
+  }
+  const clientSecret = (await readFile(path, 'utf8')).trim()
+  if (clientSecret === '') throw new ConfigurationError(`${path}: expected the client secret, found nothing.`)
+  const url = keycloakUrl ?? issuerHost(issuer, realm)
+  const options = { url: url.replace(/\/+$/, ''), realm, audience, clientId, clientSecret }
+  return createKeycloakProvider(adminRealm === undefined ? options : { ...options, adminRealm })
+}
+
+/** Where the issuer of a realm listens. @throws ConfigurationError */
+function issuerHost(issuer: string, realm: string): string {
+  const suffix = `/realms/${realm}`
+  if (issuer.endsWith(suffix)) return issuer.slice(0, -suffix.length)
+  throw new ConfigurationError(`The issuer does not end in ${suffix}, so keycloakUrl must say where Keycloak listens.`)
+}

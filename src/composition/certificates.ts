@@ -1,0 +1,116 @@
+// @peculiar/x509 asks for this polyfill to be loaded before it.
+import 'reflect-metadata'
+import { randomBytes, type webcrypto, X509Certificate } from 'node:crypto'
+import { isIP } from 'node:net'
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509CertificateGenerator,
+} from '@peculiar/x509'
+
+/** PEM texts of a certificate and of its key (PKCS #8). */
+export type CertificatePair = { certPem: string; keyPem: string }
+export type Purpose = 'server' | 'client' | 'peer'
+
+export type LeafRequest = {
+  commonName: string
+  organizations?: readonly string[]
+  purpose: Purpose
+  /** DNS names and addresses of a server. */
+  names?: readonly string[]
+}
+
+/** Days. */
+export const LIFETIME_DAYS = { authority: 3650, leaf: 365 }
+export const DAY_MS = 86_400_000
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
+const BACKDATE_MS = 5 * 60_000
+const PURPOSES: Record<Purpose, string[]> = {
+  server: ['1.3.6.1.5.5.7.3.1'],
+  client: ['1.3.6.1.5.5.7.3.2'],
+  peer: ['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2'],
+}
+
+/** A certificate for servers or clients, signed by the authority, good for a year (RFC 5280). */
+export async function issueCertificate(
+  authority: CertificatePair,
+  request: LeafRequest,
+  now: Date,
+): Promise<CertificatePair> {
+  const signer = new X509Certificate(authority.certPem)
+  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+  const names = (request.names ?? []).map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }) as const)
+  const certificate = await X509CertificateGenerator.create({
+    ...validity(now, LIFETIME_DAYS.leaf),
+    subject: [
+      { CN: [request.commonName] },
+      ...(request.organizations ?? []).map((organization) => ({ O: [organization] })),
+    ],
+    issuer: [{ CN: [commonNameOf(signer)] }],
+    publicKey: keys.publicKey,
+    signingKey: await importKey(authority.keyPem),
+    signingAlgorithm: ALGORITHM,
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension(PURPOSES[request.purpose]),
+      await AuthorityKeyIdentifierExtension.create(await publicKeyOf(signer)),
+      ...(names.length > 0 ? [new SubjectAlternativeNameExtension(names)] : []),
+    ],
+  })
+  return { certPem: `${certificate.toString('pem')}\n`, keyPem: await exportKey(keys.privateKey) }
+}
+
+/** A certificate authority, good for ten years. */
+export async function createAuthority(commonName: string, now: Date): Promise<CertificatePair> {
+  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+  const name = [{ CN: [commonName] }]
+  const certificate = await X509CertificateGenerator.create({
+    ...validity(now, LIFETIME_DAYS.authority),
+    subject: name,
+    issuer: name,
+    publicKey: keys.publicKey,
+    signingKey: keys.privateKey,
+    signingAlgorithm: ALGORITHM,
+    extensions: [
+      new BasicConstraintsExtension(true, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign | KeyUsageFlags.digitalSignature, true),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  })
+  return { certPem: `${certificate.toString('pem')}\n`, keyPem: await exportKey(keys.privateKey) }
+}
+
+function validity(now: Date, days: number) {
+  // The top bit cleared: a serial number is a positive integer (RFC 5280 4.1.2.2).
+  const serial = randomBytes(16)
+  serial[0] = (serial[0] ?? 0) & 0x7f || 1
+  return {
+    serialNumber: serial.toString('hex'),
+    notBefore: new Date(now.getTime() - BACKDATE_MS),
+    notAfter: new Date(now.getTime() + days * DAY_MS),
+  }
+}
+
+const commonNameOf = (certificate: X509Certificate) => /CN=(.*)/.exec(certificate.subject)?.[1] ?? ''
+
+async function publicKeyOf(certificate: X509Certificate): Promise<webcrypto.CryptoKey> {
+  const der = certificate.publicKey.export({ type: 'spki', format: 'der' })
+  return crypto.subtle.importKey('spki', new Uint8Array(der), ALGORITHM, true, ['verify'])
+}
+
+async function importKey(pem: string): Promise<webcrypto.CryptoKey> {
+  const der = PemConverter.decodeFirst(pem)
+  return crypto.subtle.importKey('pkcs8', der, ALGORITHM, false, ['sign'])
+}
+
+async function exportKey(key: webcrypto.CryptoKey): Promise<string> {
+  return `${PemConverter.encode(await crypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`
+}

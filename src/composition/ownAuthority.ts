@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto'
+import { setInterval } from 'node:timers'
+import { messageOf } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import type { KubeObject } from '../core/object.ts'
+import { WEBHOOK_CONFIGURATION, WEBHOOK_NAME, WEBHOOK_SERVICE } from '../core/webhook.ts'
+import { secret, validatingWebhookConfiguration } from '../kube/builtin.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { isKubeError } from '../kube/errors.ts'
+import { type CertificatePair, createAuthority } from './certificates.ts'
+
+const SECRET = 'freehold-webhook-authority'
+/** Milliseconds: somebody may have applied the manifest anew, which leaves the authority out. */
+const LOOK_AGAIN = 60_000
+
+export type OwnAuthority = CertificatePair & {
+  /** Only the API server is told this path: nobody else can ask what somebody may do, nor keep us busy. */
+  path: string
+}
+
+type SecretObject = KubeObject & { data?: Record<string, string> }
+type Client = Pick<KubeClient, 'get' | 'create' | 'apply'>
+
+const encode = (text: string) => Buffer.from(text).toString('base64')
+const decode = (text: string | undefined) => Buffer.from(text ?? '', 'base64').toString()
+
+/** The authority that all replicas share, made by whichever is first. To replace it, delete the Secret and restart. */
+export async function openOwnAuthority(client: Client, now: Date): Promise<OwnAuthority> {
+  const ref = { namespace: SYSTEM_NAMESPACE, name: SECRET }
+  const read = async () => {
+    const { data } = await client.get<SecretObject>(secret, ref)
+    return { certPem: decode(data?.['ca.crt']), keyPem: decode(data?.['ca.key']), path: decode(data?.path) }
+  }
+  try {
+    return await read()
+  } catch (error) {
+    if (!isKubeError(error, 'NotFound')) throw error
+  }
+  const { certPem, keyPem } = await createAuthority('freehold webhooks', now)
+  // Hexadecimal: the API server takes no path with capital letters.
+  const path = `/admit/${randomBytes(24).toString('hex')}`
+  try {
+    await client.create<SecretObject>(secret, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { ...ref, labels: { 'app.kubernetes.io/part-of': 'freehold' } },
+      type: 'Opaque',
+      data: { 'ca.crt': encode(certPem), 'ca.key': encode(keyPem), path: encode(path) },
+    } as SecretObject)
+  } catch (error) {
+    if (!isKubeError(error, 'AlreadyExists')) throw error
+  }
+  return read()
+}
+
+type WebhookConfiguration = KubeObject & {
+  webhooks?: { name: string; clientConfig: { caBundle?: string; service?: { path?: string } } }[]
+}
+
+/** Writes authority and path into the webhook configuration where they are not in it. False where there is none. */
+export async function announce(client: Client, { certPem, path }: OwnAuthority): Promise<boolean> {
+  const ref = { name: WEBHOOK_CONFIGURATION }
+  let stored: WebhookConfiguration
+  try {
+    stored = await client.get<WebhookConfiguration>(validatingWebhookConfiguration, ref)
+  } catch (error) {
+    if (isKubeError(error, 'NotFound')) return false
+    throw error
+  }
+  const known = stored.webhooks?.find(({ name }) => name === WEBHOOK_NAME)?.clientConfig
+  if (known?.caBundle === encode(certPem) && known.service?.path === path) return true
+  const webhook = {
+    name: WEBHOOK_NAME,
+    clientConfig: { caBundle: encode(certPem), service: { ...WEBHOOK_SERVICE, path } },
+  }
+  const { apiVersion, kind } = stored
+  await client.apply(
+    validatingWebhookConfiguration,
+    { apiVersion, kind, metadata: ref, webhooks: [webhook] } as KubeObject,
+    { force: true },
+  )
+  return true
+}
+
+/** Announces now and whenever it was lost. A failure is logged: until then tenants' writes are refused. */
+export function keepAnnounced(client: Client, authority: OwnAuthority, log: Log): { stop(): void } {
+  const once = () =>
+    announce(client, authority).then(
+      (isThere) => {
+        if (!isThere) log.warn({ name: WEBHOOK_CONFIGURATION }, 'The webhook configuration is not installed.')
+      },
+      (error: unknown) =>
+        log.warn(
+          { name: WEBHOOK_CONFIGURATION, error: messageOf(error) },
+          'The webhook configuration is not complete.',
+        ),
+    )
+  void once()
+  const timer = setInterval(() => void once(), LOOK_AGAIN)
+  timer.unref()
+  return { stop: () => clearInterval(timer) }
+}

@@ -1,0 +1,113 @@
+import { expect } from 'chai'
+import { BOUNDARY_ID, ControllerBench } from '../../test/make/controllers.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
+import type { KubeObject } from '../core/object.ts'
+import { PlatformUser } from '../crds/identity.ts'
+import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
+import { IdpBinding } from '../crds/sso.ts'
+import { bindingController } from './bindings.ts'
+
+const TENANT = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
+const BINDING = '8c1d6e7f-2a3b-4c4d-9e5f-6a7b8c9d0e1f'
+const ADA = '11111111-1111-4111-8111-111111111111'
+const BEN = '22222222-2222-4222-8222-222222222222'
+const GROUP = '33333333-3333-4333-8333-333333333333'
+const ISSUER = 'https://login.acme.example'
+const namespace = SYSTEM_NAMESPACE
+type User = PlatformUser & KubeObject
+
+describe('what bindings give', () => {
+  let bench: ControllerBench
+  beforeEach(() => {
+    bench = new ControllerBench([bindingController])
+    bench.seedGroup('orders')
+  })
+  afterEach(() => bench.stop())
+
+  const person = (id: string, groups: string[], change: object = {}) =>
+    bench.seed(
+      PlatformUser,
+      id,
+      {
+        userName: id,
+        emailVerified: true,
+        isEnabled: true,
+        isExternal: true,
+        tenantIds: [TENANT],
+        externalIdentity: { tenantId: TENANT, alias: 'a', issuer: ISSUER, subject: id, claims: { groups }, ...change },
+      },
+      { namespace },
+    )
+  const bind = (spec: object) => {
+    const base = { tenantId: TENANT, issuer: ISSUER, claim: 'groups', claimValue: 'staff' }
+    bench.seed(IdpBinding, BINDING, { ...base, ...spec }, { namespace })
+  }
+  const says = (id: string, groups: string[]) =>
+    bench.client.edit<User>(PlatformUser.resource, { namespace, name: id }, ({ spec }) => {
+      if (spec.externalIdentity !== undefined) spec.externalIdentity.claims = { groups }
+    })
+  const holders = async () => {
+    const { items } = await bench.client.list<KubeObject & { spec: { principalId: string } }>(RoleAssignment.resource)
+    return items.map(({ metadata, spec }) => `${metadata.namespace} ${spec.principalId}`).sort()
+  }
+  const members = async () =>
+    (await bench.client.list<KubeObject & { spec: { memberIds: string[] } }>(PrincipalGroup.resource)).items[0]?.spec
+      .memberIds
+  const removeBinding = async () => {
+    await bench.client.remove(IdpBinding.resource, { namespace, name: BINDING })
+    await bench.rest()
+  }
+
+  it('is a role for everybody whom the issuer names, for as long as it does', async () => {
+    bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BOUNDARY_ID}` })
+    person(ADA, ['staff', 'x'])
+    person(BEN, ['Staff'])
+    await bench.start()
+    const home = boundaryNamespace(BOUNDARY_ID)
+    expect(await holders()).to.deep.equal([`${home} ${ADA}`])
+    says(BEN, ['staff'])
+    says(ADA, [])
+    await bench.rest()
+    expect(await holders()).to.deep.equal([`${home} ${BEN}`])
+    await removeBinding()
+    expect(await holders()).to.deep.equal([])
+  })
+
+  it('is nothing for people of another tenant or of another issuer', async () => {
+    bind({ roleDefinitionName: 'Reader', scope: '/' })
+    person(ADA, ['staff'], { tenantId: BINDING })
+    person(BEN, ['staff'], { issuer: `${ISSUER}/` })
+    await bench.start()
+    expect(await holders()).to.deep.equal([])
+  })
+
+  it('is a place in a group, and nobody else loses theirs', async () => {
+    bind({ groupId: GROUP })
+    bench.seed(
+      PrincipalGroup,
+      GROUP,
+      { displayName: 'Staff', description: '', memberIds: [TENANT] },
+      { namespace: boundaryNamespace(BOUNDARY_ID) },
+    )
+    person(ADA, ['staff'])
+    await bench.start()
+    expect(await members()).to.deep.equal([TENANT, ADA])
+    says(ADA, [])
+    await bench.rest()
+    expect(await members()).to.deep.equal([TENANT])
+    says(ADA, ['staff'])
+    await bench.rest()
+    await removeBinding()
+    expect(await members()).to.deep.equal([TENANT])
+  })
+
+  it('writes nothing when nothing changed', async () => {
+    bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BOUNDARY_ID}` })
+    person(ADA, ['staff'])
+    await bench.start()
+    bench.writes()
+    await bench.clock.advance(86_400_000)
+    await bench.rest()
+    expect(bench.writes()).to.deep.equal([])
+  })
+})

@@ -1,0 +1,108 @@
+import { expect } from 'chai'
+import { ControllerBench } from '../../test/make/controllers.ts'
+import { OutgoingError } from '../adapters/outgoing/port.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { verificationRecord } from '../core/sso.ts'
+import { SsoConnection } from '../crds/sso.ts'
+import { ssoController } from './sso.ts'
+
+const TENANT = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
+const OTHER = '8c1d6e7f-2a3b-4c4d-9e5f-6a7b8c9d0e1f'
+const METADATA = 'https://login.acme.example/.well-known/openid-configuration'
+const DISCOVERY = JSON.stringify({
+  issuer: 'https://login.acme.example',
+  authorization_endpoint: 'https://login.acme.example/auth',
+  token_endpoint: 'https://login.acme.example/token',
+  jwks_uri: 'https://login.acme.example/keys',
+})
+const ACME = {
+  alias: 'acme',
+  displayName: 'Acme',
+  protocol: 'Oidc',
+  metadataUrl: METADATA,
+  clientId: 'x',
+  clientSecretName: 'sso-x',
+  emailClaim: 'email',
+  trustEmail: false,
+  enabled: true,
+}
+
+describe('the look at single sign-on', () => {
+  let bench: ControllerBench
+  let texts: Map<string, string[]>
+  let document: () => Promise<string>
+  beforeEach(() => {
+    texts = new Map()
+    document = async () => DISCOVERY
+    const dns = { texts: async (name: string) => texts.get(name) ?? [] }
+    bench = new ControllerBench([ssoController({ dns, outgoing: { document: () => document() } })])
+  })
+  afterEach(() => bench.stop())
+
+  const connection = (name: string, spec: object, creationTimestamp = '2026-01-01T00:00:00Z') =>
+    bench.seed(SsoConnection, name, { domains: [], identityProviders: [], ...spec }, {
+      namespace: SYSTEM_NAMESPACE,
+      creationTimestamp,
+    } as { namespace: string })
+  const status = async (name = TENANT) =>
+    (await bench.find(SsoConnection.resource, name, SYSTEM_NAMESPACE))?.status as SsoConnection['status']
+  const publish = (domain: string, tenantId = TENANT) => {
+    const record = verificationRecord(tenantId, domain)
+    texts.set(record.name, ['v=spf1 -all', record.value])
+  }
+
+  it('verifies a domain once its record is published, and stays with it', async () => {
+    connection(TENANT, { domains: ['acme.example'] })
+    await bench.start()
+    expect((await status())?.domains).to.deep.equal([{ domain: 'acme.example', status: 'Pending' }])
+    publish('acme.example')
+    await bench.clock.advance(300_001)
+    await bench.rest()
+    const [first] = (await status())?.domains ?? []
+    expect(first).to.include({ status: 'Verified' })
+    expect(first?.verifiedAt).to.be.a('string')
+    texts.clear()
+    bench.writes()
+    await bench.clock.advance(86_400_000)
+    await bench.rest()
+    expect(bench.writes()).to.deep.equal([])
+  })
+
+  it("takes no other tenant's record for this one's", async () => {
+    connection(TENANT, { domains: ['acme.example'] })
+    publish('acme.example', OTHER)
+    await bench.start()
+    expect((await status())?.domains?.[0]?.status).to.equal('Pending')
+  })
+
+  it('gives a domain that two tenants named to the older connection', async () => {
+    connection(TENANT, { domains: ['acme.example'] })
+    connection(OTHER, { domains: ['acme.example'] }, '2026-02-01T00:00:00Z')
+    publish('acme.example', OTHER)
+    await bench.start()
+    expect((await status(OTHER))?.domains).to.deep.equal([{ domain: 'acme.example', status: 'Failed' }])
+    expect((await status())?.domains?.[0]?.status).to.equal('Pending')
+  })
+
+  it('says which provider does not answer, and that it does again', async () => {
+    connection(TENANT, { identityProviders: [ACME, { ...ACME, alias: 'off', enabled: false }] })
+    document = () => Promise.reject(new OutgoingError('Unreachable', 'login.acme.example answers with status 500.'))
+    await bench.start()
+    expect((await status())?.identityProviders).to.deep.equal([
+      { alias: 'acme', status: 'Failing', lastError: 'login.acme.example answers with status 500.' },
+      { alias: 'off', status: 'Disabled' },
+    ])
+    expect((await status())?.phase).to.equal('PartiallyAvailable')
+    document = async () => DISCOVERY
+    await bench.clock.advance(300_001)
+    await bench.rest()
+    expect((await status())?.identityProviders?.[0]).to.deep.equal({ alias: 'acme', status: 'Active' })
+  })
+
+  it('believes no metadata of another issuer', async () => {
+    connection(TENANT, { identityProviders: [ACME] })
+    document = async () => DISCOVERY.replace('"https://login.acme.example"', '"https://login.evil.example"')
+    await bench.start()
+    expect((await status())?.identityProviders?.[0]?.status).to.equal('Failing')
+  })
+})

@@ -1,0 +1,211 @@
+import { z } from 'zod'
+import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { DateTime, DisplayName, ResourceName, Scope, Uuid } from './fields.ts'
+
+/** An address that the platform or a browser calls: https only. What may be called is judged when it is called. */
+export const HttpsUrl = z
+  .string()
+  .min(9)
+  .max(2048)
+  .regex(/^https:\/\/[^\s@]+$/)
+
+/** A DNS name in its ASCII form, at least two labels. */
+export const DomainName = z
+  .string()
+  .max(253)
+  .regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/)
+
+/** The name of a claim (RFC 7519 section 4). */
+export const ClaimName = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[!-~]+$/)
+
+/** Makes whoever an issuer says something about a member of a group, or gives them a role. */
+export const IdpBinding = defineKind({
+  group: 'iam',
+  kind: 'IdpBinding',
+  plural: 'idpbindings',
+  shortNames: ['idpb'],
+  placement: 'platform',
+  name: 'free',
+  area: 'sso',
+  aggregate: false,
+  description: 'What people get whom an external issuer describes by a claim: a group, or a role at a scope.',
+  spec: z.strictObject({
+    tenantId: Uuid,
+    issuer: HttpsUrl.describe('Exactly the iss claim of the external issuer'),
+    claim: ClaimName.default('groups'),
+    claimValue: z.string().min(1).max(256),
+    groupId: Uuid.optional(),
+    roleDefinitionName: DisplayName.optional(),
+    scope: Scope.optional(),
+    scopeIncarnation: z
+      .string()
+      .max(64)
+      .optional()
+      .describe('Of the object at the scope, so that a thing made anew inherits no binding'),
+  }),
+  status: resourceStatus.extend({
+    memberIds: z
+      .array(Uuid)
+      .max(1000)
+      .optional()
+      .describe('People whom the binding put into the group; they leave it with the binding'),
+  }),
+  immutable: [
+    'tenantId',
+    'issuer',
+    'claim',
+    'claimValue',
+    'groupId',
+    'roleDefinitionName',
+    'scope',
+    'scopeIncarnation',
+  ],
+  rules: [
+    {
+      cel: 'has(self.groupId) != has(self.roleDefinitionName) && has(self.roleDefinitionName) == has(self.scope)',
+      message: 'a binding names either groupId, or roleDefinitionName and scope',
+      code: 'BAD_REQUEST',
+      field: 'groupId',
+      test: ({ groupId, roleDefinitionName, scope }) =>
+        (groupId !== undefined) !== (roleDefinitionName !== undefined) &&
+        (roleDefinitionName !== undefined) === (scope !== undefined),
+    },
+  ],
+  columns: [
+    { name: 'Tenant', path: '.spec.tenantId' },
+    { name: 'Issuer', path: '.spec.issuer' },
+    { name: 'Value', path: '.spec.claimValue' },
+    { name: 'Role', path: '.spec.roleDefinitionName' },
+    { name: 'Group', path: '.spec.groupId', priority: 1 },
+  ],
+})
+export type IdpBinding = ObjectOf<typeof IdpBinding>
+
+export const SSO_PROTOCOLS = ['Oidc', 'Saml'] as const
+export type SsoProtocol = (typeof SSO_PROTOCOLS)[number]
+
+export const SsoIdentityProvider = z.strictObject({
+  alias: ResourceName,
+  displayName: DisplayName,
+  protocol: z.enum(SSO_PROTOCOLS).default('Oidc'),
+  metadataUrl: HttpsUrl.optional().describe('A discovery document (OIDC) or metadata (SAML)'),
+  issuer: HttpsUrl.optional(),
+  authorizationUrl: HttpsUrl.optional(),
+  tokenUrl: HttpsUrl.optional(),
+  jwksUrl: HttpsUrl.optional(),
+  clientId: z.string().min(1).max(256).optional(),
+  clientSecretName: ResourceName.optional().describe(
+    'A Secret in the same namespace whose key client-secret holds the secret; never the secret itself',
+  ),
+  signingCertificate: z.string().max(16384).optional().describe('PEM'),
+  emailClaim: ClaimName.default('email'),
+  trustEmail: z.boolean().default(false).describe('Whether an address counts as verified because the provider says it'),
+  enabled: z.boolean().default(true),
+  defaultRoleDefinitionName: DisplayName.optional(),
+})
+export type SsoIdentityProvider = z.output<typeof SsoIdentityProvider>
+
+const aliases = (providers: readonly SsoIdentityProvider[]) => providers.map(({ alias }) => alias)
+
+/** How the people of a tenant sign in elsewhere. There is one for each tenant, under the tenant's id. */
+export const SsoConnection = defineKind({
+  group: 'iam',
+  kind: 'SsoConnection',
+  plural: 'ssoconnections',
+  shortNames: ['sso'],
+  placement: 'platform',
+  name: 'uuid',
+  area: 'sso',
+  aggregate: false,
+  description:
+    'Single sign-on of a tenant: its domains and the identity providers of its people. Its name is the tenantId; secrets lie in Secrets.',
+  spec: z.strictObject({
+    domains: z.array(DomainName).max(50).default([]),
+    identityProviders: z.array(SsoIdentityProvider).max(20).default([]),
+  }),
+  status: resourceStatus.extend({
+    domains: z
+      .array(
+        z.object({
+          domain: z.string(),
+          status: z.enum(['Pending', 'Verified', 'Failed']),
+          verifiedAt: DateTime.optional(),
+        }),
+      )
+      .max(50)
+      .optional(),
+    identityProviders: z
+      .array(
+        z.object({
+          alias: z.string(),
+          status: z.enum(['Active', 'Disabled', 'Failing']),
+          lastError: z.string().optional(),
+        }),
+      )
+      .max(20)
+      .optional(),
+  }),
+  rules: [
+    {
+      cel: 'self.domains.all(d, self.domains.exists_one(e, e == d))',
+      message: 'domains are named once',
+      code: 'BAD_REQUEST',
+      field: 'domains',
+      test: ({ domains }) => new Set(domains).size === domains.length,
+    },
+    {
+      cel: 'self.identityProviders.all(p, self.identityProviders.exists_one(q, q.alias == p.alias))',
+      message: 'identity providers have an alias each',
+      code: 'BAD_REQUEST',
+      field: 'identityProviders',
+      test: ({ identityProviders: all }) => new Set(aliases(all)).size === all.length,
+    },
+    {
+      cel: "self.identityProviders.all(p, has(p.metadataUrl) || (has(p.issuer) && has(p.authorizationUrl) && (p.protocol == 'Saml' ? has(p.signingCertificate) : has(p.tokenUrl) && has(p.jwksUrl))))",
+      message:
+        'an identity provider names metadataUrl, or all of issuer, authorizationUrl, tokenUrl and jwksUrl (Saml: issuer, authorizationUrl and signingCertificate)',
+      code: 'BAD_REQUEST',
+      field: 'identityProviders',
+      test: ({ identityProviders }) => identityProviders.every(isReachable),
+    },
+    {
+      cel: "self.identityProviders.all(p, p.protocol == 'Saml' || (has(p.clientId) && has(p.clientSecretName)))",
+      message: 'an identity provider of the protocol Oidc needs a client id and a client secret',
+      code: 'BAD_REQUEST',
+      field: 'identityProviders',
+      test: ({ identityProviders }) =>
+        identityProviders.every(
+          ({ protocol, clientId, clientSecretName }) =>
+            protocol === 'Saml' || (clientId !== undefined && clientSecretName !== undefined),
+        ),
+    },
+    {
+      cel: 'self.identityProviders.all(p, oldSelf.identityProviders.all(o, o.alias != p.alias || o.protocol == p.protocol))',
+      message: 'protocol of an identity provider cannot be changed after creation',
+      code: 'BAD_REQUEST',
+      field: 'identityProviders',
+      test: (next, previous) =>
+        next.identityProviders.every(({ alias, protocol }) =>
+          previous.identityProviders.every((before) => before.alias !== alias || before.protocol === protocol),
+        ),
+    },
+  ],
+  columns: [
+    ...statusColumns,
+    { name: 'Domains', path: '.spec.domains' },
+    { name: 'Providers', path: '.spec.identityProviders[*].alias' },
+  ],
+})
+export type SsoConnection = ObjectOf<typeof SsoConnection>
+
+/** Whether enough is known of a provider to send somebody there. */
+export function isReachable(provider: SsoIdentityProvider): boolean {
+  if (provider.metadataUrl !== undefined) return true
+  const { protocol, issuer, authorizationUrl, tokenUrl, jwksUrl, signingCertificate } = provider
+  const needed = protocol === 'Saml' ? [signingCertificate] : [tokenUrl, jwksUrl]
+  return [issuer, authorizationUrl, ...needed].every((value) => value !== undefined)
+}

@@ -1,0 +1,39 @@
+import { uuidV5 } from '../core/ids.ts'
+import { MANAGED_BY, MANAGED_BY_LABEL, PREFIX } from '../core/labels.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
+import type { KubeObject } from '../core/object.ts'
+import { parseScope } from '../core/scope.ts'
+import { RoleAssignment } from '../crds/rbac.ts'
+import type { IdpBinding } from '../crds/sso.ts'
+
+/** Names the binding that an assignment follows from. */
+export const BINDING_LABEL = `${PREFIX}idp-binding`
+
+/** The assignment that a binding to a role gives one person; undefined for a binding to a group. */
+export function boundAssignment(
+  binding: Pick<IdpBinding, 'metadata' | 'spec'>,
+  userId: string,
+): KubeObject | undefined {
+  const { roleDefinitionName, scope, scopeIncarnation } = binding.spec
+  const namespace = placeOf(scope)
+  if (roleDefinitionName === undefined || namespace === undefined) return undefined
+  const { name } = binding.metadata
+  const spec = {
+    principalId: userId,
+    principalType: 'User',
+    roleDefinitionName,
+    scope,
+    ...(scopeIncarnation === undefined ? {} : { scopeIncarnation }),
+    reason: 'What the identity provider of the tenant said at the last sign-in',
+  }
+  const labels = { [MANAGED_BY_LABEL]: MANAGED_BY, [BINDING_LABEL]: name }
+  const metadata = { namespace, name: uuidV5(['idp-binding', name, userId].join('/')), labels }
+  return { apiVersion: RoleAssignment.apiVersion, kind: RoleAssignment.kind, metadata, spec } as KubeObject
+}
+
+/** Where the assignments of a scope stand. */
+export function placeOf(scope: string | undefined): string | undefined {
+  const place = scope === undefined ? undefined : parseScope(scope)
+  if (place === undefined) return undefined
+  return place.level === 'root' ? SYSTEM_NAMESPACE : boundaryNamespace(place.boundaryId)
+}

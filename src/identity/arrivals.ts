@@ -1,0 +1,149 @@
+import { uuidV5 } from '../core/ids.ts'
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../core/labels.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { domainOf } from '../core/sso.ts'
+import { PlatformUser } from '../crds/identity.ts'
+import type { IdpBinding } from '../crds/sso.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { isKubeError } from '../kube/errors.ts'
+import type { KubeObject } from '../kube/object.ts'
+import type { ExternalProvider } from './connections.ts'
+
+/** Why somebody who signed in elsewhere does not come in, in words for them. */
+export class ArrivalRefused extends Error {}
+
+/** Takes in people whom the identity provider of a tenant describes. */
+export interface Arrivals {
+  /** The id of the person's account, which is made at the first sign-in. @throws ArrivalRefused */
+  arrive(provider: ExternalProvider, claims: Readonly<Record<string, unknown>>): Promise<string>
+}
+
+type UserObject = PlatformUser & KubeObject
+type Spec = UserObject['spec']
+export type ArrivalsOptions = {
+  client: Pick<KubeClient, 'list' | 'create' | 'mergePatch'>
+  /** From a cache where there is one. */
+  bindings: () => Promise<readonly (IdpBinding & KubeObject)[]>
+}
+
+const VALUES_MAX = 200
+const VALUE_LENGTH = 256
+const CLAIMS_MAX = 20
+
+export function kubeArrivals({ client, bindings }: ArrivalsOptions): Arrivals {
+  return {
+    async arrive(provider, claims) {
+      const asked = (await bindings())
+        .filter(({ spec }) => spec.issuer === provider.issuer && spec.tenantId === provider.tenantId)
+        .map(({ spec }) => spec.claim)
+      const wanted = personOf(provider, claims, asked)
+      // From the API server: an account that another replica made a moment ago counts.
+      const { items } = await client.list<UserObject>(PlatformUser.resource, { namespace: SYSTEM_NAMESPACE })
+      const known = accountFor(items, wanted, provider)
+      if (known === undefined) return create(wanted)
+      if (!known.spec.isEnabled) throw new ArrivalRefused('This account is disabled. Ask an administrator.')
+      await update(known, wanted)
+      return known.metadata.name
+    },
+  }
+
+  async function create(spec: Spec): Promise<string> {
+    const { tenantId, issuer, subject } = spec.externalIdentity ?? { tenantId: '', issuer: '', subject: '' }
+    // The same person who arrives on two replicas at once is one.
+    const name = uuidV5(['external', tenantId, issuer, subject].join(' '))
+    const { apiVersion, kind, resource } = PlatformUser
+    const metadata = { namespace: SYSTEM_NAMESPACE, name, labels: { [MANAGED_BY_LABEL]: MANAGED_BY } }
+    try {
+      await client.create(resource, { apiVersion, kind, metadata, spec } as KubeObject)
+    } catch (error) {
+      if (!isKubeError(error, 'AlreadyExists')) throw error
+    }
+    return name
+  }
+
+  async function update({ metadata, spec }: UserObject, wanted: Spec): Promise<void> {
+    const { tenantIds: _joined, userName: _kept, ...next } = wanted
+    const tenantIds = [...new Set([...(spec.tenantIds ?? []), ...wanted.tenantIds])]
+    const changed = { ...next, tenantIds }
+    if (JSON.stringify({ ...spec, ...changed }) === JSON.stringify(spec)) return
+    const { namespace, name, uid } = metadata
+    // A list of claims is replaced as a whole: what the issuer no longer says must go.
+    const gone = Object.keys(spec.externalIdentity?.claims ?? {}).filter(
+      (claim) => !Object.hasOwn(next.externalIdentity?.claims ?? {}, claim),
+    )
+    const claims = { ...Object.fromEntries(gone.map((claim) => [claim, null])), ...next.externalIdentity?.claims }
+    const patch = { spec: { ...changed, externalIdentity: { ...next.externalIdentity, claims } } }
+    await client.mergePatch(PlatformUser.resource, { namespace, name }, patch, { uid })
+  }
+}
+
+/** @throws ArrivalRefused where the provider speaks for an address that is not its tenant's */
+export function personOf(
+  provider: ExternalProvider,
+  claims: Readonly<Record<string, unknown>>,
+  asked: readonly string[],
+): Spec {
+  const { tenantId, alias, issuer, emailClaim, trustEmail, domains } = provider
+  const { sub: subject } = claims
+  const email = claims[emailClaim]
+  if (typeof subject !== 'string' || subject === '' || subject.length > 255) {
+    throw new ArrivalRefused('Your organization did not say who you are.')
+  }
+  if (typeof email !== 'string' || email.length > 254 || !domains.includes(domainOf(email) ?? '')) {
+    throw new ArrivalRefused('Your organization named no e-mail address of its own domains.')
+  }
+  const firstName = nameIn(claims.given_name)
+  const lastName = nameIn(claims.family_name)
+  return {
+    userName: email.slice(0, 128),
+    email,
+    emailVerified: trustEmail,
+    ...(firstName === undefined ? {} : { firstName }),
+    ...(lastName === undefined ? {} : { lastName }),
+    isEnabled: true,
+    isExternal: true,
+    tenantIds: [tenantId],
+    externalIdentity: { tenantId, alias, issuer, subject, claims: askedClaims(claims, asked) },
+  }
+}
+
+function nameIn(claim: unknown): string | undefined {
+  return typeof claim === 'string' && claim !== '' ? claim.slice(0, 64) : undefined
+}
+
+function askedClaims(claims: Readonly<Record<string, unknown>>, asked: readonly string[]): Record<string, string[]> {
+  const found = [...new Set(asked)].slice(0, CLAIMS_MAX).flatMap((name): [string, string[]][] => {
+    const value = Object.hasOwn(claims, name) ? claims[name] : undefined
+    const values = (Array.isArray(value) ? value : [value]).filter(
+      (one): one is string => typeof one === 'string' && one.length <= VALUE_LENGTH,
+    )
+    return values.length === 0 ? [] : [[name, values.slice(0, VALUES_MAX)]]
+  })
+  return Object.fromEntries(found)
+}
+
+/**
+ * The account of who comes: the one that came before from there, else one of the same address, but only where the
+ * address is believed and the account belongs to the tenant already. Else a tenant could take over anybody's.
+ *
+ * @throws ArrivalRefused where another account has the address
+ */
+export function accountFor(
+  users: readonly UserObject[],
+  wanted: Spec,
+  { tenantId, issuer, trustEmail }: Pick<ExternalProvider, 'tenantId' | 'issuer' | 'trustEmail'>,
+): UserObject | undefined {
+  const subject = wanted.externalIdentity?.subject
+  const isSame = ({ spec: { externalIdentity: one } }: UserObject) =>
+    one?.tenantId === tenantId && one.issuer === issuer && one.subject === subject
+  const folded = (text: string | undefined) => text?.trim().toLowerCase()
+  const address = folded(wanted.email)
+  const before = users.find(isSame)
+  const holder = users.find(
+    (user) => user !== before && [folded(user.spec.email), folded(user.spec.userName)].includes(address),
+  )
+  if (holder === undefined) return before
+  const isOurs = (holder.spec.tenantIds ?? []).includes(tenantId) && holder.spec.externalIdentity === undefined
+  if (before === undefined && trustEmail && isOurs) return holder
+  throw new ArrivalRefused('There is another account with your e-mail address. Ask an administrator.')
+}

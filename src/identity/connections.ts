@@ -1,0 +1,117 @@
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { domainOf, SSO_SECRET_KEY } from '../core/sso.ts'
+import { readDiscovery } from '../core/ssoDiscovery.ts'
+import type { SsoConnection, SsoIdentityProvider } from '../crds/sso.ts'
+import * as builtin from '../kube/builtin.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { isKubeError } from '../kube/errors.ts'
+import type { KubeObject } from '../kube/object.ts'
+
+/** Calls an address that a tenant named; vetted and limited by whoever gives it. */
+export type ExternalFetch = (
+  url: string,
+  options?: { method?: string; headers?: Record<string, string>; body?: string; signal?: AbortSignal | undefined },
+) => Promise<Response>
+
+/** An identity provider of a tenant, with all that is needed to send somebody there and to understand the answer. */
+export type ExternalProvider = {
+  tenantId: string
+  alias: string
+  displayName: string
+  issuer: string
+  authorizationUrl: string
+  tokenUrl: string
+  jwksUrl: string
+  tokenAuthMethods?: string[] | undefined
+  signingAlgorithms?: string[] | undefined
+  clientId: string
+  clientSecret: string
+  emailClaim: string
+  trustEmail: boolean
+  /** Of the tenant, as far as they are verified: nobody may come with an address elsewhere. */
+  domains: readonly string[]
+}
+
+/** Where the local provider finds identity providers of tenants. */
+export interface Connections {
+  /** The enabled provider for addresses of a verified domain: the first that the tenant named. */
+  forAddress(address: string): Promise<Pick<ExternalProvider, 'tenantId' | 'alias' | 'displayName'> | undefined>
+  /** Undefined where it is gone or disabled. @throws Error where its metadata cannot be read; the message shows no answer */
+  open(tenantId: string, alias: string): Promise<ExternalProvider | undefined>
+}
+
+type ConnectionObject = SsoConnection & KubeObject
+type SecretObject = KubeObject & { data?: Record<string, string> }
+
+/** @param list all SsoConnection objects, from a cache where there is one */
+export function kubeConnections(
+  client: Pick<KubeClient, 'get'>,
+  list: () => Promise<readonly ConnectionObject[]>,
+  fetch: ExternalFetch,
+): Connections {
+  const usable = ({ protocol, enabled }: SsoIdentityProvider) => enabled && protocol === 'Oidc'
+  return {
+    async forAddress(address) {
+      const domain = domainOf(address)
+      if (domain === undefined) return undefined
+      const found = (await list()).find((connection) => verifiedDomains(connection).includes(domain))
+      const provider = found?.spec.identityProviders.find(usable)
+      if (found === undefined || provider === undefined) return undefined
+      return { tenantId: found.metadata.name, alias: provider.alias, displayName: provider.displayName }
+    },
+    async open(tenantId, alias) {
+      const found = (await list()).find(({ metadata }) => metadata.name === tenantId)
+      const provider = found?.spec.identityProviders.find((one) => one.alias === alias && usable(one))
+      if (found === undefined || provider === undefined) return undefined
+      const { clientId, clientSecretName, displayName, emailClaim, trustEmail } = provider
+      const clientSecret = clientSecretName === undefined ? undefined : await secretOf(client, clientSecretName)
+      const endpoints = await endpointsOf(provider, fetch)
+      if (clientId === undefined || clientSecret === undefined || endpoints === undefined) {
+        throw new Error(`The identity provider ${alias} of the tenant ${tenantId} is not complete.`)
+      }
+      const domains = verifiedDomains(found)
+      return { ...endpoints, tenantId, alias, displayName, clientId, clientSecret, emailClaim, trustEmail, domains }
+    },
+  }
+}
+
+function verifiedDomains({ metadata, spec, status }: ConnectionObject): string[] {
+  if (metadata.deletionTimestamp !== undefined) return []
+  const verified = (status?.domains ?? []).filter((one) => one.status === 'Verified').map(({ domain }) => domain)
+  return spec.domains.filter((domain) => verified.includes(domain))
+}
+
+/** What the tenant wrote counts before what the metadata says. */
+async function endpointsOf(provider: SsoIdentityProvider, fetch: ExternalFetch) {
+  const { metadataUrl, issuer, authorizationUrl, tokenUrl, jwksUrl } = provider
+  const found = metadataUrl === undefined ? undefined : readDiscovery(await documentAt(metadataUrl, fetch), metadataUrl)
+  if (metadataUrl !== undefined && found === undefined) return undefined
+  const all = {
+    ...found,
+    issuer: issuer ?? found?.issuer,
+    authorizationUrl: authorizationUrl ?? found?.authorizationUrl,
+    tokenUrl: tokenUrl ?? found?.tokenUrl,
+    jwksUrl: jwksUrl ?? found?.jwksUrl,
+  }
+  const isWhole = [all.issuer, all.authorizationUrl, all.tokenUrl, all.jwksUrl].every((one) => one !== undefined)
+  return isWhole
+    ? (all as Required<Pick<ExternalProvider, 'issuer' | 'authorizationUrl' | 'tokenUrl' | 'jwksUrl'>>)
+    : undefined
+}
+
+async function documentAt(url: string, fetch: ExternalFetch): Promise<string> {
+  const answer = await fetch(url)
+  if (answer.status !== 200) throw new Error(`${new URL(url).host} answers with status ${answer.status}.`)
+  return answer.text()
+}
+
+async function secretOf(client: Pick<KubeClient, 'get'>, name: string): Promise<string | undefined> {
+  try {
+    const found = await client.get<SecretObject>(builtin.secret, { namespace: SYSTEM_NAMESPACE, name })
+    const text = Buffer.from(found.data?.[SSO_SECRET_KEY] ?? '', 'base64').toString('utf8')
+    return text === '' ? undefined : text
+  } catch (error) {
+    if (isKubeError(error, 'NotFound')) return undefined
+    throw error
+  }
+}

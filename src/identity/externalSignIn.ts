@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto'
+import * as oidc from 'openid-client'
+import { brokerAlias, brokerCallback } from '../core/sso.ts'
+import { ArrivalRefused, type Arrivals } from './arrivals.ts'
+import type { Connections, ExternalFetch, ExternalProvider } from './connections.ts'
+import { type StateStore, stateName } from './state.ts'
+
+export type ExternalSignInOptions = {
+  connections: Connections
+  arrivals: Arrivals
+  fetch: ExternalFetch
+}
+
+/** What is kept of somebody who was sent elsewhere, until they come back. */
+type Journey = { state: string; nonce: string; verifier: string; tenantId: string; alias: string }
+
+/** Signing in at the identity provider of a tenant: authorization code with PKCE (RFC 7636, OpenID Connect Core 3.1). */
+export interface ExternalSignIn {
+  /** Where the browser goes for an address; undefined where nobody else answers for it. */
+  begin(uid: string, address: string): Promise<{ url: string; displayName: string } | undefined>
+  /** The account of who came back. Each journey ends once. @throws ArrivalRefused */
+  finish(uid: string, query: URLSearchParams): Promise<string>
+}
+
+const MODEL = 'Broker'
+const LIFETIME_SECONDS = 15 * 60
+const STATE = /^([A-Za-z0-9_-]{1,64})\.[A-Za-z0-9_-]{43}$/
+/** What an answer may hold; nothing else is handed on. */
+const ANSWERED = ['code', 'state', 'iss', 'error'] as const
+
+export function createExternalSignIn(
+  { connections, arrivals, fetch }: ExternalSignInOptions,
+  { issuer, state: store }: { issuer: string; state: StateStore },
+): ExternalSignIn {
+  return {
+    async begin(uid, address) {
+      const found = await connections.forAddress(address)
+      const provider = found && (await connections.open(found.tenantId, found.alias))
+      if (provider === undefined) return undefined
+      const { tenantId, alias } = provider
+      const journey: Journey = {
+        state: `${uid}.${randomBytes(32).toString('base64url')}`,
+        nonce: oidc.randomNonce(),
+        verifier: oidc.randomPKCECodeVerifier(),
+        tenantId,
+        alias,
+      }
+      const expiresAt = Math.floor(Date.now() / 1000) + LIFETIME_SECONDS
+      await store.write({ name: stateName(MODEL, uid), entries: { journey }, expiresAt })
+      const url = oidc.buildAuthorizationUrl(clientOf(provider, fetch), {
+        redirect_uri: brokerCallback(issuer, tenantId, alias),
+        scope: 'openid email profile',
+        code_challenge: await oidc.calculatePKCECodeChallenge(journey.verifier),
+        code_challenge_method: 'S256',
+        state: journey.state,
+        nonce: journey.nonce,
+        login_hint: address,
+      })
+      return { url: url.href, displayName: provider.displayName }
+    },
+    async finish(uid, query) {
+      const name = stateName(MODEL, uid)
+      const journey = (await store.read(name))?.entries.journey as Journey | undefined
+      await store.remove(name)
+      const isOurs = journey !== undefined && query.get('broker') === brokerAlias(journey.tenantId, journey.alias)
+      if (!isOurs || query.get('state') !== journey.state) {
+        throw new ArrivalRefused('This answer does not belong to a sign-in of this browser.')
+      }
+      if (query.get('error') !== null) throw new ArrivalRefused('Your organization did not sign you in.')
+      const { tenantId, alias } = journey
+      const provider = await connections.open(tenantId, alias)
+      if (provider === undefined) throw new ArrivalRefused('Your organization is no longer connected.')
+      return arrivals.arrive(provider, await claimsOf(provider, fetch, journey, callbackUrl(issuer, journey, query)))
+    },
+  }
+}
+
+/** The sign-in that an answer belongs to, and what of it goes on; undefined for what no identity provider of ours sent. */
+export function returningSignIn(query: URLSearchParams, broker: string): { uid: string; query: string } | undefined {
+  const uid = STATE.exec(query.get('state') ?? '')?.[1]
+  if (uid === undefined) return undefined
+  const kept = new URLSearchParams({ broker })
+  for (const name of ANSWERED) {
+    const value = query.get(name)
+    if (value !== null) kept.set(name, value)
+  }
+  return { uid, query: kept.toString() }
+}
+
+function callbackUrl(issuer: string, { tenantId, alias }: Journey, query: URLSearchParams): URL {
+  const url = new URL(brokerCallback(issuer, tenantId, alias))
+  for (const name of ANSWERED) {
+    const value = query.get(name)
+    if (value !== null) url.searchParams.set(name, value)
+  }
+  return url
+}
+
+async function claimsOf(provider: ExternalProvider, fetch: ExternalFetch, journey: Journey, url: URL) {
+  const tokens = await oidc.authorizationCodeGrant(clientOf(provider, fetch), url, {
+    pkceCodeVerifier: journey.verifier,
+    expectedState: journey.state,
+    expectedNonce: journey.nonce,
+    idTokenExpected: true,
+  })
+  return tokens.claims() ?? {}
+}
+
+function clientOf(provider: ExternalProvider, fetch: ExternalFetch): oidc.Configuration {
+  const { issuer, authorizationUrl, tokenUrl, jwksUrl, clientId, clientSecret } = provider
+  const { tokenAuthMethods = ['client_secret_basic'], signingAlgorithms = ['RS256'] } = provider
+  const isBasic = tokenAuthMethods.includes('client_secret_basic')
+  const server: oidc.ServerMetadata = {
+    issuer,
+    authorization_endpoint: authorizationUrl,
+    token_endpoint: tokenUrl,
+    jwks_uri: jwksUrl,
+    // Never `none` and never a shared secret, whatever it says.
+    id_token_signing_alg_values_supported: signingAlgorithms.filter((name) => /^(RS|PS|ES|Ed)/.test(name)),
+  }
+  const authentication = isBasic ? oidc.ClientSecretBasic(clientSecret) : oidc.ClientSecretPost(clientSecret)
+  const made = new oidc.Configuration(server, clientId, {}, authentication)
+  made[oidc.customFetch] = async (url, options) =>
+    fetch(url, {
+      method: options.method,
+      headers: headersOf(options.headers),
+      ...(options.body === undefined || options.body === null ? {} : { body: String(options.body) }),
+      signal: options.signal,
+    })
+  // The signature of the ID token too, not only the connection it came over.
+  oidc.enableNonRepudiationChecks(made)
+  return made
+}
+
+function headersOf(headers: unknown): Record<string, string> {
+  return Object.fromEntries(new Headers(headers as Record<string, string>))
+}
