@@ -256,6 +256,27 @@ function protectedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   })
 }
 
+/**
+ * What is protected stays until the protection is taken away, whoever asks (REST: DELETION_PROTECTED). The controllers
+ * and the parts of Kubernetes that clean up are exempt: a group that goes was asked for its protected things before.
+ */
+function deletionProtectionPolicy(kinds: readonly AnyKind[]): KubeObject[] {
+  const guarded = kinds.filter(({ spec }) => 'deletionProtection' in spec.shape)
+  return policyWithBinding({
+    name: 'freehold-deletion-protection',
+    rules: [ruleFor(guarded, ['DELETE'])],
+    variables: CALLER_VARIABLES,
+    validations: [
+      {
+        expression:
+          'variables.isPlatform || variables.isKubernetes || !oldObject.?spec.?deletionProtection.orValue(false)',
+        message: 'it is protected from deletion: set deletionProtection to false first',
+        reason: 'Forbidden',
+      },
+    ],
+  })
+}
+
 /** Every admission policy, generated from the kinds and the route table. */
 export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly string[]): KubeObject[] {
   return [
@@ -267,5 +288,6 @@ export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly 
     ...ownSecretsPolicy(),
     ...reservedNamesPolicy(kinds, reserved),
     ...protectedFieldsPolicy(kinds),
+    ...deletionProtectionPolicy(kinds),
   ]
 }

@@ -17,6 +17,7 @@ import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
 import {
   call,
   expectCall,
@@ -288,6 +289,9 @@ describe('object storage', () => {
     expect(await get(client, storeName, 'a'), 'and open nothing of a namesake').to.equal(403)
     await expectCall(200, 'PATCH', again.path, { deletionProtection: true })
     expect(await code('DELETE', again.path)).to.deep.equal([409, 'DELETION_PROTECTED'])
+    const ref = { namespace: groupNamespace(boundaryId, group), name: account.name }
+    const refusal = await admin.remove(ObjectStorageAccount.resource, ref).catch((error: unknown) => error)
+    expect(isKubeError(refusal, 'Forbidden'), 'by kubectl the same').to.equal(true)
   })
 
   it('keeps what is locked', async () => {
