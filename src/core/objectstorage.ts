@@ -69,6 +69,8 @@ export type StoreGrant = { readonly bucket: string; readonly permission: StorePe
 export type BucketSettings = {
   /** At the store. */
   readonly name: string
+  /** The incarnation of the object that it is of. A bucket of somebody else is never taken over. */
+  readonly owner: string
   readonly versioning: 'Off' | 'Enabled' | 'Suspended'
   readonly objectLock: boolean
   readonly lockDays: number | undefined

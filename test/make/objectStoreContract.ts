@@ -14,6 +14,7 @@ export type StoreClient = (
 
 export const settings = (name: string, change: Partial<BucketSettings> = {}): BucketSettings => ({
   name,
+  owner: 'owner-1',
   versioning: 'Off',
   objectLock: false,
   lockDays: undefined,
@@ -139,12 +140,21 @@ export function objectStoreContract(
     for (const key of ['a', 'b/c']) expect(await client(pair, 'write', bucket, key)).to.equal(200)
     expect(await store.isEmpty(bucket)).to.equal(false)
     expect(await store.use(bucket)).to.deep.equal({ objectCount: 2, usedBytes: 2 })
-    expect(await store.removeBucket(bucket, { empty: false })).to.equal('NotEmpty')
-    expect(await store.removeBucket(bucket, { empty: true })).to.equal('Gone')
-    expect(await store.removeBucket(bucket, { empty: true })).to.equal('Gone')
-    expect(await store.removeBucket(other, { empty: false })).to.equal('Gone')
+    expect(await store.removeBucket(bucket, { empty: false, owner: 'owner-1' })).to.equal('NotEmpty')
+    expect(await store.removeBucket(bucket, { empty: true, owner: 'owner-1' })).to.equal('Gone')
+    expect(await store.removeBucket(bucket, { empty: true, owner: 'owner-1' })).to.equal('Gone')
+    expect(await store.removeBucket(other, { empty: false, owner: 'owner-1' })).to.equal('Gone')
     const failure = await store.use(bucket).catch((error: unknown) => error)
     expect(isStoreError(failure, 'NotFound')).to.equal(true)
+  })
+
+  it('a bucket of somebody else is neither taken over nor deleted', async () => {
+    const { pair } = await issue(all('ReadWrite'))
+    await client(pair, 'write', bucket, 'a')
+    const failure = await store.ensureBucket(settings(bucket, { owner: 'owner-2' })).catch((error: unknown) => error)
+    expect(isStoreError(failure, 'Taken')).to.equal(true)
+    expect(await store.removeBucket(bucket, { empty: true, owner: 'owner-2' })).to.equal('Gone')
+    expect(await client(pair, 'read', bucket, 'a')).to.equal(200)
   })
 
   it('what is locked stays, and is told of', async () => {
@@ -155,7 +165,7 @@ export function objectStoreContract(
     expect(await store.holdsLocked(name)).to.equal(false)
     expect(await client(pair, 'write', name, 'a')).to.equal(200)
     expect(await store.holdsLocked(name)).to.equal(true)
-    expect(await store.removeBucket(name, { empty: true })).to.equal('Locked')
+    expect(await store.removeBucket(name, { empty: true, owner: 'owner-1' })).to.equal('Locked')
   })
 
   it('settings of a bucket can be changed and repeated', async () => {

@@ -1,11 +1,13 @@
 import {
   CreateBucketCommand,
   DeleteBucketCommand,
+  GetBucketTaggingCommand,
   GetBucketVersioningCommand,
   GetObjectLockConfigurationCommand,
   HeadBucketCommand,
   HeadObjectCommand,
   ListObjectVersionsCommand,
+  PutBucketTaggingCommand,
   PutBucketVersioningCommand,
   PutObjectLockConfigurationCommand,
 } from '@aws-sdk/client-s3'
@@ -16,7 +18,14 @@ import type { Clients } from './client.ts'
 import { emptyBucket } from './emptying.ts'
 import { attempt, codeOf } from './failures.ts'
 import { PUBLIC_SID, publicStatement } from './policies.ts'
-import { type BucketUse, isStoreError, type ObjectStore, type RemovalState, type StoreCall } from './port.ts'
+import {
+  type BucketUse,
+  isStoreError,
+  type ObjectStore,
+  type RemovalState,
+  type StoreCall,
+  StoreError,
+} from './port.ts'
 
 export type Options = { abortSignal?: AbortSignal }
 export const optionsOf = ({ signal }: StoreCall): Options => (signal === undefined ? {} : { abortSignal: signal })
@@ -29,7 +38,7 @@ type BucketCalls = Pick<ObjectStore, 'ensureBucket' | 'removeBucket' | 'isEmpty'
 export function bucketCalls(clients: Clients): BucketCalls {
   return {
     ensureBucket: (settings, call = {}) => ensureBucket(clients, settings, call),
-    removeBucket: (name, { empty }, call = {}) => removeBucket(clients, name, empty, call),
+    removeBucket: (name, how, call = {}) => removeBucket(clients, name, how, call),
     isEmpty: (name, call = {}) => isEmpty(clients, name, optionsOf(call)),
     holdsLocked: (name, call = {}) => holdsLocked(clients, name, optionsOf(call)),
     use: (name, call = {}) => useOf(clients, name, optionsOf(call)),
@@ -49,11 +58,37 @@ async function ensureBucket(clients: Clients, settings: BucketSettings, call: St
     const input = objectLock ? { Bucket, ObjectLockEnabledForBucket: true } : { Bucket }
     await attempt(what, () => s3.send(new CreateBucketCommand(input), options), ['BucketAlreadyOwnedByYou'])
   }
+  await ensureOwner(clients, settings, options)
   await ensureVersioning(clients, settings, options)
   if (objectLock && settings.lockDays !== undefined) await ensureLock(clients, settings, options)
   await setStatements(s3, Bucket, PUBLIC_SID, settings.publicRead ? [publicStatement(Bucket)] : [], call)
   await ensureCors(s3, settings, options)
   if (driver.features.lifecycle) await ensureLifecycle(s3, settings, options)
+}
+
+/** On each bucket of ours, so that one that an administrator made is not taken for one. */
+const OWNER_TAG = 'freehold-owner'
+
+/** Undefined where the bucket says nothing of an owner. @throws StoreError NotFound */
+async function ownerOf({ s3 }: Clients, name: string, options: Options): Promise<string | undefined> {
+  const what = `The owner of bucket "${name}" could not be read`
+  const answer = await attempt(what, () => s3.send(new GetBucketTaggingCommand({ Bucket: name }), options), [
+    'NoSuchTagSet',
+  ])
+  return answer?.TagSet?.find(({ Key }) => Key === OWNER_TAG)?.Value
+}
+
+/** An empty bucket without an owner is one that was made a moment ago, before a process died. */
+async function ensureOwner(clients: Clients, { name, owner }: BucketSettings, options: Options): Promise<void> {
+  const found = await ownerOf(clients, name, options)
+  if (found === owner) return
+  if (found !== undefined || !(await isEmpty(clients, name, options))) {
+    throw new StoreError('Taken', `Bucket "${name}" is at the store already and belongs to somebody else.`)
+  }
+  const Tagging = { TagSet: [{ Key: OWNER_TAG, Value: owner }] }
+  await attempt(`The owner of bucket "${name}" could not be set`, () =>
+    clients.s3.send(new PutBucketTaggingCommand({ Bucket: name, Tagging }), options),
+  )
 }
 
 /** Versioning that was on once can only be suspended (S3, "How S3 Versioning works"). */
@@ -79,9 +114,15 @@ async function ensureLock(clients: Clients, { name: Bucket, lockDays }: BucketSe
   )
 }
 
-async function removeBucket(clients: Clients, name: string, empty: boolean, call: StoreCall): Promise<RemovalState> {
+async function removeBucket(
+  clients: Clients,
+  name: string,
+  { empty, owner }: { empty: boolean; owner: string },
+  call: StoreCall,
+): Promise<RemovalState> {
   const options = optionsOf(call)
   try {
+    if ((await ownerOf(clients, name, options)) !== owner) return 'Gone'
     if (empty) {
       const left = await emptyBucket(clients.s3, name, options)
       if (left !== 'Empty') return left

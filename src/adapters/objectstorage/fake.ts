@@ -52,13 +52,15 @@ export class FakeObjectStore implements ObjectStore {
     this.#enter(`ensureBucket ${settings.name}`)
     const found = this.buckets.get(settings.name)
     if (found === undefined) this.buckets.set(settings.name, { settings, objects: new Map(), lockedUntil: new Map() })
+    else if (found.settings.owner !== settings.owner)
+      throw new StoreError('Taken', `Bucket "${settings.name}" is taken.`)
     else found.settings = settings
   }
 
-  async removeBucket(name: string, { empty }: { empty: boolean }) {
+  async removeBucket(name: string, { empty, owner }: { empty: boolean; owner: string }) {
     this.#enter(`removeBucket ${name}`)
     const bucket = this.buckets.get(name)
-    if (bucket === undefined) return 'Gone'
+    if (bucket === undefined || bucket.settings.owner !== owner) return 'Gone'
     if (bucket.objects.size > 0) {
       if (!empty) return 'NotEmpty'
       if (await this.holdsLocked(name)) return 'Locked'

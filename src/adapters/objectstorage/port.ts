@@ -68,9 +68,13 @@ export type StoreCall = { readonly signal?: AbortSignal | undefined }
  */
 export interface ObjectStore {
   readonly info: StoreInfo
+  /** @throws StoreError Taken where a bucket of that name is not of this owner */
   ensureBucket(settings: BucketSettings, options?: StoreCall): Promise<void>
-  /** Deletes the bucket, and with `empty` what is in it first. One call takes a bounded number of objects. */
-  removeBucket(name: string, how: { empty: boolean }, options?: StoreCall): Promise<RemovalState>
+  /**
+   * Deletes the bucket of the owner, and with `empty` what is in it first. One call takes a bounded number of objects.
+   * Another owner's is left alone, and `Gone` for this one.
+   */
+  removeBucket(name: string, how: { empty: boolean; owner: string }, options?: StoreCall): Promise<RemovalState>
   /** Whether there is neither an object nor a version in it. */
   isEmpty(name: string, options?: StoreCall): Promise<boolean>
   /** Whether an object in it may not be deleted now. */

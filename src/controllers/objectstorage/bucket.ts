@@ -60,7 +60,7 @@ export function bucketController({ store, usageInterval }: StorageOptions): Cont
     const { account } = pass.state
     if (store === undefined || account === undefined) return ENGINE_MISSING
     return withStore(async () => {
-      const settings = bucketSettings(pass.object, account)
+      const settings = bucketSettings(pass.object, account, pass.incarnation)
       await store.ensureBucket(settings)
       pass.report({ storeName: settings.name })
       pass.serving(true)
@@ -95,7 +95,7 @@ const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
 async function letGo(pass: BucketPass, store: ObjectStore, name: string): Promise<Outcome> {
   const going = groupIsGoing(pass.records, pass.place, pass.object.metadata.namespace)
   const empty = pass.object.spec.forceDelete || going
-  switch (await store.removeBucket(name, { empty })) {
+  switch (await store.removeBucket(name, { empty, owner: pass.incarnation })) {
     case 'Gone':
       return done()
     case 'Emptying':

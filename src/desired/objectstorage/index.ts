@@ -14,8 +14,10 @@ import { type AccountBucket, ObjectAccessKey, type ObjectStorageAccount } from '
 export function bucketSettings(
   { spec }: Pick<AccountBucket, 'spec'>,
   account: Pick<ObjectStorageAccount, 'spec'>,
+  owner: string,
 ): BucketSettings {
   return {
+    owner,
     name: storeBucketName(spec.accountName, spec.bucketName),
     versioning: spec.objectLock ? 'Enabled' : (spec.versioning ?? account.spec.defaultVersioning),
     objectLock: spec.objectLock,
