@@ -1,3 +1,4 @@
+import { ADDITIONS } from '../src/api/additions.ts'
 import { AREAS } from '../src/api/index.ts'
 
 /** `npm run routes`: how many routes of the interface are built, area by area. */
@@ -12,3 +13,4 @@ for (const { name, all, built } of rows) {
 }
 const sum = (key: 'all' | 'built') => rows.reduce((total, row) => total + row[key], 0)
 console.log(`${'all'.padEnd(width)}  ${String(sum('built')).padStart(3)} of ${String(sum('all')).padStart(3)}`)
+console.log(`${'additions'.padEnd(width)}  ${String(ADDITIONS.length).padStart(3)}`)

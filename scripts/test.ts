@@ -3,8 +3,9 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runChecks } from './test/checks.ts'
+import { unseenCodes } from './test/codes.ts'
 import { untestedRoutes } from './test/coverage.ts'
-import { startTestPlatform } from './test/platform.ts'
+import { startTestPlatform, type TestPlatform } from './test/platform.ts'
 
 const root = join(import.meta.dirname, '..')
 /** End-to-end files run beside each other; the machine has few cores, and the API server is one of the busy ones. */
@@ -78,7 +79,7 @@ async function endToEnd(rest: string[]): Promise<Counts> {
         ),
       )
       // Only a run of everything can tell what nobody tests.
-      if (rest.length === 0) add(await coverage(platform.managementUrl))
+      if (rest.length === 0) add(await coverage(platform))
     } finally {
       await platform.stop()
     }
@@ -87,10 +88,13 @@ async function endToEnd(rest: string[]): Promise<Counts> {
   return sum
 }
 
-async function coverage(managementUrl: string): Promise<Counts> {
+async function coverage({ managementUrl, folder }: TestPlatform): Promise<Counts> {
   const untested = await untestedRoutes(managementUrl)
   for (const route of untested) console.log(`FAIL  no end-to-end test has seen it succeed: ${route}`)
-  return { passes: untested.length === 0 ? 1 : 0, failures: untested.length, pending: 0 }
+  const unseen = unseenCodes(folder)
+  for (const refusal of unseen) console.log(`FAIL  no end-to-end test has provoked: ${refusal}`)
+  const failures = untested.length + unseen.length
+  return { passes: (untested.length === 0 ? 1 : 0) + (unseen.length === 0 ? 1 : 0), failures, pending: 0 }
 }
 
 async function mocha(

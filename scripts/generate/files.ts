@@ -1,5 +1,5 @@
 import { dump } from 'js-yaml'
-import { facadeReads, ROUTES, reservedNames } from '../../src/api/index.ts'
+import { facadeReads, reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
 import { operationIds } from '../../src/api/openapi.ts'
 import { operatorRights, operatorSystemRights } from '../../src/controllers/index.ts'
 import type { KubeObject } from '../../src/core/object.ts'
@@ -34,7 +34,7 @@ export function generatedFiles(): Map<string, string> {
   files.set('deploy/manifests/rbac.yaml', yaml(accessObjects(KINDS, operator, facadeReads())))
   files.set('deploy/manifests/policies.yaml', yaml(admissionPolicies(KINDS, reservedNames())))
   files.set('deploy/manifests/webhooks.yaml', yaml([iamWebhook()]))
-  files.set('src/client/generated.ts', clientModule(ROUTES, operationIds(ROUTES), KINDS))
+  files.set('src/client/generated.ts', clientModule(SERVED_ROUTES, operationIds(SERVED_ROUTES), KINDS))
   files.set('docs/reference/configuration.md', configurationPage())
   files.set('docs/reference/roles.md', rolesPage())
   return files

@@ -2,6 +2,7 @@ import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { WEBHOOK_CONFIGURATION } from '../../src/core/webhook.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
+import { PlatformClient, PlatformUser } from '../../src/crds/identity.ts'
 import { projectedRoles } from '../../src/iam/projection.ts'
 import { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policies.ts'
 
@@ -123,6 +124,11 @@ function subresourceRights(kind: AnyKind, verbs: string[]): Right[] {
 function facadeRights(kinds: readonly AnyKind[], facadeReads: readonly Right[]): Right[] {
   return [
     ...kinds.map((kind) => ({ resource: kind.resource, verbs: [...READ, 'create', 'update', 'patch', 'delete'] })),
+    // When people signed in and service accounts got tokens: the local identity provider tells.
+    ...[PlatformUser, PlatformClient].map(({ resource: { group, plural } }) => ({
+      resource: { group, plural: `${plural}/status` },
+      verbs: ['patch'],
+    })),
     { resource: { group: '', plural: 'namespaces' }, verbs: ['get', 'create', 'patch'] },
     {
       resource: { group: 'admissionregistration.k8s.io', plural: 'validatingwebhookconfigurations' },

@@ -8,7 +8,12 @@ import { findObjectStore } from '../objectstore/find.ts'
 import { installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
 
 /** A running platform for tests, and the variables that tell them where it is. */
-export type TestPlatform = { environment: Record<string, string>; managementUrl: string; stop(): Promise<void> }
+export type TestPlatform = {
+  environment: Record<string, string>
+  folder: string
+  managementUrl: string
+  stop(): Promise<void>
+}
 
 /**
  * Starts a control plane and a platform in a temporary folder. What `FREEHOLD_TEST_PLATFORM` names holds what
@@ -46,7 +51,7 @@ export async function startTestPlatform(): Promise<TestPlatform> {
     const managementUrl = `http://127.0.0.1:${ports.management}`
     const place = { folder, source, version, simulated, kubectlPath, kubeconfig, certificateAuthority, managementUrl }
     await writePrivate(file, JSON.stringify({ ...platform, ...place, store }))
-    return { environment: { FREEHOLD_TEST_PLATFORM: file, FREEHOLD_TEST_CLUSTER: file }, managementUrl, stop }
+    return { environment: { FREEHOLD_TEST_PLATFORM: file, FREEHOLD_TEST_CLUSTER: file }, folder, managementUrl, stop }
   } catch (error) {
     await stop()
     throw error

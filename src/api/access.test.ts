@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { systemClock } from '../core/clock.ts'
-import { INCARNATION_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../core/labels.ts'
+import {
+  INCARNATION_ANNOTATION,
+  INITIAL_OWNER_ASSIGNED_ANNOTATION,
+  SCOPE_INCARNATION_ANNOTATION,
+} from '../core/labels.ts'
 import { silentLog } from '../core/log.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import { Boundary } from '../crds/boundaries.ts'
@@ -21,6 +25,8 @@ const TEAM = '44444444-4444-4444-8444-444444444444'
 const SCOPE = `/boundaries/${B1}`
 const GROUP = `${SCOPE}/resourcegroups/shop`
 const ITEM = `${GROUP}/resources/vectorclusters/orders`
+/** Of everything here that says no other. */
+const LIFE = { [INCARNATION_ANNOTATION]: 'life' }
 
 describe('access from the caches', () => {
   let version = 1
@@ -30,6 +36,9 @@ describe('access from the caches', () => {
     caches = new CacheSet({ client: new FakeKubeClient() })
     for (const kind of KINDS) caches.add(kind.resource)
     access = createAccess({ caches, clock: systemClock, log: silentLog })
+    for (const id of [B1, B2]) put(Boundary, id, { displayName: 'Shop' })
+    put(ResourceGroup, 'shop', {}, { namespace: boundaryNamespace(B1) })
+    put(VectorCluster, 'orders', {}, { namespace: groupNamespace(B1, 'shop') })
   })
   afterEach(() => access.stop())
 
@@ -41,7 +50,14 @@ describe('access from the caches', () => {
     more: { namespace?: string; annotations?: Record<string, string> } = {},
   ) {
     version += 1
-    const metadata = { name, uid: randomUUID(), resourceVersion: String(version), generation: 1, ...more }
+    const metadata = {
+      name,
+      uid: randomUUID(),
+      resourceVersion: String(version),
+      generation: 1,
+      annotations: LIFE,
+      ...more,
+    }
     caches
       .get(kind.resource)
       .observeWrite({ apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec: kind.spec.parse(spec) })
@@ -50,7 +66,15 @@ describe('access from the caches', () => {
     caches.get(kind.resource).observeRemoval({ namespace, name }, undefined)
   function assign(spec: object, namespace = boundaryNamespace(B1)): string {
     const name = randomUUID()
-    const whole = { principalId: ANNA, principalType: 'User', roleDefinitionName: 'Reader', scope: SCOPE, ...spec }
+    const life = 'scope' in spec && spec.scope === '/' ? {} : { scopeIncarnation: 'life' }
+    const whole = {
+      principalId: ANNA,
+      principalType: 'User',
+      roleDefinitionName: 'Reader',
+      scope: SCOPE,
+      ...life,
+      ...spec,
+    }
     put(RoleAssignment, name, whole, { namespace })
     return name
   }
@@ -109,6 +133,25 @@ describe('access from the caches', () => {
     expect(reads(ITEM)).to.equal(false)
     put(VectorCluster, 'orders', { replicas: 2 }, live('first'))
     expect(reads(ITEM)).to.equal(true)
+  })
+
+  it('counts no assignment that names no life of its scope, until the controller has told', () => {
+    const unsaid = { scopeIncarnation: undefined }
+    const name = assign({ scope: GROUP, ...unsaid })
+    assign({ ...unsaid })
+    expect([reads(GROUP), reads()]).to.deep.equal([false, false])
+    const spec = { principalId: ANNA, principalType: 'User', roleDefinitionName: 'Reader', scope: GROUP }
+    const annotations = { [SCOPE_INCARNATION_ANNOTATION]: 'life' }
+    put(RoleAssignment, name, spec, { namespace: boundaryNamespace(B1), annotations })
+    expect(reads(GROUP)).to.equal(true)
+    remove(ResourceGroup, 'shop', boundaryNamespace(B1))
+    put(
+      ResourceGroup,
+      'shop',
+      {},
+      { namespace: boundaryNamespace(B1), annotations: { [INCARNATION_ANNOTATION]: 'new' } },
+    )
+    expect(reads(GROUP)).to.equal(false)
   })
 
   it('does the same for groups and boundaries', () => {
@@ -234,17 +277,17 @@ describe('access from the caches', () => {
     })
 
     it('do not hold back a thing made anew', () => {
-      assign({})
+      assign({ scope: GROUP })
       deny({ ...TO_ANNA, scopeIncarnation: 'b1' })
       put(Boundary, B1, { displayName: 'Old' }, { annotations: { [INCARNATION_ANNOTATION]: 'b1' } })
-      expect(reads()).to.equal(false)
+      expect(reads(GROUP)).to.equal(false)
       put(Boundary, B1, { displayName: 'New' }, { annotations: { [INCARNATION_ANNOTATION]: 'b2' } })
-      expect(reads()).to.equal(true)
+      expect(reads(GROUP)).to.equal(true)
     })
   })
 
   it('lends through a trust between the two boundaries as they are now, and not between namesakes', () => {
-    assign({ scope: `/boundaries/${B2}` }, boundaryNamespace(B2))
+    assign({ scope: `/boundaries/${B2}`, scopeIncarnation: 'b2' }, boundaryNamespace(B2))
     const live = (id: string, incarnation: string) =>
       put(Boundary, id, { displayName: 'One' }, { annotations: { [INCARNATION_ANNOTATION]: incarnation } })
     live(B1, 'b1')

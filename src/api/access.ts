@@ -10,7 +10,7 @@ import { Boundary } from '../crds/boundaries.ts'
 import { KINDS } from '../crds/index.ts'
 import { BoundaryTrust, DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
-import { mayStandIn, scopeObject, scopeObjectKey } from '../crds/scopeObjects.ts'
+import { mayStandIn, scopeIncarnationOf, scopeObject, scopeObjectKey } from '../crds/scopeObjects.ts'
 import type { ActionName } from '../iam/actions.ts'
 import { type BoundariesOfPrincipal, Evaluator, type ScopesOfAction } from '../iam/evaluate.ts'
 import type { Permissions } from '../iam/permissions.ts'
@@ -157,7 +157,10 @@ class CachedAccess implements Access {
   #assignment({ type, object }: CacheEvent<Assignment>): void {
     const id = recordId(RoleAssignment.resource, object)
     const scope = type === 'removed' ? undefined : standing(object)
-    const named = scope === undefined ? [] : [{ scope, incarnation: object.spec.scopeIncarnation }]
+    const incarnation = scopeIncarnationOf(object)
+    // Made by kubectl or Git without saying of which life: nothing, until the controller has told.
+    const isOfNone = scope !== undefined && scope.level !== 'root' && incarnation === undefined
+    const named = scope === undefined || isOfNone ? [] : [{ scope, incarnation }]
     this.#judge(`assignment ${id}`, named, (counts) => {
       this.#dropAssignment(id)
       if (!counts) return
@@ -178,7 +181,7 @@ class CachedAccess implements Access {
   #deny({ type, object }: CacheEvent<Denial>): void {
     const id = recordId(DenyAssignment.resource, object)
     const scope = type === 'removed' ? undefined : standing(object)
-    const named = scope === undefined ? [] : [{ scope, incarnation: object.spec.scopeIncarnation }]
+    const named = scope === undefined ? [] : [{ scope, incarnation: scopeIncarnationOf(object) }]
     this.#judge(`deny ${id}`, named, (counts) => {
       const { policy } = this.#evaluator
       if (!counts) {

@@ -1,3 +1,4 @@
+import { ADDITIONS } from './additions.ts'
 import { boundaryRoutes } from './boundaries/index.ts'
 import { memberRoutes } from './boundaries/members.ts'
 import { tenantRoutes } from './boundaries/tenant.ts'
@@ -53,8 +54,11 @@ export const AREAS: readonly Area[] = [
   area('lifecycle', 'lifecycle', [plannedLifecycle]),
 ]
 
-/** Every route of the platform: what the router serves and the documents describe. */
+/** Every route of the interface. */
 export const ROUTES: readonly Route[] = AREAS.flatMap((entry) => entry.routes)
+
+/** Every route of the platform, additions included: what the router serves and the documents describe. */
+export const SERVED_ROUTES: readonly Route[] = [...ROUTES, ...ADDITIONS]
 
 /** The modules that have documents (interface section 4.1). */
 export const MODULES = [
@@ -79,7 +83,7 @@ export const MODULES = [
 
 /** Names that no resource, group or namespace may have: a literal segment of some route stands in their place. */
 export function reservedNames(): string[] {
-  return reservedNamesOf(ROUTES)
+  return reservedNamesOf(SERVED_ROUTES)
 }
 
 /** What routes read of Kubernetes itself, beyond our kinds: nodes and pods for the verdict of a plan. */

@@ -5,7 +5,7 @@ import {
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi'
-import { ROUTES } from './index.ts'
+import { SERVED_ROUTES } from './index.ts'
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, sortsOf } from './paging.ts'
 import type { Route } from './route.ts'
 import { templateSegments } from './template.ts'
@@ -68,7 +68,7 @@ const TYPES: Readonly<Record<string, z.ZodType>> = {
  * the module.
  */
 export function openApiDocument(module: string): object | undefined {
-  const routes = ROUTES.filter((route) => route.module === module)
+  const routes = SERVED_ROUTES.filter((route) => route.module === module)
   return routes.length === 0 ? undefined : documentOf(module, routes)
 }
 
@@ -138,6 +138,7 @@ function operationOf(route: Route, operationId: string): ZodOpenApiOperationObje
     operationId,
     summary: route.isBuilt ? summary : `${summary} (501)`,
     description: describeAuthorization(route),
+    ...(route.isAddition && { 'x-freehold-addition': true }),
     tags: [area],
     security: isAnonymous ? [] : [{ bearer: [] }],
     requestParams: { path: pathParameters(route), query: queryParameters(route) },

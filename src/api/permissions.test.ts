@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import request from 'supertest'
 import { bearer, startFacade } from '../../test/make/facadeServer.ts'
 import { BUILT_IN_ROLES } from '../iam/roles.ts'
-import { ROUTES } from './index.ts'
+import { SERVED_ROUTES } from './index.ts'
 import type { Route } from './route.ts'
 import { templateSegments } from './template.ts'
 
@@ -47,8 +47,8 @@ describe('every route for everybody', function () {
     if (authorization !== undefined) call.set('authorization', authorization)
     return (await call).status
   }
-  const signedIn = ROUTES.filter(({ authorization }) => authorization.kind !== 'anonymous')
-  const permitted = ROUTES.filter(({ authorization }) => authorization.kind === 'iam')
+  const signedIn = SERVED_ROUTES.filter(({ authorization }) => authorization.kind !== 'anonymous')
+  const permitted = SERVED_ROUTES.filter(({ authorization }) => authorization.kind === 'iam')
 
   it('is closed to who is not signed in, and to a token that is none', async () => {
     for (const route of signedIn) {
@@ -60,7 +60,7 @@ describe('every route for everybody', function () {
   })
 
   it('is open to everybody where the interface says so', async () => {
-    for (const route of ROUTES.filter(({ authorization }) => authorization.kind === 'anonymous')) {
+    for (const route of SERVED_ROUTES.filter(({ authorization }) => authorization.kind === 'anonymous')) {
       expect([401, 403], `${route.method} ${route.path}`).to.not.include(await ask(route))
     }
   })

@@ -75,6 +75,8 @@ export type Route = {
   /** The form of error bodies (interface section 7). */
   readonly errors: 'platform' | 'problem'
   readonly isBuilt: boolean
+  /** Not among the rows of the interface: served by the same rules, and marked in documents. */
+  readonly isAddition: boolean
   readonly handler: (context: Context) => Answer | Promise<Answer>
 }
 
@@ -109,7 +111,7 @@ export type Handler<Path extends string, Query extends z.ZodObject, Body extends
 ) => Answer<z.input<Reply>> | Promise<Answer<z.input<Reply>>>
 
 /** A route before it is part of an area. */
-export type RouteDraft = Omit<Route, 'area' | 'module'>
+export type RouteDraft = Omit<Route, 'area' | 'module' | 'isAddition'>
 
 /**
  * Declares one route. Routing, authorization, the OpenAPI document and the typed client follow from it.
@@ -198,5 +200,10 @@ export type Area = { readonly name: string; readonly module: string; readonly ro
  * (`resource(...)`) and stand among the others.
  */
 export function area(name: string, module: string, drafts: readonly (RouteDraft | readonly RouteDraft[])[]): Area {
-  return { name, module, routes: drafts.flat().map((draft) => ({ ...draft, area: name, module })) }
+  return { name, module, routes: drafts.flat().map((draft) => ({ ...draft, area: name, module, isAddition: false })) }
+}
+
+/** Routes of an area that the interface does not have. */
+export function additionsTo(name: string, module: string, drafts: readonly RouteDraft[]): Area {
+  return { name, module, routes: drafts.map((draft) => ({ ...draft, area: name, module, isAddition: true })) }
 }

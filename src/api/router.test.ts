@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { ROUTES } from './index.ts'
+import { SERVED_ROUTES } from './index.ts'
 import { area, authenticated, planned, type Route } from './route.ts'
 import { decodeSegment, Router, reservedNamesOf } from './router.ts'
 import { placesOf, scopeOfPath } from './scopes.ts'
@@ -9,7 +9,7 @@ const GROUP = `/boundaries/${B}/resourcegroups/shop`
 const ITEM = `${GROUP}/resources/vectorclusters/orders`
 
 describe('paths that are not the one spelling of a path', () => {
-  const router = new Router(ROUTES)
+  const router = new Router(SERVED_ROUTES)
   const hostile: [string, string][] = [
     ['nothing', ''],
     ['no leading slash', ITEM.slice(1)],
@@ -79,7 +79,7 @@ describe('paths that are not the one spelling of a path', () => {
 })
 
 describe('what a path names', () => {
-  const router = new Router(ROUTES)
+  const router = new Router(SERVED_ROUTES)
   const cases: [string, string, string, Record<string, string>][] = [
     [
       'a parameter is decoded once',
@@ -132,7 +132,7 @@ describe('decodeSegment', () => {
 
 describe('scopeOfPath', () => {
   const routeOf = (method: string, path: string) =>
-    ROUTES.find((one) => one.method === method && one.path === path) as Route
+    SERVED_ROUTES.find((one) => one.method === method && one.path === path) as Route
   const base = '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources'
   const cases: [string, Route, string, string, string | undefined][] = [
     ['a resource', routeOf('GET', `${base}/vectorclusters/{name}`), ITEM, ITEM, undefined],

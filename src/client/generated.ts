@@ -408,6 +408,24 @@ export const OPERATIONS = {
   "PostLifecycleRolloutsExecutionsExecutionIdResume": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/resume' },
   "PostLifecycleRolloutsExecutionsRevertPlatformDrift": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/revert-platform-drift' },
   "PostLifecycleRolloutsExecutionsExecutionIdRollback": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/rollback' },
+  "GetBoundariesProvidersAuthorizationRoleDefinitions": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleDefinitions', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesProvidersAuthorizationRoleAssignments": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostBoundariesProvidersAuthorizationRoleAssignments": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments' },
+  "DeleteBoundariesProvidersAuthorizationRoleAssignmentsByAssignmentId": { method: 'DELETE', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments/{assignmentId}' },
+  "GetBoundariesProvidersAuthorizationGroups": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/groups', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesProvidersAuthorizationGroupsByGroupId": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/groups/{groupId}' },
+  "PatchBoundariesProvidersAuthorizationGroupsByGroupId": { method: 'PATCH', path: '/boundaries/{boundaryId}/providers/authorization/groups/{groupId}' },
+  "DeleteBoundariesProvidersAuthorizationGroupsByGroupId": { method: 'DELETE', path: '/boundaries/{boundaryId}/providers/authorization/groups/{groupId}' },
+  "GetBoundariesProvidersAuthorizationJitRequests": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/jitRequests', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostBoundariesProvidersAuthorizationJitRequests": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/jitRequests' },
+  "GetBoundariesProvidersAuthorizationJitRequestsByJitId": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/jitRequests/{jitId}' },
+  "PostBoundariesProvidersAuthorizationJitRequestsJitIdApprove": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/jitRequests/{jitId}/approve' },
+  "PostBoundariesProvidersAuthorizationJitRequestsJitIdDeny": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/jitRequests/{jitId}/deny' },
+  "DeleteBoundariesProvidersAuthorizationJitRequestsByJitId": { method: 'DELETE', path: '/boundaries/{boundaryId}/providers/authorization/jitRequests/{jitId}' },
+  "GetAdminTenants": { method: 'GET', path: '/admin/tenants', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostAdminTenants": { method: 'POST', path: '/admin/tenants' },
+  "GetAdminTenantsByTenantId": { method: 'GET', path: '/admin/tenants/{tenantId}' },
+  "DeleteAdminTenantsByTenantId": { method: 'DELETE', path: '/admin/tenants/{tenantId}' },
 } as const
 
 /** Kinds of custom resources that are also collections of the REST interface. */
@@ -517,6 +535,20 @@ export interface OperationTypes {
   "PutAdminTenantsSsoDomains": { body: SetSsoDomainsRequestInput; reply: SsoDto }
   "PostAdminTenantsSsoIdentityProviders": { body: CreateSsoIdentityProviderRequestInput; reply: SsoIdentityProviderDto }
   "PatchAdminTenantsSsoIdentityProvidersByAlias": { body: unknown; reply: SsoIdentityProviderDto }
+  "GetBoundariesProvidersAuthorizationRoleDefinitions": { body: unknown; reply: { items: Array<RoleDefinitionDto>; pagination: PaginationMeta } }
+  "GetBoundariesProvidersAuthorizationRoleAssignments": { body: unknown; reply: { items: Array<RoleAssignmentDto>; pagination: PaginationMeta } }
+  "PostBoundariesProvidersAuthorizationRoleAssignments": { body: CreateRoleAssignmentRequestInput; reply: RoleAssignmentDto }
+  "GetBoundariesProvidersAuthorizationGroups": { body: unknown; reply: { items: Array<BoundaryGroupDto>; pagination: PaginationMeta } }
+  "GetBoundariesProvidersAuthorizationGroupsByGroupId": { body: unknown; reply: BoundaryGroupDto }
+  "PatchBoundariesProvidersAuthorizationGroupsByGroupId": { body: UpdateBoundaryGroupRequestInput; reply: BoundaryGroupDto }
+  "GetBoundariesProvidersAuthorizationJitRequests": { body: unknown; reply: { items: Array<JitRequestDto>; pagination: PaginationMeta } }
+  "PostBoundariesProvidersAuthorizationJitRequests": { body: CreateJitRequestInput; reply: JitRequestDto }
+  "GetBoundariesProvidersAuthorizationJitRequestsByJitId": { body: unknown; reply: JitRequestDto }
+  "PostBoundariesProvidersAuthorizationJitRequestsJitIdApprove": { body: JitDecisionRequestInput; reply: JitRequestDto }
+  "PostBoundariesProvidersAuthorizationJitRequestsJitIdDeny": { body: JitDecisionRequestInput; reply: JitRequestDto }
+  "GetAdminTenants": { body: unknown; reply: { items: Array<TenantDto>; pagination: PaginationMeta } }
+  "PostAdminTenants": { body: CreateTenantRequestInput; reply: TenantDto }
+  "GetAdminTenantsByTenantId": { body: unknown; reply: TenantDto }
 }
 
 export type AcceptInvitationRequestInput = { token: string }
@@ -544,8 +576,11 @@ export type CreateBoundaryGroupRequestInput = { displayName: string; description
 export type CreateBoundaryRequestInput = { displayName: string }
 export type CreateDenyAssignmentRequestInput = { principalId?: string | null; isEveryone?: boolean | null; principalType?: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds?: Array<string>; actions?: Array<string>; dataActions?: Array<string>; scope?: string | null; reason?: string | null; expiresAt?: string | null }
 export type CreateInvitationRequestInput = { email: string; roleDefinitionName: string; scope?: string | null; expiresInDays?: number | null; message?: string | null; firstName?: string | null; lastName?: string | null }
+export type CreateJitRequestInput = { roleDefinitionName: string; scope: string; justification: string; durationMinutes?: number }
 export type CreateResourceGroupRequestInput = Record<string, unknown>
+export type CreateRoleAssignmentRequestInput = { principalId: string; principalType?: "User" | "Group" | "ServicePrincipal" | null; roleDefinitionName: string; scope?: string | null; expiresAt?: string | null; reason?: string | null }
 export type CreateSsoIdentityProviderRequestInput = { alias: string; protocol?: "Oidc" | "Saml"; displayName: string; metadataUrl?: string | null; issuer?: string | null; authorizationUrl?: string | null; tokenUrl?: string | null; jwksUrl?: string | null; clientId?: string | null; clientSecret?: string | null; signingCertificate?: string | null; emailClaim?: string | null; trustEmail?: boolean | null; enabled?: boolean | null; defaultRoleDefinitionName?: string | null }
+export type CreateTenantRequestInput = { displayName: string }
 export type CreateTrustRequestInput = { boundaryId: string; trustedBoundaryId: string; actions: Array<string>; bidirectional?: boolean; expiresAt?: string | null }
 export type DecidingGrant = { kind: "RoleAssignment" | "DenyAssignment" | "JitRequest" | "BoundaryTrust"; id: string; roleDefinitionName: string | null; scope: string; viaGroupId: string | null; expiresAt: string | null }
 export type DenyAssignmentDto = { id: string; principalId: string | null; isEveryone: boolean; principalType: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds: Array<string>; actions: Array<string>; dataActions: Array<string>; scope: string; reason: string | null; createdAt: string; createdBy: string | null; expiresAt: string | null }
@@ -564,6 +599,8 @@ export type InvitationSignInDto = { signInUrl: string; email: string; status: "P
 export type IssueAccessKeyRequestInput = { description?: string | null; permission?: "Read" | "Write" | "ReadWrite" | "Admin"; buckets?: Array<string> | null; expiresAt?: string | null; accountName?: string | null }
 export type IssuedAccessKeyDto = { id: string; accessKeyId: string; accountName: string; managedIdentityId: string | null; ownerType: "Account" | "ManagedIdentity"; description: string | null; permission: "Read" | "Write" | "ReadWrite" | "Admin"; buckets: Array<string> | null; status: "Active" | "Inactive" | "Expired"; createdAt: string; createdBy: string | null; expiresAt: string | null; lastUsedAt: string | null; secretAccessKey: string; endpoint: string; regionName: string }
 export type IssueStsRequestInput = { durationSeconds?: number; permission?: "Read" | "Write" | "ReadWrite" | "Admin"; bucket?: string | null; prefix?: string | null; sessionName?: string }
+export type JitDecisionRequestInput = { reason?: string | null }
+export type JitRequestDto = { id: string; boundaryId: string; principalId: string; displayName: string | null; roleDefinitionName: string; scope: string; justification: string; durationMinutes: number; status: "Pending" | "Active" | "Denied" | "Cancelled" | "Expired" | "Ended"; requestedAt: string; decidedAt: string | null; decidedBy: string | null; decisionReason: string | null; activeFrom: string | null; activeUntil: string | null }
 export type LifecycleRuleDto = { id: string; prefix: string; expireDays: number | null; noncurrentExpireDays: number | null; abortUploadDays: number | null; enabled: boolean }
 export type ListColumn = { field: string; title: string; type: "text" | "number" | "boolean" | "dateTime" | "status" | "tags" | "link"; sortable: boolean; defaultVisible: boolean }
 export type ListConfig = { collection: string; columns: Array<ListColumn>; filters: Array<ListFilter>; sorts: Array<string>; defaultSort: string; searchFields: Array<string>; enumerations: Record<string, Array<EnumerationValue>>; plans: Array<PlanChoice>; actions: Array<string>; names: NameRule; limits: Record<string, number>; pageSizeDefault: number; pageSizeMax: number }
@@ -602,6 +639,8 @@ export type ResourceGroupDto = { id: string; name: string; boundary: string; bou
 export type ResourceNameValidationDto = { resourceName: string; isValid: boolean; isAvailable: boolean; violations: Array<NameViolation>; takenBy: Array<ResourceReference> }
 export type ResourceReference = { collection: string; resourceGroup: string; name: string; id: string }
 export type ResourceSummaryDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; clusterId: string; computePlan: string | null; tags: Record<string, string>; href: string }
+export type RoleAssignmentDto = { id: string; principalId: string; principalType: "User" | "Group" | "ServicePrincipal"; roleDefinitionName: string; roleDefinitionId: string | null; scope: string; expiresAt: string | null; reason: string | null; createdAt: string; createdBy: string | null; status: "Active" | "Expired" }
+export type RoleDefinitionDto = { id: string; displayName: string; description: string; actions: Array<string>; notActions: Array<string>; dataActions: Array<string>; notDataActions: Array<string>; assignableScopes: Array<string>; isBuiltIn: boolean; isRootOnly: boolean }
 export type ScaleRequestInput = { targetScale: number }
 export type ScaleStatus = { currentScale: number; maxScale: number; minScale: number; readyScale: number; targetScale: number; isScaling: boolean }
 export type Series = { name: string; unit: string; labels: Record<string, string>; points: Array<Point> }
@@ -612,8 +651,10 @@ export type SsoDomainDto = { domain: string; status: "Pending" | "Verified" | "F
 export type SsoDto = { tenantId: string; enabled: boolean; domains: Array<SsoDomainDto>; identityProviders: Array<SsoIdentityProviderDto>; signInUrl: string }
 export type SsoIdentityProviderDto = { alias: string; displayName: string; protocol: "Oidc" | "Saml"; metadataUrl: string | null; issuer: string | null; authorizationUrl: string | null; tokenUrl: string | null; jwksUrl: string | null; clientId: string | null; hasClientSecret: boolean; signingCertificate: string | null; emailClaim: string; trustEmail: boolean; enabled: boolean; defaultRoleDefinitionName: string | null; redirectUri: string; status: "Active" | "Disabled" | "Failing"; lastError: string | null }
 export type StsSessionDto = { accessKeyId: string; secretAccessKey: string; sessionToken: string; expiresAt: string; endpoint: string; regionName: string; permission: "Read" | "Write" | "ReadWrite" | "Admin"; bucket: string | null; prefix: string | null }
+export type TenantDto = { id: string; displayName: string; domains: Array<string>; boundaryCount: number; userCount: number; ssoEnabled: boolean; createdAt: string }
 export type TrustDto = { id: string; boundaryId: string; boundary: string; trustedBoundaryId: string; trustedBoundary: string; actions: Array<string>; bidirectional: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
 export type UpdateAccessKeyStatusRequestInput = { status: "Active" | "Inactive" }
+export type UpdateBoundaryGroupRequestInput = { displayName?: string; description?: string | null; memberIds?: Array<string> | null }
 export type UpdateBoundaryRequestInput = { displayName: string }
 export type UserDto = { id: string; userName: string; email: string | null; firstName: string | null; lastName: string | null; displayName: string; emailVerified: boolean; isEnabled: boolean; isExternal: boolean; tenantIds: Array<string>; createdAt: string; lastSignInAt: string | null }
 export type VectorApiKeyDto = { apiKey: string; pendingApiKey: string | null; readOnlyApiKey: string | null; createdAt: string; rotatedAt: string | null; version: number; rotationState: "Applied" | "Applying" }

@@ -3,9 +3,10 @@ import { createFolderMailer } from '../adapters/mail/folder.ts'
 import type { Mailer } from '../adapters/mail/port.ts'
 import { createSmtpMailer } from '../adapters/mail/smtp.ts'
 import type { AccountServices } from '../api/accounts.ts'
-import { tenantsOfBoundaries } from '../api/invitations/tenants.ts'
+import { recordedTenants } from '../api/invitations/tenants.ts'
 import { createOutbox } from '../api/outbox.ts'
 import { AttemptLimit } from '../api/passwords/attemptLimit.ts'
+import type { Records } from '../api/records.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
@@ -19,13 +20,14 @@ const RESETS_PER_CLIENT = 20
 export function accountServices(
   configuration: Configuration,
   { users, passwordRules }: Pick<IdentityAdministration, 'users' | 'passwordRules'>,
+  records: Records,
   log: Log,
 ): AccountServices {
   const { facadePort, invitationResends, invitationResendHours, issuer, publicUrl } = configuration
   return {
     users,
     passwordRules: remembered(passwordRules),
-    tenants: tenantsOfBoundaries,
+    tenants: recordedTenants(records),
     outbox: createOutbox({ mailer: mailer(configuration), log, clock: systemClock }),
     linkBase: (publicUrl ?? `http://127.0.0.1:${facadePort}`).replace(/\/+$/, ''),
     signInUrl: `${issuer}/protocol/openid-connect/auth`,

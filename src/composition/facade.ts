@@ -6,7 +6,7 @@ import { createCapacity } from '../api/capacity.ts'
 import type { Services } from '../api/context.ts'
 import { directoryPrincipals } from '../api/directoryPrincipals.ts'
 import { loadDocumentation } from '../api/documentation.ts'
-import { ROUTES, reservedNames } from '../api/index.ts'
+import { reservedNames, SERVED_ROUTES } from '../api/index.ts'
 import { createRecords } from '../api/kubeRecords.ts'
 import type { ReadinessCheck } from '../api/management.ts'
 import { createHttpMetrics } from '../api/metrics.ts'
@@ -59,7 +59,8 @@ export async function runFacade(
   caches.start()
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
   const administration = await openAdministration(configuration, connection)
-  const accounts = accountServices(configuration, administration, log)
+  const records = createRecords({ client, caches })
+  const accounts = accountServices(configuration, administration, records, log)
   const sso = ssoServices(configuration, client, administration.federation)
   const identity =
     configuration.identityProvider === 'local'
@@ -81,7 +82,6 @@ export async function runFacade(
     { name: 'caches', isReady: isComplete },
     { name: 'serving', isReady: () => !isStopping },
   ]
-  const records = createRecords({ client, caches })
   const services: Services = {
     records,
     principals:
@@ -129,7 +129,7 @@ export async function runFacade(
     log,
   })
   const facade = createFacade({
-    routes: ROUTES,
+    routes: SERVED_ROUTES,
     tokens,
     standing,
     log,

@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import type { OutgoingFetch } from '../adapters/outgoing/port.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
+import { systemClock } from '../core/clock.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { IdpBinding, SsoConnection } from '../crds/sso.ts'
 import {
   createIdentityProvider,
+  createLastSeen,
   createSweeper,
   kubeArrivals,
   kubeClientStore,
@@ -66,6 +68,12 @@ export async function runIdentityProvider(
     },
     state,
     keys,
+    lastSeen: createLastSeen({
+      client,
+      statusOf: (kind, id) => caches.get(kind.resource).get(SYSTEM_NAMESPACE, id)?.status,
+      clock: systemClock,
+      log,
+    }),
     tokenLifetimeSeconds: accessTokenSeconds,
     trustedProxies: configuration.trustedProxies,
     log,

@@ -5,7 +5,7 @@ import { PlatformCluster } from '../crds/clusters.ts'
 import { DEFAULT_PLANS } from '../crds/defaultPlans.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { ComputePlan } from '../crds/plans.ts'
-import { RoleDefinition } from '../crds/rbac.ts'
+import { DEFAULT_TENANT_ID, PlatformTenant, RoleDefinition } from '../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../iam/roles.ts'
 import { namespace } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -16,6 +16,7 @@ export const DEFAULTS_RIGHTS = [
   { resource: RoleDefinition.resource, verbs: ['get', 'create', 'patch', 'update'] },
   { resource: ComputePlan.resource, verbs: ['list', 'create'] },
   { resource: PlatformCluster.resource, verbs: ['list', 'create'] },
+  { resource: PlatformTenant.resource, verbs: ['list', 'create'] },
   { resource: namespace, verbs: ['get'] },
 ]
 
@@ -25,7 +26,7 @@ function objectOf(kind: AnyKind, name: string, spec: object): KubeObject {
 
 /**
  * Makes what a new platform starts with: the built-in roles (kept as this release defines them), a first offer of plans
- * and the record of the cluster that we run on (each only where none is there, since they belong to the administrators
+ * the tenant of boundaries whose creator has none, and the record of the cluster that we run on (each only where none is there, since they belong to the administrators
  * from then on). Done by the leader at start, so that `kubectl apply` of the manifests needs no second run once the
  * CRDs stand.
  */
@@ -42,6 +43,10 @@ export async function installDefaults(
       ),
     )
     log.info({ plans: Object.keys(DEFAULT_PLANS).length }, 'The default plans were installed.')
+  }
+  if (await isEmpty(client, PlatformTenant.resource)) {
+    const spec = { displayName: 'Default' }
+    await createOnce(client, PlatformTenant.resource, objectOf(PlatformTenant, DEFAULT_TENANT_ID, spec))
   }
   if (await isEmpty(client, PlatformCluster.resource)) {
     const { metadata } = await client.get(namespace, { name: 'kube-system' })

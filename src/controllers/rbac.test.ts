@@ -1,18 +1,26 @@
 import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/make/controllers.ts'
+import { INCARNATION_ANNOTATION, SCOPE_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { groupNamespace } from '../core/names.ts'
+import type { KubeObject } from '../core/object.ts'
+import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { DenyAssignment, JitRequest, RoleAssignment } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { VectorCluster } from '../crds/vector.ts'
 import { grantControllers } from './rbac.ts'
 
 const PRINCIPAL = '7c1b2f7e-15c2-4f60-8f43-2f4d6f0c9a11'
 const SCOPE = `/boundaries/${BOUNDARY_ID}`
 const SHOP = `${SCOPE}/resourcegroups/shop`
 const HOUR = 3_600_000
+const REQUEST = '8c1d6e7f-2a3b-4c4d-9e5f-6a7b8c9d0e1f'
+const LIFE = { [INCARNATION_ANNOTATION]: 'now' }
 
 describe('the controllers of grants', () => {
   let bench: ControllerBench
   let space: string
+  let group: KubeObject
   const inFuture = (milliseconds: number) => new Date(bench.clock.now() + milliseconds).toISOString()
   const seed = (kind: AnyKind, name: string, spec: object) =>
     bench.seed(kind, name, { principalId: PRINCIPAL, principalType: 'User', ...spec }, { namespace: space })
@@ -21,9 +29,27 @@ describe('the controllers of grants', () => {
   const names = async (kind: AnyKind) =>
     (await bench.client.list(kind.resource)).items.map(({ metadata }) => metadata.name)
 
+  const ask = (spec: object) =>
+    seed(JitRequest, REQUEST, {
+      ...{
+        roleDefinitionName: 'Reader',
+        scope: SHOP,
+        scopeIncarnation: 'now',
+        justification: 'x',
+        durationMinutes: 60,
+      },
+      ...spec,
+    })
+  const stateOf = async () =>
+    ((await bench.find(JitRequest.resource, REQUEST, space))?.status as { state?: string } | undefined)?.state
+
   beforeEach(() => {
     bench = new ControllerBench(grantControllers)
     space = bench.seedGroup('shop').boundarySpace
+    bench.client.edit(Boundary.resource, { name: BOUNDARY_ID }, (object) => {
+      object.metadata.annotations = LIFE
+    })
+    group = bench.seed(ResourceGroup, 'shop', { tags: {}, quota: {} }, { namespace: space, annotations: LIFE })
   })
   afterEach(() => bench.stop())
 
@@ -60,19 +86,93 @@ describe('the controllers of grants', () => {
     expect(await names(RoleAssignment)).to.deep.equal(['hour'])
   })
 
-  it('remove a request that nobody decided within a day', async () => {
-    const name = '8c1d6e7f-2a3b-4c4d-9e5f-6a7b8c9d0e1f'
-    seed(JitRequest, name, { roleDefinitionName: 'Reader', scope: SCOPE, justification: 'x', durationMinutes: 60 })
+  it('remove a request that nobody decided a day after it ran out', async () => {
+    ask({})
     await bench.start()
-    expect(await names(JitRequest)).to.deep.equal([name])
+    expect(await stateOf()).to.equal('Pending')
+    await bench.clock.advance(24 * HOUR)
+    await bench.rest()
+    expect(await stateOf()).to.equal('Expired')
     await bench.clock.advance(24 * HOUR)
     await bench.rest()
     expect(await names(JitRequest)).to.deep.equal([])
   })
 
+  describe('of an approved request', () => {
+    const approved = () => ({ decision: 'Approved', decidedAt: inFuture(0), decidedBy: PRINCIPAL })
+    const grants = async () =>
+      (await bench.client.list<RoleAssignment & KubeObject>(RoleAssignment.resource)).items.map(({ spec }) => spec)
+
+    it('give the role, and it ends by itself', async () => {
+      ask(approved())
+      await bench.start()
+      const until = new Date(bench.clock.now() + HOUR).toISOString().replace('.000', '')
+      const [grant, ...others] = await grants()
+      expect(others).to.deep.equal([])
+      expect(grant).to.include({ scope: SHOP, scopeIncarnation: 'now', jitRequestId: REQUEST, expiresAt: until })
+      expect(await stateOf()).to.equal('Active')
+      await bench.clock.advance(HOUR)
+      await bench.rest()
+      expect(await grants()).to.deep.equal([])
+      expect(await stateOf()).to.equal('Ended')
+      const said = bench.events.filter(({ key }) => key.endsWith(REQUEST)).map(({ reason }) => reason)
+      expect(said).to.include.members(['Available', 'Stopped'])
+    })
+
+    it('take it away when the request is ended', async () => {
+      ask(approved())
+      await bench.start()
+      expect(await grants()).to.have.length(1)
+      bench.client.edit(JitRequest.resource, { namespace: space, name: REQUEST }, (object) => {
+        Object.assign(object.spec as object, { decision: 'Ended' })
+      })
+      await bench.rest()
+      expect(await grants()).to.deep.equal([])
+      expect(await stateOf()).to.equal('Ended')
+    })
+
+    it('do not give it again when somebody took it away', async () => {
+      ask(approved())
+      await bench.start()
+      const [name = ''] = await names(RoleAssignment)
+      await bench.client.remove(RoleAssignment.resource, { namespace: space, name })
+      await bench.rest()
+      await bench.clock.advance(HOUR / 2)
+      await bench.rest()
+      expect(await grants()).to.deep.equal([])
+      expect(await stateOf()).to.equal('Ended')
+    })
+
+    it('give nothing at a group that was made anew', async () => {
+      ask({ ...approved(), scopeIncarnation: 'before' })
+      await bench.start()
+      expect(await grants()).to.deep.equal([])
+    })
+  })
+
+  describe('keep a grant of no life to the thing that was there when it was made', () => {
+    const lifeOf = async (name: string) =>
+      (await bench.find(RoleAssignment.resource, name, space))?.metadata.annotations?.[SCOPE_INCARNATION_ANNOTATION]
+
+    it('by writing down its life', async () => {
+      assign('silent', { scope: SHOP })
+      await bench.start()
+      expect(await lifeOf('silent')).to.equal('now')
+    })
+
+    it('and not to a namesake that came later', async () => {
+      const metadata = { namespace: space, creationTimestamp: inFuture(-HOUR).replace('.000', '') }
+      const spec = { principalId: PRINCIPAL, principalType: 'User', roleDefinitionName: 'Reader', scope: SHOP }
+      bench.seed(RoleAssignment, 'older', spec, metadata)
+      await bench.start()
+      expect(await lifeOf('older')).to.equal(undefined)
+      const found = await bench.find<KubeObject>(RoleAssignment.resource, 'older', space)
+      expect(JSON.stringify(found?.status)).to.include('ReferenceMissing')
+    })
+  })
+
   it('tie a grant in a group to the group, and not to another life of it', async () => {
-    const annotations = { 'freehold.dev/incarnation': 'now' }
-    const group = bench.seed(ResourceGroup, 'shop', { tags: {}, quota: {} }, { namespace: space, annotations })
+    bench.seed(VectorCluster, 'index', {}, { namespace: groupNamespace(BOUNDARY_ID, 'shop'), annotations: LIFE })
     assign('in-group', { scope: SHOP, scopeIncarnation: 'now' })
     assign('in-resource', { scope: `${SHOP}/resources/vectorclusters/index` })
     assign('of-earlier', { scope: SHOP, scopeIncarnation: 'before' })
@@ -90,7 +190,7 @@ describe('the controllers of grants', () => {
     assign('for-ever', {})
     await bench.start()
     bench.writes()
-    await bench.clock.advance(30 * 24 * HOUR)
+    await bench.clock.advance(3 * 24 * HOUR)
     await bench.rest()
     expect(bench.writes()).to.deep.equal([])
   })

@@ -1,16 +1,24 @@
-import { CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../core/labels.ts'
+import {
+  CREATED_BY_ANNOTATION,
+  INCARNATION_ANNOTATION,
+  INITIAL_OWNER_ASSIGNED_ANNOTATION,
+  SCOPE_INCARNATION_ANNOTATION,
+} from '../core/labels.ts'
 import { boundaryNamespace } from '../core/names.ts'
 import { type KubeObject, refOf } from '../core/object.ts'
-import { done, type Outcome } from '../core/outcome.ts'
+import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { parseScope } from '../core/scope.ts'
-import type { Boundary } from '../crds/boundaries.ts'
+import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
+import { KINDS } from '../crds/index.ts'
 import { BoundaryTrust, DenyAssignment, JitRequest, RoleAssignment } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { isYounger, scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
 import { initialOwnerAssignment } from '../desired/boundaries.ts'
 import { endOfGrant, endOfRequest } from '../desired/rbac.ts'
 import { isKubeError } from '../kube/errors.ts'
-import { type Controller, controller, type Pass, type Rights, steps } from './engine/controller.ts'
+import { type Controller, controller, type Pass, type Rights, type Step, steps } from './engine/controller.ts'
+import { grantForAWhile, JIT_OBSERVES } from './jit.ts'
 
 export const INITIAL_OWNER_RIGHTS: readonly Rights[] = [{ resource: RoleAssignment.resource, verbs: ['create'] }]
 
@@ -61,6 +69,34 @@ function removeWhenOver(endOf: (object: never) => number | undefined) {
   }
 }
 
+/** Milliseconds until an object that the engine has not seen yet is looked at again. */
+const SOON = 1_000
+
+/**
+ * Writes down of which life of its scope a grant is that kubectl or Git made without saying so: of the one that was
+ * there when it was made. What came later is not meant, so that a thing made anew under an old name inherits nothing.
+ */
+export async function keepToLife(pass: Pass): Promise<Outcome> {
+  const grant = pass.object as Grant
+  const scope = parseScope(grant.spec.scope)
+  if (scope === undefined || scope.level === 'root' || scopeIncarnationOf(grant) !== undefined) return done()
+  const target = scopeObject(scope)
+  const isKnown = target !== undefined && pass.records.isCached(target.resource)
+  const object = isKnown ? pass.records.cache(target.resource).get(target.namespace, target.name) : undefined
+  if (object === undefined || isYounger(object, grant)) {
+    const what = object === undefined ? 'Nothing was' : 'What is there now was not'
+    const message = `${what} at ${grant.spec.scope} when this was made: make it again once the thing is there.`
+    return stalled('ReferenceMissing', message)
+  }
+  const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION]
+  if (incarnation === undefined) return waiting('WaitingForDependency', `${grant.spec.scope} is new.`, SOON)
+  const { uid, resourceVersion } = grant.metadata
+  const patch = { metadata: { annotations: { [SCOPE_INCARNATION_ANNOTATION]: incarnation } } }
+  await pass.records.client.mergePatch(pass.kind.resource, refOf(grant), patch, { uid, resourceVersion })
+  // Our own write wakes us, with the version that the next steps need.
+  return waiting('WaitingForDependency', 'The life of the scope was written down.', SOON)
+}
+
 /**
  * Ties a grant at a group, or at something in it, to the group by an owner reference, so that it goes with it. Grants
  * at a boundary go with the boundary's namespace.
@@ -75,8 +111,7 @@ async function followGroup(pass: Pass): Promise<Outcome> {
   const { uid = '', annotations } = group?.metadata ?? {}
   const isOtherLife =
     scope.level === 'resourceGroup' &&
-    spec.scopeIncarnation !== undefined &&
-    spec.scopeIncarnation !== annotations?.[INCARNATION_ANNOTATION]
+    scopeIncarnationOf(pass.object as Grant) !== annotations?.[INCARNATION_ANNOTATION]
   if (group === undefined || isOtherLife) return done()
   const { ownerReferences = [] } = metadata
   if (ownerReferences.some((owner) => owner.uid === uid)) return done()
@@ -89,21 +124,32 @@ async function followGroup(pass: Pass): Promise<Outcome> {
   return done()
 }
 
-function grantController(kind: AnyKind, endOf: (object: never) => number | undefined): Controller {
+/** Whatever an assignment may be at. */
+const SCOPE_KINDS = KINDS.filter((kind) => kind.placement === 'group').map(({ resource }) => resource)
+
+function grantController(
+  kind: AnyKind,
+  endOf: (object: never) => number | undefined,
+  more: { observes?: Controller['observes']; step?: Step; writes?: readonly Rights[] } = {},
+): Controller {
   return controller(kind, {
-    observes: [],
-    reads: [ResourceGroup.resource],
+    observes: more.observes ?? [],
+    reads: [Boundary.resource, ResourceGroup.resource, ...SCOPE_KINDS],
     childrenIn: 'records',
-    writes: [{ resource: kind.resource, verbs: ['delete'] }],
-    reconcile: steps(removeWhenOver(endOf), followGroup),
+    writes: [{ resource: kind.resource, verbs: ['delete'] }, ...(more.writes ?? [])],
+    reconcile: steps(removeWhenOver(endOf), keepToLife, followGroup, ...(more.step === undefined ? [] : [more.step])),
   })
 }
 
-/** Grants and denies that end by themselves, and requests that run out. */
+/** Grants and denies that end by themselves, and requests for a while with the grants that they become. */
 export const grantControllers: readonly Controller[] = [
   grantController(RoleAssignment, endOfGrant),
   grantController(DenyAssignment, endOfGrant),
-  grantController(JitRequest, endOfRequest),
+  grantController(JitRequest, endOfRequest, {
+    observes: JIT_OBSERVES,
+    step: grantForAWhile as unknown as Step,
+    writes: [{ resource: RoleAssignment.resource, verbs: ['create', 'delete'] }],
+  }),
   controller(BoundaryTrust, {
     observes: [],
     childrenIn: 'records',

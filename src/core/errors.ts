@@ -52,6 +52,7 @@ export const ERROR_STATUS = {
   conflict: 409,
   domain_taken: 409,
   last_owner: 409,
+  self_approval: 403,
   boundary_not_found: 422,
   group_cycle: 422,
   lockout: 422,

@@ -15,6 +15,8 @@ export const INCARNATION_ANNOTATION = `${PREFIX}incarnation`
 export const OWNER_INCARNATION_ANNOTATION = `${PREFIX}incarnation-of-owner`
 /** On children outside their owner's namespace: where the owner stands; absent for cluster-scoped owners. */
 export const OWNER_NAMESPACE_ANNOTATION = `${PREFIX}owner-namespace`
+/** On a grant whose spec names no life of its scope: the one that was there when the grant was made. */
+export const SCOPE_INCARNATION_ANNOTATION = `${PREFIX}scope-incarnation`
 /** Who wrote the generation that the annotation names: `<generation> <principalId>`. */
 export const ACTOR_ANNOTATION = `${PREFIX}actor`
 /** Who created the object, for `createdBy`. */

@@ -197,7 +197,11 @@ export const JitRequest = defineKind({
     decidedBy: Uuid.optional(),
     decisionReason: Description.optional(),
   }),
-  status: resourceStatus,
+  status: resourceStatus.extend({
+    state: z.enum(['Pending', 'Active', 'Denied', 'Cancelled', 'Expired', 'Ended']).optional(),
+    grantedAt: DateTime.optional().describe('When the assignment was written; it is written once'),
+    activeUntil: DateTime.optional(),
+  }),
   immutable: [
     'principalId',
     'principalType',
@@ -211,7 +215,8 @@ export const JitRequest = defineKind({
     { name: 'Principal', path: '.spec.principalId' },
     { name: 'Role', path: '.spec.roleDefinitionName' },
     { name: 'Scope', path: '.spec.scope' },
-    { name: 'Decision', path: '.spec.decision' },
+    { name: 'State', path: '.status.state' },
+    { name: 'Until', path: '.status.activeUntil', type: 'date' },
   ],
 })
 export type JitRequest = ObjectOf<typeof JitRequest>
@@ -272,3 +277,6 @@ export const PlatformTenant = defineKind({
   columns: [{ name: 'Display Name', path: '.spec.displayName' }],
 })
 export type PlatformTenant = ObjectOf<typeof PlatformTenant>
+
+/** The tenant of boundaries whose creator belongs to none; installed with the platform where there is no other. */
+export const DEFAULT_TENANT_ID = '0d0c4e9a-5b2f-5c1e-8f34-7a1b6d2c9e50'

@@ -1,5 +1,6 @@
+import { SCOPE_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { boundaryNamespace, boundaryOfNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
-import { objectKey, type Resource, resourceId } from '../core/object.ts'
+import { type ObjectMeta, objectKey, type Resource, resourceId } from '../core/object.ts'
 import type { Scope } from '../core/scope.ts'
 import { Boundary } from './boundaries.ts'
 import { KINDS } from './index.ts'
@@ -37,4 +38,29 @@ export function scopeObjectKey(resource: Resource, namespace: string | undefined
 export function mayStandIn(scope: Scope, namespace: string | undefined): boolean {
   if (scope.level === 'root') return namespace === SYSTEM_NAMESPACE
   return boundaryOfNamespace(namespace ?? '') === scope.boundaryId
+}
+
+type Grant = {
+  readonly metadata: Pick<ObjectMeta, 'annotations'>
+  readonly spec: { readonly scopeIncarnation?: string | undefined }
+}
+
+/**
+ * The life of the object at the scope that a grant is of: what its spec says, else what the controller wrote down for a
+ * grant that kubectl or Git made without it. Below the root an assignment of no life counts for nothing.
+ */
+export function scopeIncarnationOf({ metadata, spec }: Grant): string | undefined {
+  return spec.scopeIncarnation ?? metadata.annotations?.[SCOPE_INCARNATION_ANNOTATION]
+}
+
+/**
+ * Whether the object at the scope came after the grant, so that the grant was of an earlier one, or of none. Of the same
+ * second the grant is taken to be of the object: an apply of both at once writes them so.
+ */
+export function isYounger(
+  object: { readonly metadata: Pick<ObjectMeta, 'creationTimestamp'> },
+  grant: { readonly metadata: Pick<ObjectMeta, 'creationTimestamp'> },
+): boolean {
+  const [made, granted] = [object, grant].map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''))
+  return !(made !== undefined && granted !== undefined && made <= granted)
 }

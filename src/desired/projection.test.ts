@@ -18,7 +18,14 @@ const assignment = (scope: string, spec: Partial<RoleAssignment['spec']> = {}, n
     apiVersion: 'v',
     kind: 'RoleAssignment',
     metadata: { name: `a${count++}`, namespace },
-    spec: { principalId: 'anna', principalType: 'User', roleDefinitionName: 'Reader', scope, ...spec },
+    spec: {
+      principalId: 'anna',
+      principalType: 'User',
+      roleDefinitionName: 'Reader',
+      scope,
+      scopeIncarnation: 'this',
+      ...spec,
+    },
   }) as RoleAssignment
 const principals = (name: string, memberIds: string[], namespace = HOME) =>
   ({ apiVersion: 'v', kind: 'PrincipalGroup', metadata: { name, namespace }, spec: { memberIds } }) as never
@@ -39,6 +46,7 @@ const CASES: [title: string, assignments: RoleAssignment[], names: string[]][] =
   ['of several principals', [assignment(GROUP, { principalId: 'ben' }), assignment(BOUNDARY)], ['p:anna', 'p:ben']],
   ['of one principal twice', [assignment(GROUP), assignment(BOUNDARY)], ['p:anna']],
   ['of this life of the group', [assignment(GROUP, { scopeIncarnation: 'this' })], ['p:anna']],
+  ['not of no life', [assignment(GROUP, { scopeIncarnation: undefined } as never)], []],
   ['not of an earlier life', [assignment(GROUP, { scopeIncarnation: 'earlier' })], []],
   ['not at the root, from a boundary', [assignment('/')], []],
   ['not at the boundary, from the platform', [assignment(BOUNDARY, {}, SYSTEM_NAMESPACE)], []],

@@ -3,6 +3,7 @@ import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../core/nam
 import type { KubeObject } from '../core/object.ts'
 import { parseScope } from '../core/scope.ts'
 import type { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
+import { scopeIncarnationOf } from '../crds/scopeObjects.ts'
 
 const RBAC_GROUP = 'rbac.authorization.k8s.io'
 
@@ -60,18 +61,20 @@ function roleBinding(namespace: string, clusterRole: string, principals: readonl
 }
 
 /** Whether it stands where it may, is of this life of its scope, and covers the whole of the namespace. */
-function reaches({ metadata, spec }: RoleAssignment, boundary: KubeObject, group: KubeObject | undefined): boolean {
+function reaches(assignment: RoleAssignment, boundary: KubeObject, group: KubeObject | undefined): boolean {
+  const { metadata, spec } = assignment
   const scope = parseScope(spec.scope)
   if (scope === undefined || scope.level === 'resource') return false
   if (scope.level === 'root') return metadata.namespace === SYSTEM_NAMESPACE
   const id = boundary.metadata.name
   if (scope.boundaryId !== id || metadata.namespace !== boundaryNamespace(id)) return false
-  if (scope.level === 'boundary') return isOfThisLife(spec.scopeIncarnation, boundary)
-  return group?.metadata.name === scope.resourceGroup && isOfThisLife(spec.scopeIncarnation, group)
+  if (scope.level === 'boundary') return isOfThisLife(assignment, boundary)
+  return group?.metadata.name === scope.resourceGroup && isOfThisLife(assignment, group)
 }
 
-function isOfThisLife(incarnation: string | undefined, object: KubeObject): boolean {
-  return incarnation === undefined || incarnation === object.metadata.annotations?.[INCARNATION_ANNOTATION]
+function isOfThisLife(assignment: RoleAssignment, object: KubeObject): boolean {
+  const incarnation = scopeIncarnationOf(assignment)
+  return incarnation !== undefined && incarnation === object.metadata.annotations?.[INCARNATION_ANNOTATION]
 }
 
 /** A group of a boundary counts in that boundary, one of the platform everywhere. */

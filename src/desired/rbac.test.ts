@@ -13,11 +13,11 @@ describe('the end of what is granted for a while', () => {
 
   const asked = Date.UTC(2026, 0, 1)
   const requests: [string, object, number][] = [
-    ['an open request: a day', {}, asked + 86_400_000],
+    ['an open request: a day to wait and a day to be read', {}, asked + 2 * 86_400_000],
     [
-      'an approved one: its minutes from the decision',
+      'an approved one: its minutes from the decision, and a day',
       { decision: 'Approved', decidedAt: '2026-01-01T01:00:00Z' },
-      asked + 7_200_000,
+      asked + 7_200_000 + 86_400_000,
     ],
     [
       'a denied one: a day from the decision',

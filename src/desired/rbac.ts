@@ -8,14 +8,15 @@ export function endOfGrant({ spec }: { spec: { expiresAt?: string | undefined } 
 }
 
 /**
- * When a request for a while has run out: an open one after a day, an approved one with the grant, any other a day after
- * it was decided, so that whoever asked can read the answer.
+ * When a request for a while is removed: a day after it ran out undecided, was decided against, or the role was over, so
+ * that whoever asked can read how it ended.
  */
 export function endOfRequest({ metadata, spec }: Pick<JitRequest, 'metadata' | 'spec'>): number | undefined {
   const asked = readTime(metadata.creationTimestamp)
   const since = readTime(spec.decidedAt) ?? asked
   if (since === undefined) return undefined
-  return spec.decision === 'Approved' ? since + spec.durationMinutes * 60_000 : since + DAY
+  if (spec.decision === undefined) return since + DAY + DAY
+  return spec.decision === 'Approved' ? since + spec.durationMinutes * 60_000 + DAY : since + DAY
 }
 
 function readTime(text: string | undefined): number | undefined {

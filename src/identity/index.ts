@@ -3,6 +3,7 @@ export { type ClientStore, type IdentityClient, kubeClientStore } from './client
 export { type ExternalFetch, kubeConnections } from './connections.ts'
 export { type FirstOwner, firstOwner } from './firstOwner.ts'
 export { KEYS_SECRET, type KeyStore, secretKeyStore, watchKeys } from './keyStore.ts'
+export { createLastSeen, type LastSeen } from './lastSeen.ts'
 export {
   hashPassword,
   PASSWORD_ENTRY,

@@ -10,6 +10,7 @@ import { type Attempts, countAttempts } from './attempts.ts'
 import type { ClientStore } from './clients.ts'
 import { createExternalSignIn, type ExternalSignInOptions } from './externalSignIn.ts'
 import { countGuesses, DEFAULT_GUESS_LIMITS, type GuessLimits } from './guesses.ts'
+import type { LastSeen } from './lastSeen.ts'
 import type { PasswordVerifier } from './passwords.ts'
 import { formKey, settings } from './settings.ts'
 import { guardPages } from './shownPages.ts'
@@ -48,6 +49,8 @@ export type IdentityProviderOptions = {
   state: StateStore
   keys: SigningKeys
   log: Log
+  /** Told of every token; nobody is where it is absent. */
+  lastSeen?: LastSeen
   /** 900. */
   tokenLifetimeSeconds?: number
   /** How long a person stays signed in; 12 hours. */
@@ -210,7 +213,7 @@ function buildProvider(options: BuildOptions, issuer: URL, attempts: Attempts): 
   }
   provider.use(guardPages)
   provider.use(cacheHeaders(options.keysMaxAgeSeconds ?? KEYS_MAX_AGE_SECONDS))
-  listen(provider, attempts, options.log)
+  listen(provider, attempts, options.log, options.lastSeen)
   return provider
 }
 
@@ -223,8 +226,9 @@ function cacheHeaders(maxAgeSeconds: number) {
   }
 }
 
-function listen(provider: Provider, attempts: Attempts, log: Log): void {
+function listen(provider: Provider, attempts: Attempts, log: Log, lastSeen: LastSeen | undefined): void {
   provider.on('grant.success', (context) => {
+    noteSeen(context, lastSeen)
     log.debug({ clientId: clientIdOf(context), address: addressOf(context) }, 'An access token was issued.')
   })
   provider.on('grant.error', (context, error) => {
@@ -241,6 +245,16 @@ function listen(provider: Provider, attempts: Attempts, log: Log): void {
   events.on('error', (error) => {
     log.warn({ error: messageOf(error) }, 'The identity provider could not finish an answer.')
   })
+}
+
+/** A refresh shows that a program runs, not that a person signed in. */
+function noteSeen({ oidc }: KoaContextWithOIDC, lastSeen: LastSeen | undefined): void {
+  const grant = oidc.params?.grant_type
+  const userId = oidc.entities.Account?.accountId
+  const clientId = oidc.client?.clientId
+  if (grant === 'client_credentials') {
+    if (clientId !== undefined) lastSeen?.gotToken(clientId)
+  } else if (grant !== 'refresh_token' && userId !== undefined) lastSeen?.signedIn(userId)
 }
 
 function codeOf(error: Error): string {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { ADDITION_AREAS } from '../../src/api/additions.ts'
 import { AREAS } from '../../src/api/index.ts'
 import type { Route } from '../../src/api/route.ts'
 import {
@@ -54,7 +55,8 @@ function goodBody({ body, bodyKind }: Route): unknown {
   const member = { principalId: randomUUID(), roleDefinitionName: 'Reader' }
   const identity = { resourceName: 'x', resourceType: 'apps', resourceUid: 'x' }
   const binding = { issuer: 'https://login.example.com', claimValue: 'x', groupId: randomUUID() }
-  const sso = [binding, { domains: [] }, { alias: 'x', displayName: 'x' }]
+  const jit = { roleDefinitionName: 'Reader', scope: '/', justification: 'x' }
+  const more = [binding, { domains: [] }, { alias: 'x', displayName: 'x' }, jit]
   const small = [
     { displayName: 'x' },
     { targetScale: 1 },
@@ -62,7 +64,7 @@ function goodBody({ body, bodyKind }: Route): unknown {
     { name: 'abc' },
     { status: 'Active' },
   ]
-  const samples: object[] = [{}, ...small, { accountName: 'abc' }, member, identity, ...sso]
+  const samples: object[] = [{}, ...small, { accountName: 'abc' }, member, identity, ...more]
   return samples.find((sample) => body.safeParse(sample).success) ?? {}
 }
 
@@ -100,18 +102,19 @@ describe('refusals, over the whole route table', () => {
 
   it('sees the routes at all', () => {
     const routes = AREAS.flatMap((area) => area.routes)
+    expect(ADDITION_AREAS.flatMap((area) => area.routes)).to.not.be.empty
     expect(routes.length).to.be.at.least(406)
     expect(routes.filter(({ isBuilt }) => isBuilt).length).to.be.at.least(21)
   })
 
-  for (const { name, routes } of AREAS) {
+  for (const { name, routes } of [...AREAS, ...ADDITION_AREAS]) {
     const signedIn = routes.filter(({ authorization }) => authorization.kind !== 'anonymous')
     const permitted = routes.filter(({ authorization }) => authorization.kind === 'iam')
     const built = routes.filter(({ isBuilt }) => isBuilt)
     const planned = routes.filter(({ isBuilt }) => !isBuilt)
     const withBody = built.filter(({ bodyKind }) => bodyKind === 'json')
 
-    describe(name, () => {
+    describe(routes.some(({ isAddition }) => isAddition) ? `${name}, additions` : name, () => {
       if (signedIn.length > 0) {
         it('wants a token', async () => {
           expect(await deviations(signedIn, send({ token: null }), () => '401 UNAUTHORIZED')).to.deep.equal([])

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { PlatformUser } from '../../src/crds/identity.ts'
-import { PlatformTenant, RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
+import { DEFAULT_TENANT_ID, PlatformTenant, RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import {
   call,
@@ -45,7 +45,7 @@ describe('identity and access over REST', () => {
     until(`${path} no longer answers ${code}`, async () => (await call('POST', path, body)).body.code !== code)
   const coded = async (
     wanted: [number, string],
-    method: 'GET' | 'POST' | 'DELETE',
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     path: string,
     body?: object,
     token?: string,
@@ -319,7 +319,7 @@ describe('identity and access over REST', () => {
       await coded([409, 'conflict'], 'POST', move, { tenantId, fromTenantId: randomUUID() })
       const moved = await expectCall<{ removedAssignments: number }>(200, 'POST', move, {
         tenantId,
-        fromTenantId: null,
+        fromTenantId: DEFAULT_TENANT_ID,
       })
       expect(moved.body.removedAssignments).to.equal(1)
       const members = await itemsOf<Member>(`/boundaries/${id}/members?filter=origin:eq:Direct`)
@@ -332,6 +332,96 @@ describe('identity and access over REST', () => {
       const same = await expectCall<Shown>(200, 'POST', path, { tenantId })
       expect(same.body).to.include({ tenantId, tenantName: 'Acme' })
       expect((await expectCall<Shown>(200, 'POST', path, { tenantId: null })).body.tenantId).to.equal(null)
+    })
+  })
+
+  describe('what the interface lets one make', () => {
+    type Page<T> = { items: T[] }
+    it('is read back: roles, assignments, and groups with what they hold', async () => {
+      const { id } = await makeBoundary()
+      const { name } = await makeGroup(id)
+      const base = `/boundaries/${id}/providers/authorization`
+      const scope = `/boundaries/${id}/resourcegroups/${name}`
+      const roles = await itemsOf<{ displayName: string; isRootOnly: boolean }>(`${base}/roleDefinitions`)
+      expect(roles.find(({ displayName }) => displayName === 'Platform Reader')?.isRootOnly).to.equal(true)
+      const { principalId, token } = await makeCaller()
+      const path = `${base}/roleAssignments`
+      const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+      const wanted = { principalId, roleDefinitionName: 'Reader', scope, expiresAt }
+      const made = await expectCall<{ id: string; status: string }>(201, 'POST', path, wanted)
+      expect(made.body.status).to.equal('Active')
+      expect((await call('GET', scope, undefined, { token })).status).to.equal(200)
+      await coded([409, 'already_exists'], 'POST', path, wanted)
+      await coded([400, 'unknown_role'], 'POST', path, { ...wanted, roleDefinitionName: 'reader' })
+      await coded([403, 'forbidden'], 'POST', path, { ...wanted, roleDefinitionName: 'Platform Reader' })
+      await coded([400, 'BAD_REQUEST'], 'POST', path, { ...wanted, scope: '/' })
+      await coded([422, 'principal_not_found'], 'POST', path, { ...wanted, principalId: randomUUID() })
+      const listed = await expectCall<Page<{ id: string }>>(200, 'GET', `${path}?filter=principalId:eq:${principalId}`)
+      expect(listed.body.items.map((row) => row.id)).to.deep.equal([made.body.id])
+      await expectCall(204, 'DELETE', `${path}/${made.body.id}`)
+      expect((await call('GET', scope, undefined, { token })).status).to.equal(403)
+      const [only] = await itemsOf<{ id: string }>(`${path}?filter=roleDefinitionName:eq:Owner`)
+      await coded([409, 'last_owner'], 'DELETE', `${path}/${only?.id}`)
+    })
+
+    it('is corrected: members come and go, nobody gives themselves a role by it, and a group goes with its roles', async () => {
+      const { id } = await makeBoundary()
+      const boundary = `/boundaries/${id}`
+      const path = `${boundary}/providers/authorization/groups`
+      const { principalId, token } = await makeCaller()
+      type Group = { id: string; displayName: string; memberIds: string[]; roleDefinitionName: string | null }
+      const body = { displayName: uniqueName('Team'), roleDefinitionName: 'Owner' }
+      const { body: group } = await expectCall<Group>(201, 'POST', path, body)
+      const one = `${path}/${group.id}`
+      expect((await expectCall<Group>(200, 'GET', one)).body.roleDefinitionName).to.equal('Owner')
+      await expectCall(200, 'PATCH', one, { memberIds: [principalId], description: 'All of us' })
+      expect((await call('GET', boundary, undefined, { token })).status).to.equal(200)
+      expect((await itemsOf<Group>(path)).map(({ memberIds }) => memberIds)).to.deep.equal([[principalId]])
+      await coded([422, 'group_cycle'], 'PATCH', one, { memberIds: [group.id] })
+      await coded([422, 'principal_not_found'], 'PATCH', one, { memberIds: [randomUUID()] })
+      const name = uniqueName('Members only')
+      const actions = ['rbac/members/read', 'rbac/members/write']
+      await make(RoleDefinition, uniqueName('members'), {
+        displayName: name,
+        actions,
+        assignableScopes: ['/boundaries/*'],
+      })
+      const keeper = await makeCaller()
+      const role = { principalId: keeper.principalId, roleDefinitionName: name }
+      await until('the role is known', async () => (await call('POST', `${boundary}/members`, role)).status === 201)
+      await coded([403, 'forbidden'], 'PATCH', one, { memberIds: [principalId, keeper.principalId] }, keeper.token)
+      await expectCall(200, 'PATCH', one, { memberIds: [] })
+      expect((await call('GET', boundary, undefined, { token })).status).to.equal(403)
+      await expectCall(204, 'DELETE', one)
+      await coded([404, 'NOT_FOUND'], 'GET', one)
+      const members = await itemsOf<Member>(`${boundary}/members`)
+      expect(members.map((member) => member.principalId)).to.not.include(group.id)
+    })
+
+    it('includes tenants, which are kept while something belongs to them', async () => {
+      type Tenant = { id: string; boundaryCount: number }
+      const displayName = uniqueName('Tenant')
+      const { body: tenant } = await expectCall<Tenant>(201, 'POST', '/admin/tenants', { displayName })
+      await coded([409, 'already_exists'], 'POST', '/admin/tenants', { displayName })
+      const { id } = await makeBoundary()
+      await expectCall(200, 'POST', `/boundaries/${id}/tenant`, { tenantId: tenant.id })
+      await coded([409, 'conflict'], 'DELETE', `/admin/tenants/${tenant.id}`)
+      expect((await expectCall<Tenant>(200, 'GET', `/admin/tenants/${tenant.id}`)).body.boundaryCount).to.equal(1)
+      expect((await itemsOf<Tenant>('/admin/tenants')).map((row) => row.id)).to.include(tenant.id)
+      await expectCall(200, 'POST', `/boundaries/${id}/tenant`, { tenantId: null })
+      await expectCall(204, 'DELETE', `/admin/tenants/${tenant.id}`)
+    })
+
+    it('names its life: a group that is made anew inherits no role that kubectl gave the old one', async () => {
+      const { id } = await makeBoundary()
+      const { name } = await makeGroup(id)
+      const scope = `/boundaries/${id}/resourcegroups/${name}`
+      const { token } = await makeCaller({ Reader: scope })
+      expect((await call('GET', scope, undefined, { token })).status).to.equal(200)
+      await call('DELETE', scope)
+      await until('the group is gone', async () => (await call('GET', scope)).status === 404)
+      await makeGroup(id, name)
+      expect((await call('GET', scope, undefined, { token })).status).to.equal(403)
     })
   })
 

@@ -8,9 +8,9 @@ import type { PagedListResponse } from '../../src/api/paging.ts'
 import type { UserDto } from '../../src/api/users.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
-import { Boundary } from '../../src/crds/boundaries.ts'
 import { PlatformUser } from '../../src/crds/identity.ts'
 import { MemberInvitation, PasswordReset } from '../../src/crds/invitations.ts'
+import { DEFAULT_TENANT_ID } from '../../src/crds/rbac.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { mailsTo, personToken, tokenFromMail } from '../make/people.ts'
@@ -25,7 +25,6 @@ describe('invitations', () => {
   let admin: KubeClient
   let boundaryId: string
   let path: string
-  const tenantId = randomUUID()
   const address = () => `${uniqueName('anna')}@example.com`
   const invite = async (body: object) => (await expectCall<InvitationDto>(201, 'POST', path, body)).body
   const read = async (id: string) => (await itemsOf<InvitationDto>(path)).find((one) => one.id === id)
@@ -35,11 +34,6 @@ describe('invitations', () => {
     const boundary = await makeBoundary()
     boundaryId = boundary.id
     path = `/boundaries/${boundaryId}/providers/authorization/invitations`
-    await admin.mergePatch(Boundary.resource, { name: boundaryId }, { spec: { tenantId } })
-    await until('the tenant is seen', async () => {
-      const { body } = await call<{ tenantId: string | null }>('GET', `/boundaries/${boundaryId}`)
-      return body.tenantId === tenantId
-    })
   })
   after(() => admin.close())
 
@@ -180,7 +174,10 @@ describe('invitations', () => {
   })
 
   it('need a tenant of the boundary', async () => {
-    const { id } = await makeBoundary()
+    const { id, tenantId } = await makeBoundary()
+    // The first Owner belongs to no tenant: the boundary gets the installation's own.
+    expect(tenantId).to.equal(DEFAULT_TENANT_ID)
+    await expectCall(200, 'POST', `/boundaries/${id}/tenant`, { tenantId: null })
     const other = path.replace(boundaryId, id)
     const { status, body } = await call('POST', other, { email: address(), roleDefinitionName: 'Reader' })
     expect([status, body.code]).to.deep.equal([503, 'tenant_resolution_failed'])

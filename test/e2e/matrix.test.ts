@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Agent, request as send } from 'node:http'
 import { expect } from 'chai'
+import { ADDITIONS } from '../../src/api/additions.ts'
 import { ROUTES } from '../../src/api/index.ts'
+import type { Route } from '../../src/api/route.ts'
 import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
 import { expectCall, makeBoundary, makeCaller, makeGroup, ownerToken } from '../make/platform.ts'
 import { testPlatform } from '../make/tenant.ts'
@@ -21,6 +23,13 @@ type Answer = { status: number; code: string | undefined; text: string }
 const golden = JSON.parse(readFileSync(new URL('../policy/golden/routes.json', import.meta.url), 'utf8')) as {
   routes: Row[]
 }
+/** What is beyond the interface is held to the same rules, by what it says of itself. */
+function rowOf({ method, path, authorization, scope }: Route): Row {
+  if (authorization.kind !== 'iam') return { method, path, auth: authorization.kind }
+  const { action, isData: dataAction } = authorization
+  return { method, path, auth: 'iam', action, dataAction, scope: scope ?? 'root' }
+}
+const rows: readonly Row[] = [...golden.routes, ...ADDITIONS.map(rowOf)]
 const keyOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
 
 /** Held through assignments at `/` only, whatever a role says (interface section 5). */
@@ -188,7 +197,7 @@ describe('every route for every identity', function () {
       const from = anotherAddress()
       const known = holder ?? (kind === 'foreign' ? { role: 'Owner', at: 'boundary' as const } : undefined)
       let seen = 0
-      const wrong = await overAll(golden.routes, async (row) => {
+      const wrong = await overAll(rows, async (row) => {
         seen += 1
         const wanted = kind === 'foreign' ? dueAbroad(row) : due(row, known)
         const answer = await ask(row, pathOf(row, boundaryId), token, from)
@@ -196,7 +205,7 @@ describe('every route for every identity', function () {
         return is === wanted ? undefined : `${is} instead of ${wanted}. ${answer.text.slice(0, 200)}`
       })
       expect(wrong).to.deep.equal([])
-      expect(seen).to.equal(golden.routes.length)
+      expect(seen).to.equal(rows.length)
     })
   }
 
@@ -222,7 +231,7 @@ describe('every route for every identity', function () {
   it('answers a boundary and a group of others in the same words as ones that are missing', async () => {
     const { token } = await makeCaller({ Owner: `/boundaries/${boundaryId}` })
     const missingId = randomUUID()
-    const inBoundary = golden.routes.filter(({ path, auth }) => path.includes('{boundaryId}') && auth !== 'anonymous')
+    const inBoundary = rows.filter(({ path, auth }) => path.includes('{boundaryId}') && auth !== 'anonymous')
     expect(inBoundary.length).to.be.greaterThan(250)
     const wrong = await overAll(inBoundary, async (row) => {
       const theirs = await ask(row, pathOf(row, foreignId, foreignGroup), token, agent)
@@ -239,7 +248,7 @@ describe('every route for every identity', function () {
   it('lets the first Owner past authorization everywhere', async () => {
     const token = await ownerToken()
     const from = anotherAddress()
-    const wrong = await overAll(golden.routes, async (row) => {
+    const wrong = await overAll(rows, async (row) => {
       const is = verdictOf(await ask(row, pathOf(row, boundaryId), token, from))
       return is === 'served' ? undefined : is
     })

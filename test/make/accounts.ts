@@ -1,7 +1,7 @@
 import { FakeUserDirectory } from '../../src/adapters/identity/fake.ts'
 import { FakeMailer } from '../../src/adapters/mail/fake.ts'
 import type { AccountServices } from '../../src/api/accounts.ts'
-import { tenantsOfBoundaries } from '../../src/api/invitations/tenants.ts'
+import type { Tenants } from '../../src/api/invitations/tenants.ts'
 import { createOutbox } from '../../src/api/outbox.ts'
 import { AttemptLimit } from '../../src/api/passwords/attemptLimit.ts'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
@@ -16,7 +16,7 @@ export function makeAccounts({ clock = systemClock, mail = true }: { clock?: Clo
   const accounts: AccountServices = {
     users,
     passwordRules: async () => PASSWORD_POLICY,
-    tenants: tenantsOfBoundaries,
+    tenants: { ofBoundary: ({ spec }) => spec.tenantId } satisfies Tenants,
     outbox: createOutbox({ mailer: mail ? mailer : undefined, log: silentLog, clock }),
     linkBase: 'https://cloud.example.test',
     signInUrl: 'https://login.example.test/auth',

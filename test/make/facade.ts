@@ -14,6 +14,7 @@ import type {
 } from '../../src/api/records.ts'
 import type { RouteDraft } from '../../src/api/route.ts'
 import { PlatformError } from '../../src/core/errors.ts'
+import { INCARNATION_ANNOTATION, SCOPE_INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import { silentLog } from '../../src/core/log.ts'
 import { boundaryNamespace, boundaryOfNamespace, groupNamespace } from '../../src/core/names.ts'
 import { type KubeObject, objectKey } from '../../src/core/object.ts'
@@ -56,6 +57,12 @@ export class MemoryRecords implements Records {
         resourceVersion: String(this.#version),
         creationTimestamp: '2026-01-01T00:00:00Z',
         ...metadata,
+        // Everything put here is of one life, and so are the grants; the root has none.
+        annotations: {
+          [INCARNATION_ANNOTATION]: 'life',
+          ...((spec as { scope?: unknown }).scope === '/' ? {} : { [SCOPE_INCARNATION_ANNOTATION]: 'life' }),
+          ...metadata.annotations,
+        },
       },
       spec: kind.spec.parse(spec),
       ...(status === undefined ? {} : { status }),

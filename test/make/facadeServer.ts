@@ -5,15 +5,17 @@ import { kubeNamespaces } from '../../src/api/boundaries/namespaces.ts'
 import { createCapacity } from '../../src/api/capacity.ts'
 import type { Caller, Services } from '../../src/api/context.ts'
 import { Documentation } from '../../src/api/documentation.ts'
-import { ROUTES, reservedNames } from '../../src/api/index.ts'
+import { reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
 import { createRecords } from '../../src/api/kubeRecords.ts'
 import { recordedPrincipals } from '../../src/api/principals.ts'
 import { kubeSecrets } from '../../src/api/secrets.ts'
 import { createFacade, type FacadeOptions } from '../../src/api/server.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { PlatformError } from '../../src/core/errors.ts'
+import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import { silentLog } from '../../src/core/log.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { parseScope } from '../../src/core/scope.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
@@ -21,6 +23,7 @@ import { KINDS } from '../../src/crds/index.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { scopeObject } from '../../src/crds/scopeObjects.ts'
 import { CacheSet } from '../../src/kube/caches.ts'
 import type { WriteObserver } from '../../src/kube/client.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
@@ -28,6 +31,8 @@ import { makeAccounts } from './accounts.ts'
 import { makeSso } from './sso.ts'
 
 export const CLUSTER = '77777777-7777-4777-8777-777777777777'
+/** Of everything that is put here; grants name it. */
+const LIFE = { [INCARNATION_ANNOTATION]: 'life' }
 const SIZES = { cpuRequest: '500m', cpuLimit: '1', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
 
 /** The whole facade over an API server in memory: every route, real caches, real decisions. */
@@ -43,7 +48,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
     client.seed(kind.resource, {
       apiVersion: kind.apiVersion,
       kind: kind.kind,
-      metadata: { name, ...(namespace !== undefined && { namespace }) },
+      metadata: { name, annotations: { ...LIFE }, ...(namespace !== undefined && { namespace }) },
       spec: kind.spec.parse(spec),
     })
   put(PlatformCluster, CLUSTER, { displayName: 'Own', region: 'north', domain: 'example.test', isPlatform: true })
@@ -73,7 +78,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
   const engine = new Proxy({}, { get: () => () => Promise.reject(new PlatformError('UPSTREAM_FAILED', 'no engine')) })
   const records = createRecords({ client, caches })
   const facade = createFacade({
-    routes: ROUTES,
+    routes: SERVED_ROUTES,
     tokens: { verify: async (header) => callerOf(header) },
     log: silentLog,
     checkReplies: true,
@@ -110,7 +115,12 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
   const grant = (principalId: string, roleDefinitionName: string, scope: string) => {
     const boundaryId = /^\/boundaries\/([^/]+)/.exec(scope)?.[1]
     const namespace = boundaryId === undefined ? SYSTEM_NAMESPACE : boundaryNamespace(boundaryId)
-    const spec = { principalId, principalType: 'User', roleDefinitionName, scope }
+    const place = parseScope(scope)
+    const target = place === undefined ? undefined : scopeObject(place)
+    const there = target && caches.get(target.resource).get(target.namespace, target.name)
+    const scopeIncarnation = (there?.metadata.annotations ?? LIFE)[INCARNATION_ANNOTATION]
+    const ofLife = boundaryId === undefined ? {} : { scopeIncarnation }
+    const spec = { principalId, principalType: 'User', roleDefinitionName, scope, ...ofLife }
     const object = put(RoleAssignment, randomUUID(), spec, namespace)
     caches.get(RoleAssignment.resource).observeWrite(object)
   }

@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { CODES_FILE } from '../../scripts/test/codes.ts'
 import type { BoundaryDto } from '../../src/api/boundaries/record.ts'
 import type { PagedListResponse } from '../../src/api/paging.ts'
 import type { ResourceGroupDto } from '../../src/api/resourcegroups/record.ts'
@@ -69,8 +72,18 @@ export async function call<Body = ErrorBody>(
       await delay(Number(answer.headers.get('retry-after') ?? 1) * 1000)
       continue
     }
-    return { status: answer.status, headers: answer.headers, text: content, body: parse(content) as Body }
+    const parsed = parse(content)
+    if (answer.status >= 400) noteCode(method, path, parsed)
+    return { status: answer.status, headers: answer.headers, text: content, body: parsed as Body }
   }
+}
+
+/** For the check that every documented refusal is provoked by some test. */
+function noteCode(method: Method, path: string, body: unknown): void {
+  const { code } = (body ?? {}) as { code?: string }
+  if (code === undefined) return
+  const [bare = ''] = path.split('?')
+  appendFileSync(join(testPlatform().folder, CODES_FILE), `${method} ${bare} ${code}\n`)
 }
 
 function parse(text: string): unknown {

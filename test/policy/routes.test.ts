@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { AREAS, MODULES, ROUTES, reservedNames } from '../../src/api/index.ts'
+import { ADDITIONS } from '../../src/api/additions.ts'
+import { AREAS, MODULES, ROUTES, reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
 import { METHODS, type Route } from '../../src/api/route.ts'
 import { Router } from '../../src/api/router.ts'
 import { templateSegments } from '../../src/api/template.ts'
@@ -65,21 +66,21 @@ describe('the table of routes', () => {
   }
 
   it('names only actions that exist, and data actions as such', () => {
-    for (const { authorization, path } of ROUTES) {
+    for (const { authorization, path } of SERVED_ROUTES) {
       if (authorization.kind !== 'iam') continue
       expect(findAction(authorization.action)?.isData, path).to.equal(authorization.isData)
     }
   })
 
   it('has a summary and answers on every route', () => {
-    for (const route of ROUTES) {
+    for (const route of SERVED_ROUTES) {
       expect(route.summary, keyOf(route)).to.match(/\S/)
       expect(route.answers, keyOf(route)).to.not.be.empty
     }
   })
 
   it('has operation names that are unique', () => {
-    const names = ROUTES.flatMap(({ operation }) => (operation === undefined ? [] : [operation]))
+    const names = SERVED_ROUTES.flatMap(({ operation }) => (operation === undefined ? [] : [operation]))
     expect(new Set(names).size).to.equal(names.length)
   })
 
@@ -90,8 +91,24 @@ describe('the table of routes', () => {
   })
 })
 
+describe('the table of additions', () => {
+  it('has no row of the interface, and is marked as such', () => {
+    const rows = new Set(golden.routes.map(keyOf))
+    expect(ADDITIONS).to.not.be.empty
+    for (const addition of ADDITIONS) {
+      expect(rows.has(keyOf(addition)), keyOf(addition)).to.equal(false)
+      expect([addition.isAddition, addition.isBuilt], keyOf(addition)).to.deep.equal([true, true])
+    }
+    expect(ROUTES.filter(({ isAddition }) => isAddition)).to.deep.equal([])
+  })
+
+  it('names each route once', () => {
+    expect(new Set(ADDITIONS.map(keyOf)).size).to.equal(ADDITIONS.length)
+  })
+})
+
 describe('the router over the whole table', () => {
-  const router = new Router(ROUTES)
+  const router = new Router(SERVED_ROUTES)
   const values: Record<string, string> = { boundaryId: '11111111-1111-4111-8111-111111111111' }
   const filled = (path: string) =>
     `/${templateSegments(path)
@@ -101,14 +118,14 @@ describe('the router over the whole table', () => {
       })
       .join('/')}`
 
-  for (const route of ROUTES) {
+  for (const route of SERVED_ROUTES) {
     it(`finds ${keyOf(route)}`, () => {
       expect(router.find(route.method, filled(route.path))?.route).to.equal(route)
     })
   }
 
   it('finds nothing for a method that a path does not have', () => {
-    for (const route of ROUTES) {
+    for (const route of SERVED_ROUTES) {
       const path = filled(route.path)
       for (const method of [...METHODS, 'OPTIONS', 'TRACE', 'CONNECT', 'PROPFIND', 'get']) {
         const match = router.find(method, path)

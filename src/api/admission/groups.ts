@@ -1,11 +1,10 @@
 import { PlatformError } from '../../core/errors.ts'
-import { boundaryNamespace } from '../../core/names.ts'
-import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
-import { groupsAround, type Memberships } from '../../iam/groups.ts'
+import { PrincipalGroup } from '../../crds/rbac.ts'
+import type { Memberships } from '../../iam/groups.ts'
 import { isEqual } from '../mergePatch.ts'
 import { refuseSheddingDenies } from '../rbac/denies.ts'
-import { groupsIn, isInForce, knownRole, refuseExceeding, refuseLastOwner } from '../rbac/grants.ts'
-import { checkMembers, refuseTakenName } from '../rbac/groups.ts'
+import { groupsIn, refuseLastOwner } from '../rbac/grants.ts'
+import { checkMembers, refuseTakenName, refuseWidening } from '../rbac/groups.ts'
 import type { RecordOf } from '../records.ts'
 import { closed, type Judged, requireAction } from './change.ts'
 
@@ -26,7 +25,7 @@ export async function judgeGroup(judged: Judged<GroupRecord>): Promise<void> {
     if (previous === undefined) await refuseIdOfOthers(judged, id)
     await checkMembers(services, boundaryId, { id, memberIds, added })
     refuseTakenName(services, boundaryId, { id, displayName })
-    if (added.length > 0) refuseWidening(judged, boundaryId, { id, added, groups })
+    if (added.length > 0) refuseWidening(services, caller, boundaryId, { id, added, groups }, 'GRANT_EXCEEDS_CALLER')
   }
   refuseSheddingDenies(services, caller, boundaryId, groups)
   const groupId = (next ?? previous)?.metadata.name
@@ -41,25 +40,6 @@ export async function judgeGroup(judged: Judged<GroupRecord>): Promise<void> {
 async function refuseIdOfOthers({ services, boundaryId }: Judged<GroupRecord>, id: string): Promise<void> {
   if ((await services.principals.find([id], boundaryId)).size === 0) return
   throw new PlatformError('already_exists', `The id "${id}" is that of another principal.`, { id })
-}
-
-/** Also for a group that is new: roles may have been given to its id before, or be left of an earlier group. */
-function refuseWidening(
-  { services, caller }: Judged<GroupRecord>,
-  boundaryId: string,
-  { id, added, groups }: { id: string; added: readonly string[]; groups: Memberships },
-): void {
-  const gaining = groupsAround(id, groups).add(id)
-  const given = services.records
-    .peekAll(RoleAssignment, { namespace: boundaryNamespace(boundaryId) })
-    .filter(({ spec }) => spec.principalType === 'Group' && gaining.has(spec.principalId))
-    .filter((assignment) => isInForce(services, assignment))
-  for (const { spec } of given) {
-    const role = knownRole(services.records, spec.roleDefinitionName)
-    if (role === undefined) continue
-    const grant = { role, scope: spec.scope, principalIds: added, boundaryId }
-    refuseExceeding(services, caller, grant, 'GRANT_EXCEEDS_CALLER')
-  }
 }
 
 function groupsAfter({ services, boundaryId, next, previous }: Judged<GroupRecord>): Memberships {

@@ -10,6 +10,7 @@ import { acceptedEmpty, created, noContent, ok } from '../answer.ts'
 import type { Context, Services } from '../context.ts'
 import { ListConfigDto, pagedListOf } from '../dto.ts'
 import { etagOf } from '../etag.ts'
+import { tenantOfCreator } from '../invitations/tenants.ts'
 import { listConfig } from '../listConfig.ts'
 import { pagedParts } from '../pages.ts'
 import { findBoundary } from '../places.ts'
@@ -27,10 +28,12 @@ function shown(context: Context, boundary: BoundaryRecord): BoundaryDto {
 
 async function createBoundary(context: Context<string, unknown, z.output<typeof BoundaryBody>>) {
   const { services, caller, body, log } = context
+  const tenantId = await tenantOfCreator(services, caller)
   const { object } = await services.records.create(Boundary, {
     name: randomUUID(),
     spec: {
       displayName: body.displayName,
+      ...(tenantId === undefined ? {} : { tenantId }),
       initialOwner: { principalId: caller.principalId, principalType: caller.principalType },
     },
     caller,

@@ -19,6 +19,7 @@ describe('members of a boundary', () => {
   const prepare = (given: Parameters<typeof makeFacade>[0] = { assignments: [assign('Owner', B1)] }) => {
     const facade = makeFacade({ roles, ...given })
     facade.boundary(ID)
+    facade.group(ID, 'shop')
     const { records } = facade
     for (const id of [ANNA, BERT]) {
       records.put(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: id }, { userName: id.slice(0, 4) })

@@ -10,7 +10,8 @@ import { isAddress, isOpen, isSameAddress, stateAt } from '../../iam/invitations
 import { created } from '../answer.ts'
 import { type BoundaryRecord, boundaryScope } from '../boundaries/visibility.ts'
 import type { Context, Services } from '../context.ts'
-import { findRole, holdsDirectly, incarnationAt, invitedScope, requireGrantRights } from './grants.ts'
+import { findRole, incarnationAt } from '../rbac/grants.ts'
+import { holdsDirectly, invitedScope, requireGrantRights, requireSomethingAt } from './grants.ts'
 import { invitationMail } from './mails.ts'
 import { type CreateInvitationRequest, type InvitationDto, type InvitationRecord, invitationDto } from './record.ts'
 
@@ -45,12 +46,13 @@ export async function createInvitation(context: Context<'boundaryId', unknown, R
   const text = body.scope ?? boundaryScope(boundaryId)
   const scope = invitedScope(text, boundaryId, role)
   const user = await services.accounts.users.findByEmail(email)
-  requireGrantRights(services, caller.principalId, user?.id, role, scope, text)
+  requireGrantRights(services, caller, user?.id, role, boundaryId, text)
+  requireSomethingAt(services, scope)
   const scopeIncarnation = incarnationAt(services, scope)
   const namespace = boundaryNamespace(boundaryId)
   refuseDuplicate(services.records.peekAll(MemberInvitation, { namespace }), email, services.clock.now())
-  if (user !== undefined && holdsDirectly(services, user.id, role.spec.displayName, scope, text)) {
-    throw new PlatformError('already_member', `The person has the role "${role.spec.displayName}" at ${text} already.`)
+  if (user !== undefined && holdsDirectly(services, user.id, role.displayName, scope, text)) {
+    throw new PlatformError('already_member', `The person has the role "${role.displayName}" at ${text} already.`)
   }
   const id = randomUUID()
   const { token, hash } = newLinkToken([boundaryId, id])
@@ -61,7 +63,7 @@ export async function createInvitation(context: Context<'boundaryId', unknown, R
     caller,
     spec: {
       email,
-      roleDefinitionName: role.spec.displayName,
+      roleDefinitionName: role.displayName,
       scope: text,
       scopeIncarnation,
       invitedBy: caller.principalId,

@@ -8,7 +8,7 @@ import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { mayStandIn, scopeObject } from '../../crds/scopeObjects.ts'
+import { mayStandIn, scopeIncarnationOf, scopeObject } from '../../crds/scopeObjects.ts'
 import { GRANT_REFUSALS, type GrantRefusal, refusalOf } from '../../iam/granting.ts'
 import { everyoneIn, type Memberships } from '../../iam/groups.ts'
 import { leavesNoOwner, type OwnerAssignment } from '../../iam/owners.ts'
@@ -106,12 +106,15 @@ export function objectAt(records: Services['records'], scope: Scope): RecordOf<A
 }
 
 /** Whether an assignment grants anything now, by its place, its end and the life of its scope. */
-export function isInForce(services: Services, { metadata, spec }: AssignmentRecord): boolean {
+export function isInForce(services: Services, assignment: AssignmentRecord): boolean {
+  const { metadata, spec } = assignment
   const scope = parseScope(spec.scope)
   if (scope === undefined || !mayStandIn(scope, metadata.namespace) || isOver(spec.expiresAt, services.clock)) {
     return false
   }
-  return spec.scopeIncarnation === undefined || spec.scopeIncarnation === incarnationAt(services, scope)
+  if (scope.level === 'root') return true
+  const incarnation = scopeIncarnationOf(assignment)
+  return incarnation !== undefined && incarnation === incarnationAt(services, scope)
 }
 
 export function isOver(expiresAt: string | undefined, clock: Clock): boolean {
@@ -128,6 +131,8 @@ type NewAssignment = {
   role: Role
   scope: string
   annotations?: Record<string, string>
+  expiresAt?: string | undefined
+  reason?: string | undefined
 }
 
 /**
@@ -137,7 +142,7 @@ type NewAssignment = {
 export async function writeAssignment(
   services: Services,
   caller: Caller,
-  { principalId, principalType, role, scope, annotations }: NewAssignment,
+  { principalId, principalType, role, scope, annotations, expiresAt, reason }: NewAssignment,
 ): Promise<{ object: AssignmentRecord; isNew: boolean }> {
   const place = parseScope(scope)
   if (place === undefined) throw new RangeError(`${scope} is no scope.`)
@@ -149,6 +154,8 @@ export async function writeAssignment(
     roleDefinitionName: role.displayName,
     scope,
     ...(scopeIncarnation === undefined ? {} : { scopeIncarnation }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(reason === undefined ? {} : { reason }),
   }
   const namespace = 'boundaryId' in place ? boundaryNamespace(place.boundaryId) : SYSTEM_NAMESPACE
   const more = annotations === undefined ? {} : { annotations }

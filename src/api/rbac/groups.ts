@@ -4,7 +4,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { Description, DisplayName, Uuid } from '../../crds/fields.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
-import { brokenNesting } from '../../iam/groups.ts'
+import { brokenNesting, groupsAround, type Memberships } from '../../iam/groups.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
 import { created } from '../answer.ts'
 import { boundaryScope } from '../boundaries/visibility.ts'
@@ -16,7 +16,17 @@ import type { RecordOf } from '../records.ts'
 import { refuseWhileDeleting } from '../resourceWrites.ts'
 import { action, type RouteDraft, route } from '../route.ts'
 import { principalNotFound } from './denies.ts'
-import { findRole, groupsIn, oneAtATime, refuseExceeding, rootOnlyRefused, writeAssignment } from './grants.ts'
+import {
+  findRole,
+  type Granter,
+  groupsIn,
+  isInForce,
+  knownRole,
+  oneAtATime,
+  refuseExceeding,
+  rootOnlyRefused,
+  writeAssignment,
+} from './grants.ts'
 
 const CreateBoundaryGroupRequest = z
   .strictObject({
@@ -27,7 +37,7 @@ const CreateBoundaryGroupRequest = z
   })
   .meta({ id: 'CreateBoundaryGroupRequest' })
 
-const BoundaryGroupDto = z
+export const BoundaryGroupDto = z
   .object({
     id: UuidDto,
     boundaryId: UuidDto,
@@ -40,7 +50,7 @@ const BoundaryGroupDto = z
   })
   .meta({ id: 'BoundaryGroupDto' })
 
-function groupDto(
+export function groupDto(
   boundaryId: string,
   { metadata, spec }: RecordOf<typeof PrincipalGroup>,
   roleDefinitionName: string | null,
@@ -124,6 +134,33 @@ export function refuseTakenName(
   const present = records.peekAll(PrincipalGroup, { namespace: boundaryNamespace(boundaryId) })
   if (!present.some(({ metadata, spec }) => metadata.name !== id && spec.displayName === displayName)) return
   throw new PlatformError('already_exists', `The boundary has a group "${displayName}" already.`, { displayName })
+}
+
+/**
+ * Who comes into a group gains every role of it and of the groups around it. Also for a group that is new: roles may
+ * have been given to its id before, or be left of an earlier group.
+ *
+ * @param groups the memberships once the change is made
+ * @throws PlatformError of the code
+ */
+export function refuseWidening(
+  services: Services,
+  caller: Granter,
+  boundaryId: string,
+  { id, added, groups }: { id: string; added: readonly string[]; groups: Memberships },
+  code: 'GRANT_EXCEEDS_CALLER' | 'forbidden',
+): void {
+  if (added.length === 0) return
+  const gaining = groupsAround(id, groups).add(id)
+  const given = services.records
+    .peekAll(RoleAssignment, { namespace: boundaryNamespace(boundaryId) })
+    .filter(({ spec }) => spec.principalType === 'Group' && gaining.has(spec.principalId))
+    .filter((assignment) => isInForce(services, assignment))
+  for (const { spec } of given) {
+    const role = knownRole(services.records, spec.roleDefinitionName)
+    if (role === undefined) continue
+    refuseExceeding(services, caller, { role, scope: spec.scope, principalIds: added, boundaryId }, code)
+  }
 }
 
 export const groupRoutes: readonly RouteDraft[] = [

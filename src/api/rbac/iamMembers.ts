@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { notFound } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
+import { MemberInvitation } from '../../crds/invitations.ts'
 import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import type { Memberships } from '../../iam/groups.ts'
+import { isOpen, isSameAddress, stateAt } from '../../iam/invitations.ts'
 import { noContent } from '../answer.ts'
 import { BoundaryMemberDto, membersOf, PRINCIPAL_TYPES } from '../boundaries/memberRecord.ts'
 import { boundaryScope } from '../boundaries/visibility.ts'
@@ -107,6 +109,7 @@ async function removePerson({ services, caller, parameters }: Context<'boundaryI
     const removed = new Set(assignments.map(assignmentIdOf))
     const after = { removed, withoutPrincipal: userId }
     await refuseLastOwner(services, { level: 'boundary', boundaryId }, after, 'last_owner', { userId })
+    await withdrawRequests(services, caller, namespace, userId)
     for (const { metadata } of assignments) {
       await records.remove(RoleAssignment, { namespace, name: metadata.name }, { caller })
     }
@@ -117,10 +120,6 @@ async function removePerson({ services, caller, parameters }: Context<'boundaryI
         memberIds: spec.memberIds.filter((id) => id !== userId),
       })
       await records.update(PrincipalGroup, ref, { caller, change })
-    }
-    for (const { metadata, spec } of records.peekAll(JitRequest, { namespace })) {
-      if (spec.principalId !== userId || (spec.decision !== undefined && spec.decision !== 'Approved')) continue
-      await records.remove(JitRequest, { namespace, name: metadata.name }, { caller })
     }
     return noContent()
   })
@@ -140,6 +139,29 @@ function withoutMember(
     )
   }
   return after
+}
+
+/**
+ * What could still become an assignment goes before the assignments: open requests, and open invitations to the address
+ * of the person, with whose links they would be back at once.
+ */
+async function withdrawRequests(
+  { records, principals, clock }: Context['services'],
+  caller: Context['caller'],
+  namespace: string,
+  userId: string,
+): Promise<void> {
+  for (const { metadata, spec } of records.peekAll(JitRequest, { namespace })) {
+    if (spec.principalId !== userId || (spec.decision !== undefined && spec.decision !== 'Approved')) continue
+    await records.remove(JitRequest, { namespace, name: metadata.name }, { caller })
+  }
+  const email = (await principals.find([userId])).get(userId)?.email
+  for (const { metadata, spec } of records.peekAll(MemberInvitation, { namespace })) {
+    const isTheirs = spec.accountId === userId || (email != null && isSameAddress(spec.email, email))
+    if (!isTheirs || !isOpen(stateAt(spec, clock.now()))) continue
+    const change = (stored: { spec: object }) => ({ ...stored.spec, state: 'Revoked' })
+    await records.update(MemberInvitation, { namespace, name: metadata.name }, { caller, change })
+  }
 }
 
 export const iamMemberRoutes: readonly RouteDraft[] = [

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { MemberInvitation } from '../../crds/invitations.ts'
 import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { ok } from '../answer.ts'
 import { boundaryScope } from '../boundaries/visibility.ts'
@@ -41,7 +42,7 @@ export const purgeRoutes: readonly RouteDraft[] = [
     {
       auth: action('boundaries/delete'),
       scope: 'root',
-      summary: 'Remove every assignment, deny, request and group of the boundary',
+      summary: 'Remove every assignment, deny, request, invitation and group of the boundary',
       reply: AuthorizationPurgeResult,
       answers: [200],
     },
@@ -52,12 +53,13 @@ export const purgeRoutes: readonly RouteDraft[] = [
       const namespace = boundaryNamespace(boundaryId)
       return oneAtATime(boundaryScope(boundaryId), async () => {
         const remove = (kind: AnyKind) => removeAll(services, caller, kind, namespace)
-        // Requests before grants, so that nothing is approved in between; denies last, while somebody still has rights.
+        // Requests and invitations before grants, so that nothing is approved in between; denies last, while somebody still has rights.
         const jitRequests = await remove(JitRequest)
+        const invitations = await remove(MemberInvitation)
         const assignments = await remove(RoleAssignment)
         const groups = await remove(PrincipalGroup)
         const denyAssignments = await remove(DenyAssignment)
-        return ok({ assignments, denyAssignments, invitations: 0, jitRequests, groups })
+        return ok({ assignments, denyAssignments, invitations, jitRequests, groups })
       })
     },
   ),

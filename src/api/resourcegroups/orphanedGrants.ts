@@ -6,7 +6,7 @@ import { parseScope, type Scope } from '../../core/scope.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { Uuid } from '../../crds/fields.ts'
 import { DenyAssignment, JitRequest, RoleAssignment } from '../../crds/rbac.ts'
-import { mayStandIn } from '../../crds/scopeObjects.ts'
+import { isYounger, mayStandIn, scopeIncarnationOf } from '../../crds/scopeObjects.ts'
 import { ORPHAN_REASONS, type OrphanReason, orphanReason } from '../../iam/orphans.ts'
 import { ok } from '../answer.ts'
 import { PRINCIPAL_TYPES } from '../boundaries/memberRecord.ts'
@@ -118,7 +118,7 @@ function reasonOf(
   const stands = scope !== undefined && mayStandIn(scope, object.metadata.namespace)
   const facts = {
     scope: stands ? lifeAt(services, scope) : undefined,
-    scopeIncarnation: spec.scopeIncarnation,
+    scopeIncarnation: lifeOf(services, object as Grant['object'] & { spec: Grant['spec'] }, scope),
     hasPrincipal: spec.principalId === undefined || exists(spec.principalId),
     hasRole:
       spec.roleDefinitionName === undefined || knownRole(services.records, spec.roleDefinitionName) !== undefined,
@@ -131,6 +131,13 @@ function lifeAt(services: Services, scope: Scope): { incarnation: string | undef
   if (scope.level === 'root') return { incarnation: undefined }
   const object = objectAt(services.records, scope)
   return object === undefined ? undefined : { incarnation: object.metadata.annotations?.[INCARNATION_ANNOTATION] }
+}
+
+/** A grant of no life that is older than what is there now was of something else. */
+function lifeOf(services: Services, grant: RecordOf<AnyKind> & { spec: Grant['spec'] }, scope: Scope | undefined) {
+  const incarnation = scopeIncarnationOf(grant)
+  const object = scope === undefined ? undefined : objectAt(services.records, scope)
+  return incarnation ?? (object !== undefined && isYounger(object, grant) ? '' : undefined)
 }
 
 function orphanDto(services: Services, { kind, object, spec }: Grant, reason: OrphanReason): OrphanedGrantDto {

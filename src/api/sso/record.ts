@@ -134,6 +134,11 @@ export function verifiedDomains({ spec, status }: Pick<ConnectionRecord, 'spec' 
   )
 }
 
+/** Whether anybody can sign in through it: somebody's domain, and a provider for it. */
+export function isEnabled(connection: Pick<ConnectionRecord, 'spec' | 'status'>): boolean {
+  return verifiedDomains(connection).length > 0 && connection.spec.identityProviders.some(({ enabled }) => enabled)
+}
+
 export function providerDto(
   { sso }: Services,
   tenantId: string,
@@ -166,10 +171,7 @@ export function ssoDto(services: Services, tenantId: string, connection: Connect
   const known = connection?.status?.domains ?? []
   return {
     tenantId,
-    enabled:
-      connection !== undefined &&
-      verifiedDomains(connection).length > 0 &&
-      identityProviders.some(({ enabled }) => enabled),
+    enabled: connection !== undefined && isEnabled(connection),
     domains: domains.map((domain) => {
       const state = known.find((one) => one.domain === domain)
       return {

@@ -1,0 +1,21 @@
+import { expect } from 'chai'
+import { SERVED_ROUTES } from '../../src/api/index.ts'
+import { ERROR_STATUS } from '../../src/core/errors.ts'
+import { DOCUMENTED_CODES, missingCodes } from './codes.ts'
+
+describe('the documented refusals', () => {
+  it('are of routes that are served, with codes that exist', () => {
+    const routes = new Set(SERVED_ROUTES.map(({ method, path }) => `${method} ${path}`))
+    for (const [route, codes] of Object.entries(DOCUMENTED_CODES)) {
+      expect(routes.has(route), route).to.equal(true)
+      for (const code of codes) expect(Object.keys(ERROR_STATUS), route).to.include(code)
+    }
+  })
+
+  it('are missed until a request of that very route has seen them', () => {
+    const all = missingCodes('')
+    expect(all).to.include('POST /admin/tenants already_exists')
+    const seen = 'POST /admin/tenants already_exists\nPOST /admin/boundary-trusts conflict\n'
+    expect(missingCodes(seen)).to.deep.equal(all.filter((one) => one !== 'POST /admin/tenants already_exists'))
+  })
+})

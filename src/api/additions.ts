@@ -1,0 +1,10 @@
+import { additionalAuthorizationRoutes } from './rbac/additions.ts'
+import { type Area, additionsTo, type Route } from './route.ts'
+
+/**
+ * What the platform serves beyond the interface, by area: what one needs to read back, correct or take away what the
+ * interface lets one make. Apart, so that the table of the interface can be held equal to the interface.
+ */
+export const ADDITION_AREAS: readonly Area[] = [additionsTo('rbac', 'rbac', additionalAuthorizationRoutes)]
+
+export const ADDITIONS: readonly Route[] = ADDITION_AREAS.flatMap((entry) => entry.routes)

@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { idOf } from '../../core/ids.ts'
+import { RoleDefinition } from '../../crds/rbac.ts'
+import { BUILT_IN_ROLES, isRootOnly, type Role } from '../../iam/roles.ts'
+import type { Services } from '../context.ts'
+import { pagedListOf, Uuid } from '../dto.ts'
+import { pagedParts } from '../pages.ts'
+import type { ListShape } from '../paging.ts'
+import { findBoundary } from '../places.ts'
+import { action, type RouteDraft, route } from '../route.ts'
+
+const RoleDefinitionDto = z
+  .object({
+    id: Uuid,
+    displayName: z.string().describe('The roleDefinitionName'),
+    description: z.string(),
+    actions: z.array(z.string()),
+    notActions: z.array(z.string()),
+    dataActions: z.array(z.string()),
+    notDataActions: z.array(z.string()),
+    assignableScopes: z.array(z.string()),
+    isBuiltIn: z.boolean(),
+    isRootOnly: z.boolean(),
+  })
+  .meta({ id: 'RoleDefinitionDto' })
+type RoleDefinitionDto = z.output<typeof RoleDefinitionDto>
+
+export function roleIdOf(name: string): string {
+  return idOf({ group: RoleDefinition.resource.group, kind: RoleDefinition.kind, name })
+}
+
+const roleShape: ListShape<RoleDefinitionDto> = {
+  fields: {
+    displayName: { title: 'Name', type: 'text', of: (row) => row.displayName, isSearched: true },
+    isBuiltIn: { title: 'Built in', type: 'boolean', of: (row) => row.isBuiltIn, isSorted: false },
+    isRootOnly: { title: 'At the root only', type: 'boolean', of: (row) => row.isRootOnly, isSorted: false },
+  },
+  defaultSort: 'displayName',
+  nameOf: (row) => row.displayName,
+  idOf: (row) => row.id,
+}
+
+function roleDto(role: Role, isBuiltIn: boolean): RoleDefinitionDto {
+  const { name, displayName, description, actions, notActions, dataActions, notDataActions, assignableScopes } = role
+  return {
+    id: roleIdOf(name),
+    displayName,
+    description,
+    actions: [...actions],
+    notActions: [...notActions],
+    dataActions: [...dataActions],
+    notDataActions: [...notDataActions],
+    assignableScopes: [...assignableScopes],
+    isBuiltIn,
+    isRootOnly: isRootOnly(role),
+  }
+}
+
+/** Built-in ones are part of the program: their objects in the cluster only show them. */
+function everyRole({ records }: Services): RoleDefinitionDto[] {
+  const builtIn = new Set(BUILT_IN_ROLES.map(({ name }) => name))
+  const custom = records.peekAll(RoleDefinition).filter(({ metadata }) => !builtIn.has(metadata.name))
+  return [
+    ...BUILT_IN_ROLES.map((role) => roleDto(role, true)),
+    ...custom.map(({ metadata, spec }) => roleDto({ ...spec, name: metadata.name }, false)),
+  ]
+}
+
+export const roleDefinitionRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '{B}/providers/authorization/roleDefinitions',
+    {
+      auth: action('rbac/members/read'),
+      summary: 'The roles that can be given, and what each holds',
+      list: roleShape as never,
+      reply: pagedListOf(RoleDefinitionDto),
+      answers: [200],
+    },
+    async (context) => {
+      await findBoundary(context, context.parameters.boundaryId)
+      return pagedParts(everyRole(context.services), context.list, roleShape, (row) => row)
+    },
+  ),
+]

@@ -1,0 +1,107 @@
+import { timestamp } from '../core/clock.ts'
+import { CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { type KubeObject, refOf } from '../core/object.ts'
+import { done, type Outcome, stalled } from '../core/outcome.ts'
+import { parseScope } from '../core/scope.ts'
+import { JitRequest, RoleAssignment } from '../crds/rbac.ts'
+import { scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
+import { activeUntil, jitAssignmentName, jitAssignmentSpec, jitState, pendingUntil } from '../iam/jit.ts'
+import { isKubeError } from '../kube/errors.ts'
+import type { Observed, Pass } from './engine/controller.ts'
+
+type Assignment = RoleAssignment & KubeObject
+type JitPass = Pass<typeof JitRequest>
+
+/** An assignment that was made for a request concerns the request: somebody may take it away early. */
+export const JIT_OBSERVES: readonly Observed[] = [
+  {
+    resource: RoleAssignment.resource,
+    in: 'records',
+    keysOf: ({ metadata, spec }) => {
+      const { jitRequestId } = (spec ?? {}) as Partial<RoleAssignment['spec']>
+      return jitRequestId === undefined ? [] : [`${metadata.namespace}/${jitRequestId}`]
+    },
+  },
+]
+
+/**
+ * Lets an approved request have its assignment, once, and takes it away when the request is ended early. The end by time
+ * is the assignment's own: its `expiresAt`. Timers ring at ends only.
+ */
+export async function grantForAWhile(pass: JitPass): Promise<Outcome> {
+  const request = pass.object
+  const now = pass.clock.now()
+  const state = jitState(request, now)
+  const before = request.status?.state
+  const until = activeUntil(request)
+  if (state !== 'Active') {
+    await withdraw(pass)
+    pass.report({ state })
+    if (before === 'Active') pass.event('Normal', 'Stopped', `${describe(request)} has ended.`)
+    return state === 'Pending' ? done({ after: Math.max(0, (pendingUntil(request) ?? now) - now) }) : done()
+  }
+  const after = Math.max(0, (until ?? now) - now)
+  if (assignmentOf(pass) === undefined) {
+    if (request.status?.grantedAt !== undefined) {
+      pass.report({ state: 'Ended' })
+      pass.event('Normal', 'Stopped', `${describe(request)} was taken away before its end.`)
+      return done()
+    }
+    const obstacle = await grant(pass)
+    if (obstacle !== undefined) return obstacle
+  }
+  pass.report({
+    state,
+    grantedAt: request.status?.grantedAt ?? pass.now,
+    ...(until === undefined ? {} : { activeUntil: timestamp(until) }),
+  })
+  if (before !== 'Active') pass.event('Normal', 'Available', `${describe(request)} until ${timestamp(until ?? now)}.`)
+  return done({ after })
+}
+
+function describe({ spec }: JitRequest): string {
+  return `The role "${spec.roleDefinitionName}" at ${spec.scope} for ${spec.principalId}`
+}
+
+function assignmentOf(pass: JitPass): Assignment | undefined {
+  const { namespace } = pass.object.metadata
+  return pass.records.cache<Assignment>(RoleAssignment.resource).get(namespace, jitAssignmentName(pass.object))
+}
+
+async function grant(pass: JitPass): Promise<Outcome | undefined> {
+  const request = pass.object
+  const incarnation = scopeIncarnationOf(request)
+  const scope = parseScope(request.spec.scope)
+  const target = scope === undefined ? undefined : scopeObject(scope)
+  const isKnown = target !== undefined && pass.records.isCached(target.resource)
+  const object = isKnown ? pass.records.cache(target.resource).get(target.namespace, target.name) : undefined
+  const spec = jitAssignmentSpec(request, incarnation)
+  if (spec === undefined || object?.metadata.annotations?.[INCARNATION_ANNOTATION] !== incarnation) {
+    return stalled(
+      'ReferenceMissing',
+      `What was at ${request.spec.scope} when this was asked for is not there any more.`,
+    )
+  }
+  const { namespace } = request.metadata
+  // Asked afresh: the request may have been ended a moment ago, and what the facade then took away must not come back.
+  const now = await pass.records.client.get<JitRequest & KubeObject>(JitRequest.resource, refOf(request as KubeObject))
+  if (jitState(now, pass.clock.now()) !== 'Active') return done({ after: 1_000 })
+  const annotations = request.spec.decidedBy === undefined ? {} : { [CREATED_BY_ANNOTATION]: request.spec.decidedBy }
+  const { apiVersion, kind } = RoleAssignment
+  const metadata = { name: jitAssignmentName(request), ...(namespace === undefined ? {} : { namespace }), annotations }
+  try {
+    await pass.records.client.create(RoleAssignment.resource, { apiVersion, kind, metadata, spec })
+  } catch (error) {
+    // The facade writes it too, so that the next request obeys; its event wakes us.
+    if (!isKubeError(error, 'AlreadyExists')) throw error
+    return done({ after: 1_000 })
+  }
+  return undefined
+}
+
+async function withdraw(pass: JitPass): Promise<void> {
+  const found = assignmentOf(pass)
+  if (found === undefined) return
+  const { uid } = found.metadata
+  await pass.records.client.remove(RoleAssignment.resource, refOf(found), uid === undefined ? {} : { uid })
+}
