@@ -203,6 +203,24 @@ describe('object storage', () => {
     expect(await code('PATCH', path, { status: 'Active' })).to.deep.equal([404, 'NOT_FOUND'])
   })
 
+  it('does the same with keys of the account', async () => {
+    const [account, other] = [await makeAccount(), await makeAccount()]
+    const { storeName } = await makeBucket(account, 'one')
+    const key = await issue(account)
+    const client = clientOf(key)
+    expect(await put(client, storeName, 'a')).to.equal(200)
+    const path = `${account.path}/accesskeys/${key.id}`
+    await expectCall(200, 'PATCH', path, { status: 'Inactive' })
+    await until('it is refused', async () => (await get(client, storeName, 'a')) === 403, 2_000)
+    await expectCall(200, 'PATCH', path, { status: 'Active' })
+    await until('it works', async () => (await get(client, storeName, 'a')) === 200)
+    expect((await call('DELETE', `${other.path}/accesskeys/${key.id}`)).status, 'of another account').to.equal(404)
+    expect((await call('DELETE', path, undefined, { token: reader.token })).status).to.equal(403)
+    expect((await call('DELETE', path)).status).to.equal(204)
+    expect(await get(client, storeName, 'a')).to.equal(403)
+    expect((await call('PATCH', path, { status: 'Active' })).status).to.equal(404)
+  })
+
   it('takes the keys of an identity away with the identity', async () => {
     const account = await makeAccount()
     const { storeName } = await makeBucket(account, 'one')

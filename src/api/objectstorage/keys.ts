@@ -112,6 +112,17 @@ async function findKey(context: Context<'managedIdentityId' | 'keyId'>): Promise
   return found
 }
 
+/** A key to the account of the path, whoever owns it. @throws PlatformError NOT_FOUND */
+async function findKeyOfAccount(context: Context<'keyId'>): Promise<KeyObject> {
+  const { ref } = await accountOf(context as Context, 'accountName')
+  const { keyId } = context.parameters
+  const found = keysIn(context as Context, ref.namespace).find(
+    ({ metadata, spec }) => spec.accountName === ref.name && accessKeyId(metadata.namespace, metadata.name) === keyId,
+  )
+  if (found === undefined) throw notFound(`Access key "${keyId}" of account "${ref.name}"`)
+  return found
+}
+
 type Owner = { namespace: string; account: AccountObject; managedIdentityId?: string }
 
 async function issue(context: Context<string, unknown, IssueAccessKeyRequest>, owner: Owner) {
@@ -170,9 +181,8 @@ function accountOfBody(context: Context<string, unknown, IssueAccessKeyRequest>,
 }
 
 /** Answers when the store has it: an answer that says Inactive means that the key opens nothing any more. */
-async function setStatus(context: Context<'managedIdentityId' | 'keyId', unknown, UpdateAccessKeyStatusRequest>) {
+async function setStatus(context: Context<string, unknown, UpdateAccessKeyStatusRequest>, found: KeyObject) {
   const { services, caller, ifMatch, body } = context
-  const found = await findKey(context as Context<'managedIdentityId' | 'keyId'>)
   const { namespace, name } = found.metadata
   const ref = { namespace, name }
   const { object } = await services.records.update(ObjectAccessKey, ref, {
@@ -194,9 +204,8 @@ async function setStatus(context: Context<'managedIdentityId' | 'keyId', unknown
   return ok(keyDto(seen, services.clock.now()), { etag: etagOf(seen) })
 }
 
-async function remove(context: Context<'managedIdentityId' | 'keyId'>) {
+async function remove(context: Context, { metadata }: KeyObject) {
   const { records } = context.services
-  const { metadata } = await findKey(context)
   const ref = { namespace: metadata.namespace, name: metadata.name }
   const { isGone } = await records.remove(ObjectAccessKey, ref, { caller: context.caller, ifMatch: context.ifMatch })
   if (isGone) return noContent()
@@ -266,23 +275,34 @@ export const keyRoutes: readonly RouteDraft[] = [
       return issue(context, { namespace, managedIdentityId, account: accountOfBody(context, namespace) })
     },
   ),
-  route(
-    'DELETE',
-    `${OF_IDENTITY}/{keyId}`,
-    { auth: action('objectaccesskeys/delete'), summary: 'Withdraw a key at once', answers: [200, 202, 204] },
-    remove,
-  ),
-  route(
-    'PATCH',
-    `${OF_IDENTITY}/{keyId}`,
-    {
-      auth: action('objectaccesskeys/write'),
-      summary: 'Set a key active or inactive',
-      body: UpdateAccessKeyStatusRequest,
-      mediaTypes: ['application/json', 'application/merge-patch+json'],
-      reply: AccessKeyDto,
-      answers: [200, 409],
-    },
-    setStatus,
-  ),
+  ...oneKey(`${OF_IDENTITY}/{keyId}`, (context) => findKey(context as Context<'managedIdentityId' | 'keyId'>)),
 ]
+
+/** What the interface lacks: a key of an account can be issued there, and not be withdrawn. */
+export const additionalKeyRoutes: readonly RouteDraft[] = oneKey(`${OF_ACCOUNT}/{keyId}`, (context) =>
+  findKeyOfAccount(context as Context<'keyId'>),
+)
+
+function oneKey(path: string, find: (context: Context) => Promise<KeyObject>): RouteDraft[] {
+  return [
+    route(
+      'DELETE',
+      path,
+      { auth: action('objectaccesskeys/delete'), summary: 'Withdraw a key at once', answers: [200, 202, 204] },
+      async (context) => remove(context, await find(context)),
+    ),
+    route(
+      'PATCH',
+      path,
+      {
+        auth: action('objectaccesskeys/write'),
+        summary: 'Set a key active or inactive',
+        body: UpdateAccessKeyStatusRequest,
+        mediaTypes: ['application/json', 'application/merge-patch+json'],
+        reply: AccessKeyDto,
+        answers: [200, 409],
+      },
+      async (context) => setStatus(context, await find(context as Context)),
+    ),
+  ]
+}
