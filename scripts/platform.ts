@@ -7,13 +7,14 @@ import { createKubeClient } from '../src/kube/client.ts'
 import { loadKubeconfig } from '../src/kube/kubeconfig.ts'
 import { readIfThere, writePrivate } from './controlplane/files.ts'
 import type { AccessOptions, ControlPlane, Progress } from './controlplane/index.ts'
+import { type RunningStore, startObjectStore } from './objectstore/start.ts'
 import { applyManifests, applyObjects } from './platform/manifests.ts'
 import { operatorEnvironment, writeOperatorKubeconfig } from './platform/operator.ts'
 import { type FirstOwners, installFirstOwners } from './platform/owners.ts'
 import { untilAnswers } from './platform/readiness.ts'
 
 /** Listeners of the platform on 127.0.0.1. They are chosen before the API server starts, which must know the issuer. */
-export const PLATFORM_PORTS = ['facade', 'identity', 'token', 'management', 'webhook'] as const
+export const PLATFORM_PORTS = ['facade', 'identity', 'token', 'management', 'webhook', 'store', 'storeUsers'] as const
 export type PlatformPorts = Record<(typeof PLATFORM_PORTS)[number], number>
 
 export const REALM = 'freehold'
@@ -31,6 +32,8 @@ export type PlatformOptions = {
   progress: Progress
   /** Aborted when the user stops `up` before it is ready. */
   signal: AbortSignal
+  /** The program of the object store, once it is built; undefined runs without one. */
+  objectStore?: Promise<string | undefined>
 }
 
 /** How to reach the platform, as `dev.json` tells it. */
@@ -47,6 +50,7 @@ export function platformAccess(ports: PlatformPorts): AccessOptions {
 /** A control plane on which only the operator's process is missing. */
 export type PreparedPlatform = {
   platform: Platform
+  store: RunningStore | undefined
   /** What `src/main.ts` is to be started with. */
   operator: { program: string; args: readonly string[]; environment: Record<string, string> }
 }
@@ -57,15 +61,18 @@ export type PreparedPlatform = {
  *
  * @throws Error of the step that failed, with the end of the operator's log where the operator did
  */
-export async function installPlatform(controlPlane: ControlPlane, options: PlatformOptions): Promise<Platform> {
+export async function installPlatform(
+  controlPlane: ControlPlane,
+  options: PlatformOptions,
+): Promise<Platform & { store: RunningStore | undefined }> {
   const { ports, progress, signal } = options
-  const { platform, operator } = await preparePlatform(controlPlane, options)
+  const { platform, operator, store } = await preparePlatform(controlPlane, options)
   await progress.step('starting the platform', async () => {
     controlPlane.startProcess({ name: 'freehold', ...operator })
     await Promise.race([untilReady(ports, signal), controlPlane.failed])
   })
   signal.throwIfAborted()
-  return platform
+  return { ...platform, store }
 }
 
 /** Everything but starting the operator; tests that kill and restart it begin here. */
@@ -86,7 +93,14 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
     const credentials = await progress.step('making the first Owners', () => installFirstOwners(admin, folder))
     const tokenUrl = `${realmUrl(`http://127.0.0.1:${ports.token}`)}/protocol/openid-connect/token`
     const platform = { facadeUrl: `http://127.0.0.1:${ports.facade}`, tokenUrl, realm: REALM, ...credentials }
-    return { platform, operator: await operatorCommand(controlPlane, options) }
+    const program = await options.objectStore
+    const store =
+      program === undefined
+        ? undefined
+        : await progress.step('starting the object store', () =>
+            startObjectStore(controlPlane, { program, folder, ports: options.ports }),
+          )
+    return { platform, store, operator: await operatorCommand(controlPlane, options, store) }
   } finally {
     await admin.close()
   }
@@ -123,6 +137,7 @@ async function platformKeys(path: string): Promise<string> {
 async function operatorCommand(
   controlPlane: ControlPlane,
   options: PlatformOptions,
+  store: RunningStore | undefined,
 ): Promise<PreparedPlatform['operator']> {
   const { folder, ports } = options
   const kubeconfig = await writeOperatorKubeconfig(controlPlane, folder)
@@ -157,6 +172,7 @@ async function operatorCommand(
       mailFolder: join(folder, 'mails'),
       vaultKeys,
       playedEngines: file('engines.json'),
+      store,
     }),
   }
 }

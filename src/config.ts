@@ -137,6 +137,22 @@ export const Configuration = z.strictObject({
     .enum(['service', 'proxy'])
     .default('service')
     .describe("How engines are reached: cluster DNS, or the API server's proxy from outside"),
+  objectStoreDriver: z
+    .enum(['none', 'versitygw', 'seaweedfs'])
+    .default('none')
+    .describe('The S3 store behind object storage; none: accounts wait with EngineMissing'),
+  objectStoreEndpoint: Url.optional().describe('Where workloads reach the store'),
+  objectStoreUsersEndpoint: Url.optional().describe('Where the store takes IAM requests; its endpoint when absent'),
+  objectStorePublicEndpoint: Url.optional().describe('Where everybody reaches the store, where that is another place'),
+  objectStoreRegion: z.string().min(1).max(63).default('us-east-1'),
+  objectStoreVersion: z.string().max(63).default('').describe('What runtime-info shows'),
+  objectStoreAccessKeyId: z.string().min(1).optional().describe('Of a user of the store who may do everything'),
+  objectStoreSecretAccessKey: z.string().min(1).optional(),
+  objectStoreAccessLog: z
+    .string()
+    .optional()
+    .describe('Path of the access log that the store writes, which audit look-ups read; no audit when absent'),
+  objectStoreUsageSeconds: Seconds.default(300).describe('Between two looks at what a bucket holds'),
   clusterDomain: z
     .string()
     .default('freehold.localhost')
@@ -222,11 +238,15 @@ function readVariables(environment: Record<string, string | undefined>): Record<
   return entries
 }
 
-/** As it may be shown: without the password of the mail server. */
+/** As it may be shown: without the password of the mail server and the key to the object store. */
 export function withoutSecrets(configuration: Configuration): Configuration {
-  const { smtpUrl } = configuration
-  if (smtpUrl === undefined) return configuration
+  const { smtpUrl, objectStoreSecretAccessKey } = configuration
+  const shown = {
+    ...configuration,
+    ...(objectStoreSecretAccessKey === undefined ? {} : { objectStoreSecretAccessKey: 'redacted' }),
+  }
+  if (smtpUrl === undefined) return shown
   const url = new URL(smtpUrl)
   if (url.password !== '') url.password = 'redacted'
-  return { ...configuration, smtpUrl: url.href }
+  return { ...shown, smtpUrl: url.href }
 }

@@ -71,7 +71,8 @@ export function requireGo(found: string | undefined, wanted: string): void {
   }
 }
 
-function isOlder(version: string, wanted: string): boolean {
+/** Whether a version is before another. */
+export function isOlder(version: string, wanted: string): boolean {
   const [left, right] = [version, wanted].map((text) => text.split('.').map(Number))
   for (let index = 0; index < 3; index += 1) {
     const difference = (left?.[index] ?? 0) - (right?.[index] ?? 0)
@@ -80,7 +81,8 @@ function isOlder(version: string, wanted: string): boolean {
   return false
 }
 
-async function goVersion(): Promise<string | undefined> {
+/** Of the Go on the PATH; undefined where there is none. */
+export async function goVersion(): Promise<string | undefined> {
   try {
     const { stdout } = await promisify(execFile)('go', ['env', 'GOVERSION'])
     return stdout.trim()
@@ -89,7 +91,8 @@ async function goVersion(): Promise<string | undefined> {
   }
 }
 
-async function goBuild(folder: string, args: readonly string[], signal: AbortSignal | undefined): Promise<void> {
+/** Runs Go in a module folder. @throws Error with the end of its output */
+export async function goBuild(folder: string, args: readonly string[], signal: AbortSignal | undefined): Promise<void> {
   // -mod=readonly: the locks decide, whatever the environment says.
   const [command = 'go', ...rest] = dyingWithParent('INT', ['go', ...args])
   const child = spawn(command, rest, {
@@ -114,7 +117,8 @@ async function goBuild(folder: string, args: readonly string[], signal: AbortSig
     throw new Error(`go ${args.join(' ')} in ${folder} failed with code ${code}. Its last words:\n${tail.trim()}`)
 }
 
-async function takeBuildLock(
+/** Waits until no other process builds into the folder. */
+export async function takeBuildLock(
   path: string,
   progress: Progress,
   signal: AbortSignal | undefined,

@@ -310,28 +310,19 @@ function grantedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
 }
 
 /**
- * What is protected is deleted by nobody until the protection is switched off. The controllers of Kubernetes are let
- * through, or a namespace would end in Terminating for ever.
+ * What is protected stays until the protection is taken away, whoever asks (REST: DELETION_PROTECTED). The controllers
+ * and the parts of Kubernetes that clean up are exempt: a group that goes was asked for its protected things before.
  */
 function deletionProtectionPolicy(kinds: readonly AnyKind[]): KubeObject[] {
+  const guarded = kinds.filter(({ spec }) => 'deletionProtection' in spec.shape)
   return policyWithBinding({
     name: 'freehold-deletion-protection',
-    rules: [
-      ruleFor(
-        kinds.filter(({ deletionProtection }) => deletionProtection === true),
-        ['DELETE'],
-      ),
-    ],
-    matchConditions: [
-      {
-        name: 'not-kubernetes',
-        expression:
-          "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && request.userInfo.username != 'system:kube-controller-manager'",
-      },
-    ],
+    rules: [ruleFor(guarded, ['DELETE'])],
+    variables: CALLER_VARIABLES,
     validations: [
       {
-        expression: '!oldObject.spec.?deletionProtection.orValue(false)',
+        expression:
+          'variables.isPlatform || variables.isKubernetes || !oldObject.?spec.?deletionProtection.orValue(false)',
         messageExpression: `'"' + oldObject.metadata.name + '" is protected from deletion: set deletionProtection to false first'`,
         reason: 'Forbidden',
       },

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { ControlPlane } from '../controlplane/index.ts'
 import { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from '../generate/policies.ts'
+import type { RunningStore } from '../objectstore/start.ts'
 import type { PlatformPorts } from '../platform.ts'
 
 /**
@@ -36,6 +37,8 @@ export type OperatorFiles = {
   issuer: string
   realm: string
   audience: string
+  /** The object store beside the platform, where one runs. */
+  store: RunningStore | undefined
   /** Mails are laid down here: there is no mail server to rely on. */
   mailFolder: string
   /** Path of the platform keys of secret vaults. */
@@ -79,7 +82,10 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_SIMULATED: [
       ...controlPlane.simulated,
       ...(isPlayed ? ['vector-engine', 'sql-engine', 'backup-target'] : []),
+      // Real S3 on a folder of this machine: enough to try things, not to keep them.
+      ...(files.store === undefined ? [] : ['object-store']),
     ].join(','),
+    ...storeEnvironment(files.store),
     PLATFORM_COMMIT: commit(),
     PLATFORM_BUILT_AT: new Date().toISOString(),
   }
@@ -99,6 +105,19 @@ function embeddedEnvironment({ ports, certificate, key, clientAuthority }: Opera
     PLATFORM_WEBHOOK_CERTIFICATE: certificate,
     PLATFORM_WEBHOOK_KEY: key,
     PLATFORM_WEBHOOK_CLIENT_AUTHORITY: clientAuthority,
+  }
+}
+
+function storeEnvironment(store: RunningStore | undefined): Record<string, string> {
+  if (store === undefined) return {}
+  return {
+    PLATFORM_OBJECT_STORE_DRIVER: 'versitygw',
+    PLATFORM_OBJECT_STORE_ENDPOINT: store.endpoint,
+    PLATFORM_OBJECT_STORE_USERS_ENDPOINT: store.usersEndpoint,
+    PLATFORM_OBJECT_STORE_ACCESS_KEY_ID: store.accessKeyId,
+    PLATFORM_OBJECT_STORE_SECRET_ACCESS_KEY: store.secretAccessKey,
+    PLATFORM_OBJECT_STORE_ACCESS_LOG: store.accessLog,
+    PLATFORM_OBJECT_STORE_VERSION: store.version,
   }
 }
 

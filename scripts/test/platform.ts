@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { writePrivate } from '../controlplane/files.ts'
 import { createProgress, startControlPlane } from '../controlplane/index.ts'
 import { choosePorts } from '../controlplane/ports.ts'
+import { findObjectStore } from '../objectstore/find.ts'
 import { installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
 
 /** A running platform for tests, and the variables that tell them where it is. */
@@ -23,6 +24,8 @@ export async function startTestPlatform(): Promise<TestPlatform> {
   const progress = createProgress(process.stderr)
   const signal = new AbortController().signal
   const ports = await choosePorts(folder, PLATFORM_PORTS)
+  const objectStore = findObjectStore(progress, signal)
+  objectStore.catch(() => undefined)
   const controlPlane = await startControlPlane({
     folder,
     durable: false,
@@ -36,14 +39,18 @@ export async function startTestPlatform(): Promise<TestPlatform> {
     await rm(folder, { recursive: true, force: true })
   }
   try {
-    const { isPersonNew: _, ...platform } = await installPlatform(controlPlane, { folder, ports, progress, signal })
+    const {
+      isPersonNew: _,
+      store,
+      ...platform
+    } = await installPlatform(controlPlane, { folder, ports, progress, signal, objectStore })
     const certificateAuthority = join(folder, 'certificate-authority.crt')
     await writePrivate(certificateAuthority, controlPlane.servingCaPem)
     const file = join(folder, 'test.json')
     const { source, version, simulated, kubectlPath, kubeconfigPath: kubeconfig } = controlPlane
     const managementUrl = `http://127.0.0.1:${ports.management}`
     const place = { folder, source, version, simulated, kubectlPath, kubeconfig, certificateAuthority, managementUrl }
-    await writePrivate(file, JSON.stringify({ ...platform, ...place }))
+    await writePrivate(file, JSON.stringify({ ...platform, ...place, store }))
     return { environment: { FREEHOLD_TEST_PLATFORM: file, FREEHOLD_TEST_CLUSTER: file }, folder, managementUrl, stop }
   } catch (error) {
     await stop()

@@ -5,6 +5,7 @@ import { type ControlPlane, type Progress, startControlPlane } from '../controlp
 import { writeKubeconfigFile } from '../controlplane/kubeconfig.ts'
 import { choosePorts } from '../controlplane/ports.ts'
 import { stopLeftovers } from '../controlplane/processes.ts'
+import { findObjectStore } from '../objectstore/find.ts'
 import { installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
 import type { UpArguments } from './arguments.ts'
 import { becomeSupervisor, type DevFile, forgetData, writeDevFile } from './state.ts'
@@ -33,6 +34,9 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
       await stopLeftovers(folder)
       await forgetData(folder)
     }
+    const objectStore = findObjectStore(progress, signal)
+    // Awaited where the platform is installed; a failure before that is not the one to show.
+    objectStore.catch(() => undefined)
     const chosen = await choosePorts(folder, PLATFORM_PORTS)
     const ports = { ...chosen, ...(options.facadePort === undefined ? {} : { facade: options.facadePort }) }
     controlPlane = await startControlPlane({
@@ -43,7 +47,17 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
       signal,
       ...platformAccess(ports),
     })
-    const { isPersonNew, ...platform } = await installPlatform(controlPlane, { folder, ports, progress, signal })
+    const {
+      isPersonNew,
+      store: _store,
+      ...platform
+    } = await installPlatform(controlPlane, {
+      folder,
+      ports,
+      progress,
+      signal,
+      objectStore,
+    })
     signal.throwIfAborted()
     const dev = { ...platform, ...(await describe(folder, controlPlane)) }
     await writeDevFile(folder, dev)

@@ -1,3 +1,4 @@
+import { additionalKeyRoutes } from './objectstorage/keys.ts'
 import { additionalAuthorizationRoutes } from './rbac/additions.ts'
 import { type Area, additionsTo, type Route } from './route.ts'
 
@@ -5,6 +6,9 @@ import { type Area, additionsTo, type Route } from './route.ts'
  * What the platform serves beyond the interface, by area: what one needs to read back, correct or take away what the
  * interface lets one make. Apart, so that the table of the interface can be held equal to the interface.
  */
-export const ADDITION_AREAS: readonly Area[] = [additionsTo('rbac', 'rbac', additionalAuthorizationRoutes)]
+export const ADDITION_AREAS: readonly Area[] = [
+  additionsTo('rbac', 'rbac', additionalAuthorizationRoutes),
+  additionsTo('objectstorage', 'objectstorage', additionalKeyRoutes),
+]
 
 export const ADDITIONS: readonly Route[] = ADDITION_AREAS.flatMap((entry) => entry.routes)

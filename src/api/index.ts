@@ -5,6 +5,7 @@ import { tenantRoutes } from './boundaries/tenant.ts'
 import { commonRoutes } from './common.ts'
 import { invitationRoutes } from './invitations/index.ts'
 import { managedIdentityRoutes } from './managedidentities/index.ts'
+import { objectStorageRoutes } from './objectstorage/index.ts'
 import { passwordRoutes } from './passwords/index.ts'
 import { plannedApps } from './planned/apps.ts'
 import { plannedBlueprints } from './planned/blueprints.ts'
@@ -15,7 +16,6 @@ import { plannedJobs } from './planned/jobs.ts'
 import { plannedKernel } from './planned/kernel.ts'
 import { plannedLifecycle } from './planned/lifecycle.ts'
 import { plannedMonitoring } from './planned/monitoring.ts'
-import { plannedObjectstorage } from './planned/objectstorage.ts'
 import { plannedRegistry } from './planned/registry.ts'
 import { plannedStaticwebapps } from './planned/staticwebapps.ts'
 import { rbacRoutes } from './rbac/index.ts'
@@ -42,7 +42,7 @@ export const AREAS: readonly Area[] = [
   area('secrets', 'secrets', [vaultRoutes]),
   area('jobs', 'jobs', [plannedJobs]),
   area('functions', 'functions', [plannedFunctions]),
-  area('objectstorage', 'objectstorage', [plannedObjectstorage]),
+  area('objectstorage', 'objectstorage', [objectStorageRoutes]),
   area('boundaries', 'boundaries', [boundaryRoutes, memberRoutes, tenantRoutes, plannedBoundaries]),
   area('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),
   area('managedidentities', 'managed-identity', [managedIdentityRoutes()]),

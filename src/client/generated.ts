@@ -200,27 +200,27 @@ export const OPERATIONS = {
   "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}/source' },
   "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}/source' },
   "DeleteBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}/source' },
-  "GetBoundariesResourcegroupsManagedidentitiesManagedIdentityIdObjectaccesskeys": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/managedidentities/{managedIdentityId}/objectaccesskeys' },
-  "PostBoundariesResourcegroupsManagedidentitiesManagedIdentityIdObjectaccesskeys": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/managedidentities/{managedIdentityId}/objectaccesskeys' },
-  "DeleteBoundariesResourcegroupsManagedidentitiesObjectaccesskeysByKeyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/managedidentities/{managedIdentityId}/objectaccesskeys/{keyId}' },
-  "PatchBoundariesResourcegroupsManagedidentitiesObjectaccesskeysByKeyId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/managedidentities/{managedIdentityId}/objectaccesskeys/{keyId}' },
-  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameAccesskeys": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys' },
-  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameAccesskeys": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys' },
-  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameBuckets": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets' },
-  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameBuckets": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets' },
-  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets/{bucketName}' },
-  "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets/{bucketName}' },
-  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsStsSessions": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}/sts/sessions' },
-  "GetBoundariesResourcegroupsResourcesObjectstorageaccounts": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts' },
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccounts": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}' },
-  "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}' },
+  "GetBoundariesResourcesObjectstorageaccounts": { method: 'GET', path: '/boundaries/{boundaryId}/resources/objectstorageaccounts', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcesObjectstorageaccountsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/objectstorageaccounts/config' },
   "PostBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}' },
   "PutBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}' },
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}' },
-  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsNameAudit": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}/audit' },
+  "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}' },
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameBuckets": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameBuckets": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets' },
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets/{bucketName}' },
+  "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets/{bucketName}', query: ["force"] },
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameAccesskeys": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameAccesskeys": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys' },
+  "GetBoundariesResourcegroupsManagedidentitiesManagedIdentityIdObjectaccesskeys": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/managedidentities/{managedIdentityId}/objectaccesskeys', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostBoundariesResourcegroupsManagedidentitiesManagedIdentityIdObjectaccesskeys": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/managedidentities/{managedIdentityId}/objectaccesskeys' },
+  "DeleteBoundariesResourcegroupsManagedidentitiesObjectaccesskeysByKeyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/managedidentities/{managedIdentityId}/objectaccesskeys/{keyId}' },
+  "PatchBoundariesResourcegroupsManagedidentitiesObjectaccesskeysByKeyId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/managedidentities/{managedIdentityId}/objectaccesskeys/{keyId}' },
+  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsStsSessions": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}/sts/sessions' },
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsNameAudit": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}/audit', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcegroupsResourcesObjectstorageaccountsNameUsage": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}/usage' },
-  "GetBoundariesResourcesObjectstorageaccounts": { method: 'GET', path: '/boundaries/{boundaryId}/resources/objectstorageaccounts' },
-  "GetBoundariesResourcesObjectstorageaccountsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/objectstorageaccounts/config' },
   "GetBoundariesResourcesObjectstorageaccountsRuntimeInfo": { method: 'GET', path: '/boundaries/{boundaryId}/resources/objectstorageaccounts/runtime-info' },
   "GetBoundaries": { method: 'GET', path: '/boundaries', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundaries": { method: 'POST', path: '/boundaries' },
@@ -426,6 +426,8 @@ export const OPERATIONS = {
   "PostAdminTenants": { method: 'POST', path: '/admin/tenants' },
   "GetAdminTenantsByTenantId": { method: 'GET', path: '/admin/tenants/{tenantId}' },
   "DeleteAdminTenantsByTenantId": { method: 'DELETE', path: '/admin/tenants/{tenantId}' },
+  "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}' },
+  "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}' },
 } as const
 
 /** Kinds of custom resources that are also collections of the REST interface. */
@@ -436,6 +438,8 @@ export const RESOURCE_KINDS = [
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'VectorCluster', plural: 'vectorclusters', shortNames: ['vc'], placement: 'group' },
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'SecretVault', plural: 'secretvaults', shortNames: ['svault'], placement: 'group' },
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'RelationalCluster', plural: 'relationalclusters', shortNames: ['relc'], placement: 'group' },
+  { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'ObjectStorageAccount', plural: 'objectstorageaccounts', shortNames: ['osa'], placement: 'group' },
+  { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'ObjectAccessKey', plural: 'objectaccesskeys', shortNames: ['oak'], placement: 'group' },
 ] as const
 
 /** Bodies and replies of the operations whose records are known; the others are `unknown`. */
@@ -523,6 +527,25 @@ export interface OperationTypes {
   "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameVersions": { body: unknown; reply: { items: Array<SecretVersionDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsVersionsByVersion": { body: unknown; reply: SecretVersionDto }
   "GetSecretByVaultName": { body: unknown; reply: SecretDto }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccounts": { body: unknown; reply: { items: Array<ObjectStorageAccountDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { body: unknown; reply: ObjectStorageAccountDto }
+  "GetBoundariesResourcesObjectstorageaccounts": { body: unknown; reply: { items: Array<ObjectStorageAccountDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesObjectstorageaccountsConfig": { body: unknown; reply: ListConfig }
+  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { body: { clusterId?: string; quotaBytes?: number | null; quotaObjects?: number | null; maxBuckets?: number; enablePublicAccess?: boolean; defaultVersioning?: "Off" | "Enabled"; auditEnabled?: boolean; deletionProtection?: boolean; tags?: Record<string, string> }; reply: ObjectStorageAccountDto }
+  "PutBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { body: { clusterId?: string; quotaBytes?: number | null; quotaObjects?: number | null; maxBuckets?: number; enablePublicAccess?: boolean; defaultVersioning?: "Off" | "Enabled"; auditEnabled?: boolean; deletionProtection?: boolean; tags?: Record<string, string> }; reply: ObjectStorageAccountDto }
+  "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { body: unknown; reply: ObjectStorageAccountDto }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameBuckets": { body: unknown; reply: { items: Array<BucketDto>; pagination: PaginationMeta } }
+  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameBuckets": { body: BucketCreateDtoInput; reply: BucketDto }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { body: unknown; reply: BucketDto }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameAccesskeys": { body: unknown; reply: { items: Array<AccessKeyDto>; pagination: PaginationMeta } }
+  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameAccesskeys": { body: IssueAccessKeyRequestInput; reply: IssuedAccessKeyDto }
+  "GetBoundariesResourcegroupsManagedidentitiesManagedIdentityIdObjectaccesskeys": { body: unknown; reply: { items: Array<AccessKeyDto>; pagination: PaginationMeta } }
+  "PostBoundariesResourcegroupsManagedidentitiesManagedIdentityIdObjectaccesskeys": { body: IssueAccessKeyRequestInput; reply: IssuedAccessKeyDto }
+  "PatchBoundariesResourcegroupsManagedidentitiesObjectaccesskeysByKeyId": { body: UpdateAccessKeyStatusRequestInput; reply: AccessKeyDto }
+  "PostBoundariesResourcegroupsResourcesObjectstorageaccountsStsSessions": { body: IssueStsRequestInput; reply: StsSessionDto }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsNameAudit": { body: unknown; reply: { items: Array<ObjectAuditEntry>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsNameUsage": { body: unknown; reply: ObjectUsageDto }
+  "GetBoundariesResourcesObjectstorageaccountsRuntimeInfo": { body: unknown; reply: ObjectRuntimeInfoDto }
   "GetBoundaries": { body: unknown; reply: { items: Array<BoundaryDto>; pagination: PaginationMeta } }
   "PostBoundaries": { body: CreateBoundaryRequestInput; reply: BoundaryDto }
   "GetBoundariesConfig": { body: unknown; reply: ListConfig }
@@ -592,12 +615,14 @@ export interface OperationTypes {
   "GetAdminTenants": { body: unknown; reply: { items: Array<TenantDto>; pagination: PaginationMeta } }
   "PostAdminTenants": { body: CreateTenantRequestInput; reply: TenantDto }
   "GetAdminTenantsByTenantId": { body: unknown; reply: TenantDto }
+  "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { body: UpdateAccessKeyStatusRequestInput; reply: AccessKeyDto }
 }
 
 export type AcceptInvitationRequestInput = { token: string }
 export type AccessCheckInput = { action: string; isDataAction?: boolean | null; scope?: string | null }
 export type AccessCheckResult = { action: string; scope: string; allowed: boolean; reason: "AllowedByAssignment" | "AllowedByTrust" | "DeniedByAssignment" | "NoAssignment" | "RootOnly"; decidedBy: DecidingGrant | null }
 export type AccessibleVaultDto = { id: string; name: string; boundaryId: string; resourceGroup: string; vaultUri: string; secretCount: number; canRead: boolean; canWrite: boolean }
+export type AccessKeyDto = { id: string; accessKeyId: string; accountName: string; managedIdentityId: string | null; ownerType: "Account" | "ManagedIdentity"; description: string | null; permission: "Read" | "Write" | "ReadWrite" | "Admin"; buckets: Array<string> | null; status: "Active" | "Inactive" | "Expired"; createdAt: string; createdBy: string | null; expiresAt: string | null; lastUsedAt: string | null }
 export type AddBoundaryMemberRequestInput = { principalId: string; principalType?: "User" | "Group" | "ServicePrincipal" | null; roleDefinitionName: string }
 export type AddMemberRequestInput = { userId: string; tenantId: string; roleDefinitionName?: string | null }
 export type AuthorizationPurgeResult = { assignments: number; denyAssignments: number; invitations: number; jitRequests: number; groups: number }
@@ -607,6 +632,9 @@ export type BoundaryMemberDto = { assignmentId: string; boundaryId: string; prin
 export type BoundaryQuota = { cpu: string | null; memory: string | null; storage: string | null; resourceGroups: number | null; resources: number | null; pods: number | null }
 export type BoundaryTenantMoveRequestInput = { tenantId?: string | null; fromTenantId?: string | null }
 export type BoundaryTenantMoveResult = { boundaryId: string; tenantId: string | null; movedAssignments: number; removedAssignments: number }
+export type BucketCreateDtoInput = { name: string; versioning?: "Off" | "Enabled" | "Suspended" | null; objectLock?: boolean; lockDays?: number | null; quotaBytes?: number | null; publicRead?: boolean; lifecycleRules?: Array<{ id: string; prefix?: string; expireDays?: number; noncurrentExpireDays?: number; abortUploadDays?: number; enabled?: boolean }>; corsRules?: Array<{ origins: Array<string>; methods: Array<"GET" | "PUT" | "POST" | "DELETE" | "HEAD">; headers?: Array<string>; maxAgeSeconds?: number }>; tags?: Record<string, string> }
+export type BucketDto = { id: string; name: string; accountName: string; storeName: string; url: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; statusMessage: string | null; versioning: "Off" | "Enabled" | "Suspended"; objectLock: boolean; lockDays: number | null; quotaBytes: number | null; publicRead: boolean; lifecycleRules: Array<LifecycleRuleDto>; corsRules: Array<CorsRuleDto>; tags: Record<string, string>; objectCount: number; usedBytes: number; usageAt: string | null; createdAt: string }
+export type BucketUsageDto = { name: string; usedBytes: number; objectCount: number; quotaBytes: number | null }
 export type BulkDeleteRowsRequestInput = { keys: Array<BulkRowKeyInput> }
 export type BulkInsertRowsRequestInput = { rows: Array<Record<string, unknown>> }
 export type BulkRowKeyInput = { key: Record<string, unknown>; ifVersion?: string | null }
@@ -617,6 +645,7 @@ export type ChangePasswordRequestInput = { password: string }
 export type CheckAccessRequestDtoInput = { principalId?: string | null; checks?: Array<AccessCheckInput>; action?: string; isDataAction?: boolean | null; scope?: string | null }
 export type CheckAccessResultDto = { principalId: string; evaluatedAt: string; results: Array<AccessCheckResult> }
 export type ConnectionStringDto = { connectionString: string; jdbcUrl: string; adoNetString: string; host: string; database: string; username: string; password: string; port: number; readOnlyConnectionString: string | null; pooledConnectionString: string | null; sslMode: string; caCertificate: string | null }
+export type CorsRuleDto = { origins: Array<string>; methods: Array<string>; headers: Array<string>; maxAgeSeconds: number }
 export type CreateBindingRequestInput = { issuer: string; claim?: string; claimValue: string; groupId?: string | null; roleDefinitionName?: string | null; scope?: string | null }
 export type CreateBoundaryGroupRequestInput = { displayName: string; description?: string | null; memberIds?: Array<string>; roleDefinitionName?: string | null }
 export type CreateBoundaryRequestInput = { displayName: string }
@@ -658,9 +687,13 @@ export type IdpBindingDto = { id: string; tenantId: string; issuer: string; clai
 export type InvitationAcceptedDto = { boundaryId: string; assignmentId: string; roleDefinitionName: string; scope: string }
 export type InvitationDto = { id: string; boundaryId: string; email: string; roleDefinitionName: string; scope: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; invitedBy: string; createdAt: string; expiresAt: string; acceptedAt: string | null; resendCount: number; lastSentAt: string | null; canResend: boolean; nextResendAt: string | null; link: string | null }
 export type InvitationSignInDto = { signInUrl: string; email: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired" }
+export type IssueAccessKeyRequestInput = { description?: string | null; permission?: "Read" | "Write" | "ReadWrite" | "Admin"; buckets?: Array<string> | null; expiresAt?: string | null; accountName?: string | null }
+export type IssuedAccessKeyDto = { id: string; accessKeyId: string; accountName: string; managedIdentityId: string | null; ownerType: "Account" | "ManagedIdentity"; description: string | null; permission: "Read" | "Write" | "ReadWrite" | "Admin"; buckets: Array<string> | null; status: "Active" | "Inactive" | "Expired"; createdAt: string; createdBy: string | null; expiresAt: string | null; lastUsedAt: string | null; secretAccessKey: string; endpoint: string; regionName: string }
+export type IssueStsRequestInput = { durationSeconds?: number; permission?: "Read" | "Write" | "ReadWrite" | "Admin"; bucket?: string | null; prefix?: string | null; sessionName?: string }
 export type JitDecisionRequestInput = { reason?: string | null }
 export type JitRequestDto = { id: string; boundaryId: string; principalId: string; displayName: string | null; roleDefinitionName: string; scope: string; justification: string; durationMinutes: number; status: "Pending" | "Active" | "Denied" | "Cancelled" | "Expired" | "Ended"; requestedAt: string; decidedAt: string | null; decidedBy: string | null; decisionReason: string | null; activeFrom: string | null; activeUntil: string | null }
 export type LicenseDto = { edition: string; licenseStatus: "NotRequired" | "Missing" | "Applying" | "Active" | "Rejected"; keySuffix: string; setAt: string; setBy: string; message: string | null }
+export type LifecycleRuleDto = { id: string; prefix: string; expireDays: number | null; noncurrentExpireDays: number | null; abortUploadDays: number | null; enabled: boolean }
 export type ListColumn = { field: string; title: string; type: "text" | "number" | "boolean" | "dateTime" | "status" | "tags" | "link"; sortable: boolean; defaultVisible: boolean }
 export type ListConfig = { collection: string; columns: Array<ListColumn>; filters: Array<ListFilter>; sorts: Array<string>; defaultSort: string; searchFields: Array<string>; enumerations: Record<string, Array<EnumerationValue>>; plans: Array<PlanChoice>; actions: Array<string>; names: NameRule; limits: Record<string, number>; pageSizeDefault: number; pageSizeMax: number }
 export type ListFilter = { field: string; operators: Array<string>; values: Array<string> | null }
@@ -672,6 +705,11 @@ export type NamedPort = { name: string; port: number; protocol: string }
 export type NameRule = { pattern: string; maxLength: number; reserved: Array<string> }
 export type NamespaceOwnerDto = { namespace: string; boundaryId: string; boundary: string; resourceGroup: string | null; clusterId: string; scope: string }
 export type NameViolation = { code: "Empty" | "TooLong" | "BadCharacter" | "Reserved" | "TakenElsewhere"; message: string }
+export type ObjectAuditEntry = { id: string; timestamp: string; operation: string; bucket: string; key: string | null; statusCode: number; errorCode: string | null; accessKeyId: string | null; principalId: string | null; remoteAddress: string; bytes: number | null; requestId: string }
+export type ObjectRuntimeInfoDto = { driver: string; version: string; endpoint: string; publicEndpoint: string | null; regionName: string; forcePathStyle: boolean; features: ObjectStoreFeatures; limits: Record<string, number> }
+export type ObjectStorageAccountDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; endpoint: string; regionName: string; publicEndpoint: string | null; forcePathStyle: boolean; bucketCount: number; objectCount: number; usedBytes: number; usageAt: string | null; clusterId: string; quotaBytes: number | null; quotaObjects: number | null; maxBuckets: number; enablePublicAccess: boolean; defaultVersioning: "Off" | "Enabled"; auditEnabled: boolean; deletionProtection: boolean; tags: Record<string, string> }
+export type ObjectStoreFeatures = { versioning: boolean; objectLock: boolean; quota: boolean; lifecycle: boolean; sts: boolean; publicAccess: boolean }
+export type ObjectUsageDto = { accountName: string; observedAt: string; usedBytes: number; objectCount: number; quotaBytes: number | null; quotaObjects: number | null; buckets: Array<BucketUsageDto>; series: Array<Series> }
 export type OrphanedGrantDto = { id: string; kind: "RoleAssignment" | "DenyAssignment" | "RoleBinding" | "AccessKey" | "ManagedIdentity" | "JitRequest"; principalId: string | null; principalType: "User" | "Group" | "ServicePrincipal" | null; roleDefinitionName: string | null; scope: string; reason: "ScopeMissing" | "PrincipalMissing" | "RoleMissing" | "Expired"; namespace: string | null; clusterId: string | null; createdAt: string; detectedAt: string }
 export type OrphanedGrantPurgeRequestInput = { ids?: Array<string> | null; dryRun?: boolean }
 export type OrphanedGrantPurgeResult = { dryRun: boolean; purged: Array<OrphanedGrantDto>; skipped: Array<SkippedGrant> }
@@ -685,6 +723,7 @@ export type PasswordResetResult = { signInUrl: string }
 export type PitrWindowDto = { isAvailable: boolean; earliest: string | null; latest: string | null; lastBackupAt: string | null; lastArchivedAt: string | null; archiving: "Disabled" | "Healthy" | "Failing" | "Suspended"; gaps: Array<TimeRange>; reason: string | null }
 export type PlanChoice = { id: string; name: string; isDefault: boolean }
 export type PlatformMemberDto = { userId: string; tenantId: string; displayName: string; email: string | null; roleDefinitionName: string | null; assignmentId: string | null; createdAt: string }
+export type Point = { timestamp: string; value: number | null }
 export type ProvisionRequestInput = { resourceName: string; resourceType: "apps" | "containerinstances" | "staticwebapps" | "jobs" | "functionnamespaces"; resourceUid: string }
 export type PublicInvitationDto = { email: string; boundary: string; roleDefinitionName: string; invitedBy: string; expiresAt: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; requiresPassword: boolean }
 export type ReadinessDto = { status: "Ready" | "NotReady"; checks: Array<HealthCheck> }
@@ -707,6 +746,7 @@ export type ScaleStatus = { currentScale: number; maxScale: number; minScale: nu
 export type SecretDto = { name: string; value: string | null; version: number; contentType: string | null; enabled: boolean; notBefore: string | null; expiresOn: string | null; tags: Record<string, string>; createdAt: string; updatedAt: string; updatedBy: string | null; isDeleted: boolean; deletedAt: string | null; purgeAt: string | null; isManaged: boolean; vaultName: string; uri: string }
 export type SecretVaultDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; secretCount: number; vaultUri: string | null; clusterId: string; enablePurgeProtection: boolean; softDeleteEnabled: boolean; softDeleteRetentionDays: number; tags: Record<string, string> }
 export type SecretVersionDto = { name: string; version: number; value: string | null; contentType: string | null; enabled: boolean; notBefore: string | null; expiresOn: string | null; createdAt: string; createdBy: string | null; isCurrent: boolean }
+export type Series = { name: string; unit: string; labels: Record<string, string>; points: Array<Point> }
 export type SetInvitationPasswordRequestInput = { password: string; firstName: string; lastName: string }
 export type SetLicenseRequestInput = { productKey: string; edition?: "Standard" | "Enterprise" | null }
 export type SetSecretRequestInput = { value: string; contentType?: string | null; enabled?: boolean | null; notBefore?: string | null; expiresOn?: string | null; tags?: Record<string, string> | null }
@@ -719,9 +759,11 @@ export type SqlResourcePlanDto = { cpuLimit: string; cpuRequest: string; descrip
 export type SsoDomainDto = { domain: string; status: "Pending" | "Verified" | "Failed"; verificationRecord: DnsRecord; verifiedAt: string | null }
 export type SsoDto = { tenantId: string; enabled: boolean; domains: Array<SsoDomainDto>; identityProviders: Array<SsoIdentityProviderDto>; signInUrl: string }
 export type SsoIdentityProviderDto = { alias: string; displayName: string; protocol: "Oidc" | "Saml"; metadataUrl: string | null; issuer: string | null; authorizationUrl: string | null; tokenUrl: string | null; jwksUrl: string | null; clientId: string | null; hasClientSecret: boolean; signingCertificate: string | null; emailClaim: string; trustEmail: boolean; enabled: boolean; defaultRoleDefinitionName: string | null; redirectUri: string; status: "Active" | "Disabled" | "Failing"; lastError: string | null }
+export type StsSessionDto = { accessKeyId: string; secretAccessKey: string; sessionToken: string; expiresAt: string; endpoint: string; regionName: string; permission: "Read" | "Write" | "ReadWrite" | "Admin"; bucket: string | null; prefix: string | null }
 export type TenantDto = { id: string; displayName: string; domains: Array<string>; boundaryCount: number; userCount: number; ssoEnabled: boolean; createdAt: string }
 export type TimeRange = { from: string; to: string }
 export type TrustDto = { id: string; boundaryId: string; boundary: string; trustedBoundaryId: string; trustedBoundary: string; actions: Array<string>; bidirectional: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
+export type UpdateAccessKeyStatusRequestInput = { status: "Active" | "Inactive" }
 export type UpdateBoundaryGroupRequestInput = { displayName?: string; description?: string | null; memberIds?: Array<string> | null }
 export type UpdateBoundaryRequestInput = { displayName: string }
 export type UserDto = { id: string; userName: string; email: string | null; firstName: string | null; lastName: string | null; displayName: string; emailVerified: boolean; isEnabled: boolean; isExternal: boolean; tenantIds: Array<string>; createdAt: string; lastSignInAt: string | null }

@@ -8,7 +8,7 @@ import { EventRecorder } from '../kube/events.ts'
 import { loadKubeconfig } from '../kube/kubeconfig.ts'
 import { LeaderLease } from '../kube/lease.ts'
 import { connect, instanceName, requestMetrics, userAgent } from './connection.ts'
-import { backupTarget, platformKeys, sqlEngines, vectorEngine } from './engines.ts'
+import { backupTarget, objectStore, platformKeys, sqlEngines, vectorEngine } from './engines.ts'
 import type { Part, Surroundings } from './part.ts'
 
 const FIELD_MANAGER = 'freehold-controllers'
@@ -48,6 +48,7 @@ export async function runControllers(configuration: Configuration, surroundings:
     log,
   })
   const vaultKeys = await platformKeys(configuration, log)
+  const store = await objectStore(configuration)
   const outgoing = createOutgoing({ allowedHosts: configuration.outgoingHosts })
   let running: Awaited<ReturnType<typeof startControllers>> | undefined
   let state: 'standing by' | 'starting' | 'running' | 'stopping' = 'standing by'
@@ -63,6 +64,7 @@ export async function runControllers(configuration: Configuration, surroundings:
         backupTarget: backupTarget(configuration),
         projectRbac: configuration.projectRbac,
         vaultKeys,
+        objectStorage: { store, usageInterval: configuration.objectStoreUsageSeconds * 1000 },
         sso: { dns: createDns(), outgoing },
       }
       const started = await startControllers({
@@ -94,6 +96,7 @@ export async function runControllers(configuration: Configuration, surroundings:
       vaultKeys.stop()
       await outgoing.close()
       await connection.caches.stopAll()
+      await store?.close()
       await events.stop()
       if (configuration.leaderElection) await lease.stop()
       await Promise.all([connection.client.close(), leaseClient.close()])

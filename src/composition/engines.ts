@@ -1,3 +1,4 @@
+import type { ObjectStore } from '../adapters/objectstorage/port.ts'
 import { noKeys, openKeyFile } from '../adapters/platformkeys/file.ts'
 import type { PlatformKeys } from '../adapters/platformkeys/port.ts'
 import { createQdrantClient } from '../adapters/qdrant/client.ts'
@@ -9,7 +10,7 @@ import { mariadbDriver } from '../adapters/sql/mariadb.ts'
 import { mssqlDriver } from '../adapters/sql/mssql.ts'
 import { playedEngine as playedSqlEngine } from '../adapters/sql/played.ts'
 import type { SqlEngine } from '../adapters/sql/port.ts'
-import type { Configuration } from '../config.ts'
+import { type Configuration, ConfigurationError } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import { ADMIN_USERS } from '../core/sql.ts'
@@ -49,4 +50,31 @@ export function sqlEngines(
     MsSql: playedSqlEngine(mssql, playedEngines, [ADMIN_USERS.MsSql]),
     MariaDb: playedSqlEngine(mariadb, playedEngines, [ADMIN_USERS.MariaDb]),
   }
+}
+
+/**
+ * The store behind object storage; undefined where none is configured. Its client is loaded only where it is.
+ *
+ * @throws ConfigurationError where the driver lacks its endpoint or credentials
+ */
+export async function objectStore(configuration: Configuration): Promise<ObjectStore | undefined> {
+  const { objectStoreDriver: driver, objectStoreEndpoint: endpoint } = configuration
+  const { objectStoreAccessKeyId: accessKeyId, objectStoreSecretAccessKey: secretAccessKey } = configuration
+  if (driver === 'none') return undefined
+  if (endpoint === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
+    throw new ConfigurationError(
+      'objectStoreDriver needs objectStoreEndpoint, objectStoreAccessKeyId and objectStoreSecretAccessKey.',
+    )
+  }
+  const { DRIVERS, openStore } = await import('../adapters/objectstorage/client.ts')
+  return openStore({
+    driver: DRIVERS[driver],
+    version: configuration.objectStoreVersion,
+    endpoint: endpoint.replace(/\/+$/, ''),
+    iamEndpoint: configuration.objectStoreUsersEndpoint,
+    publicEndpoint: configuration.objectStorePublicEndpoint?.replace(/\/+$/, ''),
+    regionName: configuration.objectStoreRegion,
+    credentials: { accessKeyId, secretAccessKey },
+    accessLog: configuration.objectStoreAccessLog,
+  })
 }

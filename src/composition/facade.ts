@@ -29,7 +29,7 @@ import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
 import { openAdministration } from './administration.ts'
 import { connect } from './connection.ts'
-import { backupTarget, platformKeys, sqlEngines, vectorEngine } from './engines.ts'
+import { backupTarget, objectStore, platformKeys, sqlEngines, vectorEngine } from './engines.ts'
 import { runIdentityProvider } from './identity.ts'
 import type { Part, Surroundings } from './part.ts'
 import { ssoServices } from './sso.ts'
@@ -78,6 +78,7 @@ export async function runFacade(
           log,
         })
       : undefined
+  const store = await objectStore(configuration)
   let isStopping = false
   const own: ReadinessCheck[] = [
     { name: 'caches', isReady: isComplete },
@@ -116,6 +117,7 @@ export async function runFacade(
       blobs: secretBlobs(client),
       hasBackupTarget: backupTarget(configuration) !== undefined,
     },
+    objectStorage: { store, secrets: kubeSecrets(client) },
     managedIdentities: {
       secrets: kubeSecrets(client),
       signIn: {
@@ -169,6 +171,7 @@ export async function runFacade(
       await sso.outgoing.close()
       await webhooks?.stop()
       await identity?.stop()
+      await store?.close()
       await tokens.stop()
       vaultKeys.stop()
       await caches.stopAll()

@@ -22,6 +22,7 @@ import { Runner } from './engine/runner.ts'
 import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } from './engine/workspace.ts'
 import { invitationController, passwordResetController } from './invitations.ts'
 import { managedIdentityController } from './managedidentities.ts'
+import { type StorageOptions, storageControllers } from './objectstorage/index.ts'
 import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
 import { relationalControllers } from './relational/index.ts'
@@ -39,6 +40,7 @@ export type ControllerPorts = {
   allowOwnImages: boolean
   /** Where backups of databases go; undefined where the platform has no target. */
   backupTarget?: BackupTarget | undefined
+  objectStorage: StorageOptions
   /** Whether assignments are written as RoleBindings too; false. */
   projectRbac?: boolean
   /** What wraps the data keys of secret vaults; none. */
@@ -52,6 +54,7 @@ export function controllers({
   sqlEngines,
   allowOwnImages,
   backupTarget,
+  objectStorage,
   projectRbac,
   vaultKeys = noKeys(),
   sso,
@@ -70,6 +73,7 @@ export function controllers({
     ...vaultControllers(vaultKeys),
     sqlController({ engines: sqlEngines }),
     ...relationalControllers({ allowOwnImages, backupTarget }),
+    ...storageControllers(objectStorage),
   ]
 }
 
@@ -180,8 +184,14 @@ function declaredRights(): Rights[] {
   // What a controller may do does not depend on what it is given.
   const sso = { dns: { texts: async () => [] }, outgoing: { document: async () => '' } }
   const sqlEngines = { MsSql: silentEngine, MariaDb: silentEngine }
-  const ports = { vectorEngine: playedEngine(), sqlEngines, allowOwnImages: false, projectRbac: true, sso }
-  return controllers(ports).flatMap(rightsOf)
+  return controllers({
+    vectorEngine: playedEngine(),
+    sqlEngines,
+    allowOwnImages: false,
+    objectStorage: { store: undefined, usageInterval: 0 },
+    projectRbac: true,
+    sso,
+  }).flatMap(rightsOf)
 }
 
 function rightsOf({ kind, observes, reads, writes }: Controller): Rights[] {

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { INCARNATION_ANNOTATION, OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
-import { type KubeObject, keyOf, refOf } from '../core/object.ts'
+import { type KubeObject, keyOf, objectKey, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { PlatformClient } from '../crds/identity.ts'
 import { KINDS } from '../crds/index.ts'
 import { CODE_COLLECTIONS, isWorkloadOf, ManagedIdentity, wasBound, workloadKind } from '../crds/managedidentities.ts'
+import { ObjectAccessKey } from '../crds/objectstorage.ts'
 import { identityClient, identitySecret, olderSecrets, principalOf } from '../desired/managedidentities.ts'
 import { secret } from '../kube/builtin.ts'
 import { isKubeError } from '../kube/errors.ts'
@@ -28,6 +29,7 @@ export function managedIdentityController(kinds: readonly AnyKind[] = KINDS): Co
   return controller(ManagedIdentity, {
     observes: [
       PlatformClient.resource,
+      { resource: ObjectAccessKey.resource, keysOf: ownerOfKey },
       ...workloads.map(({ resource }) => ({ resource, in: 'records' as const, keysOf: identitiesOf })),
     ],
     childrenIn: 'records',
@@ -36,10 +38,11 @@ export function managedIdentityController(kinds: readonly AnyKind[] = KINDS): Co
       { resource: PlatformClient.resource, verbs: ['create', 'patch', 'delete'], in: 'system' },
       // No reading: the signing keys of the platform stand in the same namespace.
       { resource: secret, verbs: ['create', 'delete'], in: 'system' },
+      { resource: ObjectAccessKey.resource, verbs: ['delete'] },
       ...GRANTS.map(({ resource }) => ({ resource, verbs: ['list', 'delete'] })),
     ],
     reconcile: steps(bindToResource, ensureCredentials),
-    finalize: steps(removeGrants, removeClient, removeSecrets),
+    finalize: steps(removeGrants, removeKeys, removeClient, removeSecrets),
   })
 
   /** A resource that is gone takes its identity with it; one that is there owns it. */
@@ -136,6 +139,26 @@ async function removeGrants(pass: IdentityPass): Promise<Outcome> {
     }
   }
   return done()
+}
+
+/** Access keys of the identity, each by its own deletion, which tells the object store. */
+async function removeKeys(pass: IdentityPass): Promise<Outcome> {
+  const { namespace, name } = pass.object.metadata
+  const keys = () =>
+    pass.records
+      .cache<ObjectAccessKey & KubeObject>(ObjectAccessKey.resource)
+      .list({ namespace })
+      .filter(({ spec }) => spec.managedIdentityId === name)
+  for (const key of keys()) {
+    if (key.metadata.deletionTimestamp !== undefined) continue
+    await pass.records.client.remove(ObjectAccessKey.resource, refOf(key), { uid: key.metadata.uid }).catch(absent)
+  }
+  return keys().length === 0 ? done() : waiting('TearingDown', 'Its access keys are being deleted.')
+}
+
+function ownerOfKey({ metadata, spec }: KubeObject): string[] {
+  const { managedIdentityId } = spec as { managedIdentityId?: string }
+  return managedIdentityId === undefined ? [] : [objectKey(metadata.namespace, managedIdentityId)]
 }
 
 async function removeClient(pass: IdentityPass): Promise<Outcome> {

@@ -6,11 +6,11 @@ import {
   OWNER_NAME_LABEL,
 } from '../core/labels.ts'
 import { type ClaimType, claimName } from '../core/nameClaims.ts'
-import type { KubeObject } from '../core/object.ts'
+import type { KubeObject, ObjectMeta } from '../core/object.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { NameClaim } from '../crds/nameclaims.ts'
 import { isKubeError } from '../kube/errors.ts'
-import type { Pass } from './engine/controller.ts'
+import type { Pass, Rights, Workspace } from './engine/controller.ts'
 
 /** Names that are unique on the platform: who claims one first has it (docs/architecture.md). */
 
@@ -21,6 +21,9 @@ export type ClaimingPass = Pick<Pass, 'records' | 'incarnation'> & {
   kind: Pick<AnyKind, 'kind' | 'resource'>
   object: { metadata: { namespace?: string; name: string } }
 }
+
+/** What a controller that claims names writes. */
+export const CLAIM_RIGHTS: Rights = { resource: NameClaim.resource, verbs: ['get', 'create', 'delete'] }
 
 /** Takes the name, or sees that it is ours already. False where another resource has it. */
 export async function claimed(pass: ClaimingPass, type: ClaimType, value: string): Promise<boolean> {
@@ -82,4 +85,16 @@ export async function releaseClaims(pass: ClaimingPass, isToGo: (value: string) 
     const { name, uid, resourceVersion } = claim.metadata
     await pass.records.client.remove(NameClaim.resource, { name }, { uid, resourceVersion })
   }
+}
+
+/** Whether an object holds a name, as the cache knows it. For controllers of things that hang on the holder. */
+export function holdsName(
+  records: Workspace,
+  object: { kind: string; metadata: ObjectMeta },
+  type: ClaimType,
+  value: string,
+): boolean {
+  const claim = records.cache<ClaimObject>(NameClaim.resource).get(undefined, claimName(type, value))
+  const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
+  return incarnation !== '' && claim?.spec.holder.kind === object.kind && claim.spec.holder.incarnation === incarnation
 }

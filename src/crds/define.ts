@@ -90,8 +90,6 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   partOf?: { collection: string; nameOf: (objectName: string) => string | undefined }
   /** Fields that may be set at creation only by who holds the virtual verb, because they open something else. */
   grantedFields?: Readonly<Record<string, string>>
-  /** `spec.deletionProtection` keeps everybody from deleting the object until it is switched off. */
-  deletionProtection?: boolean
 }
 
 /**

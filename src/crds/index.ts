@@ -5,6 +5,7 @@ import { PlatformClient, PlatformUser } from './identity.ts'
 import { MemberInvitation, PasswordReset } from './invitations.ts'
 import { ManagedIdentity } from './managedidentities.ts'
 import { NameClaim } from './nameclaims.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from './objectstorage.ts'
 import { ComputePlan } from './plans.ts'
 import {
   BoundaryTrust,
@@ -50,4 +51,7 @@ export const KINDS: readonly AnyKind[] = [
   RelationalCluster,
   RelationalSnapshot,
   SqlInstance,
+  ObjectStorageAccount,
+  AccountBucket,
+  ObjectAccessKey,
 ]

@@ -16,7 +16,7 @@ export const NameClaim = defineKind({
   aggregate: false,
   description: 'A platform-wide name (a host, a vault, a storage account) and the resource that holds it.',
   spec: z.strictObject({
-    type: z.enum(['Host', 'Vault', 'StorageAccount']),
+    type: z.enum(['Host', 'Vault', 'StorageAccount', 'StoreBucket']),
     value: z.string().min(1).max(253),
     holder: z.strictObject({
       kind: z.string().max(63),

@@ -241,7 +241,6 @@ export const RelationalCluster = defineKind({
   forms: { 'relationalcluster/restoreSnapshot': ['restoresnapshot'] },
   // Whoever restores reads all that the snapshot holds.
   grantedFields: { restoreFrom: 'restoresnapshot' },
-  deletionProtection: true,
   description: 'A relational database of one or more instances.',
   spec,
   status: resourceStatus.extend({

@@ -51,6 +51,20 @@ describe('the examples, step by step as their README says', function () {
     expect(ready).to.equal('2')
   })
 
+  it('end in a bucket and a key to it, where there is an object store', async function () {
+    if (testPlatform().store === undefined) {
+      console.log('    skipped: no object store runs here, because no Go was found that builds it')
+      this.skip()
+    }
+    await kubectl('apply', '-f', join(examples, '50-objectstorage'))
+    const kinds = 'objectstorageaccount,accountbucket,objectaccesskey'
+    await kubectl('wait', '--for=condition=Ready', kinds, '--all', '-n', NAMESPACE, '--timeout=30s')
+    const name = await kubectl('-n', NAMESPACE, 'get', 'oak', 'photos-uploader', '-o', 'jsonpath={.status.secretName}')
+    expect(name).to.equal('oak-photos-uploader-key')
+    const columns = await kubectl('-n', NAMESPACE, 'get', 'accountbuckets,objectaccesskeys,objectstorageaccounts')
+    for (const title of ['BUCKETS', 'OBJECTS', 'PERMISSION', 'STATE']) expect(columns).to.contain(title)
+  })
+
   it('change nothing when they are applied again', async () => {
     for (const step of ['10-boundary', '20-group', '30-vector', '40-relational']) {
       expect(await kubectl('apply', '-f', join(examples, step))).to.match(/ unchanged$/)

@@ -67,11 +67,14 @@ function goodBody({ body, bodyKind }: Route): unknown {
   const binding = { issuer: 'https://login.example.com', claimValue: 'x', groupId: randomUUID() }
   const jit = { roleDefinitionName: 'Reader', scope: '/', justification: 'x' }
   const more = [binding, { domains: [] }, { alias: 'x', displayName: 'x' }, jit, { value: 'x' }]
-  const samples = [
+  const samples: object[] = [
     {},
     { displayName: 'x' },
     { targetScale: 1 },
     { newName: 'copy' },
+    { name: 'abc' },
+    { status: 'Active' },
+    { accountName: 'abc' },
     { action: 'jobs/read' },
     member,
     identity,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ListBucketsCommand } from '@aws-sdk/client-s3'
 import { expect } from 'chai'
 import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
@@ -9,7 +10,8 @@ import { KINDS } from '../../src/crds/index.ts'
 import * as builtin from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { POSTGRESQL } from '../../src/kube/postgresql.ts'
-import { call, expectCall, makeBoundary, makeGroup, until } from '../make/platform.ts'
+import { call, expectCall, makeBoundary, makeGroup, uniqueName, until } from '../make/platform.ts'
+import { s3Client, statusOf } from '../make/s3Client.ts'
 import { administrator, makeServiceAccount, testPlatform } from '../make/tenant.ts'
 import { canary, makeVault } from '../make/vaultWorld.ts'
 
@@ -91,6 +93,51 @@ describe('secrets', () => {
       .filter(([, text]) => text.includes(planted))
       .map(([where]) => where)
     expect(inLogs, 'what callers send astray is not logged').to.deep.equal([])
+  })
+
+  it('of access keys and sessions are in their Secrets and in the one answer that is for them, nowhere else', async function () {
+    if (testPlatform().store === undefined) {
+      console.log('    skipped: no object store runs here, because no Go was found that builds it')
+      this.skip()
+    }
+    const boundary = await makeBoundary()
+    const group = await makeGroup(boundary.id)
+    const resources = `/boundaries/${boundary.id}/resourcegroups/${group.name}/resources`
+    const path = `${resources}/objectstorageaccounts/${uniqueName('canary')}`
+    const answers: string[] = []
+    const record = async (...given: Parameters<typeof call>) => {
+      const answer = await call(...given)
+      answers.push(answer.text, JSON.stringify([...answer.headers]))
+    }
+    await expectCall(201, 'POST', path, {})
+    await until('the account runs', async () => (await call<{ status: string }>('GET', path)).body.status === 'Running')
+    await expectCall(201, 'POST', `${path}/buckets`, { name: 'one' })
+    type Pair = { accessKeyId: string; secretAccessKey: string }
+    const key = (await expectCall<Pair>(201, 'POST', `${path}/accesskeys`, {})).body
+    const session = (await expectCall<Pair>(201, 'POST', `${path}/sts/sessions`, {})).body
+    for (const { accessKeyId, secretAccessKey } of [key, session]) {
+      const client = s3Client(testPlatform().store?.endpoint ?? '', { accessKeyId, secretAccessKey })
+      await statusOf(client.send(new ListBucketsCommand({})))
+      client.destroy()
+    }
+    for (const tail of ['', '/accesskeys', '/buckets', '/buckets/one', '/audit', '/usage'])
+      await record('GET', path + tail)
+    await record('POST', `${path}/accesskeys`, { secretAccessKey: key.secretAccessKey })
+    await record('PATCH', path, { defaultVersioning: key.secretAccessKey })
+    await record('GET', path, undefined, { token: session.secretAccessKey })
+    await record('DELETE', `${path}/buckets/one`)
+    const ours = [key.secretAccessKey, session.secretAccessKey, testPlatform().store?.secretAccessKey ?? '']
+    expect(ours.every((secret) => secret.length > 20)).to.equal(true)
+    const texts: [string, string][] = [
+      ...(await objectsOf(admin, groupNamespace(boundary.id, group.name))),
+      ...logsOf(),
+      ['the access log', readFileSync(testPlatform().store?.accessLog ?? '', 'utf8')],
+      ...answers.map((text): [string, string] => ['an answer', text]),
+    ]
+    const found = texts.flatMap(([where, text]) =>
+      ours.filter((secret) => formsOf(secret).some((form) => text.includes(form))).map(() => where),
+    )
+    expect(found).to.deep.equal([])
   })
 
   it('of vaults are in single reads only', async () => {

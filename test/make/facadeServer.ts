@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
+import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { silentEngine } from '../../src/adapters/sql/played.ts'
 import { createAccess } from '../../src/api/access.ts'
 import { kubeNamespaces } from '../../src/api/boundaries/namespaces.ts'
@@ -110,6 +111,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
         blobs: fakeBlobs(),
       },
       accounts: makeAccounts().accounts,
+      objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
       sso: makeSso().sso,
       managedIdentities: {
         secrets: kubeSecrets(client),

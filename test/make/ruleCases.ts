@@ -4,6 +4,7 @@ import type { AnyKind } from '../../src/crds/define.ts'
 import { MemberInvitation, PasswordReset } from '../../src/crds/invitations.ts'
 import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
 import { NameClaim } from '../../src/crds/nameclaims.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { BoundaryTrust, DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
 import { RelationalCluster, RelationalSnapshot } from '../../src/crds/relational.ts'
@@ -555,5 +556,61 @@ export const RULE_CASES: readonly RuleCase[] = [
     ['refuses another name', {}, { name: 'after' }, fixed('name')],
     ['refuses another method', {}, { method: 'Volume' }, fixed('method')],
     ['refuses another kind', {}, { kind: 'Final' }, fixed('kind')],
+  ]),
+  ...cases(ObjectStorageAccount, {}, [
+    ['admits a plain account', undefined, { tags: { team: 'search' } }],
+    ['refuses a tag key of ours', undefined, { tags: { 'freehold.dev/x': '1' } }, TAGS],
+    ['admits other limits', { maxBuckets: 1 }, { maxBuckets: 2 }],
+    ['refuses another cluster', { clusterId: ID }, { clusterId: OTHER }, fixed('clusterId')],
+  ]),
+  ...cases(AccountBucket, { accountName: 'shop', bucketName: 'photos' }, [
+    ['admits a lock with its days', undefined, { objectLock: true, lockDays: 1, versioning: 'Enabled' }],
+    ['refuses a tag key of Kubernetes', undefined, { tags: { 'kubernetes.io/x': '1' } }, TAGS],
+    [
+      'refuses a lock without versions',
+      undefined,
+      { objectLock: true, versioning: 'Suspended' },
+      'objectLock needs versioning Enabled: a lock holds versions of objects',
+    ],
+    ['refuses days without a lock', undefined, { lockDays: 1 }, 'lockDays needs objectLock'],
+    ['admits other rules', {}, { corsRules: [{ origins: ['*'], methods: ['GET'] }] }],
+    ['refuses another account', {}, { accountName: 'other' }, fixed('accountName')],
+    ['refuses another name', {}, { bucketName: 'films' }, fixed('bucketName')],
+    ['refuses a lock afterwards', {}, { objectLock: true }, fixed('objectLock')],
+  ]),
+  ...cases(ObjectAccessKey, { accountName: 'shop' }, [
+    ['admits a prefix in one bucket', undefined, { buckets: ['photos'], prefix: 'in/' }],
+    ['refuses a prefix in every bucket', undefined, { prefix: 'in/' }, 'prefix needs exactly one bucket'],
+    [
+      'refuses a prefix that is a pattern',
+      undefined,
+      { buckets: ['photos'], prefix: 'in/*' },
+      'prefix holds no *, ? or $',
+    ],
+    ['admits a session with an end', undefined, { isSession: true, expiresAt: '2026-12-01T00:00:00Z' }],
+    ['refuses a session without end', undefined, { isSession: true }, 'a session needs expiresAt'],
+    ['admits setting it inactive', {}, { isActive: false }],
+    ['refuses another account', {}, { accountName: 'other' }, fixed('accountName')],
+    ['refuses another owner', {}, { managedIdentityId: ID }, fixed('managedIdentityId')],
+    ['refuses another permission', {}, { permission: 'Admin' }, fixed('permission')],
+    ['refuses other buckets', { buckets: ['photos'] }, { buckets: ['films'] }, fixed('buckets')],
+    [
+      'refuses another prefix',
+      { buckets: ['photos'], prefix: 'in/' },
+      { buckets: ['photos'], prefix: 'out/' },
+      fixed('prefix'),
+    ],
+    [
+      'refuses to make a session of it',
+      { expiresAt: '2026-12-01T00:00:00Z' },
+      { isSession: true, expiresAt: '2026-12-01T00:00:00Z' },
+      fixed('isSession'),
+    ],
+    [
+      'refuses a longer life',
+      { expiresAt: '2026-12-01T00:00:00Z' },
+      { expiresAt: '2027-12-01T00:00:00Z' },
+      fixed('expiresAt'),
+    ],
   ]),
 ]

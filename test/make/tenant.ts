@@ -22,6 +22,8 @@ export type TestPlatformFile = {
   kubectlPath: string
   certificateAuthority: string
   folder: string
+  /** The object store beside the platform; absent where the machine cannot build it. */
+  store?: { endpoint: string; usersEndpoint: string; accessKeyId: string; secretAccessKey: string; accessLog: string }
 }
 
 export const PLATFORM_VARIABLE = 'FREEHOLD_TEST_PLATFORM'

@@ -39,7 +39,16 @@ function one(kind: { kind: string }): KubeObject {
 
 describe('the examples', () => {
   it('are steps that build on each other', () => {
-    expect(steps).to.deep.equal(['10-boundary', '20-group', '30-vector', '31-sql', '40-relational', '40-vault'])
+    const storage = ['ObjectStorageAccount', 'AccountBucket', 'ObjectAccessKey']
+    expect(steps).to.deep.equal([
+      '10-boundary',
+      '20-group',
+      '30-vector',
+      '31-sql',
+      '40-relational',
+      '40-vault',
+      '50-objectstorage',
+    ])
     expect(objects.map(({ kind }) => kind)).to.deep.equal([
       'Boundary',
       'ResourceGroup',
@@ -49,6 +58,7 @@ describe('the examples', () => {
       'SecretVault',
       'Secret',
       'VaultEntry',
+      ...storage,
     ])
   })
 

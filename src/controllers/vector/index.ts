@@ -20,7 +20,7 @@ import {
 } from '../../kube/builtin.ts'
 import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import type { ClaimObject } from '../nameClaims.ts'
+import { CLAIM_RIGHTS, type ClaimObject } from '../nameClaims.ts'
 import { quotaObservers } from '../quota.ts'
 import { drainBeforeShrinking } from './drain.ts'
 import { judgeHealth, observeWorkload, reportStatus } from './health.ts'
@@ -71,7 +71,7 @@ const WRITES: readonly Rights[] = [
   ...CHILDREN.map((resource) => ({ resource, verbs: ['get', 'create', 'patch', 'delete'] })),
   { resource: persistentVolumeClaim, verbs: ['get', 'patch', 'delete'] },
   { resource: VectorCluster.resource, verbs: ['get', 'patch'] },
-  { resource: NameClaim.resource, verbs: ['get', 'create', 'delete'] },
+  CLAIM_RIGHTS,
 ]
 
 /** Keeps vector databases as their specs say: docs/areas/vector.md. */

@@ -1,0 +1,84 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { readOrCreate } from '../controlplane/files.ts'
+import type { ControlPlane } from '../controlplane/index.ts'
+import { objectStoreVersion } from './find.ts'
+
+export type RunningStore = {
+  endpoint: string
+  usersEndpoint: string
+  accessKeyId: string
+  secretAccessKey: string
+  /** What audit look-ups read. */
+  accessLog: string
+  version: string
+}
+
+const READY_WITHIN = 15_000
+const ACCESS_KEY_ID = 'freehold'
+
+/**
+ * Runs versitygw on folders of the data folder: one process for users and keys, one for S3. They speak over a socket,
+ * whose path may be a hundred characters long, so that it stands in the folder for temporary files.
+ *
+ * @throws Error where it does not answer in time
+ */
+export async function startObjectStore(
+  controlPlane: ControlPlane,
+  { program, folder, ports }: { program: string; folder: string; ports: { store: number; storeUsers: number } },
+): Promise<RunningStore> {
+  const home = join(folder, 'objectstore')
+  const place = (name: string) => join(home, name)
+  for (const name of ['users', 'objects', 'versions']) await mkdir(place(name), { recursive: true, mode: 0o700 })
+  const secretAccessKey = await readOrCreate(place('secret'), () => randomBytes(32).toString('base64url'))
+  const hash = createHash('sha256').update(folder).digest('hex').slice(0, 12)
+  const socket = join(tmpdir(), `freehold-${hash}.sock`)
+  // In the environment, because everybody on the machine can read arguments.
+  const environment = { ...process.env, ROOT_ACCESS_KEY_ID: ACCESS_KEY_ID, ROOT_SECRET_ACCESS_KEY: secretAccessKey }
+  const at = (port: number) => `127.0.0.1:${port}`
+  const start = (name: string, args: readonly string[]) =>
+    controlPlane.startProcess({ name, program, args, environment })
+  start('objectstore-users', [
+    '--port',
+    at(ports.storeUsers),
+    'iam',
+    '--dir',
+    place('users'),
+    '--private-ports',
+    socket,
+  ])
+  await untilAnswers(controlPlane, `http://${at(ports.storeUsers)}/`)
+  const accessLog = place('access.log')
+  const flags = ['--port', at(ports.store), '--quiet', '--access-log', accessLog, '--iam-cache-disable']
+  const backend = ['posix', '--versioning-dir', place('versions'), place('objects')]
+  start('objectstore', [...flags, '--iam-standalone-endpoint', socket, ...backend])
+  await untilAnswers(controlPlane, `http://${at(ports.store)}/`)
+  return {
+    endpoint: `http://${at(ports.store)}`,
+    usersEndpoint: `http://${at(ports.storeUsers)}`,
+    accessKeyId: ACCESS_KEY_ID,
+    secretAccessKey,
+    accessLog,
+    version: await objectStoreVersion(),
+  }
+}
+
+/** Any answer will do: without a signature it is a refusal, or the way to a page of the maker's. */
+async function untilAnswers(controlPlane: ControlPlane, url: string): Promise<void> {
+  const deadline = performance.now() + READY_WITHIN
+  for (;;) {
+    const answered = await Promise.race([
+      fetch(url, { redirect: 'manual' }).then(
+        () => true,
+        () => false,
+      ),
+      controlPlane.failed,
+    ])
+    if (answered) return
+    if (performance.now() > deadline) throw new Error(`The object store does not answer at ${url}.`)
+    await delay(50)
+  }
+}

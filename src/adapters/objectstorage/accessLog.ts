@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import type { AuditRecord, ObjectStore } from './port.ts'
+
+/** The end of the log that a look-up reads. */
+const READ_BYTES = 8 * 1024 * 1024
+
+/**
+ * Reads requests from an access log in the form of S3 ("Server access log format"), as versitygw writes it, newest
+ * first. Without a log there is none to tell of.
+ */
+export function fileAudit(path: string | undefined): ObjectStore['audit'] {
+  return async (buckets, limit) => {
+    if (path === undefined) return []
+    const found: AuditRecord[] = []
+    const lines = (await readEnd(path)).split('\n')
+    for (let index = lines.length - 1; index >= 0 && found.length < limit; index -= 1) {
+      const record = parseAccess(lines[index] ?? '')
+      if (record !== undefined && buckets.has(record.bucket)) found.push(record)
+    }
+    return found
+  }
+}
+
+async function readEnd(path: string): Promise<string> {
+  const file = await open(path, 'r').catch(() => undefined)
+  if (file === undefined) return ''
+  try {
+    const { size } = await file.stat()
+    const length = Math.min(size, READ_BYTES)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length)
+    const text = buffer.toString('utf8', 0, bytesRead)
+    // The first line of a cut text is half a line.
+    return length < size ? text.slice(text.indexOf('\n') + 1) : text
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * owner bucket [time] address requester requestId operation key uri status error bytesSent objectSize ...
+ *
+ * Everything up to the operation is the store's own. The key is taken from the URI, which is encoded: a key with a
+ * space or a line's end could otherwise tell any story.
+ */
+const LINE =
+  /^\S+ (\S+) \[([^\]]+)\] (\S+) (\S+) (\S+) ([\w-]+) .*? (\/\S*) (\d{3}) (\S+) (\d+) (\d+) \d+ \d+ \S+ .*SigV\S* \S+ AuthHeader /
+
+const MONTHS = 'JanFebMarAprMayJunJulAugSepOctNovDec'
+
+export function parseAccess(line: string): AuditRecord | undefined {
+  const [
+    ,
+    bucket = '',
+    time = '',
+    address = '',
+    requester = '',
+    request = '',
+    operation = '',
+    uri = '',
+    status,
+    error,
+    sent,
+    size,
+  ] = LINE.exec(line) ?? []
+  const timestamp = parseTime(time)
+  if (timestamp === undefined) return undefined
+  const bytes = Math.max(Number(sent), Number(size))
+  return {
+    id: createHash('sha256').update(`${time}\n${request}\n${uri}`).digest('hex').slice(0, 32),
+    timestamp,
+    operation: operation.replace(/^s3_/, ''),
+    bucket,
+    key: keyOf(uri),
+    statusCode: Number(status),
+    errorCode: error === '-' ? undefined : error,
+    accessKeyId: requester === '-' ? undefined : requester,
+    user: undefined,
+    remoteAddress: address,
+    bytes: Number.isFinite(bytes) ? bytes : undefined,
+    requestId: request,
+  }
+}
+
+function keyOf(uri: string): string | undefined {
+  const path = uri.split('?', 1)[0] ?? ''
+  const encoded = path.split('/').slice(2).join('/')
+  if (encoded === '') return undefined
+  try {
+    return decodeURIComponent(encoded)
+  } catch {
+    return encoded
+  }
+}
+
+/** `21/November/2026:14:51:56 +0000`, with the month written out or cut to three letters. */
+function parseTime(text: string): string | undefined {
+  const match = /^(\d{2})\/([A-Z][a-z]{2})[a-z]*\/(\d{4}):(\d{2}:\d{2}:\d{2}) ([+-]\d{2})(\d{2})$/.exec(text)
+  if (match === null) return undefined
+  const [, day, month = '', year, clock, hours, minutes] = match
+  const number = MONTHS.indexOf(month) / 3 + 1
+  if (number < 1) return undefined
+  const parsed = new Date(`${year}-${String(number).padStart(2, '0')}-${day}T${clock}${hours}:${minutes}`)
+  return Number.isNaN(parsed.getTime()) ? undefined : parsed.toISOString()
+}

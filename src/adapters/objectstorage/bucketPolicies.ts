@@ -1,0 +1,64 @@
+import { isDeepStrictEqual } from 'node:util'
+import {
+  DeleteBucketPolicyCommand,
+  GetBucketPolicyCommand,
+  PutBucketPolicyCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3'
+import { attempt, Turns } from './failures.ts'
+import { type PolicyDocument, type Statement, withSubject } from './policies.ts'
+import { isStoreError, type StoreCall } from './port.ts'
+
+/** One per process: the lease sees to it that one process writes. */
+const TURNS = new Turns()
+
+/**
+ * Makes one subject have these statements in the policy of a bucket, and leaves others alone. Silent where it has them.
+ * A bucket that is not there has no policy either.
+ */
+export async function setStatements(
+  s3: S3Client,
+  bucket: string,
+  subject: string,
+  statements: readonly Statement[],
+  { signal }: StoreCall,
+): Promise<void> {
+  const options = signal === undefined ? {} : { abortSignal: signal }
+  const what = `The policy of bucket "${bucket}" could not be written`
+  await TURNS.run(bucket, async () => {
+    const stored = await readPolicy(s3, bucket, options)
+    if (stored === 'no bucket') return
+    const wanted = withSubject(stored, subject, statements)
+    if (isDeepStrictEqual(stored, wanted)) return
+    try {
+      if (wanted === undefined) {
+        await attempt(what, () => s3.send(new DeleteBucketPolicyCommand({ Bucket: bucket }), options))
+      } else {
+        const Policy = JSON.stringify(wanted)
+        await attempt(what, () => s3.send(new PutBucketPolicyCommand({ Bucket: bucket, Policy }), options))
+      }
+    } catch (error) {
+      // Deleted in between.
+      if (!isStoreError(error, 'NotFound')) throw error
+    }
+  })
+}
+
+async function readPolicy(
+  s3: S3Client,
+  bucket: string,
+  options: { abortSignal?: AbortSignal },
+): Promise<PolicyDocument | undefined | 'no bucket'> {
+  try {
+    const answer = await attempt(
+      `The policy of bucket "${bucket}" could not be read`,
+      () => s3.send(new GetBucketPolicyCommand({ Bucket: bucket }), options),
+      ['NoSuchBucketPolicy'],
+    )
+    const text = answer?.Policy ?? ''
+    return text === '' ? undefined : (JSON.parse(text) as PolicyDocument)
+  } catch (error) {
+    if (isStoreError(error, 'NotFound')) return 'no bucket'
+    throw error
+  }
+}

@@ -1,0 +1,92 @@
+import { isDeepStrictEqual } from 'node:util'
+import {
+  type CORSRule,
+  DeleteBucketCorsCommand,
+  DeleteBucketLifecycleCommand,
+  GetBucketCorsCommand,
+  GetBucketLifecycleConfigurationCommand,
+  type LifecycleRule,
+  PutBucketCorsCommand,
+  PutBucketLifecycleConfigurationCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3'
+import type { BucketSettings } from '../../core/objectstorage.ts'
+import type { Options } from './buckets.ts'
+import { attempt } from './failures.ts'
+
+/** Rules for browsers of other origins (S3, CORSRule). Silent where nothing differs. */
+export async function ensureCors(s3: S3Client, { name: Bucket, corsRules }: BucketSettings, options: Options) {
+  const what = `The CORS rules of bucket "${Bucket}" could not be set`
+  const stored = await attempt(what, () => s3.send(new GetBucketCorsCommand({ Bucket }), options), [
+    'NoSuchCORSConfiguration',
+  ])
+  const wanted = corsRules.map(corsRule)
+  const before = (stored?.CORSRules ?? []).map(plain)
+  if (isDeepStrictEqual(before, wanted.map(plain))) return
+  if (wanted.length === 0) {
+    await attempt(what, () => s3.send(new DeleteBucketCorsCommand({ Bucket }), options))
+    return
+  }
+  const CORSConfiguration = { CORSRules: wanted }
+  await attempt(what, () => s3.send(new PutBucketCorsCommand({ Bucket, CORSConfiguration }), options))
+}
+
+function corsRule({ origins, methods, headers, maxAgeSeconds }: BucketSettings['corsRules'][number]): CORSRule {
+  return {
+    AllowedOrigins: [...origins],
+    AllowedMethods: [...methods],
+    ...(headers.length === 0 ? {} : { AllowedHeaders: [...headers] }),
+    MaxAgeSeconds: maxAgeSeconds,
+  }
+}
+
+/** What counts of an answer, without what a store adds of its own. */
+function plain({ AllowedOrigins, AllowedMethods, AllowedHeaders = [], MaxAgeSeconds }: CORSRule): object {
+  return { AllowedOrigins, AllowedMethods, AllowedHeaders, MaxAgeSeconds }
+}
+
+/** Rules by which the store deletes by itself (S3, LifecycleRule). */
+export async function ensureLifecycle(s3: S3Client, settings: BucketSettings, options: Options): Promise<void> {
+  const { name: Bucket, lifecycleRules } = settings
+  const what = `The lifecycle rules of bucket "${Bucket}" could not be set`
+  const stored = await attempt(what, () => s3.send(new GetBucketLifecycleConfigurationCommand({ Bucket }), options), [
+    'NoSuchLifecycleConfiguration',
+  ])
+  const wanted = lifecycleRules.map(lifecycleRule)
+  if (isDeepStrictEqual((stored?.Rules ?? []).map(plainRule), wanted.map(plainRule))) return
+  if (wanted.length === 0) {
+    await attempt(what, () => s3.send(new DeleteBucketLifecycleCommand({ Bucket }), options))
+    return
+  }
+  const LifecycleConfiguration = { Rules: wanted }
+  await attempt(what, () =>
+    s3.send(new PutBucketLifecycleConfigurationCommand({ Bucket, LifecycleConfiguration }), options),
+  )
+}
+
+function lifecycleRule(rule: BucketSettings['lifecycleRules'][number]): LifecycleRule {
+  const { id, prefix, expireDays, noncurrentExpireDays, abortUploadDays, enabled } = rule
+  return {
+    ID: id,
+    Status: enabled ? 'Enabled' : 'Disabled',
+    Filter: { Prefix: prefix },
+    ...(expireDays === undefined ? {} : { Expiration: { Days: expireDays } }),
+    ...(noncurrentExpireDays === undefined
+      ? {}
+      : { NoncurrentVersionExpiration: { NoncurrentDays: noncurrentExpireDays } }),
+    ...(abortUploadDays === undefined
+      ? {}
+      : { AbortIncompleteMultipartUpload: { DaysAfterInitiation: abortUploadDays } }),
+  }
+}
+
+function plainRule(rule: LifecycleRule): object {
+  return {
+    id: rule.ID,
+    status: rule.Status,
+    prefix: rule.Filter?.Prefix ?? '',
+    days: rule.Expiration?.Days,
+    noncurrent: rule.NoncurrentVersionExpiration?.NoncurrentDays,
+    abort: rule.AbortIncompleteMultipartUpload?.DaysAfterInitiation,
+  }
+}

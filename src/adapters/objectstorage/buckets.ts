@@ -1,0 +1,198 @@
+import {
+  CreateBucketCommand,
+  DeleteBucketCommand,
+  GetBucketTaggingCommand,
+  GetBucketVersioningCommand,
+  GetObjectLockConfigurationCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  ListObjectVersionsCommand,
+  PutBucketTaggingCommand,
+  PutBucketVersioningCommand,
+  PutObjectLockConfigurationCommand,
+} from '@aws-sdk/client-s3'
+import type { BucketSettings } from '../../core/objectstorage.ts'
+import { setStatements } from './bucketPolicies.ts'
+import { ensureCors, ensureLifecycle } from './bucketRules.ts'
+import type { Clients } from './client.ts'
+import { emptyBucket } from './emptying.ts'
+import { attempt, codeOf } from './failures.ts'
+import { PUBLIC_SID, publicStatement } from './policies.ts'
+import {
+  type BucketUse,
+  isStoreError,
+  type ObjectStore,
+  type RemovalState,
+  type StoreCall,
+  StoreError,
+} from './port.ts'
+
+export type Options = { abortSignal?: AbortSignal }
+export const optionsOf = ({ signal }: StoreCall): Options => (signal === undefined ? {} : { abortSignal: signal })
+
+/** Pages of 1,000 versions that one look at the use of a bucket reads. */
+const USE_PAGES_MAX = 1_000
+
+type BucketCalls = Pick<ObjectStore, 'ensureBucket' | 'removeBucket' | 'isEmpty' | 'holdsLocked' | 'use'>
+
+export function bucketCalls(clients: Clients): BucketCalls {
+  return {
+    ensureBucket: (settings, call = {}) => ensureBucket(clients, settings, call),
+    removeBucket: (name, how, call = {}) => removeBucket(clients, name, how, call),
+    isEmpty: (name, call = {}) => isEmpty(clients, name, optionsOf(call)),
+    holdsLocked: (name, call = {}) => holdsLocked(clients, name, optionsOf(call)),
+    use: (name, call = {}) => useOf(clients, name, optionsOf(call)),
+  }
+}
+
+async function ensureBucket(clients: Clients, settings: BucketSettings, call: StoreCall): Promise<void> {
+  const { s3, driver } = clients
+  const { name: Bucket, objectLock } = settings
+  const options = optionsOf(call)
+  const what = `Bucket "${Bucket}" could not be made`
+  const found = await attempt(what, () => s3.send(new HeadBucketCommand({ Bucket }), options), [
+    'NotFound',
+    'NoSuchBucket',
+  ])
+  if (found === undefined) {
+    const input = objectLock ? { Bucket, ObjectLockEnabledForBucket: true } : { Bucket }
+    await attempt(what, () => s3.send(new CreateBucketCommand(input), options), ['BucketAlreadyOwnedByYou'])
+  }
+  await ensureOwner(clients, settings, options)
+  await ensureVersioning(clients, settings, options)
+  if (objectLock && settings.lockDays !== undefined) await ensureLock(clients, settings, options)
+  await setStatements(s3, Bucket, PUBLIC_SID, settings.publicRead ? [publicStatement(Bucket)] : [], call)
+  await ensureCors(s3, settings, options)
+  if (driver.features.lifecycle) await ensureLifecycle(s3, settings, options)
+}
+
+/** On each bucket of ours, so that one that an administrator made is not taken for one. */
+const OWNER_TAG = 'freehold-owner'
+
+/** Undefined where the bucket says nothing of an owner. @throws StoreError NotFound */
+async function ownerOf({ s3 }: Clients, name: string, options: Options): Promise<string | undefined> {
+  const what = `The owner of bucket "${name}" could not be read`
+  const answer = await attempt(what, () => s3.send(new GetBucketTaggingCommand({ Bucket: name }), options), [
+    'NoSuchTagSet',
+  ])
+  return answer?.TagSet?.find(({ Key }) => Key === OWNER_TAG)?.Value
+}
+
+/** An empty bucket without an owner is one that was made a moment ago, before a process died. */
+async function ensureOwner(clients: Clients, { name, owner }: BucketSettings, options: Options): Promise<void> {
+  const found = await ownerOf(clients, name, options)
+  if (found === owner) return
+  if (found !== undefined || !(await isEmpty(clients, name, options))) {
+    throw new StoreError('Taken', `Bucket "${name}" is at the store already and belongs to somebody else.`)
+  }
+  const Tagging = { TagSet: [{ Key: OWNER_TAG, Value: owner }] }
+  await attempt(`The owner of bucket "${name}" could not be set`, () =>
+    clients.s3.send(new PutBucketTaggingCommand({ Bucket: name, Tagging }), options),
+  )
+}
+
+/** Versioning that was on once can only be suspended (S3, "How S3 Versioning works"). */
+async function ensureVersioning({ s3 }: Clients, settings: BucketSettings, options: Options): Promise<void> {
+  const { name: Bucket, versioning, objectLock } = settings
+  const what = `The versioning of bucket "${Bucket}" could not be set`
+  const stored = (await attempt(what, () => s3.send(new GetBucketVersioningCommand({ Bucket }), options)))?.Status
+  const wanted = objectLock || versioning === 'Enabled' ? 'Enabled' : 'Suspended'
+  if (stored === wanted || (stored === undefined && versioning === 'Off' && !objectLock)) return
+  const VersioningConfiguration = { Status: wanted } as const
+  await attempt(what, () => s3.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration }), options))
+}
+
+/** Governance, not compliance: no key that we issue may shorten it, but an administrator of the store can. */
+async function ensureLock(clients: Clients, { name: Bucket, lockDays }: BucketSettings, options: Options) {
+  const retention = await lockOf(clients, Bucket, options)
+  if (retention?.Days === lockDays && retention?.Mode === 'GOVERNANCE') return
+  const what = `The lock of bucket "${Bucket}" could not be set`
+  const DefaultRetention = { Mode: 'GOVERNANCE', Days: lockDays } as const
+  const ObjectLockConfiguration = { ObjectLockEnabled: 'Enabled', Rule: { DefaultRetention } } as const
+  await attempt(what, () =>
+    clients.s3.send(new PutObjectLockConfigurationCommand({ Bucket, ObjectLockConfiguration }), options),
+  )
+}
+
+async function removeBucket(
+  clients: Clients,
+  name: string,
+  { empty, owner }: { empty: boolean; owner: string },
+  call: StoreCall,
+): Promise<RemovalState> {
+  const options = optionsOf(call)
+  try {
+    if ((await ownerOf(clients, name, options)) !== owner) return 'Gone'
+    if (empty) {
+      const left = await emptyBucket(clients.s3, name, options)
+      if (left !== 'Empty') return left
+    } else if (!(await isEmpty(clients, name, options))) {
+      // Asked first, because SeaweedFS deletes a bucket with everything in it.
+      return 'NotEmpty'
+    }
+    const what = `Bucket "${name}" could not be deleted`
+    await attempt(what, () => clients.s3.send(new DeleteBucketCommand({ Bucket: name }), options))
+    return 'Gone'
+  } catch (error) {
+    if (isStoreError(error, 'NotFound')) return 'Gone'
+    if (isStoreError(error) && codeOf(error.cause) === 'BucketNotEmpty') return empty ? 'Emptying' : 'NotEmpty'
+    throw error
+  }
+}
+
+async function isEmpty({ s3 }: Clients, name: string, options: Options): Promise<boolean> {
+  const what = `Bucket "${name}" could not be listed`
+  const input = { Bucket: name, MaxKeys: 1 }
+  const page = await attempt(what, () => s3.send(new ListObjectVersionsCommand(input), options), ['NoSuchBucket'])
+  return (page?.Versions ?? []).length === 0 && (page?.DeleteMarkers ?? []).length === 0
+}
+
+/** Versions that are looked at: a lock is set by the bucket, so that it is on the first or on none. */
+const LOCKS_LOOKED_AT = 20
+
+const DAY = 86_400_000
+
+async function holdsLocked(clients: Clients, name: string, options: Options): Promise<boolean> {
+  const { s3 } = clients
+  const what = `The locks of bucket "${name}" could not be read`
+  const input = { Bucket: name, MaxKeys: LOCKS_LOOKED_AT }
+  const page = await attempt(what, () => s3.send(new ListObjectVersionsCommand(input), options), ['NoSuchBucket'])
+  const days = (await lockOf(clients, name, options))?.Days ?? 0
+  for (const { Key, VersionId, LastModified } of page?.Versions ?? []) {
+    // Some stores reckon with the bucket's days whenever they are asked, and write nothing on the object.
+    if (LastModified !== undefined && LastModified.getTime() + days * DAY > Date.now()) return true
+    const version = { Bucket: name, Key, ...(VersionId === undefined || VersionId === 'null' ? {} : { VersionId }) }
+    const head = await attempt(what, () => s3.send(new HeadObjectCommand(version), options), ['NotFound'])
+    const until = head?.ObjectLockRetainUntilDate
+    if (head?.ObjectLockLegalHoldStatus === 'ON' || (until !== undefined && until.getTime() > Date.now())) return true
+  }
+  return false
+}
+
+/** How long the bucket keeps what is new in it. */
+async function lockOf({ s3 }: Clients, name: string, options: Options) {
+  const what = `The lock of bucket "${name}" could not be read`
+  const stored = await attempt(what, () => s3.send(new GetObjectLockConfigurationCommand({ Bucket: name }), options), [
+    'ObjectLockConfigurationNotFoundError',
+  ])
+  return stored?.ObjectLockConfiguration?.Rule?.DefaultRetention
+}
+
+async function useOf({ s3 }: Clients, name: string, options: Options): Promise<BucketUse> {
+  const what = `Bucket "${name}" could not be listed`
+  const use = { objectCount: 0, usedBytes: 0 }
+  let marks: { KeyMarker?: string; VersionIdMarker?: string } = {}
+  for (let pages = 0; pages < USE_PAGES_MAX; pages += 1) {
+    const page = await attempt(what, () => s3.send(new ListObjectVersionsCommand({ Bucket: name, ...marks }), options))
+    for (const { Size = 0, IsLatest } of page?.Versions ?? []) {
+      use.usedBytes += Size
+      if (IsLatest !== false) use.objectCount += 1
+    }
+    if (page?.IsTruncated !== true || page.NextKeyMarker === undefined) break
+    marks = {
+      KeyMarker: page.NextKeyMarker,
+      ...(page.NextVersionIdMarker === undefined ? {} : { VersionIdMarker: page.NextVersionIdMarker }),
+    }
+  }
+  return use
+}

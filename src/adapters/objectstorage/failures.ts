@@ -1,0 +1,68 @@
+import { StoreError } from './port.ts'
+
+type AwsFailure = { name?: string; $metadata?: { httpStatusCode?: number } }
+
+/** The code of S3 or IAM that a call failed with. Some carry `Exception` behind the name that the protocol has. */
+export function codeOf(error: unknown): string {
+  const name = (error as AwsFailure | null)?.name
+  return typeof name === 'string' ? name.replace(/Exception$/, '') : ''
+}
+
+const statusOf = (error: unknown) => (error as AwsFailure | null)?.$metadata?.httpStatusCode
+
+const ABSENT = ['NoSuchBucket', 'NoSuchEntity', 'NotFound', 'NoSuchKey']
+
+/**
+ * Runs a call and turns its failure into ours. Codes in `ignored` count as no answer: what was to go is gone, what was
+ * to be there is there.
+ *
+ * @param what what failed, for which thing: `The policy of bucket "x" could not be read`
+ */
+export async function attempt<T>(
+  what: string,
+  call: () => Promise<T>,
+  ignored: readonly string[] = [],
+): Promise<T | undefined> {
+  try {
+    return await call()
+  } catch (error) {
+    const code = codeOf(error)
+    if (ignored.includes(code)) return undefined
+    throw failureOf(what, code, error)
+  }
+}
+
+function failureOf(what: string, code: string, error: unknown): StoreError {
+  if (ABSENT.includes(code)) return new StoreError('NotFound', `${what}: the store does not know it.`, error)
+  if (code === 'BucketAlreadyExists') return new StoreError('Taken', `${what}: the name is taken.`, error)
+  const status = statusOf(error)
+  if (status === undefined || status >= 500 || status === 429 || code === 'SlowDown') {
+    return new StoreError(
+      'Unreachable',
+      `${what}: the store did not answer${status === undefined ? '' : ` (${status})`}.`,
+      error,
+    )
+  }
+  return new StoreError(
+    'Refused',
+    `${what}: the store refused it (${status}${/^\w{1,64}$/.test(code) ? ` ${code}` : ''}).`,
+    error,
+  )
+}
+
+/** Runs tasks of one key one after the other: a policy is read, changed and written as a whole. */
+export class Turns {
+  readonly #last = new Map<string, Promise<unknown>>()
+
+  async run<T>(key: string, task: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(key) ?? Promise.resolve()
+    const mine = before.then(task, task)
+    const settled = mine.catch(() => {})
+    this.#last.set(key, settled)
+    try {
+      return await mine
+    } finally {
+      if (this.#last.get(key) === settled) this.#last.delete(key)
+    }
+  }
+}

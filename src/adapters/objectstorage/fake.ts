@@ -1,0 +1,166 @@
+import type { AccessKeyPair, BucketSettings, StoreFeature, StoreGrant } from '../../core/objectstorage.ts'
+import { DRIVERS } from './client.ts'
+import { type AuditRecord, type ObjectStore, StoreError, type StoreErrorCode, type StoreInfo } from './port.ts'
+
+type Bucket = { settings: BucketSettings; objects: Map<string, string>; lockedUntil: Map<string, number> }
+type User = { pair: AccessKeyPair | undefined; isActive: boolean; grants: readonly StoreGrant[] }
+
+const MAY: Record<'read' | 'write', readonly StoreGrant['permission'][]> = {
+  read: ['Read', 'ReadWrite', 'Admin'],
+  write: ['Write', 'ReadWrite', 'Admin'],
+}
+
+/** A store in memory: the same contract, and a client whose keys open what was granted. */
+export class FakeObjectStore implements ObjectStore {
+  readonly info: StoreInfo
+  readonly buckets = new Map<string, Bucket>()
+  readonly users = new Map<string, User>()
+  /** Names of the calls, in their order. */
+  readonly calls: string[] = []
+  #made = 0
+  #failure: StoreErrorCode | undefined
+  readonly #log: AuditRecord[] = []
+
+  constructor(lacking: readonly StoreFeature[] = ['quota', 'lifecycle']) {
+    const features = Object.fromEntries(
+      Object.keys(DRIVERS.versitygw.features).map((name) => [name, !lacking.includes(name as StoreFeature)]),
+    ) as StoreInfo['features']
+    this.info = {
+      driver: 'fake',
+      version: '1',
+      endpoint: 'http://store.test',
+      publicEndpoint: undefined,
+      regionName: 'us-east-1',
+      forcePathStyle: true,
+      features,
+      limits: {},
+      audits: true,
+    }
+  }
+
+  /** From now on every call fails so; undefined ends it. */
+  failWith(code: StoreErrorCode | undefined): void {
+    this.#failure = code
+  }
+
+  #enter(call: string): void {
+    this.calls.push(call)
+    if (this.#failure !== undefined) throw new StoreError(this.#failure, `${call} failed as it was told to.`)
+  }
+
+  async ensureBucket(settings: BucketSettings): Promise<void> {
+    this.#enter(`ensureBucket ${settings.name}`)
+    const found = this.buckets.get(settings.name)
+    if (found === undefined) this.buckets.set(settings.name, { settings, objects: new Map(), lockedUntil: new Map() })
+    else if (found.settings.owner !== settings.owner)
+      throw new StoreError('Taken', `Bucket "${settings.name}" is taken.`)
+    else found.settings = settings
+  }
+
+  async removeBucket(name: string, { empty, owner }: { empty: boolean; owner: string }) {
+    this.#enter(`removeBucket ${name}`)
+    const bucket = this.buckets.get(name)
+    if (bucket === undefined || bucket.settings.owner !== owner) return 'Gone'
+    if (bucket.objects.size > 0) {
+      if (!empty) return 'NotEmpty'
+      if (await this.holdsLocked(name)) return 'Locked'
+    }
+    this.buckets.delete(name)
+    return 'Gone'
+  }
+
+  async isEmpty(name: string): Promise<boolean> {
+    this.#enter(`isEmpty ${name}`)
+    return (this.buckets.get(name)?.objects.size ?? 0) === 0
+  }
+
+  async holdsLocked(name: string): Promise<boolean> {
+    return [...(this.buckets.get(name)?.lockedUntil.values() ?? [])].some((until) => until > Date.now())
+  }
+
+  async use(name: string) {
+    this.#enter(`use ${name}`)
+    const bucket = this.buckets.get(name)
+    if (bucket === undefined) throw new StoreError('NotFound', `Bucket "${name}" could not be listed.`)
+    const usedBytes = [...bucket.objects.values()].reduce((sum, body) => sum + body.length, 0)
+    return { objectCount: bucket.objects.size, usedBytes }
+  }
+
+  async ensureKey(request: Parameters<ObjectStore['ensureKey']>[0]): Promise<AccessKeyPair> {
+    this.#enter(`ensureKey ${request.user}`)
+    const user = this.users.get(request.user) ?? { pair: undefined, isActive: true, grants: [] }
+    this.users.set(request.user, user)
+    if (user.pair === undefined || user.pair.accessKeyId !== request.known?.accessKeyId) {
+      this.#made += 1
+      user.pair = {
+        accessKeyId: `AKIA${String(this.#made).padStart(16, '0')}`,
+        secretAccessKey: `secret-${this.#made}-`.padEnd(40, 'x'),
+      }
+      await request.keep(user.pair)
+    }
+    user.isActive = request.isActive
+    user.grants = request.grants
+    return user.pair
+  }
+
+  async removeKey(user: string): Promise<void> {
+    this.#enter(`removeKey ${user}`)
+    this.users.delete(user)
+  }
+
+  async lastUsed(): Promise<string | undefined> {
+    return undefined
+  }
+
+  async audit(buckets: ReadonlySet<string>, limit: number): Promise<AuditRecord[]> {
+    this.#enter('audit')
+    return this.#log
+      .filter(({ bucket }) => buckets.has(bucket))
+      .slice(-limit)
+      .reverse()
+  }
+
+  async close(): Promise<void> {}
+
+  /** What an S3 client with this pair sees: an HTTP status. Undefined is nobody in particular. */
+  attempt(pair: AccessKeyPair | undefined, what: 'read' | 'write', bucket: string, key: string): number {
+    const status = this.#decide(pair, what, bucket, key)
+    this.#log.push({
+      id: `${this.#log.length}`,
+      timestamp: new Date().toISOString(),
+      operation: what === 'read' ? 'GetObject' : 'PutObject',
+      bucket,
+      key,
+      statusCode: status,
+      errorCode: status === 200 ? undefined : 'AccessDenied',
+      accessKeyId: pair?.accessKeyId,
+      user: undefined,
+      remoteAddress: '127.0.0.1',
+      bytes: 1,
+      requestId: `${this.#log.length}`,
+    })
+    return status
+  }
+
+  #decide(pair: AccessKeyPair | undefined, what: 'read' | 'write', bucket: string, key: string): number {
+    const held = this.buckets.get(bucket)
+    if (held === undefined) return 404
+    const isPublic = what === 'read' && held.settings.publicRead
+    const grants = pair === undefined ? [] : this.#grantsOf(pair)
+    const isGranted = grants.some(
+      (grant) => grant.bucket === bucket && MAY[what].includes(grant.permission) && key.startsWith(grant.prefix ?? ''),
+    )
+    if (!isGranted && !isPublic) return 403
+    if (what === 'write') {
+      held.objects.set(key, 'x')
+      held.lockedUntil.set(key, Date.now() + (held.settings.lockDays ?? 0) * 86_400_000)
+    } else if (!held.objects.has(key)) return 404
+    return 200
+  }
+
+  #grantsOf(pair: AccessKeyPair): readonly StoreGrant[] {
+    const user = [...this.users.values()].find((known) => known.pair?.accessKeyId === pair.accessKeyId)
+    const isRight = user?.pair?.secretAccessKey === pair.secretAccessKey && user.isActive
+    return isRight ? user.grants : []
+  }
+}

@@ -1,0 +1,123 @@
+import {
+  type AccessKeyMetadata,
+  CreateAccessKeyCommand,
+  CreateUserCommand,
+  DeleteAccessKeyCommand,
+  DeleteUserCommand,
+  GetAccessKeyLastUsedCommand,
+  GetUserCommand,
+  ListAccessKeysCommand,
+  UpdateAccessKeyCommand,
+} from '@aws-sdk/client-iam'
+import type { AccessKeyPair } from '../../core/objectstorage.ts'
+import { setStatements } from './bucketPolicies.ts'
+import type { Clients } from './client.ts'
+import { attempt } from './failures.ts'
+import { grantStatements, subjectOf } from './policies.ts'
+import { type KeyRequest, type ObjectStore, type StoreCall, StoreError } from './port.ts'
+
+const GONE = ['NoSuchEntity']
+
+type Options = { abortSignal?: AbortSignal }
+const optionsOf = ({ signal }: StoreCall): Options => (signal === undefined ? {} : { abortSignal: signal })
+
+/** Users, keys and grants, through IAM's own actions (AWS IAM API reference, version 2010-05-08). */
+export function userCalls(clients: Clients): Pick<ObjectStore, 'ensureKey' | 'removeKey' | 'lastUsed'> {
+  const { iam } = clients
+  return {
+    async ensureKey(request, call = {}) {
+      const options = optionsOf(call)
+      const arn = await ensureUser(clients, request.user, options)
+      const pair = await ensurePair(clients, request, options)
+      await ensureGrants(clients, request, arn, call)
+      return pair
+    },
+    async removeKey(user, among, call = {}) {
+      const options = optionsOf(call)
+      for (const { AccessKeyId } of await keysOf(clients, user, options)) {
+        await deleteKey(clients, user, AccessKeyId, options)
+      }
+      // Before the user: stores refuse a policy that names somebody who is not there, also later, for somebody else.
+      for (const bucket of among) await setStatements(clients.s3, bucket, subjectOf(user), [], call)
+      const what = `User "${user}" could not be deleted`
+      await attempt(what, () => iam.send(new DeleteUserCommand({ UserName: user }), options), GONE)
+    },
+    async lastUsed(accessKeyId, call = {}) {
+      const answer = await attempt(
+        'The last use of a key could not be read',
+        () => iam.send(new GetAccessKeyLastUsedCommand({ AccessKeyId: accessKeyId }), optionsOf(call)),
+        [...GONE, 'AccessDenied', 'NotImplemented', 'InvalidAction'],
+      )
+      return answer?.AccessKeyLastUsed?.LastUsedDate?.toISOString()
+    },
+  }
+}
+
+/** The user's ARN, made where the user was not there. */
+async function ensureUser({ iam }: Clients, user: string, options: Options): Promise<string> {
+  const what = `User "${user}" could not be made`
+  const made = await attempt(what, () => iam.send(new CreateUserCommand({ UserName: user }), options), [
+    'EntityAlreadyExists',
+  ])
+  const found = made ?? (await attempt(what, () => iam.send(new GetUserCommand({ UserName: user }), options)))
+  return found?.User?.Arn ?? `arn:aws:iam:::user/${user}`
+}
+
+async function keysOf({ iam }: Clients, user: string, options: Options): Promise<AccessKeyMetadata[]> {
+  const what = `The keys of user "${user}" could not be listed`
+  const answer = await attempt(what, () => iam.send(new ListAccessKeysCommand({ UserName: user }), options), GONE)
+  return answer?.AccessKeyMetadata ?? []
+}
+
+async function deleteKey({ iam }: Clients, user: string, id: string | undefined, options: Options): Promise<void> {
+  if (id === undefined) return
+  await attempt(
+    `A key of user "${user}" could not be deleted`,
+    () => iam.send(new DeleteAccessKeyCommand({ UserName: user, AccessKeyId: id }), options),
+    GONE,
+  )
+}
+
+async function ensurePair(clients: Clients, request: KeyRequest, options: Options): Promise<AccessKeyPair> {
+  const { user, known, isActive } = request
+  let present: AccessKeyMetadata | undefined
+  for (const key of await keysOf(clients, user, options)) {
+    if (known !== undefined && key.AccessKeyId === known.accessKeyId) present = key
+    else await deleteKey(clients, user, key.AccessKeyId, options)
+  }
+  if (known !== undefined && present !== undefined) {
+    if ((present.Status === 'Active') !== isActive) await setActive(clients, user, known.accessKeyId, isActive, options)
+    return known
+  }
+  const pair = await createPair(clients, user, options)
+  await request.keep(pair)
+  if (!isActive) await setActive(clients, user, pair.accessKeyId, false, options)
+  return pair
+}
+
+async function createPair({ iam }: Clients, user: string, options: Options): Promise<AccessKeyPair> {
+  const what = `A key of user "${user}" could not be made`
+  const answer = await attempt(what, () => iam.send(new CreateAccessKeyCommand({ UserName: user }), options))
+  const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey } = answer?.AccessKey ?? {}
+  if (accessKeyId === undefined || secretAccessKey === undefined) {
+    throw new StoreError('Refused', `${what}: the store's answer held no pair.`)
+  }
+  return { accessKeyId, secretAccessKey }
+}
+
+async function setActive({ iam }: Clients, user: string, id: string, isActive: boolean, options: Options) {
+  const Status = isActive ? 'Active' : 'Inactive'
+  await attempt(`A key of user "${user}" could not be set ${Status}`, () =>
+    iam.send(new UpdateAccessKeyCommand({ UserName: user, AccessKeyId: id, Status }), options),
+  )
+}
+
+async function ensureGrants(clients: Clients, request: KeyRequest, arn: string, call: StoreCall): Promise<void> {
+  const { user, grants, among } = request
+  const byBucket = new Map(grants.map((grant) => [grant.bucket, grant]))
+  for (const bucket of new Set([...among, ...byBucket.keys()])) {
+    const grant = byBucket.get(bucket)
+    const statements = grant === undefined ? [] : grantStatements(grant, subjectOf(user), arn)
+    await setStatements(clients.s3, bucket, subjectOf(user), statements, call)
+  }
+}

@@ -1,0 +1,236 @@
+import { z } from 'zod'
+import type { AuditRecord } from '../../adapters/objectstorage/port.ts'
+import { timestamp } from '../../core/clock.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
+import { STORE_FEATURES, storeBucketName } from '../../core/objectstorage.ts'
+import { ObjectAccessKey } from '../../crds/objectstorage.ts'
+import { ok } from '../answer.ts'
+import type { Context } from '../context.ts'
+import { DateTime, pagedListOf } from '../dto.ts'
+import { pagedParts } from '../pages.ts'
+import type { ListShape } from '../paging.ts'
+import { findBoundary } from '../places.ts'
+import { action, type RouteDraft, route } from '../route.ts'
+import { accountOf } from './buckets.ts'
+import { type AccountObject, type BucketObject, bucketsOf } from './record.ts'
+import { asking, refuseLacking, storeOf } from './store.ts'
+
+const ACCOUNT = '{RG}/objectstorageaccounts/{name}'
+
+const ObjectAuditEntry = z
+  .object({
+    id: z.string(),
+    timestamp: DateTime,
+    operation: z.string().describe('As S3 calls it: GetObject'),
+    bucket: z.string(),
+    key: z.string().nullable(),
+    statusCode: z.int(),
+    errorCode: z.string().nullable(),
+    accessKeyId: z.string().nullable(),
+    principalId: z.string().nullable().describe('Who made the key, where it is known'),
+    remoteAddress: z.string(),
+    bytes: z.int().nullable(),
+    requestId: z.string(),
+  })
+  .meta({ id: 'ObjectAuditEntry' })
+type ObjectAuditEntry = z.output<typeof ObjectAuditEntry>
+
+/** The newest requests that a look-up considers. */
+const AUDIT_MAX = 10_000
+
+const auditShape: ListShape<ObjectAuditEntry> = {
+  fields: {
+    timestamp: { title: 'Time', type: 'dateTime', of: (entry) => entry.timestamp },
+    operation: { title: 'Operation', type: 'text', of: (entry) => entry.operation, isSorted: false },
+    bucket: { title: 'Bucket', type: 'text', of: (entry) => entry.bucket, isSorted: false },
+    statusCode: { title: 'Status', type: 'number', of: (entry) => entry.statusCode, isSorted: false },
+    accessKeyId: { title: 'Access key', type: 'text', of: (entry) => entry.accessKeyId, isSorted: false },
+  },
+  defaultSort: '-timestamp',
+  nameOf: (entry) => entry.key ?? '',
+  idOf: (entry) => entry.id,
+}
+
+async function listAudit(context: Context) {
+  const { object: account } = await accountOf(context, 'name')
+  const { metadata, spec } = account
+  if (!spec.auditEnabled) {
+    throw new PlatformError('AUDIT_DISABLED', `Account "${metadata.name}" keeps no audit: set auditEnabled first.`)
+  }
+  const store = storeOf(context.services)
+  if (!store.info.audits) refuseLacking({ field: 'audit', feature: 'audit' })
+  const names = new Map(
+    bucketsOf(context.services, metadata.namespace, metadata.name)
+      .filter(({ status }) => status?.storeName !== undefined)
+      .map(({ spec: { bucketName } }) => [storeBucketName(metadata.name, bucketName), bucketName]),
+  )
+  const { signal } = context
+  const found = await asking(() => store.audit(new Set(names.keys()), AUDIT_MAX, { signal }))
+  const principals = principalsByKey(context, account)
+  const entries = found.map((record) => entryOf(record, names, principals))
+  return pagedParts(entries, context.list, auditShape, (entry) => entry)
+}
+
+function principalsByKey({ services }: Context, { metadata }: AccountObject): ReadonlyMap<string, string> {
+  const keys = services.records.peekAll(ObjectAccessKey, { namespace: metadata.namespace })
+  return new Map(
+    keys.flatMap(({ status, metadata: { annotations } }) => {
+      const creator = annotations?.[CREATED_BY_ANNOTATION]
+      return status?.accessKeyId === undefined || creator === undefined ? [] : [[status.accessKeyId, creator]]
+    }),
+  )
+}
+
+function entryOf(
+  record: AuditRecord,
+  names: ReadonlyMap<string, string>,
+  principals: ReadonlyMap<string, string>,
+): ObjectAuditEntry {
+  const { user: _user, accessKeyId, ...rest } = record
+  return {
+    ...rest,
+    bucket: names.get(record.bucket) ?? record.bucket,
+    key: record.key ?? null,
+    errorCode: record.errorCode ?? null,
+    accessKeyId: accessKeyId ?? null,
+    principalId: principals.get(accessKeyId ?? '') ?? null,
+    bytes: record.bytes ?? null,
+  }
+}
+
+const Point = z.object({ timestamp: DateTime, value: z.number().nullable() }).meta({ id: 'Point' })
+const Series = z
+  .object({ name: z.string(), unit: z.string(), labels: z.record(z.string(), z.string()), points: z.array(Point) })
+  .meta({ id: 'Series' })
+
+const ObjectUsageDto = z
+  .object({
+    accountName: z.string(),
+    observedAt: DateTime,
+    usedBytes: z.int(),
+    objectCount: z.int(),
+    quotaBytes: z.int().nullable(),
+    quotaObjects: z.int().nullable(),
+    buckets: z.array(
+      z
+        .object({
+          name: z.string(),
+          usedBytes: z.int(),
+          objectCount: z.int(),
+          quotaBytes: z.int().nullable(),
+        })
+        .meta({ id: 'BucketUsageDto' }),
+    ),
+    series: z.array(Series),
+  })
+  .meta({ id: 'ObjectUsageDto' })
+
+/** Buckets that are looked at while the caller waits; the figures of others are those of their last look. */
+const LOOKED_AT_NOW = 20
+
+async function useOf(context: Context, { spec, status }: BucketObject, isNow: boolean) {
+  const { store } = context.services.objectStorage
+  const kept = { usedBytes: status?.usedBytes ?? 0, objectCount: status?.objectCount ?? 0 }
+  const { bucketName: name, accountName, quotaBytes = null } = spec
+  if (!isNow || store === undefined || status?.storeName === undefined) return { name, ...kept, quotaBytes }
+  const { signal } = context
+  // A store that is away does not hide what was known a moment ago.
+  const use = await store.use(storeBucketName(accountName, name), { signal }).catch(() => kept)
+  return { name, usedBytes: use.usedBytes, objectCount: use.objectCount, quotaBytes }
+}
+
+async function readUsage(context: Context) {
+  const { object } = await accountOf(context, 'name')
+  const { metadata, spec, status } = object
+  const found = bucketsOf(context.services, metadata.namespace, metadata.name)
+  found.sort((one, other) => (one.spec.bucketName < other.spec.bucketName ? -1 : 1))
+  const buckets = await Promise.all(found.map((bucket, index) => useOf(context, bucket, index < LOOKED_AT_NOW)))
+  const sum = (of: (bucket: (typeof buckets)[number]) => number) => buckets.reduce((all, each) => all + of(each), 0)
+  const observedAt = timestamp(context.services.clock.now())
+  const usedBytes = sum((bucket) => bucket.usedBytes)
+  const days = (status?.history ?? []).filter(({ date }) => date !== observedAt.slice(0, 10))
+  return ok({
+    accountName: metadata.name,
+    observedAt,
+    usedBytes,
+    objectCount: sum((bucket) => bucket.objectCount),
+    quotaBytes: spec.quotaBytes ?? null,
+    quotaObjects: spec.quotaObjects ?? null,
+    buckets,
+    series: [
+      {
+        name: 'UsedBytes',
+        unit: 'bytes',
+        labels: {},
+        points: [
+          ...days.map(({ date, usedBytes: value }) => ({ timestamp: `${date}T00:00:00Z`, value })),
+          { timestamp: observedAt, value: usedBytes },
+        ].slice(-30),
+      },
+    ],
+  })
+}
+
+const ObjectRuntimeInfoDto = z
+  .object({
+    driver: z.string(),
+    version: z.string(),
+    endpoint: z.string(),
+    publicEndpoint: z.string().nullable(),
+    regionName: z.string(),
+    forcePathStyle: z.boolean(),
+    features: z
+      .object(
+        Object.fromEntries(STORE_FEATURES.map((name) => [name, z.boolean()])) as Record<
+          (typeof STORE_FEATURES)[number],
+          z.ZodBoolean
+        >,
+      )
+      .meta({ id: 'ObjectStoreFeatures' }),
+    limits: z.record(z.string(), z.int()),
+  })
+  .meta({ id: 'ObjectRuntimeInfoDto' })
+
+async function readRuntimeInfo(context: Context<'boundaryId'>) {
+  await findBoundary(context, context.parameters.boundaryId)
+  const { driver, version, endpoint, publicEndpoint, regionName, forcePathStyle, features, limits } = storeOf(
+    context.services,
+  ).info
+  return ok({
+    ...{ driver, version, endpoint, regionName, forcePathStyle, features: { ...features }, limits: { ...limits } },
+    publicEndpoint: publicEndpoint ?? null,
+  })
+}
+
+export const insightRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    `${ACCOUNT}/audit`,
+    {
+      auth: action('object/audit/read'),
+      summary: 'Requests to the buckets, newest first',
+      list: auditShape as never,
+      reply: pagedListOf(ObjectAuditEntry),
+      answers: [200, 409],
+    },
+    listAudit,
+  ),
+  route(
+    'GET',
+    `${ACCOUNT}/usage`,
+    { auth: action('objectstorageaccounts/read'), summary: 'What is used', reply: ObjectUsageDto, answers: [200] },
+    readUsage,
+  ),
+  route(
+    'GET',
+    '{B}/resources/objectstorageaccounts/runtime-info',
+    {
+      auth: action('objectstorageaccounts/read'),
+      summary: 'What the store is and can do',
+      reply: ObjectRuntimeInfoDto,
+      answers: [200, 503],
+    },
+    readRuntimeInfo,
+  ),
+]

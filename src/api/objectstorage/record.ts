@@ -1,0 +1,253 @@
+import { z } from 'zod'
+import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
+import { idOf } from '../../core/ids.ts'
+import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
+import { accessKeyId, keyState, storeBucketName } from '../../core/objectstorage.ts'
+import {
+  AccountBucket,
+  BucketName,
+  CorsRule,
+  KEY_PERMISSIONS,
+  LifecycleRule,
+  type ObjectAccessKey,
+  type ObjectStorageAccount,
+  QUOTA_MIN_BYTES,
+  VERSIONING,
+} from '../../crds/objectstorage.ts'
+import type { Services } from '../context.ts'
+import { DateTime, headFields, recordSchemas, Tags, Uuid } from '../dto.ts'
+import type { RecordOf } from '../records.ts'
+import type { ResourceView } from '../resource.ts'
+import { headOf } from '../resourceShape.ts'
+
+export type AccountObject = RecordOf<typeof ObjectStorageAccount>
+export type BucketObject = RecordOf<typeof AccountBucket>
+export type KeyObject = RecordOf<typeof ObjectAccessKey>
+export type AccountView = ResourceView<typeof ObjectStorageAccount>
+export const COLLECTION = 'objectstorageaccounts'
+
+const QuotaBytes = z.int().min(QUOTA_MIN_BYTES)
+const NEVER = '1970-01-01T00:00:00Z'
+
+/** ObjectStorageAccountDto (records: object storage). */
+export const accountRecord = recordSchemas(
+  'ObjectStorageAccountDto',
+  {
+    ...headFields,
+    endpoint: z.string().describe('Where workloads reach the store; empty until it is known'),
+    regionName: z.string(),
+    publicEndpoint: z.string().nullable(),
+    forcePathStyle: z.boolean(),
+    bucketCount: z.int(),
+    objectCount: z.int(),
+    usedBytes: z.int(),
+    usageAt: DateTime.nullable().describe('When the newest of these figures was found'),
+  },
+  {
+    clusterId: Uuid.describe("Where it lies; the boundary's default cluster when absent"),
+    quotaBytes: QuotaBytes.nullable().describe('Over all buckets; null is unlimited'),
+    quotaObjects: z.int().min(1).nullable(),
+    maxBuckets: z.int().min(1).max(1000),
+    enablePublicAccess: z.boolean().describe('No bucket may be public while false'),
+    defaultVersioning: z.enum(['Off', 'Enabled']),
+    auditEnabled: z.boolean(),
+    deletionProtection: z.boolean(),
+    tags: Tags,
+  },
+)
+export type AccountBody = z.output<typeof accountRecord.body>
+
+/** What the buckets of one account hold, from their own figures. */
+export function useOfAccount(services: Services, { metadata }: AccountObject) {
+  let [bucketCount, objectCount, usedBytes, usageAt] = [0, 0, 0, ''] as [number, number, number, string]
+  for (const { status } of bucketsOf(services, metadata.namespace, metadata.name)) {
+    bucketCount += 1
+    objectCount += status?.objectCount ?? 0
+    usedBytes += status?.usedBytes ?? 0
+    if ((status?.usageAt ?? '') > usageAt) usageAt = status?.usageAt ?? ''
+  }
+  return { bucketCount, objectCount, usedBytes, usageAt: usageAt === '' ? null : usageAt }
+}
+
+export function bucketsOf(services: Services, namespace: string | undefined, account: string): BucketObject[] {
+  const all = services.records.peekAll(AccountBucket, { namespace })
+  return all.filter(({ spec }) => spec.accountName === account)
+}
+
+export function accountDto(view: AccountView): z.input<typeof accountRecord.dto> {
+  const { spec, status } = view.object
+  return {
+    ...headOf(view as unknown as ResourceView, COLLECTION),
+    quotaBytes: spec.quotaBytes ?? null,
+    quotaObjects: spec.quotaObjects ?? null,
+    maxBuckets: spec.maxBuckets,
+    enablePublicAccess: spec.enablePublicAccess,
+    defaultVersioning: spec.defaultVersioning,
+    auditEnabled: spec.auditEnabled,
+    deletionProtection: spec.deletionProtection,
+    endpoint: status?.endpoint ?? '',
+    regionName: status?.regionName ?? '',
+    publicEndpoint: status?.publicEndpoint ?? null,
+    forcePathStyle: status?.forcePathStyle ?? true,
+    ...useOfAccount(view.services, view.object),
+    tags: spec.tags,
+  }
+}
+
+const bucketFields = {
+  versioning: z.enum(VERSIONING),
+  objectLock: z.boolean().describe('Cannot be changed later; needs versioning'),
+  lockDays: z.int().min(1).max(36_500).nullable(),
+  quotaBytes: QuotaBytes.nullable(),
+  publicRead: z.boolean(),
+  lifecycleRules: z.array(LifecycleRule).max(100),
+  corsRules: z.array(CorsRule).max(100),
+  tags: Tags,
+}
+
+export const BucketCreateDto = z
+  .strictObject({
+    name: BucketName.describe('Unique in the account'),
+    versioning: bucketFields.versioning.nullish().describe("The account's default when absent"),
+    objectLock: z.boolean().default(false),
+    lockDays: bucketFields.lockDays.optional(),
+    quotaBytes: bucketFields.quotaBytes.optional(),
+    publicRead: z.boolean().default(false),
+    lifecycleRules: bucketFields.lifecycleRules.default([]),
+    corsRules: bucketFields.corsRules.default([]),
+    tags: Tags.default({}),
+  })
+  .meta({ id: 'BucketCreateDto' })
+export type BucketCreateDto = z.output<typeof BucketCreateDto>
+
+export const BucketDto = z
+  .object({
+    id: Uuid,
+    name: z.string(),
+    accountName: z.string(),
+    storeName: z.string().describe('Its name at the endpoint'),
+    url: z.string(),
+    status: headFields.status,
+    statusMessage: z.string().nullable(),
+    ...bucketFields,
+    lifecycleRules: z.array(
+      z
+        .object({
+          id: z.string(),
+          prefix: z.string(),
+          expireDays: z.int().nullable(),
+          noncurrentExpireDays: z.int().nullable(),
+          abortUploadDays: z.int().nullable(),
+          enabled: z.boolean(),
+        })
+        .meta({ id: 'LifecycleRuleDto' }),
+    ),
+    corsRules: z.array(
+      z
+        .object({
+          origins: z.array(z.string()),
+          methods: z.array(z.string()),
+          headers: z.array(z.string()),
+          maxAgeSeconds: z.int(),
+        })
+        .meta({ id: 'CorsRuleDto' }),
+    ),
+    objectCount: z.int(),
+    usedBytes: z.int(),
+    usageAt: DateTime.nullable(),
+    createdAt: DateTime,
+  })
+  .meta({ id: 'BucketDto' })
+export type BucketDto = z.output<typeof BucketDto>
+
+export function bucketState({ status, metadata }: BucketObject) {
+  return summarize(status, metadata.deletionTimestamp !== undefined)
+}
+
+export function bucketVersioning({ spec }: BucketObject, account: AccountObject): (typeof VERSIONING)[number] {
+  return spec.objectLock ? 'Enabled' : (spec.versioning ?? account.spec.defaultVersioning)
+}
+
+export function bucketDto(object: BucketObject, account: AccountObject): BucketDto {
+  const { spec, status, metadata } = object
+  const storeName = storeBucketName(spec.accountName, spec.bucketName)
+  const { status: state, statusMessage } = bucketState(object)
+  const endpoint = account.status?.publicEndpoint ?? account.status?.endpoint ?? ''
+  return {
+    id: idOf({ group: 'data.freehold.dev', kind: 'AccountBucket', namespace: metadata.namespace, name: metadata.name }),
+    name: spec.bucketName,
+    accountName: spec.accountName,
+    storeName,
+    url: endpoint === '' ? '' : `${endpoint}/${storeName}`,
+    status: state,
+    statusMessage,
+    versioning: bucketVersioning(object, account),
+    objectLock: spec.objectLock,
+    lockDays: spec.lockDays ?? null,
+    quotaBytes: spec.quotaBytes ?? null,
+    publicRead: spec.publicRead,
+    lifecycleRules: spec.lifecycleRules.map((rule) => ({
+      ...rule,
+      expireDays: rule.expireDays ?? null,
+      noncurrentExpireDays: rule.noncurrentExpireDays ?? null,
+      abortUploadDays: rule.abortUploadDays ?? null,
+    })),
+    corsRules: spec.corsRules.map((rule) => ({ ...rule })),
+    objectCount: status?.objectCount ?? 0,
+    usedBytes: status?.usedBytes ?? 0,
+    usageAt: status?.usageAt ?? null,
+    createdAt: metadata.creationTimestamp ?? NEVER,
+    tags: spec.tags,
+  }
+}
+
+export const BUCKET_STATES = RESOURCE_STATES
+
+const KEY_STATES = ['Active', 'Inactive', 'Expired'] as const
+
+export const AccessKeyDto = z
+  .object({
+    id: Uuid,
+    accessKeyId: z.string().describe('Empty until the store has made it'),
+    accountName: z.string(),
+    managedIdentityId: Uuid.nullable(),
+    ownerType: z.enum(['Account', 'ManagedIdentity']),
+    description: z.string().nullable(),
+    permission: z.enum(KEY_PERMISSIONS),
+    buckets: z.array(z.string()).nullable().describe('Null: every bucket of the account'),
+    status: z.enum(KEY_STATES),
+    createdAt: DateTime,
+    createdBy: z.string().nullable(),
+    expiresAt: DateTime.nullable(),
+    lastUsedAt: DateTime.nullable(),
+  })
+  .meta({ id: 'AccessKeyDto' })
+export type AccessKeyDto = z.output<typeof AccessKeyDto>
+
+export const IssuedAccessKeyDto = z
+  .object({
+    ...AccessKeyDto.shape,
+    secretAccessKey: z.string().describe('Shown here and never again'),
+    endpoint: z.string(),
+    regionName: z.string(),
+  })
+  .meta({ id: 'IssuedAccessKeyDto' })
+
+export function keyDto(object: KeyObject, now: number): AccessKeyDto {
+  const { spec, status, metadata } = object
+  return {
+    id: accessKeyId(metadata.namespace, metadata.name),
+    accessKeyId: status?.accessKeyId ?? '',
+    accountName: spec.accountName,
+    managedIdentityId: spec.managedIdentityId ?? null,
+    ownerType: spec.managedIdentityId === undefined ? 'Account' : 'ManagedIdentity',
+    description: spec.description ?? null,
+    permission: spec.permission,
+    buckets: spec.buckets ?? null,
+    status: keyState(object, now),
+    createdAt: metadata.creationTimestamp ?? NEVER,
+    createdBy: metadata.annotations?.[CREATED_BY_ANNOTATION] ?? null,
+    expiresAt: spec.expiresAt ?? null,
+    lastUsedAt: status?.lastUsedAt ?? null,
+  }
+}

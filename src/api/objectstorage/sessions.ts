@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { timestamp } from '../../core/clock.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
+import { keyState, SESSIONS_OF_ACCOUNT } from '../../core/objectstorage.ts'
+import { BucketName, KEY_PERMISSIONS, type KeyPermission, ObjectAccessKey } from '../../crds/objectstorage.ts'
+import { created } from '../answer.ts'
+import type { Context } from '../context.ts'
+import { DateTime } from '../dto.ts'
+import { refuseWhileDeleting } from '../resourceWrites.ts'
+import { action, type RouteDraft, route } from '../route.ts'
+import { accountOf } from './buckets.ts'
+import { issueKey } from './issuing.ts'
+import { type AccountObject, bucketsOf, COLLECTION } from './record.ts'
+import { storeOf } from './store.ts'
+
+const IssueStsRequest = z
+  .strictObject({
+    durationSeconds: z.int().min(900).max(43_200).default(3600),
+    permission: z.enum(KEY_PERMISSIONS).default('Read'),
+    bucket: BucketName.nullish(),
+    prefix: z.string().min(1).max(512).nullish().describe('Needs bucket'),
+    sessionName: z
+      .string()
+      .regex(/^[\w+=,.@-]{2,64}$/)
+      .optional()
+      .describe("The caller's id when absent"),
+  })
+  .meta({ id: 'IssueStsRequest' })
+type IssueStsRequest = z.output<typeof IssueStsRequest>
+
+const StsSessionDto = z
+  .object({
+    accessKeyId: z.string(),
+    secretAccessKey: z.string(),
+    sessionToken: z.string().describe('Empty where the store needs none: send it only if it is not'),
+    expiresAt: DateTime,
+    endpoint: z.string(),
+    regionName: z.string(),
+    permission: z.enum(KEY_PERMISSIONS),
+    bucket: z.string().nullable(),
+    prefix: z.string().nullable(),
+  })
+  .meta({ id: 'StsSessionDto' })
+
+/**
+ * A session is never wider than what its caller may do to the account.
+ *
+ * @throws PlatformError FORBIDDEN
+ */
+function refuseWider(context: Context, permission: KeyPermission): void {
+  const { services, caller, parameters } = context
+  const { boundaryId, resourceGroupName, name } = parameters
+  const scope = `/boundaries/${boundaryId}/resourcegroups/${resourceGroupName}/resources/${COLLECTION}/${name}`
+  const needed = permission === 'Read' ? 'objectbuckets/read' : 'objectbuckets/write'
+  if (services.access.isAllowed(caller.principalId, needed, scope)) return
+  throw new PlatformError('FORBIDDEN', `A session with permission ${permission} needs ${needed}.`, { action: needed })
+}
+
+/** @throws PlatformError BAD_REQUEST, REFERENCE_NOT_FOUND, QUOTA_EXCEEDED */
+function checkRequest(context: Context, body: IssueStsRequest, { metadata }: AccountObject): void {
+  const { services } = context
+  const bucket = body.bucket ?? undefined
+  if (bucket === undefined && (body.prefix ?? undefined) !== undefined) {
+    throw badRequest('A prefix needs a bucket.', [{ field: 'prefix', message: 'needs bucket' }])
+  }
+  const present = bucketsOf(services, metadata.namespace, metadata.name)
+  if (bucket !== undefined && !present.some(({ spec }) => spec.bucketName === bucket)) {
+    const message = `Account "${metadata.name}" has no bucket "${bucket}".`
+    throw new PlatformError('REFERENCE_NOT_FOUND', message, { field: 'bucket', value: bucket })
+  }
+  const now = services.clock.now()
+  const used = services.records
+    .peekAll(ObjectAccessKey, { namespace: metadata.namespace })
+    .filter(
+      (key) => key.spec.isSession && key.spec.accountName === metadata.name && keyState(key, now) === 'Active',
+    ).length
+  if (used < SESSIONS_OF_ACCOUNT) return
+  const extras = { quota: 'sessions', limit: SESSIONS_OF_ACCOUNT, used, requested: 1 }
+  throw new PlatformError('QUOTA_EXCEEDED', `Account "${metadata.name}" has ${used} sessions already.`, extras)
+}
+
+async function issueSession(context: Context<string, unknown, IssueStsRequest>) {
+  const { object: account, ref } = await accountOf(context as Context, 'name')
+  const { services, body, caller } = context
+  refuseWhileDeleting(account)
+  refuseWider(context as Context, body.permission)
+  checkRequest(context as Context, body, account)
+  const [bucket, prefix] = [body.bucket ?? undefined, body.prefix ?? undefined]
+  const expiresAt = timestamp(services.clock.now() + body.durationSeconds * 1000)
+  const spec = {
+    accountName: ref.name,
+    description: body.sessionName ?? caller.principalId,
+    permission: body.permission,
+    buckets: bucket === undefined ? undefined : [bucket],
+    prefix,
+    isSession: true,
+    expiresAt,
+  }
+  const { pair } = await issueKey(context as Context, { namespace: ref.namespace, name: randomUUID(), spec })
+  const { endpoint, publicEndpoint, regionName } = storeOf(services).info
+  const session = {
+    ...pair,
+    sessionToken: '',
+    expiresAt,
+    endpoint: publicEndpoint ?? endpoint,
+    regionName,
+    permission: body.permission,
+    bucket: bucket ?? null,
+    prefix: prefix ?? null,
+  }
+  return created(session, { headers: { 'cache-control': 'no-store' } })
+}
+
+export const sessionRoutes: readonly RouteDraft[] = [
+  route(
+    'POST',
+    '{RG}/objectstorageaccounts/{name}/sts/sessions',
+    {
+      auth: action('objectsts/issue'),
+      summary: 'Credentials for a short time, held to a permission, a bucket, a prefix',
+      body: IssueStsRequest,
+      isBodyOptional: false,
+      reply: StsSessionDto,
+      answers: [200, 201, 422],
+    },
+    issueSession,
+  ),
+]

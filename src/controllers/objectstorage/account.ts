@@ -1,0 +1,98 @@
+import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
+import { ACCOUNT_NAME_MIN_LENGTH, accountLacks } from '../../core/objectstorage.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { NameClaim } from '../../crds/nameclaims.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { withToday } from '../../desired/objectstorage/index.ts'
+import { type Controller, controller, type Pass, steps } from '../engine/controller.ts'
+import { PHASE_INDEX } from '../engine/phaseIndex.ts'
+import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims } from '../nameClaims.ts'
+import { accountKeyOf, bucketsOf, ENGINE_MISSING, keysOfAccount, type StorageOptions, unsupported } from './shared.ts'
+
+type AccountPass = Pass<typeof ObjectStorageAccount>
+
+const DAY = 86_400_000
+
+/** Keeps the platform-wide name of an account, and tells what is in it. */
+export function accountController({ store }: StorageOptions): Controller {
+  return controller(ObjectStorageAccount, {
+    observes: [
+      { resource: AccountBucket.resource, keysOf: accountKeyOf },
+      { resource: ObjectAccessKey.resource, keysOf: accountKeyOf },
+      // Whoever waits for the name to become free.
+      {
+        resource: NameClaim.resource,
+        keysOf: (claim, records) => {
+          const { type, value, holder } = (claim as ClaimObject).spec
+          if (type !== 'StorageAccount') return []
+          const cache = records.cache(ObjectStorageAccount.resource)
+          const waiting = cache.byIndex(PHASE_INDEX, 'NameOccupied').filter(({ metadata }) => metadata.name === value)
+          return [objectKey(holder.namespace, holder.name), ...waiting.map(keyOf)]
+        },
+      },
+    ],
+    reads: [ResourceGroup.resource],
+    childrenIn: 'records',
+    writes: [CLAIM_RIGHTS, { resource: ObjectAccessKey.resource, verbs: ['delete'] }],
+    reconcile: steps(requireStore, claimName, reportUse),
+    finalize: steps(removeKeys, waitForBuckets, releaseName),
+  })
+
+  function requireStore(pass: AccountPass): Outcome {
+    if (store === undefined) return ENGINE_MISSING
+    const { name } = pass.object.metadata
+    if (name.length < ACCOUNT_NAME_MIN_LENGTH) {
+      const message = `The name of an account has at least ${ACCOUNT_NAME_MIN_LENGTH} characters; "${name}" has ${name.length}.`
+      return stalled('ConfigurationInvalid', message)
+    }
+    const lacking = accountLacks(pass.object.spec, store.info.features)
+    if (lacking !== undefined) return unsupported(lacking)
+    const { endpoint, publicEndpoint, regionName, forcePathStyle } = store.info
+    pass.report({ endpoint, publicEndpoint, regionName, forcePathStyle })
+    return done()
+  }
+}
+
+async function claimName(pass: AccountPass): Promise<Outcome> {
+  const { name } = pass.object.metadata
+  if (await claimed(pass, 'StorageAccount', name)) return done()
+  return stalled('NameOccupied', `The account name "${name}" is taken on this platform; choose another.`)
+}
+
+/** How many buckets, and once a day how much they hold: the status of each bucket has what it holds now. */
+function reportUse(pass: AccountPass): Outcome {
+  const { namespace, name } = pass.object.metadata
+  const buckets = bucketsOf(pass.records, namespace, name)
+  const usedBytes = buckets.reduce((sum, { status }) => sum + (status?.usedBytes ?? 0), 0)
+  const before = pass.object.status?.history ?? []
+  const history = withToday(before, pass.now.slice(0, 10), usedBytes)
+  pass.report({ bucketCount: buckets.length, ...(history === before ? {} : { history: [...history] }) })
+  return done({ after: DAY - (pass.clock.now() % DAY) + 1_000 })
+}
+
+/** Keys open nothing without the account, so they go first; each by its own deletion, which tells the store. */
+async function removeKeys(pass: AccountPass): Promise<Outcome> {
+  const { namespace, name } = pass.object.metadata
+  const keys = keysOfAccount(pass.records, namespace, name)
+  for (const key of keys) {
+    if (key.metadata.deletionTimestamp !== undefined) continue
+    await pass.records.client.remove(ObjectAccessKey.resource, refOf(key as KubeObject), { uid: key.metadata.uid })
+  }
+  return keysOfAccount(pass.records, namespace, name).length === 0
+    ? done()
+    : waiting('TearingDown', 'Its access keys are being deleted.')
+}
+
+function waitForBuckets(pass: AccountPass): Outcome {
+  const { namespace, name } = pass.object.metadata
+  const left = bucketsOf(pass.records, namespace, name).map(({ spec }) => spec.bucketName)
+  if (left.length === 0) return done()
+  const shown = left.sort().slice(0, 5).join(', ')
+  return waiting('TearingDown', `Delete its buckets first: ${shown}${left.length > 5 ? ' ...' : ''}.`)
+}
+
+async function releaseName(pass: AccountPass): Promise<Outcome> {
+  await releaseClaims(pass, () => true)
+  return done()
+}

@@ -1,0 +1,171 @@
+import type { ObjectStore } from '../../adapters/objectstorage/port.ts'
+import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
+import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
+import { bucketLacks, storeBucketName } from '../../core/objectstorage.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { NameClaim } from '../../crds/nameclaims.ts'
+import { AccountBucket, ObjectStorageAccount } from '../../crds/objectstorage.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { bucketSettings, isWithin } from '../../desired/objectstorage/index.ts'
+import { type Controller, controller, type Pass, steps, type Workspace } from '../engine/controller.ts'
+import { PHASE_INDEX } from '../engine/phaseIndex.ts'
+import { CLAIM_RIGHTS, type ClaimObject, claimed, holdsName, releaseClaims } from '../nameClaims.ts'
+import {
+  bucketsOf,
+  ENGINE_MISSING,
+  findAccount,
+  groupIsGoing,
+  type StorageOptions,
+  unsupported,
+  withStore,
+} from './shared.ts'
+
+type BucketPass = Pass<typeof AccountBucket, BucketState>
+type BucketState = { account: ObjectStorageAccount | undefined }
+
+/** Milliseconds until a bucket that is emptied, or waits for its owner to empty it, is looked at again. */
+const EMPTYING_RETRY = 1_000
+const BLOCKED_RETRY = 30_000
+
+const storeNameOf = ({ spec }: Pick<AccountBucket, 'spec'>) => storeBucketName(spec.accountName, spec.bucketName)
+
+/** Keeps a bucket at the store as its spec says, and lets it go only when nothing is lost that nobody gave up. */
+export function bucketController({ store, usageInterval }: StorageOptions): Controller {
+  return controller<typeof AccountBucket, BucketState>(AccountBucket, {
+    observes: [
+      {
+        resource: ObjectStorageAccount.resource,
+        keysOf: ({ metadata }, records) => keys(bucketsOf(records, metadata.namespace, metadata.name)),
+      },
+      { resource: AccountBucket.resource, keysOf: waitingSiblings },
+      { resource: NameClaim.resource, keysOf: waitingForName },
+      { resource: ResourceGroup.resource, keysOf: deletedIn },
+    ],
+    childrenIn: 'records',
+    writes: [CLAIM_RIGHTS],
+    state: () => ({ account: undefined }),
+    reconcile: steps(requireAccount, checkWishes, claimName, ensureBucket, checkPublic, lookAtUse),
+    finalize: steps(removeBucket, releaseName),
+  })
+
+  function checkWishes(pass: BucketPass): Outcome {
+    if (store === undefined) return ENGINE_MISSING
+    const { spec } = pass.object
+    const lacking = bucketLacks(spec, store.info.features)
+    if (lacking !== undefined) return unsupported(lacking)
+    return done()
+  }
+
+  async function ensureBucket(pass: BucketPass): Promise<Outcome> {
+    const { account } = pass.state
+    if (store === undefined || account === undefined) return ENGINE_MISSING
+    return withStore(async () => {
+      const settings = bucketSettings(pass.object, account, pass.incarnation)
+      await store.ensureBucket(settings)
+      pass.report({ storeName: settings.name })
+      pass.serving(true)
+      return done()
+    })
+  }
+
+  /** Written only where it changed: an idle bucket costs the API server nothing. */
+  async function lookAtUse(pass: BucketPass): Promise<Outcome> {
+    if (store === undefined) return ENGINE_MISSING
+    return withStore(async () => {
+      const { objectCount, usedBytes } = await store.use(storeNameOf(pass.object))
+      const known = pass.object.status
+      if (known?.objectCount !== objectCount || known.usedBytes !== usedBytes || known.usageAt === undefined) {
+        pass.report({ objectCount, usedBytes, usageAt: pass.now })
+      }
+      return done({ after: usageInterval })
+    })
+  }
+
+  async function removeBucket(pass: BucketPass): Promise<Outcome> {
+    const name = storeNameOf(pass.object)
+    // One that never got the name has nothing at the store, and must not touch who did.
+    if (!holdsName(pass.records, pass.object, 'StoreBucket', name)) return done()
+    if (store === undefined) return waiting('TearingDown', 'No object store is configured that could delete it.')
+    return withStore(() => letGo(pass, store, name))
+  }
+}
+
+const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
+
+async function letGo(pass: BucketPass, store: ObjectStore, name: string): Promise<Outcome> {
+  const going = groupIsGoing(pass.records, pass.place, pass.object.metadata.namespace)
+  const empty = pass.object.spec.forceDelete || going
+  switch (await store.removeBucket(name, { empty, owner: pass.incarnation })) {
+    case 'Gone':
+      return done()
+    case 'Emptying':
+      return waiting('TearingDown', 'It is being emptied.', EMPTYING_RETRY)
+    case 'NotEmpty':
+      return waiting('TearingDown', 'It is not empty: delete its objects, or set forceDelete.', BLOCKED_RETRY)
+    case 'Locked':
+      return waiting('TearingDown', 'It holds objects that may not be deleted yet.', BLOCKED_RETRY)
+  }
+}
+
+function requireAccount(pass: BucketPass): Outcome {
+  const { namespace } = pass.object.metadata
+  const { accountName, bucketName } = pass.object.spec
+  const found = findAccount(pass.records, namespace, accountName)
+  if ('obstacle' in found) return found.obstacle
+  const siblings = bucketsOf(pass.records, namespace, accountName)
+  const { maxBuckets } = found.account.spec
+  if (pass.object.status?.storeName === undefined && !isWithin(pass.object, siblings, maxBuckets)) {
+    return stalled(
+      'QuotaExceeded',
+      `Account "${accountName}" has its ${maxBuckets} buckets; "${bucketName}" is one more.`,
+    )
+  }
+  pass.state.account = found.account
+  return done()
+}
+
+/** Said only after the bucket was closed: an account that takes its permission back means at once. */
+function checkPublic(pass: BucketPass): Outcome {
+  const { spec } = pass.object
+  if (!spec.publicRead || pass.state.account?.spec.enablePublicAccess === true) return done()
+  const message = `Account "${spec.accountName}" allows no public buckets: set its enablePublicAccess, or publicRead to false.`
+  return stalled('ConfigurationInvalid', message)
+}
+
+async function claimName(pass: BucketPass): Promise<Outcome> {
+  const name = storeNameOf(pass.object)
+  if (await claimed(pass, 'StoreBucket', name)) return done()
+  return stalled('NameOccupied', `The name "${name}" is taken at the object store; choose another bucketName.`)
+}
+
+async function releaseName(pass: BucketPass): Promise<Outcome> {
+  await releaseClaims(pass, () => true)
+  return done()
+}
+
+/** Those that had no room, when another one goes. */
+function waitingSiblings({ metadata, spec }: KubeObject, records: Workspace): string[] {
+  const { accountName = '' } = spec as { accountName?: string }
+  const siblings = bucketsOf(records, metadata.namespace, accountName)
+  return keys(siblings.filter(({ status }) => status?.phase === 'QuotaExceeded'))
+}
+
+/** The holder of a name, whoever waits for it, and the buckets of an account that just got its own. */
+function waitingForName(object: KubeObject, records: Workspace): string[] {
+  const { type, value, holder } = (object as ClaimObject).spec
+  if (type === 'StorageAccount') return keys(bucketsOf(records, holder.namespace, value))
+  if (type !== 'StoreBucket') return []
+  const cache = records.cache<AccountBucket & KubeObject>(AccountBucket.resource)
+  const waiting = cache.byIndex(PHASE_INDEX, 'NameOccupied').filter((bucket) => storeNameOf(bucket) === value)
+  return [objectKey(holder.namespace, holder.name), ...keys(waiting)]
+}
+
+/** Buckets that wait to be emptied, when their group goes. */
+function deletedIn(group: KubeObject, records: Workspace): string[] {
+  if (group.metadata.deletionTimestamp === undefined) return []
+  const boundaryId = boundaryOfNamespace(group.metadata.namespace ?? '')
+  if (boundaryId === undefined) return []
+  const namespace = groupNamespace(boundaryId, group.metadata.name)
+  const all = records.cache<AccountBucket & KubeObject>(AccountBucket.resource).list({ namespace })
+  return keys(all.filter(({ metadata }) => metadata.deletionTimestamp !== undefined))
+}

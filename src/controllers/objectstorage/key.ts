@@ -1,0 +1,236 @@
+import type { ObjectStore } from '../../adapters/objectstorage/port.ts'
+import { idOf } from '../../core/ids.ts'
+import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
+import {
+  type AccessKeyPair,
+  accessKeySecretName,
+  decodeAccessKey,
+  KEYS_OF_ONE_OWNER,
+  keyState,
+  storeBucketName,
+  storeUserName,
+} from '../../core/objectstorage.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { ManagedIdentity } from '../../crds/managedidentities.ts'
+import { NameClaim } from '../../crds/nameclaims.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
+import { accessKeySecret, isWithin, keyGrants } from '../../desired/objectstorage/index.ts'
+import { secret } from '../../kube/builtin.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import { type Controller, controller, type Pass, steps, type Workspace } from '../engine/controller.ts'
+import { holdsName } from '../nameClaims.ts'
+import { bucketsOf, ENGINE_MISSING, findAccount, keysOfAccount, type StorageOptions, withStore } from './shared.ts'
+
+type KeyPass = Pass<typeof ObjectAccessKey>
+
+/** Milliseconds between two looks at when a key was last used; also the longest that an expiry is slept over. */
+const LAST_USE_INTERVAL = 3_600_000
+/** Milliseconds until the rights on Secrets of a new namespace are looked at again; no watch tells of them. */
+const RIGHTS_RETRY = 2_000
+
+/**
+ * Keeps one user with one key at the store for each access key. The store makes the pair and it is kept in a Secret
+ * before anything is granted to it; a pair whose Secret was lost is replaced by another.
+ */
+export function accessKeyController({ store }: StorageOptions): Controller {
+  return controller(ObjectAccessKey, {
+    observes: [
+      secret,
+      { resource: ObjectStorageAccount.resource, keysOf: (account, records) => keysUnder(account, records) },
+      { resource: AccountBucket.resource, keysOf: keysOfBucket },
+      { resource: ManagedIdentity.resource, keysOf: keysOfIdentity },
+      { resource: ObjectAccessKey.resource, keysOf: waitingSiblings },
+      { resource: NameClaim.resource, keysOf: keysOfClaim },
+    ],
+    childrenIn: 'records',
+    writes: [{ resource: ObjectAccessKey.resource, verbs: ['delete'] }],
+    reconcile: steps(endSession, followIdentity, requireAccount, ensureKey, lookAtUse),
+    finalize: steps(removeKey, removeSecret),
+  })
+
+  async function ensureKey(pass: KeyPass): Promise<Outcome> {
+    if (store === undefined) return ENGINE_MISSING
+    try {
+      return await withStore(() => ensureAtStore(pass, store))
+    } catch (error) {
+      if (!isKubeError(error, 'Forbidden')) throw error
+      return waiting('WaitingForGroup', 'The rights on Secrets of this namespace are not there yet.', RIGHTS_RETRY)
+    }
+  }
+
+  async function lookAtUse(pass: KeyPass): Promise<Outcome> {
+    if (store === undefined) return ENGINE_MISSING
+    const { accessKeyId, lastUsedAt } = pass.object.status ?? {}
+    return withStore(async () => {
+      const used = accessKeyId === undefined ? undefined : await store.lastUsed(accessKeyId)
+      // Once an hour is enough to see who is idle: each one is a write.
+      if (used !== undefined && Date.parse(used) - Date.parse(lastUsedAt ?? '1970-01-01') >= LAST_USE_INTERVAL) {
+        pass.report({ lastUsedAt: used })
+      }
+      return done({ after: untilNextLook(pass) })
+    })
+  }
+
+  async function removeKey(pass: KeyPass): Promise<Outcome> {
+    // Without an account name of its own nothing was ever made at the store.
+    if (store === undefined) {
+      return pass.object.status?.accessKeyId === undefined
+        ? done()
+        : waiting('TearingDown', 'No object store is configured that could delete it.')
+    }
+    return withStore(async () => {
+      await store.removeKey(storeUserName(pass.incarnation), among(pass))
+      return done()
+    })
+  }
+}
+
+async function ensureAtStore(pass: KeyPass, store: ObjectStore): Promise<Outcome> {
+  const state = keyState(pass.object, pass.clock.now())
+  const pair = await store.ensureKey({
+    user: storeUserName(pass.incarnation),
+    isActive: state === 'Active',
+    grants: keyGrants(pass.object, ownBuckets(pass)),
+    among: among(pass),
+    known: await storedPair(pass),
+    keep: async (made) => {
+      await pass.children.ensure(accessKeySecret(pass.object, made), { resource: secret })
+    },
+  })
+  // Heals what somebody else did to it.
+  await pass.children.ensure(accessKeySecret(pass.object, pair), { resource: secret })
+  const { name } = pass.object.metadata
+  pass.report({ accessKeyId: pair.accessKeyId, secretName: accessKeySecretName(name), state })
+  pass.serving(state === 'Active')
+  return state === 'Active' ? done() : done({ reason: 'Stopped', message: sentenceOf(state) })
+}
+
+const sentenceOf = (state: 'Inactive' | 'Expired') => (state === 'Inactive' ? 'It is set inactive.' : 'It has expired.')
+
+/** The pair of the Secret. What the cache does not have is read afresh: a pair that counts as lost is replaced. */
+async function storedPair(pass: KeyPass): Promise<AccessKeyPair | undefined> {
+  const { namespace, name } = pass.object.metadata
+  const ref = { namespace, name: accessKeySecretName(name) }
+  type SecretObject = KubeObject & { data?: Record<string, string> }
+  const known = await pass.children.get<SecretObject>(secret, namespace, ref.name)
+  if (known !== undefined) return decodeAccessKey(known.data)
+  try {
+    return decodeAccessKey((await pass.records.client.get<SecretObject>(secret, ref)).data)
+  } catch (error) {
+    if (isKubeError(error, 'NotFound')) return undefined
+    throw error
+  }
+}
+
+/** Buckets of the account that have their names at the store: another account's may be called the same. */
+function ownBuckets(pass: KeyPass): AccountBucket[] {
+  const { accountName } = pass.object.spec
+  return bucketsOf(pass.records, pass.object.metadata.namespace, accountName).filter(
+    (bucket) =>
+      bucket.status?.storeName !== undefined &&
+      holdsName(pass.records, bucket, 'StoreBucket', storeBucketName(accountName, bucket.spec.bucketName)),
+  )
+}
+
+function among(pass: KeyPass): string[] {
+  return ownBuckets(pass).map(({ spec }) => storeBucketName(spec.accountName, spec.bucketName))
+}
+
+function untilNextLook(pass: KeyPass): number {
+  const { expiresAt } = pass.object.spec
+  const left = expiresAt === undefined ? LAST_USE_INTERVAL : Date.parse(expiresAt) - pass.clock.now()
+  return left <= 0 ? LAST_USE_INTERVAL : Math.min(left, LAST_USE_INTERVAL)
+}
+
+/** A session that has ended goes: nobody could make it live again. */
+async function endSession(pass: KeyPass): Promise<Outcome> {
+  if (!pass.object.spec.isSession || keyState(pass.object, pass.clock.now()) !== 'Expired') return done()
+  return removeSelf(pass, 'The session has ended.')
+}
+
+async function removeSelf(pass: KeyPass, message: string): Promise<Outcome> {
+  const { uid } = pass.object.metadata
+  await pass.records.client.remove(ObjectAccessKey.resource, refOf(pass.object as KubeObject), { uid })
+  return waiting('TearingDown', message)
+}
+
+/** A key of an identity lives as long as the identity. */
+async function followIdentity(pass: KeyPass): Promise<Outcome> {
+  const { managedIdentityId } = pass.object.spec
+  if (managedIdentityId === undefined) return done()
+  const { namespace } = pass.object.metadata
+  const identities = pass.records.cache(ManagedIdentity.resource).list({ namespace })
+  const found = identities.find((identity) => identityIdOf(identity) === managedIdentityId)
+  if (found !== undefined && found.metadata.deletionTimestamp === undefined) return done()
+  if (pass.object.status?.accessKeyId !== undefined) return removeSelf(pass, 'Its managed identity is gone.')
+  return stalled('ReferenceMissing', `No managed identity "${managedIdentityId}" is in the group.`)
+}
+
+function identityIdOf({ metadata }: KubeObject): string {
+  return idOf({ group: 'iam.freehold.dev', kind: 'ManagedIdentity', name: metadata.name })
+}
+
+function requireAccount(pass: KeyPass): Outcome {
+  const { namespace } = pass.object.metadata
+  const { accountName, managedIdentityId, isSession } = pass.object.spec
+  const found = findAccount(pass.records, namespace, accountName)
+  if ('obstacle' in found) return found.obstacle
+  if (isSession || pass.object.status?.accessKeyId !== undefined) return done()
+  const siblings = keysOfAccount(pass.records, namespace, accountName).filter(
+    ({ spec }) => !spec.isSession && spec.managedIdentityId === managedIdentityId,
+  )
+  if (isWithin(pass.object, siblings, KEYS_OF_ONE_OWNER)) return done()
+  return stalled(
+    'QuotaExceeded',
+    `An owner has at most ${KEYS_OF_ONE_OWNER} access keys; delete one that is not needed.`,
+  )
+}
+
+async function removeSecret(pass: KeyPass): Promise<Outcome> {
+  const { namespace, name } = pass.object.metadata
+  try {
+    await pass.children.remove(secret, namespace, accessKeySecretName(name))
+  } catch (error) {
+    // The rights on Secrets go with the namespace, and so do the Secrets.
+    if (!isKubeError(error, 'Forbidden')) throw error
+  }
+  return done()
+}
+
+type CachedKey = ObjectAccessKey & KubeObject
+const allKeys = (records: Workspace) => records.cache<CachedKey>(ObjectAccessKey.resource)
+const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
+
+function keysUnder({ metadata }: KubeObject, records: Workspace): string[] {
+  return keys(keysOfAccount(records, metadata.namespace, metadata.name))
+}
+
+function keysOfBucket({ metadata, spec }: KubeObject, records: Workspace): string[] {
+  const { accountName = '' } = spec as { accountName?: string }
+  return keys(keysOfAccount(records, metadata.namespace, accountName))
+}
+
+function keysOfIdentity(identity: KubeObject, records: Workspace): string[] {
+  const { namespace } = identity.metadata
+  const id = identityIdOf(identity)
+  return keys(
+    allKeys(records)
+      .list({ namespace })
+      .filter(({ spec }) => spec.managedIdentityId === id),
+  )
+}
+
+function waitingSiblings({ metadata }: KubeObject, records: Workspace): string[] {
+  const { namespace } = metadata
+  return keys(
+    allKeys(records)
+      .list({ namespace })
+      .filter(({ status }) => status?.phase === 'QuotaExceeded'),
+  )
+}
+
+/** Those whose account just got its name. */
+function keysOfClaim(object: KubeObject, records: Workspace): string[] {
+  const { type, value, holder } = (object as NameClaim & KubeObject).spec
+  return type === 'StorageAccount' ? keys(keysOfAccount(records, holder.namespace, value)) : []
+}

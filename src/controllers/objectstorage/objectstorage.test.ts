@@ -1,0 +1,272 @@
+import { expect } from 'chai'
+import { BOUNDARY_ID, ControllerBench } from '../../../test/make/controllers.ts'
+import { FakeObjectStore } from '../../adapters/objectstorage/fake.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { type AccessKeyPair, accessKeySecretName, decodeAccessKey } from '../../core/objectstorage.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { ManagedIdentity } from '../../crds/managedidentities.ts'
+import { NameClaim } from '../../crds/nameclaims.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { secret } from '../../kube/builtin.ts'
+import { storageControllers } from './index.ts'
+
+const USAGE_INTERVAL = 60_000
+const IDENTITY = '5d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b05'
+
+type Shown = KubeObject & { status?: { status?: string; phase?: string; statusMessage?: string; state?: string } }
+
+describe('the controllers of object storage', () => {
+  let bench: ControllerBench
+  let store: FakeObjectStore
+  let space: string
+  const begin = (open: FakeObjectStore | undefined = store) => {
+    bench = new ControllerBench(storageControllers({ store: open, usageInterval: USAGE_INTERVAL }))
+    space = bench.seedGroup('shop').groupSpace
+    seed(ResourceGroup, 'shop', {}, boundaryNamespace(BOUNDARY_ID))
+  }
+  const seed = (kind: AnyKind, name: string, spec: object, namespace = space) =>
+    bench.seed(kind, name, kind.spec.parse(spec) as object, {
+      namespace,
+      creationTimestamp: '2026-01-01T00:00:00Z',
+    })
+  const account = (name = 'media', spec: object = {}) => seed(ObjectStorageAccount, name, spec)
+  const bucket = (bucketName = 'one', spec: object = {}, accountName = 'media') =>
+    seed(AccountBucket, `${accountName}.${bucketName}`, { accountName, bucketName, ...spec })
+  const key = (name = 'uploader', spec: object = {}) => seed(ObjectAccessKey, name, { accountName: 'media', ...spec })
+  const find = (kind: AnyKind, name: string) => bench.find<Shown>(kind.resource, name, space)
+  const says = async (kind: AnyKind, name: string) => {
+    const { status } = (await find(kind, name)) ?? {}
+    return [status?.status, status?.phase]
+  }
+  const pairOf = async (name = 'uploader'): Promise<AccessKeyPair | undefined> => {
+    const found = await bench.find<KubeObject & { data?: Record<string, string> }>(
+      secret,
+      accessKeySecretName(name),
+      space,
+    )
+    return decodeAccessKey(found?.data)
+  }
+  const patch = async (kind: AnyKind, name: string, spec: object) => {
+    await bench.client.mergePatch(kind.resource, { namespace: space, name }, { spec })
+    await bench.rest()
+  }
+  const remove = async (kind: AnyKind, name: string) => {
+    await bench.client.remove(kind.resource, { namespace: space, name })
+    await bench.rest()
+  }
+  const write = (pair: AccessKeyPair | undefined, name: string, object = 'a') =>
+    store.attempt(pair, 'write', name, object)
+
+  beforeEach(() => {
+    store = new FakeObjectStore()
+    begin()
+  })
+  afterEach(() => bench.stop())
+
+  it('make a bucket and a key that opens it, whatever comes first', async () => {
+    key()
+    bucket()
+    account()
+    await bench.start()
+    expect(await says(ObjectStorageAccount, 'media')).to.deep.equal(['Running', 'Available'])
+    expect(await says(AccountBucket, 'media.one')).to.deep.equal(['Running', 'Available'])
+    expect(write(await pairOf(), 'media-one')).to.equal(200)
+    expect(await find(ObjectStorageAccount, 'media')).to.have.nested.property('status.bucketCount', 1)
+  })
+
+  it('leave everything at rest when it is as it should be', async () => {
+    for (const make of [account, bucket, key]) make()
+    await bench.start()
+    bench.writes()
+    await bench.clock.advance(USAGE_INTERVAL)
+    await bench.rest()
+    expect(bench.writes()).to.deep.equal([])
+  })
+
+  it('wait without a store, and say what is missing', async () => {
+    await bench.stop()
+    bench = new ControllerBench(storageControllers({ store: undefined, usageInterval: USAGE_INTERVAL }))
+    space = bench.seedGroup('shop').groupSpace
+    account()
+    await bench.start()
+    expect(await says(ObjectStorageAccount, 'media')).to.deep.equal(['Failed', 'EngineMissing'])
+    await remove(ObjectStorageAccount, 'media')
+    expect(await find(ObjectStorageAccount, 'media')).to.equal(undefined)
+  })
+
+  it('open a later bucket to keys of all, and not to keys of some', async () => {
+    account()
+    bucket()
+    key()
+    key('narrow', { buckets: ['one'] })
+    await bench.start()
+    seed(AccountBucket, 'media.two', { accountName: 'media', bucketName: 'two' })
+    await bench.rest()
+    expect(write(await pairOf(), 'media-two')).to.equal(200)
+    expect(write(await pairOf('narrow'), 'media-two')).to.equal(403)
+  })
+
+  it('give a name at the store to one bucket only, and open nothing to the other account', async () => {
+    account('media')
+    account('media-x')
+    bucket('one', {}, 'media-x')
+    await bench.start()
+    bucket('x-one')
+    key()
+    await bench.rest()
+    expect(await says(AccountBucket, 'media.x-one')).to.deep.equal(['Failed', 'NameOccupied'])
+    expect(write(await pairOf(), 'media-x-one')).to.equal(403)
+    await remove(AccountBucket, 'media.x-one')
+    expect(store.buckets.has('media-x-one'), 'the loser takes nothing along').to.equal(true)
+  })
+
+  it('give an account name to one group only, and let it go with the account', async () => {
+    account()
+    await bench.start()
+    const other = bench.seedGroup('other').groupSpace
+    seed(ObjectStorageAccount, 'media', {}, other)
+    await bench.rest()
+    const second = () => bench.find<Shown>(ObjectStorageAccount.resource, 'media', other)
+    expect((await second())?.status?.phase).to.equal('NameOccupied')
+    await remove(ObjectStorageAccount, 'media')
+    expect((await second())?.status?.phase).to.equal('Available')
+  })
+
+  it('refuse a key that is set inactive, and take it back', async () => {
+    account()
+    bucket()
+    key()
+    await bench.start()
+    await patch(ObjectAccessKey, 'uploader', { isActive: false })
+    expect(write(await pairOf(), 'media-one')).to.equal(403)
+    expect(await says(ObjectAccessKey, 'uploader')).to.deep.equal(['Stopped', 'Stopped'])
+    await patch(ObjectAccessKey, 'uploader', { isActive: true })
+    expect(write(await pairOf(), 'media-one')).to.equal(200)
+  })
+
+  it('refuse a key from its time on, and remove a session', async () => {
+    account()
+    bucket()
+    const expiresAt = new Date(bench.clock.now() + 10_000).toISOString()
+    key('short', { expiresAt })
+    key('session', { expiresAt, isSession: true })
+    await bench.start()
+    const [short, session] = [await pairOf('short'), await pairOf('session')]
+    expect([write(short, 'media-one'), write(session, 'media-one')]).to.deep.equal([200, 200])
+    await bench.clock.advance(10_000)
+    await bench.rest()
+    expect([write(short, 'media-one'), write(session, 'media-one')]).to.deep.equal([403, 403])
+    expect((await find(ObjectAccessKey, 'short'))?.status?.state).to.equal('Expired')
+    expect(await find(ObjectAccessKey, 'session')).to.equal(undefined)
+    expect(await pairOf('session')).to.equal(undefined)
+  })
+
+  it('replace a key whose Secret was lost: whoever has the old one has nothing', async () => {
+    account()
+    bucket()
+    key()
+    await bench.start()
+    const before = await pairOf()
+    await bench.client.remove(secret, { namespace: space, name: accessKeySecretName('uploader') })
+    await bench.rest()
+    const after = await pairOf()
+    expect(after?.accessKeyId).to.be.a('string').and.not.equal(before?.accessKeyId)
+    expect([write(before, 'media-one'), write(after, 'media-one')]).to.deep.equal([403, 200])
+  })
+
+  it('make a fifth key of one owner wait for another to go', async () => {
+    account()
+    for (const name of ['a', 'b', 'c', 'd', 'e']) key(name)
+    await bench.start()
+    expect(await says(ObjectAccessKey, 'e')).to.deep.equal(['Failed', 'QuotaExceeded'])
+    await remove(ObjectAccessKey, 'a')
+    expect(await says(ObjectAccessKey, 'e')).to.deep.equal(['Running', 'Available'])
+  })
+
+  it('take a key away with its identity', async () => {
+    account()
+    bucket()
+    const spec = { resourceName: 'shop', resourceType: 'apps', resourceUid: 'u' }
+    seed(ManagedIdentity, IDENTITY, spec)
+    key('app', { managedIdentityId: IDENTITY })
+    await bench.start()
+    const pair = await pairOf('app')
+    expect(write(pair, 'media-one')).to.equal(200)
+    await remove(ManagedIdentity, IDENTITY)
+    expect(write(pair, 'media-one')).to.equal(403)
+    expect(await find(ObjectAccessKey, 'app')).to.equal(undefined)
+  })
+
+  it('keep a bucket that holds something until it is empty, or forced', async () => {
+    account()
+    bucket()
+    key()
+    await bench.start()
+    write(await pairOf(), 'media-one')
+    await remove(AccountBucket, 'media.one')
+    const held = await find(AccountBucket, 'media.one')
+    expect(held?.status?.statusMessage).to.contain('not empty')
+    await patch(AccountBucket, 'media.one', { forceDelete: true })
+    expect(await find(AccountBucket, 'media.one')).to.equal(undefined)
+    expect(store.buckets.size).to.equal(0)
+  })
+
+  it('keep an account until its buckets are gone, and take its keys along', async () => {
+    account()
+    bucket()
+    key()
+    await bench.start()
+    await remove(ObjectStorageAccount, 'media')
+    expect(await find(ObjectAccessKey, 'uploader')).to.equal(undefined)
+    expect((await find(ObjectStorageAccount, 'media'))?.status?.statusMessage).to.contain(
+      'Delete its buckets first: one',
+    )
+    await remove(AccountBucket, 'media.one')
+    expect(await find(ObjectStorageAccount, 'media')).to.equal(undefined)
+    expect((await bench.client.list(NameClaim.resource)).items).to.deep.equal([])
+    expect([store.users.size, store.buckets.size]).to.deep.equal([0, 0])
+  })
+
+  it('hold what the account allows: public access, the number of buckets', async () => {
+    account('media', { maxBuckets: 1 })
+    bucket('one')
+    bucket('two')
+    await bench.start()
+    expect(await says(AccountBucket, 'media.two')).to.deep.equal(['Failed', 'QuotaExceeded'])
+    await patch(AccountBucket, 'media.one', { publicRead: true })
+    expect(await says(AccountBucket, 'media.one')).to.deep.equal(['Degraded', 'ConfigurationInvalid'])
+    const isPublic = () => store.buckets.get('media-one')?.settings.publicRead
+    expect(isPublic()).to.equal(false)
+    await patch(ObjectStorageAccount, 'media', { enablePublicAccess: true, maxBuckets: 2 })
+    expect(await says(AccountBucket, 'media.one')).to.deep.equal(['Running', 'Available'])
+    expect(isPublic()).to.equal(true)
+    await patch(ObjectStorageAccount, 'media', { enablePublicAccess: false })
+    expect(isPublic(), 'closed at once').to.equal(false)
+    expect(await says(AccountBucket, 'media.two')).to.deep.equal(['Running', 'Available'])
+  })
+
+  it('ask a store that is away again, and say so meanwhile', async () => {
+    account()
+    bucket()
+    store.failWith('Unreachable')
+    await bench.start()
+    expect(await says(AccountBucket, 'media.one')).to.deep.equal(['Provisioning', 'WaitingForDependency'])
+    store.failWith(undefined)
+    await bench.clock.advance(5_000)
+    await bench.rest()
+    expect(await says(AccountBucket, 'media.one')).to.deep.equal(['Running', 'Available'])
+  })
+
+  it('write down what a bucket holds when that changed', async () => {
+    account()
+    bucket()
+    key()
+    await bench.start()
+    write(await pairOf(), 'media-one')
+    await bench.clock.advance(USAGE_INTERVAL)
+    await bench.rest()
+    expect((await find(AccountBucket, 'media.one'))?.status).to.include({ objectCount: 1, usedBytes: 1 })
+  })
+})

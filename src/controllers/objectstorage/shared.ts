@@ -1,0 +1,93 @@
+import { isStoreError, type ObjectStore } from '../../adapters/objectstorage/port.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { type KubeObject, objectKey } from '../../core/object.ts'
+import type { Unsupported } from '../../core/objectstorage.ts'
+import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { namespace as namespaces } from '../../kube/builtin.ts'
+import type { Place, Workspace } from '../engine/controller.ts'
+import { holdsName } from '../nameClaims.ts'
+
+export type StorageOptions = {
+  /** Undefined where none is configured. */
+  store: ObjectStore | undefined
+  /** Milliseconds between two looks at the use of a bucket. */
+  usageInterval: number
+}
+
+type Cached<T> = T & KubeObject
+
+/** Milliseconds until a store that did not answer is asked again. */
+const STORE_RETRY = 5_000
+
+export const ENGINE_MISSING: Outcome = stalled(
+  'EngineMissing',
+  'No object store is configured: set objectStoreDriver, objectStoreEndpoint and its credentials.',
+)
+
+/** Runs what talks to the store; one that is away is waited for, as watches cannot tell of its return. */
+export async function withStore(work: () => Promise<Outcome>): Promise<Outcome> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isStoreError(error, 'Unreachable')) return waiting('WaitingForDependency', error.message, STORE_RETRY)
+    if (isStoreError(error, 'Taken')) return stalled('NameOccupied', error.message)
+    throw error
+  }
+}
+
+export function unsupported({ field, feature }: Unsupported): Outcome {
+  return stalled(
+    'ConfigurationInvalid',
+    `${field} needs "${feature}", which this platform's object store does not have.`,
+  )
+}
+
+export function bucketsOf(records: Workspace, namespace: string | undefined, account: string) {
+  const all = records.cache<Cached<AccountBucket>>(AccountBucket.resource).list({ namespace })
+  return all.filter(({ spec }) => spec.accountName === account)
+}
+
+export function keysOfAccount(records: Workspace, namespace: string | undefined, account: string) {
+  const all = records.cache<Cached<ObjectAccessKey>>(ObjectAccessKey.resource).list({ namespace })
+  return all.filter(({ spec }) => spec.accountName === account)
+}
+
+/** The account that a bucket or key hangs on, once its name is its own; else why it has to wait. */
+export function findAccount(
+  records: Workspace,
+  namespace: string | undefined,
+  name: string,
+): { account: Cached<ObjectStorageAccount> } | { obstacle: Outcome } {
+  const account = records.cache<Cached<ObjectStorageAccount>>(ObjectStorageAccount.resource).get(namespace, name)
+  if (account === undefined) {
+    return { obstacle: stalled('ReferenceMissing', `No object storage account "${name}" is in the group.`) }
+  }
+  if (account.metadata.deletionTimestamp !== undefined) {
+    return { obstacle: stalled('ReferenceMissing', `The object storage account "${name}" is being deleted.`) }
+  }
+  if (!holdsName(records, account, 'StorageAccount', name)) {
+    return { obstacle: waiting('WaitingForDependency', `The object storage account "${name}" is not ready.`) }
+  }
+  return { account }
+}
+
+/** The key of the account that a bucket or key names. */
+export function accountKeyOf(object: KubeObject): string[] {
+  const { accountName } = object.spec as { accountName?: string }
+  return accountName === undefined ? [] : [objectKey(object.metadata.namespace, accountName)]
+}
+
+/** Whether the whole group goes, which its own deletion was accepted for. */
+export function groupIsGoing(
+  records: Workspace,
+  { boundaryId, resourceGroup }: Place,
+  namespace: string | undefined,
+): boolean {
+  const home = records.cache(namespaces).get(undefined, namespace ?? '')
+  if (home === undefined || home.metadata.deletionTimestamp !== undefined) return true
+  if (boundaryId === undefined || resourceGroup === undefined) return false
+  const group = records.cache(ResourceGroup.resource).get(boundaryNamespace(boundaryId), resourceGroup)
+  return group === undefined || group.metadata.deletionTimestamp !== undefined
+}

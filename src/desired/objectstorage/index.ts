@@ -1,0 +1,83 @@
+import { MANAGED_BY, MANAGED_BY_LABEL, OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
+import type { KubeObject } from '../../core/object.ts'
+import {
+  type AccessKeyPair,
+  accessKeySecretName,
+  type BucketSettings,
+  encodeAccessKey,
+  type StoreGrant,
+  storeBucketName,
+} from '../../core/objectstorage.ts'
+import { type AccountBucket, ObjectAccessKey, type ObjectStorageAccount } from '../../crds/objectstorage.ts'
+
+/** A bucket as the store is to hold it: what it does not say itself is the account's. */
+export function bucketSettings(
+  { spec }: Pick<AccountBucket, 'spec'>,
+  account: Pick<ObjectStorageAccount, 'spec'>,
+  owner: string,
+): BucketSettings {
+  return {
+    owner,
+    name: storeBucketName(spec.accountName, spec.bucketName),
+    versioning: spec.objectLock ? 'Enabled' : (spec.versioning ?? account.spec.defaultVersioning),
+    objectLock: spec.objectLock,
+    lockDays: spec.lockDays,
+    quotaBytes: spec.quotaBytes,
+    publicRead: spec.publicRead && account.spec.enablePublicAccess,
+    lifecycleRules: spec.lifecycleRules,
+    corsRules: spec.corsRules,
+  }
+}
+
+/** What a key may do with those buckets of its account that are there. */
+export function keyGrants(
+  { spec }: Pick<ObjectAccessKey, 'spec'>,
+  buckets: readonly Pick<AccountBucket, 'spec'>[],
+): StoreGrant[] {
+  const { accountName, permission, prefix } = spec
+  return buckets
+    .filter((bucket) => bucket.spec.accountName === accountName)
+    .filter((bucket) => spec.buckets === undefined || spec.buckets.includes(bucket.spec.bucketName))
+    .map((bucket) => ({
+      bucket: storeBucketName(accountName, bucket.spec.bucketName),
+      permission,
+      ...(prefix === undefined ? {} : { prefix }),
+    }))
+    .sort((one, other) => (one.bucket < other.bucket ? -1 : 1))
+}
+
+type Aged = { metadata: { name: string; creationTimestamp?: string } }
+
+/** Whether the object is among the first `limit`, oldest first: what came later gives way, never what was there. */
+export function isWithin(object: Aged, all: readonly Aged[], limit: number): boolean {
+  const age = ({ metadata }: Aged) => `${metadata.creationTimestamp ?? ''} ${metadata.name}`
+  return all.filter((other) => age(other) < age(object)).length < limit
+}
+
+/** The Secret with both halves of a key, labelled so that only its own namespace's watch sees it. */
+export function accessKeySecret({ metadata }: Pick<ObjectAccessKey, 'metadata'>, pair: AccessKeyPair): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: accessKeySecretName(metadata.name),
+      namespace: metadata.namespace ?? '',
+      labels: {
+        [MANAGED_BY_LABEL]: MANAGED_BY,
+        [OWNER_KIND_LABEL]: ObjectAccessKey.kind,
+        [OWNER_NAME_LABEL]: metadata.name,
+      },
+    },
+    type: 'Opaque',
+    data: encodeAccessKey(pair),
+  }
+}
+
+const HISTORY_DAYS = 30
+export type Day = { date: string; usedBytes: number }
+
+/** Use by day with today's added; the same list where it is there already. */
+export function withToday(history: readonly Day[], today: string, usedBytes: number): readonly Day[] {
+  if (history.at(-1)?.date === today) return history
+  return [...history, { date: today, usedBytes }].slice(-HISTORY_DAYS)
+}

@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { isStoreError, type ObjectStore } from '../../src/adapters/objectstorage/port.ts'
+import type { AccessKeyPair, BucketSettings, StoreGrant } from '../../src/core/objectstorage.ts'
+import { until } from './until.ts'
+
+/** The HTTP status that an ordinary client with this pair gets; undefined is nobody in particular. */
+export type StoreClient = (
+  pair: AccessKeyPair | undefined,
+  what: 'read' | 'write',
+  bucket: string,
+  key: string,
+) => Promise<number> | number
+
+export const settings = (name: string, change: Partial<BucketSettings> = {}): BucketSettings => ({
+  name,
+  owner: 'owner-1',
+  versioning: 'Off',
+  objectLock: false,
+  lockDays: undefined,
+  quotaBytes: undefined,
+  publicRead: false,
+  lifecycleRules: [],
+  corsRules: [],
+  ...change,
+})
+
+/**
+ * What every store must do, the fake and the real ones alike.
+ *
+ * @param audits whether the store tells of requests
+ */
+export function objectStoreContract(
+  open: () => { store: ObjectStore; client: StoreClient },
+  { audits }: { audits: boolean },
+) {
+  let store: ObjectStore
+  let client: StoreClient
+  let bucket: string
+  let other: string
+  let user: string
+  beforeEach(async () => {
+    const opened = open()
+    store = opened.store
+    client = opened.client
+    const tail = randomUUID().slice(0, 8)
+    ;[bucket, other, user] = [`one-${tail}`, `two-${tail}`, `key-${randomUUID()}`]
+    await store.ensureBucket(settings(bucket))
+    await store.ensureBucket(settings(other))
+  })
+
+  const issue = async (grants: readonly StoreGrant[], change: { isActive?: boolean; known?: AccessKeyPair } = {}) => {
+    const kept: AccessKeyPair[] = []
+    const pair = await store.ensureKey({
+      user,
+      isActive: change.isActive ?? true,
+      grants,
+      among: [bucket, other],
+      known: change.known,
+      keep: async (made) => void kept.push(made),
+    })
+    return { pair, kept }
+  }
+  const all = (permission: StoreGrant['permission']): StoreGrant[] => [{ bucket, permission }]
+
+  it('a key reads and writes its bucket and nobody else can', async () => {
+    const { pair, kept } = await issue(all('ReadWrite'))
+    expect(kept).to.deep.equal([pair])
+    expect(await client(pair, 'write', bucket, 'a')).to.equal(200)
+    expect(await client(pair, 'read', bucket, 'a')).to.equal(200)
+    expect(await client(pair, 'write', other, 'a')).to.equal(403)
+    expect(await client(undefined, 'read', bucket, 'a')).to.equal(403)
+    expect(await client({ ...pair, secretAccessKey: 'x'.repeat(40) }, 'read', bucket, 'a')).to.equal(403)
+  })
+
+  it('a key does what its permission says, and a prefix holds it', async () => {
+    const { pair } = await issue(all('Read'))
+    expect(await client(pair, 'write', bucket, 'a')).to.equal(403)
+    await issue(all('Write'), { known: pair })
+    await until('it may write', async () => (await client(pair, 'write', bucket, 'a')) === 200)
+    await until('it may not read', async () => (await client(pair, 'read', bucket, 'a')) === 403)
+    await issue([{ bucket, permission: 'ReadWrite', prefix: 'in/' }], { known: pair })
+    await until('it may read below', async () => (await client(pair, 'write', bucket, 'in/a')) === 200)
+    expect(await client(pair, 'write', bucket, 'out/a')).to.equal(403)
+    expect(await client(pair, 'read', bucket, 'a')).to.equal(403)
+  })
+
+  it('grants come and go with what is asked for', async () => {
+    const { pair } = await issue([...all('ReadWrite'), { bucket: other, permission: 'ReadWrite' }])
+    expect(await client(pair, 'write', other, 'a')).to.equal(200)
+    await issue(all('ReadWrite'), { known: pair })
+    await until('the grant is gone', async () => (await client(pair, 'write', other, 'a')) === 403)
+    expect(await client(pair, 'write', bucket, 'a')).to.equal(200)
+  })
+
+  it('the same request again makes no second key, and a lost secret makes another', async () => {
+    const { pair } = await issue(all('ReadWrite'))
+    const again = await issue(all('ReadWrite'), { known: pair })
+    expect(again).to.deep.equal({ pair, kept: [] })
+    const anew = await issue(all('ReadWrite'))
+    expect(anew.pair.accessKeyId).not.to.equal(pair.accessKeyId)
+    await until('the lost one is refused', async () => (await client(pair, 'write', bucket, 'a')) === 403)
+    expect(await client(anew.pair, 'write', bucket, 'a')).to.equal(200)
+  })
+
+  it('a key that could not be kept is not left to be found', async () => {
+    const failing = store.ensureKey({
+      ...{ user, isActive: true, grants: all('ReadWrite'), among: [bucket], known: undefined },
+      keep: () => Promise.reject(new Error('the Secret was refused')),
+    })
+    expect(await failing.catch((error: Error) => error.message)).to.equal('the Secret was refused')
+    const { pair, kept } = await issue(all('ReadWrite'))
+    expect(kept).to.have.length(1)
+    expect(await client(pair, 'write', bucket, 'a')).to.equal(200)
+  })
+
+  it('a key that is set inactive is refused within two seconds, and works again afterwards', async () => {
+    const { pair } = await issue(all('ReadWrite'))
+    await issue(all('ReadWrite'), { known: pair, isActive: false })
+    await until('it is refused', async () => (await client(pair, 'write', bucket, 'a')) === 403, 2_000)
+    await issue(all('ReadWrite'), { known: pair })
+    await until('it works', async () => (await client(pair, 'write', bucket, 'a')) === 200)
+  })
+
+  it('a removed key is refused, its grants hinder no others, and removing it again is no error', async () => {
+    const { pair } = await issue(all('ReadWrite'))
+    const first = user
+    user = `key-${randomUUID()}`
+    const second = await issue(all('ReadWrite'))
+    await store.removeKey(first, [bucket, other])
+    await until('it is refused', async () => (await client(pair, 'write', bucket, 'a')) === 403, 2_000)
+    await store.removeKey(first, [bucket, other])
+    await issue([...all('Read'), { bucket: other, permission: 'ReadWrite' }], { known: second.pair })
+    await until('the other key works', async () => (await client(second.pair, 'write', other, 'a')) === 200)
+  })
+
+  it('a bucket goes when it is empty, or with what is in it where that is asked for', async () => {
+    const { pair } = await issue(all('ReadWrite'))
+    expect(await store.isEmpty(bucket)).to.equal(true)
+    for (const key of ['a', 'b/c']) expect(await client(pair, 'write', bucket, key)).to.equal(200)
+    expect(await store.isEmpty(bucket)).to.equal(false)
+    expect(await store.use(bucket)).to.deep.equal({ objectCount: 2, usedBytes: 2 })
+    expect(await store.removeBucket(bucket, { empty: false, owner: 'owner-1' })).to.equal('NotEmpty')
+    expect(await store.removeBucket(bucket, { empty: true, owner: 'owner-1' })).to.equal('Gone')
+    expect(await store.removeBucket(bucket, { empty: true, owner: 'owner-1' })).to.equal('Gone')
+    expect(await store.removeBucket(other, { empty: false, owner: 'owner-1' })).to.equal('Gone')
+    const failure = await store.use(bucket).catch((error: unknown) => error)
+    expect(isStoreError(failure, 'NotFound')).to.equal(true)
+  })
+
+  it('a bucket of somebody else is neither taken over nor deleted', async () => {
+    const { pair } = await issue(all('ReadWrite'))
+    await client(pair, 'write', bucket, 'a')
+    const failure = await store.ensureBucket(settings(bucket, { owner: 'owner-2' })).catch((error: unknown) => error)
+    expect(isStoreError(failure, 'Taken')).to.equal(true)
+    expect(await store.removeBucket(bucket, { empty: true, owner: 'owner-2' })).to.equal('Gone')
+    expect(await client(pair, 'read', bucket, 'a')).to.equal(200)
+  })
+
+  it('what is locked stays, and is told of', async () => {
+    const name = `lock-${randomUUID().slice(0, 8)}`
+    await store.ensureBucket(settings(name, { versioning: 'Enabled', objectLock: true, lockDays: 1 }))
+    bucket = name
+    const { pair } = await issue(all('Admin'))
+    expect(await store.holdsLocked(name)).to.equal(false)
+    expect(await client(pair, 'write', name, 'a')).to.equal(200)
+    expect(await store.holdsLocked(name)).to.equal(true)
+    expect(await store.removeBucket(name, { empty: true, owner: 'owner-1' })).to.equal('Locked')
+  })
+
+  it('settings of a bucket can be changed and repeated', async () => {
+    const { pair } = await issue(all('ReadWrite'))
+    await client(pair, 'write', bucket, 'a')
+    const cors = { origins: ['https://a.example'], methods: ['GET'], headers: [], maxAgeSeconds: 60 }
+    const wanted = settings(bucket, { versioning: 'Enabled', publicRead: true, corsRules: [cors] })
+    await store.ensureBucket(wanted)
+    await store.ensureBucket(wanted)
+    await until('everybody may read', async () => (await client(undefined, 'read', bucket, 'a')) === 200)
+    expect(await client(undefined, 'write', bucket, 'a')).to.equal(403)
+    await store.ensureBucket(settings(bucket))
+    await until('nobody else may', async () => (await client(undefined, 'read', bucket, 'a')) === 403)
+    expect(await client(pair, 'write', bucket, 'a'), 'the key kept its grant').to.equal(200)
+  })
+
+  if (audits) {
+    it('tells who asked for what, newest first', async () => {
+      const { pair } = await issue(all('ReadWrite'))
+      await client(pair, 'write', bucket, 'a b')
+      await client(pair, 'read', bucket, 'a b')
+      await client(pair, 'write', other, 'a')
+      const [read, write] = await until('both are told of', async () => {
+        const found = await store.audit(new Set([bucket]), 10)
+        const mine = found.filter(({ accessKeyId }) => accessKeyId === pair.accessKeyId)
+        return mine.length >= 2 && mine
+      })
+      expect([read?.operation, write?.operation]).to.deep.equal(['GetObject', 'PutObject'])
+      expect(read).to.include({ bucket, key: 'a b', statusCode: 200, remoteAddress: '127.0.0.1' })
+    })
+  }
+}

@@ -1,0 +1,38 @@
+import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
+import type { AccessKeyPair } from '../../src/core/objectstorage.ts'
+import type { StoreClient } from './objectStoreContract.ts'
+
+/** An ordinary S3 client. `destroy` it. */
+export function s3Client(endpoint: string, credentials: AccessKeyPair & { sessionToken?: string }): S3Client {
+  return new S3Client({ endpoint, region: 'us-east-1', forcePathStyle: true, credentials, maxAttempts: 1 })
+}
+
+/** The HTTP status of an S3 call. */
+export async function statusOf(call: Promise<unknown>): Promise<number> {
+  try {
+    await call
+    return 200
+  } catch (error) {
+    const status = (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode
+    if (status === undefined) throw error
+    return status
+  }
+}
+
+/** Reads and writes one character with whatever pair. */
+export function clientOf(endpoint: string): StoreClient {
+  return async (pair, what, Bucket, Key) => {
+    if (pair === undefined) {
+      const url = `${endpoint}/${Bucket}/${encodeURIComponent(Key)}`
+      return (await fetch(url, what === 'read' ? {} : { method: 'PUT', body: 'x' })).status
+    }
+    const client = s3Client(endpoint, pair)
+    const command =
+      what === 'read' ? new GetObjectCommand({ Bucket, Key }) : new PutObjectCommand({ Bucket, Key, Body: 'x' })
+    try {
+      return await statusOf(client.send(command as GetObjectCommand))
+    } finally {
+      client.destroy()
+    }
+  }
+}
