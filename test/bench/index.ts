@@ -1,4 +1,5 @@
 import { run as runAuthorization } from './authorization.ts'
+import { runFreshness } from './freshness.ts'
 import { runGet } from './get.ts'
 import { runIdle } from './idle.ts'
 import { runList } from './list.ts'
@@ -16,5 +17,6 @@ export const BENCHMARKS: Readonly<Record<string, (options: BenchmarkOptions) => 
   get: runGet,
   list: runList,
   idle: runIdle,
+  freshness: runFreshness,
   authz: ({ seconds }) => runAuthorization(seconds),
 }
