@@ -7,7 +7,7 @@ import { PlatformUser } from '../../src/crds/identity.ts'
 import { MemberInvitation, PasswordReset } from '../../src/crds/invitations.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { makePerson, personToken, type TestPerson, tokenFromMail } from '../make/people.ts'
-import { type CallOptions, call, expectCall, makeBoundary, uniqueName, until } from '../make/platform.ts'
+import { type CallOptions, call, expectCall, itemsOf, makeBoundary, uniqueName, until } from '../make/platform.ts'
 import { administrator } from '../make/tenant.ts'
 
 const PASSWORD = 'Correct-horse-7'
@@ -109,5 +109,34 @@ describe('the refusals of links in mails', () => {
       spec: { userId, email, tokenHash: hash, expiresAt: past() },
     })
     await refused([410, 'expired'], `/identity/password-reset/${token}`, { password: PASSWORD }, anonymous)
+  })
+
+  it('are none of those of an invitation that was purged with its boundary: the link leads nowhere', async () => {
+    const { userId, email } = await known()
+    const { id } = await makeBoundary()
+    const base = `/boundaries/${id}/providers/authorization`
+    await expectCall(201, 'POST', `${base}/invitations`, { email, roleDefinitionName: 'Reader' })
+    const token = await tokenFromMail(email)
+    const { body } = await expectCall<{ invitations: number }>(200, 'POST', `${base}/purge`)
+    expect(body.invitations).to.equal(1)
+    expect(await itemsOf(`${base}/invitations`)).to.deep.equal([])
+    expect((await call('GET', `/invitations/${token}`, undefined, anonymous)).status).to.equal(404)
+    await accept([404, 'not_found'], token, userId)
+  })
+
+  it('keep out who was taken out of the boundary while an invitation to their address was open', async () => {
+    const [{ userId, email }, other] = [await known(), await known()]
+    const boundary = `/boundaries/${boundaryId}`
+    await expectCall(201, 'POST', `${boundary}/members`, { principalId: userId, roleDefinitionName: 'Reader' })
+    const body = { email: email.toUpperCase(), roleDefinitionName: 'Contributor' }
+    const { id } = (await expectCall<InvitationDto>(201, 'POST', path, body)).body
+    const { id: kept } = await invite(other.email)
+    const token = await tokenFromMail(email.toUpperCase())
+    await expectCall(204, 'DELETE', `${boundary}/iam/members/${userId}`)
+    const states = new Map((await itemsOf<InvitationDto>(path)).map((one) => [one.id, one.status]))
+    expect([states.get(id), states.get(kept)]).to.deep.equal(['Revoked', 'Pending'])
+    await accept([400, 'invalid_state'], token, userId)
+    const options = { token: await personToken(userId) }
+    expect((await call('GET', boundary, undefined, options)).status).to.equal(403)
   })
 })
