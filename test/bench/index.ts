@@ -1,5 +1,6 @@
 import { run as runAuthorization } from './authorization.ts'
 import { runEditor } from './editor.ts'
+import { runFreshness } from './freshness.ts'
 import { runGet } from './get.ts'
 import { runIdle } from './idle.ts'
 import { runList } from './list.ts'
@@ -20,5 +21,6 @@ export const BENCHMARKS: Readonly<Record<string, (options: BenchmarkOptions) => 
   idle: runIdle,
   secret: runSecret,
   editor: runEditor,
+  freshness: runFreshness,
   authz: ({ seconds }) => runAuthorization(seconds),
 }

@@ -37,9 +37,14 @@ export async function load(arm: Arm, connections: number, milliseconds: number):
     await agent.close()
   }
   const seconds = (performance.now() - started) / 1000
-  latencies.sort((a, b) => a - b)
-  const at = (part: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * part))] ?? 0
-  return { p50: at(0.5), p99: at(0.99), perSecond: latencies.length / seconds, requests: latencies.length }
+  return { ...percentiles(latencies), perSecond: latencies.length / seconds, requests: latencies.length }
+}
+
+/** The half and the worst hundredth of some latencies; 0 of none. */
+export function percentiles(latencies: readonly number[]): { p50: number; p99: number } {
+  const sorted = [...latencies].sort((a, b) => a - b)
+  const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0
+  return { p50: at(0.5), p99: at(0.99) }
 }
 
 /** The body of one answer, for the comparison of contents that comes before any timing. */

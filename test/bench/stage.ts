@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { load as parseYaml } from 'js-yaml'
 import { OwnPlatform, type OwnPlatformOptions } from '../cluster/platform.ts'
 import { type Fleet, makeFleet, untilFleetIsReady } from '../make/fleet.ts'
+import { tokenFor } from '../make/tenant.ts'
 import type { Arm } from './load.ts'
 
 /** A platform with databases on it, and the two ways to read them. */
@@ -20,10 +21,12 @@ const SPEC = {
   tags: Object.fromEntries(Array.from({ length: 24 }, (_, index) => [`label-${index}`, 'x'.repeat(48)])),
 }
 
+/** For platforms that are measured: nobody is slowed down on purpose. */
+export const UNLIMITED = { PLATFORM_REQUESTS_PER_MINUTE: '100000000', PLATFORM_LOG_LEVEL: 'warn' }
+
 /** @param databases made stopped, so that no pod of theirs competes for the machine */
 export async function setStage(databases: number, options: OwnPlatformOptions = {}): Promise<Stage> {
-  const limits = { PLATFORM_REQUESTS_PER_MINUTE: '100000000', PLATFORM_LOG_LEVEL: 'warn' }
-  const own = await OwnPlatform.prepare({ ...options, environment: { ...limits, ...options.environment } })
+  const own = await OwnPlatform.prepare({ ...options, environment: { ...UNLIMITED, ...options.environment } })
   try {
     await own.startOperator()
     const fleet = await makeFleet(own.admin, { groups: 1, databases, spec: SPEC })
@@ -39,7 +42,8 @@ async function arms(own: OwnPlatform): Promise<{ ours: Arm; raw: Arm }> {
   const { clusters, users } = parseYaml(readFileSync(own.controlPlane.kubeconfigPath, 'utf8')) as Kubeconfig
   const [cluster, user] = [clusters[0]?.cluster, users[0]?.user]
   if (cluster === undefined || user === undefined) throw new Error('The kubeconfig names no cluster.')
-  const token = await tokenOf(own)
+  const { clientId, clientSecret, tokenUrl } = own.platform
+  const token = await tokenFor(clientId, clientSecret, tokenUrl)
   return {
     ours: { name: 'facade', origin: own.platform.facadeUrl, paths: [], headers: { authorization: `Bearer ${token}` } },
     raw: {
@@ -53,13 +57,7 @@ async function arms(own: OwnPlatform): Promise<{ ours: Arm; raw: Arm }> {
   }
 }
 
-async function tokenOf({ platform }: OwnPlatform): Promise<string> {
-  const form = { grant_type: 'client_credentials', client_id: platform.clientId, client_secret: platform.clientSecret }
-  const answer = await fetch(platform.tokenUrl, { method: 'POST', body: new URLSearchParams(form) })
-  return ((await answer.json()) as { access_token: string }).access_token
-}
-
 /** What every result says of where it was measured. */
-export function circumstances({ own }: Stage): object {
+export function circumstances({ own }: Pick<Stage, 'own'>): object {
   return { node: process.version, kubernetes: own.controlPlane.version, cores: navigator.hardwareConcurrency }
 }

@@ -34,6 +34,7 @@ export class OwnPlatform {
   readonly admin: KubeClient
   readonly proxies: { controllers: FaultProxy; facade: FaultProxy } | undefined
   readonly #command: Command
+  readonly #replicas: ChildProcess[] = []
   #operator: ChildProcess | undefined
 
   private constructor(
@@ -88,21 +89,52 @@ export class OwnPlatform {
 
   /** Ends the operator: at once with SIGKILL, in order with SIGTERM. */
   async endOperator(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    const operator = this.#operator
-    if (operator === undefined || operator.exitCode !== null || operator.signalCode !== null) return
-    const ended = new Promise((done) => operator.once('exit', done))
-    operator.kill(signal)
-    await ended
+    if (this.#operator !== undefined) await end(this.#operator, signal)
     this.#operator = undefined
   }
 
+  /**
+   * A further facade beside the operator, on ports of its own; the API server asks the operator's alone. It ends with the
+   * platform.
+   *
+   * @returns its address
+   */
+  async startReplica(): Promise<string> {
+    const number = this.#replicas.length + 2
+    const { folder } = this.controlPlane
+    const named = (name: string) => `${name}-${number}`
+    const chosen = await choosePorts(folder, PLATFORM_PORTS.map(named))
+    const ports = Object.fromEntries(PLATFORM_PORTS.map((name) => [name, chosen[named(name)]])) as PlatformPorts
+    const { program, args, environment } = this.#command
+    const log = openSync(join(folder, 'logs', `freehold-${number}.log`), 'a')
+    const own = {
+      PLATFORM_ROLE: 'facade',
+      PLATFORM_FACADE_PORT: String(ports.facade),
+      PLATFORM_MANAGEMENT_PORT: String(ports.management),
+      PLATFORM_IDENTITY_HTTPS_PORT: String(ports.identity),
+      PLATFORM_IDENTITY_HTTP_PORT: String(ports.token),
+      PLATFORM_WEBHOOK_PORT: String(ports.webhook),
+    }
+    this.#replicas.push(spawn(program, args, { stdio: ['ignore', log, log], env: { ...environment, ...own } }))
+    await untilReady(ports, new AbortController().signal)
+    return `http://127.0.0.1:${ports.facade}`
+  }
+
   async stop(): Promise<void> {
+    await Promise.all(this.#replicas.map((replica) => end(replica, 'SIGTERM')))
     await this.endOperator('SIGTERM')
     await this.proxies?.controllers.close()
     await this.proxies?.facade.close()
     await this.admin.close()
     await this.controlPlane.stop()
   }
+}
+
+async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise((done) => child.once('exit', done))
+  child.kill(signal)
+  await ended
 }
 
 /** Replaces the operator's kubeconfig by two, each leading through a proxy that brings the account's credentials. */

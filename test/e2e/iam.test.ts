@@ -296,6 +296,16 @@ describe('identity and access over REST', () => {
       await coded([400, 'unknown_role'], 'POST', path, { ...body, roleDefinitionName: 'Nobody' })
       const platform = await makeCaller({ 'Platform Contributor': '/' })
       expect((await call('POST', path, body, { token: platform.token })).status).to.equal(403)
+      const name = uniqueName('Membership')
+      await make(RoleDefinition, name.toLowerCase(), {
+        displayName: name,
+        actions: ['rbac/members/admin'],
+        assignableScopes: ['/'],
+      })
+      const { token } = await makeCaller({ [name]: '/' })
+      await until('the role at the root counts, and gives no more than it holds', async () => {
+        return (await call('POST', path, { ...body, roleDefinitionName: 'Owner' }, { token })).body.code === 'forbidden'
+      })
       const added = await expectCall<{ assignmentId: string }>(201, 'POST', path, body)
       expect(added.body.assignmentId).to.be.a('string')
       await coded([409, 'already_member'], 'POST', path, body)

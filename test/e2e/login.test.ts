@@ -9,8 +9,8 @@ import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
 import { Browser, pkcePair } from '../make/browser.ts'
-import { call } from '../make/platform.ts'
-import { administrator, clientWithToken, testPlatform } from '../make/tenant.ts'
+import { call, expectCall, itemsOf, makeBoundary } from '../make/platform.ts'
+import { administrator, clientWithToken, makeServiceAccount, testPlatform } from '../make/tenant.ts'
 import { until } from '../make/until.ts'
 
 const PASSWORD = 'a long enough Passw0rd!'
@@ -22,6 +22,8 @@ type Tokens = { access_token?: string; id_token?: string; refresh_token?: string
 describe('a person at the platform', function () {
   this.timeout(60_000)
   const userId = randomUUID()
+  /** Times are noted to the second. */
+  const began = Date.now() - 1000
   const login = `person-${userId.slice(0, 8)}`
   let admin: KubeClient
   let issuer: URL
@@ -88,6 +90,11 @@ describe('a person at the platform', function () {
     return token({ grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: CALLBACK })
   }
 
+  async function signOut(): Promise<void> {
+    const asked = await browser.open(`${issuer.pathname}/protocol/openid-connect/logout`)
+    expect((await browser.submit(asked, 'Sign out')).html).to.contain('Signed out')
+  }
+
   async function whoIs(accessToken: string | undefined): Promise<{ username: string; uid: string } | number> {
     const client = await clientWithToken(accessToken ?? '')
     try {
@@ -111,20 +118,48 @@ describe('a person at the platform', function () {
     expect(decodeJwt(tokens.access_token ?? '')).to.include({ sub: userId, typ: 'Bearer', name: 'A person' })
     expect((await call('GET', '/boundaries', undefined, { token: tokens.access_token ?? '' })).status).to.equal(200)
     expect((await call('GET', '/boundaries', undefined, { token: tokens.id_token ?? '' })).status).to.equal(401)
-    expect(await whoIs(tokens.access_token)).to.include({ username: `p:${userId}`, uid: userId })
+    // The API server asks for the issuer's keys every ten seconds until it has them, also after the platform is ready.
+    const known = await until('the API server has the keys of the issuer', async () => {
+      const answer = await whoIs(tokens.access_token)
+      return answer !== 401 && answer
+    })
+    expect(known).to.include({ username: `p:${userId}`, uid: userId })
     expect(await whoIs(tokens.id_token), 'an ID token').to.equal(401)
 
     const renewed = await refresh(tokens)
     expect((await call('GET', '/boundaries', undefined, { token: renewed.access_token ?? '' })).status).to.equal(200)
 
-    const asked = await browser.open(`${issuer.pathname}/protocol/openid-connect/logout`)
-    expect((await browser.submit(asked, 'Sign out')).html).to.contain('Signed out')
+    await signOut()
     expect((await refresh(renewed)).error).to.equal('invalid_grant')
     const left = await admin.list(secret, {
       namespace: SYSTEM_NAMESPACE,
       labelSelector: `${STATE},freehold.dev/user=${userId}`,
     })
     expect(left.items.filter(({ metadata }) => /session|grant/.test(metadata.name))).to.deep.equal([])
+  })
+
+  it('is shown with the time of the last sign-in, among all people and among those of a boundary', async () => {
+    await signIn()
+    await signOut()
+    type Seen = { userId: string; lastSignInAt: string | null }
+    const user = await until('the sign-in is noted', async () => {
+      const { body } = await call<Seen>('GET', `/admin/users/${userId}`)
+      return body.lastSignInAt !== null && body
+    })
+    // Noted once an hour at most, so it may be that of the test before.
+    expect(Date.parse(user.lastSignInAt ?? '')).to.be.within(began, Date.now())
+    const boundary = `/boundaries/${(await makeBoundary()).id}`
+    await expectCall(201, 'POST', `${boundary}/members`, { principalId: userId, roleDefinitionName: 'Reader' })
+    const robot = await makeServiceAccount(admin)
+    const assignment = { principalId: robot.clientId, roleDefinitionName: 'Reader' }
+    await until('the service account is known', async () => {
+      return (await call('POST', `${boundary}/members`, assignment)).status === 201
+    })
+    const seenBy = async (id: string) =>
+      (await itemsOf<Seen>(`${boundary}/iam/members`)).find((one) => one.userId === id)?.lastSignInAt ?? undefined
+    expect(Date.parse((await seenBy(userId)) ?? '')).to.equal(Date.parse(user.lastSignInAt ?? ''))
+    const robotSeen = await until('the token of the service account is noted', () => seenBy(robot.clientId))
+    expect(Date.parse(robotSeen)).to.be.within(began, Date.now())
   })
 
   it('connects a device', async () => {

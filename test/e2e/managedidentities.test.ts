@@ -70,7 +70,14 @@ describe('managed identities', () => {
     const { clientId, clientSecret, secretVersion, grantType } = answer.body
     expect(answer.headers.get('cache-control')).to.equal('no-store')
     expect([clientId, secretVersion, grantType]).to.deep.equal([identity.principalId, 1, 'client_credentials'])
+    expect(identity.lastTokenAt).to.equal(null)
+    const began = Date.now()
     const token = await tokenFor(clientId, clientSecret)
+    const lastTokenAt = await until('the token is noted', async () => {
+      return (await expectCall<ManagedIdentityDto>(200, 'GET', identity.path)).body.lastTokenAt ?? undefined
+    })
+    // Noted to the second.
+    expect(Date.parse(lastTokenAt)).to.be.within(began - 1000, Date.now())
     const scope = `/boundaries/${boundaryId}/resourcegroups/${group}`
     expect((await call('GET', scope, undefined, { token })).status).to.equal(403)
     await grant(identity.principalId, scope)

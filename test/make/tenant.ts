@@ -54,8 +54,16 @@ export async function clientWithToken(token: string): Promise<KubeClient> {
 
 export type ServiceAccount = { clientId: string; clientSecret: string; token: string }
 
-/** A service account without any right, and a token of it. */
-export async function makeServiceAccount(admin: KubeClient, displayName = 'Tenant'): Promise<ServiceAccount> {
+/**
+ * A service account without any right, and a token of it.
+ *
+ * @param tokenUrl of a platform of the test's own
+ */
+export async function makeServiceAccount(
+  admin: KubeClient,
+  displayName = 'Tenant',
+  tokenUrl = testPlatform().tokenUrl,
+): Promise<ServiceAccount> {
   const clientId = randomUUID()
   const clientSecret = randomBytes(24).toString('base64url')
   const secretName = `client-${clientId}`
@@ -71,17 +79,21 @@ export async function makeServiceAccount(admin: KubeClient, displayName = 'Tenan
     metadata: { name: clientId, namespace: SYSTEM_NAMESPACE },
     spec: { displayName, secretName },
   })
-  return { clientId, clientSecret, token: await tokenFor(clientId, clientSecret) }
+  return { clientId, clientSecret, token: await tokenFor(clientId, clientSecret, tokenUrl) }
 }
 
 /** An access token by the client_credentials grant (interface section 5). */
-export async function tokenFor(clientId: string, clientSecret: string): Promise<string> {
+export async function tokenFor(
+  clientId: string,
+  clientSecret: string,
+  tokenUrl = testPlatform().tokenUrl,
+): Promise<string> {
   const body = new URLSearchParams({
     grant_type: 'client_credentials',
     client_id: clientId,
     client_secret: clientSecret,
   })
-  const answer = await fetch(testPlatform().tokenUrl, { method: 'POST', body })
+  const answer = await fetch(tokenUrl, { method: 'POST', body })
   const { access_token: token } = (await answer.json()) as { access_token?: string }
   if (token === undefined) throw new Error(`No token for ${clientId}: ${answer.status}`)
   return token

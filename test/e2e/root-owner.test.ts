@@ -1,0 +1,82 @@
+// @alone: takes the Owners from a platform of its own.
+import { expect } from 'chai'
+import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { RoleAssignment } from '../../src/crds/rbac.ts'
+import type { KubeObject } from '../../src/kube/object.ts'
+import { OwnPlatform } from '../cluster/platform.ts'
+import { makePerson } from '../make/people.ts'
+import { tokenFor } from '../make/tenant.ts'
+import { until } from '../make/until.ts'
+
+type Answer = { status: number; body: { id: string; code: string; assignmentId: string } }
+
+describe('the last Owner at the root', function () {
+  this.timeout(180_000)
+  let own: OwnPlatform
+  let token: string
+
+  before(async () => {
+    own = await OwnPlatform.prepare()
+    await own.startOperator()
+    const { clientId, clientSecret, tokenUrl } = own.platform
+    token = await tokenFor(clientId, clientSecret, tokenUrl)
+  })
+  after(() => own.stop())
+
+  async function ask(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<Answer> {
+    const answer = await fetch(`${own.platform.facadeUrl}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    return { status: answer.status, body: text === '' ? {} : JSON.parse(text) }
+  }
+  const ownersAtRoot = async () => {
+    const { items } = await own.admin.list<RoleAssignment & KubeObject>(RoleAssignment.resource, {
+      namespace: SYSTEM_NAMESPACE,
+    })
+    return items.filter(({ spec }) => spec.roleDefinitionName === 'Owner' && spec.scope === '/')
+  }
+  /** A member of the tenant who is Owner at the root by that. */
+  async function makeOwner(tenantId: string): Promise<{ userId: string; assignmentId: string }> {
+    const { userId } = await makePerson(own.admin)
+    const body = { userId, tenantId, roleDefinitionName: 'Owner' }
+    const added = await until('the person is known', async () => {
+      const answer = await ask('POST', '/admin/iam/members', body)
+      return answer.status === 201 && answer
+    })
+    return { userId, assignmentId: added.body.assignmentId }
+  }
+
+  it('stays a member of the tenant until somebody else is Owner, whatever other roles there are', async () => {
+    const { body: tenant } = await ask('POST', '/admin/tenants', { displayName: 'Acme' })
+    const { clientId } = own.platform
+    await own.admin.create(RoleAssignment.resource, {
+      apiVersion: RoleAssignment.apiVersion,
+      kind: RoleAssignment.kind,
+      metadata: { name: 'platform-owner', namespace: SYSTEM_NAMESPACE },
+      spec: {
+        principalId: clientId,
+        principalType: 'ServicePrincipal',
+        roleDefinitionName: 'Platform Owner',
+        scope: '/',
+      },
+    })
+    const last = await makeOwner(tenant.id)
+    for (const { metadata, spec } of await ownersAtRoot()) {
+      if (spec.principalId === last.userId) continue
+      await own.admin.remove(RoleAssignment.resource, { namespace: SYSTEM_NAMESPACE, name: metadata.name })
+    }
+    const membership = `/admin/iam/members/${last.userId}/${tenant.id}`
+    const refused = await ask('DELETE', membership)
+    expect([refused.status, refused.body.code]).to.deep.equal([409, 'last_owner'])
+    expect((await ownersAtRoot()).map(({ spec }) => spec.principalId)).to.deep.equal([last.userId])
+
+    const next = await makeOwner(tenant.id)
+    expect((await ask('DELETE', membership)).status).to.equal(204)
+    expect((await ownersAtRoot()).map(({ spec }) => spec.principalId)).to.deep.equal([next.userId])
+    const again = await ask('DELETE', `/admin/iam/members/${next.userId}/${tenant.id}`)
+    expect([again.status, again.body.code]).to.deep.equal([409, 'last_owner'])
+  })
+})
