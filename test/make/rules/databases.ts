@@ -1,0 +1,222 @@
+import { RelationalCluster, RelationalSnapshot } from '../../../src/crds/relational.ts'
+import { SqlInstance } from '../../../src/crds/sql.ts'
+import { VectorCluster } from '../../../src/crds/vector.ts'
+import { CIDRS, cases, fixed, ID, OTHER, type RuleCase, SHRINK, TAGS } from './case.ts'
+
+const BACK = 'vectorVersion cannot go back: an older engine does not read the newer storage format'
+
+const STEP = 'vectorVersion goes up one minor version at a time, as the storage format is migrated step by step'
+
+const KEYS = 'apiKeyVersion grows by one at a time: each step makes one new key'
+
+const OWN_USER = "ownerName must not be one of the engine's own: postgres, streaming_replica and what begins with pg_"
+
+const CODE = 'parameters must not hold what runs code or belongs to the platform, such as archive_command or ssl'
+
+const TAKE_OVER =
+  'takesOver goes with restoreFrom in the same group: only what holds the same data can take a name over'
+
+const EULA = "acceptEula must be true: SQL Server runs only for those who accept Microsoft's licence terms"
+
+const EDITION =
+  "edition must be one of the engine's: Express, Developer, Evaluation, Standard, Enterprise for MsSql, Community for MariaDb"
+
+const ENGINE_VERSION = "engineVersion must be one of the engine's: 2019, 2022 for MsSql, 10.11, 11.4, 11.8 for MariaDb"
+
+const MEMORY = 'memoryLimit must be at least 2Gi for MsSql, which does not start with less'
+
+const OLDER = 'engineVersion cannot go back: an older engine does not read the newer files'
+
+const LICENSE = 'licenseVersion grows by one at a time: each step is one product key'
+
+const RESTORE = { clusterName: 'orders', snapshotId: '0ad1b2c3-4d5e-4f60-8a7b-9c0d1e2f3a4b' }
+
+export const DATABASE_RULES: readonly RuleCase[] = [
+  ...cases(SqlInstance, { engine: 'MariaDb' }, [
+    ['a MariaDB with nothing else', undefined, {}],
+    ['a SQL Server whose terms are accepted', undefined, { engine: 'MsSql', acceptEula: true }],
+    ['a SQL Server whose terms are not', undefined, { engine: 'MsSql' }, EULA],
+    ['an edition of the other engine', undefined, { edition: 'Express' }, EDITION],
+    ['a version of the other engine', undefined, { engineVersion: '2022' }, ENGINE_VERSION],
+    ['too little memory for SQL Server', undefined, { engine: 'MsSql', acceptEula: true, memoryLimit: '1Gi' }, MEMORY],
+    ['little memory for MariaDB', undefined, { memoryLimit: '1Gi' }],
+    [
+      'a request over its limit',
+      undefined,
+      { cpuRequest: '2', cpuLimit: '1' },
+      'cpuLimit must not be less than cpuRequest',
+    ],
+    [
+      'and of memory',
+      undefined,
+      { memoryRequest: '2Gi', memoryLimit: '1Gi' },
+      'memoryLimit must not be less than memoryRequest',
+    ],
+    ['a tag of ours', undefined, { tags: { 'freehold.dev/x': 'y' } }, TAGS],
+    ['networks that are none', undefined, { allowedCidrs: '10.0.0.1/8' }, CIDRS],
+    ['more storage', { storageSize: '10Gi' }, { storageSize: '20Gi' }],
+    ['less storage', { storageSize: '20Gi' }, { storageSize: '10Gi' }, SHRINK],
+    ['a newer version', { engineVersion: '10.11' }, { engineVersion: '11.4' }],
+    ['an older version', { engineVersion: '11.4' }, { engineVersion: '10.11' }, OLDER],
+    ['no version any more', { engineVersion: '11.4' }, {}, OLDER],
+    ['the next product key', { licenseVersion: 1 }, { licenseVersion: 2 }],
+    ['two product keys at once', { licenseVersion: 1 }, { licenseVersion: 3 }, LICENSE],
+    ['another engine', {}, { engine: 'MsSql', acceptEula: true }, fixed('engine')],
+    ['another cluster', { clusterId: ID }, { clusterId: OTHER }, fixed('clusterId')],
+    ['another storage class', { storageClass: 'fast' }, {}, fixed('storageClass')],
+    ['another collation', {}, { collation: 'Latin1_General_BIN' }, fixed('collation')],
+    ['another time zone', {}, { timeZone: 'Europe/Berlin' }, fixed('timeZone')],
+    ['another database', {}, { databaseName: 'shop' }, fixed('databaseName')],
+  ]),
+  ...cases(VectorCluster, {}, [
+    ['admits an empty spec', undefined, {}],
+    ['refuses a tag key of ours', undefined, { tags: { 'freehold.dev/x': '1' } }, TAGS],
+    [
+      'refuses a CPU limit below the request',
+      undefined,
+      { cpuRequest: '2', cpuLimit: '1500m' },
+      'cpuLimit must not be less than cpuRequest',
+    ],
+    ['admits equal CPU in other words', undefined, { cpuRequest: '2', cpuLimit: '2000m' }],
+    [
+      'refuses a memory limit below the request',
+      undefined,
+      { memoryRequest: '1Gi', memoryLimit: '1000Mi' },
+      'memoryLimit must not be less than memoryRequest',
+    ],
+    ['admits more storage', { storageSize: '10Gi' }, { storageSize: '11Gi' }],
+    ['refuses less storage', { storageSize: '10Gi' }, { storageSize: '10G' }, SHRINK],
+    ['admits the next minor version', { vectorVersion: '1.14.1' }, { vectorVersion: '1.15.5' }],
+    ['refuses to skip a minor version', { vectorVersion: '1.14.1' }, { vectorVersion: '1.16.3' }, STEP],
+    ['refuses to go back', { vectorVersion: '1.15.5' }, { vectorVersion: '1.14.1' }, BACK],
+    ['admits the next key', { apiKeyVersion: 1 }, { apiKeyVersion: 2 }],
+    ['refuses to skip a key', { apiKeyVersion: 1 }, { apiKeyVersion: 3 }, KEYS],
+    ['refuses to go back to an older key', { apiKeyVersion: 2 }, { apiKeyVersion: 1 }, KEYS],
+    [
+      'admits canonical networks of both families',
+      undefined,
+      { allowedCidrs: '203.0.113.0/24,2001:db8::/32,0.0.0.0/0,::/0,192.0.2.7/32' },
+    ],
+    ['admits an empty list of networks', undefined, { allowedCidrs: '' }],
+    ['refuses a network with host bits', undefined, { allowedCidrs: '10.0.0.1/8' }, CIDRS],
+    ['refuses an address without a prefix', undefined, { allowedCidrs: '10.0.0.1' }, CIDRS],
+    ['refuses a space in the list', undefined, { allowedCidrs: '10.0.0.0/8, 192.0.2.0/24' }, CIDRS],
+    [
+      'refuses 51 networks',
+      undefined,
+      { allowedCidrs: Array.from({ length: 51 }, (_, i) => `10.${i}.0.0/16`).join(',') },
+      CIDRS,
+    ],
+    ['refuses another storage class', { storageClass: 'fast' }, { storageClass: 'slow' }, fixed('storageClass')],
+    ['refuses another image', { imageName: 'a/b:1' }, { imageName: 'a/b:2' }, fixed('imageName')],
+    ['refuses another cluster', { clusterId: ID }, { clusterId: OTHER }, fixed('clusterId')],
+  ]),
+  ...cases(RelationalCluster, {}, [
+    ['admits an empty spec', undefined, {}],
+    [
+      'admits what grows and goes up',
+      { storageSize: '5Gi', engineVersion: '15' },
+      { storageSize: '10Gi', engineVersion: '17' },
+    ],
+    [
+      'admits parameters of the engine',
+      undefined,
+      { parameters: { work_mem: '16MB', 'pg_stat_statements.max': '500' } },
+    ],
+    ['refuses a tag key of ours', undefined, { tags: { 'freehold.dev/x': '1' } }, TAGS],
+    [
+      'refuses a cpu limit below the request',
+      undefined,
+      { cpuRequest: '2', cpuLimit: '1500m' },
+      'cpuLimit must not be less than cpuRequest',
+    ],
+    [
+      'refuses a memory limit below the request',
+      undefined,
+      { memoryRequest: '2Gi', memoryLimit: '1Gi' },
+      'memoryLimit must not be less than memoryRequest',
+    ],
+    ['refuses less storage', { storageSize: '10Gi' }, { storageSize: '5Gi' }, SHRINK],
+    [
+      'refuses less storage for the log',
+      { walStorageSize: '2Gi' },
+      { walStorageSize: '1Gi' },
+      SHRINK.replace('storageSize', 'walStorageSize'),
+    ],
+    [
+      'refuses to give up the volume of the log',
+      { walStorageSize: '2Gi' },
+      {},
+      'walStorageSize stays once it is set: the log cannot move back to the data volume',
+    ],
+    [
+      'refuses an older engine',
+      { engineVersion: '17' },
+      { engineVersion: '16' },
+      'engineVersion cannot go back: an older engine does not read the newer files',
+    ],
+    [
+      "refuses the engine's own database",
+      undefined,
+      { databaseName: 'postgres' },
+      "databaseName must not be one of the engine's own: postgres, template0, template1",
+    ],
+    ["refuses the engine's own user", undefined, { ownerName: 'pg_monitor' }, OWN_USER],
+    ['refuses the user of replication', undefined, { ownerName: 'streaming_replica' }, OWN_USER],
+    [
+      'refuses a parameter that is no name',
+      undefined,
+      { parameters: { 'work mem': '1' } },
+      'a name in parameters has 1 to 63 lower-case letters, digits, underscores and dots',
+    ],
+    ['refuses a parameter that runs a command', undefined, { parameters: { archive_command: 'sh' } }, CODE],
+    ['refuses a parameter that loads code', undefined, { parameters: { shared_preload_libraries: 'x' } }, CODE],
+    ['refuses a parameter that belongs to the platform', undefined, { parameters: { ssl_ca_file: '/x' } }, CODE],
+    [
+      'refuses as many synchronous replicas as instances',
+      undefined,
+      { replicas: 2, synchronousReplicas: 2 },
+      'synchronousReplicas must be less than replicas: the primary is not a replica',
+    ],
+    ['refuses networks that are none', undefined, { allowedCidrs: '10.0.0.1/8' }, CIDRS],
+    ['refuses to take a name over without the data', undefined, { takesOver: 'orders' }, TAKE_OVER],
+    [
+      'refuses to take a name over with the data of another group',
+      undefined,
+      { takesOver: 'orders', restoreFrom: { ...RESTORE, resourceGroup: 'shop' } },
+      TAKE_OVER,
+    ],
+    ['admits to take a name over with its data', undefined, { takesOver: 'orders', restoreFrom: RESTORE }],
+    ...['clusterId', 'storageClass', 'imageName', 'databaseName', 'ownerName'].map(
+      (field): [string, object, object, string] => [
+        `refuses another ${field}`,
+        { [field]: field === 'clusterId' ? ID : 'one' },
+        { [field]: field === 'clusterId' ? OTHER : 'two' },
+        fixed(field),
+      ],
+    ),
+    [
+      'refuses another origin',
+      { restoreFrom: RESTORE },
+      { restoreFrom: { ...RESTORE, snapshotId: OTHER } },
+      fixed('restoreFrom'),
+    ],
+    [
+      'refuses another name to take over',
+      { takesOver: 'a', restoreFrom: RESTORE },
+      { takesOver: 'b', restoreFrom: RESTORE },
+      fixed('takesOver'),
+    ],
+  ]),
+  ...cases(RelationalSnapshot, { clusterName: 'orders', name: 'before' }, [
+    [
+      'admits another description and retention',
+      { retentionDays: 3 },
+      { retentionDays: 7, description: 'Kept longer' },
+    ],
+    ['refuses another database', {}, { clusterName: 'other' }, fixed('clusterName')],
+    ['refuses another name', {}, { name: 'after' }, fixed('name')],
+    ['refuses another method', {}, { method: 'Volume' }, fixed('method')],
+    ['refuses another kind', {}, { kind: 'Final' }, fixed('kind')],
+  ]),
+]

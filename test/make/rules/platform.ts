@@ -1,0 +1,52 @@
+import { Boundary } from '../../../src/crds/boundaries.ts'
+import { PlatformCluster } from '../../../src/crds/clusters.ts'
+import { NameClaim } from '../../../src/crds/nameclaims.ts'
+import { ComputePlan } from '../../../src/crds/plans.ts'
+import { ResourceGroup } from '../../../src/crds/resourcegroups.ts'
+import { cases, fixed, ID, OTHER, type RuleCase, TAGS } from './case.ts'
+
+const holder = { kind: 'VectorCluster', namespace: 'search-0123456789', name: 'products', incarnation: ID }
+
+export const PLATFORM_RULES: readonly RuleCase[] = [
+  ...cases(Boundary, { displayName: 'Acme' }, [
+    ['admits a plain boundary', undefined, { tags: { 'team.name/a b': 'search' } }],
+    ['refuses a tag key of ours', undefined, { tags: { 'freehold.dev/x': '1' } }, TAGS],
+    ['refuses a tag key of Kubernetes', undefined, { tags: { 'kubernetes.io/x': '1' } }, TAGS],
+    ['refuses a tag key that holds .k8s.io/', undefined, { tags: { 'app.k8s.io/x': '1' } }, TAGS],
+    ['refuses a tag key with a comma', undefined, { tags: { 'a,b': '1' } }, TAGS],
+    [
+      'refuses another first owner',
+      { initialOwner: { principalId: ID, principalType: 'User' } },
+      { initialOwner: { principalId: OTHER, principalType: 'User' } },
+      fixed('initialOwner'),
+    ],
+    [
+      'refuses a first owner that comes later',
+      {},
+      { initialOwner: { principalId: ID, principalType: 'User' } },
+      fixed('initialOwner'),
+    ],
+  ]),
+  ...cases(ResourceGroup, {}, [
+    ['admits an empty spec', undefined, {}],
+    ['refuses a tag key of ours', undefined, { tags: { 'freehold.dev/x': '1' } }, TAGS],
+  ]),
+  ...cases(
+    ComputePlan,
+    { displayName: 'Small', cpuRequest: '1', cpuLimit: '2', memoryRequest: '1Gi', memoryLimit: '1Gi' },
+    [
+      ['admits a new price of the same family', { family: 'Vector' }, { family: 'Vector', cpuLimit: '3' }],
+      ['refuses to become a plan of another family', { family: 'Vector' }, { family: 'Sql' }, fixed('family')],
+    ],
+  ),
+  ...cases(PlatformCluster, { displayName: 'Here', domain: 'apps.example.com' }, [
+    ['admits another display name', { isPlatform: true }, { isPlatform: true, displayName: 'There' }],
+    ['refuses to stop being the platform cluster', { isPlatform: true }, { isPlatform: false }, fixed('isPlatform')],
+  ]),
+  ...cases(NameClaim, { type: 'Host', value: 'a.example.com', holder }, [
+    ['admits an unchanged claim', {}, {}],
+    ['refuses another type', {}, { type: 'Vault' }, fixed('type')],
+    ['refuses another value', {}, { value: 'b.example.com' }, fixed('value')],
+    ['refuses another holder', {}, { holder: { ...holder, name: 'orders' } }, fixed('holder')],
+  ]),
+]

@@ -1,0 +1,97 @@
+import { IdpBinding, SsoConnection } from '../../../src/crds/sso.ts'
+import { cases, fixed, ID, OTHER, type RuleCase } from './case.ts'
+
+const BINDING = { tenantId: ID, issuer: 'https://login.example.com', claimValue: 'staff' }
+
+const BINDING_TARGET = 'a binding names either groupId, or roleDefinitionName and scope'
+
+const ROLE = { roleDefinitionName: 'Reader', scope: `/boundaries/${ID}` }
+
+const OIDC = {
+  alias: 'acme',
+  displayName: 'Acme',
+  metadataUrl: 'https://login.example.com/.well-known/openid-configuration',
+  clientId: 'freehold',
+  clientSecretName: 'sso-acme',
+}
+
+const SSO_ADDRESSES =
+  'an identity provider names metadataUrl, or all of issuer, authorizationUrl, tokenUrl and jwksUrl (Saml: issuer, authorizationUrl and signingCertificate)'
+
+const SSO_CLIENT = 'an identity provider of the protocol Oidc needs a client id and a client secret'
+
+const ENDPOINTS = {
+  issuer: 'https://login.example.com',
+  authorizationUrl: 'https://login.example.com/auth',
+  tokenUrl: 'https://login.example.com/token',
+  jwksUrl: 'https://login.example.com/keys',
+}
+
+export const SINGLE_SIGN_ON_RULES: readonly RuleCase[] = [
+  ...cases(IdpBinding, BINDING, [
+    ['admits a group', undefined, { groupId: ID }],
+    ['admits a role at a scope', undefined, ROLE],
+    ['refuses both', undefined, { groupId: ID, ...ROLE }, BINDING_TARGET],
+    ['refuses neither', undefined, {}, BINDING_TARGET],
+    ['refuses a role without a scope', undefined, { roleDefinitionName: 'Reader' }, BINDING_TARGET],
+    ['refuses a group with a scope', undefined, { groupId: ID, scope: '/' }, BINDING_TARGET],
+    ['refuses another tenant', { groupId: ID }, { groupId: ID, tenantId: OTHER }, fixed('tenantId')],
+    ['refuses another issuer', { groupId: ID }, { groupId: ID, issuer: 'https://b.example' }, fixed('issuer')],
+    ['refuses another claim', { groupId: ID }, { groupId: ID, claim: 'roles' }, fixed('claim')],
+    ['refuses another value', { groupId: ID }, { groupId: ID, claimValue: 'x' }, fixed('claimValue')],
+    ['refuses another group', { groupId: ID }, { groupId: OTHER }, fixed('groupId')],
+    ['refuses another role', ROLE, { ...ROLE, roleDefinitionName: 'Owner' }, fixed('roleDefinitionName')],
+    ['refuses another scope', ROLE, { ...ROLE, scope: `/boundaries/${OTHER}` }, fixed('scope')],
+    ['refuses another incarnation', ROLE, { ...ROLE, scopeIncarnation: ID }, fixed('scopeIncarnation')],
+  ]),
+  ...cases(SsoConnection, {}, [
+    ['admits an empty spec', undefined, {}],
+    ['admits domains and a provider', undefined, { domains: ['a.example', 'b.example'], identityProviders: [OIDC] }],
+    ['refuses a domain twice', undefined, { domains: ['a.example', 'a.example'] }, 'domains are named once'],
+    [
+      'refuses an alias twice',
+      undefined,
+      { identityProviders: [OIDC, { ...OIDC, displayName: 'Acme two' }] },
+      'identity providers have an alias each',
+    ],
+    [
+      'admits a provider by its endpoints',
+      undefined,
+      { identityProviders: [{ ...OIDC, metadataUrl: undefined, ...ENDPOINTS }] },
+    ],
+    [
+      'refuses a provider without keys',
+      undefined,
+      { identityProviders: [{ ...OIDC, metadataUrl: undefined, ...ENDPOINTS, jwksUrl: undefined }] },
+      SSO_ADDRESSES,
+    ],
+    [
+      'refuses a SAML provider without a certificate',
+      undefined,
+      { identityProviders: [{ alias: 'acme', displayName: 'Acme', protocol: 'Saml', ...ENDPOINTS }] },
+      SSO_ADDRESSES,
+    ],
+    [
+      'admits a SAML provider without a client',
+      undefined,
+      { identityProviders: [{ alias: 'acme', displayName: 'Acme', protocol: 'Saml', metadataUrl: OIDC.metadataUrl }] },
+    ],
+    [
+      'refuses an OIDC provider without a secret',
+      undefined,
+      { identityProviders: [{ ...OIDC, clientSecretName: undefined }] },
+      SSO_CLIENT,
+    ],
+    [
+      'refuses another protocol',
+      { identityProviders: [OIDC] },
+      { identityProviders: [{ ...OIDC, protocol: 'Saml' }] },
+      'protocol of an identity provider cannot be changed after creation',
+    ],
+    [
+      'admits another protocol under another alias',
+      { identityProviders: [OIDC] },
+      { identityProviders: [{ ...OIDC, alias: 'other', protocol: 'Saml' }] },
+    ],
+  ]),
+]
