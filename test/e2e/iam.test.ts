@@ -1,25 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
-import { PlatformUser } from '../../src/crds/identity.ts'
-import { DEFAULT_TENANT_ID, PlatformTenant, RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
+import { RoleDefinition } from '../../src/crds/rbac.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
+import { coded } from '../make/coded.ts'
 import {
   call,
   expectCall,
   itemsOf,
   makeBoundary,
   makeCaller,
-  makeGroup,
   type TestCaller,
   uniqueName,
   until,
 } from '../make/platform.ts'
-import { administrator, makeServiceAccount } from '../make/tenant.ts'
+import { administrator } from '../make/tenant.ts'
 
 type Member = { assignmentId: string; principalId: string; roleDefinitionName: string; origin: string; scope: string }
-type Coded = { code: string; module: string; actions?: string[]; scope?: string; id?: string }
 
 describe('identity and access over REST', () => {
   let admin: KubeClient
@@ -35,25 +32,6 @@ describe('identity and access over REST', () => {
       metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
       spec,
     })
-  const makeUser = async (tenantIds: string[] = []) => {
-    const id = randomUUID()
-    await make(PlatformUser, id, { userName: uniqueName('user'), tenantIds }, SYSTEM_NAMESPACE)
-    return id
-  }
-  /** The facade hears of what kubectl makes over its watch. */
-  const knownTo = (path: string, body: object, code: string) =>
-    until(`${path} no longer answers ${code}`, async () => (await call('POST', path, body)).body.code !== code)
-  const coded = async (
-    wanted: [number, string],
-    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
-    path: string,
-    body?: object,
-    token?: string,
-  ) => {
-    const answer = await call<Coded>(method, path, body, token === undefined ? {} : { token })
-    expect([answer.status, answer.body?.code], `${method} ${path}: ${answer.text}`).to.deep.equal(wanted)
-    return answer.body
-  }
 
   describe('members of a boundary', () => {
     let path: string
@@ -276,222 +254,6 @@ describe('identity and access over REST', () => {
       await expectCall(204, 'DELETE', `${path}/${made.id}`)
       expect((await call('GET', `/boundaries/${one}`, undefined, { token: reader.token })).status).to.equal(403)
       await coded([404, 'NOT_FOUND'], 'DELETE', `${path}/${made.id}`)
-    })
-  })
-
-  describe('tenants', () => {
-    let tenantId: string
-    before(async () => {
-      tenantId = randomUUID()
-      await make(PlatformTenant, tenantId, { displayName: 'Acme' })
-    })
-
-    it('take people in, with a role at the root, and let them go with it', async () => {
-      const path = '/admin/iam/members'
-      const userId = await makeUser()
-      const body = { userId, tenantId, roleDefinitionName: 'Platform Reader' }
-      await coded([404, 'unknown_user'], 'POST', path, { ...body, userId: randomUUID() })
-      await knownTo(path, { ...body, tenantId: randomUUID() }, 'unknown_user')
-      await coded([422, 'tenant_not_found'], 'POST', path, { ...body, tenantId: randomUUID() })
-      await coded([400, 'unknown_role'], 'POST', path, { ...body, roleDefinitionName: 'Nobody' })
-      const platform = await makeCaller({ 'Platform Contributor': '/' })
-      expect((await call('POST', path, body, { token: platform.token })).status).to.equal(403)
-      const name = uniqueName('Membership')
-      await make(RoleDefinition, name.toLowerCase(), {
-        displayName: name,
-        actions: ['rbac/members/admin'],
-        assignableScopes: ['/'],
-      })
-      const { token } = await makeCaller({ [name]: '/' })
-      await until('the role at the root counts, and gives no more than it holds', async () => {
-        return (await call('POST', path, { ...body, roleDefinitionName: 'Owner' }, { token })).body.code === 'forbidden'
-      })
-      const added = await expectCall<{ assignmentId: string }>(201, 'POST', path, body)
-      expect(added.body.assignmentId).to.be.a('string')
-      await coded([409, 'already_member'], 'POST', path, body)
-      await expectCall(204, 'DELETE', `${path}/${userId}/${tenantId}`)
-      await coded([404, 'NOT_FOUND'], 'DELETE', `${path}/${userId}/${tenantId}`)
-      const { items } = await admin.list(RoleAssignment.resource, { namespace: SYSTEM_NAMESPACE })
-      expect(items.map(({ metadata }) => metadata.name)).to.not.include(added.body.assignmentId)
-    })
-
-    it('get boundaries, and people outside them lose their rights there', async () => {
-      const { id } = await makeBoundary()
-      const [inside, outside] = [await makeUser([tenantId]), await makeUser()]
-      for (const principalId of [inside, outside]) {
-        const body = { principalId, roleDefinitionName: 'Reader' }
-        await until('the person is known', async () => {
-          return [201, 409].includes((await call('POST', `/boundaries/${id}/members`, body)).status)
-        })
-      }
-      const move = `/boundaries/${id}/providers/authorization/tenant-move`
-      await coded([422, 'tenant_not_found'], 'POST', move, { tenantId: randomUUID() })
-      await coded([409, 'conflict'], 'POST', move, { tenantId, fromTenantId: randomUUID() })
-      const moved = await expectCall<{ removedAssignments: number }>(200, 'POST', move, {
-        tenantId,
-        fromTenantId: DEFAULT_TENANT_ID,
-      })
-      expect(moved.body.removedAssignments).to.equal(1)
-      const members = await itemsOf<Member>(`/boundaries/${id}/members?filter=origin:eq:Direct`)
-      expect(members.map(({ principalId }) => principalId))
-        .to.include(inside)
-        .and.not.include(outside)
-      const path = `/boundaries/${id}/tenant`
-      await coded([422, 'TENANT_NOT_FOUND'], 'POST', path, { tenantId: randomUUID() })
-      type Shown = { tenantId: string | null; tenantName: string | null }
-      const same = await expectCall<Shown>(200, 'POST', path, { tenantId })
-      expect(same.body).to.include({ tenantId, tenantName: 'Acme' })
-      expect((await expectCall<Shown>(200, 'POST', path, { tenantId: null })).body.tenantId).to.equal(null)
-    })
-  })
-
-  describe('what the interface lets one make', () => {
-    type Page<T> = { items: T[] }
-    it('is read back: roles, assignments, and groups with what they hold', async () => {
-      const { id } = await makeBoundary()
-      const { name } = await makeGroup(id)
-      const base = `/boundaries/${id}/providers/authorization`
-      const scope = `/boundaries/${id}/resourcegroups/${name}`
-      const roles = await itemsOf<{ displayName: string; isRootOnly: boolean }>(`${base}/roleDefinitions`)
-      expect(roles.find(({ displayName }) => displayName === 'Platform Reader')?.isRootOnly).to.equal(true)
-      const { principalId, token } = await makeCaller()
-      const path = `${base}/roleAssignments`
-      const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
-      const wanted = { principalId, roleDefinitionName: 'Reader', scope, expiresAt }
-      const made = await expectCall<{ id: string; status: string }>(201, 'POST', path, wanted)
-      expect(made.body.status).to.equal('Active')
-      expect((await call('GET', scope, undefined, { token })).status).to.equal(200)
-      await coded([409, 'already_exists'], 'POST', path, wanted)
-      await coded([400, 'unknown_role'], 'POST', path, { ...wanted, roleDefinitionName: 'reader' })
-      await coded([403, 'forbidden'], 'POST', path, { ...wanted, roleDefinitionName: 'Platform Reader' })
-      await coded([400, 'BAD_REQUEST'], 'POST', path, { ...wanted, scope: '/' })
-      await coded([422, 'principal_not_found'], 'POST', path, { ...wanted, principalId: randomUUID() })
-      const listed = await expectCall<Page<{ id: string }>>(200, 'GET', `${path}?filter=principalId:eq:${principalId}`)
-      expect(listed.body.items.map((row) => row.id)).to.deep.equal([made.body.id])
-      await expectCall(204, 'DELETE', `${path}/${made.body.id}`)
-      expect((await call('GET', scope, undefined, { token })).status).to.equal(403)
-      const [only] = await itemsOf<{ id: string }>(`${path}?filter=roleDefinitionName:eq:Owner`)
-      await coded([409, 'last_owner'], 'DELETE', `${path}/${only?.id}`)
-    })
-
-    it('is corrected: members come and go, nobody gives themselves a role by it, and a group goes with its roles', async () => {
-      const { id } = await makeBoundary()
-      const boundary = `/boundaries/${id}`
-      const path = `${boundary}/providers/authorization/groups`
-      const { principalId, token } = await makeCaller()
-      type Group = { id: string; displayName: string; memberIds: string[]; roleDefinitionName: string | null }
-      const body = { displayName: uniqueName('Team'), roleDefinitionName: 'Owner' }
-      const { body: group } = await expectCall<Group>(201, 'POST', path, body)
-      const one = `${path}/${group.id}`
-      expect((await expectCall<Group>(200, 'GET', one)).body.roleDefinitionName).to.equal('Owner')
-      await expectCall(200, 'PATCH', one, { memberIds: [principalId], description: 'All of us' })
-      expect((await call('GET', boundary, undefined, { token })).status).to.equal(200)
-      expect((await itemsOf<Group>(path)).map(({ memberIds }) => memberIds)).to.deep.equal([[principalId]])
-      await coded([422, 'group_cycle'], 'PATCH', one, { memberIds: [group.id] })
-      await coded([422, 'principal_not_found'], 'PATCH', one, { memberIds: [randomUUID()] })
-      const name = uniqueName('Members only')
-      const actions = ['rbac/members/read', 'rbac/members/write']
-      await make(RoleDefinition, uniqueName('members'), {
-        displayName: name,
-        actions,
-        assignableScopes: ['/boundaries/*'],
-      })
-      const keeper = await makeCaller()
-      const role = { principalId: keeper.principalId, roleDefinitionName: name }
-      await until('the role is known', async () => (await call('POST', `${boundary}/members`, role)).status === 201)
-      await coded([403, 'forbidden'], 'PATCH', one, { memberIds: [principalId, keeper.principalId] }, keeper.token)
-      await expectCall(200, 'PATCH', one, { memberIds: [] })
-      expect((await call('GET', boundary, undefined, { token })).status).to.equal(403)
-      await expectCall(204, 'DELETE', one)
-      await coded([404, 'NOT_FOUND'], 'GET', one)
-      const members = await itemsOf<Member>(`${boundary}/members`)
-      expect(members.map((member) => member.principalId)).to.not.include(group.id)
-    })
-
-    it('includes tenants, which are kept while something belongs to them', async () => {
-      type Tenant = { id: string; boundaryCount: number }
-      const displayName = uniqueName('Tenant')
-      const { body: tenant } = await expectCall<Tenant>(201, 'POST', '/admin/tenants', { displayName })
-      await coded([409, 'already_exists'], 'POST', '/admin/tenants', { displayName })
-      const { id } = await makeBoundary()
-      await expectCall(200, 'POST', `/boundaries/${id}/tenant`, { tenantId: tenant.id })
-      await coded([409, 'conflict'], 'DELETE', `/admin/tenants/${tenant.id}`)
-      expect((await expectCall<Tenant>(200, 'GET', `/admin/tenants/${tenant.id}`)).body.boundaryCount).to.equal(1)
-      expect((await itemsOf<Tenant>('/admin/tenants')).map((row) => row.id)).to.include(tenant.id)
-      await expectCall(200, 'POST', `/boundaries/${id}/tenant`, { tenantId: null })
-      await expectCall(204, 'DELETE', `/admin/tenants/${tenant.id}`)
-    })
-
-    it('names its life: a group that is made anew inherits no role that kubectl gave the old one', async () => {
-      const { id } = await makeBoundary()
-      const { name } = await makeGroup(id)
-      const scope = `/boundaries/${id}/resourcegroups/${name}`
-      const { token } = await makeCaller({ Reader: scope })
-      expect((await call('GET', scope, undefined, { token })).status).to.equal(200)
-      await call('DELETE', scope)
-      await until('the group is gone', async () => (await call('GET', scope)).status === 404)
-      await makeGroup(id, name)
-      expect((await call('GET', scope, undefined, { token })).status).to.equal(403)
-    })
-  })
-
-  describe('what is left over', () => {
-    it('is found, and purged after it was judged again', async () => {
-      const { id } = await makeBoundary()
-      const { name } = await makeGroup(id)
-      const scope = `/boundaries/${id}/resourcegroups/${name}`
-      const path = '/resourcegroups/orphaned-grants'
-      const gone = { principalId: randomUUID(), principalType: 'User', roleDefinitionName: 'Reader', scope }
-      const assignmentId = randomUUID()
-      await make(RoleAssignment, assignmentId, gone, boundaryNamespace(id))
-      type Orphan = { id: string; reason: string }
-      const found = await until('the orphan is seen', async () => {
-        return (await itemsOf<Orphan>(`${path}?filter=principalId:eq:${gone.principalId}`))[0]
-      })
-      expect(found).to.include({ id: assignmentId, reason: 'PrincipalMissing' })
-      type Result = { purged: Orphan[]; skipped: { id: string }[] }
-      const kept = randomUUID()
-      const dry = await expectCall<Result>(200, 'POST', `${path}/purge`, { ids: [assignmentId, kept], dryRun: true })
-      expect([dry.body.purged.length, dry.body.skipped.map(({ id }) => id)]).to.deep.equal([1, [kept]])
-      const { body } = await expectCall<Result>(200, 'POST', `${path}/purge`, { ids: [assignmentId] })
-      expect(body.purged.map(({ id }) => id)).to.deep.equal([assignmentId])
-      expect(await itemsOf(`${path}?filter=principalId:eq:${gone.principalId}`)).to.deep.equal([])
-    })
-
-    it('goes with its group, and at its end', async () => {
-      const { id } = await makeBoundary()
-      const { name } = await makeGroup(id)
-      const scope = `/boundaries/${id}/resourcegroups/${name}`
-      const { clientId: principalId } = await makeServiceAccount(admin)
-      const spec = { principalId, principalType: 'ServicePrincipal', roleDefinitionName: 'Reader', scope }
-      const expiresAt = new Date(Date.now() + 3000).toISOString()
-      const namespace = boundaryNamespace(id)
-      await make(RoleAssignment, 'short', { ...spec, expiresAt }, namespace)
-      await make(RoleAssignment, 'tied', spec, namespace)
-      const names = async () =>
-        (await admin.list(RoleAssignment.resource, { namespace })).items.map(({ metadata }) => metadata.name)
-      await until('the short one is gone', async () => !(await names()).includes('short'))
-      await until('the other is tied to the group', async () => {
-        const object = await admin.get(RoleAssignment.resource, { namespace, name: 'tied' })
-        return (object.metadata.ownerReferences ?? []).length === 1
-      })
-      await call('DELETE', `/boundaries/${id}/resourcegroups/${name}`)
-      await until('the other is gone too', async () => !(await names()).includes('tied'))
-    })
-
-    it('does not reach a boundary that is made anew under the same id, and purge clears one', async () => {
-      const { id } = await makeBoundary()
-      const { principalId, token } = await makeCaller()
-      const body = { principalId, roleDefinitionName: 'Reader' }
-      await expectCall(201, 'POST', `/boundaries/${id}/members`, body)
-      const stranger = await makeCaller({ Owner: `/boundaries/${id}` })
-      const purge = `/boundaries/${id}/providers/authorization/purge`
-      expect((await call('POST', purge, undefined, { token: stranger.token })).status).to.equal(403)
-      type Purged = { assignments: number; denyAssignments: number; groups: number }
-      const { body: purged } = await expectCall<Purged>(200, 'POST', purge)
-      expect(purged.assignments).to.be.at.least(2)
-      expect((await call('GET', `/boundaries/${id}`, undefined, { token })).status).to.equal(403)
-      await expectCall(404, 'POST', `/boundaries/${randomUUID()}/providers/authorization/purge`)
     })
   })
 })
