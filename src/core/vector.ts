@@ -16,7 +16,7 @@ export const VECTOR_VOLUME = 'storage'
 
 /** Names of a vector database's children, all in its own namespace. */
 export type VectorNames = {
-  /** StatefulSet, client Service, PodDisruptionBudget, Ingress and NetworkPolicy. */
+  /** StatefulSet, client Service, PodDisruptionBudget, Ingress, HTTPRoute and NetworkPolicy. */
   workload: string
   /** Headless Service of the peers. */
   peers: string

@@ -2,6 +2,23 @@ import { z } from 'zod'
 import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
 import { DisplayName } from './fields.ts'
 
+const label = z
+  .string()
+  .max(63)
+  .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/)
+const subdomain = z
+  .string()
+  .max(253)
+  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/)
+
+/** A Gateway of the Gateway API, as a route names its parent (GEP-957: the section is a listener). */
+const Gateway = z.strictObject({
+  namespace: label,
+  name: subdomain,
+  sectionName: subdomain.optional().describe('The listener, where the Gateway has more than the one for HTTPS'),
+})
+export type Gateway = z.output<typeof Gateway>
+
 /** A Kubernetes cluster that workloads run on. The platform's own is made at install. */
 export const PlatformCluster = defineKind({
   group: 'core',
@@ -23,6 +40,7 @@ export const PlatformCluster = defineKind({
       .describe('Suffix of the host names that resources get by default'),
     isPlatform: z.boolean().default(false).describe('The cluster that the platform itself runs on'),
     ingressClassName: z.string().max(63).optional(),
+    gateway: Gateway.optional().describe('What leads public hosts to resources, where the cluster serves HTTPRoute'),
   }),
   status: resourceStatus,
   immutable: ['isPlatform'],

@@ -51,6 +51,7 @@ export function vectorInput(spec: Partial<VectorSpec> = {}, over: Partial<Vector
     keys: { main: { version: 1, id: 'k1' }, alternative: undefined },
     host: undefined,
     ingressClassName: undefined,
+    gateway: undefined,
     ...over,
   }
 }

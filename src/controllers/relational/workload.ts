@@ -5,11 +5,11 @@ import { done, type Outcome } from '../../core/outcome.ts'
 import { ENGINE_SCHEDULE_LABEL, relationalNames } from '../../core/relational.ts'
 import { type RelationalCluster, RelationalSnapshot } from '../../crds/relational.ts'
 import { type RelationalInput, relationalChildren } from '../../desired/relational/index.ts'
-import { builtinResource, service } from '../../kube/builtin.ts'
+import { service } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
+import { knownResource } from '../../kube/known.ts'
 import {
   barmanObjectStore,
-  POSTGRESQL,
   postgresqlBackup,
   postgresqlDatabase,
   postgresqlPooler,
@@ -43,7 +43,7 @@ export function applyChildren(options: Pick<RelationalOptions, 'backupTarget'>):
   return async function applyChildren(pass: RelationalPass): Promise<Outcome> {
     const children = relationalChildren(inputOf(pass, options))
     for (const object of children) {
-      const { object: written } = await pass.children.ensure(object, { resource: resourceOf(object) })
+      const { object: written } = await pass.children.ensure(object, { resource: knownResource(object) })
       if (object.kind === 'Cluster') pass.state.engine = written as EngineCluster
     }
     for (const resource of PRUNED) {
@@ -74,12 +74,6 @@ function installedExtensions(pass: RelationalPass): string[] {
   const { namespace, name } = placeOfPass(pass)
   const found = pass.workloads.cache<Database>(postgresqlDatabase).get(namespace, relationalNames(name).cluster)
   return (found?.spec.extensions ?? []).map((extension) => extension.name)
-}
-
-function resourceOf({ apiVersion, kind }: KubeObject): Resource {
-  const resource = builtinResource(apiVersion, kind) ?? POSTGRESQL.find((one) => one.kind === kind)
-  if (resource === undefined) throw new Error(`${apiVersion} ${kind} is not among the known kinds.`)
-  return resource
 }
 
 /** The id of the snapshot that shows a Backup of the schedule. */

@@ -6,12 +6,10 @@ import { ComputePlan } from '../../crds/plans.ts'
 import { SqlInstance } from '../../crds/sql.ts'
 import {
   configMap,
-  ingress,
   namespace,
   networkPolicy,
   persistentVolumeClaim,
   pod,
-  podDisruptionBudget,
   secret,
   service,
   statefulSet,
@@ -45,8 +43,7 @@ const OTHERS: readonly Observed[] = [
   ...quotaObservers(SqlInstance),
 ]
 
-/** The last two are never made for this kind; the shared steps of a deletion look for them all the same. */
-const CHILDREN = [statefulSet, service, configMap, networkPolicy, ingress, podDisruptionBudget] as const
+const CHILDREN = [statefulSet, service, configMap, networkPolicy] as const
 
 const WRITES: readonly Rights[] = [
   ...CHILDREN.map((resource) => ({ resource, verbs: ['get', 'create', 'patch', 'delete'] })),
@@ -79,7 +76,10 @@ export function sqlController(options: Omit<SqlOptions, 'generatePassword'> & Pa
     finalize: steps(
       removeWorkload,
       removeVolumes,
-      removeSurroundings((name) => [sqlNames(name).logins]),
+      removeSurroundings({
+        resources: [service, networkPolicy, configMap],
+        secretsOf: (name) => [sqlNames(name).logins],
+      }),
     ),
   })
 }

@@ -1,11 +1,11 @@
 import { isSqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
 import { sha256 } from '../../core/names.ts'
-import type { KubeObject, Resource } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { ADMIN_USERS, SQL_DIALECTS, SQL_PORTS, SQL_USERS, sqlHost, sqlNames } from '../../core/sql.ts'
 import { defaultEdition, PAID_EDITIONS, type SqlInstance } from '../../crds/sql.ts'
 import { type SqlInput, sqlSurroundings, sqlWorkload } from '../../desired/sql/index.ts'
-import { builtinResource, service, statefulSet } from '../../kube/builtin.ts'
+import { service, statefulSet } from '../../kube/builtin.ts'
+import { knownResource } from '../../kube/known.ts'
 import type { Step } from '../engine/controller.ts'
 import { placeOfStateful, planOfStateful, podsOfStateful, workloadOf } from '../stateful.ts'
 import { podTroubleOf } from '../vector/health.ts'
@@ -37,18 +37,12 @@ export async function applyWorkload(pass: SqlPass): Promise<Outcome> {
     productKeyVersion: state.productKeyVersion,
   }
   const surroundings = sqlSurroundings(input)
-  for (const child of surroundings) await pass.children.ensure(child, { resource: resourceOf(child) })
+  for (const child of surroundings) await pass.children.ensure(child, { resource: knownResource(child) })
   const services = surroundings.filter(({ kind }) => kind === 'Service').map(({ metadata }) => metadata.name)
   await pass.children.prune(service, services)
   const applied = await pass.children.ensure(sqlWorkload(input), { resource: statefulSet })
   state.workload = applied.object as StatefulSet
   return done()
-}
-
-function resourceOf({ apiVersion, kind }: KubeObject): Resource {
-  const resource = builtinResource(apiVersion, kind)
-  if (resource === undefined) throw new Error(`${apiVersion} ${kind} is not among the built-in kinds.`)
-  return resource
 }
 
 export function reportStatus(pass: SqlPass): Outcome {

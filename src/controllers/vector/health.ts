@@ -1,5 +1,6 @@
-import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
+import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { vectorNames, vectorOrdinal, vectorSelector } from '../../core/vector.ts'
+import { routeObstacle } from '../../desired/vector/index.ts'
 import { pod, service, statefulSet } from '../../kube/builtin.ts'
 import { isRolledOut } from './keys.ts'
 import {
@@ -34,7 +35,7 @@ export function reportStatus(pass: VectorPass): Outcome {
     readyReplicas: ready,
     selector: selector.map(([key, value]) => `${key}=${value}`).join(','),
     ingressHost: state.host,
-    publicEndpoint: state.host === undefined ? undefined : `https://${state.host}`,
+    publicEndpoint: endpointOf(pass),
     externalAddresses: addresses(pass),
     ...(complete ? { vectorVersion: object.spec.vectorVersion, restartedAt: object.spec.restartedAt } : {}),
   })
@@ -105,7 +106,32 @@ export function podTroubleOf(found: readonly Pod[]): Outcome | undefined {
   return undefined
 }
 
+/** An Ingress says nothing of itself that could be waited for; a Gateway says when it has taken the route. */
+function endpointOf({ object, state }: VectorPass): string | undefined {
+  const { host, gateway, route } = state
+  if (host === undefined) return undefined
+  const endpoint = `https://${host}`
+  if (gateway === undefined || route?.kind === 'accepted') return endpoint
+  // While a Gateway takes over, what served the host before still does.
+  return route !== undefined && object.status?.publicEndpoint === endpoint ? endpoint : undefined
+}
+
+/** Undefined where the host is served, or none was asked for. */
+function judgeHost({ object, state }: VectorPass): Outcome | undefined {
+  const { host, gateway, route } = state
+  if (host === undefined || gateway === undefined) return undefined
+  const obstacle = routeObstacle({ cluster: object, host, gateway })
+  if (obstacle !== undefined) return stalled('ConfigurationInvalid', obstacle)
+  const name = `Gateway "${gateway.namespace}/${gateway.name}"`
+  if (route?.kind === 'refused')
+    return stalled('ConfigurationInvalid', `${name} does not take the route of "${host}": ${route.reason}.`)
+  if (route?.kind === 'accepted') return undefined
+  return waiting('WaitingForAddress', `${name} has not taken the route of "${host}" yet.`)
+}
+
 function judgeAddress(pass: VectorPass): Outcome {
+  const trouble = judgeHost(pass)
+  if (trouble !== undefined) return trouble
   if (pass.object.spec.enableLoadBalancer && addresses(pass) === undefined) {
     return waiting('WaitingForAddress', 'The load balancer has no address yet.')
   }

@@ -18,6 +18,7 @@ import {
   statefulSet,
   storageClass,
 } from '../../kube/builtin.ts'
+import { httpRoute } from '../../kube/gateway.ts'
 import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject } from '../nameClaims.ts'
@@ -64,7 +65,7 @@ const OTHERS: readonly Observed[] = [
   ...quotaObservers(VectorCluster),
 ]
 
-const CHILDREN = [statefulSet, service, configMap, ingress, networkPolicy, podDisruptionBudget] as const
+const CHILDREN = [statefulSet, service, configMap, ingress, httpRoute, networkPolicy, podDisruptionBudget] as const
 
 /** Secrets and the proxy of pods are not here: they are opened namespace by namespace, by bindings of the group. */
 const WRITES: readonly Rights[] = [
@@ -103,7 +104,10 @@ export function vectorController(options: Omit<VectorOptions, 'generateKey'> & P
     finalize: steps(
       removeWorkload,
       removeVolumes,
-      removeSurroundings((name) => [vectorNames(name).keys]),
+      removeSurroundings({
+        resources: [ingress, httpRoute, service, podDisruptionBudget, networkPolicy, configMap],
+        secretsOf: (name) => [vectorNames(name).keys],
+      }),
       releaseHosts,
     ),
   })

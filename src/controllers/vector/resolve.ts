@@ -4,6 +4,7 @@ import { ComputePlan } from '../../crds/plans.ts'
 import type { VectorCluster } from '../../crds/vector.ts'
 import { choosePlan } from '../../desired/plans.ts'
 import { statefulSet } from '../../kube/builtin.ts'
+import { httpRoute } from '../../kube/gateway.ts'
 import type { Step } from '../engine/controller.ts'
 import { fillReplicas, findHome } from '../placement.ts'
 import { checkQuotaOf } from '../quota.ts'
@@ -11,10 +12,11 @@ import { placeOfPass, type VectorOptions, type VectorPass, type VectorState } fr
 
 type VectorStep = Step<typeof VectorCluster, VectorState>
 
-export function findCluster({ object, records, state }: VectorPass): Outcome {
+export function findCluster({ object, records, workloads, state }: VectorPass): Outcome {
   const { home, obstacle } = findHome(records, object.spec.clusterId)
   if (home === undefined) return obstacle
   state.home = home
+  state.gateway = workloads.isServed(httpRoute) ? home.spec.gateway : undefined
   return done()
 }
 

@@ -1,16 +1,7 @@
 import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
+import type { Resource } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
-import {
-  configMap,
-  ingress,
-  namespace as namespaces,
-  networkPolicy,
-  persistentVolumeClaim,
-  podDisruptionBudget,
-  secret,
-  service,
-  statefulSet,
-} from '../../kube/builtin.ts'
+import { namespace as namespaces, persistentVolumeClaim, secret, statefulSet } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { placeOfStateful, podsOfStateful, type StatefulPass, workloadOf } from '../stateful.ts'
 import { claimsByName, isOurClaim, markClaim, retainedFor } from './volumes.ts'
@@ -25,16 +16,20 @@ export async function removeWorkload(pass: StatefulPass): Promise<Outcome> {
   return left.length === 0 ? done() : waiting('TearingDown', `Peers are shutting down: ${left.sort().join(', ')}.`)
 }
 
-const SURROUNDINGS = [ingress, service, podDisruptionBudget, networkPolicy, configMap] as const
-
 /**
  * Deletes the other children now. The garbage collector would, but it may take half a minute, during which a new
  * resource of this name finds its names taken, and the keys live on.
  */
-export function removeSurroundings(secretsOf: (name: string) => readonly string[]) {
+export function removeSurroundings({
+  resources,
+  secretsOf,
+}: {
+  resources: readonly Resource[]
+  secretsOf: (name: string) => readonly string[]
+}) {
   return async function removeSurroundings(pass: StatefulPass): Promise<Outcome> {
     const { namespace, name } = placeOfStateful(pass)
-    for (const resource of SURROUNDINGS) await pass.children.prune(resource, [])
+    for (const resource of resources) await pass.children.prune(resource, [])
     try {
       for (const each of secretsOf(name)) await pass.children.remove(secret, namespace, each)
     } catch (error) {

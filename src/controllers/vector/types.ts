@@ -2,9 +2,10 @@ import type { QdrantPort } from '../../adapters/qdrant/port.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { VectorKey, VectorKeys } from '../../core/vector.ts'
-import type { PlatformCluster } from '../../crds/clusters.ts'
+import type { Gateway, PlatformCluster } from '../../crds/clusters.ts'
 import type { VectorCluster } from '../../crds/vector.ts'
 import type { EffectivePlan } from '../../desired/plans.ts'
+import type { RouteVerdict } from '../../desired/vector/index.ts'
 import type { Pass } from '../engine/controller.ts'
 
 /** What the controller of vector databases is given by the composition root. */
@@ -20,6 +21,8 @@ export type VectorOptions = {
 export type VectorState = {
   /** findCluster */
   home: PlatformCluster | undefined
+  /** findCluster: what takes the place of an Ingress there. */
+  gateway: Gateway | undefined
   /** resolvePlan */
   plan: EffectivePlan | undefined
   /** resolvePlan: peers that are asked for, whether or not it runs. */
@@ -36,12 +39,14 @@ export type VectorState = {
   /** growVolumes: why volumes are not yet as asked for. */
   volumes: Outcome | undefined
   /** applyWorkload */
+  route: RouteVerdict | undefined
   workload: StatefulSet | undefined
 }
 
 export function newVectorState(): VectorState {
   return {
     home: undefined,
+    gateway: undefined,
     plan: undefined,
     replicas: 0,
     host: undefined,
@@ -50,6 +55,7 @@ export function newVectorState(): VectorState {
     peers: 0,
     draining: undefined,
     volumes: undefined,
+    route: undefined,
     workload: undefined,
   }
 }

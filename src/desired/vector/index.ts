@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../core/object.ts'
 import { configMap } from './config.ts'
 import { clientService, ingress, networkPolicy, peerService, podDisruptionBudget, publicService } from './network.ts'
+import { httpRoute } from './route.ts'
 import { statefulSet } from './statefulSet.ts'
 import type { VectorInput } from './types.ts'
 
@@ -8,6 +9,7 @@ export { type CollectionView, type DrainAction, nextDrainAction } from './drain.
 export { keySecret } from './keys.ts'
 export { INGRESS_NAMESPACE_LABEL } from './network.ts'
 export { podKeys, settledKeys, wantedKeys } from './rotation.ts'
+export { type HttpRoute, judgeRoute, type RouteVerdict, routeObstacle } from './route.ts'
 export { KEY_ANNOTATION, statefulSet, vectorImage } from './statefulSet.ts'
 export type { PodKeys, VectorInput } from './types.ts'
 
@@ -23,6 +25,7 @@ export function vectorSurroundings(input: VectorInput): KubeObject[] {
     networkPolicy(input),
     publicService(input),
     ingress(input),
+    httpRoute(input),
     podDisruptionBudget(input),
   ]
   return objects.filter((object) => object !== undefined)

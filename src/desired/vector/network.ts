@@ -7,7 +7,7 @@ import type { Child, VectorInput } from './types.ts'
 /** On the namespace of an ingress controller, set by the administrator: its pods may reach what has an Ingress. */
 export const INGRESS_NAMESPACE_LABEL = `${PREFIX}ingress-controller`
 
-type WithSpec = { spec: Record<string, unknown> }
+export type WithSpec = { spec: Record<string, unknown> }
 
 const port = (name: keyof typeof VECTOR_PORTS) => ({
   name,
@@ -55,8 +55,8 @@ export function publicService(input: VectorInput): Child<'Service', WithSpec> | 
  * is an annotation, other controllers want objects of their own (docs/areas/vector.md).
  */
 export function ingress(input: VectorInput): Child<'Ingress', WithSpec> | undefined {
-  const { host, ingressClassName } = input
-  if (host === undefined) return undefined
+  const { host, ingressClassName, gateway } = input
+  if (host === undefined || gateway !== undefined) return undefined
   const { workload } = vectorNames(input.cluster.metadata.name)
   const ranges = sourceRanges(input.cluster.spec.allowedCidrs)
   const annotations = ranges && { 'nginx.ingress.kubernetes.io/whitelist-source-range': ranges.join(',') }
@@ -86,8 +86,7 @@ export function networkPolicy(input: VectorInput): Child<'NetworkPolicy', WithSp
     { podSelector: {} },
     { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': SYSTEM_NAMESPACE } } },
   ]
-  if (input.host !== undefined)
-    inside.push({ namespaceSelector: { matchLabels: { [INGRESS_NAMESPACE_LABEL]: 'true' } } })
+  if (input.host !== undefined) inside.push(...proxies(input))
   const outside = spec.enableLoadBalancer ? (sourceRanges(spec.allowedCidrs) ?? ['0.0.0.0/0', '::/0']) : []
   return {
     apiVersion: 'networking.k8s.io/v1',
@@ -102,6 +101,13 @@ export function networkPolicy(input: VectorInput): Child<'NetworkPolicy', WithSp
       ],
     },
   }
+}
+
+/** Where what serves the host may stand: its pods are in the Gateway's namespace, or where the administrator says. */
+function proxies({ gateway }: VectorInput): object[] {
+  const namespaces: Record<string, string>[] = [{ [INGRESS_NAMESPACE_LABEL]: 'true' }]
+  if (gateway !== undefined) namespaces.push({ 'kubernetes.io/metadata.name': gateway.namespace })
+  return namespaces.map((matchLabels) => ({ namespaceSelector: { matchLabels } }))
 }
 
 /** One peer at a time. A single peer has none: a budget of zero would block every node drain for ever. */

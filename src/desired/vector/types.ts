@@ -1,5 +1,6 @@
 import type { ObjectMeta } from '../../core/object.ts'
 import type { VectorKey } from '../../core/vector.ts'
+import type { Gateway } from '../../crds/clusters.ts'
 import type { VectorCluster } from '../../crds/vector.ts'
 import type { EffectivePlan } from '../plans.ts'
 
@@ -12,9 +13,11 @@ export type VectorInput = {
   peers: number
   /** The keys that a pod started now is given; undefined where keys are switched off. */
   keys: PodKeys | undefined
-  /** The host of the Ingress, claimed before; undefined for none. */
+  /** The public host, claimed before; undefined for none. */
   host: string | undefined
   ingressClassName: string | undefined
+  /** What takes the place of an Ingress; undefined where the cluster has none, or no type for its routes. */
+  gateway: Gateway | undefined
 }
 
 /** Which generation of keys a pod accepts. `alternative` is accepted too, by engines that can (a rotation without a gap). */

@@ -1,0 +1,135 @@
+import { expect } from 'chai'
+import { settle } from '../../../test/make/clock.ts'
+import { DOMAIN, HOME, VectorWorld } from '../../../test/make/vectorWorld.ts'
+import type { Gateway } from '../../crds/clusters.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { customResourceDefinition, ingress } from '../../kube/builtin.ts'
+import { httpRoute } from '../../kube/gateway.ts'
+
+const host = `shop.${DOMAIN}`
+const gateway: Gateway = { namespace: 'infra', name: 'public' }
+const NAME = 'httproutes.gateway.networking.k8s.io'
+
+describe('a vector database behind a Gateway', () => {
+  let world: VectorWorld
+  beforeEach(async () => {
+    world = new VectorWorld()
+    await world.start()
+  })
+  afterEach(() => world.stop())
+
+  const install = async () => {
+    world.client.seed(customResourceDefinition, {
+      apiVersion: '',
+      kind: '',
+      metadata: { name: NAME },
+      spec: { versions: [{ name: 'v1', served: true }] },
+      status: { conditions: [{ type: 'Established', status: 'True' }] },
+    })
+    await settle()
+  }
+  const configure = async (value: Gateway | undefined) => {
+    const { items } = await world.client.list(PlatformCluster.resource)
+    world.client.edit(PlatformCluster.resource, { name: items[0]?.metadata.name ?? '' }, ({ spec }) => {
+      Object.assign(spec as object, { gateway: value })
+    })
+    await settle()
+  }
+  /** What the controller of the Gateway writes of every route. */
+  const judge = async (status: 'True' | 'False', reason = 'Accepted') => {
+    world.client.edit(httpRoute, { namespace: HOME, name: 'vc-products' }, (route) => {
+      const condition = { type: 'Accepted', status, reason, observedGeneration: route.metadata.generation }
+      route.status = { parents: [{ parentRef: gateway, conditions: [condition] }] }
+    })
+    await settle()
+    await world.converge()
+  }
+  const endpoint = async () => (await world.cluster()).status?.publicEndpoint
+  const paths = async () => [...(await world.names(ingress)), ...(await routes())]
+  const routes = async () => (await world.names(httpRoute)).map((name) => `route ${name}`)
+  const begin = async (spec: object = {}) => {
+    await install()
+    await configure(gateway)
+    await world.create({ enableIngress: true, ingressHost: host, ...spec })
+    await world.converge()
+  }
+
+  it('has a route, and an address once the Gateway has taken it', async () => {
+    await begin()
+    expect(await paths()).to.deep.equal(['route vc-products'])
+    expect(await world.says()).to.equal(
+      `Provisioning WaitingForAddress: Gateway "infra/public" has not taken the route of "${host}" yet.`,
+    )
+    expect(await endpoint()).to.equal(undefined)
+    await judge('True')
+    expect(await world.says()).to.match(/^Running/)
+    expect(await endpoint()).to.equal(`https://${host}`)
+    const calls = world.client.calls.length
+    for (let round = 0; round < 10; round += 1) await world.pass()
+    expect(world.client.calls.slice(calls), 'at rest').to.deep.equal([])
+  })
+
+  it('says by its word why the Gateway refuses', async () => {
+    await begin()
+    await judge('False', 'NotAllowedByListeners')
+    expect(await world.says()).to.equal(
+      `Degraded ConfigurationInvalid: Gateway "infra/public" does not take the route of "${host}": NotAllowedByListeners.`,
+    )
+    expect(await endpoint()).to.equal(undefined)
+    await judge('True')
+    expect(await world.says()).to.match(/^Running/)
+  })
+
+  it('is not served where it names networks, and says so', async () => {
+    await begin({ allowedCidrs: '203.0.113.0/24' })
+    expect(await paths()).to.deep.equal([])
+    expect(await world.says()).to.match(/^Degraded ConfigurationInvalid: allowedCidrs is set/)
+    expect(await endpoint()).to.equal(undefined)
+  })
+
+  it('has an Ingress while the cluster knows no routes, which goes when the Gateway has the host', async () => {
+    await configure(gateway)
+    await world.create({ enableIngress: true, ingressHost: host })
+    await world.converge()
+    expect(await world.says()).to.match(/^Running/)
+    expect(await paths()).to.deep.equal(['vc-products'])
+    await install()
+    await world.converge()
+    expect(await paths(), 'both, until the route is taken').to.deep.equal(['vc-products', 'route vc-products'])
+    expect(await endpoint()).to.equal(`https://${host}`)
+    await judge('True')
+    expect(await paths()).to.deep.equal(['route vc-products'])
+    expect(await world.says()).to.match(/^Running/)
+  })
+
+  it('does not keep an Ingress of a host that it lets go', async () => {
+    await world.create({ enableIngress: true, ingressHost: host })
+    await world.converge()
+    await install()
+    await configure(gateway)
+    await world.change({ ingressHost: `other.${DOMAIN}` })
+    await world.converge()
+    expect(await paths()).to.deep.equal(['route vc-products'])
+  })
+
+  it('has its Ingress again when the Gateway is taken away', async () => {
+    await begin()
+    await judge('True')
+    await configure(undefined)
+    await world.converge()
+    expect(await paths()).to.deep.equal(['vc-products'])
+    expect(await endpoint()).to.equal(`https://${host}`)
+  })
+
+  it('takes its route along', async () => {
+    await begin()
+    await judge('True')
+    await world.client.remove(VectorCluster.resource, { namespace: HOME, name: 'products' })
+    for (let round = 0; round < 4; round += 1) {
+      await world.pass()
+      await world.play()
+    }
+    expect(await paths()).to.deep.equal([])
+  })
+})

@@ -1,0 +1,17 @@
+import { BUILTIN } from './builtin.ts'
+import { httpRoute } from './gateway.ts'
+import { apiVersionOf, type KubeObject, type Resource } from './object.ts'
+import { POSTGRESQL } from './postgresql.ts'
+
+const KNOWN: readonly Resource[] = [...BUILTIN, ...POSTGRESQL, httpRoute]
+
+/**
+ * The resource of a child that is about to be written: of Kubernetes itself, or of an operator that we write for.
+ *
+ * @throws Error for a type that we do not know
+ */
+export function knownResource({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): Resource {
+  const found = KNOWN.find((resource) => resource.kind === kind && apiVersionOf(resource) === apiVersion)
+  if (found === undefined) throw new Error(`${apiVersion} ${kind} is not among the known kinds.`)
+  return found
+}
