@@ -1,15 +1,14 @@
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { ENGINE_CLUSTER_LABEL, RELATIONAL_PORT, relationalNames } from '../../core/relational.ts'
 import { archivingGaps, type EngineView, recoveryOf, relationalImage } from '../../desired/relational/index.ts'
-import { service } from '../../kube/builtin.ts'
 import { barmanObjectStore } from '../../kube/postgresql.ts'
+import { loadBalancerAddresses } from '../loadBalancer.ts'
 import { growingClaims } from './resolve.ts'
 import {
   backupsOf,
   type EngineCluster,
   type EngineStore,
   isCompleted,
-  type LoadBalancerService,
   observedEngine,
   placeOfPass,
   type RelationalPass,
@@ -204,7 +203,5 @@ function judgeAddress(pass: RelationalPass): Outcome {
 function addressesOf(pass: RelationalPass): string[] | undefined {
   if (!pass.object.spec.enableLoadBalancer) return undefined
   const { namespace, name } = placeOfPass(pass)
-  const found = pass.workloads.cache<LoadBalancerService>(service).get(namespace, relationalNames(name).publicService)
-  const given = (found?.status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
-  return given.length === 0 ? undefined : given
+  return loadBalancerAddresses(pass.workloads, namespace, relationalNames(name).publicService)
 }

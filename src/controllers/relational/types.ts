@@ -95,10 +95,6 @@ export type EngineStore = KubeObject & {
   }
 }
 
-export type LoadBalancerService = KubeObject & {
-  status?: { loadBalancer?: { ingress?: { ip?: string; hostname?: string }[] } }
-}
-
 /** The engine's own object where it is ours. */
 export function observedEngine(pass: RelationalPass): EngineCluster | undefined {
   const { namespace, name } = placeOfPass(pass)

@@ -17,8 +17,8 @@ import {
 } from '../../kube/builtin.ts'
 import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { quotaObservers } from '../quota.ts'
-import { removeSurroundings, removeVolumes, removeWorkload } from '../vector/teardown.ts'
-import { adoptVolumes, checkStorage, growVolumes } from '../vector/volumes.ts'
+import { removeSurroundings, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
+import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../stateful/volumes.ts'
 import { checkQuota, chooseLicense, ensureLogins, randomPassword, resolvePlan } from './resolve.ts'
 import { newSqlState, type SqlOptions, type SqlState } from './types.ts'
 import { applyWorkload, judgeHealth, observeWorkload, prepareEngine, reportStatus } from './workload.ts'
@@ -64,6 +64,7 @@ export function sqlController(options: Omit<SqlOptions, 'generatePassword'> & Pa
       resolvePlan,
       checkQuota,
       adoptVolumes,
+      keepStorageClass,
       checkStorage,
       chooseLicense,
       ensureLogins(given),

@@ -11,7 +11,7 @@ import { isKubeError } from '../../kube/errors.ts'
 import type { Step } from '../engine/controller.ts'
 import { findHome } from '../placement.ts'
 import { checkQuotaOf } from '../quota.ts'
-import { placeOfStateful, workloadOf } from '../stateful.ts'
+import { placeOfStateful, workloadOf } from '../stateful/pass.ts'
 import type { SqlOptions, SqlPass, SqlState } from './types.ts'
 
 type SecretObject = KubeObject & { data?: Record<string, string> }

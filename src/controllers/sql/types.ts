@@ -4,7 +4,7 @@ import type { SqlPasswords } from '../../core/sql.ts'
 import type { SqlInstance } from '../../crds/sql.ts'
 import type { EffectivePlan } from '../../desired/plans.ts'
 import type { Pass } from '../engine/controller.ts'
-import type { Claim, StatefulSet } from '../vector/types.ts'
+import type { Claim, StatefulSet } from '../stateful/types.ts'
 
 /** What the controller of SQL instances is given by the composition root. */
 export type SqlOptions = {

@@ -7,10 +7,10 @@ import { type SqlInput, sqlSurroundings, sqlWorkload } from '../../desired/sql/i
 import { service, statefulSet } from '../../kube/builtin.ts'
 import { knownResource } from '../../kube/known.ts'
 import type { Step } from '../engine/controller.ts'
-import { placeOfStateful, planOfStateful, podsOfStateful, workloadOf } from '../stateful.ts'
-import { podTroubleOf } from '../vector/health.ts'
-import { isRolledOut } from '../vector/keys.ts'
-import type { LoadBalancerService, StatefulSet } from '../vector/types.ts'
+import { loadBalancerAddresses } from '../loadBalancer.ts'
+import { isRolledOut, podTroubleOf } from '../stateful/health.ts'
+import { placeOfStateful, planOfStateful, podsOfStateful, workloadOf } from '../stateful/pass.ts'
+import type { StatefulSet } from '../stateful/types.ts'
 import type { SqlOptions, SqlPass, SqlState } from './types.ts'
 
 /** Milliseconds until an engine that did not answer is asked again. */
@@ -162,7 +162,5 @@ function judgeAddress(pass: SqlPass): Outcome {
 function addressesOf(pass: SqlPass): string[] | undefined {
   if (!pass.object.spec.enableLoadBalancer) return undefined
   const { namespace, name } = placeOfStateful(pass)
-  const found = pass.workloads.cache<LoadBalancerService>(service).get(namespace, sqlNames(name).publicService)
-  const given = (found?.status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
-  return given.length === 0 ? undefined : given
+  return loadBalancerAddresses(pass.workloads, namespace, sqlNames(name).publicService)
 }

@@ -6,8 +6,8 @@ import type { VectorCluster } from '../../crds/vector.ts'
 import { type CollectionView, type DrainAction, nextDrainAction } from '../../desired/vector/index.ts'
 import { persistentVolumeClaim, pod } from '../../kube/builtin.ts'
 import type { Step } from '../engine/controller.ts'
+import { markClaim } from '../stateful/volumes.ts'
 import { placeOfPass, type VectorOptions, type VectorPass, type VectorState, wantedPeers } from './types.ts'
-import { markClaim } from './volumes.ts'
 
 /** On the claim of a peer that was emptied and taken out of the cluster: only such a claim goes with its peer. */
 export const DRAINED_ANNOTATION = `${PREFIX}drained`

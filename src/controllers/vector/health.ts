@@ -1,16 +1,11 @@
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { vectorNames, vectorOrdinal, vectorSelector } from '../../core/vector.ts'
 import { routeObstacle } from '../../desired/vector/index.ts'
-import { pod, service, statefulSet } from '../../kube/builtin.ts'
-import { isRolledOut } from './keys.ts'
-import {
-  type LoadBalancerService,
-  type Pod,
-  placeOfPass,
-  type StatefulSet,
-  type VectorPass,
-  wantedPeers,
-} from './types.ts'
+import { pod, statefulSet } from '../../kube/builtin.ts'
+import { loadBalancerAddresses } from '../loadBalancer.ts'
+import { isRolledOut, podTroubleOf } from '../stateful/health.ts'
+import type { Pod, StatefulSet } from '../stateful/types.ts'
+import { placeOfPass, type VectorPass, wantedPeers } from './types.ts'
 
 /** How many peers are ready, said first: a later step may stop the pass, and what runs goes on meanwhile. */
 export function observeWorkload(pass: VectorPass): Outcome {
@@ -91,21 +86,6 @@ function isStarting(pass: VectorPass): boolean {
   return phase === 'Stopped' || phase === 'Stopping' || phase === 'Starting'
 }
 
-const IMAGE_TROUBLE = new Set(['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'])
-
-/** A container that cannot start says so by a word; its message may hold anything and is not repeated. */
-export function podTroubleOf(found: readonly Pod[]): Outcome | undefined {
-  for (const each of found) {
-    for (const { state } of each.status?.containerStatuses ?? []) {
-      const word = state?.waiting?.reason ?? ''
-      const message = `Pod ${each.metadata.name}: ${word}.`
-      if (IMAGE_TROUBLE.has(word)) return degraded('ImagePullFailed', message)
-      if (word === 'CrashLoopBackOff') return degraded('CrashLooping', message)
-    }
-  }
-  return undefined
-}
-
 /** An Ingress says nothing of itself that could be waited for; a Gateway says when it has taken the route. */
 function endpointOf({ object, state }: VectorPass): string | undefined {
   const { host, gateway, route } = state
@@ -142,9 +122,7 @@ function judgeAddress(pass: VectorPass): Outcome {
 function addresses(pass: VectorPass): string[] | undefined {
   if (!pass.object.spec.enableLoadBalancer) return undefined
   const { namespace, name } = placeOfPass(pass)
-  const found = pass.workloads.cache<LoadBalancerService>(service).get(namespace, vectorNames(name).publicService)
-  const given = (found?.status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
-  return given.length === 0 ? undefined : given
+  return loadBalancerAddresses(pass.workloads, namespace, vectorNames(name).publicService)
 }
 
 /** Pods of this resource that are still there, in any state. */

@@ -23,14 +23,14 @@ import { type Controller, controller, type Observed, type Rights, steps, type Wo
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject } from '../nameClaims.ts'
 import { quotaObservers } from '../quota.ts'
+import { removeSurroundings, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
+import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../stateful/volumes.ts'
 import { drainBeforeShrinking } from './drain.ts'
 import { judgeHealth, observeWorkload, reportStatus } from './health.ts'
 import { claimHost, releaseHosts, wantedHost } from './hosts.ts'
 import { ensureKeys, randomVectorKey, trackRotation } from './keys.ts'
 import { checkImage, checkQuota, findCluster, resolvePlan } from './resolve.ts'
-import { removeSurroundings, removeVolumes, removeWorkload } from './teardown.ts'
 import { newVectorState, type VectorOptions, type VectorState } from './types.ts'
-import { adoptVolumes, checkStorage, growVolumes } from './volumes.ts'
 import { applyWorkload } from './workload.ts'
 
 type Cached = VectorCluster & { [key: string]: unknown }
@@ -91,6 +91,7 @@ export function vectorController(options: Omit<VectorOptions, 'generateKey'> & P
       checkQuota,
       claimHost,
       adoptVolumes,
+      keepStorageClass,
       checkStorage,
       ensureKeys(given),
       drainBeforeShrinking(given),

@@ -8,7 +8,9 @@ import { KEY_ANNOTATION, keySecret, settledKeys, wantedKeys } from '../../desire
 import { secret, statefulSet } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Step } from '../engine/controller.ts'
-import { placeOfPass, type StatefulSet, type VectorOptions, type VectorPass, type VectorState } from './types.ts'
+import { isRolledOut } from '../stateful/health.ts'
+import type { StatefulSet } from '../stateful/types.ts'
+import { placeOfPass, type VectorOptions, type VectorPass, type VectorState } from './types.ts'
 
 /** Keys of 256 random bits, and an id that has nothing to do with them. */
 export function randomVectorKey(version: number): VectorKey {
@@ -103,19 +105,4 @@ export async function trackRotation(pass: VectorPass): Promise<Outcome> {
   pass.report({ apiKeyVersion: settled.current?.version, apiKeyRotatedAt: settled.rotatedAt })
   if (settled.retired === undefined) return done()
   return waiting('RotatingKey', 'Every peer has the new key; the former one is being withdrawn.', AT_ONCE)
-}
-
-/** Every peer that is asked for runs what the template says now, and is ready. */
-export function isRolledOut(workload: StatefulSet | undefined): boolean {
-  if (workload === undefined) return false
-  const { spec, status = {}, metadata } = workload
-  const replicas = spec.replicas ?? 1
-  return (
-    replicas > 0 &&
-    (status.observedGeneration ?? 0) >= (metadata.generation ?? 1) &&
-    status.replicas === replicas &&
-    status.updatedReplicas === replicas &&
-    status.readyReplicas === replicas &&
-    status.currentRevision === status.updateRevision
-  )
 }

@@ -1,5 +1,4 @@
 import type { QdrantPort } from '../../adapters/qdrant/port.ts'
-import type { KubeObject } from '../../core/object.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { VectorKey, VectorKeys } from '../../core/vector.ts'
 import type { Gateway, PlatformCluster } from '../../crds/clusters.ts'
@@ -7,6 +6,7 @@ import type { VectorCluster } from '../../crds/vector.ts'
 import type { EffectivePlan } from '../../desired/plans.ts'
 import type { RouteVerdict } from '../../desired/vector/index.ts'
 import type { Pass } from '../engine/controller.ts'
+import type { Claim, StatefulSet } from '../stateful/types.ts'
 
 /** What the controller of vector databases is given by the composition root. */
 export type VectorOptions = {
@@ -77,36 +77,4 @@ export function planOf(pass: VectorPass): EffectivePlan {
 /** Whether peers are wanted now. */
 export function wantedPeers(pass: VectorPass): number {
   return pass.object.spec.running ? pass.state.replicas : 0
-}
-
-export type StatefulSet = KubeObject & {
-  spec: {
-    replicas?: number
-    template?: { metadata?: { annotations?: Record<string, string> } }
-    volumeClaimTemplates?: { spec?: { resources?: { requests?: { storage?: string } } } }[]
-  }
-  status?: {
-    observedGeneration?: number
-    replicas?: number
-    readyReplicas?: number
-    updatedReplicas?: number
-    currentRevision?: string
-    updateRevision?: string
-  }
-}
-
-export type Claim = KubeObject & {
-  spec: { storageClassName?: string; resources?: { requests?: { storage?: string } } }
-  status?: { capacity?: { storage?: string } }
-}
-
-export type Pod = KubeObject & {
-  status?: {
-    phase?: string
-    containerStatuses?: { state?: { waiting?: { reason?: string } }; ready?: boolean }[]
-  }
-}
-
-export type LoadBalancerService = KubeObject & {
-  status?: { loadBalancer?: { ingress?: { ip?: string; hostname?: string }[] } }
 }

@@ -120,7 +120,7 @@ describe('the volumes of a vector database', () => {
     it('go after the peers, and the resource after them', async () => {
       await world.client.remove(VectorCluster.resource, { namespace: HOME, name: 'products' })
       await world.pass()
-      expect(await world.says()).to.match(/^Deleting TearingDown: Peers are shutting down: vc-products-0\./)
+      expect(await world.says()).to.match(/^Deleting TearingDown: Pods are shutting down: vc-products-0\./)
       expect(await size()).to.equal('10Gi')
       await world.play()
       await world.pass()

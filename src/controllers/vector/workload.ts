@@ -12,7 +12,8 @@ import {
 import { ingress, podDisruptionBudget, service, statefulSet } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import { knownResource } from '../../kube/known.ts'
-import { planOf, type StatefulSet, type VectorPass } from './types.ts'
+import type { StatefulSet } from '../stateful/types.ts'
+import { planOf, type VectorPass } from './types.ts'
 
 /** Children that come and go with options of the spec; the others are always there. */
 const PRUNED: readonly Resource[] = [service, ingress, httpRoute, podDisruptionBudget]

@@ -3,7 +3,7 @@ import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { persistentVolumeClaim, statefulSet, storageClass } from '../../kube/builtin.ts'
-import { ordinalOf, placeOfStateful, planOfStateful, type StatefulPass, VOLUME, workloadOf } from '../stateful.ts'
+import { ordinalOf, placeOfStateful, planOfStateful, type StatefulPass, VOLUME, workloadOf } from './pass.ts'
 import type { Claim, StatefulSet } from './types.ts'
 
 /** Who may have a kept volume back: a resource of this kind and name, in the same namespace. */
@@ -60,6 +60,17 @@ export async function markClaim(
   const { uid, resourceVersion } = claim.metadata
   const patch = { metadata: { annotations } }
   await pass.workloads.client.mergePatch(persistentVolumeClaim, refOf(claim), patch, { uid, resourceVersion })
+}
+
+/**
+ * Keeps the class that the volumes were made with. The spec may not change it, but a plan may name another one, and a
+ * StatefulSet whose claim template differs is refused by the API server whatever else changed.
+ */
+export function keepStorageClass(pass: StatefulPass): Outcome {
+  const template = observedWorkload(pass)?.spec.volumeClaimTemplates?.[0]
+  if (template === undefined) return done()
+  pass.state.plan = { ...planOfStateful(pass), storageClass: template.spec?.storageClassName ?? '' }
+  return done()
 }
 
 const requested = (claim: Claim) => claim.spec.resources?.requests?.storage ?? '0'

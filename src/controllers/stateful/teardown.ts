@@ -3,17 +3,17 @@ import type { Resource } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { namespace as namespaces, persistentVolumeClaim, secret, statefulSet } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { placeOfStateful, podsOfStateful, type StatefulPass, workloadOf } from '../stateful.ts'
+import { placeOfStateful, podsOfStateful, type StatefulPass, workloadOf } from './pass.ts'
 import { claimsByName, isOurClaim, markClaim, retainedFor } from './volumes.ts'
 
-/** First the peers, then what they wrote to: a volume is never pulled from under a peer. */
+/** First the pods, then what they wrote to: a volume is never pulled from under one. */
 export async function removeWorkload(pass: StatefulPass): Promise<Outcome> {
   const { namespace } = placeOfStateful(pass)
   const gone = await pass.children.remove(statefulSet, namespace, workloadOf(pass))
   if (namespaceIsGoing(pass)) return done()
   if (!gone) return waiting('TearingDown', 'The workload is being deleted.')
   const left = podsOfStateful(pass).map(({ metadata }) => metadata.name)
-  return left.length === 0 ? done() : waiting('TearingDown', `Peers are shutting down: ${left.sort().join(', ')}.`)
+  return left.length === 0 ? done() : waiting('TearingDown', `Pods are shutting down: ${left.sort().join(', ')}.`)
 }
 
 /**

@@ -1,0 +1,197 @@
+import { expect } from 'chai'
+import { StatefulWorld } from '../../../test/make/statefulWorld.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+import { SqlInstance } from '../../crds/sql.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { persistentVolumeClaim, pod, statefulSet } from '../../kube/builtin.ts'
+
+type Requests = { storageClassName?: string; resources: { requests: { storage: string } } }
+type Claim = KubeObject & { spec: Requests; status?: { capacity?: object } }
+type Workload = KubeObject & {
+  spec: {
+    volumeClaimTemplates: [{ spec: Requests }]
+    template: { spec: { containers: [{ resources: { requests: { cpu: string } } }] } }
+  }
+}
+
+const NAME = 'books'
+
+/** Every kind that runs as a StatefulSet, with what else its spec must say, and a plan to vary. */
+const KINDS: [kind: AnyKind, spec: object, plan: (typeof DEFAULT_PLANS)[string] | undefined][] = [
+  [VectorCluster, {}, DEFAULT_PLANS['vector-dev']],
+  [SqlInstance, { engine: 'MariaDb' }, DEFAULT_PLANS['sql-dev']],
+]
+
+for (const [kind, base, plan] of KINDS) {
+  const workload = `${kind.shortNames[0]}-${NAME}`
+  const claimName = `storage-${workload}-0`
+
+  describe(`the volume of a ${kind.kind}`, () => {
+    let world: StatefulWorld
+    beforeEach(async () => {
+      world = await new StatefulWorld().start()
+      for (const [name, storageSize, cpuRequest, storageClass] of [
+        ['little', '10Gi', '500m', ''],
+        ['large', '40Gi', '2', ''],
+        ['tiny', '5Gi', '500m', ''],
+        ['strong', '10Gi', '2', ''],
+        ['elsewhere', '40Gi', '2', 'fast'],
+      ] as const) {
+        const sizes = { storageSize, cpuRequest, cpuLimit: '4', storageClass }
+        world.bench.seed(ComputePlan, name, { ...plan, ...sizes, isDefault: false })
+      }
+      await world.create(kind, NAME, { ...base, computePlan: 'little' })
+    })
+    afterEach(() => world.stop())
+
+    const template = async () => (await world.find<Workload>(statefulSet, workload))?.spec.volumeClaimTemplates[0].spec
+    /** The size of the claim, of the template, and the processors that the pod asks for. */
+    const sizes = async () => {
+      const claim = await world.find<Claim>(persistentVolumeClaim, claimName)
+      const set = await world.find<Workload>(statefulSet, workload)
+      return [
+        claim?.spec.resources.requests.storage,
+        set?.spec.volumeClaimTemplates[0].spec.resources.requests.storage,
+        set?.spec.template.spec.containers[0].resources.requests.cpu,
+      ].join(' ')
+    }
+    const says = () => world.says(kind, NAME)
+    /** What the driver of the volume reports when it has grown. */
+    const resize = () =>
+      world.edit(persistentVolumeClaim, claimName, (claim) => {
+        claim.status = { capacity: (claim as Claim).spec.resources.requests }
+      })
+
+    const cases: {
+      sentence: string
+      change: object
+      rigid?: boolean
+      sizes: string
+      says: RegExp
+      /** Whether the StatefulSet is another one than before. */
+      isRemade: boolean
+      afterwards?: RegExp
+    }[] = [
+      {
+        sentence: 'grows by storageSize: claim and template, around the pod that runs on',
+        change: { storageSize: '20Gi' },
+        sizes: '20Gi 20Gi 500m',
+        says: /^Updating WaitingForVolume: Growing to 20Gi: storage-\w+-books-0\.$/,
+        isRemade: true,
+        afterwards: /^Running Available/,
+      },
+      {
+        sentence: 'grows by a larger plan, and the pod gets the rest of the plan',
+        change: { computePlan: 'large' },
+        sizes: '40Gi 40Gi 2',
+        says: /^Updating WaitingForVolume: Growing to 40Gi/,
+        isRemade: true,
+        afterwards: /^Running Available/,
+      },
+      {
+        sentence: 'stays as it is with a plan of the same storage',
+        change: { computePlan: 'strong' },
+        sizes: '10Gi 10Gi 2',
+        says: /^Running Available/,
+        isRemade: false,
+      },
+      {
+        sentence: 'stays as it is where only the words for the size differ',
+        change: { storageSize: '10240Mi' },
+        sizes: '10Gi 10240Mi 500m',
+        says: /^Running Available/,
+        isRemade: false,
+      },
+      {
+        sentence: 'is as large as the spec says, whatever the plan says',
+        change: { computePlan: 'tiny', storageSize: '30Gi' },
+        sizes: '30Gi 30Gi 500m',
+        says: /^Updating WaitingForVolume/,
+        isRemade: true,
+        afterwards: /^Running Available/,
+      },
+      {
+        sentence: 'does not grow where its class cannot, and the rest of the plan still counts',
+        change: { computePlan: 'large' },
+        rigid: true,
+        sizes: '10Gi 10Gi 2',
+        says: /^Degraded ConfigurationInvalid: Storage class "standard" does not let volumes grow .* storageSize stays at 10Gi\.$/,
+        isRemade: false,
+      },
+      {
+        sentence: 'does not shrink by a smaller plan, and nothing else changes',
+        change: { computePlan: 'tiny' },
+        sizes: '10Gi 10Gi 500m',
+        says: /^Degraded StorageCannotShrink: The volumes have 10Gi and cannot shrink to 5Gi\. Set storageSize to at least 10Gi\.$/,
+        isRemade: false,
+      },
+    ]
+    for (const given of cases) {
+      it(given.sentence, async () => {
+        const before = (await world.find(statefulSet, workload))?.metadata.uid
+        const podBefore = (await world.find(pod, `${workload}-0`))?.metadata.uid
+        world.setExpansion(given.rigid !== true)
+        await world.change(kind, NAME, given.change)
+        expect(await sizes()).to.equal(given.sizes)
+        expect(await says()).to.match(given.says)
+        expect((await world.find(statefulSet, workload))?.metadata.uid !== before).to.equal(given.isRemade)
+        const isSamePod = given.sizes.endsWith(' 500m')
+        expect((await world.find(pod, `${workload}-0`))?.metadata.uid === podBefore).to.equal(isSamePod)
+        if (given.afterwards === undefined) return
+        await resize()
+        expect(await says()).to.match(given.afterwards)
+        expect(await sizes()).to.equal(given.sizes)
+      })
+    }
+
+    it('keeps its class where another plan names another one, and has the rest of that plan', async () => {
+      await world.change(kind, NAME, { computePlan: 'elsewhere' })
+      await resize()
+      expect(await says()).to.match(/^Running Available/)
+      expect(await sizes()).to.equal('40Gi 40Gi 2')
+      expect((await template())?.storageClassName).to.equal(undefined)
+      await world.create(kind, 'others', { ...base, computePlan: 'elsewhere' })
+      const others = await world.find<Workload>(statefulSet, `${kind.shortNames[0]}-others`)
+      expect(others?.spec.volumeClaimTemplates[0].spec.storageClassName).to.equal('fast')
+      await world.change(kind, 'others', { computePlan: 'large', storageSize: '40Gi' })
+      const after = await world.find<Workload>(statefulSet, `${kind.shortNames[0]}-others`)
+      expect(after?.spec.volumeClaimTemplates[0].spec.storageClassName).to.equal('fast')
+    })
+
+    it('goes on growing when its class can after all', async () => {
+      world.setExpansion(false)
+      await world.change(kind, NAME, { storageSize: '20Gi' })
+      expect(await sizes()).to.equal('10Gi 10Gi 500m')
+      world.setExpansion(true)
+      // A class wakes nobody: the next look at the object is what counts.
+      await world.edit(kind.resource, NAME, ({ metadata }) => {
+        metadata.annotations = { ...metadata.annotations, looked: 'again' }
+      })
+      expect(await sizes()).to.equal('20Gi 20Gi 500m')
+    })
+
+    it('is not waited for where it is not bound yet', async () => {
+      await world.edit(persistentVolumeClaim, claimName, (claim) => {
+        claim.status = { phase: 'Pending' }
+      })
+      await world.change(kind, NAME, { storageSize: '20Gi' })
+      expect(await sizes()).to.equal('20Gi 20Gi 500m')
+      expect(await says()).to.match(/^Running Available/)
+    })
+
+    it('that was kept for a namesake and is larger than the plan is not cut down', async () => {
+      await world.change(kind, NAME, { storageSize: '20Gi', onDelete: 'Retain' })
+      await resize()
+      await world.bench.client.remove(kind.resource, { namespace: world.home, name: NAME })
+      await world.converge()
+      await world.create(kind, NAME, { ...base, computePlan: 'little' })
+      expect(await says()).to.match(/^\w+ StorageCannotShrink: The volumes have 20Gi/)
+      await world.change(kind, NAME, { storageSize: '20Gi' })
+      expect(await says()).to.match(/^Running Available/)
+      expect(await sizes()).to.equal('20Gi 20Gi 500m')
+    })
+  })
+}
