@@ -216,11 +216,11 @@ function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>)
               incarnation,
               ...(declaration.hasFinalizer === true && { finalizers: [FINALIZER] }),
             })
-          const { platformName } = declaration
+          const { nameTaken: taken = 'ALREADY_EXISTS' } = declaration
           const { object, isNew } =
-            platformName === undefined
+            kind.uniqueName === undefined
               ? await create()
-              : await underPlatformName(kind, ref, platformName, context, create)
+              : await underPlatformName(kind, ref, { type: kind.uniqueName, taken }, context, create)
           return shown(object, place, context, declaration, isNew ? created : ok)
         },
       ),

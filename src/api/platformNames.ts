@@ -4,13 +4,29 @@ import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { type ClaimType, claimName } from '../core/nameClaims.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { NameClaim } from '../crds/nameclaims.ts'
-import type { Context } from './context.ts'
+import type { Context, Services } from './context.ts'
 import type { RecordOf } from './records.ts'
 
-/** How a kind says that its names are unique on the platform. */
-export type PlatformName = { readonly type: ClaimType; readonly taken: ErrorCode }
+type Holder = NameClaim['spec']['holder']
+
+/** Who has a name that is unique on the platform, as the cache knows it. */
+export function holderOf({ records }: Pick<Services, 'records'>, type: ClaimType, value: string): Holder | undefined {
+  return records.peek(NameClaim, { name: claimName(type, value) })?.spec.holder
+}
+
+/** Whether a resource of another group has the name, where names of the kind are unique on the platform. */
+export function isTakenElsewhere(
+  services: Pick<Services, 'records'>,
+  kind: AnyKind,
+  { namespace, name }: Ref,
+): boolean {
+  const holder = kind.uniqueName && holderOf(services, kind.uniqueName, name)
+  return holder !== undefined && holder.namespace !== namespace
+}
 
 type Ref = { namespace: string; name: string }
+/** What kind of name is claimed, and what is answered where somebody else has it. */
+type Wanted = { type: ClaimType; taken: ErrorCode }
 type ClaimRecord = RecordOf<typeof NameClaim>
 
 /** Milliseconds after which a claim whose holder does not exist is left over, and not about to be used. */
@@ -25,17 +41,17 @@ const HOLDER_DUE = 60_000
 export async function underPlatformName<Result>(
   kind: AnyKind,
   ref: Ref,
-  wanted: PlatformName,
+  { type, taken }: Wanted,
   context: Context,
   create: (incarnation: string | undefined) => Promise<Result>,
 ): Promise<Result> {
   const { records } = context.services
   if (records.peek(kind, ref) !== undefined) return create(undefined)
-  const { incarnation, isNew } = await claim(kind, ref, wanted, context)
+  const { incarnation, isNew } = await claim(kind, ref, { type, taken }, context)
   try {
     return await create(incarnation)
   } catch (error) {
-    const name = claimName(wanted.type, ref.name)
+    const name = claimName(type, ref.name)
     // Best effort: a claim without a holder is taken over by the next who asks.
     if (isNew) await records.remove(NameClaim, { name }, { caller: context.caller }).catch(() => {})
     throw error
@@ -45,7 +61,7 @@ export async function underPlatformName<Result>(
 async function claim(
   kind: AnyKind,
   ref: Ref,
-  { type, taken }: PlatformName,
+  { type, taken }: Wanted,
   context: Context,
 ): Promise<{ incarnation: string | undefined; isNew: boolean }> {
   const { services, caller } = context

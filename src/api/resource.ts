@@ -1,11 +1,11 @@
 import type { z } from 'zod'
+import type { ErrorCode } from '../core/errors.ts'
 import type { AnyKind } from '../crds/define.ts'
 import type { PlanFamily } from '../crds/plans.ts'
 import type { ActionName } from '../iam/actions.ts'
 import type { Context, Services } from './context.ts'
 import { genericRoutes } from './genericRoutes.ts'
 import type { ListField } from './paging.ts'
-import type { PlatformName } from './platformNames.ts'
 import type { RecordOf } from './records.ts'
 import type { RouteDraft } from './route.ts'
 
@@ -88,8 +88,8 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
   /** Values of the body's enumerations, for the `config` routes. */
   enumerations?: Readonly<Record<string, readonly string[]>>
   scale?: { min: number; max: number }
-  /** Where names are unique on the platform: a claim comes before the object. */
-  platformName?: PlatformName
+  /** What is answered where names are unique on the platform and another resource has it; ALREADY_EXISTS. */
+  nameTaken?: ErrorCode
   /** Whether its controller must see each deletion, from the first moment on. */
   hasFinalizer?: boolean
   /** Called before the object is deleted; throws to refuse. */

@@ -253,7 +253,7 @@ export const OPERATIONS = {
   "PostBoundariesResourcegroupsByResourceGroupName": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}' },
   "DeleteBoundariesResourcegroupsByResourceGroupName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}' },
   "ListResourcesInGroup": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
-  "GetBoundariesResourcegroupsResourcesResourceNameValidate": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/{resourceName}/validate' },
+  "GetBoundariesResourcegroupsResourcesResourceNameValidate": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/{resourceName}/validate', query: ["collection"] },
   "GetBoundariesBoundaryIdResources": { method: 'GET', path: '/boundaries/{boundaryId}/resources', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/config' },
   "GetResourcegroupsByNamespaceName": { method: 'GET', path: '/resourcegroups/by-namespace/{namespaceName}' },

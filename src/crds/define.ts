@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { ErrorCode, FieldError } from '../core/errors.ts'
+import type { ClaimType } from '../core/nameClaims.ts'
 import type { ObjectMeta, Resource } from '../core/object.ts'
 
 /** API groups: `freehold.dev` for `core`, else `<group>.freehold.dev`. */
@@ -67,6 +68,8 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   selectable?: readonly string[]
   /** How `metadata.name` is checked: a resource name (the default) or a uuid. */
   name?: 'resource' | 'uuid' | 'free'
+  /** Names that are unique on the whole platform: the type under which one is claimed before the object counts. */
+  uniqueName?: ClaimType
   /** IAM kinds are never part of the view, edit and admin roles of Kubernetes. */
   aggregate?: boolean
   /** The prefix of this kind's actions (`vectorcluster`): read, write, delete, scale and data actions have a standard form. */

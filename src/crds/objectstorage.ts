@@ -21,6 +21,7 @@ export const BucketName = z.string().regex(new RegExp(BUCKET_NAME_PATTERN)).max(
 export const ObjectStorageAccount = defineKind({
   group: 'data',
   kind: 'ObjectStorageAccount',
+  uniqueName: 'StorageAccount',
   plural: 'objectstorageaccounts',
   shortNames: ['osa'],
   placement: 'group',

@@ -46,6 +46,7 @@ const vaultRules: Rule<VaultSpec>[] = [
 export const SecretVault = defineKind({
   group: 'data',
   kind: 'SecretVault',
+  uniqueName: 'Vault',
   plural: 'secretvaults',
   shortNames: ['svault'],
   placement: 'group',

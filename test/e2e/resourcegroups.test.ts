@@ -8,7 +8,7 @@ import { VectorCluster } from '../../src/crds/vector.ts'
 import { namespace } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
-import { call, expectCall, itemsOf, makeBoundary, makeCaller, makeGroup, until } from '../make/platform.ts'
+import { call, expectCall, itemsOf, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../make/platform.ts'
 import { administrator } from '../make/tenant.ts'
 
 type Summary = { name: string; collection: string; resourceGroup: string; href: string }
@@ -132,6 +132,20 @@ describe('resource groups', () => {
     expect((await ask('taken')).takenBy.map(({ name }) => name)).to.deep.equal(['taken'])
     expect((await ask('config')).violations.map(({ code }) => code)).to.deep.equal(['Reserved'])
     expect((await ask('Not_OK')).violations.map(({ code }) => code)).to.deep.equal(['BadCharacter'])
+  })
+
+  it('say of a name that is unique on the platform that another group has it', async () => {
+    const [one, other] = [await makeGroup(boundary.id), await makeGroup(boundary.id)]
+    const name = uniqueName('vault')
+    await expectCall(201, 'POST', `${one.scope}/resources/secretvaults/${name}`)
+    const ask = async (scope: string, query = '') =>
+      (await expectCall<Validation>(200, 'GET', `${scope}/resources/${name}/validate${query}`)).body
+    const there = await ask(other.scope)
+    expect(there).to.deep.include({ isValid: true, isAvailable: false, takenBy: [] })
+    expect(there.violations.map(({ code }) => code)).to.deep.equal(['TakenElsewhere'])
+    expect(await ask(other.scope, '?collection=vectorclusters')).to.deep.include({ isAvailable: true, violations: [] })
+    expect((await ask(one.scope)).violations).to.deep.equal([])
+    expect((await call('GET', `${one.scope}/resources/${name}/validate?collection=shoes`)).status).to.equal(400)
   })
 
   it('are found by their namespace by those who may read them; others learn nothing', async () => {

@@ -237,7 +237,7 @@ function callerOf(services: Services) {
       isAnonymous: false,
       address: request.address,
       parameters,
-      query: {},
+      query: draft.query?.parse(firstOf(request.query)) ?? {},
       body: request.body === undefined ? undefined : draft.body?.parse(request.body),
       list:
         draft.list === undefined ? undefined : parseListRequest(request.query ?? {}, draft.list as ListShape<never>),
@@ -256,6 +256,10 @@ function callerOf(services: Services) {
     if (body !== undefined) expectSchema(draft, answer.status, body)
     return { status: answer.status, body: body as never, text }
   }
+}
+
+function firstOf(query: Record<string, string[]> = {}): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(query).map(([name, [value]]) => [name, value]))
 }
 
 function expectSchema(draft: RouteDraft, status: number, body: unknown): void {

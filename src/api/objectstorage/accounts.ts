@@ -1,7 +1,5 @@
 import { badRequest, PlatformError } from '../../core/errors.ts'
-import { groupNamespace, sha256 } from '../../core/names.ts'
 import { ACCOUNT_NAME_MIN_LENGTH, accountLacks } from '../../core/objectstorage.ts'
-import { NameClaim } from '../../crds/nameclaims.ts'
 import { ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { chooseCluster } from '../chooseCluster.ts'
 import { resource, type WriteView } from '../resource.ts'
@@ -56,7 +54,7 @@ export const accountRoutes: readonly RouteDraft[] = resource(ObjectStorageAccoun
   // The interface names no operations in this area.
 }).map((draft) => ({ ...draft, operation: undefined }))
 
-/** @throws PlatformError BAD_REQUEST, ALREADY_EXISTS, CLUSTER_NOT_PROJECTED, FEATURE_UNSUPPORTED */
+/** @throws PlatformError BAD_REQUEST, CLUSTER_NOT_PROJECTED, FEATURE_UNSUPPORTED */
 function accountSpec(body: AccountBody, view: WriteView<typeof ObjectStorageAccount>): object {
   if (view.form === 'create') checkName(view)
   const spec = {
@@ -75,15 +73,12 @@ function accountSpec(body: AccountBody, view: WriteView<typeof ObjectStorageAcco
   return spec
 }
 
-function checkName({ name, services, boundaryId, resourceGroup }: WriteView<typeof ObjectStorageAccount>): void {
+function checkName({ name }: WriteView<typeof ObjectStorageAccount>): void {
   if (name.length < ACCOUNT_NAME_MIN_LENGTH) {
     throw badRequest(`The name "${name}" cannot be given.`, [
       { field: 'name', message: `an account has a name of at least ${ACCOUNT_NAME_MIN_LENGTH} characters` },
     ])
   }
-  const holder = services.records.peek(NameClaim, { name: sha256(`StorageAccount/${name}`).slice(0, 63) })?.spec.holder
-  if (holder === undefined || holder.namespace === groupNamespace(boundaryId, resourceGroup)) return
-  throw new PlatformError('ALREADY_EXISTS', `The account name "${name}" is taken on this platform; choose another.`)
 }
 
 function refuseDeletion({ object, services, resourceGroup }: AccountView): void {

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { notFound } from '../../core/errors.ts'
-import { boundaryNamespace } from '../../core/names.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
+import type { AnyKind } from '../../crds/define.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { ACTIONS } from '../../iam/actions.ts'
 import { acceptedEmpty, created, noContent, ok } from '../answer.ts'
@@ -14,8 +15,9 @@ import { listConfig } from '../listConfig.ts'
 import { pagedParts } from '../pages.ts'
 import type { ListShape } from '../paging.ts'
 import { defaultCluster, findGroup, groupsOfBoundary } from '../places.ts'
+import { isTakenElsewhere } from '../platformNames.ts'
 import { action, authenticated, type RouteDraft, route } from '../route.ts'
-import { ResourceNameValidationDto, validateName } from './names.ts'
+import { type NameUse, ResourceNameValidationDto, validateName } from './names.ts'
 import { NamespaceOwnerDto, ownerOfNamespace } from './places.ts'
 import { type GroupRecord, groupDto, groupShape, groupView, ResourceGroupDto } from './record.ts'
 import {
@@ -169,16 +171,30 @@ const resourceRoutes: readonly RouteDraft[] = [
       // The name belongs to no collection yet, so the question is asked at the group: as near as a scope can come.
       scope: 'resource',
       summary: 'Whether a name may be given to a new resource',
+      query: z.object({
+        collection: z
+          .enum(COLLECTIONS.map(({ segment }) => segment))
+          .optional()
+          .describe('Only resources of this collection count; all when absent'),
+      }),
       reply: ResourceNameValidationDto,
       answers: [200],
     },
     async (context) => {
       const { boundaryId, resourceGroupName, resourceName } = context.parameters
+      const { collection } = context.query
       await findGroup(context, boundaryId, resourceGroupName)
       const resources = await readResources(context.services, boundaryId, [resourceGroupName], context.fresh)
-      const holders = resources.filter(({ object }) => object.metadata.name === resourceName)
-      const isReadable = (resource: (typeof holders)[number]) => mayRead(context, boundaryId, resource)
-      return ok(validateName(resourceName, context.services.reservedNames, holders, isReadable))
+      const isAsked = (kind: AnyKind) => collection === undefined || kind.segment === collection
+      const namespace = groupNamespace(boundaryId, resourceGroupName)
+      const use: NameUse = {
+        holders: resources.filter(({ kind, object }) => isAsked(kind) && object.metadata.name === resourceName),
+        isReadable: (resource) => mayRead(context, boundaryId, resource),
+        takenElsewhere: COLLECTIONS.filter(isAsked)
+          .filter((kind) => isTakenElsewhere(context.services, kind, { namespace, name: resourceName }))
+          .map(({ segment }) => segment),
+      }
+      return ok(validateName(resourceName, context.services.reservedNames, use))
     },
   ),
   route(

@@ -9,8 +9,10 @@ const VIOLATIONS = ['Empty', 'TooLong', 'BadCharacter', 'Reserved', 'TakenElsewh
 export const ResourceNameValidationDto = z
   .object({
     resourceName: z.string(),
-    isValid: z.boolean(),
-    isAvailable: z.boolean().describe('Valid, and no resource of the group has it'),
+    isValid: z.boolean().describe('Well formed and not reserved'),
+    isAvailable: z
+      .boolean()
+      .describe('Valid, no resource of the group has it, and none elsewhere where names are unique on the platform'),
     violations: z.array(z.object({ code: z.enum(VIOLATIONS), message: z.string() }).meta({ id: 'NameViolation' })),
     takenBy: z
       .array(
@@ -41,15 +43,28 @@ export function nameViolations(name: string, reserved: ReadonlySet<string>): Nam
   return violations
 }
 
-/** @param holders resources of the group with this name; `isReadable` says which of them the caller may know */
+/** What is known of a name beside its letters. */
+export type NameUse = {
+  /** Resources of the group that have it. */
+  holders: readonly GroupResource[]
+  /** Which of them the caller may know. */
+  isReadable: (resource: GroupResource) => boolean
+  /** Collections whose names are unique on the platform, in which a resource of another group has it. */
+  takenElsewhere: readonly string[]
+}
+
+/** A name that somebody else on the platform has is well formed but not free; by whom is not said. */
 export function validateName(
   resourceName: string,
   reserved: ReadonlySet<string>,
-  holders: readonly GroupResource[],
-  isReadable: (resource: GroupResource) => boolean,
+  { holders, isReadable, takenElsewhere }: NameUse,
 ): ResourceNameValidationDto {
   const violations = nameViolations(resourceName, reserved)
   const isValid = violations.length === 0
+  for (const collection of takenElsewhere) {
+    const message = `names of ${collection} are unique on the platform, and this one is taken`
+    violations.push({ code: 'TakenElsewhere', message })
+  }
   const takenBy = holders.filter(isReadable).map(({ kind, object, resourceGroup }) => ({
     collection: kind.segment,
     resourceGroup,
@@ -61,5 +76,5 @@ export function validateName(
       name: object.metadata.name,
     }),
   }))
-  return { resourceName, isValid, isAvailable: isValid && holders.length === 0, violations, takenBy }
+  return { resourceName, isValid, isAvailable: violations.length === 0 && holders.length === 0, violations, takenBy }
 }

@@ -2,7 +2,9 @@ import { expect } from 'chai'
 import { ANNA, assign, B1, B2, BERT, deny, SHOP, trust } from '../../../test/make/authorizationRecords.ts'
 import { CLUSTER_ID, codeOf, makeFacade } from '../../../test/make/facade.ts'
 import { FINALIZER } from '../../core/labels.ts'
+import { type ClaimType, claimName } from '../../core/nameClaims.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { NameClaim } from '../../crds/nameclaims.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { KubeError } from '../../kube/errors.ts'
@@ -208,6 +210,48 @@ describe('resource groups', () => {
     const blind = shop({ assignments: [assign('Owner', B1)], denies: [deny(SHOP, ['vectorcluster/read'])] })
     const { body: seen } = await blind.call(routes, 'GET', path)
     expect(seen).to.deep.include({ isAvailable: false, takenBy: [] })
+  })
+
+  const claims: [title: string, query: Record<string, string[]>, type: string, group: string, codes: string[]][] = [
+    ['a vault of another boundary', {}, 'Vault', groupNamespace(TWO, 'shop'), ['TakenElsewhere']],
+    ['a storage account of another group', {}, 'StorageAccount', groupNamespace(ONE, 'bakery'), ['TakenElsewhere']],
+    ['a host, which is no name', {}, 'Host', groupNamespace(TWO, 'shop'), []],
+    ['a vault of this very group, whose record is on its way', {}, 'Vault', groupNamespace(ONE, 'shop'), []],
+    [
+      'a vault elsewhere, asked for a vault',
+      { collection: ['secretvaults'] },
+      'Vault',
+      groupNamespace(TWO, 'shop'),
+      ['TakenElsewhere'],
+    ],
+    [
+      'a vault elsewhere, asked for a storage account',
+      { collection: ['objectstorageaccounts'] },
+      'Vault',
+      groupNamespace(TWO, 'shop'),
+      [],
+    ],
+  ]
+  for (const [title, query, type, namespace, codes] of claims) {
+    it(`say of the name of ${title} that it is ${codes.length === 0 ? 'free' : 'taken'}, and not by whom`, async () => {
+      const facade = shop()
+      const holder = { kind: 'Anything', namespace, name: 'payments', incarnation: 'one' }
+      const name = claimName(type as ClaimType, 'payments')
+      facade.records.put(NameClaim, { name }, { type, value: 'payments', holder })
+      const { body } = await facade.call(routes, 'GET', `${SHOP}/resources/payments/validate`, { query })
+      const { violations, ...rest } = body as { violations: { code: string }[]; isAvailable: boolean }
+      expect(violations.map(({ code }) => code)).to.deep.equal(codes)
+      expect(rest).to.deep.include({ isValid: true, isAvailable: codes.length === 0, takenBy: [] })
+      expect(JSON.stringify(violations)).not.to.contain(namespace)
+    })
+  }
+
+  it('say whether one collection has a name, where another has it too', async () => {
+    const ask = async (collection: string) =>
+      (await shop().call(routes, 'GET', `${SHOP}/resources/index/validate`, { query: { collection: [collection] } }))
+        .body
+    expect(await ask('vectorclusters')).to.deep.include({ isAvailable: false })
+    expect(await ask('sqlclusters')).to.deep.include({ isAvailable: true, takenBy: [] })
   })
 
   it('are found by their namespace, and a boundary by its own', async () => {

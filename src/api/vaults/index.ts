@@ -60,7 +60,7 @@ export const vaultRoutes: readonly RouteDraft[] = [
     toBody: vaultBody,
     toSpec: vaultSpec,
     omit: ['action', 'getScale', 'scale'],
-    platformName: { type: 'Vault', taken: 'VAULT_NAME_TAKEN' },
+    nameTaken: 'VAULT_NAME_TAKEN',
     hasFinalizer: true,
     beforeDelete: refuseProtected,
     fields: {

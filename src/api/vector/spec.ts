@@ -1,10 +1,10 @@
 import { badRequest, PlatformError } from '../../core/errors.ts'
-import { groupNamespace, sha256 } from '../../core/names.ts'
+import { groupNamespace } from '../../core/names.ts'
 import { defaultVectorHost, isHostBelow } from '../../core/vector.ts'
-import { NameClaim } from '../../crds/nameclaims.ts'
 import { NEWEST_VECTOR_VERSION, type VectorCluster } from '../../crds/vector.ts'
 import { chooseCluster } from '../chooseCluster.ts'
 import { clusterWords } from '../places.ts'
+import { holderOf } from '../platformNames.ts'
 import type { WriteView } from '../resource.ts'
 import {
   chooseImage,
@@ -71,8 +71,7 @@ function chooseHost(body: VectorBody, view: VectorWrite): string | undefined {
       { field: 'ingressHost', message: `must end with .${domain}` },
     ])
   }
-  const claim = services.records.peek(NameClaim, { name: sha256(`Host/${host}`).slice(0, 63) })
-  const holder = claim?.spec.holder
+  const holder = holderOf(services, 'Host', host)
   if (
     holder !== undefined &&
     !(holder.kind === 'VectorCluster' && holder.namespace === namespace && holder.name === name)
