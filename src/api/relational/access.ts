@@ -1,7 +1,5 @@
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
-import { summarize } from '../../core/conditions.ts'
-import { PlatformError } from '../../core/errors.ts'
 import {
   authoritySecret,
   connectionForms,
@@ -15,36 +13,11 @@ import {
 import { RelationalCluster } from '../../crds/relational.ts'
 import { type Answer, ok } from '../answer.ts'
 import type { Context, Services } from '../context.ts'
+import { type ConnectionString, loadBalancerAddress, NO_STORE, notYet, publicHost } from '../databaseAccess.ts'
 import { type ExternalAddressDto, type HealthCheckDto, healthReportFields } from '../dto.ts'
 import type { EditorPlace } from '../editor/place.ts'
 import { findResource } from '../findResource.ts'
 import type { RelationalObject } from './record.ts'
-
-export const ConnectionStringDto = z
-  .object({
-    connectionString: z.string().describe('As a URI'),
-    jdbcUrl: z.string(),
-    adoNetString: z.string(),
-    host: z.string(),
-    database: z.string(),
-    username: z.string(),
-    password: z.string(),
-    port: z.int(),
-    readOnlyConnectionString: z.string().nullable().describe('To the replicas, where there are any'),
-    pooledConnectionString: z.string().nullable().describe('Through the pooler, where it is on'),
-    sslMode: z.string(),
-    caCertificate: z.string().nullable().describe('PEM, of the authority that signed the certificate of the server'),
-  })
-  .meta({ id: 'ConnectionStringDto' })
-type ConnectionString = z.output<typeof ConnectionStringDto>
-
-/** Secrets must not stay in caches on the way. */
-const NO_STORE = { 'cache-control': 'no-store' }
-
-function notYet(object: RelationalObject, what: string): PlatformError {
-  const { status, phase } = summarize(object.status, object.metadata.deletionTimestamp !== undefined)
-  return new PlatformError('INVALID_STATE', `${what} of "${object.metadata.name}" is not there yet.`, { status, phase })
-}
 
 /** The database that the connection Services lead to: another one where that has taken the name over. */
 function servedBy(object: RelationalObject, { records }: Services): RelationalObject {
@@ -101,30 +74,8 @@ export async function readConnectionString(
   )
 }
 
-function publicHost(object: RelationalObject): string {
-  if (!object.spec.enableLoadBalancer) {
-    throw new PlatformError('LOAD_BALANCER_DISABLED', `"${object.metadata.name}" has no load balancer.`)
-  }
-  const [address] = object.status?.externalAddresses ?? []
-  if (address === undefined) throw notYet(object, 'The address')
-  return address
-}
-
-export function externalAddress({ spec, status, metadata }: RelationalObject): ExternalAddressDto {
-  const isEnabled = spec.enableLoadBalancer
-  const summary = summarize(status, metadata.deletionTimestamp !== undefined)
-  const addresses = [...(status?.externalAddresses ?? [])]
-  const isName = (address: string) => /[a-z]/i.test(address) && !address.includes(':')
-  const pending = summary.status === 'Failed' ? 'Failed' : 'Pending'
-  const state = !isEnabled ? 'Disabled' : addresses.length > 0 ? 'Ready' : pending
-  return {
-    enabled: isEnabled,
-    status: state,
-    hostname: isEnabled ? (addresses.find(isName) ?? null) : null,
-    ipAddresses: isEnabled ? addresses.filter((address) => !isName(address)) : [],
-    ports: isEnabled ? [{ name: 'postgresql', port: RELATIONAL_PORT, protocol: 'TCP' }] : [],
-    message: state === 'Pending' || state === 'Failed' ? summary.statusMessage : null,
-  }
+export function externalAddress(object: RelationalObject): ExternalAddressDto {
+  return loadBalancerAddress(object, { name: 'postgresql', port: RELATIONAL_PORT })
 }
 
 export const RelationalHealthDto = z

@@ -9,6 +9,7 @@ import {
   RelationalCluster,
 } from '../../crds/relational.ts'
 import { ok } from '../answer.ts'
+import { ConnectionStringDto } from '../databaseAccess.ts'
 import { ExternalAddressDto, pagedListOf } from '../dto.ts'
 import { historyRoute } from '../editor/routes.ts'
 import { findResource } from '../findResource.ts'
@@ -17,14 +18,7 @@ import { resource } from '../resource.ts'
 import { action, dataAction, type RouteDraft, route } from '../route.ts'
 import type { SecretReader } from '../secrets.ts'
 import { planOf } from '../sizing.ts'
-import {
-  ConnectionStringDto,
-  externalAddress,
-  historyOf,
-  RelationalHealthDto,
-  readConnectionString,
-  relationalHealth,
-} from './access.ts'
+import { externalAddress, historyOf, RelationalHealthDto, readConnectionString, relationalHealth } from './access.ts'
 import { COLLECTION, isBackedUp, relationalDto, relationalRecord, storedBody } from './record.ts'
 import { RestoreResultDto, RestoreSnapshotRequest, restoreSnapshot } from './restore.ts'
 import {

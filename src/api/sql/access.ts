@@ -1,41 +1,16 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
-import { summarize } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { decodePasswords, SQL_DIALECTS, SQL_PORTS, SQL_USERS, sqlHost, sqlNames, sqlSelector } from '../../core/sql.ts'
 import { SqlInstance } from '../../crds/sql.ts'
 import type { SqlLevel } from '../../editor/classification.ts'
 import { type Answer, ok } from '../answer.ts'
 import type { Context, Services } from '../context.ts'
+import { type ConnectionString, loadBalancerAddress, NO_STORE, notYet, publicHost } from '../databaseAccess.ts'
 import type { ExternalAddressDto, HealthCheckDto, HealthReportDto } from '../dto.ts'
 import type { EditorPlace } from '../editor/place.ts'
 import { findResource } from '../findResource.ts'
 import type { SqlObject } from './record.ts'
-
-export const SqlConnectionStringDto = z
-  .object({
-    connectionString: z.string().describe('As a URI'),
-    jdbcUrl: z.string(),
-    adoNetString: z.string(),
-    host: z.string(),
-    database: z.string(),
-    username: z.string(),
-    password: z.string(),
-    port: z.int(),
-    readOnlyConnectionString: z.string().nullable().describe('The same place, as a user who may only read'),
-    pooledConnectionString: z.string().nullable(),
-    sslMode: z.string(),
-    caCertificate: z.string().nullable(),
-  })
-  .meta({ id: 'SqlConnectionStringDto' })
-
-/** Secrets must not stay in caches on the way. */
-const NO_STORE = { 'cache-control': 'no-store' }
-
-export function notYet(object: SqlObject, what: string): PlatformError {
-  const { status, phase } = summarize(object.status, object.metadata.deletionTimestamp !== undefined)
-  return new PlatformError('INVALID_STATE', `${what} of "${object.metadata.name}" is not there yet.`, { status, phase })
-}
 
 async function passwordsOf(object: SqlObject, { sql }: Services) {
   const { namespace = '', name } = object.metadata
@@ -48,7 +23,7 @@ async function passwordsOf(object: SqlObject, { sql }: Services) {
 export async function readConnectionString(
   context: Context,
   from: 'inside' | 'outside',
-): Promise<Answer<z.output<typeof SqlConnectionStringDto>>> {
+): Promise<Answer<ConnectionString>> {
   const { object } = await findResource(SqlInstance, context)
   const { namespace = '', name } = object.metadata
   const host = from === 'inside' ? sqlHost(namespace, name) : publicHost(object)
@@ -91,29 +66,8 @@ function formsOf(object: SqlObject, { host, user, password }: { host: string; us
   }
 }
 
-function publicHost(object: SqlObject): string {
-  if (!object.spec.enableLoadBalancer)
-    throw new PlatformError('LOAD_BALANCER_DISABLED', `"${object.metadata.name}" has no load balancer.`)
-  const [address] = object.status?.externalAddresses ?? []
-  if (address === undefined) throw notYet(object, 'The address')
-  return address
-}
-
-export function externalAddress({ spec, status, metadata }: SqlObject): ExternalAddressDto {
-  const isEnabled = spec.enableLoadBalancer
-  const summary = summarize(status, metadata.deletionTimestamp !== undefined)
-  const addresses = [...(status?.externalAddresses ?? [])]
-  const isName = (address: string) => /[a-z]/i.test(address) && !address.includes(':')
-  const pending = summary.status === 'Failed' ? 'Failed' : 'Pending'
-  const state = !isEnabled ? 'Disabled' : addresses.length > 0 ? 'Ready' : pending
-  return {
-    enabled: isEnabled,
-    status: state,
-    hostname: isEnabled ? (addresses.find(isName) ?? null) : null,
-    ipAddresses: isEnabled ? addresses.filter((address) => !isName(address)) : [],
-    ports: isEnabled ? [{ name: 'sql', port: SQL_PORTS[spec.engine], protocol: 'TCP' }] : [],
-    message: state === 'Pending' || state === 'Failed' ? summary.statusMessage : null,
-  }
+export function externalAddress(object: SqlObject): ExternalAddressDto {
+  return loadBalancerAddress(object, { name: 'sql', port: SQL_PORTS[object.spec.engine] })
 }
 
 const HEALTH_MILLISECONDS = 4_000

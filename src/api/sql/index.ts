@@ -6,6 +6,7 @@ import { SQL_ENGINES } from '../../core/sql.ts'
 import { LICENSE_STATES, SQL_EDITIONS, SQL_VERSIONS, SqlInstance } from '../../crds/sql.ts'
 import { ok } from '../answer.ts'
 import type { Context } from '../context.ts'
+import { ConnectionStringDto } from '../databaseAccess.ts'
 import { ExternalAddressDto, HealthReportDto } from '../dto.ts'
 import { editorRoutes } from '../editor/routes.ts'
 import { findResource } from '../findResource.ts'
@@ -14,14 +15,7 @@ import { resource } from '../resource.ts'
 import { action, dataAction, type RouteDraft, route } from '../route.ts'
 import type { SecretReader, SecretWriter } from '../secrets.ts'
 import { planOf } from '../sizing.ts'
-import {
-  editorPlace,
-  externalAddress,
-  historyOf,
-  readConnectionString,
-  SqlConnectionStringDto,
-  sqlHealth,
-} from './access.ts'
+import { editorPlace, externalAddress, historyOf, readConnectionString, sqlHealth } from './access.ts'
 import { LicenseDto, SetLicenseRequest, setLicense } from './license.ts'
 import { COLLECTION, sqlDto, sqlRecord, storedBody } from './record.ts'
 import { sqlSpec } from './spec.ts'
@@ -100,7 +94,7 @@ export const sqlRoutes: readonly RouteDraft[] = [
     {
       auth: dataAction('sqlcluster/readSecrets'),
       summary: 'How to connect from inside the cluster',
-      reply: SqlConnectionStringDto,
+      reply: ConnectionStringDto,
       answers: [200],
     },
     (context) => readConnectionString(context, 'inside'),
@@ -111,7 +105,7 @@ export const sqlRoutes: readonly RouteDraft[] = [
     {
       auth: dataAction('sqlcluster/readSecrets'),
       summary: 'How to connect through the load balancer',
-      reply: SqlConnectionStringDto,
+      reply: ConnectionStringDto,
       answers: [200],
     },
     (context) => readConnectionString(context, 'outside'),
