@@ -1,5 +1,3 @@
-import { readFile, rename, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
@@ -7,8 +5,9 @@ import { encodePasswords, sqlHost, sqlNames } from '../../src/core/sql.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { mariadbIsMissing, type SqlServer, startMariadb } from '../cluster/sqlServers.ts'
+import { announce } from '../make/engines.ts'
 import { call, expectCall, makeBoundary, makeCaller, makeGroup, until } from '../make/platform.ts'
-import { administrator, testPlatform } from '../make/tenant.ts'
+import { administrator } from '../make/tenant.ts'
 
 type Dto = {
   status: string
@@ -30,21 +29,6 @@ type Result = {
   error: { code: string; message: string } | null
 }
 type ErrorAnswer = { code: string; index?: number; column?: string; current?: Row; constraint?: string }
-
-/** Tells the platform of an engine that really runs for an instance, though its pod is played. */
-async function announce(namespace: string, name: string, { target }: SqlServer): Promise<void> {
-  const path = join(testPlatform().folder, 'platform', 'engines.json')
-  const known = await readFile(path, 'utf8').then(
-    (text) => JSON.parse(text) as object,
-    () => ({}),
-  )
-  const { host, port, user, password } = target
-  await writeFile(
-    `${path}.new`,
-    JSON.stringify({ ...known, [sqlHost(namespace, name)]: { host, port, user, password } }),
-  )
-  await rename(`${path}.new`, path)
-}
 
 const MARIADB = { engine: 'MariaDb', databaseName: 'shop' }
 
@@ -173,7 +157,7 @@ describe('SQL instances', function () {
       server = await startMariadb()
       path = `${base}/orders`
       const namespace = groupNamespace(boundaryId, group)
-      await announce(namespace, 'orders', server)
+      await announce(sqlHost(namespace, 'orders'), server)
       await expectCall(201, 'POST', path, MARIADB)
       await untilStatus('orders', 'Running')
       await until('the logins are made', async () => (await call('GET', editor('schemas'))).status === 200)

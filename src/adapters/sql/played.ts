@@ -6,16 +6,18 @@ export const PLAYED_SQL = 'sql-engine'
 
 /** Of an engine that really runs, though pods are played: where it answers, and its administrator. */
 type Running = { host: string; port: number; user: string; password: string }
+/** Of one that does not: the edition that it is to call itself. */
+type Said = { edition: string }
 
 /**
  * Stands in for engines where pods are played and nothing listens in them: they can be prepared, and answer nothing. A
- * file may name engines that really run, by the host that they would have (`<service>.<namespace>.svc`); it is read at
- * each call, so that a test can bring up an engine for an instance that it made.
+ * file may name engines that really run, by the host that they would have (`<service>.<namespace>.svc`), or what a
+ * played one says of itself; it is read at each call, so that a test can bring up an engine for an instance that it made.
  */
 export function playedEngine(real: SqlEngine, file: string | undefined, administrators: readonly string[]): SqlEngine {
   const found = (target: SqlTarget): SqlTarget | undefined => {
     const running = enginesIn(file)[target.host]
-    if (running === undefined) return undefined
+    if (running === undefined || !('port' in running)) return undefined
     const { host, port, user, password } = running
     const isAdministrator = administrators.includes(target.user)
     return { ...target, host, port, ...(isAdministrator ? { user, password } : {}) }
@@ -29,7 +31,9 @@ export function playedEngine(real: SqlEngine, file: string | undefined, administ
   return {
     describe: async (target, call?: SqlCall) => {
       const running = found(target)
-      return running === undefined ? { version: 'played', edition: null } : real.describe(running, call)
+      if (running !== undefined) return real.describe(running, call)
+      const said = enginesIn(file)[target.host]
+      return { version: 'played', edition: said !== undefined && 'edition' in said ? said.edition : null }
     },
     prepare: async (target, wanted, call) => {
       const running = found(target)
@@ -43,10 +47,10 @@ export function playedEngine(real: SqlEngine, file: string | undefined, administ
   }
 }
 
-function enginesIn(file: string | undefined): Record<string, Running> {
+function enginesIn(file: string | undefined): Record<string, Running | Said> {
   if (file === undefined) return {}
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Record<string, Running>
+    return JSON.parse(readFileSync(file, 'utf8')) as Record<string, Running | Said>
   } catch {
     return {}
   }

@@ -13,6 +13,8 @@ import { placeOfStateful, planOfStateful, podsOfStateful, workloadOf } from '../
 import type { StatefulSet } from '../stateful/types.ts'
 import type { SqlOptions, SqlPass, SqlState } from './types.ts'
 
+/** What the controller of StatefulSets writes on each pod: the template that it was made from. */
+const REVISION_LABEL = 'controller-revision-hash'
 /** Milliseconds until an engine that did not answer is asked again. */
 const ENGINE_RETRY = 5_000
 
@@ -109,7 +111,8 @@ function judgeEdition(pass: SqlPass, reported: string | null): Outcome | undefin
     pass.report({ licenseVersion: productKeyVersion, licenseStatus: isRejected ? 'Rejected' : 'Active' })
     return undefined
   }
-  pass.report({ rejectedLicenseVersion: productKeyVersion, licenseStatus: 'Rejected' })
+  // The newest, also where the one before was not taken either: else the two would take turns for ever.
+  pass.report({ rejectedLicenseVersion: spec.licenseVersion, licenseStatus: 'Rejected' })
   return stalled('LicenseInvalid', `The product key is of edition "${reported.slice(0, 40)}", not ${edition}.`)
 }
 
@@ -142,7 +145,7 @@ function judgePod(pass: SqlPass): Outcome | undefined {
   const { workload } = pass.state
   if (isRolledOut(workload)) return undefined
   const trouble = podTroubleOf(podsOfStateful(pass))
-  if (trouble !== undefined) return trouble
+  if (trouble !== undefined) return judgeTrouble(pass, trouble)
   const { phase, firstReadyAt, restartedAt, observedGeneration } = pass.object.status ?? {}
   const message = 'The engine is not ready yet.'
   if (pass.object.spec.restartedAt !== undefined && pass.object.spec.restartedAt !== restartedAt)
@@ -151,6 +154,26 @@ function judgePod(pass: SqlPass): Outcome | undefined {
   if (firstReadyAt === undefined) return waiting('WaitingForWorkload', message)
   const isSettled = observedGeneration === pass.object.metadata.generation && phase === 'Available'
   return isSettled ? degraded('PartiallyAvailable', message) : waiting('RollingOut', message)
+}
+
+/**
+ * SQL Server does not start with a key that it cannot make sense of. Where it did with the key before, that one counts
+ * again; where it never ran, the key is only suspected.
+ */
+function judgeTrouble(pass: SqlPass, trouble: Outcome): Outcome {
+  const { productKeyVersion, workload } = pass.state
+  const { spec, status } = pass.object
+  const isNew = productKeyVersion !== undefined && productKeyVersion !== status?.licenseVersion
+  if (trouble.kind !== 'degraded' || trouble.reason !== 'CrashLooping' || !isNew) return trouble
+  // A pod of before says nothing of the key that it was not given.
+  const revision = workload?.status?.updateRevision
+  const hasIt = podsOfStateful(pass).every(({ metadata }) => metadata.labels?.[REVISION_LABEL] === revision)
+  if (revision === undefined || !hasIt) return trouble
+  if (status?.licenseVersion === undefined) {
+    return degraded('CrashLooping', `${trouble.message} The engine never ran with this product key, which may be why.`)
+  }
+  pass.report({ rejectedLicenseVersion: spec.licenseVersion, licenseStatus: 'Rejected' })
+  return waiting('RollingOut', 'The engine does not start with the newest product key; the one before counts again.')
 }
 
 function judgeAddress(pass: SqlPass): Outcome {

@@ -27,7 +27,8 @@ export function statefulSet(input: SqlInput): Child<'StatefulSet'> {
       replicas: input.replicas,
       serviceName: sqlNames(name).peers,
       selector: { matchLabels: sqlSelector(name) },
-      podManagementPolicy: 'OrderedReady',
+      // Ordered, the controller waits for a pod that cannot start before it takes a template that could mend it.
+      podManagementPolicy: 'Parallel',
       updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } },
       persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
       revisionHistoryLimit: 5,

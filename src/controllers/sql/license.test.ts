@@ -1,0 +1,158 @@
+import { expect } from 'chai'
+import { StatefulWorld } from '../../../test/make/statefulWorld.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { encodeProductKey } from '../../core/sql.ts'
+import { SqlInstance } from '../../crds/sql.ts'
+import { pod, secret, statefulSet } from '../../kube/builtin.ts'
+
+type Pod = { spec: { template: { spec: { containers: [{ env: { name: string; valueFrom?: object }[] }] } } } }
+
+describe('the product key of a SQL instance', () => {
+  let world: StatefulWorld
+  /** What the engine calls itself; null where it does not say. */
+  let edition: string | null
+  beforeEach(async () => {
+    edition = 'Standard Edition (64-bit)'
+    world = await new StatefulWorld({ describe: async () => ({ version: '16.0', edition }) }).start()
+  })
+  afterEach(() => world.stop())
+
+  const make = (spec: object = {}) =>
+    world.create(SqlInstance, 'books', { acceptEula: true, edition: 'Standard', ...spec })
+  const setKey = async (version: number) => {
+    const keys = encodeProductKey(version, { key: `KEY-${version}`, setAt: '2026-01-01T00:00:00Z', setBy: 'anna' })
+    const found = await world.find<KubeObject & { data?: object }>(secret, 'sqli-books-license')
+    const metadata = { name: 'sqli-books-license', namespace: world.home }
+    world.bench.client.seed(secret, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { ...metadata, ...found?.metadata },
+      data: { ...found?.data, ...keys },
+    })
+    await world.change(SqlInstance, 'books', { licenseVersion: version })
+  }
+  const says = () => world.says(SqlInstance, 'books')
+  const license = async () => (await world.status(SqlInstance, 'books')).licenseStatus
+  /** The entry of the Secret that the pod is started with. */
+  const startedWith = async () => {
+    const set = (await world.find(statefulSet, 'sqli-books')) as unknown as Pod | undefined
+    const variable = set?.spec.template.spec.containers[0].env.find(({ name }) => name === 'MSSQL_PID')
+    return JSON.stringify(variable?.valueFrom ?? null).match(/product-key\.v\d+/)?.[0]
+  }
+  /** As a kubelet and the controller of StatefulSets tell of a pod that ends again and again. */
+  const crash = async () => {
+    world.bench.client.edit(statefulSet, { namespace: world.home, name: 'sqli-books' }, (set) => {
+      Object.assign(set.status as object, { readyReplicas: 0 })
+    })
+    const set = (await world.find(statefulSet, 'sqli-books')) as { status?: { updateRevision: string } } | undefined
+    const revision = set?.status?.updateRevision ?? ''
+    world.bench.client.edit(pod, { namespace: world.home, name: 'sqli-books-0' }, (object) => {
+      object.metadata.labels = { ...object.metadata.labels, 'controller-revision-hash': revision }
+      object.status = { containerStatuses: [{ state: { waiting: { reason: 'CrashLoopBackOff' } } }] }
+    })
+    await world.bench.rest()
+  }
+
+  it('is not asked for where the edition is free', async () => {
+    await make({ edition: 'Developer' })
+    expect(await license()).to.equal('NotRequired')
+    expect(await says()).to.match(/^Running Available/)
+  })
+
+  it('is waited for where the edition is paid, and nothing runs', async () => {
+    await make()
+    expect(await license()).to.equal('Missing')
+    expect(await says()).to.equal(
+      'Failed LicenseInvalid: Edition Standard runs with a product key only, and no product key is set.',
+    )
+    expect(await world.find(statefulSet, 'sqli-books')).to.equal(undefined)
+  })
+
+  it('is missing too where a version is named that is stored nowhere', async () => {
+    await make({ licenseVersion: 1 })
+    expect(await license()).to.equal('Missing')
+  })
+
+  it('counts once the engine says that it runs that edition', async () => {
+    await make()
+    await setKey(1)
+    expect(await license()).to.equal('Active')
+    expect(await startedWith()).to.equal('product-key.v1')
+    expect(await says()).to.match(/^Running Available/)
+  })
+
+  it('is believed of an engine that does not say what it runs', async () => {
+    edition = null
+    await make()
+    await setKey(1)
+    expect(await license()).to.equal('Active')
+  })
+
+  it('is rejected where the engine runs another edition, until another key is set', async () => {
+    edition = 'Developer Edition (64-bit)'
+    await make()
+    await setKey(1)
+    expect(await license()).to.equal('Rejected')
+    expect(await says()).to.match(/LicenseInvalid: Edition Standard .* the engine did not take the product key\.$/)
+    edition = 'Standard Edition (64-bit)'
+    await setKey(2)
+    expect(await license()).to.equal('Active')
+    expect(await says()).to.match(/^Running Available/)
+  })
+
+  it('gives way to the one before, which works on', async () => {
+    await make()
+    await setKey(1)
+    edition = 'Developer Edition (64-bit)'
+    await setKey(2)
+    expect(await startedWith()).to.equal('product-key.v1')
+    expect(await license()).to.equal('Rejected')
+    expect(await says()).to.match(/^Running Available/)
+    edition = 'Standard Edition (64-bit)'
+    await setKey(3)
+    expect([await startedWith(), await license()]).to.deep.equal(['product-key.v3', 'Active'])
+  })
+
+  it('does not take turns with the one before where neither is taken any more', async () => {
+    await make()
+    await setKey(1)
+    edition = 'Developer Edition (64-bit)'
+    await setKey(2)
+    // The engine is asked again what it is.
+    await world.change(SqlInstance, 'books', { restartedAt: '2026-01-02T00:00:00Z' })
+    expect(await startedWith()).to.equal('product-key.v1')
+    expect(await license()).to.equal('Rejected')
+    expect(await says()).to.match(/LicenseInvalid: The product key is of edition "Developer/)
+    world.bench.writes()
+    await world.bench.rest()
+    expect(world.bench.writes()).to.deep.equal([])
+  })
+
+  it('gives way where the engine does not start with it', async () => {
+    await make()
+    await setKey(1)
+    await setKey(2)
+    // Had it been taken it would be proven; here the engine crashed before it could say so.
+    world.bench.client.edit(SqlInstance.resource, { namespace: world.home, name: 'books' }, (object) => {
+      Object.assign(object.status as object, { licenseVersion: 1, preparedFor: 'the key before' })
+    })
+    await crash()
+    expect(await startedWith()).to.equal('product-key.v1')
+    expect(await license()).to.equal('Rejected')
+    await world.converge()
+    expect(await says()).to.match(/^Running Available/)
+  })
+
+  it('is suspected where the engine never ran with any', async () => {
+    edition = null
+    await make()
+    await setKey(1)
+    world.bench.client.edit(SqlInstance.resource, { namespace: world.home, name: 'books' }, (object) => {
+      const { licenseVersion: _, ...status } = object.status as Record<string, unknown>
+      object.status = status
+    })
+    await crash()
+    expect(await startedWith()).to.equal('product-key.v1')
+    expect(await says()).to.match(/CrashLooping: Pod sqli-books-0: CrashLoopBackOff\. The engine never ran with this/)
+  })
+})
