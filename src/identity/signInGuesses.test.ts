@@ -1,0 +1,43 @@
+import { expect } from 'chai'
+import { Browser, pkcePair } from '../../test/make/browser.ts'
+import { ORIGIN, PASSWORD, signInWorld } from '../../test/make/signIn.ts'
+
+describe('guessing passwords at the local provider', function () {
+  this.timeout(20_000)
+  const world = signInWorld()
+
+  it('says the same of a wrong password and of a name that nobody has, and works as long for both', async () => {
+    const page = await world.browser.open(world.authorizationUrl(pkcePair().challenge))
+    const wrong = await world.submitPassword(page, 'wrong')
+    const unknown = await world.submitPassword(page, 'wrong', 'nobody')
+    expect([wrong.status, unknown.status]).to.deep.equal([401, 401])
+    expect(wrong.html).to.contain('The name or the password is not right.')
+    expect(unknown.html.replace('value="nobody"', 'value="ada"')).to.equal(wrong.html)
+  })
+
+  it('stops guesses for one name from one address, even with the right password', async () => {
+    const limits = { perNameAndAddress: 2, perName: 50, perAddress: 50 }
+    const [limited, at] = await world.serve(limits)
+    const guesser = new Browser(ORIGIN, { reach: at })
+    const page = await guesser.open(world.authorizationUrl(pkcePair().challenge))
+    for (let guess = 0; guess < 2; guess += 1) await world.submitPassword(page, `guess-${guess}`, 'ada', guesser)
+    const blocked = await world.submitPassword(page, PASSWORD, 'ada', guesser)
+    expect(blocked.status).to.equal(429)
+    expect(Number(blocked.headers['retry-after'])).to.be.within(1, 300)
+    expect(guesser.left).to.equal(undefined)
+    await guesser.close()
+    limited.stop()
+  })
+
+  it('lets no more guesses pass when they come all at once', async () => {
+    const [limited, at] = await world.serve({ perNameAndAddress: 2, perName: 50, perAddress: 50 })
+    const guesser = new Browser(ORIGIN, { reach: at })
+    const page = await guesser.open(world.authorizationUrl(pkcePair().challenge))
+    const answers = await Promise.all(
+      [1, 2, 3, 4, 5].map((n) => world.submitPassword(page, `guess-${n}`, 'ada', guesser)),
+    )
+    expect(answers.filter(({ status }) => status === 401).length).to.be.at.most(2)
+    await guesser.close()
+    limited.stop()
+  })
+})

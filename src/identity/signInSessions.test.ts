@@ -1,0 +1,140 @@
+import { expect } from 'chai'
+import { decodeJwt } from 'jose'
+import { pkcePair } from '../../test/make/browser.ts'
+import { PASSWORD, PATH, signInWorld, USER } from '../../test/make/signIn.ts'
+import { secret } from '../kube/builtin.ts'
+import type { KubeObject } from '../kube/object.ts'
+import { PASSWORD_ENTRY, passwordSecretName } from './passwords.ts'
+
+describe('what a sign-in at the local provider gives, and how it ends', function () {
+  this.timeout(20_000)
+  const world = signInWorld()
+
+  it('gives nothing for a code without its verifier, and nothing at the second time; then what it gave ends', async () => {
+    const { code, verifier, answer } = await world.signIn()
+    expect((await world.exchange(code, pkcePair().verifier)).body.error).to.equal('invalid_grant')
+    expect((await world.exchange(code, verifier)).body.error).to.equal('invalid_grant')
+    expect((await world.refresh(answer.body.refresh_token)).body.error).to.equal('invalid_grant')
+  })
+
+  it('gives one answer for a code that two replicas are shown at once', async () => {
+    const { verifier, challenge } = pkcePair()
+    await world.submitPassword(await world.browser.open(world.authorizationUrl(challenge)))
+    const code = world.browser.left?.searchParams.get('code') ?? ''
+    const answers = await Promise.all(
+      [world.reach, world.otherReach, world.reach, world.otherReach].map((at) => world.exchange(code, verifier, at)),
+    )
+    expect(answers.filter(({ status }) => status === 200).length).to.be.at.most(1)
+  })
+
+  it('rotates refresh tokens, on whichever replica, and ends them all when a used one is shown', async () => {
+    const { answer } = await world.signIn()
+    const second = await world.refresh(answer.body.refresh_token, world.otherReach)
+    expect(second.status, JSON.stringify(second.body)).to.equal(200)
+    expect(second.body.refresh_token).to.not.equal(answer.body.refresh_token)
+    const claims = decodeJwt(second.body.access_token ?? '')
+    expect(claims).to.include({ sub: USER, typ: 'Bearer' })
+    expect(claims.auth_time).to.equal(decodeJwt(answer.body.access_token ?? '').auth_time)
+    const third = await world.refresh(second.body.refresh_token)
+    expect(third.status).to.equal(200)
+    expect((await world.refresh(answer.body.refresh_token)).body.error).to.equal('invalid_grant')
+    expect((await world.refresh(third.body.refresh_token)).body.error).to.equal('invalid_grant')
+  })
+
+  it('stores one Secret for the session and one for the grant, and neither code nor token in them', async () => {
+    const { answer, code } = await world.signIn()
+    await world.refresh(answer.body.refresh_token)
+    const secrets = await world.stateSecrets()
+    expect(secrets.map(({ metadata }) => metadata.name.split('-')[1]).sort()).to.deep.equal(['grant', 'session'])
+    const text = secrets
+      .map((object) => Buffer.from((object as { data?: Record<string, string> }).data?.['state.json'] ?? '', 'base64'))
+      .join()
+    for (const bearer of [code, answer.body.refresh_token ?? '', PASSWORD]) expect(text).to.not.contain(bearer)
+    for (const { metadata } of secrets) expect(metadata.labels?.['freehold.dev/user']).to.equal(USER)
+  })
+
+  it('gives a program that asks for offline_access its refresh token after one page', async () => {
+    const { verifier, challenge } = pkcePair()
+    const scope = 'openid profile email offline_access'
+    const page = await world.browser.open(world.authorizationUrl(challenge, { scope, prompt: 'consent' }))
+    await world.submitPassword(page)
+    const { body } = await world.exchange(world.browser.left?.searchParams.get('code') ?? '', verifier)
+    expect((await world.refresh(body.refresh_token)).status).to.equal(200)
+  })
+
+  it('ends the login whose refresh token is revoked, and no other of the same browser', async () => {
+    const first = await world.signIn()
+    const { verifier, challenge } = pkcePair()
+    await world.browser.submit(await world.browser.open(world.authorizationUrl(challenge)), 'Continue')
+    const second = await world.exchange(world.browser.left?.searchParams.get('code') ?? '', verifier)
+    const revoke = (form: Record<string, string>) =>
+      fetch(`${world.reach}${PATH}/revoke`, { method: 'POST', body: new URLSearchParams(form) })
+    const nobody = await revoke({ client_id: 'freehold-web', token: first.answer.body.refresh_token ?? '' })
+    expect(nobody.status, 'of another program').to.equal(401)
+    const revoked = await revoke({ client_id: 'freehold-cli', token: first.answer.body.refresh_token ?? '' })
+    expect(revoked.status).to.equal(200)
+    expect((await world.refresh(first.answer.body.refresh_token, world.otherReach)).body.error).to.equal(
+      'invalid_grant',
+    )
+    const renewed = await world.refresh(second.body.refresh_token)
+    expect(renewed.status, JSON.stringify(renewed.body)).to.equal(200)
+    expect((await revoke({ client_id: 'freehold-cli', token: 'unknown' })).status, 'RFC 7009 section 2.2').to.equal(200)
+  })
+
+  it('ends what was signed in to before the password was changed', async () => {
+    const { answer } = await world.signIn()
+    const changed = { ...world.stored, changedAt: new Date(Date.now() + 2_000).toISOString() }
+    world.kube.edit<KubeObject & { data?: Record<string, string> }>(
+      secret,
+      { namespace: 'freehold-system', name: passwordSecretName(USER) },
+      (object) => {
+        object.data = { [PASSWORD_ENTRY]: Buffer.from(JSON.stringify(changed)).toString('base64') }
+      },
+    )
+    expect((await world.refresh(answer.body.refresh_token)).body.error).to.equal('invalid_grant')
+    expect((await world.browser.open(world.authorizationUrl(pkcePair().challenge))).html).to.contain('type="password"')
+  })
+
+  it('signs out: the session, its tokens, and what is stored of them end', async () => {
+    const { answer } = await world.signIn()
+    const query = new URLSearchParams({
+      id_token_hint: answer.body.id_token ?? '',
+      post_logout_redirect_uri: 'http://127.0.0.1:49152/logged-out',
+      state: 'bye',
+    })
+    const asked = await world.browser.open(`${PATH}/logout?${query}`)
+    await world.browser.submit(asked, 'Sign out')
+    expect(world.browser.left?.href).to.equal('http://127.0.0.1:49152/logged-out?state=bye')
+    expect((await world.refresh(answer.body.refresh_token)).body.error).to.equal('invalid_grant')
+    expect(await world.stateSecrets()).to.deep.equal([])
+    const page = await world.browser.open(world.authorizationUrl(pkcePair().challenge))
+    expect(page.html).to.contain('type="password"')
+  })
+
+  it('signs out without a hint, and who is not signed in, with pages of its own', async () => {
+    await world.signIn()
+    const done = await world.browser.submit(await world.browser.open(`${PATH}/logout`), 'Sign out')
+    expect(done.html).to.contain('Signed out')
+    const again = await world.browser.submit(await world.browser.open(`${PATH}/logout`), 'Continue')
+    expect(again.html).to.contain('Signed out').and.to.not.contain('<script')
+  })
+
+  it('tells a holder of an access token who they are, and nobody else', async () => {
+    const { answer } = await world.signIn()
+    const ask = (bearer: string | undefined) =>
+      fetch(`${world.reach}${PATH}/userinfo`, { headers: { authorization: `Bearer ${bearer}` } })
+    expect(await (await ask(answer.body.access_token)).json()).to.include({ sub: USER, email: 'Ada@Example.com' })
+    expect((await ask(answer.body.id_token)).status, 'an ID token').to.equal(401)
+    expect((await ask('x')).status).to.equal(401)
+    world.disable()
+    expect((await ask(answer.body.access_token)).status, 'disabled').to.equal(401)
+  })
+
+  it('writes no password, code or token to its log', async () => {
+    const { answer, code } = await world.signIn()
+    expect(world.lines).to.have.length.above(0)
+    for (const word of [PASSWORD, code, answer.body.refresh_token ?? '', answer.body.access_token ?? '']) {
+      expect(world.lines.join()).to.not.contain(word)
+    }
+  })
+})
