@@ -1,6 +1,7 @@
 import { additionalKeyRoutes } from './objectstorage/keys.ts'
 import { additionalAuthorizationRoutes } from './rbac/additions.ts'
 import { type Area, additionsTo, type Route } from './route.ts'
+import { additionalSqlRoutes } from './sql/index.ts'
 
 /**
  * What the platform serves beyond the interface, by area: what one needs to read back, correct or take away what the
@@ -9,6 +10,7 @@ import { type Area, additionsTo, type Route } from './route.ts'
 export const ADDITION_AREAS: readonly Area[] = [
   additionsTo('rbac', 'rbac', additionalAuthorizationRoutes),
   additionsTo('objectstorage', 'objectstorage', additionalKeyRoutes),
+  additionsTo('sql', 'db-sql', additionalSqlRoutes),
 ]
 
 export const ADDITIONS: readonly Route[] = ADDITION_AREAS.flatMap((entry) => entry.routes)

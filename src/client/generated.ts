@@ -428,6 +428,8 @@ export const OPERATIONS = {
   "DeleteAdminTenantsByTenantId": { method: 'DELETE', path: '/admin/tenants/{tenantId}' },
   "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}' },
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}' },
+  "GetBoundariesResourcesSqlclusters": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlclusters', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcesSqlclustersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlclusters/config' },
 } as const
 
 /** Kinds of custom resources that are also collections of the REST interface. */
@@ -616,6 +618,8 @@ export interface OperationTypes {
   "PostAdminTenants": { body: CreateTenantRequestInput; reply: TenantDto }
   "GetAdminTenantsByTenantId": { body: unknown; reply: TenantDto }
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { body: UpdateAccessKeyStatusRequestInput; reply: AccessKeyDto }
+  "GetBoundariesResourcesSqlclusters": { body: unknown; reply: { items: Array<SqlInstanceDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesSqlclustersConfig": { body: unknown; reply: ListConfig }
 }
 
 export type AcceptInvitationRequestInput = { token: string }

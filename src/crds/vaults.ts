@@ -78,6 +78,7 @@ export const SecretVault = defineKind({
     { name: 'Purge Protection', path: '.spec.enablePurgeProtection', type: 'boolean' },
     { name: 'Key', path: '.status.keyId', priority: 1 },
     { name: 'Pending Rewraps', path: '.status.pendingRewraps', type: 'integer', priority: 1 },
+    { name: 'Phase', path: '.status.phase', priority: 1 },
     { name: 'Message', path: '.status.statusMessage', priority: 1 },
   ],
 })

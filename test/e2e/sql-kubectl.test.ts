@@ -16,7 +16,7 @@ import {
 } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { announceEdition } from '../make/engines.ts'
-import { expectCall, makeBoundary, makeGroup } from '../make/platform.ts'
+import { call, expectCall, makeBoundary, makeCaller, makeGroup } from '../make/platform.ts'
 import { administrator, testPlatform } from '../make/tenant.ts'
 import { until } from '../make/until.ts'
 
@@ -89,6 +89,17 @@ describe('a SQL instance with kubectl', function () {
     expect(await kubectl('get', 'sqli', 'books', '-o', 'wide')).to.match(
       /NotRequired\s+Available\s+The engine is ready\./,
     )
+  })
+
+  it('is in the list over all groups of its boundary, for who may read it', async () => {
+    const all = `${base.split('/resourcegroups/')[0]}/resources/sqlclusters`
+    type List = { items: { name: string; resourceGroup: string }[] }
+    const { body } = await expectCall<List>(200, 'GET', `${all}?filter=engine:eq:MariaDb`)
+    expect(body.items.map(({ name }) => name)).to.deep.equal(['books'])
+    const config = await expectCall<{ collection: string }>(200, 'GET', `${all}/config`)
+    expect(config.body.collection).to.equal('sqlclusters')
+    const stranger = await makeCaller({})
+    expect((await call('GET', all, undefined, { token: stranger.token })).status).to.equal(404)
   })
 
   it('stops, starts and restarts through its spec', async () => {

@@ -11,7 +11,7 @@ import { ExternalAddressDto, HealthReportDto } from '../dto.ts'
 import { editorRoutes } from '../editor/routes.ts'
 import { findResource } from '../findResource.ts'
 import { planFields, planRoutes } from '../plans.ts'
-import { resource } from '../resource.ts'
+import { GENERIC_ROUTES, type GenericRoute, resource } from '../resource.ts'
 import { action, dataAction, type RouteDraft, route } from '../route.ts'
 import type { SecretReader, SecretWriter } from '../secrets.ts'
 import { planOf } from '../sizing.ts'
@@ -40,9 +40,9 @@ const BASE = '{RG}/sqlclusters/{name}'
 const objectOf = async (context: Context) =>
   (await findResource(SqlInstance, context, 'name', { segment: COLLECTION })).object
 
-/** The 25 routes of SQL instances (interface sections 4.2 and 4.5). */
-export const sqlRoutes: readonly RouteDraft[] = [
-  ...resource(SqlInstance, {
+/** An instance is one pod, so that nothing of it is scaled. */
+const generic = (omit: readonly GenericRoute[]) =>
+  resource(SqlInstance, {
     segment: COLLECTION,
     actionPrefix: 'sqlcluster',
     plural: 'SqlInstances',
@@ -55,7 +55,6 @@ export const sqlRoutes: readonly RouteDraft[] = [
     toBody: storedBody,
     toSpec: sqlSpec,
     planFamily: 'Sql',
-    omit: ['getScale', 'scale', 'listAll', 'configAll'],
     enumerations: {
       engine: SQL_ENGINES,
       engineVersion: [...SQL_VERSIONS.MsSql, ...SQL_VERSIONS.MariaDb],
@@ -79,7 +78,17 @@ export const sqlRoutes: readonly RouteDraft[] = [
       },
       storageSize: { title: 'Storage', type: 'quantity', of: (view) => sqlDto(view).storageSize, isFiltered: false },
     },
-  }),
+    omit,
+  })
+
+/** The lists over all groups, which the interface names for the other databases and not for these. */
+export const additionalSqlRoutes: readonly RouteDraft[] = generic(
+  GENERIC_ROUTES.filter((name) => name !== 'listAll' && name !== 'configAll'),
+).map((draft) => ({ ...draft, operation: undefined }))
+
+/** The 25 routes of SQL instances (interface sections 4.2 and 4.5). */
+export const sqlRoutes: readonly RouteDraft[] = [
+  ...generic(['getScale', 'scale', 'listAll', 'configAll']),
   ...planRoutes({
     segment: 'sqlcomputeplans',
     family: 'Sql',

@@ -79,7 +79,10 @@ export function sqlController(options: Omit<SqlOptions, 'generatePassword'> & Pa
       removeVolumes,
       removeSurroundings({
         resources: [service, networkPolicy, configMap],
-        secretsOf: (name) => [sqlNames(name).logins],
+        secretsOf: (name) => {
+          const { logins, license, history } = sqlNames(name)
+          return [logins, license, history]
+        },
       }),
     ),
   })

@@ -1,3 +1,4 @@
+import { METRICS_READER_LABEL } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ENGINE_CLUSTER_LABEL, ENGINE_ROLE_LABEL, RELATIONAL_PORT, relationalNames } from '../../core/relational.ts'
 import { sourceRanges } from '../../core/vector.ts'
@@ -7,6 +8,8 @@ import { type Child, child, type RelationalInput } from './types.ts'
 export const ENGINE_NAMESPACE = 'cnpg-system'
 /** The port on which an instance answers its controller. */
 const STATUS_PORT = 8000
+/** Where an instance tells its metrics (CloudNativePG, `metrics`). */
+const METRICS_PORT = 9187
 
 const ports = [{ name: 'postgresql', port: RELATIONAL_PORT, targetPort: RELATIONAL_PORT, protocol: 'TCP' }]
 
@@ -63,6 +66,10 @@ export function networkPolicy(input: RelationalInput): Child<'NetworkPolicy'> {
     ingress: [
       { from: [...inside, ...outside.map((cidr) => ({ ipBlock: { cidr } }))], ports: [tcp(RELATIONAL_PORT)] },
       { from: [namespaceNamed(ENGINE_NAMESPACE)], ports: [tcp(RELATIONAL_PORT), tcp(STATUS_PORT)] },
+      {
+        from: [{ namespaceSelector: { matchLabels: { [METRICS_READER_LABEL]: 'true' } } }],
+        ports: [tcp(METRICS_PORT)],
+      },
     ],
   })
 }

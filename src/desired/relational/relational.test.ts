@@ -247,6 +247,7 @@ spec:
     expect(JSON.stringify(policy)).to.contain('198.51.100.0/24').and.to.contain('cnpg-system')
     expect(JSON.stringify(policy)).not.to.contain('0.0.0.0/0')
     expect(JSON.stringify(yamlOf('NetworkPolicy', {}))).not.to.contain('ipBlock')
+    expect(JSON.stringify(policy)).to.contain('metrics-reader').and.to.contain('9187')
   })
 })
 

@@ -1,4 +1,4 @@
-import { PREFIX } from '../../core/labels.ts'
+import { METRICS_LABEL, METRICS_READER_LABEL, PREFIX } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { sourceRanges, VECTOR_PORTS, vectorNames, vectorSelector } from '../../core/vector.ts'
 import { metadataOf } from './metadata.ts'
@@ -21,13 +21,14 @@ function service(input: VectorInput, name: string, spec: object): Child<'Service
   return { apiVersion: 'v1', kind: 'Service', metadata: metadataOf(input, name), spec: { selector, ...spec } }
 }
 
-/** Peers find each other by name before they are ready, or none would ever become so. */
+/** Peers find each other by name before they are ready, or none would ever become so. It is where metrics are read. */
 export function peerService(input: VectorInput): Child<'Service', WithSpec> {
-  return service(input, vectorNames(input.cluster.metadata.name).peers, {
+  const made = service(input, vectorNames(input.cluster.metadata.name).peers, {
     clusterIP: 'None',
     publishNotReadyAddresses: true,
     ports: [port('rest'), port('grpc'), port('peer')],
   })
+  return { ...made, metadata: { ...made.metadata, labels: { ...made.metadata.labels, [METRICS_LABEL]: 'true' } } }
 }
 
 export function clientService(input: VectorInput): Child<'Service', WithSpec> {
@@ -76,7 +77,7 @@ export function ingress(input: VectorInput): Child<'Ingress', WithSpec> | undefi
 
 /**
  * Who may reach the peers: the group and the platform on the client ports, the outside where it was switched on, and
- * only peers on the peer port, which knows no key.
+ * only peers on the peer port, which knows no key. Metrics are read on the REST port, with a key.
  */
 export function networkPolicy(input: VectorInput): Child<'NetworkPolicy', WithSpec> {
   const { metadata, spec } = input.cluster
@@ -98,6 +99,10 @@ export function networkPolicy(input: VectorInput): Child<'NetworkPolicy', WithSp
       ingress: [
         { from: [...inside, ...outside.map((cidr) => ({ ipBlock: { cidr } }))], ports: clientPorts },
         { from: [{ podSelector }], ports: [{ port: VECTOR_PORTS.peer, protocol: 'TCP' }] },
+        {
+          from: [{ namespaceSelector: { matchLabels: { [METRICS_READER_LABEL]: 'true' } } }],
+          ports: [{ port: VECTOR_PORTS.rest, protocol: 'TCP' }],
+        },
       ],
     },
   }

@@ -69,7 +69,7 @@ describe('the children of a vector database', () => {
       {
         apiVersion: 'v1',
         kind: 'Service',
-        metadata: metadata('vcpeers-products'),
+        metadata: { ...metadata('vcpeers-products'), labels: { ...labels, 'freehold.dev/metrics': 'true' } },
         spec: { selector, clusterIP: 'None', publishNotReadyAddresses: true, ports: [rest, grpc, peer] },
       },
       {
@@ -88,6 +88,10 @@ describe('the children of a vector database', () => {
           ingress: [
             { from: [{ podSelector: {} }, platform], ports: clientPorts },
             { from: [{ podSelector: { matchLabels: selector } }], ports: [{ port: 6335, protocol: 'TCP' }] },
+            {
+              from: [{ namespaceSelector: { matchLabels: { 'freehold.dev/metrics-reader': 'true' } } }],
+              ports: [{ port: 6333, protocol: 'TCP' }],
+            },
           ],
         },
       },
