@@ -1,4 +1,5 @@
 // @alone: tells the cluster of a platform of its own to lead hosts through a Gateway.
+import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
@@ -116,7 +117,7 @@ describe('a vector database behind a Gateway, by the real Gateway API', function
     await configure({ sectionName: 'https' })
     await until('the route names the listener', async () => {
       const { spec } = await route()
-      return JSON.stringify(spec.parentRefs) === JSON.stringify([{ ...parent, sectionName: 'https' }])
+      return isDeepStrictEqual(spec.parentRefs, [{ ...parent, sectionName: 'https' }])
     })
     await judge('False', 'NoMatchingListenerHostname', 'https')
     const refused = await says('ConfigurationInvalid')
@@ -124,7 +125,7 @@ describe('a vector database behind a Gateway, by the real Gateway API', function
     await configure({ sectionName: null })
     await until('the route names none', async () => {
       const { spec } = await route()
-      return JSON.stringify(spec.parentRefs) === JSON.stringify([parent])
+      return isDeepStrictEqual(spec.parentRefs, [parent])
     })
     await judge('True', 'Accepted')
     await says('Available')

@@ -137,7 +137,7 @@ describe('resource groups', () => {
   it('say of a name that is unique on the platform that another group has it', async () => {
     const [one, other] = [await makeGroup(boundary.id), await makeGroup(boundary.id)]
     const name = uniqueName('vault')
-    await expectCall(201, 'POST', `${one.scope}/resources/secretvaults/${name}`)
+    await expectCall(201, 'POST', `${one.scope}/resources/secretvaults/${name}`, {})
     const ask = async (scope: string, query = '') =>
       (await expectCall<Validation>(200, 'GET', `${scope}/resources/${name}/validate${query}`)).body
     const there = await ask(other.scope)

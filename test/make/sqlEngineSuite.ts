@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
+import type { RowChange } from '../../src/adapters/sql/port.ts'
+import type { Table } from '../../src/editor/catalogue.ts'
 import type { SqlValue } from '../../src/editor/values.ts'
 import type { SqlServer } from '../cluster/sqlServers.ts'
+import { OtherSession } from './heldRows.ts'
 import { hostileStatements, hostileTexts } from './hostileSql.ts'
 import { bound, faultOf, insert, page, run, type SqlWorld, tableOf } from './sqlContract.ts'
 import { until } from './until.ts'
@@ -254,6 +257,76 @@ export function engineSuite(world: () => World): void {
       control.abort()
       expect(await outcome).to.equal('Cancelled')
       await until('it is gone', async () => (await directly(sleepers)).length === 0)
+    })
+
+    describe('beside somebody who holds its rows', () => {
+      let other: OtherSession
+      let table: Table
+      before(async () => {
+        await asOwner('CREATE TABLE held (id int PRIMARY KEY, v varchar(40))')
+        await asOwner('CREATE TABLE ballast (id int PRIMARY KEY)')
+        table = await tableOf(world(), 'held')
+        const { engine, targets } = world()
+        await engine.change(
+          targets.writer,
+          table,
+          [1, 2].map((id) => insert(table, { id, v: 'old' })),
+        )
+      })
+      beforeEach(async () => {
+        other = await OtherSession.open(world().server, 'app')
+      })
+      afterEach(() => other.close())
+
+      const update = (id: number): RowChange => ({
+        kind: 'update',
+        key: bound(table, { id }),
+        values: bound(table, { v: 'new' }),
+        ifVersion: undefined,
+      })
+      const stored = async () => (await directly('SELECT id, v FROM held ORDER BY id')).map(([, v]) => v)
+
+      it('says which change met a deadlock, and keeps none', async () => {
+        const { engine, targets } = world()
+        await other.hold('UPDATE held SET v = v WHERE id = 1')
+        for (let id = 1; id <= 20; id += 1) await other.also(`INSERT INTO ballast VALUES (${id})`)
+        const outcome = faultOf(engine.change(targets.writer, table, [update(2), update(1)]))
+        await other.waiting()
+        await other.also('UPDATE held SET v = v WHERE id = 2')
+        expect(await outcome).to.equal('Deadlock 1')
+        await other.release()
+        expect(await stored()).to.deep.equal(['old', 'old'])
+      })
+
+      it('says that the rows are held where they are not let go', async () => {
+        const { engine, targets } = world()
+        await other.hold('UPDATE held SET v = v WHERE id = 1')
+        expect(await faultOf(engine.change(targets.writer, table, [update(1)]))).to.equal('Deadlock 0')
+        await other.release()
+        expect(await faultOf(engine.change(targets.writer, table, [update(1)]))).to.equal('none')
+        await directly("UPDATE held SET v = 'old'")
+      })
+
+      it('says that time was over where the engine ends a change', async () => {
+        const { engine, targets } = world()
+        await other.hold('UPDATE held SET v = v WHERE id = 1')
+        const outcome = faultOf(engine.change(targets.writer, table, [update(2), update(1)]))
+        await other.interrupt(await other.waiting())
+        expect(await outcome).to.equal('Timeout 1')
+        await other.release()
+        expect(await stored()).to.deep.equal(['old', 'old'])
+      })
+
+      it('says that time was over where the engine ends the reading of a page', async () => {
+        const { server, engine, targets } = world()
+        const isPostgresql = server.target.dialect === 'postgresql'
+        await asOwner(
+          `CREATE VIEW slow AS SELECT id, ${isPostgresql ? 'pg_sleep(60)::text' : 'sleep(60)'} AS s FROM held`,
+        )
+        const outcome = faultOf(engine.rows(targets.reader, page(await tableOf(world(), 'slow'))))
+        await other.interrupt(await other.running('app_reader'))
+        expect(await outcome).to.equal('Timeout')
+      })
     })
 
     it('keeps to the rows and the time that a batch may have', async () => {
