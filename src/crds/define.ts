@@ -142,23 +142,25 @@ export const resourceStatus = z.object({
   observedGeneration: z
     .int()
     .optional()
-    .describe('The metadata.generation that the controller last finished with; behind it while a change is to be seen'),
+    .describe('The metadata.generation that the controller last finished a pass over; less while a change waits'),
   conditions: z
     .array(conditionSchema)
     .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
     .optional()
-    .describe('What is so and why; Ready is what kubectl wait asks for'),
+    .describe('Ready, Reconciling and Stalled, as kstatus reads them; kubectl wait asks for Ready'),
   status: z
     .string()
     .optional()
-    .describe('Pending, Provisioning, Running, Updating, Stopped, Degraded, Failed or Deleting'),
+    .describe(
+      'Pending; Provisioning until first ready, Updating later; Running; Stopped; Degraded where it still serves, else Failed; Deleting',
+    ),
   phase: z.string().optional().describe('The reason constant of the condition that matters most'),
   statusMessage: z.string().optional().describe("One sentence; the engine's own where there is one"),
   firstReadyAt: z.string().optional().describe('When it was ready for the first time; absent until then'),
   serving: z
     .boolean()
     .optional()
-    .describe('Whether anything serves now: what is not ready is Degraded then, else Failed'),
+    .describe('Whether anything serves now; what is not ready is Degraded if so, else Failed'),
 })
 
 /** Columns that every reconciled kind shows first. */

@@ -48,9 +48,11 @@ export const Scope = z
   .regex(
     /^\/(boundaries\/[0-9a-f-]{36}(\/resourcegroups\/[a-z0-9-]{1,52}(\/resources\/[a-z]{1,40}\/[a-z0-9-]{1,52})?)?)?$/,
   )
-  .describe('Where it counts, and everywhere below: /, a boundary, a resource group or a resource')
+  .describe('Where it counts, and everywhere below: /, a boundary, a resource group or a resource; immutable')
 
-export const PrincipalType = z.enum(['User', 'Group', 'ServicePrincipal'])
+export const PrincipalType = z
+  .enum(['User', 'Group', 'ServicePrincipal'])
+  .describe('User is a person, Group a PrincipalGroup, ServicePrincipal a service account; immutable')
 
 /** RFC 3339 date and time. */
 export const DateTime = z.string().max(40).meta({ format: 'date-time' })

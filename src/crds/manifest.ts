@@ -82,7 +82,7 @@ function rootSchema(kind: AnyKind): StructuralSchema {
     properties: {
       apiVersion: { type: 'string', description: `Group and version of the schema: ${kind.apiVersion}` },
       kind: { type: 'string', description: `What the object is: ${kind.kind}` },
-      // Declared, so that a rule at the root may speak of the name.
+      // Declared, so that a rule at the root may speak of the name. A description of its own the API server would refuse.
       metadata: {
         type: 'object',
         properties: { name: { type: 'string', maxLength: 253, description: NAME_MEANING[kind.name] } },

@@ -31,14 +31,14 @@ export const ObjectStorageAccount = defineKind({
   spec: z.strictObject({
     clusterId: ClusterId,
     quotaBytes: QuotaBytes.optional().describe(
-      'Most bytes over all buckets, at least 1 GiB, where the store has quotas; unlimited when absent',
+      'Most bytes over all buckets, at least 1 GiB; needs a store with quotas; unlimited when absent',
     ),
     quotaObjects: z
       .int()
       .min(1)
       .max(1_000_000_000_000)
       .optional()
-      .describe('Most objects over all buckets, where the store has quotas; unlimited when absent'),
+      .describe('Most objects over all buckets; needs a store with quotas; unlimited when absent'),
     maxBuckets: z.int().min(1).max(1000).default(100).describe('Most buckets; a lower number takes none away'),
     enablePublicAccess: z
       .boolean()
@@ -130,7 +130,7 @@ const bucketSpec = z.strictObject({
     .enum(VERSIONING)
     .optional()
     .describe(
-      "Enabled keeps former versions, Suspended keeps no new ones, Off is for buckets that never had any; the account's default when absent",
+      "Enabled keeps former versions; Suspended keeps no further ones; Off is none from the start; the account's default when absent",
     ),
   objectLock: z
     .boolean()
@@ -138,14 +138,14 @@ const bucketSpec = z.strictObject({
     .describe('True lets objects be kept from deletion, and turns versioning on; immutable'),
   lockDays: Days.optional().describe('Days that each new object is kept; only what is locked by itself when absent'),
   quotaBytes: QuotaBytes.optional().describe(
-    'Most bytes in the bucket, at least 1 GiB, where the store has quotas; unlimited when absent',
+    'Most bytes in the bucket, at least 1 GiB; needs a store with quotas; unlimited when absent',
   ),
   publicRead: z.boolean().default(false).describe('True lets everybody read objects, where the account allows it'),
   lifecycleRules: z
     .array(LifecycleRule)
     .max(100)
     .default([])
-    .describe('What is deleted by age, where the store has lifecycles'),
+    .describe('What the store deletes by age; needs a store with lifecycles'),
   corsRules: z.array(CorsRule).max(100).default([]).describe('What pages of other origins may do from a browser'),
   forceDelete: z
     .boolean()

@@ -128,7 +128,7 @@ const spec = z.strictObject({
     .enum(POOLER_MODES)
     .default('Session')
     .describe(
-      'How long a client keeps its connection to the engine: Session until it leaves, Transaction for one each',
+      'When a client gives a connection of the pool back: Session when it leaves, Transaction after each transaction',
     ),
   enableLoadBalancer: EnableLoadBalancer,
   allowedCidrs: AllowedCidrs,
