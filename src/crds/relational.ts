@@ -342,7 +342,6 @@ export const RelationalCluster = defineKind({
     destinationPath: DESTINATION_PATH.optional(),
     origin: origin.optional().describe('What it was restored from; absent for one that was made empty'),
     tookOverAt: z.string().optional().describe('When the connection Services of spec.takesOver were led here'),
-    finalSnapshotId: z.string().optional().describe('Not set yet: the last snapshot is the one of kind Final'),
   }),
   scale: { replicas: '.spec.replicas', ready: '.status.replicas', selector: '.status.selector' },
   immutable: ['clusterId', 'storageClass', 'imageName', 'databaseName', 'ownerName', 'restoreFrom', 'takesOver'],
