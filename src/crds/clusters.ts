@@ -13,9 +13,11 @@ const subdomain = z
 
 /** A Gateway of the Gateway API, as a route names its parent (GEP-957: the section is a listener). */
 const Gateway = z.strictObject({
-  namespace: label,
-  name: subdomain,
-  sectionName: subdomain.optional().describe('The listener, where the Gateway has more than the one for HTTPS'),
+  namespace: label.describe('Namespace of the Gateway, whose pods may then reach what it leads to'),
+  name: subdomain.describe('Name of the Gateway'),
+  sectionName: subdomain
+    .optional()
+    .describe('Listener that routes belong to; every listener that takes them when absent'),
 })
 export type Gateway = z.output<typeof Gateway>
 
@@ -32,15 +34,30 @@ export const PlatformCluster = defineKind({
   description: 'A cluster that runs workloads. Its name is a uuid, the clusterId.',
   spec: z.strictObject({
     displayName: DisplayName,
-    region: z.string().max(64).default(''),
+    region: z
+      .string()
+      .max(64)
+      .default('')
+      .describe('Where the cluster is, as resources on it show and are filtered by'),
     domain: z
       .string()
       .max(200)
       .regex(/^[a-z0-9]([a-z0-9.-]{0,198}[a-z0-9])?$/)
-      .describe('Suffix of the host names that resources get by default'),
-    isPlatform: z.boolean().default(false).describe('The cluster that the platform itself runs on'),
-    ingressClassName: z.string().max(63).optional(),
-    gateway: Gateway.optional().describe('What leads public hosts to resources, where the cluster serves HTTPRoute'),
+      .describe('Domain below which the public hosts of resources lie'),
+    isPlatform: z
+      .boolean()
+      .default(false)
+      .describe(
+        'True for the cluster that the platform itself runs on, the only one that can run resources yet; immutable',
+      ),
+    ingressClassName: z
+      .string()
+      .max(63)
+      .optional()
+      .describe("IngressClass of the Ingresses of resources; the cluster's default when absent"),
+    gateway: Gateway.optional().describe(
+      'What leads public hosts to resources where the cluster serves HTTPRoute; else an Ingress does',
+    ),
   }),
   status: resourceStatus,
   immutable: ['isPlatform'],

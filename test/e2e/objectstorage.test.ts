@@ -502,9 +502,12 @@ describe('object storage', () => {
     const open = (pair: typeof first) => clientOf({ ...pair, id: '', status: '', endpoint })
     const client = open(first)
     await until('it works', async () => (await put(client, storeName, 'a')) === 200)
-    await admin.remove(secret, { namespace, name: accessKeySecretName(`${name}-key`) })
+    const lose = () => admin.remove(secret, { namespace, name: accessKeySecretName(`${name}-key`) })
+    await lose()
     const second = await until('another one is there', async () => {
       const pair = await pairOf().catch(() => undefined)
+      // A pass that had read the pair just before it was lost writes it back: then it is lost again.
+      if (pair?.accessKeyId === first.accessKeyId) await lose()
       return pair?.accessKeyId !== first.accessKeyId && pair
     })
     expect(await put(client, storeName, 'a'), 'the lost one opens nothing').to.equal(403)

@@ -44,7 +44,7 @@ export const accountRecord = recordSchemas(
     usageAt: DateTime.nullable().describe('When the newest of these figures was found'),
   },
   {
-    clusterId: Uuid.describe("Where it lies; the boundary's default cluster when absent"),
+    clusterId: Uuid.describe("Where it lies; the platform's own cluster when absent"),
     quotaBytes: QuotaBytes.nullable().describe('Over all buckets; null is unlimited'),
     quotaObjects: z.int().min(1).nullable(),
     maxBuckets: z.int().min(1).max(1000),
