@@ -4,7 +4,7 @@ import { PlatformError } from '../core/errors.ts'
 import type { ObjectMeta } from '../core/object.ts'
 import type { ExternalAddressDto } from './dto.ts'
 
-/** How clients reach a database of rows: what the relational and the SQL kind answer alike. */
+/** How clients reach a database: what the kinds answer alike. */
 
 export const ConnectionStringDto = z
   .object({
@@ -50,6 +50,11 @@ export function publicHost(object: Reachable): string {
   return address
 }
 
+/** Clouds give a load balancer an address or a name. */
+export function isHostName(address: string): boolean {
+  return /[a-z]/i.test(address) && !address.includes(':')
+}
+
 /** The address of the load balancer, on the one port of the engine. */
 export function loadBalancerAddress(
   { spec, status, metadata }: Reachable,
@@ -58,14 +63,13 @@ export function loadBalancerAddress(
   const isEnabled = spec.enableLoadBalancer
   const summary = summarize(status, metadata.deletionTimestamp !== undefined)
   const addresses = [...(status?.externalAddresses ?? [])]
-  const isName = (address: string) => /[a-z]/i.test(address) && !address.includes(':')
   const pending = summary.status === 'Failed' ? 'Failed' : 'Pending'
   const state = !isEnabled ? 'Disabled' : addresses.length > 0 ? 'Ready' : pending
   return {
     enabled: isEnabled,
     status: state,
-    hostname: isEnabled ? (addresses.find(isName) ?? null) : null,
-    ipAddresses: isEnabled ? addresses.filter((address) => !isName(address)) : [],
+    hostname: isEnabled ? (addresses.find(isHostName) ?? null) : null,
+    ipAddresses: isEnabled ? addresses.filter((address) => !isHostName(address)) : [],
     ports: isEnabled ? [{ ...port, protocol: 'TCP' }] : [],
     message: state === 'Pending' || state === 'Failed' ? summary.statusMessage : null,
   }

@@ -195,12 +195,16 @@ describe('a SQL instance with kubectl', function () {
     await kubectl('delete', 'sqli', 'books', '--timeout=30s')
     const names = async (resource: typeof secret) =>
       (await client.list(resource, { namespace })).items.map(({ metadata }) => metadata.name)
-    for (const resource of [statefulSet, service, configMap, networkPolicy, secret, pod]) {
+    for (const resource of [statefulSet, service, configMap, networkPolicy, pod]) {
       expect(
         (await names(resource)).filter((name) => name.includes('books')),
         resource.kind,
       ).to.deep.equal([])
     }
+    const { license, history } = sqlNames('books')
+    expect(await names(secret))
+      .to.not.include(license)
+      .and.to.not.include(history)
     expect(await names(persistentVolumeClaim)).to.include('storage-sqli-books-0')
   })
 })

@@ -11,6 +11,7 @@ import {
 import { VectorCluster } from '../../crds/vector.ts'
 import { type Answer, ok } from '../answer.ts'
 import type { Context } from '../context.ts'
+import { isHostName } from '../databaseAccess.ts'
 import type { ExternalAddressDto } from '../dto.ts'
 import { etagOf } from '../etag.ts'
 import { findResource } from '../findResource.ts'
@@ -145,20 +146,21 @@ function bracketed(address: string): string {
   return address.includes(':') ? `[${address}]` : address
 }
 
+/** What serves the host, an Ingress or a Gateway, ends TLS; the load balancer leads to the engine as it is. */
 export function externalAddress(view: VectorView): ExternalAddressDto {
   const { spec, status, metadata } = view.object
   const isEnabled = spec.enableIngress || spec.enableLoadBalancer
   const summary = summarize(status, metadata.deletionTimestamp !== undefined)
-  const addresses = [...(status?.externalAddresses ?? [])]
+  const addresses = spec.enableLoadBalancer ? [...(status?.externalAddresses ?? [])] : []
   const isReady = addresses.length > 0 || (status?.publicEndpoint ?? null) !== null
   const state = !isEnabled ? 'Disabled' : isReady ? 'Ready' : summary.status === 'Failed' ? 'Failed' : 'Pending'
   return {
     enabled: isEnabled,
     status: state,
-    hostname: spec.enableIngress ? (hostOf(view) ?? null) : null,
-    ipAddresses: isEnabled ? addresses : [],
+    hostname: (spec.enableIngress ? hostOf(view) : addresses.find(isHostName)) ?? null,
+    ipAddresses: isEnabled ? addresses.filter((address) => !isHostName(address)) : [],
     ports: [
-      ...(spec.enableIngress ? [{ name: 'http', port: 80, protocol: 'TCP' }] : []),
+      ...(spec.enableIngress ? [{ name: 'https', port: 443, protocol: 'TCP' }] : []),
       ...(spec.enableLoadBalancer
         ? [
             { name: 'rest', port: VECTOR_PORTS.rest, protocol: 'TCP' },

@@ -143,6 +143,27 @@ describe('the product key of a SQL instance', () => {
     expect(await says()).to.match(/^Running Available/)
   })
 
+  it('goes with the instance and at once, or a namesake would run with it', async () => {
+    await make()
+    const owner = (await world.find(SqlInstance.resource, 'books'))?.metadata.uid ?? ''
+    for (const name of ['sqli-books-license', 'sqli-books-history']) {
+      const reference = { apiVersion: SqlInstance.apiVersion, kind: 'SqlInstance', name: 'books', uid: owner }
+      const labels = { 'app.kubernetes.io/managed-by': 'freehold' }
+      world.bench.client.seed(secret, {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name, namespace: world.home, labels, ownerReferences: [reference] },
+      })
+    }
+    const foreign = { name: 'sqli-books-other', namespace: world.home }
+    world.bench.client.seed(secret, { apiVersion: 'v1', kind: 'Secret', metadata: foreign })
+    await world.bench.client.remove(SqlInstance.resource, { namespace: world.home, name: 'books' })
+    await world.converge()
+    expect(await world.find(SqlInstance.resource, 'books')).to.equal(undefined)
+    const { items } = await world.bench.client.list(secret)
+    expect(items.map(({ metadata }) => metadata.name)).to.deep.equal(['sqli-books-other'])
+  })
+
   it('is suspected where the engine never ran with any', async () => {
     edition = null
     await make()
