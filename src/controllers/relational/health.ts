@@ -3,7 +3,6 @@ import { ENGINE_CLUSTER_LABEL, RELATIONAL_PORT, relationalNames } from '../../co
 import { archivingGaps, type EngineView, recoveryOf, relationalImage } from '../../desired/relational/index.ts'
 import { barmanObjectStore } from '../../kube/postgresql.ts'
 import { loadBalancerAddresses } from '../loadBalancer.ts'
-import { growingClaims } from './resolve.ts'
 import {
   backupsOf,
   type EngineCluster,
@@ -13,6 +12,7 @@ import {
   placeOfPass,
   type RelationalPass,
 } from './types.ts'
+import { growingClaims } from './volumes.ts'
 import { takeOver } from './workload.ts'
 
 /** The phase of a Cluster in which everything is as asked for (CloudNativePG, api/v1/cluster_types.go). */

@@ -30,7 +30,6 @@ import {
   checkImage,
   checkQuota,
   checkReferences,
-  checkStorage,
   findCluster,
   resolveOrigin,
   resolvePlan,
@@ -45,6 +44,7 @@ import {
   type StoredCluster,
   type StoredSnapshot,
 } from './types.ts'
+import { checkStorage } from './volumes.ts'
 import { applyChildren, mirrorBackups } from './workload.ts'
 
 const all = (records: Workspace) => records.cache<StoredCluster>(RelationalCluster.resource).list()

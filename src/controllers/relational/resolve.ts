@@ -2,13 +2,10 @@ import { RESTORE_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { objectKey } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { compareQuantities } from '../../core/quantity.ts'
-import { ENGINE_CLUSTER_LABEL, relationalNames } from '../../core/relational.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { RelationalCluster, RelationalSnapshot } from '../../crds/relational.ts'
 import { choosePlan } from '../../desired/plans.ts'
 import type { Origin } from '../../desired/relational/index.ts'
-import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
 import { postgresqlCluster, postgresqlDatabase, postgresqlPooler } from '../../kube/postgresql.ts'
 import type { Step } from '../engine/controller.ts'
 import { fillReplicas, findHome } from '../placement.ts'
@@ -16,13 +13,10 @@ import { checkQuotaOf } from '../quota.ts'
 import {
   INSTALL_ENGINE,
   observedEngine,
-  placeOfPass,
-  planOf,
   type RelationalOptions,
   type RelationalPass,
   type RelationalState,
   type Stored,
-  type StoredCluster,
   type StoredSnapshot,
 } from './types.ts'
 
@@ -144,61 +138,4 @@ function originOf(
     databaseName: status?.databaseName ?? 'app',
     ownerName: status?.ownerName ?? 'app',
   }
-}
-
-/**
- * The engine lets volumes grow by itself where their class can. Where they cannot grow, or would shrink, everything else
- * of the spec is still applied with the size that they have.
- */
-export function checkStorage(pass: RelationalPass): Outcome {
-  const { state } = pass
-  const plan = planOf(pass)
-  const held = observedEngine(pass)?.spec.storage?.size
-  const wanted = plan.storageSize ?? '0'
-  if (held === undefined || compareQuantities(wanted, held) === 0) return done()
-  if (compareQuantities(wanted, held) < 0) {
-    const message = `The volumes have ${held} and cannot shrink to ${wanted}. Set storageSize to at least ${held}.`
-    return stalled('StorageCannotShrink', message)
-  }
-  const rigid = rigidClass(pass)
-  if (rigid === undefined) return done()
-  state.plan = { ...plan, storageSize: held }
-  const message = `Storage class "${rigid}" does not let volumes grow (allowVolumeExpansion), so storageSize stays at ${held}.`
-  state.volumes = stalled('ConfigurationInvalid', message)
-  return done()
-}
-
-type Claim = { [key: string]: unknown } & Parameters<typeof claimGrowth>[0]
-
-/** The name of a class of ours whose volumes cannot grow. */
-function rigidClass(pass: RelationalPass): string | undefined {
-  const { namespace } = placeOfPass(pass)
-  const claims = pass.workloads.cache<Claim>(persistentVolumeClaim).list({ namespace }).filter(isOurs(pass))
-  const classes = pass.workloads.cache(storageClass)
-  return claims
-    .map(({ spec }) => spec?.storageClassName ?? '')
-    .find((name) => classes.get(undefined, name)?.allowVolumeExpansion !== true)
-}
-
-function isOurs(pass: RelationalPass) {
-  const { cluster } = relationalNames(pass.object.metadata.name)
-  return (claim: Claim) => claim.metadata.labels?.[ENGINE_CLUSTER_LABEL] === cluster
-}
-
-/** A claim of the engine that is not yet as large as it was asked to be. */
-export function growingClaims(pass: RelationalPass): string[] {
-  const { namespace } = placeOfPass(pass)
-  const claims = pass.workloads.cache<Claim>(persistentVolumeClaim).list({ namespace }).filter(isOurs(pass))
-  return claims.filter(claimGrowth).map(({ metadata }) => metadata.name)
-}
-
-function claimGrowth(claim: {
-  apiVersion: string
-  kind: string
-  metadata: StoredCluster['metadata']
-  spec?: { storageClassName?: string; resources?: { requests?: { storage?: string } } }
-  status?: { capacity?: { storage?: string } }
-}): boolean {
-  const [asked, held] = [claim.spec?.resources?.requests?.storage, claim.status?.capacity?.storage]
-  return asked !== undefined && held !== undefined && compareQuantities(held, asked) < 0
 }

@@ -23,6 +23,8 @@ export type RelationalState = {
   plan: EffectivePlan | undefined
   maxConnections: number | undefined
   instances: number
+  /** checkStorage: of the volumes for the log; undefined for none. */
+  walStorageSize: string | undefined
   /** resolveBackup */
   backup: BackupPlace | undefined
   /** resolveOrigin */
@@ -38,6 +40,7 @@ export function newRelationalState(): RelationalState {
     plan: undefined,
     maxConnections: undefined,
     instances: 1,
+    walStorageSize: undefined,
     backup: undefined,
     origin: undefined,
     volumes: undefined,
@@ -67,7 +70,7 @@ export type EngineCluster = KubeObject & {
   spec: {
     instances?: number
     imageName?: string
-    storage?: { size?: string }
+    storage?: { size?: string; storageClass?: string }
     walStorage?: { size?: string }
   }
   status?: {

@@ -57,7 +57,7 @@ export function applyChildren(options: Pick<RelationalOptions, 'backupTarget'>):
 function inputOf(pass: RelationalPass, { backupTarget }: Pick<RelationalOptions, 'backupTarget'>): RelationalInput {
   const { object, state } = pass
   return {
-    cluster: object,
+    cluster: { ...object, spec: { ...object.spec, walStorageSize: state.walStorageSize } },
     plan: planOf(pass),
     maxConnections: state.maxConnections,
     instances: state.instances,

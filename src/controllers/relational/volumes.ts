@@ -1,0 +1,93 @@
+import { done, type Outcome, stalled } from '../../core/outcome.ts'
+import { compareQuantities } from '../../core/quantity.ts'
+import { ENGINE_CLUSTER_LABEL, relationalNames } from '../../core/relational.ts'
+import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
+import { observedEngine, placeOfPass, planOf, type RelationalPass, type StoredCluster } from './types.ts'
+
+/** The sizes of the two kinds of volumes that an instance has. */
+export type VolumeSizes = { storageSize: string | undefined; walStorageSize: string | undefined }
+
+export type VolumeVerdict =
+  | { kind: 'fit' }
+  | { kind: 'shrink'; message: string }
+  /** They stay as they are, and everything else of the spec is still applied. */
+  | { kind: 'stay'; message: string }
+
+/**
+ * Whether volumes can become what is asked for. The engine lets them grow by itself where their class can.
+ *
+ * @param rigid the name of a class of theirs that lets none grow; undefined where all do
+ */
+export function judgeVolumes(wanted: VolumeSizes, held: VolumeSizes, rigid: string | undefined): VolumeVerdict {
+  for (const field of ['storageSize', 'walStorageSize'] as const) {
+    const [size, before] = [wanted[field], held[field]]
+    if (size === undefined || before === undefined || compareQuantities(size, before) >= 0) continue
+    const message = `The volumes have ${before} and cannot shrink to ${size}. Set ${field} to at least ${before}.`
+    return { kind: 'shrink', message }
+  }
+  const growing = (['storageSize', 'walStorageSize'] as const).find((field) => {
+    const [size, before] = [wanted[field], held[field]]
+    return size !== undefined && before !== undefined && compareQuantities(size, before) > 0
+  })
+  if (growing === undefined || rigid === undefined) return { kind: 'fit' }
+  const message = `Storage class "${rigid}" does not let volumes grow (allowVolumeExpansion), so ${growing} stays at ${held[growing]}.`
+  return { kind: 'stay', message }
+}
+
+/**
+ * Looks at the volumes that are there before the engine is told of others. They stay in the class that they were made
+ * in: the spec cannot change it, but a plan may name another one.
+ */
+export function checkStorage(pass: RelationalPass): Outcome {
+  const { state, object } = pass
+  const { storage, walStorage } = observedEngine(pass)?.spec ?? {}
+  const { walStorageSize } = object.spec
+  state.walStorageSize = walStorageSize
+  if (storage?.size === undefined) return done()
+  const plan = { ...planOf(pass), storageClass: storage.storageClass ?? '' }
+  state.plan = plan
+  const held = { storageSize: storage.size, walStorageSize: walStorage?.size }
+  const verdict = judgeVolumes({ storageSize: plan.storageSize, walStorageSize }, held, rigidClass(pass))
+  if (verdict.kind === 'shrink') return stalled('StorageCannotShrink', verdict.message)
+  if (verdict.kind === 'fit') return done()
+  state.plan = { ...plan, storageSize: held.storageSize }
+  // A volume for the log that is not there yet is a new one, which any class gives.
+  state.walStorageSize = held.walStorageSize ?? walStorageSize
+  state.volumes = stalled('ConfigurationInvalid', verdict.message)
+  return done()
+}
+
+type Claim = { [key: string]: unknown } & Parameters<typeof claimGrowth>[0]
+
+function claimsOf(pass: RelationalPass): Claim[] {
+  const { namespace, name } = placeOfPass(pass)
+  const { cluster } = relationalNames(name)
+  const claims = pass.workloads.cache<Claim>(persistentVolumeClaim).list({ namespace })
+  return claims.filter((claim) => claim.metadata.labels?.[ENGINE_CLUSTER_LABEL] === cluster)
+}
+
+/** The name of a class of ours whose volumes cannot grow. */
+function rigidClass(pass: RelationalPass): string | undefined {
+  const classes = pass.workloads.cache(storageClass)
+  return claimsOf(pass)
+    .map(({ spec }) => spec?.storageClassName ?? '')
+    .find((name) => classes.get(undefined, name)?.allowVolumeExpansion !== true)
+}
+
+/** A claim of the engine that is not yet as large as it was asked to be. */
+export function growingClaims(pass: RelationalPass): string[] {
+  return claimsOf(pass)
+    .filter(claimGrowth)
+    .map(({ metadata }) => metadata.name)
+}
+
+function claimGrowth(claim: {
+  apiVersion: string
+  kind: string
+  metadata: StoredCluster['metadata']
+  spec?: { storageClassName?: string; resources?: { requests?: { storage?: string } } }
+  status?: { capacity?: { storage?: string } }
+}): boolean {
+  const [asked, held] = [claim.spec?.resources?.requests?.storage, claim.status?.capacity?.storage]
+  return asked !== undefined && held !== undefined && compareQuantities(held, asked) < 0
+}
