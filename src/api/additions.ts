@@ -1,5 +1,6 @@
 import { additionalKeyRoutes } from './objectstorage/keys.ts'
 import { additionalAuthorizationRoutes } from './rbac/additions.ts'
+import { additionalEditorRoutes } from './relational/editor.ts'
 import { type Area, additionsTo, type Route } from './route.ts'
 
 /**
@@ -9,6 +10,7 @@ import { type Area, additionsTo, type Route } from './route.ts'
 export const ADDITION_AREAS: readonly Area[] = [
   additionsTo('rbac', 'rbac', additionalAuthorizationRoutes),
   additionsTo('objectstorage', 'objectstorage', additionalKeyRoutes),
+  additionsTo('relational', 'db-relational', additionalEditorRoutes),
 ]
 
 export const ADDITIONS: readonly Route[] = ADDITION_AREAS.flatMap((entry) => entry.routes)

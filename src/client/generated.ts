@@ -64,7 +64,6 @@ export const OPERATIONS = {
   "GetBoundariesResourcegroupsResourcesSqlclustersExternalIp": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/external-ip' },
   "GetBoundariesResourcegroupsResourcesSqlclustersNameHealth": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/health' },
   "PostBoundariesResourcegroupsResourcesSqlclustersNameLicense": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/license' },
-  "GetBoundariesResourcegroupsResourcesSqlclustersEditorHistory": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/history', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorQuery": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/query' },
   "GetBoundariesResourcegroupsResourcesSqlclustersEditorSchemas": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/schemas' },
   "GetBoundariesResourcegroupsResourcesSqlclustersEditorTablesTableRows": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows', query: ["filter", "limit", "offset", "sort"] },
@@ -74,6 +73,7 @@ export const OPERATIONS = {
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulk": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows:bulk' },
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulkDelete": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows:bulk-delete' },
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulkInsert": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows:bulk-insert' },
+  "GetBoundariesResourcegroupsResourcesSqlclustersEditorHistory": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/history', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "ListContainerInstances": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances', query: ["page", "pageSize"], paged: true },
   "GetContainerInstancesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/config' },
   "GetContainerInstance": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/{name}' },
@@ -428,6 +428,15 @@ export const OPERATIONS = {
   "DeleteAdminTenantsByTenantId": { method: 'DELETE', path: '/admin/tenants/{tenantId}' },
   "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}' },
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}' },
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorQuery": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/query' },
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorSchemas": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/schemas' },
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows', query: ["filter", "limit", "offset", "sort"] },
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows' },
+  "PatchBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsByPkValue": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows/{pkValue}' },
+  "DeleteBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsByPkValue": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows/{pkValue}' },
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulk": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows:bulk' },
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkDelete": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows:bulk-delete' },
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkInsert": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows:bulk-insert' },
 } as const
 
 /** Kinds of custom resources that are also collections of the REST interface. */
@@ -501,7 +510,6 @@ export interface OperationTypes {
   "GetBoundariesResourcegroupsResourcesSqlclustersExternalIp": { body: unknown; reply: ExternalAddress }
   "GetBoundariesResourcegroupsResourcesSqlclustersNameHealth": { body: unknown; reply: HealthReport }
   "PostBoundariesResourcegroupsResourcesSqlclustersNameLicense": { body: SetLicenseRequestInput; reply: LicenseDto }
-  "GetBoundariesResourcegroupsResourcesSqlclustersEditorHistory": { body: unknown; reply: { items: Array<EditorHistoryEntry>; pagination: PaginationMeta } }
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorQuery": { body: EditorQueryRequestInput; reply: EditorQueryResult }
   "GetBoundariesResourcegroupsResourcesSqlclustersEditorSchemas": { body: unknown; reply: EditorSchemaDto }
   "GetBoundariesResourcegroupsResourcesSqlclustersEditorTablesTableRows": { body: unknown; reply: EditorRowPage }
@@ -510,6 +518,7 @@ export interface OperationTypes {
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulk": { body: BulkUpdateRowsRequestInput; reply: BulkRowsResult }
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulkDelete": { body: BulkDeleteRowsRequestInput; reply: BulkRowsResult }
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulkInsert": { body: BulkInsertRowsRequestInput; reply: BulkRowsResult }
+  "GetBoundariesResourcegroupsResourcesSqlclustersEditorHistory": { body: unknown; reply: { items: Array<EditorHistoryEntry>; pagination: PaginationMeta } }
   "ListSecretVaults": { body: unknown; reply: { items: Array<SecretVaultDto>; pagination: PaginationMeta } }
   "GetSecretVaultsConfig": { body: unknown; reply: ListConfig }
   "GetSecretVault": { body: unknown; reply: SecretVaultDto }
@@ -616,6 +625,14 @@ export interface OperationTypes {
   "PostAdminTenants": { body: CreateTenantRequestInput; reply: TenantDto }
   "GetAdminTenantsByTenantId": { body: unknown; reply: TenantDto }
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { body: UpdateAccessKeyStatusRequestInput; reply: AccessKeyDto }
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorQuery": { body: EditorQueryRequestInput; reply: EditorQueryResult }
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorSchemas": { body: unknown; reply: EditorSchemaDto }
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { body: unknown; reply: EditorRowPage }
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { body: RowMutationRequestInput; reply: EditorRow }
+  "PatchBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsByPkValue": { body: RowMutationRequestInput; reply: EditorRow }
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulk": { body: BulkUpdateRowsRequestInput; reply: BulkRowsResult }
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkDelete": { body: BulkDeleteRowsRequestInput; reply: BulkRowsResult }
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkInsert": { body: BulkInsertRowsRequestInput; reply: BulkRowsResult }
 }
 
 export type AcceptInvitationRequestInput = { token: string }

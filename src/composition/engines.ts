@@ -10,6 +10,7 @@ import { mariadbDriver } from '../adapters/sql/mariadb.ts'
 import { mssqlDriver } from '../adapters/sql/mssql.ts'
 import { playedEngine as playedSqlEngine } from '../adapters/sql/played.ts'
 import type { SqlEngine } from '../adapters/sql/port.ts'
+import { postgresqlDriver } from '../adapters/sql/postgresql.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
@@ -39,16 +40,19 @@ export function backupTarget(
   return bucket === undefined ? undefined : { bucket, endpoint, prefix, region }
 }
 
-/** How SQL instances are spoken to: by DNS inside the cluster; where pods are played, only those that really run. */
+/** How SQL instances and relational databases are spoken to: by DNS inside the cluster; where pods are played, only those that really run. */
 export function sqlEngines(
   configuration: Pick<Configuration, 'engines' | 'playedEngines'>,
-): Readonly<Record<'MsSql' | 'MariaDb', SqlEngine>> {
+): Readonly<Record<'MsSql' | 'MariaDb' | 'PostgreSql', SqlEngine>> {
   const [mssql, mariadb] = [new DriverEngine(mssqlDriver), new DriverEngine(mariadbDriver)]
-  if (configuration.engines === 'real') return { MsSql: mssql, MariaDb: mariadb }
+  const postgresql = new DriverEngine(postgresqlDriver)
+  if (configuration.engines === 'real') return { MsSql: mssql, MariaDb: mariadb, PostgreSql: postgresql }
   const { playedEngines } = configuration
   return {
     MsSql: playedSqlEngine(mssql, playedEngines, [ADMIN_USERS.MsSql]),
     MariaDb: playedSqlEngine(mariadb, playedEngines, [ADMIN_USERS.MariaDb]),
+    // Nobody speaks to it as its administrator.
+    PostgreSql: playedSqlEngine(postgresql, playedEngines, []),
   }
 }
 

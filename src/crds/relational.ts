@@ -266,6 +266,8 @@ export const RelationalCluster = defineKind({
     destinationPath: z.string().optional(),
     origin: origin.optional(),
     tookOverAt: z.string().optional(),
+    /** Which logins the editor was let in with: a hash over who they are, not of their passwords. */
+    editorAdmittedFor: z.string().optional(),
     finalSnapshotId: z.string().optional(),
   }),
   scale: { replicas: '.spec.replicas', ready: '.status.replicas', selector: '.status.selector' },

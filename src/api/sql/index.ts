@@ -7,7 +7,7 @@ import { LICENSE_STATES, SQL_EDITIONS, SQL_VERSIONS, SqlInstance } from '../../c
 import { ok } from '../answer.ts'
 import type { Context } from '../context.ts'
 import { ExternalAddressDto, HealthReportDto } from '../dto.ts'
-import { editorRoutes } from '../editor/routes.ts'
+import { editorRoutes, historyRoute } from '../editor/routes.ts'
 import { findResource } from '../findResource.ts'
 import { planFields, planRoutes } from '../plans.ts'
 import { resource } from '../resource.ts'
@@ -149,6 +149,10 @@ export const sqlRoutes: readonly RouteDraft[] = [
       dataWrite: 'sqlcluster/dataWrite',
     },
     open: async (context) => editorPlace(await objectOf(context), context),
+  }),
+  historyRoute({
+    base: BASE,
+    read: 'sqlcluster/read',
     history: async (context) => ({ history: historyOf(await objectOf(context), context.services) }),
   }),
 ]
