@@ -1,0 +1,28 @@
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SqlServer } from '../cluster/sqlServers.ts'
+import { testPlatform } from './tenant.ts'
+import { until } from './until.ts'
+
+/** Tells the platform of an engine that really runs under a name of the cluster, though pods are played. */
+export async function announce(hostInCluster: string, { target }: Pick<SqlServer, 'target'>): Promise<void> {
+  const path = join(testPlatform().folder, 'platform', 'engines.json')
+  const lock = `${path}.lock`
+  // Test files run beside each other, and each changes the one file.
+  await until('the file of engines is free', async () => {
+    await writeFile(lock, '', { flag: 'wx' })
+    return true
+  })
+  try {
+    const known = await readFile(path, 'utf8').then(
+      (text) => JSON.parse(text) as object,
+      () => ({}),
+    )
+    const { host, port, user, password, certificateAuthority } = target
+    const engine = { host, port, user, password, certificateAuthority }
+    await writeFile(`${path}.new`, JSON.stringify({ ...known, [hostInCluster]: engine }))
+    await rename(`${path}.new`, path)
+  } finally {
+    await rm(lock)
+  }
+}
