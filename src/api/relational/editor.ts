@@ -9,7 +9,7 @@ import {
 import { RelationalCluster } from '../../crds/relational.ts'
 import type { SqlLevel } from '../../editor/classification.ts'
 import type { Context, Services } from '../context.ts'
-import type { EditorPlace } from '../editor/place.ts'
+import { type EditorPlace, historyAt } from '../editor/place.ts'
 import { editorRoutes } from '../editor/routes.ts'
 import { findResource } from '../findResource.ts'
 import type { RouteDraft } from '../route.ts'
@@ -38,12 +38,13 @@ export const additionalEditorRoutes: readonly RouteDraft[] = editorRoutes({
   open: async (context) => editorPlace((await findResource(RelationalCluster, context)).object, context),
 })
 
-/** Where the history of the editor is kept: with the database, and gone with it. */
-export function historyOf({ metadata }: RelationalObject, { relational }: Services): EditorPlace['history'] {
-  const { namespace = '', name, uid = '' } = metadata
-  const { apiVersion, kind } = RelationalCluster
-  const owner = { apiVersion, kind, name, uid, labels: relationalSelector(name) }
-  return { blobs: relational.blobs, namespace, name: relationalNames(name).history, owner }
+export function historyOf(object: RelationalObject, { relational }: Services): EditorPlace['history'] {
+  const { name } = object.metadata
+  return historyAt(RelationalCluster, object, {
+    blobs: relational.blobs,
+    name: relationalNames(name).history,
+    labels: relationalSelector(name),
+  })
 }
 
 /** The very database of that name as the editor works with it, also where its connection Services lead to another. */
