@@ -266,7 +266,7 @@ export const RelationalCluster = defineKind({
     destinationPath: z.string().optional(),
     origin: origin.optional(),
     tookOverAt: z.string().optional(),
-    /** Which logins the editor was let in with: a hash over who they are, not of their passwords. */
+    /** The uid of the engine's Cluster at whose tables the logins of the editor were let. */
     editorAdmittedFor: z.string().optional(),
     finalSnapshotId: z.string().optional(),
   }),

@@ -1,5 +1,4 @@
 import { isSqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
-import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import {
@@ -21,9 +20,9 @@ const RETRY = 5_000
 const DEADLINE = 5_000
 
 /**
- * Lets the logins of the editor at the tables, once for each Cluster of the engine: the hash of what was granted stands
- * in the status. The engine makes the logins, but grants nothing to them; only the owner can, who is a tenant's and not
- * ours, so nothing but the editor waits for it.
+ * Lets the logins of the editor at the tables, once for each Cluster of the engine, whose database and owner never
+ * change: its uid stands in the status. The engine makes the logins, but grants nothing to them; only the owner can, who
+ * is the tenant's and not ours, so nothing but the editor waits for it.
  */
 export function admitEditor({
   engine,
@@ -33,13 +32,13 @@ export function admitEditor({
     const { owner } = state
     if (owner === undefined || !object.spec.running || !isHealthy(state.engine)) return done()
     const { reader, writer } = relationalUsers(owner.username)
-    const wanted = sha256(JSON.stringify([state.engine?.metadata.uid, owner.username, reader, writer])).slice(0, 16)
-    if (object.status?.editorAdmittedFor === wanted) return done()
+    const cluster = state.engine?.metadata.uid
+    if (object.status?.editorAdmittedFor === cluster) return done()
     const giveUp = new AbortController()
     const timer = clock.setTimeout(() => giveUp.abort(), DEADLINE)
     try {
       await engine.admit(await ownerTarget(pass, owner), { reader, writer }, { signal: giveUp.signal })
-      pass.report({ editorAdmittedFor: wanted })
+      pass.report({ editorAdmittedFor: cluster })
     } catch (error) {
       if (!isSqlFault(error)) throw error
       log.info({ reason: error.reason, code: error.details.engineCode }, 'The editor is not let into a database yet.')
