@@ -5,12 +5,14 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { loadAll } from 'js-yaml'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { ProcessGroup } from '../../scripts/controlplane/processes.ts'
 import { waitUntil } from '../../scripts/controlplane/request.ts'
 import { cacheFolder } from './cache.ts'
 
 const REQUIREMENTS = join(import.meta.dirname, '../../tools/seaweedfs/requirements.txt')
+const EXAMPLE = join(import.meta.dirname, '../../deploy/objectstorage/seaweedfs.yaml')
 const START_DEADLINE = 20_000
 /** For 48 MB; once, after that it is in the cache. */
 const DOWNLOAD_DEADLINE = 30_000
@@ -92,7 +94,7 @@ export async function startSeaweedfs(): Promise<SeaweedFs> {
         '-port.lance=0',
         `-localSocket=${join(folder, 's3.sock')}`,
         `-filer=127.0.0.1:${ports.filer}.${ports.filerGrpc}`,
-        '-iam.readOnly=false',
+        ...gatewayArguments(),
       ],
       environment: {
         ...process.env,
@@ -106,6 +108,12 @@ export async function startSeaweedfs(): Promise<SeaweedFs> {
     await stop()
     throw error
   }
+}
+
+/** What the example gives its gateway beside what the operator does. */
+function gatewayArguments(): readonly string[] {
+  const documents = loadAll(readFileSync(EXAMPLE, 'utf8')) as { spec?: { s3?: { extraArgs?: string[] } } }[]
+  return documents.flatMap(({ spec }) => spec?.s3?.extraArgs ?? [])
 }
 
 type ServerPorts = Record<'master' | 'masterGrpc' | 'volume' | 'volumeGrpc' | 'filer' | 'filerGrpc', number>

@@ -1,51 +1,54 @@
 import { DRIVERS, openStore } from '../../src/adapters/objectstorage/client.ts'
 import type { ObjectStore } from '../../src/adapters/objectstorage/port.ts'
-import { objectStoreContract } from '../make/objectStoreContract.ts'
+import { type SeaweedFs, seaweedfsIsMissing, startSeaweedfs } from '../cluster/seaweedfs.ts'
+import { objectStoreContract, type StoreClient } from '../make/objectStoreContract.ts'
 import { clientOf } from '../make/s3Client.ts'
 import { testPlatform } from '../make/tenant.ts'
 
-/** A store that somebody runs for these tests: `http://127.0.0.1:8333`, with S3 and IAM at one place. */
-const SEAWEEDFS = process.env.FREEHOLD_TEST_SEAWEEDFS
+const common = { publicEndpoint: undefined, regionName: 'us-east-1' }
 
-function suite(title: string, endpoint: string | undefined, why: string, open: (endpoint: string) => ObjectStore) {
-  describe(title, () => {
-    let store: ObjectStore | undefined
-    before(function () {
-      if (endpoint === undefined) {
-        console.log(`    skipped: ${why}`)
-        this.skip()
-      }
-      store = open(endpoint)
-    })
-    after(() => store?.close())
-    objectStoreContract(
-      () => {
-        if (store === undefined || endpoint === undefined) throw new Error('The suite should have been skipped.')
-        return { store, client: clientOf(endpoint) }
-      },
-      { audits: title === 'versitygw' },
-    )
-  })
-}
-
-const running = testPlatform().store
-const common = { version: '', publicEndpoint: undefined, regionName: 'us-east-1' }
-
-suite(
-  'versitygw',
-  running?.endpoint,
-  'no object store runs here, because no Go was found that builds it',
-  (endpoint) => {
-    const { usersEndpoint, accessKeyId = '', secretAccessKey = '', accessLog } = running ?? {}
+describe('versitygw', () => {
+  let store: ObjectStore | undefined
+  const running = testPlatform().store
+  before(function () {
+    if (running === undefined) {
+      console.log('    skipped: no object store runs here, because no Go was found that builds it')
+      this.skip()
+    }
+    const { endpoint, usersEndpoint: iamEndpoint, accessKeyId, secretAccessKey, accessLog } = running
     const credentials = { accessKeyId, secretAccessKey }
-    const own = { driver: DRIVERS.versitygw, iamEndpoint: usersEndpoint, credentials, accessLog }
-    return openStore({ ...common, ...own, endpoint })
-  },
-)
-
-suite('seaweedfs', SEAWEEDFS, 'FREEHOLD_TEST_SEAWEEDFS names no running SeaweedFS', (endpoint) => {
-  const [accessKeyId = '', secretAccessKey = ''] = (process.env.FREEHOLD_TEST_SEAWEEDFS_KEY ?? '').split(':')
-  const credentials = { accessKeyId, secretAccessKey }
-  const own = { driver: DRIVERS.seaweedfs, iamEndpoint: undefined, credentials, accessLog: undefined }
-  return openStore({ ...common, ...own, endpoint })
+    const own = { driver: DRIVERS.versitygw, version: '', endpoint, iamEndpoint, credentials, accessLog }
+    store = openStore({ ...common, ...own })
+  })
+  after(() => store?.close())
+  objectStoreContract(() => opened(store, running && clientOf(running.endpoint)), { audits: true })
 })
+
+describe('SeaweedFS, behind the gateway that its operator would run', function () {
+  this.timeout(60_000)
+  let store: ObjectStore | undefined
+  let server: SeaweedFs | undefined
+  let client: StoreClient | undefined
+  before(async function () {
+    const why = await seaweedfsIsMissing()
+    if (why !== undefined) {
+      console.log(`    skipped: ${why}`)
+      this.skip()
+    }
+    server = await startSeaweedfs()
+    const { endpoint, version, accessKeyId, secretAccessKey } = server
+    const own = { driver: DRIVERS.seaweedfs, iamEndpoint: undefined, accessLog: undefined }
+    store = openStore({ ...common, ...own, endpoint, version, credentials: { accessKeyId, secretAccessKey } })
+    client = clientOf(endpoint)
+  })
+  after(async () => {
+    await store?.close()
+    await server?.stop()
+  })
+  objectStoreContract(() => opened(store, client), { audits: false })
+})
+
+function opened(store: ObjectStore | undefined, client: StoreClient | undefined) {
+  if (store === undefined || client === undefined) throw new Error('The suite should have been skipped.')
+  return { store, client }
+}
