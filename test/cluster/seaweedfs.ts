@@ -21,6 +21,8 @@ const PIP = ['-m', 'pip', '--disable-pip-version-check', '--no-input']
 export type SeaweedFs = {
   /** S3 and IAM at one place. */
   endpoint: string
+  /** A second gateway: clients meet any of them. */
+  otherEndpoint: string
   version: string
   accessKeyId: string
   secretAccessKey: string
@@ -70,7 +72,18 @@ export async function startSeaweedfs(): Promise<SeaweedFs> {
   const program = join(folderOf(), 'bin', 'weed')
   const folder = await mkdtemp(join(tmpdir(), 'freehold-seaweedfs-'))
   const ports = await choosePorts(folder, [
-    ...(['master', 'masterGrpc', 'volume', 'volumeGrpc', 'filer', 'filerGrpc', 's3', 's3Grpc'] as const),
+    ...([
+      'master',
+      'masterGrpc',
+      'volume',
+      'volumeGrpc',
+      'filer',
+      'filerGrpc',
+      's3',
+      's3Grpc',
+      'otherS3',
+      'otherS3Grpc',
+    ] as const),
   ])
   const pair = { accessKeyId: 'administrator', secretAccessKey: randomBytes(24).toString('base64url') }
   const processes = new ProcessGroup(folder)
@@ -82,28 +95,40 @@ export async function startSeaweedfs(): Promise<SeaweedFs> {
   try {
     processes.start({ name: 'seaweedfs', program, args: serverArguments(folder, ports) })
     await waitUntil('SeaweedFS', START_DEADLINE, () => answers(ports.filer, '/'), processes.failed)
-    processes.start({
-      name: 'seaweedfs-s3',
-      program,
-      args: [
-        's3',
-        '-ip.bind=127.0.0.1',
-        `-port=${ports.s3}`,
-        `-port.grpc=${ports.s3Grpc}`,
-        '-port.iceberg=0',
-        '-port.lance=0',
-        `-localSocket=${join(folder, 's3.sock')}`,
-        `-filer=127.0.0.1:${ports.filer}.${ports.filerGrpc}`,
-        ...gatewayArguments(),
-      ],
-      environment: {
-        ...process.env,
-        AWS_ACCESS_KEY_ID: pair.accessKeyId,
-        AWS_SECRET_ACCESS_KEY: pair.secretAccessKey,
-      },
-    })
-    await waitUntil("SeaweedFS's gateway", START_DEADLINE, () => answers(ports.s3, '/status'), processes.failed)
-    return { endpoint: `http://127.0.0.1:${ports.s3}`, version: version(), ...pair, stop }
+    for (const [name, port, grpc] of [
+      ['seaweedfs-s3', ports.s3, ports.s3Grpc],
+      ['seaweedfs-other-s3', ports.otherS3, ports.otherS3Grpc],
+    ] as const) {
+      processes.start({
+        name,
+        program,
+        args: [
+          's3',
+          '-ip.bind=127.0.0.1',
+          `-port=${port}`,
+          `-port.grpc=${grpc}`,
+          '-port.iceberg=0',
+          '-port.lance=0',
+          `-localSocket=${join(folder, `${name}.sock`)}`,
+          `-filer=127.0.0.1:${ports.filer}.${ports.filerGrpc}`,
+          ...gatewayArguments(),
+        ],
+        environment: {
+          ...process.env,
+          AWS_ACCESS_KEY_ID: pair.accessKeyId,
+          AWS_SECRET_ACCESS_KEY: pair.secretAccessKey,
+        },
+      })
+    }
+    for (const port of [ports.s3, ports.otherS3])
+      await waitUntil("SeaweedFS's gateway", START_DEADLINE, () => answers(port, '/status'), processes.failed)
+    return {
+      endpoint: `http://127.0.0.1:${ports.s3}`,
+      otherEndpoint: `http://127.0.0.1:${ports.otherS3}`,
+      version: version(),
+      ...pair,
+      stop,
+    }
   } catch (error) {
     await stop()
     throw error
