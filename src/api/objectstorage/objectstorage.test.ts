@@ -221,6 +221,19 @@ describe('object storage over REST', () => {
     }
   })
 
+  it('refuses an account that the group has no room for, and takes buckets and keys in those it has', async () => {
+    await begin(new FakeObjectStore())
+    server.group(B, 'small', { quota: { resources: 1 } })
+    const small = `/boundaries/${B}/resourcegroups/small/resources/objectstorageaccounts`
+    expect((await call('post', `${small}/first`).send({})).status).to.equal(201)
+    expect((await call('post', `${small}/first/buckets`).send({ name: 'one' })).status).to.equal(201)
+    server.put(ObjectAccessKey, 'a', { accountName: 'first' }, groupNamespace(B, 'small'))
+    expect((await call('patch', `${small}/first`).send({ maxBuckets: 5 })).status, 'is no further one').to.equal(200)
+    const { status, body } = await call('post', `${small}/second`).send({})
+    expect([status, body.code]).to.deep.equal([422, 'QUOTA_EXCEEDED'])
+    expect(body).to.include({ quota: 'resources', limit: 1, used: 1, requested: 1 })
+  })
+
   it('counts an account as one resource, and neither buckets nor keys', async () => {
     await begin(new FakeObjectStore())
     bucket('one')
