@@ -10,6 +10,8 @@ import { startTestPlatform, type TestPlatform } from './test/platform.ts'
 const root = join(import.meta.dirname, '..')
 /** End-to-end files run beside each other; the machine has few cores, and the API server is one of the busy ones. */
 const JOBS = 3
+/** Files with a platform of their own mostly wait for it; more than two at once would starve each other on two cores. */
+const ALONE_JOBS = 2
 
 type Counts = { passes: number; failures: number; pending: number }
 type Selection = { checks: boolean; unit: boolean; e2e: boolean; rest: string[] }
@@ -56,7 +58,10 @@ function select(words: string[]): Selection {
   return { checks: rest.length === 0, unit: true, e2e: true, rest }
 }
 
-/** Files that start a platform of their own run alone, after those that share one: they count requests and kill things. */
+/**
+ * Files that start a platform of their own come after those that share one: they count requests and kill things. They
+ * share nothing with each other, so two run side by side, and each file's output comes when it has ended.
+ */
 async function endToEnd(rest: string[]): Promise<Counts> {
   const named = rest.filter((word) => word.endsWith('.test.ts'))
   const options = rest.filter((word) => !word.endsWith('.test.ts'))
@@ -84,7 +89,14 @@ async function endToEnd(rest: string[]): Promise<Counts> {
       await platform.stop()
     }
   }
-  for (const file of alone) add(await mocha(`${file}, alone`, [file], options, {}))
+  const waiting = [...alone]
+  const work = async () => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      if (alone.length > 1) console.log(`\n.. ${file} has begun`)
+      add(await mocha(`${file}, alone`, [file], options, {}, alone.length > 1))
+    }
+  }
+  await Promise.all(Array.from({ length: ALONE_JOBS }, work))
   return sum
 }
 
@@ -102,8 +114,10 @@ async function mocha(
   files: string[],
   options: string[],
   environment: Record<string, string>,
+  isHeldBack = false,
 ): Promise<Counts> {
-  console.log(`\n== ${title}`)
+  const started = performance.now()
+  if (!isHeldBack) console.log(`\n== ${title}`)
   const folder = mkdtempSync(join(tmpdir(), 'freehold-test-'))
   const counts = join(folder, 'counts')
   writeFileSync(counts, '')
@@ -115,10 +129,11 @@ async function mocha(
     ...options,
     ...files,
   ]
+  const output: Buffer[] = []
   const status = await new Promise<number>((done, fail) => {
     const child = spawn(join(root, 'node_modules/.bin/mocha'), args, {
       cwd: root,
-      stdio: ['ignore', 'inherit', 'inherit'],
+      stdio: ['ignore', isHeldBack ? 'pipe' : 'inherit', isHeldBack ? 'pipe' : 'inherit'],
       env: {
         ...process.env,
         ...environment,
@@ -126,9 +141,13 @@ async function mocha(
         PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}`,
       },
     })
+    child.stdout?.on('data', (chunk: Buffer) => output.push(chunk))
+    child.stderr?.on('data', (chunk: Buffer) => output.push(chunk))
     child.once('error', fail)
-    child.once('exit', (code) => done(code ?? 1))
+    child.once('close', (code) => done(code ?? 1))
   })
+  if (isHeldBack) process.stdout.write(`\n== ${title}\n${Buffer.concat(output)}`)
+  console.log(`   ${title}: ${Math.round((performance.now() - started) / 1000)} s`)
   const lines = readFileSync(counts, 'utf8').split('\n').filter(Boolean)
   rmSync(folder, { recursive: true })
   const found = lines.map((line) => JSON.parse(line) as Counts).at(-1) ?? { passes: 0, failures: 0, pending: 0 }

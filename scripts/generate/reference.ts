@@ -40,6 +40,7 @@ function rows(schema: Schema, prefix: string): string[] {
     return [
       `| \`${path}\` | ${cell(typeOf(property))} | ${required} | ${standard} | ${cell(property.description ?? '')} |`,
       ...rows(property, path),
+      ...rows(property.items ?? {}, `${path}[]`),
     ]
   })
 }

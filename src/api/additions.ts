@@ -1,3 +1,4 @@
+import { additionalBucketRoutes } from './objectstorage/buckets.ts'
 import { additionalKeyRoutes } from './objectstorage/keys.ts'
 import { additionalAuthorizationRoutes } from './rbac/additions.ts'
 import { additionalEditorRoutes } from './relational/editor.ts'
@@ -9,7 +10,7 @@ import { type Area, additionsTo, type Route } from './route.ts'
  */
 export const ADDITION_AREAS: readonly Area[] = [
   additionsTo('rbac', 'rbac', additionalAuthorizationRoutes),
-  additionsTo('objectstorage', 'objectstorage', additionalKeyRoutes),
+  additionsTo('objectstorage', 'objectstorage', [...additionalKeyRoutes, ...additionalBucketRoutes]),
   additionsTo('relational', 'db-relational', additionalEditorRoutes),
 ]
 

@@ -5,6 +5,7 @@ import {
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi'
+import { VERSION } from '../core/release.ts'
 import { SERVED_ROUTES } from './index.ts'
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, sortsOf } from './paging.ts'
 import type { Route } from './route.ts'
@@ -82,7 +83,7 @@ export function documentOf(title: string, routes: readonly Route[]): object {
   return createDocument(
     {
       openapi: '3.1.0',
-      info: { title, version: '0.1.0', description: 'Generated from the routes themselves.' },
+      info: { title, version: VERSION, description: 'Generated from the routes themselves.' },
       paths,
       components: {
         securitySchemes: {

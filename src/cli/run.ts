@@ -17,7 +17,7 @@ export async function run(words: readonly string[], context: Context): Promise<E
     return name === undefined ? EXIT.usage : EXIT.ok
   }
   try {
-    const command = findCommand(name)
+    const command = findCommand(name === '--version' || name === '-v' ? 'version' : name)
     const input = readInput(command, rest)
     if (input.has('help')) terminal.out(helpOf(command))
     else await command.run(input, context)

@@ -428,6 +428,7 @@ export const OPERATIONS = {
   "DeleteAdminTenantsByTenantId": { method: 'DELETE', path: '/admin/tenants/{tenantId}' },
   "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}' },
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}' },
+  "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets/{bucketName}' },
   "PostBoundariesResourcegroupsResourcesRelationalclustersEditorQuery": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/query' },
   "GetBoundariesResourcegroupsResourcesRelationalclustersEditorSchemas": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/schemas' },
   "GetBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows', query: ["filter", "limit", "offset", "sort"] },
@@ -625,6 +626,7 @@ export interface OperationTypes {
   "PostAdminTenants": { body: CreateTenantRequestInput; reply: TenantDto }
   "GetAdminTenantsByTenantId": { body: unknown; reply: TenantDto }
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { body: UpdateAccessKeyStatusRequestInput; reply: AccessKeyDto }
+  "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { body: unknown; reply: BucketDto }
   "PostBoundariesResourcegroupsResourcesRelationalclustersEditorQuery": { body: EditorQueryRequestInput; reply: EditorQueryResult }
   "GetBoundariesResourcegroupsResourcesRelationalclustersEditorSchemas": { body: unknown; reply: EditorSchemaDto }
   "GetBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { body: unknown; reply: EditorRowPage }
@@ -649,7 +651,7 @@ export type BoundaryMemberDto = { assignmentId: string; boundaryId: string; prin
 export type BoundaryQuota = { cpu: string | null; memory: string | null; storage: string | null; resourceGroups: number | null; resources: number | null; pods: number | null }
 export type BoundaryTenantMoveRequestInput = { tenantId?: string | null; fromTenantId?: string | null }
 export type BoundaryTenantMoveResult = { boundaryId: string; tenantId: string | null; movedAssignments: number; removedAssignments: number }
-export type BucketCreateDtoInput = { name: string; versioning?: "Off" | "Enabled" | "Suspended" | null; objectLock?: boolean; lockDays?: number | null; quotaBytes?: number | null; publicRead?: boolean; lifecycleRules?: Array<{ id: string; prefix?: string; expireDays?: number; noncurrentExpireDays?: number; abortUploadDays?: number; enabled?: boolean }>; corsRules?: Array<{ origins: Array<string>; methods: Array<"GET" | "PUT" | "POST" | "DELETE" | "HEAD">; headers?: Array<string>; maxAgeSeconds?: number }>; tags?: Record<string, string> }
+export type BucketCreateDtoInput = { name: string; versioning?: "Off" | "Enabled" | "Suspended" | null; objectLock?: boolean; lockDays?: number | null; quotaBytes?: number | null; publicRead?: boolean; lifecycleRules?: Array<{ id: string; prefix?: string; expireDays?: number | null; noncurrentExpireDays?: number | null; abortUploadDays?: number | null; enabled?: boolean }>; corsRules?: Array<{ origins: Array<string>; methods: Array<"GET" | "PUT" | "POST" | "DELETE" | "HEAD">; headers?: Array<string>; maxAgeSeconds?: number }>; tags?: Record<string, string> }
 export type BucketDto = { id: string; name: string; accountName: string; storeName: string; url: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; statusMessage: string | null; versioning: "Off" | "Enabled" | "Suspended"; objectLock: boolean; lockDays: number | null; quotaBytes: number | null; publicRead: boolean; lifecycleRules: Array<LifecycleRuleDto>; corsRules: Array<CorsRuleDto>; tags: Record<string, string>; objectCount: number; usedBytes: number; usageAt: string | null; createdAt: string }
 export type BucketUsageDto = { name: string; usedBytes: number; objectCount: number; quotaBytes: number | null }
 export type BulkDeleteRowsRequestInput = { keys: Array<BulkRowKeyInput> }

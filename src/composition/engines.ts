@@ -14,6 +14,7 @@ import { postgresqlDriver } from '../adapters/sql/postgresql.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
+import { SEAWEED_PORT, type SeaweedPlace, seaweedEndpoint } from '../core/objectstorage.ts'
 import { ADMIN_USERS } from '../core/sql.ts'
 import type { BackupTarget } from '../desired/relational/index.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -56,18 +57,37 @@ export function sqlEngines(
   }
 }
 
+type StoreConfiguration = Pick<Configuration, Extract<keyof Configuration, `objectStore${string}`>>
+
+/**
+ * The Seaweed that the store is of; undefined where the configuration names none.
+ *
+ * @throws ConfigurationError where the store is another one
+ */
+export function seaweedPlace(
+  configuration: Pick<Configuration, 'objectStoreDriver' | 'objectStoreEndpoint' | 'objectStoreSeaweed'>,
+): SeaweedPlace | undefined {
+  const { objectStoreDriver: driver, objectStoreEndpoint: endpoint, objectStoreSeaweed: text } = configuration
+  if (text === undefined) return undefined
+  if (driver !== 'seaweedfs') throw new ConfigurationError('objectStoreSeaweed needs the objectStoreDriver seaweedfs.')
+  const [namespace = '', name = ''] = text.split('/')
+  return { namespace, name, port: endpoint === undefined ? SEAWEED_PORT : undefined }
+}
+
 /**
  * The store behind object storage; undefined where none is configured. Its client is loaded only where it is.
  *
  * @throws ConfigurationError where the driver lacks its endpoint or credentials
  */
-export async function objectStore(configuration: Configuration): Promise<ObjectStore | undefined> {
-  const { objectStoreDriver: driver, objectStoreEndpoint: endpoint } = configuration
+export async function objectStore(configuration: StoreConfiguration): Promise<ObjectStore | undefined> {
+  const { objectStoreDriver: driver } = configuration
   const { objectStoreAccessKeyId: accessKeyId, objectStoreSecretAccessKey: secretAccessKey } = configuration
   if (driver === 'none') return undefined
+  const seaweed = seaweedPlace(configuration)
+  const endpoint = configuration.objectStoreEndpoint ?? (seaweed === undefined ? undefined : seaweedEndpoint(seaweed))
   if (endpoint === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
     throw new ConfigurationError(
-      'objectStoreDriver needs objectStoreEndpoint, objectStoreAccessKeyId and objectStoreSecretAccessKey.',
+      'objectStoreDriver needs objectStoreEndpoint or objectStoreSeaweed, objectStoreAccessKeyId and objectStoreSecretAccessKey.',
     )
   }
   const { DRIVERS, openStore } = await import('../adapters/objectstorage/client.ts')

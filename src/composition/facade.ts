@@ -21,6 +21,7 @@ import { createTokenVerifier } from '../api/tokens.ts'
 import { kubeValues } from '../api/vaults/values.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
+import { VERSION } from '../core/release.ts'
 import { KINDS } from '../crds/index.ts'
 import { PlatformTenant } from '../crds/rbac.ts'
 import { SsoConnection } from '../crds/sso.ts'
@@ -35,7 +36,6 @@ import type { Part, Surroundings } from './part.ts'
 import { ssoServices } from './sso.ts'
 import { runWebhooks } from './webhooks.ts'
 
-const VERSION = '0.1.0'
 const DOCUMENTATION = join(import.meta.dirname, '../../docs/areas')
 
 /** The REST facade, and beside it the local identity provider where that is configured. */

@@ -188,7 +188,7 @@ function declaredRights(): Rights[] {
     vectorEngine: playedEngine(),
     sqlEngines,
     allowOwnImages: false,
-    objectStorage: { store: undefined, usageInterval: 0 },
+    objectStorage: { store: undefined, usageInterval: 0, seaweed: { namespace: '', name: '', port: undefined } },
     projectRbac: true,
     sso,
   }).flatMap(rightsOf)

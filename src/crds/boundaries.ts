@@ -31,15 +31,24 @@ export const Boundary = defineKind({
     'A tenant boundary: members, resource groups and everything in them. Its name is a uuid, the boundaryId.',
   spec: z.strictObject({
     displayName: DisplayName.describe('What people call the boundary; need not be unique'),
-    tenantId: Uuid.optional().describe('The tenant that the boundary belongs to; none when absent'),
+    tenantId: Uuid.optional().describe(
+      'Id of the PlatformTenant that the boundary belongs to; none when absent; changed by administrators',
+    ),
     initialOwner: z
-      .strictObject({ principalId: Uuid, principalType: z.enum(['User', 'ServicePrincipal']) })
+      .strictObject({
+        principalId: Uuid.describe('Id of the person or service account'),
+        principalType: z
+          .enum(['User', 'ServicePrincipal'])
+          .describe('User is a person, ServicePrincipal a service account'),
+      })
       .optional()
-      .describe('Becomes Owner; counts as one until the assignment is written'),
-    quota: Quota.prefault({}).describe('Limits over all resource groups together'),
+      .describe('Becomes Owner once, and counts as one until the assignment is written; nobody when absent; immutable'),
+    quota: Quota.prefault({}).describe('Limits over all resource groups together; changed by administrators'),
     tags: Tags.prefault({}),
   }),
-  status: resourceStatus.extend({ namespace: z.string().optional() }),
+  status: resourceStatus.extend({
+    namespace: z.string().optional().describe('Namespace where resource groups and access of the boundary stand'),
+  }),
   immutable: ['initialOwner'],
   rules: [tagKeyRule],
   columns: [

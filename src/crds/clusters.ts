@@ -15,14 +15,27 @@ export const PlatformCluster = defineKind({
   description: 'A cluster that runs workloads. Its name is a uuid, the clusterId.',
   spec: z.strictObject({
     displayName: DisplayName,
-    region: z.string().max(64).default(''),
+    region: z
+      .string()
+      .max(64)
+      .default('')
+      .describe('Where the cluster is, as resources on it show and are filtered by'),
     domain: z
       .string()
       .max(200)
       .regex(/^[a-z0-9]([a-z0-9.-]{0,198}[a-z0-9])?$/)
-      .describe('Suffix of the host names that resources get by default'),
-    isPlatform: z.boolean().default(false).describe('The cluster that the platform itself runs on'),
-    ingressClassName: z.string().max(63).optional(),
+      .describe('Domain below which the public hosts of resources lie'),
+    isPlatform: z
+      .boolean()
+      .default(false)
+      .describe(
+        'True for the cluster that the platform itself runs on, the only one that can run resources yet; immutable',
+      ),
+    ingressClassName: z
+      .string()
+      .max(63)
+      .optional()
+      .describe("IngressClass of the Ingresses of resources; the cluster's default when absent"),
   }),
   status: resourceStatus,
   immutable: ['isPlatform'],

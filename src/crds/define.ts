@@ -88,6 +88,8 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   admission?: readonly AdmissionRule[]
   /** Objects that belong to a resource of another kind, at whose scope permissions are asked for. */
   partOf?: { collection: string; nameOf: (objectName: string) => string | undefined }
+  /** Its objects belong to a resource and are none of their own: no quota counts them, no list of resources has them. */
+  isPart?: boolean
   /** Fields that may be set at creation only by who holds the virtual verb, because they open something else. */
   grantedFields?: Readonly<Record<string, string>>
 }
@@ -127,29 +129,40 @@ export type AnyKind = Omit<Kind, 'rules' | 'spec' | 'status'> & {
 }
 
 export const conditionSchema = z.object({
-  type: z.string(),
-  status: z.enum(['True', 'False', 'Unknown']),
-  reason: z.string(),
-  message: z.string(),
-  observedGeneration: z.int().optional(),
-  lastTransitionTime: z.string(),
+  type: z.string().describe('Ready always; Reconciling and Stalled only while they are True'),
+  status: z
+    .enum(['True', 'False', 'Unknown'])
+    .describe('True where the condition holds, False where it does not, Unknown where that cannot be told'),
+  reason: z.string().describe('Why, as a constant, such as Available or QuotaExceeded'),
+  message: z.string().describe('Why, as a sentence for people; empty where there is nothing to add'),
+  observedGeneration: z.int().optional().describe('The metadata.generation that the condition speaks of'),
+  lastTransitionTime: z.string().describe('When the status of the condition last changed, RFC 3339'),
 })
 
 /** What the engine writes for every kind; areas extend it with what their controller observes. */
 export const resourceStatus = z.object({
-  observedGeneration: z.int().optional(),
+  observedGeneration: z
+    .int()
+    .optional()
+    .describe('The metadata.generation that the controller last finished a pass over; less while a change waits'),
   conditions: z
     .array(conditionSchema)
     .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
-    .optional(),
+    .optional()
+    .describe('Ready, Reconciling and Stalled, as kstatus reads them; kubectl wait asks for Ready'),
   status: z
     .string()
     .optional()
-    .describe('Pending, Provisioning, Running, Updating, Stopped, Degraded, Failed or Deleting'),
+    .describe(
+      'Pending; Provisioning until first ready, Updating later; Running; Stopped; Degraded where it still serves, else Failed; Deleting',
+    ),
   phase: z.string().optional().describe('The reason constant of the condition that matters most'),
   statusMessage: z.string().optional().describe("One sentence; the engine's own where there is one"),
-  firstReadyAt: z.string().optional(),
-  serving: z.boolean().optional(),
+  firstReadyAt: z.string().optional().describe('When it was ready for the first time; absent until then'),
+  serving: z
+    .boolean()
+    .optional()
+    .describe('Whether anything serves now; what is not ready is Degraded if so, else Failed'),
 })
 
 /** Columns that every reconciled kind shows first. */

@@ -17,20 +17,28 @@ export const DisplayName = z
   .max(128)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what the pattern refuses.
   .regex(/^[^ \x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^ \x00-\x1f\x7f])?$/)
+  .describe('A name for people, 1 to 128 characters without spaces at either end')
 
-export const Description = z.string().max(512)
+export const Description = z.string().max(512).describe('What it is for, in words for people')
 
 /** At most 50 pairs that people choose; kept in the spec and never made labels, which have narrower rules. */
-export const Tags = z.record(z.string(), z.string().max(256)).meta({ maxProperties: 50 })
+export const Tags = z
+  .record(z.string(), z.string().max(256))
+  .meta({ maxProperties: 50 })
+  .describe('Pairs that people choose, at most 50, to find things by; nothing that runs depends on them')
 
 /** Limits over everything in a boundary or group; an absent one is unlimited. */
 export const Quota = z.strictObject({
-  cpu: Quantity.optional(),
-  memory: Quantity.optional(),
-  storage: Quantity.optional(),
-  resourceGroups: z.int().min(0).max(100000).optional(),
-  resources: z.int().min(0).max(1000000).optional(),
-  pods: z.int().min(0).max(1000000).optional(),
+  cpu: Quantity.optional().describe('Most CPU that what runs may request together, in cores; unlimited when absent'),
+  memory: Quantity.optional().describe(
+    'Most memory that what runs may request together, such as 64Gi; unlimited when absent',
+  ),
+  storage: Quantity.optional().describe(
+    'Most storage of all volumes together, those of stopped resources too; unlimited when absent',
+  ),
+  resourceGroups: z.int().min(0).max(100000).optional().describe('Most resource groups; unlimited when absent'),
+  resources: z.int().min(0).max(1000000).optional().describe('Most resources of all kinds; unlimited when absent'),
+  pods: z.int().min(0).max(1000000).optional().describe('Most replicas that run at once; unlimited when absent'),
 })
 
 /** A scope as IAM writes it; the full shape is checked by `core/scope`. */
@@ -40,8 +48,11 @@ export const Scope = z
   .regex(
     /^\/(boundaries\/[0-9a-f-]{36}(\/resourcegroups\/[a-z0-9-]{1,52}(\/resources\/[a-z]{1,40}\/[a-z0-9-]{1,52})?)?)?$/,
   )
+  .describe('Where it counts, and everywhere below: /, a boundary, a resource group or a resource; immutable')
 
-export const PrincipalType = z.enum(['User', 'Group', 'ServicePrincipal'])
+export const PrincipalType = z
+  .enum(['User', 'Group', 'ServicePrincipal'])
+  .describe('User is a person, Group a PrincipalGroup, ServicePrincipal a service account; immutable')
 
 /** RFC 3339 date and time. */
 export const DateTime = z.string().max(40).meta({ format: 'date-time' })

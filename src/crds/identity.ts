@@ -15,20 +15,35 @@ export const PlatformUser = defineKind({
   description:
     'A person who can sign in at the local identity provider. Its name is a uuid, the subject of the tokens.',
   spec: z.strictObject({
-    userName: z.string().min(1).max(128),
-    email: z.string().max(254).optional(),
-    emailVerified: z.boolean().default(false),
-    firstName: z.string().max(64).optional(),
-    lastName: z.string().max(64).optional(),
-    displayName: DisplayName.optional(),
-    isEnabled: z.boolean().default(true),
-    isExternal: z.boolean().default(false),
-    tenantIds: z.array(Uuid).max(100).default([]),
+    userName: z
+      .string()
+      .min(1)
+      .max(128)
+      .describe('What the person signs in with, without regard to case; one that two people have signs in neither'),
+    email: z.string().max(254).optional().describe('E-mail address; signs in too, where only one person has it'),
+    emailVerified: z
+      .boolean()
+      .default(false)
+      .describe('Whether the address is known to be theirs; no invitation is accepted before'),
+    firstName: z.string().max(64).optional().describe('Given name, as tokens say it'),
+    lastName: z.string().max(64).optional().describe('Family name, as tokens say it'),
+    displayName: DisplayName.optional().describe(
+      'What people see; when absent first and last name, else the user name',
+    ),
+    isEnabled: z
+      .boolean()
+      .default(true)
+      .describe('False refuses sign-ins, renewals and every token that the person still has'),
+    isExternal: z
+      .boolean()
+      .default(false)
+      .describe('True for who signs in at the identity provider of a tenant, and by no password'),
+    tenantIds: z.array(Uuid).max(100).default([]).describe('Ids of the PlatformTenants that the person belongs to'),
     externalIdentity: z
       .strictObject({
-        tenantId: Uuid.describe('Of the SsoConnection through which the person came'),
-        alias: z.string().max(63).describe('Of the identity provider there'),
-        issuer: z.string().max(2048),
+        tenantId: Uuid.describe('Name of the SsoConnection through which the person came'),
+        alias: z.string().max(63).describe('Alias of the identity provider in that SsoConnection'),
+        issuer: z.string().max(2048).describe('The iss claim of that identity provider'),
         subject: z.string().max(255).describe('The sub claim at that issuer (OpenID Connect Core section 2)'),
         claims: z
           .record(z.string(), z.array(z.string().max(256)).max(200))
@@ -39,7 +54,9 @@ export const PlatformUser = defineKind({
       .optional()
       .describe('Who the person is at the identity provider of their tenant; written at sign-in'),
   }),
-  status: z.object({ lastSignInAt: DateTime.optional() }),
+  status: z.object({
+    lastSignInAt: DateTime.optional().describe('When the person last signed in, to the hour'),
+  }),
   columns: [
     { name: 'User Name', path: '.spec.userName' },
     { name: 'Email', path: '.spec.email' },
@@ -63,10 +80,12 @@ export const PlatformClient = defineKind({
   spec: z.strictObject({
     displayName: DisplayName,
     description: Description.default(''),
-    isEnabled: z.boolean().default(true),
+    isEnabled: z.boolean().default(true).describe('False refuses new tokens and every one that the account still has'),
     secretName: z.string().max(63).describe('A Secret in the same namespace whose key client-secret holds the secret'),
   }),
-  status: z.object({ lastTokenAt: DateTime.optional() }),
+  status: z.object({
+    lastTokenAt: DateTime.optional().describe('When the account last got a token, to the hour'),
+  }),
   columns: [
     { name: 'Display Name', path: '.spec.displayName' },
     { name: 'Enabled', path: '.spec.isEnabled', type: 'boolean' },

@@ -25,28 +25,43 @@ export const MemberInvitation = defineKind({
   description:
     'An invitation of a person to a role. Only the hash of the token in its link is kept: the link is in the mail alone.',
   spec: z.strictObject({
-    email: Email,
-    roleDefinitionName: DisplayName.describe('The display name of the role'),
+    email: Email.describe('Address that the invitation is sent to, and that whoever accepts must have; immutable'),
+    roleDefinitionName: DisplayName.describe('The display name of the role that accepting gives; immutable'),
     scope: Scope,
     scopeIncarnation: z
       .string()
       .max(64)
       .optional()
-      .describe('Of the object at the scope, so that a thing made anew inherits no invitation'),
-    invitedBy: Uuid.describe('The principal who invited'),
-    invitedByName: z.string().max(256).optional(),
-    hasAccount: z.boolean().describe('Whether the address had an account when it was invited; else one is made'),
-    accountId: Uuid.optional().describe('The id of the account that is made, chosen now so that a second try meets it'),
-    message: z.string().max(1000).optional(),
-    firstName: PersonName.optional(),
-    lastName: PersonName.optional(),
-    expiresAt: DateTime,
-    tokenHash: Sha256.describe('SHA-256 of the token; another one with each resend'),
-    state: z.enum(INVITATION_STATES).default('Pending'),
-    resendCount: z.int().min(0).max(10000).default(0),
-    lastSentAt: DateTime.optional(),
-    acceptedAt: DateTime.optional(),
-    acceptedBy: Uuid.optional(),
+      .describe(
+        'Which life of the object at the scope is meant, so that one made anew inherits no invitation; immutable',
+      ),
+    invitedBy: Uuid.describe('Id of the principal who invited; immutable'),
+    invitedByName: z
+      .string()
+      .max(256)
+      .optional()
+      .describe('What the mail calls the inviter; "An administrator" when absent'),
+    hasAccount: z
+      .boolean()
+      .describe('Whether the address had an account when it was invited; else one is made; immutable'),
+    accountId: Uuid.optional().describe(
+      'Id of the account that is made, chosen before so that a second try meets it; immutable',
+    ),
+    message: z.string().max(1000).optional().describe('Words of the inviter, which the mail shows'),
+    firstName: PersonName.optional().describe('Given name of who is invited'),
+    lastName: PersonName.optional().describe('Family name of who is invited'),
+    expiresAt: DateTime.describe('From then on the link cannot be used, and the state becomes Expired'),
+    tokenHash: Sha256.describe('SHA-256 of the token in the link, in hex; another one with each resend'),
+    state: z
+      .enum(INVITATION_STATES)
+      .default('Pending')
+      .describe(
+        'Pending; AwaitingLogin once an account was made; Accepted with the role; Revoked when taken back; Expired',
+      ),
+    resendCount: z.int().min(0).max(10000).default(0).describe('How often it was sent again'),
+    lastSentAt: DateTime.optional().describe('When it was last sent'),
+    acceptedAt: DateTime.optional().describe('When it was accepted; absent until then'),
+    acceptedBy: Uuid.optional().describe('Id of the person who accepted'),
     assignmentId: Uuid.optional().describe('The RoleAssignment that accepting made'),
     expiryAnswered: z
       .boolean()
@@ -77,11 +92,13 @@ export const PasswordReset = defineKind({
   aggregate: false,
   description: 'A password reset that was asked for. Only the hash of the token in its link is kept.',
   spec: z.strictObject({
-    userId: Uuid,
-    email: Email.describe('Where the link was sent'),
-    tokenHash: Sha256,
-    expiresAt: DateTime,
-    usedAt: DateTime.optional(),
+    userId: Uuid.describe('Id of the person whose password it is; immutable'),
+    email: Email.describe('Address that the link was sent to; immutable'),
+    tokenHash: Sha256.describe('SHA-256 of the token in the link, in hex; immutable'),
+    expiresAt: DateTime.describe('From then on the link cannot be used; the object is removed a day later; immutable'),
+    usedAt: DateTime.optional().describe(
+      'When the link was used, after which the object is removed; unused when absent',
+    ),
   }),
   status: resourceStatus,
   immutable: ['userId', 'email', 'tokenHash', 'expiresAt'],

@@ -22,16 +22,20 @@ export const ManagedIdentity = defineKind({
   aggregate: false,
   description: 'A service account of one resource that runs code. Its name is a uuid, the id of the identity.',
   spec: z.strictObject({
-    resourceName: ResourceName,
-    resourceType: CodeCollection.describe('The collection of the resource'),
-    resourceUid: ResourceUid.describe('metadata.uid of the resource: a namesake made later is another resource'),
-    secretVersion: z.int().min(1).max(1000000).default(1).describe('Grows by one to rotate the credentials'),
+    resourceName: ResourceName.describe('Name of the resource in the same namespace; immutable'),
+    resourceType: CodeCollection.describe('Collection of the resource, as URLs of REST name it; immutable'),
+    resourceUid: ResourceUid.describe('metadata.uid of the resource: a namesake made later is another one; immutable'),
+    secretVersion: z
+      .int()
+      .min(1)
+      .max(1000000)
+      .default(1)
+      .describe('Number of the credentials: one more makes new ones and withdraws the old'),
   }),
   status: resourceStatus.extend({
-    principalId: z.string().optional(),
-    secretName: z.string().optional(),
-    /** Of the credentials that work now. */
-    secretVersion: z.int().optional(),
+    principalId: z.string().optional().describe('Id that assignments name; also client id and subject of its tokens'),
+    secretName: z.string().optional().describe('The Secret with the credentials, in the namespace of the platform'),
+    secretVersion: z.int().optional().describe('Number of the credentials that work now'),
   }),
   immutable: ['resourceName', 'resourceType', 'resourceUid'],
   rules: [

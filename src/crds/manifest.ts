@@ -80,15 +80,27 @@ function rootSchema(kind: AnyKind): StructuralSchema {
     description: kind.description,
     ...(isEnough ? {} : { required: ['spec'] }),
     properties: {
-      apiVersion: { type: 'string' },
-      kind: { type: 'string' },
-      // Declared, so that a rule at the root may speak of the name.
-      metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 253 } } },
-      spec,
-      status: structuralSchema(kind.status, `${kind.kind}.status`),
+      apiVersion: { type: 'string', description: `Group and version of the schema: ${kind.apiVersion}` },
+      kind: { type: 'string', description: `What the object is: ${kind.kind}` },
+      // Declared, so that a rule at the root may speak of the name. A description of its own the API server would refuse.
+      metadata: {
+        type: 'object',
+        properties: { name: { type: 'string', maxLength: 253, description: NAME_MEANING[kind.name] } },
+      },
+      spec: { ...spec, description: `Desired state of the ${kind.kind}` },
+      status: {
+        ...structuralSchema(kind.status, `${kind.kind}.status`),
+        description: `Observed state of the ${kind.kind}, written by the platform`,
+      },
     },
     ...nameRule(kind),
   }
+}
+
+const NAME_MEANING = {
+  resource: `Name of the object: an RFC 1123 label of at most ${RESOURCE_NAME_MAX_LENGTH} characters; immutable`,
+  uuid: 'Name of the object: a uuid in lower case; immutable',
+  free: 'Name of the object; immutable',
 }
 
 function validation(rule: Rule<unknown>): object {

@@ -16,14 +16,21 @@ export const NameClaim = defineKind({
   aggregate: false,
   description: 'A platform-wide name (a host, a vault, a storage account) and the resource that holds it.',
   spec: z.strictObject({
-    type: z.enum(['Host', 'Vault', 'StorageAccount', 'StoreBucket']),
-    value: z.string().min(1).max(253),
-    holder: z.strictObject({
-      kind: z.string().max(63),
-      namespace: z.string().max(63),
-      name: z.string().max(63),
-      incarnation: z.string().max(64).describe('Of the holder, so that a thing made anew does not inherit the name'),
-    }),
+    type: z
+      .enum(['Host', 'Vault', 'StorageAccount', 'StoreBucket'])
+      .describe('What is named: a public host, a vault, a storage account, or a bucket at the object store; immutable'),
+    value: z.string().min(1).max(253).describe('The name that is unique among those of its type; immutable'),
+    holder: z
+      .strictObject({
+        kind: z.string().max(63).describe('Kind of the resource, such as VectorCluster'),
+        namespace: z.string().max(63).describe('Namespace that the resource stands in'),
+        name: z.string().max(63).describe('Name of the resource'),
+        incarnation: z
+          .string()
+          .max(64)
+          .describe('Which life of the resource has it, so that one made anew does not inherit the name'),
+      })
+      .describe('The resource that has the name; immutable'),
   }),
   status: z.object({}),
   immutable: ['type', 'value', 'holder'],

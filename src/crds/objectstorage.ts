@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, ResourceName, Tags, Uuid } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
+import { ClusterId, DeletionProtection } from './workloadFields.ts'
 
 export const VERSIONING = ['Off', 'Enabled', 'Suspended'] as const
 export const KEY_PERMISSIONS = ['Read', 'Write', 'ReadWrite', 'Admin'] as const
@@ -28,24 +29,50 @@ export const ObjectStorageAccount = defineKind({
   actions: 'objectstorageaccounts',
   description: 'An account for object storage: buckets and access keys. Its name is unique on the platform.',
   spec: z.strictObject({
-    clusterId: Uuid.optional().describe("Where it lies; the boundary's default cluster when absent"),
-    quotaBytes: QuotaBytes.optional().describe('Over all buckets; unlimited when absent'),
-    quotaObjects: z.int().min(1).max(1_000_000_000_000).optional(),
-    maxBuckets: z.int().min(1).max(1000).default(100),
-    enablePublicAccess: z.boolean().default(false).describe('No bucket may be public while false'),
-    defaultVersioning: z.enum(['Off', 'Enabled']).default('Off').describe('Of buckets that do not say'),
-    auditEnabled: z.boolean().default(true).describe('Whether requests to its buckets can be looked up'),
-    deletionProtection: z.boolean().default(false),
+    clusterId: ClusterId,
+    quotaBytes: QuotaBytes.optional().describe(
+      'Most bytes over all buckets, at least 1 GiB; needs a store with quotas; unlimited when absent',
+    ),
+    quotaObjects: z
+      .int()
+      .min(1)
+      .max(1_000_000_000_000)
+      .optional()
+      .describe('Most objects over all buckets; needs a store with quotas; unlimited when absent'),
+    maxBuckets: z.int().min(1).max(1000).default(100).describe('Most buckets; a lower number takes none away'),
+    enablePublicAccess: z
+      .boolean()
+      .default(false)
+      .describe('Whether buckets may be public; false closes those that are'),
+    defaultVersioning: z
+      .enum(['Off', 'Enabled'])
+      .default('Off')
+      .describe('For buckets that do not say: Enabled keeps former versions of objects, Off does not'),
+    auditEnabled: z
+      .boolean()
+      .default(true)
+      .describe("Whether requests to its buckets can be looked up; the store's log is kept either way"),
+    deletionProtection: DeletionProtection,
     tags: Tags.prefault({}),
   }),
   status: resourceStatus.extend({
-    endpoint: z.string().optional(),
-    publicEndpoint: z.string().optional(),
-    regionName: z.string().optional(),
-    forcePathStyle: z.boolean().optional(),
-    bucketCount: z.int().optional(),
-    /** What was used on each of the last days, oldest first. */
-    history: z.array(z.object({ date: z.string(), usedBytes: z.int() })).optional(),
+    endpoint: z.string().optional().describe('URL of the S3 interface for workloads of the platform'),
+    publicEndpoint: z.string().optional().describe('URL of the S3 interface for everybody else; absent without one'),
+    regionName: z.string().optional().describe('Region that S3 clients sign their requests for'),
+    forcePathStyle: z
+      .boolean()
+      .optional()
+      .describe('Whether S3 clients must name the bucket in the path, not in the host'),
+    bucketCount: z.int().optional().describe('Buckets that the account has'),
+    history: z
+      .array(
+        z.object({
+          date: z.string().describe('The day, UTC, as yyyy-mm-dd'),
+          usedBytes: z.int().describe('Bytes in all buckets when the day was noted, versions included'),
+        }),
+      )
+      .optional()
+      .describe('What was used on each of the last 30 days, oldest first'),
   }),
   immutable: ['clusterId'],
   rules: [tagKeyRule],
@@ -63,33 +90,67 @@ export type ObjectStorageAccount = ObjectOf<typeof ObjectStorageAccount>
 const Days = z.int().min(1).max(36_500)
 
 export const LifecycleRule = z.strictObject({
-  id: z.string().min(1).max(255),
-  prefix: z.string().max(1024).default(''),
-  expireDays: Days.optional(),
-  noncurrentExpireDays: Days.optional(),
-  abortUploadDays: Days.optional(),
-  enabled: z.boolean().default(true),
+  id: z.string().min(1).max(255).describe('Name of the rule, unique in the bucket'),
+  prefix: z.string().max(1024).default('').describe('Only objects whose keys begin so; all when empty'),
+  expireDays: Days.optional().describe('Days after which an object is deleted; never when absent'),
+  noncurrentExpireDays: Days.optional().describe('Days after which a former version is deleted; never when absent'),
+  abortUploadDays: Days.optional().describe(
+    'Days after which an upload in parts that was not completed is dropped; never when absent',
+  ),
+  enabled: z.boolean().default(true).describe('Whether the store follows the rule'),
 })
 
 export const CORS_METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'HEAD'] as const
 export const CorsRule = z.strictObject({
-  origins: z.array(z.string().min(1).max(255)).min(1).max(20),
-  methods: z.array(z.enum(CORS_METHODS)).min(1).max(5),
-  headers: z.array(z.string().min(1).max(255)).max(50).default([]),
-  maxAgeSeconds: z.int().min(0).max(86_400).default(3600),
+  origins: z
+    .array(z.string().min(1).max(255))
+    .min(1)
+    .max(20)
+    .describe('Origins whose pages may ask, such as https://app.example.com, or * for all'),
+  methods: z.array(z.enum(CORS_METHODS)).min(1).max(5).describe('HTTP methods that they may use'),
+  headers: z
+    .array(z.string().min(1).max(255))
+    .max(50)
+    .default([])
+    .describe('Request headers that they may send beyond the simple ones'),
+  maxAgeSeconds: z
+    .int()
+    .min(0)
+    .max(86_400)
+    .default(3600)
+    .describe('Seconds for which a browser remembers the answer to its preflight request'),
 })
 
+const AccountName = ResourceName.describe('The ObjectStorageAccount in the same namespace; immutable')
+
 const bucketSpec = z.strictObject({
-  accountName: ResourceName.describe('The ObjectStorageAccount in the same namespace'),
-  bucketName: BucketName.describe('Unique in the account; at the endpoint the name of the account stands before it'),
-  versioning: z.enum(VERSIONING).optional().describe("The account's default when absent"),
-  objectLock: z.boolean().default(false).describe('Whether objects can be kept from deletion; needs versioning'),
-  lockDays: Days.optional().describe('How long each new object is kept'),
-  quotaBytes: QuotaBytes.optional(),
-  publicRead: z.boolean().default(false).describe('Everybody may read objects; the account must allow it'),
-  lifecycleRules: z.array(LifecycleRule).max(100).default([]),
-  corsRules: z.array(CorsRule).max(100).default([]),
-  forceDelete: z.boolean().default(false).describe('Whether a deletion takes the objects along; else it waits'),
+  accountName: AccountName,
+  bucketName: BucketName.describe('Unique in the account; at the endpoint the account stands before it; immutable'),
+  versioning: z
+    .enum(VERSIONING)
+    .optional()
+    .describe(
+      "Enabled keeps former versions; Suspended keeps no further ones; Off is none from the start; the account's default when absent",
+    ),
+  objectLock: z
+    .boolean()
+    .default(false)
+    .describe('True lets objects be kept from deletion, and turns versioning on; immutable'),
+  lockDays: Days.optional().describe('Days that each new object is kept; only what is locked by itself when absent'),
+  quotaBytes: QuotaBytes.optional().describe(
+    'Most bytes in the bucket, at least 1 GiB; needs a store with quotas; unlimited when absent',
+  ),
+  publicRead: z.boolean().default(false).describe('True lets everybody read objects, where the account allows it'),
+  lifecycleRules: z
+    .array(LifecycleRule)
+    .max(100)
+    .default([])
+    .describe('What the store deletes by age; needs a store with lifecycles'),
+  corsRules: z.array(CorsRule).max(100).default([]).describe('What pages of other origins may do from a browser'),
+  forceDelete: z
+    .boolean()
+    .default(false)
+    .describe('True has a deletion take the objects along; otherwise it waits until the bucket is empty'),
   tags: Tags.prefault({}),
 })
 type BucketSpec = z.output<typeof bucketSpec>
@@ -123,13 +184,14 @@ export const AccountBucket = defineKind({
   name: 'free',
   area: 'objectstorage',
   actions: 'objectbuckets',
+  isPart: true,
   description: 'A bucket of an object storage account in the same namespace.',
   spec: bucketSpec,
   status: resourceStatus.extend({
-    storeName: z.string().optional(),
-    objectCount: z.int().optional(),
-    usedBytes: z.int().optional(),
-    usageAt: z.string().optional(),
+    storeName: z.string().optional().describe('Name of the bucket at the endpoint'),
+    objectCount: z.int().optional().describe('Objects in it, former versions not counted'),
+    usedBytes: z.int().optional().describe('Bytes in it, versions included'),
+    usageAt: z.string().optional().describe('When these figures were found; they are written where they changed'),
   }),
   immutable: ['accountName', 'bucketName', 'objectLock'],
   rules: bucketRules,
@@ -147,20 +209,35 @@ export const AccountBucket = defineKind({
 export type AccountBucket = ObjectOf<typeof AccountBucket>
 
 const keySpec = z.strictObject({
-  accountName: ResourceName.describe('The ObjectStorageAccount in the same namespace'),
-  managedIdentityId: Uuid.optional().describe('The identity that owns the key; the account itself when absent'),
-  description: z.string().max(128).optional(),
-  permission: z.enum(KEY_PERMISSIONS).default('ReadWrite'),
+  accountName: AccountName,
+  managedIdentityId: Uuid.optional().describe(
+    'Id of the managed identity that owns the key, and with which it goes; the account when absent; immutable',
+  ),
+  description: z.string().max(128).optional().describe('What it is for, in words for people'),
+  permission: z
+    .enum(KEY_PERMISSIONS)
+    .default('ReadWrite')
+    .describe(
+      'Read lists and reads; Write puts and deletes; ReadWrite does both; Admin also handles versions, locks and settings; immutable',
+    ),
   buckets: z
     .array(BucketName)
     .min(1)
     .max(100)
     .optional()
-    .describe('Buckets of the account by name; all, later ones too, when absent'),
-  prefix: z.string().min(1).max(512).optional().describe('Only objects whose keys begin so; needs one bucket'),
-  isActive: z.boolean().default(true).describe('Whether the store accepts the key'),
-  isSession: z.boolean().default(false).describe('A session: it is removed when it expires'),
-  expiresAt: DateTime.optional().describe('From then on the key is refused'),
+    .describe('Buckets of the account by name; all, later ones too, when absent; immutable'),
+  prefix: z
+    .string()
+    .min(1)
+    .max(512)
+    .optional()
+    .describe('Only objects whose keys begin so; needs exactly one bucket; all when absent; immutable'),
+  isActive: z.boolean().default(true).describe('Whether the store accepts the key; may be switched off and on'),
+  isSession: z
+    .boolean()
+    .default(false)
+    .describe('True for a session, which needs expiresAt and is removed then; immutable'),
+  expiresAt: DateTime.optional().describe('From then on the key is refused; never when absent; immutable'),
 })
 type KeySpec = z.output<typeof keySpec>
 
@@ -198,13 +275,20 @@ export const ObjectAccessKey = defineKind({
   placement: 'group',
   area: 'objectstorage',
   actions: 'objectaccesskeys',
+  isPart: true,
   description: 'An access key to the buckets of an object storage account. Both halves are in the Secret of status.',
   spec: keySpec,
   status: resourceStatus.extend({
-    accessKeyId: z.string().optional(),
-    secretName: z.string().optional(),
-    state: z.enum(['Active', 'Inactive', 'Expired']).optional(),
-    lastUsedAt: z.string().optional(),
+    accessKeyId: z.string().optional().describe('The half of the key that is no secret'),
+    secretName: z
+      .string()
+      .optional()
+      .describe('The Secret with both halves, under AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'),
+    state: z
+      .enum(['Active', 'Inactive', 'Expired'])
+      .optional()
+      .describe('Active while the store accepts it; Inactive by isActive; Expired for good'),
+    lastUsedAt: z.string().optional().describe('When it was last used, to the hour, where the store tells'),
   }),
   immutable: ['accountName', 'managedIdentityId', 'permission', 'buckets', 'prefix', 'isSession', 'expiresAt'],
   rules: keyRules,

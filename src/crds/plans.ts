@@ -16,19 +16,39 @@ export const ComputePlan = defineKind({
   area: 'plans',
   description: 'Requests, limits, storage and replicas that a resource takes by naming the plan.',
   spec: z.strictObject({
-    family: z.enum(PLAN_FAMILIES),
-    displayName: DisplayName.max(64),
+    family: z
+      .enum(PLAN_FAMILIES)
+      .describe('Kind of resource that may name the plan, such as Vector for a VectorCluster; immutable'),
+    displayName: DisplayName.max(64).describe('A name for people, 1 to 64 characters'),
     description: Description.default(''),
-    cpuRequest: Quantity,
-    cpuLimit: Quantity,
-    memoryRequest: Quantity,
-    memoryLimit: Quantity,
-    storageSize: Quantity.optional(),
-    storageClass: z.string().max(63).default('').describe('The default storage class when empty'),
-    replicas: z.int().min(0).max(99).default(1),
-    isDefault: z.boolean().default(false),
-    deprecated: z.boolean().default(false).describe('Shown, but refused for new resources'),
-    extras: z.record(z.string(), z.string().max(256)).meta({ maxProperties: 32 }).prefault({}),
+    cpuRequest: Quantity.describe('CPU that each replica is guaranteed, in cores, such as 500m'),
+    cpuLimit: Quantity.describe('Most CPU that each replica gets, in cores, such as 2'),
+    memoryRequest: Quantity.describe('Memory that each replica is guaranteed, such as 512Mi'),
+    memoryLimit: Quantity.describe('Most memory that each replica gets, such as 1Gi'),
+    storageSize: Quantity.optional().describe(
+      "Size of each replica's volume, such as 20Gi; when absent, resources that need one must say it",
+    ),
+    storageClass: z
+      .string()
+      .max(63)
+      .default('')
+      .describe("StorageClass of the volumes; the cluster's default when empty"),
+    replicas: z.int().min(0).max(99).default(1).describe('Replicas of resources that name no number themselves'),
+    isDefault: z
+      .boolean()
+      .default(false)
+      .describe('True for the plan of resources that name none; of several in a family the first by name'),
+    deprecated: z
+      .boolean()
+      .default(false)
+      .describe('True keeps the plan for who has it; REST refuses it to all others'),
+    extras: z
+      .record(z.string(), z.string().max(256))
+      .meta({ maxProperties: 32 })
+      .prefault({})
+      .describe(
+        'What only one family has: maxConnections of Relational is set, walStorageSize and maxEdition are shown',
+      ),
   }),
   status: z.object({}),
   columns: [

@@ -16,7 +16,18 @@ const ScopeIncarnation = z
   .string()
   .max(64)
   .optional()
-  .describe('Of the object at the scope, so that a thing made anew inherits nothing')
+  .describe(
+    'Which life of the object at the scope is meant, so that one made anew inherits nothing; the present one when absent; immutable',
+  )
+
+/** A trust without one counts for every life: the controller writes none down for it. */
+const BoundaryIncarnation = ScopeIncarnation.unwrap()
+  .optional()
+  .describe('Which life of that boundary is meant, so that one made anew inherits nothing; any when absent; immutable')
+
+const ExpiresAt = DateTime.optional().describe(
+  'From then on it counts no more and is removed; it never ends when absent',
+)
 
 /** What a role allows. Built-in ones are installed with the platform. */
 export const RoleDefinition = defineKind({
@@ -32,17 +43,25 @@ export const RoleDefinition = defineKind({
   aggregate: false,
   description: 'A named set of actions. Grants nothing until assigned.',
   spec: z.strictObject({
-    displayName: DisplayName.describe('The roleDefinitionName; matched exactly'),
+    displayName: DisplayName.describe('The roleDefinitionName that assignments say, matched exactly'),
     description: Description.default(''),
-    actions: ActionPatterns.default([]),
-    notActions: ActionPatterns.default([]),
-    dataActions: ActionPatterns.default([]),
-    notDataActions: ActionPatterns.default([]),
+    actions: ActionPatterns.default([]).describe('Actions that the role gives, by name or pattern, such as `apps/*`'),
+    notActions: ActionPatterns.default([]).describe('What to leave out of actions; other roles may still give it'),
+    dataActions: ActionPatterns.default([]).describe(
+      'Actions on contents (secrets, logs, files) that the role gives, by name or pattern',
+    ),
+    notDataActions: ActionPatterns.default([]).describe(
+      'What to leave out of dataActions; other roles may still give it',
+    ),
     assignableScopes: z
       .array(z.enum(['/', '/boundaries/*']))
       .min(1)
-      .max(2),
-    isBuiltIn: z.boolean().default(false),
+      .max(2)
+      .describe('Where the role may be given: `/` at the root, `/boundaries/*` at boundaries and what is in them'),
+    isBuiltIn: z
+      .boolean()
+      .default(false)
+      .describe('True for roles that come with the platform, which nobody changes; immutable'),
   }),
   status: z.object({}),
   immutable: ['isBuiltIn'],
@@ -67,14 +86,14 @@ export const RoleAssignment = defineKind({
   aggregate: false,
   description: 'Gives a principal a role at a scope.',
   spec: z.strictObject({
-    principalId: Uuid,
+    principalId: Uuid.describe('Id of the person, service account or group that gets the role; immutable'),
     principalType: PrincipalType,
-    roleDefinitionName: DisplayName.describe('The display name of the role'),
+    roleDefinitionName: DisplayName.describe('The display name of the role, matched exactly; immutable'),
     scope: Scope,
     scopeIncarnation: ScopeIncarnation,
-    expiresAt: DateTime.optional(),
-    reason: Description.optional(),
-    jitRequestId: Uuid.optional().describe('The just-in-time request whose approval made it'),
+    expiresAt: ExpiresAt,
+    reason: Description.optional().describe('Why it was given, in words for people; immutable'),
+    jitRequestId: Uuid.optional().describe('The JitRequest whose approval made it; written by the platform; immutable'),
   }),
   status: resourceStatus,
   immutable: [
@@ -112,7 +131,7 @@ export const PrincipalGroup = defineKind({
   spec: z.strictObject({
     displayName: DisplayName,
     description: Description.default(''),
-    memberIds: z.array(Uuid).max(1000).default([]).describe('Users, service accounts and groups'),
+    memberIds: z.array(Uuid).max(1000).default([]).describe('Ids of the people, service accounts and groups in it'),
   }),
   status: z.object({}),
   columns: [{ name: 'Display Name', path: '.spec.displayName' }],
@@ -133,16 +152,26 @@ export const DenyAssignment = defineKind({
   aggregate: false,
   description: 'Takes actions away from a principal, or from everyone, at a scope. It beats every grant.',
   spec: z.strictObject({
-    principalId: Uuid.optional(),
-    principalType: PrincipalType.optional(),
-    isEveryone: z.boolean().default(false),
-    excludedPrincipalIds: z.array(Uuid).max(200).default([]).describe('People, service accounts and groups it spares'),
-    actions: ActionPatterns.default([]),
-    dataActions: ActionPatterns.default([]),
+    principalId: Uuid.optional().describe(
+      'Id of the person, service account or group that it binds; absent with isEveryone; immutable',
+    ),
+    principalType: PrincipalType.optional().describe(
+      'User (when absent) is a person, Group a PrincipalGroup, ServicePrincipal a service account; immutable',
+    ),
+    isEveryone: z.boolean().default(false).describe('True binds everybody but those who are excluded'),
+    excludedPrincipalIds: z
+      .array(Uuid)
+      .max(200)
+      .default([])
+      .describe('Ids of people, service accounts and groups that it spares'),
+    actions: ActionPatterns.default([]).describe('Actions that it takes away, by name or pattern, such as `apps/*`'),
+    dataActions: ActionPatterns.default([]).describe(
+      'Actions on contents (secrets, logs, files) that it takes away, by name or pattern',
+    ),
     scope: Scope,
     scopeIncarnation: ScopeIncarnation,
-    reason: Description.optional(),
-    expiresAt: DateTime.optional(),
+    reason: Description.optional().describe('Why they are taken away, in words for people'),
+    expiresAt: ExpiresAt,
   }),
   status: resourceStatus,
   immutable: ['principalId', 'principalType', 'scope', 'scopeIncarnation'],
@@ -185,22 +214,35 @@ export const JitRequest = defineKind({
   aggregate: false,
   description: 'A request for a role for a while. Grants nothing itself: its approval writes a RoleAssignment.',
   spec: z.strictObject({
-    principalId: Uuid,
+    principalId: Uuid.describe('Id of the person or service account that asks for the role; immutable'),
     principalType: PrincipalType,
-    roleDefinitionName: DisplayName,
+    roleDefinitionName: DisplayName.describe('The display name of the role that is asked for; immutable'),
     scope: Scope,
     scopeIncarnation: ScopeIncarnation,
-    justification: z.string().min(1).max(512),
-    durationMinutes: z.int().min(15).max(480).default(60),
-    decision: z.enum(['Approved', 'Denied', 'Cancelled', 'Ended']).optional(),
-    decidedAt: DateTime.optional(),
-    decidedBy: Uuid.optional(),
-    decisionReason: Description.optional(),
+    justification: z.string().min(1).max(512).describe('Why the role is needed, for whoever decides; immutable'),
+    durationMinutes: z
+      .int()
+      .min(15)
+      .max(480)
+      .default(60)
+      .describe('Minutes for which the role is held once the request is approved; immutable'),
+    decision: z
+      .enum(['Approved', 'Denied', 'Cancelled', 'Ended'])
+      .optional()
+      .describe('Approved or Denied by who may; Cancelled before that or Ended after it; undecided when absent'),
+    decidedAt: DateTime.optional().describe('When it was decided, from which an approved role runs'),
+    decidedBy: Uuid.optional().describe('Id of the principal who decided'),
+    decisionReason: Description.optional().describe('Why it was decided so, in words for people'),
   }),
   status: resourceStatus.extend({
-    state: z.enum(['Pending', 'Active', 'Denied', 'Cancelled', 'Expired', 'Ended']).optional(),
+    state: z
+      .enum(['Pending', 'Active', 'Denied', 'Cancelled', 'Expired', 'Ended'])
+      .optional()
+      .describe(
+        'Pending, for 24 hours at most, then Expired; Active while the role is held, then Ended; Denied; Cancelled',
+      ),
     grantedAt: DateTime.optional().describe('When the assignment was written; it is written once'),
-    activeUntil: DateTime.optional(),
+    activeUntil: DateTime.optional().describe('When the role ends; absent until it is given'),
   }),
   immutable: [
     'principalId',
@@ -234,13 +276,17 @@ export const BoundaryTrust = defineKind({
   aggregate: false,
   description: 'Lends reading actions of one boundary to those who hold them in another.',
   spec: z.strictObject({
-    boundaryId: Uuid.describe('The boundary that grants'),
-    boundaryIncarnation: ScopeIncarnation,
-    trustedBoundaryId: Uuid.describe('The boundary whose people may'),
-    trustedBoundaryIncarnation: ScopeIncarnation,
-    actions: z.array(ActionPattern).min(1).max(100),
-    bidirectional: z.boolean().default(false),
-    expiresAt: DateTime.optional(),
+    boundaryId: Uuid.describe('Id of the boundary that grants; immutable'),
+    boundaryIncarnation: BoundaryIncarnation,
+    trustedBoundaryId: Uuid.describe('Id of the boundary whose people may; immutable'),
+    trustedBoundaryIncarnation: BoundaryIncarnation,
+    actions: z
+      .array(ActionPattern)
+      .min(1)
+      .max(100)
+      .describe('Names of the actions that are lent: what a Reader sees, and registry/pull'),
+    bidirectional: z.boolean().default(false).describe('True lends the same actions the other way round too'),
+    expiresAt: ExpiresAt,
   }),
   status: resourceStatus,
   immutable: ['boundaryId', 'boundaryIncarnation', 'trustedBoundaryId', 'trustedBoundaryIncarnation'],

@@ -5,6 +5,22 @@ import { isRefusedParameter, REFUSED_PARAMETER_PREFIXES, REFUSED_PARAMETERS } fr
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, Description, Quantity, ResourceName, Tags, Uuid } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
+import {
+  AllowedCidrs,
+  BackupRetentionDays,
+  ClusterId,
+  DeletionProtection,
+  EnableLoadBalancer,
+  ExternalAddresses,
+  LastRestartedAt,
+  OwnImage,
+  PodSelector,
+  planOverrides,
+  ReadyReplicas,
+  RestartedAt,
+  Running,
+  WantedReplicas,
+} from './workloadFields.ts'
 
 /** Major versions of PostgreSQL that can be chosen, oldest first; the last one is the default. */
 export const RELATIONAL_VERSIONS = ['14', '15', '16', '17'] as const
@@ -47,66 +63,110 @@ const IDENTIFIER = /^[a-z_][a-z0-9_]{0,62}$/
 
 const restoreFrom = z.strictObject({
   clusterName: ResourceName.describe('The database that the snapshot was taken of'),
-  resourceGroup: ResourceName.optional().describe('Where it is; the same group when absent. REST only'),
-  snapshotId: Uuid,
-  targetTime: DateTime.optional().describe('To this moment; to the end of the snapshot when absent'),
+  resourceGroup: ResourceName.optional().describe(
+    'The group that it is in; the same when absent; another one through REST only',
+  ),
+  snapshotId: Uuid.describe('Name of the RelationalSnapshot'),
+  targetTime: DateTime.optional().describe(
+    'The moment to restore to, after the snapshot; the end of the snapshot when absent',
+  ),
 })
 
 const spec = z.strictObject({
-  clusterId: Uuid.optional().describe("Where it runs; the boundary's default cluster when absent"),
-  computePlan: ResourceName.optional().describe('A plan of family Relational; the default plan when absent'),
-  cpuRequest: Quantity.optional().describe("Overrides the plan's"),
-  cpuLimit: Quantity.optional(),
-  memoryRequest: Quantity.optional(),
-  memoryLimit: Quantity.optional(),
-  storageSize: Quantity.optional().describe("Overrides the plan's; may grow, never shrink"),
-  storageClass: z.string().min(1).max(63).optional(),
-  walStorageSize: Quantity.optional().describe('A volume of its own for the log; on the data volume when absent'),
-  replicas: z.int().min(1).max(9).optional().describe('Instances, one of which is the primary'),
-  engineVersion: z.enum(RELATIONAL_VERSIONS).default(NEWEST_RELATIONAL_VERSION).describe('Major version; up only'),
-  imageName: z
-    .string()
+  clusterId: ClusterId,
+  computePlan: ResourceName.optional().describe(
+    'Name of a ComputePlan of family Relational; the default one when absent',
+  ),
+  ...planOverrides,
+  walStorageSize: Quantity.optional().describe(
+    'Size of a volume for the write-ahead log alone; may grow, never shrink or go; on the data volume when absent',
+  ),
+  replicas: z
+    .int()
     .min(1)
-    .max(255)
-    .regex(/^[a-z0-9][a-zA-Z0-9._:/@-]*$/)
+    .max(9)
     .optional()
-    .describe('An image of your own, where the platform allows it'),
-  databaseName: z.string().regex(IDENTIFIER).max(63).default('app'),
-  ownerName: z.string().regex(IDENTIFIER).max(63).default('app'),
-  extensions: z.array(z.enum(RELATIONAL_EXTENSIONS)).max(32).default([]),
+    .describe("Instances, one of which is the primary; the plan's number is written here when absent"),
+  engineVersion: z
+    .enum(RELATIONAL_VERSIONS)
+    .default(NEWEST_RELATIONAL_VERSION)
+    .describe('Major version of PostgreSQL; goes up, which takes the database offline meanwhile, never down'),
+  imageName: OwnImage,
+  databaseName: z
+    .string()
+    .regex(IDENTIFIER)
+    .max(63)
+    .default('app')
+    .describe("The database that is made; a restored one keeps its origin's; immutable"),
+  ownerName: z
+    .string()
+    .regex(IDENTIFIER)
+    .max(63)
+    .default('app')
+    .describe("The role that owns the database and that clients use; a restored one keeps its origin's; immutable"),
+  extensions: z
+    .array(z.enum(RELATIONAL_EXTENSIONS))
+    .max(32)
+    .default([])
+    .describe('Extensions of the database; one that is taken off the list is dropped unless something needs it'),
   parameters: z
     .record(z.string(), z.string().max(1024))
     .meta({ maxProperties: 100 })
     .prefault({})
-    .describe('Of postgresql.conf; not those that run code or belong to the platform'),
-  synchronousReplicas: z.int().min(0).max(8).default(0).describe('Replicas that must have a commit before it counts'),
-  enablePooler: z.boolean().default(false),
-  poolerMode: z.enum(POOLER_MODES).default('Session'),
-  enableLoadBalancer: z.boolean().default(false),
-  allowedCidrs: z
-    .string()
-    .max(2400)
+    .describe('Settings of postgresql.conf by name; those that run code or belong to the platform are refused'),
+  synchronousReplicas: z
+    .int()
+    .min(0)
+    .max(8)
+    .default(0)
+    .describe('Replicas that must have a commit before it counts; fewer than the instances'),
+  enablePooler: z
+    .boolean()
+    .default(false)
+    .describe('True puts PgBouncer before the primary, with a Service of its own, while the database runs'),
+  poolerMode: z
+    .enum(POOLER_MODES)
+    .default('Session')
+    .describe(
+      'When a client gives a connection of the pool back: Session when it leaves, Transaction after each transaction',
+    ),
+  enableLoadBalancer: EnableLoadBalancer,
+  allowedCidrs: AllowedCidrs,
+  backupEnabled: z
+    .boolean()
     .optional()
-    .describe('Comma-separated networks that may use the load balancer; all when absent'),
-  backupEnabled: z.boolean().optional().describe('Where the platform has a backup target, when absent'),
-  backupSchedule: z.string().max(100).regex(new RegExp(CRON_PATTERN)).default('0 2 * * *').describe('Five fields, UTC'),
-  backupRetentionDays: z.int().min(1).max(365).default(14),
-  archivingSuspended: z.boolean().default(false).describe('Stops the archive of the log; the instances restart'),
-  deletionProtection: z.boolean().default(false),
-  finalSnapshotOnDelete: z.boolean().default(false),
-  restoreFrom: restoreFrom.optional().describe('Made from a snapshot instead of empty'),
+    .describe('Whether backups and the log are written to the backup target; when absent, where the platform has one'),
+  backupSchedule: z
+    .string()
+    .max(100)
+    .regex(new RegExp(CRON_PATTERN))
+    .default('0 2 * * *')
+    .describe('When base backups are taken, as cron in five fields, UTC'),
+  backupRetentionDays: BackupRetentionDays,
+  archivingSuspended: z
+    .boolean()
+    .default(false)
+    .describe(
+      'True stops the archive of the log, which restarts the instances and leaves a gap in what can be restored',
+    ),
+  deletionProtection: DeletionProtection,
+  finalSnapshotOnDelete: z
+    .boolean()
+    .default(false)
+    .describe('True has the deletion take a last snapshot and wait for it'),
+  restoreFrom: restoreFrom.optional().describe('The snapshot that it is made from; empty when absent; immutable'),
   takesOver: ResourceName.optional().describe(
-    'Once ready, the connection Services of that database point here and it is stopped; same group',
+    'A database of the group whose connection Services lead here once this one is ready, and which is then stopped; immutable',
   ),
   connectTo: ResourceName.optional().describe(
-    'The connection Services of this one point to that database of the group instead',
+    'A database of the group to which the connection Services of this one lead instead; to itself when absent',
   ),
-  running: z.boolean().default(true),
-  restartedAt: DateTime.optional().describe('A later time restarts every instance in turn'),
+  running: Running,
+  restartedAt: RestartedAt,
   onDelete: z
     .enum(['Delete', 'Retain'])
     .default('Delete')
-    .describe('What becomes of the snapshots; Retain takes a last one first'),
+    .describe('Delete removes the snapshots with it, save the last one; Retain takes a last one and keeps them all'),
   tags: Tags.prefault({}),
 })
 type Spec = z.output<typeof spec>
@@ -215,19 +275,25 @@ const rules: Rule<Spec>[] = [
   },
 ]
 
+const DESTINATION_PATH = z.string().describe('Folder in the backup target, as an s3:// URL')
+const SERVER_NAME = z.string().describe('Name of the backups in that folder, another one for each life of a database')
+
 /** Where a restored database comes from, as it was found when it was made: the snapshot may go afterwards. */
 const origin = z.object({
-  clusterName: z.string(),
-  snapshotId: z.string().optional(),
-  targetTime: z.string().optional(),
-  destinationPath: z.string(),
-  serverName: z.string(),
-  backupId: z.string().optional(),
-  databaseName: z.string(),
-  ownerName: z.string(),
+  clusterName: z.string().describe('The database that the snapshot was taken of'),
+  snapshotId: z.string().optional().describe('Name of the RelationalSnapshot'),
+  targetTime: z.string().optional().describe('The moment that was restored to; the end of the snapshot when absent'),
+  destinationPath: DESTINATION_PATH,
+  serverName: SERVER_NAME,
+  backupId: z.string().optional().describe('Id of the base backup in the backup target'),
+  databaseName: z.string().describe('The database in it'),
+  ownerName: z.string().describe('The role that owns that database'),
 })
 
-const range = z.object({ from: z.string(), to: z.string().optional() })
+const range = z.object({
+  from: z.string().describe('When the archive was suspended'),
+  to: z.string().optional().describe('When the first base backup after it began; absent until there is one'),
+})
 
 /** A relational database: PostgreSQL instances kept by CloudNativePG, with addresses, archive and snapshots. */
 export const RelationalCluster = defineKind({
@@ -244,31 +310,42 @@ export const RelationalCluster = defineKind({
   description: 'A relational database of one or more instances.',
   spec,
   status: resourceStatus.extend({
-    replicas: z.int().default(0),
-    readyReplicas: z.int().default(0),
-    selector: z.string().optional(),
-    currentPrimary: z.string().optional(),
-    publicEndpoint: z.string().optional(),
-    externalAddresses: z.array(z.string()).optional(),
-    restartedAt: z.string().optional(),
-    engineVersion: z.string().optional(),
-    archiving: z.enum(ARCHIVING_STATES).optional(),
-    archivingMessage: z.string().optional(),
-    /** Since when the archive stands still, for the end of the window. */
-    archivingStoppedAt: z.string().optional(),
-    /** Times of which nothing can be restored, because the archive was suspended. */
-    archivingGaps: z.array(range).optional(),
-    backupEnabled: z.boolean().optional(),
-    backupMessage: z.string().optional(),
-    lastBackupAt: z.string().optional(),
-    firstRecoverableAt: z.string().optional(),
-    serverName: z.string().optional(),
-    destinationPath: z.string().optional(),
-    origin: origin.optional(),
-    tookOverAt: z.string().optional(),
-    /** The uid of the engine's Cluster at whose tables the logins of the editor were let. */
-    editorAdmittedFor: z.string().optional(),
-    finalSnapshotId: z.string().optional(),
+    replicas: WantedReplicas,
+    readyReplicas: ReadyReplicas,
+    selector: PodSelector,
+    currentPrimary: z.string().optional().describe('Name of the pod that takes writes now'),
+    publicEndpoint: z.string().optional().describe('Address and port of the load balancer; absent without one'),
+    externalAddresses: ExternalAddresses,
+    restartedAt: LastRestartedAt,
+    engineVersion: z.string().optional().describe('Major version that every instance runs'),
+    archiving: z
+      .enum(ARCHIVING_STATES)
+      .optional()
+      .describe('State of the log archive: Disabled without backups, Healthy, Failing, or Suspended by the spec'),
+    archivingMessage: z.string().optional().describe("Why the archive fails, in the engine's words; absent otherwise"),
+    archivingStoppedAt: z
+      .string()
+      .optional()
+      .describe('Since when nothing is archived, which ends the recovery window; absent while it is'),
+    archivingGaps: z
+      .array(range)
+      .optional()
+      .describe('Times of which nothing can be restored, because the archive was suspended'),
+    backupEnabled: z.boolean().optional().describe('Whether it is backed up: wanted, and the platform has a target'),
+    backupMessage: z
+      .string()
+      .optional()
+      .describe("Why the last backup failed, in the engine's words; absent otherwise"),
+    lastBackupAt: z.string().optional().describe('When the last base backup that succeeded ended'),
+    firstRecoverableAt: z.string().optional().describe('The earliest moment that can be restored'),
+    serverName: SERVER_NAME.optional(),
+    destinationPath: DESTINATION_PATH.optional(),
+    origin: origin.optional().describe('What it was restored from; absent for one that was made empty'),
+    tookOverAt: z.string().optional().describe('When the connection Services of spec.takesOver were led here'),
+    editorAdmittedFor: z
+      .string()
+      .optional()
+      .describe('The uid of the Cluster of the engine whose tables the logins of the editor were let at'),
   }),
   scale: { replicas: '.spec.replicas', ready: '.status.replicas', selector: '.status.selector' },
   immutable: ['clusterId', 'storageClass', 'imageName', 'databaseName', 'ownerName', 'restoreFrom', 'takesOver'],
@@ -305,25 +382,38 @@ export const RelationalSnapshot = defineKind({
   },
   description: 'A snapshot of a relational database, from which a new one can be made.',
   spec: z.strictObject({
-    clusterName: ResourceName.describe('The database; same group'),
-    name: ResourceName.describe('For people; unique among the snapshots of the database'),
+    clusterName: ResourceName.describe('The RelationalCluster of the same group that it is of; immutable'),
+    name: ResourceName.describe('A name for people, unique among the snapshots of the database; immutable'),
     description: Description.optional(),
-    method: z.enum(SNAPSHOT_METHODS).default('Object'),
-    kind: z.enum(SNAPSHOT_KINDS).default('Manual'),
-    retentionDays: z.int().min(1).max(3650).optional().describe('Until it is deleted, when absent'),
+    method: z
+      .enum(SNAPSHOT_METHODS)
+      .default('Object')
+      .describe('Object writes a base backup to the backup target; Volume is not offered and refused; immutable'),
+    kind: z
+      .enum(SNAPSHOT_KINDS)
+      .default('Manual')
+      .describe(
+        'Manual on request; Scheduled by the schedule, gone with its backup; Final before a deletion; immutable',
+      ),
+    retentionDays: z
+      .int()
+      .min(1)
+      .max(3650)
+      .optional()
+      .describe('Days after its completion when it is deleted; kept until somebody deletes it when absent'),
   }),
   status: resourceStatus.extend({
-    backupName: z.string().optional(),
-    backupId: z.string().optional(),
-    serverName: z.string().optional(),
-    destinationPath: z.string().optional(),
-    engineVersion: z.string().optional(),
-    databaseName: z.string().optional(),
-    ownerName: z.string().optional(),
-    storageSize: z.string().optional(),
-    startedAt: z.string().optional(),
-    completedAt: z.string().optional(),
-    expiresAt: z.string().optional(),
+    backupName: z.string().optional().describe('Name of the Backup of CloudNativePG'),
+    backupId: z.string().optional().describe('Id of the base backup in the backup target'),
+    serverName: SERVER_NAME.optional(),
+    destinationPath: DESTINATION_PATH.optional(),
+    engineVersion: z.string().optional().describe('Major version of PostgreSQL that it was taken of'),
+    databaseName: z.string().optional().describe('The database in it'),
+    ownerName: z.string().optional().describe('The role that owns that database'),
+    storageSize: z.string().optional().describe('What a volume must hold at least to restore it, such as 20Gi'),
+    startedAt: z.string().optional().describe('When the backup began'),
+    completedAt: z.string().optional().describe('When the backup ended and could be restored; absent until then'),
+    expiresAt: z.string().optional().describe('When it is deleted; absent where nothing ends it'),
   }),
   immutable: ['clusterName', 'name', 'method', 'kind'],
   columns: [

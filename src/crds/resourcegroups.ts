@@ -15,10 +15,12 @@ export const ResourceGroup = defineKind({
   protectedFields: { quota: 'administrators' },
   description: 'A group of resources that are managed and deleted together, in a namespace of its own.',
   spec: z.strictObject({
-    quota: Quota.omit({ resourceGroups: true }).prefault({}).describe('Limits over the resources of the group'),
+    quota: Quota.omit({ resourceGroups: true })
+      .prefault({})
+      .describe('Limits over the resources of the group; changed by administrators'),
     tags: Tags.prefault({}),
   }),
-  status: resourceStatus.extend({ namespace: z.string().optional() }),
+  status: resourceStatus.extend({ namespace: z.string().optional().describe('Namespace where the resources stand') }),
   rules: [tagKeyRule],
   columns: [...statusColumns, { name: 'Namespace', path: '.status.namespace' }],
 })

@@ -3,9 +3,22 @@ import { isCidrList } from '../core/cidr.ts'
 import { compareQuantities } from '../core/quantity.ts'
 import { SQL_ENGINES, type SqlEngineName } from '../core/sql.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, Quantity, ResourceName, Tags, Uuid } from './fields.ts'
+import { ResourceName, Tags } from './fields.ts'
 import { CRON_PATTERN } from './relational.ts'
 import { tagKeyRule } from './tags.ts'
+import {
+  AllowedCidrs,
+  BackupRetentionDays,
+  ClusterId,
+  DeletionProtection,
+  EnableLoadBalancer,
+  ExternalAddresses,
+  LastRestartedAt,
+  planOverrides,
+  ReadyReplicas,
+  RestartedAt,
+  Running,
+} from './workloadFields.ts'
 
 /** Versions that can be chosen, oldest first; the last one is the default. */
 export const SQL_VERSIONS = { MsSql: ['2019', '2022'], MariaDb: ['10.11', '11.4', '11.8'] } as const
@@ -28,17 +41,23 @@ export function defaultEdition(engine: SqlEngineName): string {
 }
 
 const spec = z.strictObject({
-  clusterId: Uuid.optional().describe("Where it runs; the boundary's default cluster when absent"),
-  computePlan: ResourceName.optional().describe('A plan of family Sql; the default plan when absent'),
-  cpuRequest: Quantity.optional().describe("Overrides the plan's"),
-  cpuLimit: Quantity.optional(),
-  memoryRequest: Quantity.optional(),
-  memoryLimit: Quantity.optional(),
-  storageSize: Quantity.optional().describe("Overrides the plan's; may grow, never shrink"),
-  storageClass: z.string().min(1).max(63).optional(),
-  engine: z.enum(SQL_ENGINES).default('MsSql'),
-  engineVersion: z.enum(VERSIONS).optional().describe('The newest of the engine when absent; up only'),
-  edition: z.enum(EDITIONS).optional().describe('Express for MsSql and Community for MariaDb when absent'),
+  clusterId: ClusterId,
+  computePlan: ResourceName.optional().describe('Name of a ComputePlan of family Sql; the default one when absent'),
+  ...planOverrides,
+  engine: z
+    .enum(SQL_ENGINES)
+    .default('MsSql')
+    .describe('MsSql is Microsoft SQL Server, which needs acceptEula; MariaDb is MariaDB; immutable'),
+  engineVersion: z
+    .enum(VERSIONS)
+    .optional()
+    .describe('Version of the engine, one of its own; the newest when absent; goes up, never down'),
+  edition: z
+    .enum(EDITIONS)
+    .optional()
+    .describe(
+      'Edition of the engine: Express when absent, Community for MariaDb; Standard and Enterprise run with a product key only',
+    ),
   acceptEula: z
     .boolean()
     .default(false)
@@ -48,33 +67,52 @@ const spec = z.strictObject({
     .min(1)
     .max(128)
     .regex(/^[A-Za-z0-9_]+$/)
-    .default('SQL_Latin1_General_CP1_CI_AS'),
+    .default('SQL_Latin1_General_CP1_CI_AS')
+    .describe('How SQL Server compares and sorts text; without effect for MariaDb; immutable'),
   timeZone: z
     .string()
     .min(1)
     .max(64)
     .regex(/^[A-Za-z0-9_+/-]+$/)
-    .default('UTC'),
+    .default('UTC')
+    .describe('Time zone of the engine, such as Europe/Berlin; immutable'),
   databaseName: z
     .string()
     .max(64)
     .regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/)
-    .default('app'),
-  memoryLimitMb: z.int().min(256).max(16777216).optional().describe('For the engine; 80 % of memoryLimit when absent'),
-  enableLoadBalancer: z.boolean().default(false),
-  allowedCidrs: z
-    .string()
-    .max(2400)
+    .default('app')
+    .describe('The database that is made and that connection strings name; immutable'),
+  memoryLimitMb: z
+    .int()
+    .min(256)
+    .max(16777216)
     .optional()
-    .describe('Comma-separated networks that may use the load balancer; all when absent'),
-  backupEnabled: z.boolean().default(false),
-  backupSchedule: z.string().max(100).regex(new RegExp(CRON_PATTERN)).default('0 2 * * *').describe('Five fields, UTC'),
-  backupRetentionDays: z.int().min(1).max(365).default(14),
-  deletionProtection: z.boolean().default(false),
-  licenseVersion: z.int().min(0).max(1000000).default(0).describe('Grows by one with each product key that is set'),
-  running: z.boolean().default(true),
-  restartedAt: DateTime.optional().describe('A later time restarts the engine'),
-  onDelete: z.enum(['Delete', 'Retain']).default('Delete').describe('What becomes of the volume'),
+    .describe('Most memory that the engine takes, in MiB; 80 % of memoryLimit when absent'),
+  enableLoadBalancer: EnableLoadBalancer,
+  allowedCidrs: AllowedCidrs,
+  backupEnabled: z.boolean().default(false).describe('True is refused: SQL instances cannot be backed up yet'),
+  backupSchedule: z
+    .string()
+    .max(100)
+    .regex(new RegExp(CRON_PATTERN))
+    .default('0 2 * * *')
+    .describe('When to back up, as cron in five fields, UTC; without effect yet'),
+  backupRetentionDays: BackupRetentionDays.describe('Days that backups are to be kept; without effect yet'),
+  deletionProtection: DeletionProtection,
+  licenseVersion: z
+    .int()
+    .min(0)
+    .max(1000000)
+    .default(0)
+    .describe(
+      'Number of the product key: one more with each that is set through REST, for holders of the verb managelicense',
+    ),
+  running: Running,
+  restartedAt: RestartedAt,
+  onDelete: z
+    .enum(['Delete', 'Retain'])
+    .default('Delete')
+    .describe('Delete removes the volume with it; Retain keeps it for a SqlInstance of the same name'),
   tags: Tags.prefault({}),
 })
 type Spec = z.output<typeof spec>
@@ -180,19 +218,27 @@ export const SqlInstance = defineKind({
   description: 'A SQL database instance: Microsoft SQL Server or MariaDB.',
   spec,
   status: resourceStatus.extend({
-    readyReplicas: z.int().default(0),
-    publicEndpoint: z.string().optional(),
-    externalAddresses: z.array(z.string()).optional(),
-    restartedAt: z.string().optional(),
-    /** Which logins the engine knows: a hash over who they are, not of their passwords. */
-    preparedFor: z.string().optional(),
-    licenseStatus: z.enum(LICENSE_STATES).optional(),
-    licenseEdition: z.string().optional().describe('As the engine reports it'),
-    productVersion: z.string().optional().describe('As the engine reports it'),
-    /** The product key that works. */
-    licenseVersion: z.int().optional(),
-    /** The newest one that the engine did not take. */
-    rejectedLicenseVersion: z.int().optional(),
+    readyReplicas: ReadyReplicas,
+    publicEndpoint: z.string().optional().describe('Address and port of the load balancer; absent without one'),
+    externalAddresses: ExternalAddresses,
+    restartedAt: LastRestartedAt,
+    preparedFor: z
+      .string()
+      .optional()
+      .describe('Hash of what logins and database were last made for, so that they are made once for each change'),
+    licenseStatus: z
+      .enum(LICENSE_STATES)
+      .optional()
+      .describe(
+        'Product key: NotRequired by the edition, Missing, Applying while the engine starts with it, Active or Rejected',
+      ),
+    licenseEdition: z.string().optional().describe('Edition that the engine reports'),
+    productVersion: z.string().optional().describe('Version that the engine reports'),
+    licenseVersion: z.int().optional().describe('Number of the product key that works'),
+    rejectedLicenseVersion: z
+      .int()
+      .optional()
+      .describe('Number of the newest product key that the engine did not take'),
   }),
   immutable: ['clusterId', 'storageClass', 'engine', 'collation', 'timeZone', 'databaseName'],
   rules,

@@ -34,18 +34,28 @@ export const IdpBinding = defineKind({
   aggregate: false,
   description: 'What people get whom an external issuer describes by a claim: a group, or a role at a scope.',
   spec: z.strictObject({
-    tenantId: Uuid,
-    issuer: HttpsUrl.describe('Exactly the iss claim of the external issuer'),
-    claim: ClaimName.default('groups'),
-    claimValue: z.string().min(1).max(256),
-    groupId: Uuid.optional(),
-    roleDefinitionName: DisplayName.optional(),
-    scope: Scope.optional(),
+    tenantId: Uuid.describe('Id of the PlatformTenant whose people are meant; immutable'),
+    issuer: HttpsUrl.describe('Exactly the iss claim of the external issuer; immutable'),
+    claim: ClaimName.default('groups').describe('Name of the claim that is looked at; immutable'),
+    claimValue: z
+      .string()
+      .min(1)
+      .max(256)
+      .describe('What the claim must be or, of a list, hold, compared exactly; immutable'),
+    groupId: Uuid.optional().describe(
+      'Id of the PrincipalGroup that they are put into; absent where a role is given; immutable',
+    ),
+    roleDefinitionName: DisplayName.optional().describe(
+      'The display name of the role that they get, with scope; absent where there is a group; immutable',
+    ),
+    scope: Scope.optional().describe(
+      'Where the role counts, and everywhere below: /, a boundary, a resource group or a resource; immutable',
+    ),
     scopeIncarnation: z
       .string()
       .max(64)
       .optional()
-      .describe('Of the object at the scope, so that a thing made anew inherits no binding'),
+      .describe('Which life of the object at the scope is meant, so that one made anew inherits no binding; immutable'),
   }),
   status: resourceStatus.extend({
     memberIds: z
@@ -89,23 +99,34 @@ export const SSO_PROTOCOLS = ['Oidc', 'Saml'] as const
 export type SsoProtocol = (typeof SSO_PROTOCOLS)[number]
 
 export const SsoIdentityProvider = z.strictObject({
-  alias: ResourceName,
+  alias: ResourceName.describe('Name of the provider, unique in the tenant'),
   displayName: DisplayName,
-  protocol: z.enum(SSO_PROTOCOLS).default('Oidc'),
-  metadataUrl: HttpsUrl.optional().describe('A discovery document (OIDC) or metadata (SAML)'),
-  issuer: HttpsUrl.optional(),
-  authorizationUrl: HttpsUrl.optional(),
-  tokenUrl: HttpsUrl.optional(),
-  jwksUrl: HttpsUrl.optional(),
-  clientId: z.string().min(1).max(256).optional(),
-  clientSecretName: ResourceName.optional().describe(
-    'A Secret in the same namespace whose key client-secret holds the secret; never the secret itself',
+  protocol: z
+    .enum(SSO_PROTOCOLS)
+    .default('Oidc')
+    .describe('Oidc is OpenID Connect, Saml is SAML 2.0, which the local provider does not speak; immutable'),
+  metadataUrl: HttpsUrl.optional().describe(
+    'Discovery document (Oidc) or metadata (Saml), which says what the fields below do not',
   ),
-  signingCertificate: z.string().max(16384).optional().describe('PEM'),
-  emailClaim: ClaimName.default('email'),
+  issuer: HttpsUrl.optional().describe('Its iss claim (Oidc) or entity id (Saml); from the metadata when absent'),
+  authorizationUrl: HttpsUrl.optional().describe('Where people are sent to sign in; from the metadata when absent'),
+  tokenUrl: HttpsUrl.optional().describe('Where codes are turned into tokens (Oidc); from the metadata when absent'),
+  jwksUrl: HttpsUrl.optional().describe('Where its signing keys are (Oidc); from the metadata when absent'),
+  clientId: z.string().min(1).max(256).optional().describe('What the platform is called there; needed for Oidc'),
+  clientSecretName: ResourceName.optional().describe(
+    'A Secret in the same namespace whose key client-secret holds the secret; needed for Oidc',
+  ),
+  signingCertificate: z
+    .string()
+    .max(16384)
+    .optional()
+    .describe('Certificate that its answers are signed with (Saml), as PEM; from the metadata when absent'),
+  emailClaim: ClaimName.default('email').describe(
+    'Name of the claim with the e-mail address, which must be of a verified domain',
+  ),
   trustEmail: z.boolean().default(false).describe('Whether an address counts as verified because the provider says it'),
-  enabled: z.boolean().default(true),
-  defaultRoleDefinitionName: DisplayName.optional(),
+  enabled: z.boolean().default(true).describe('Whether people may sign in through it'),
+  defaultRoleDefinitionName: DisplayName.optional().describe('Kept and shown; what people get follows from bindings'),
 })
 export type SsoIdentityProvider = z.output<typeof SsoIdentityProvider>
 
@@ -124,30 +145,48 @@ export const SsoConnection = defineKind({
   description:
     'Single sign-on of a tenant: its domains and the identity providers of its people. Its name is the tenantId; secrets lie in Secrets.',
   spec: z.strictObject({
-    domains: z.array(DomainName).max(50).default([]),
-    identityProviders: z.array(SsoIdentityProvider).max(20).default([]),
+    domains: z
+      .array(DomainName)
+      .max(50)
+      .default([])
+      .describe('Domains of e-mail addresses of the tenant; each counts once it is verified by a TXT record'),
+    identityProviders: z
+      .array(SsoIdentityProvider)
+      .max(20)
+      .default([])
+      .describe(
+        'Where people of the domains sign in, each under an alias of its own; the first enabled one takes them',
+      ),
   }),
   status: resourceStatus.extend({
     domains: z
       .array(
         z.object({
-          domain: z.string(),
-          status: z.enum(['Pending', 'Verified', 'Failed']),
-          verifiedAt: DateTime.optional(),
+          domain: z.string().describe('As spec.domains has it'),
+          status: z
+            .enum(['Pending', 'Verified', 'Failed'])
+            .describe(
+              'Pending until the TXT record is seen, Verified from then on, Failed where another tenant has it',
+            ),
+          verifiedAt: DateTime.optional().describe('When the TXT record was first seen'),
         }),
       )
       .max(50)
-      .optional(),
+      .optional()
+      .describe('Whether each domain was shown to be of the tenant'),
     identityProviders: z
       .array(
         z.object({
-          alias: z.string(),
-          status: z.enum(['Active', 'Disabled', 'Failing']),
-          lastError: z.string().optional(),
+          alias: z.string().describe('As spec.identityProviders has it'),
+          status: z
+            .enum(['Active', 'Disabled', 'Failing'])
+            .describe('Active while its metadata can be read, Failing while not, Disabled by the spec'),
+          lastError: z.string().optional().describe('Why its metadata could not be read; absent while it can'),
         }),
       )
       .max(20)
-      .optional(),
+      .optional()
+      .describe('Whether each identity provider answers'),
   }),
   rules: [
     {

@@ -2,13 +2,19 @@ import { z } from 'zod'
 import { ENTRY_STATES, VERSIONS_KEPT } from '../core/vaults/history.ts'
 import { SECRET_NAME_PATTERN, VALUE_PREFIX, vaultOfEntry } from '../core/vaults/names.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, ResourceName, Tags, Uuid } from './fields.ts'
+import { DateTime, ResourceName, Tags } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
+import { ClusterId } from './workloadFields.ts'
 
 const vaultSpec = z.strictObject({
-  clusterId: Uuid.optional().describe("Where it stands; the boundary's default cluster when absent"),
+  clusterId: ClusterId,
   softDeleteEnabled: z.boolean().default(true).describe('Whether deleted secrets can be recovered; never turned off'),
-  softDeleteRetentionDays: z.int().min(7).max(90).default(30).describe('Days until a deleted secret is purged'),
+  softDeleteRetentionDays: z
+    .int()
+    .min(7)
+    .max(90)
+    .default(30)
+    .describe('Days until a deleted secret is purged; immutable'),
   enablePurgeProtection: z
     .boolean()
     .default(false)
@@ -54,11 +60,10 @@ export const SecretVault = defineKind({
   description: 'A vault of secrets. Its name is unique on the platform.',
   spec: vaultSpec,
   status: resourceStatus.extend({
-    secretCount: z.int().optional(),
-    deletedCount: z.int().optional(),
-    /** The platform key that wraps; the data keys of `pendingRewraps` secrets are under older ones. */
-    keyId: z.string().optional(),
-    pendingRewraps: z.int().optional(),
+    secretCount: z.int().optional().describe('Secrets that are live'),
+    deletedCount: z.int().optional().describe('Secrets that are deleted and not yet purged'),
+    keyId: z.string().optional().describe('Id of the platform key that wraps data keys now'),
+    pendingRewraps: z.int().optional().describe('Secrets whose data key is still under an older platform key'),
   }),
   immutable: ['clusterId', 'softDeleteRetentionDays'],
   rules: vaultRules,
@@ -83,10 +88,10 @@ export const SecretVault = defineKind({
 export type SecretVault = ObjectOf<typeof SecretVault>
 
 const attributes = {
-  contentType: z.string().max(255).optional(),
+  contentType: z.string().max(255).optional().describe('What the value is, such as text/plain; for readers only'),
   enabled: z.boolean().default(true).describe('Whether the value may be read'),
-  notBefore: DateTime.optional().describe('The value is not read earlier'),
-  expiresOn: DateTime.optional().describe('The value is not read from then on'),
+  notBefore: DateTime.optional().describe('The value is not read earlier; it may be at once when absent'),
+  expiresOn: DateTime.optional().describe('The value is not read from then on; it never expires when absent'),
 }
 
 const SecretObjectName = z
@@ -100,42 +105,72 @@ const SecretKey = z
 
 const history = z
   .strictObject({
-    life: z.int().min(1),
-    lastVersion: z.int().min(0),
+    life: z.int().min(1).describe('Counts lives: a purge ends one, and the next value begins another'),
+    lastVersion: z
+      .int()
+      .min(0)
+      .describe('Highest version that was ever given; none is given twice, even after a purge'),
     versions: z
       .array(
         z.strictObject({
-          version: z.int().min(1),
+          version: z.int().min(1).describe('Number of the version, ascending from 1'),
           ...attributes,
-          createdAt: DateTime,
-          createdBy: z.string().max(128).optional(),
+          createdAt: DateTime.describe('When the version was written'),
+          createdBy: z.string().max(128).optional().describe('Who wrote the version; absent for one of valueFrom'),
         }),
       )
-      .max(VERSIONS_KEPT),
-    softDelete: z.boolean(),
-    purgeProtection: z.boolean(),
-    isManaged: z.boolean().default(false),
-    createdAt: DateTime.optional(),
-    updatedAt: DateTime.optional(),
-    updatedBy: z.string().max(128).optional(),
-    deletedAt: DateTime.optional(),
-    purgedAt: DateTime.optional(),
-    consumed: z.strictObject({ secretName: z.string().max(253), uid: z.string().max(64) }).optional(),
+      .max(VERSIONS_KEPT)
+      .describe('The newest 100 versions of this life, oldest first'),
+    softDelete: z.boolean().describe("The vault's softDeleteEnabled, noted here for the rules of this object"),
+    purgeProtection: z.boolean().describe("The vault's enablePurgeProtection, noted here for the rules of this object"),
+    isManaged: z
+      .boolean()
+      .default(false)
+      .describe('Whether the platform itself writes the secret, and nobody else may'),
+    createdAt: DateTime.optional().describe('When this life got its first version'),
+    updatedAt: DateTime.optional().describe('When a version was written or the state changed'),
+    updatedBy: z.string().max(128).optional().describe('Who last did so through REST'),
+    deletedAt: DateTime.optional().describe('When it was deleted; absent unless it is'),
+    purgedAt: DateTime.optional().describe('When it was purged; absent unless it is'),
+    consumed: z
+      .strictObject({
+        secretName: z.string().max(253).describe('Name of that Secret'),
+        uid: z.string().max(64).describe('metadata.uid of that Secret, so that a later one of the name is left alone'),
+      })
+      .optional()
+      .describe('The Secret of valueFrom that became a version and is still to be deleted'),
   })
   .describe('What the platform keeps about versions and states; written by the platform only')
 
 const entrySpec = z.strictObject({
-  vaultName: ResourceName,
-  secretName: z.string().regex(new RegExp(SECRET_NAME_PATTERN)).max(127).describe('Without regard to case'),
+  vaultName: ResourceName.describe('The SecretVault in the same namespace; immutable'),
+  secretName: z
+    .string()
+    .regex(new RegExp(SECRET_NAME_PATTERN))
+    .max(127)
+    .describe('Name of the secret in the vault, without regard to case; immutable'),
   ...attributes,
-  tags: z.record(z.string(), z.string().max(256)).meta({ maxProperties: 15 }).prefault({}),
-  state: z.enum(ENTRY_STATES).default('Active').describe('Deleted can be made Active again; Purged is for good'),
+  tags: z
+    .record(z.string(), z.string().max(256))
+    .meta({ maxProperties: 15 })
+    .prefault({})
+    .describe('Pairs that people choose, at most 15, to find things by; nothing that runs depends on them'),
+  state: z
+    .enum(ENTRY_STATES)
+    .default('Active')
+    .describe('Active can be read; Deleted can be made Active again; Purged takes the values away for good'),
   valueFrom: z
-    .strictObject({ secretName: SecretObjectName, key: SecretKey })
+    .strictObject({
+      secretName: SecretObjectName.describe('Name of the Secret, an Opaque one that belongs to nothing else'),
+      key: SecretKey.describe('Its entry with the value, at most 64 KiB'),
+    })
     .optional()
     .describe('A Secret of this namespace whose entry becomes the next version; it is deleted and this field removed'),
   mountAs: z
-    .strictObject({ secretName: SecretObjectName, key: SecretKey.default('value') })
+    .strictObject({
+      secretName: SecretObjectName.describe('Name of the Secret that is made'),
+      key: SecretKey.default('value').describe('Its entry that the value goes into'),
+    })
     .optional()
     .describe('A Secret of this namespace that is kept at the current value, for workloads to mount'),
   history: history.optional(),
@@ -211,18 +246,14 @@ export const VaultEntry = defineKind({
     'A secret of a vault, named `<vault>-<first 20 hex of sha256 of its name in lower case>`. Never holds its value.',
   spec: entrySpec,
   status: resourceStatus.extend({
-    version: z.int().optional(),
-    versionCount: z.int().optional(),
-    /** When a deleted secret is purged. */
-    purgeAt: z.string().optional(),
-    /** The platform key that wraps the data key. */
-    keyId: z.string().optional(),
-    /** The last life whose Secrets are gone. */
-    purgedLife: z.int().optional(),
-    /** Values of this version and all before it are gone. */
-    prunedThrough: z.int().optional(),
-    mountedVersion: z.int().optional(),
-    mountedSecret: z.string().optional(),
+    version: z.int().optional().describe('Number of the current version; absent without one'),
+    versionCount: z.int().optional().describe('Versions that are kept, at most 100'),
+    purgeAt: z.string().optional().describe('When the deleted secret is purged; absent unless it is deleted'),
+    keyId: z.string().optional().describe('Id of the platform key that wraps the data key'),
+    purgedLife: z.int().optional().describe('The last life whose keys and values are gone'),
+    prunedThrough: z.int().optional().describe('Values of this version and of all before it are gone'),
+    mountedVersion: z.int().optional().describe('Version that the Secret of mountAs holds; absent without it'),
+    mountedSecret: z.string().optional().describe('Name of the Secret of mountAs while it is there'),
   }),
   immutable: ['vaultName', 'secretName'],
   protectedFields: { history: 'administrators', mountAs: 'readsecrets' },

@@ -2,53 +2,69 @@ import { z } from 'zod'
 import { isCidrList } from '../core/cidr.ts'
 import { compareQuantities } from '../core/quantity.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
-import { Quantity, ResourceName, Tags, Uuid } from './fields.ts'
+import { ResourceName, Tags } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
+import {
+  AllowedCidrs,
+  ClusterId,
+  EnableLoadBalancer,
+  ExternalAddresses,
+  LastRestartedAt,
+  OwnImage,
+  PodSelector,
+  planOverrides,
+  ReadyReplicas,
+  RestartedAt,
+  Running,
+  WantedReplicas,
+} from './workloadFields.ts'
 
 /** Versions of Qdrant that can be chosen, oldest first; the last one is the default. */
 export const VECTOR_VERSIONS = ['1.13.6', '1.14.1', '1.15.5', '1.16.3', '1.17.1', '1.18.2'] as const
 export const NEWEST_VECTOR_VERSION = '1.18.2'
 
 const spec = z.strictObject({
-  clusterId: Uuid.optional().describe("Where it runs; the boundary's default cluster when absent"),
-  computePlan: ResourceName.optional().describe('A plan of family Vector; the default plan when absent'),
-  cpuRequest: Quantity.optional().describe("Overrides the plan's"),
-  cpuLimit: Quantity.optional(),
-  memoryRequest: Quantity.optional(),
-  memoryLimit: Quantity.optional(),
-  storageSize: Quantity.optional().describe("Overrides the plan's; may grow, never shrink"),
-  storageClass: z.string().min(1).max(63).optional(),
-  replicas: z.int().min(0).max(99).optional().describe('Peers; 0 keeps the data and runs nothing'),
-  vectorVersion: z.enum(VECTOR_VERSIONS).default(NEWEST_VECTOR_VERSION),
-  imageName: z
-    .string()
-    .min(1)
-    .max(255)
-    .regex(/^[a-z0-9][a-zA-Z0-9._:/@-]*$/)
+  clusterId: ClusterId,
+  computePlan: ResourceName.optional().describe('Name of a ComputePlan of family Vector; the default one when absent'),
+  ...planOverrides,
+  replicas: z
+    .int()
+    .min(0)
+    .max(99)
     .optional()
-    .describe('An image of your own, where the platform allows it'),
-  apiKeyEnabled: z.boolean().default(true),
-  apiKeyVersion: z.int().min(1).max(1000000).default(1).describe('Grows by one to rotate the keys'),
-  enableIngress: z.boolean().default(false),
+    .describe("Peers; the plan's number is written here when absent; 0 runs nothing and keeps the data"),
+  vectorVersion: z
+    .enum(VECTOR_VERSIONS)
+    .default(NEWEST_VECTOR_VERSION)
+    .describe('Version of Qdrant; goes up one minor version at a time, never down'),
+  imageName: OwnImage,
+  apiKeyEnabled: z
+    .boolean()
+    .default(true)
+    .describe('Whether clients must show a key; false lets in whoever reaches it, and keeps the keys'),
+  apiKeyVersion: z
+    .int()
+    .min(1)
+    .max(1000000)
+    .default(1)
+    .describe('Generation of the keys: one more rotates them, for holders of the verb writesecrets'),
+  enableIngress: z.boolean().default(false).describe('True makes an Ingress with TLS to the REST port'),
   ingressHost: z
     .string()
     .max(253)
     .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/)
-    .optional(),
-  enableLoadBalancer: z.boolean().default(false),
-  allowedCidrs: z
-    .string()
-    .max(2400)
     .optional()
-    .describe('Comma-separated networks that may use the public paths; all when absent'),
-  running: z.boolean().default(true),
-  restartedAt: z
-    .string()
-    .max(40)
-    .meta({ format: 'date-time' })
-    .optional()
-    .describe('A later time restarts every peer in turn'),
-  onDelete: z.enum(['Delete', 'Retain']).default('Delete').describe('What becomes of the volumes'),
+    .describe("Host of the Ingress, below the cluster's domain, unique on the platform; one is made up when absent"),
+  enableLoadBalancer: EnableLoadBalancer,
+  allowedCidrs: AllowedCidrs.describe(
+    'Networks that may use load balancer and Ingress (of ingress-nginx only), in CIDR notation, at most 50 with commas between; all when absent',
+  ),
+  running: Running,
+  restartedAt: RestartedAt,
+  onDelete: z
+    .enum(['Delete', 'Retain'])
+    .default('Delete')
+    .describe('Delete removes the volumes with it; Retain keeps them for a VectorCluster of the same name'),
   tags: Tags.prefault({}),
 })
 type Spec = z.output<typeof spec>
@@ -128,19 +144,23 @@ export const VectorCluster = defineKind({
   description: 'A vector database of one or more peers.',
   spec,
   status: resourceStatus.extend({
-    replicas: z.int().default(0),
-    readyReplicas: z.int().default(0),
-    selector: z.string().optional(),
-    /** Of the key that works now; behind `spec.apiKeyVersion` while a new one is applied. */
-    apiKeyVersion: z.int().optional(),
-    apiKeyRotatedAt: z.string().optional(),
-    ingressHost: z.string().optional(),
-    publicEndpoint: z.string().optional(),
-    externalAddresses: z.array(z.string()).optional(),
-    restartedAt: z.string().optional(),
-    vectorVersion: z.string().optional(),
-    /** When the removal of the peer that is being emptied began; after 24 hours it is given up. */
-    drainingSince: z.string().optional(),
+    replicas: WantedReplicas,
+    readyReplicas: ReadyReplicas,
+    selector: PodSelector,
+    apiKeyVersion: z
+      .int()
+      .optional()
+      .describe('Generation of the keys that work now; behind spec.apiKeyVersion while a new one is applied'),
+    apiKeyRotatedAt: z.string().optional().describe('When the keys were last rotated; absent before the first time'),
+    ingressHost: z.string().optional().describe('Host that the Ingress answers under; absent without one'),
+    publicEndpoint: z.string().optional().describe('URL of the Ingress; absent without one'),
+    externalAddresses: ExternalAddresses,
+    restartedAt: LastRestartedAt,
+    vectorVersion: z.string().optional().describe('Version that every peer runs'),
+    drainingSince: z
+      .string()
+      .optional()
+      .describe('When the removal of the peer that is being emptied began; after 24 hours it is given up'),
   }),
   scale: { replicas: '.spec.replicas', ready: '.status.replicas', selector: '.status.selector' },
   immutable: ['clusterId', 'storageClass', 'imageName'],

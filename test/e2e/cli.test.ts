@@ -59,6 +59,16 @@ describe('the command line', function () {
     await rm(home, { recursive: true, force: true })
   })
 
+  it('tells its version and that of the platform, with a platform or without', async () => {
+    const told = await json('version')
+    const { body } = await call<{ version: string; kubernetesVersion: string }>('GET', '/version', undefined, {
+      token: null,
+    })
+    expect(told.platform).to.include({ version: body.version, kubernetesVersion: body.kubernetesVersion })
+    const elsewhere = await freehold(['--version'], { home: join(home, 'nobody') })
+    expect(JSON.parse(elsewhere.out), elsewhere.err).to.deep.equal({ client: told.client, platform: null })
+  })
+
   it('says who is calling, by which credential, and leaves the secret out', async () => {
     const who = await json('whoami')
     expect(who).to.include({ principalId: credentials.PLATFORM_CLIENT_ID, credential: 'PLATFORM_CLIENT_ID', boundary })

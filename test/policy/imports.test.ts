@@ -9,7 +9,8 @@ const root = resolve(import.meta.dirname, '../..')
  * `import type` only; `port` lets a room see the port of an adapter and nothing behind it.
  */
 const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }> = {
-  core: { may: [] },
+  // Of the package it reads the version.
+  core: { may: ['package.json'] },
   crds: { may: ['core'] },
   iam: { may: ['core'], types: ['crds'] },
   desired: { may: ['core', 'crds'] },
@@ -36,7 +37,11 @@ function sources(folder: string): string[] {
     .map((path) => join(folder, path))
 }
 
-const roomOf = (path: string) => relative(join(root, 'src'), path).split('/')[0] ?? ''
+/** The first part of the path below `src`; the path below the root for what is not in it. */
+const roomOf = (path: string) => {
+  const below = relative(join(root, 'src'), path)
+  return below.startsWith('..') ? relative(root, path) : (below.split('/')[0] ?? '')
+}
 
 function importsOf(path: string): Import[] {
   const text = readFileSync(path, 'utf8')

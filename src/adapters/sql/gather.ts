@@ -1,18 +1,32 @@
 import type { Catalogue, Column, ForeignKey, Table } from '../../editor/catalogue.ts'
 
-/** Rows of the three questions that every driver puts to its engine's catalogue. */
 export type GatheredTable = { schema: string; name: string; isView: boolean; rowEstimate: number | null }
-export type GatheredColumn = { schema: string; table: string; column: Omit<Column, 'isPrimaryKey'> }
-/** One row for each column of a key, in the order of the key. */
-export type GatheredKey = { schema: string; table: string; column: string }
-export type GatheredReference = {
-  schema: string
-  table: string
+
+/** What a driver asked of its engine's catalogue. Each row names schema and table in its first two places. */
+export type GatheredRows<Row extends readonly unknown[]> = {
+  schemas: readonly string[]
+  tables: readonly GatheredTable[]
+  columns: readonly Row[]
+  columnOf: (row: Row) => Omit<Column, 'isPrimaryKey'>
+  /** Schema, table, column: one row for each column of a key, in the order of the key. */
+  keys: readonly Row[]
+  /** Schema, table, constraint, column, and the schema, table and column that it points to. */
+  references: readonly Row[]
+}
+type Reference = {
   name: string
   column: string
   referencedSchema: string
   referencedTable: string
   referencedColumn: string
+}
+
+const word = (value: unknown) => (value === null || value === undefined ? '' : String(value))
+const tableOf = ([schema, table]: readonly unknown[]) => keyOf(word(schema), word(table))
+
+function referenceOf(row: readonly unknown[]): Reference {
+  const [, , name = '', column = '', referencedSchema = '', referencedTable = '', referencedColumn = ''] = row.map(word)
+  return { name, column, referencedSchema, referencedTable, referencedColumn }
 }
 
 const keyOf = (schema: string, table: string) => JSON.stringify([schema, table])
@@ -22,31 +36,27 @@ function grouped<Item>(items: readonly Item[], key: (item: Item) => string): Map
 }
 
 /** Puts what an engine said about its tables together. */
-export function gatherCatalogue(
+export function gatherCatalogue<Row extends readonly unknown[]>(
   database: string,
-  schemas: readonly string[],
-  tables: readonly GatheredTable[],
-  columns: readonly GatheredColumn[],
-  keys: readonly GatheredKey[],
-  references: readonly GatheredReference[],
+  { schemas, tables, columns, columnOf, keys, references }: GatheredRows<Row>,
 ): Catalogue {
-  const columnsOf = grouped(columns, ({ schema, table }) => keyOf(schema, table))
-  const keysOf = grouped(keys, ({ schema, table }) => keyOf(schema, table))
-  const referencesOf = grouped(references, ({ schema, table }) => keyOf(schema, table))
+  const columnsOf = grouped(columns, tableOf)
+  const keysOf = grouped(keys, tableOf)
+  const referencesOf = grouped(references, tableOf)
   const made = tables.map(({ schema, name, isView, rowEstimate }): Table => {
     const key = keyOf(schema, name)
-    const primaryKey = (keysOf.get(key) ?? []).map(({ column }) => column)
+    const primaryKey = (keysOf.get(key) ?? []).map(([, , column]) => word(column))
     return {
       schema,
       name,
       type: isView ? 'View' : 'Table',
       rowEstimate,
-      columns: (columnsOf.get(key) ?? []).map(({ column }) => ({
-        ...column,
-        isPrimaryKey: primaryKey.includes(column.name),
-      })),
+      columns: (columnsOf.get(key) ?? []).map((row) => {
+        const column = columnOf(row)
+        return { ...column, isPrimaryKey: primaryKey.includes(column.name) }
+      }),
       primaryKey,
-      foreignKeys: foreignKeys(referencesOf.get(key) ?? []),
+      foreignKeys: foreignKeys((referencesOf.get(key) ?? []).map(referenceOf)),
       isEditable: !isView && primaryKey.length > 0,
     }
   })
@@ -64,7 +74,7 @@ export function gatherCatalogue(
   }
 }
 
-function foreignKeys(rows: readonly GatheredReference[]): ForeignKey[] {
+function foreignKeys(rows: readonly Reference[]): ForeignKey[] {
   return [...grouped(rows, ({ name }) => name)].map(([name, parts]) => ({
     name,
     columns: parts.map(({ column }) => column),

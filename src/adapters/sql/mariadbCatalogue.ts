@@ -48,31 +48,20 @@ export async function mariadbCatalogue(session: SqlSession, database: string): P
   const keys = await ask(KEYS)
   const references = await ask(REFERENCES)
   const word = (value: string | null | undefined) => value ?? ''
-  return gatherCatalogue(
-    database,
+  return gatherCatalogue(database, {
     // A schema is a database here, and a session sees the one that it was opened for.
-    [database],
-    tables.map(([schema, name, type, rows]) => ({
+    schemas: [database],
+    tables: tables.map(([schema, name, type, rows]) => ({
       schema: word(schema),
       name: word(name),
       isView: type?.includes('VIEW') === true,
       rowEstimate: rows === null || rows === undefined ? null : Number(rows),
     })),
-    columns.map((row) => ({ schema: word(row[0]), table: word(row[1]), column: columnOf(row) })),
-    keys.map(([schema, table, column]) => ({ schema: word(schema), table: word(table), column: word(column) })),
-    references.map((row) => {
-      const [
-        schema = '',
-        table = '',
-        name = '',
-        column = '',
-        referencedSchema = '',
-        referencedTable = '',
-        referencedColumn = '',
-      ] = row.map(word)
-      return { schema, table, name, column, referencedSchema, referencedTable, referencedColumn }
-    }),
-  )
+    columns,
+    columnOf,
+    keys,
+    references,
+  })
 }
 
 function columnOf(row: (string | null)[]) {

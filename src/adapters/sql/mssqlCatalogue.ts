@@ -62,30 +62,19 @@ export async function mssqlCatalogue(session: SqlSession, database: string): Pro
   const keys = await ask(KEYS)
   const references = await ask(REFERENCES)
   const word = (value: unknown) => String(value)
-  return gatherCatalogue(
-    database,
-    [...new Set(tables.map(([schema]) => word(schema)))].sort(),
-    tables.map(([schema, name, type, rows]) => ({
+  return gatherCatalogue(database, {
+    schemas: [...new Set(tables.map(([schema]) => word(schema)))].sort(),
+    tables: tables.map(([schema, name, type, rows]) => ({
       schema: word(schema),
       name: word(name),
       isView: word(type).trim() === 'V',
       rowEstimate: rows === null ? null : Number(rows),
     })),
-    columns.map((row) => ({ schema: word(row[0]), table: word(row[1]), column: columnOf(row) })),
-    keys.map(([schema, table, column]) => ({ schema: word(schema), table: word(table), column: word(column) })),
-    references.map((row) => {
-      const [
-        schema = '',
-        table = '',
-        name = '',
-        column = '',
-        referencedSchema = '',
-        referencedTable = '',
-        referencedColumn = '',
-      ] = row.map(word)
-      return { schema, table, name, column, referencedSchema, referencedTable, referencedColumn }
-    }),
-  )
+    columns,
+    columnOf,
+    keys,
+    references,
+  })
 }
 
 function columnOf(row: unknown[]) {

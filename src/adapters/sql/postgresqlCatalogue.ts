@@ -66,31 +66,20 @@ export async function postgresqlCatalogue(session: SqlSession, database: string)
     await ask(REFERENCES),
   ]
   const word = (value: unknown) => String(value)
-  return gatherCatalogue(
-    database,
-    schemas.map(([name]) => word(name)),
-    tables.map(([schema, name, isView, rows]) => ({
+  return gatherCatalogue(database, {
+    schemas: schemas.map(([name]) => word(name)),
+    tables: tables.map(([schema, name, isView, rows]) => ({
       schema: word(schema),
       name: word(name),
       isView: isView === true,
       // Minus one where it was never counted.
       rowEstimate: Number(rows) < 0 ? null : Number(rows),
     })),
-    columns.map((row) => ({ schema: word(row[0]), table: word(row[1]), column: columnOf(row) })),
-    keys.map(([schema, table, column]) => ({ schema: word(schema), table: word(table), column: word(column) })),
-    references.map((row) => {
-      const [
-        schema = '',
-        table = '',
-        name = '',
-        column = '',
-        referencedSchema = '',
-        referencedTable = '',
-        referencedColumn = '',
-      ] = row.map(word)
-      return { schema, table, name, column, referencedSchema, referencedTable, referencedColumn }
-    }),
-  )
+    columns,
+    columnOf,
+    keys,
+    references,
+  })
 }
 
 function columnOf(row: unknown[]) {

@@ -43,7 +43,7 @@ export const relationalRecord = recordSchemas(
     firstRecoverableAt: DateTime.nullable().describe('The earliest moment that can be restored'),
   },
   {
-    clusterId: Uuid.describe("Where it runs; the boundary's default cluster when absent"),
+    clusterId: Uuid.describe("Where it runs; the platform's own cluster when absent"),
     computePlan: PlanId.nullable().describe('A plan of family Relational; its default when absent'),
     resourcePlanId: PlanId.nullable().describe('The same as computePlan'),
     cpuRequest: QuantityText.nullable().describe("Overrides the plan's"),

@@ -40,7 +40,7 @@ export const sqlRecord = recordSchemas(
     publicEndpoint: z.string().nullable(),
   },
   {
-    clusterId: Uuid.describe("Where it runs; the boundary's default cluster when absent"),
+    clusterId: Uuid.describe("Where it runs; the platform's own cluster when absent"),
     computePlan: PlanId.nullable().describe('A plan of family Sql; its default when absent'),
     resourcePlanId: PlanId.nullable().describe('The same as computePlan'),
     cpuLimit: QuantityText.nullable(),

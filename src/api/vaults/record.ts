@@ -29,7 +29,7 @@ export const vaultRecord = recordSchemas(
   'SecretVaultDto',
   { ...head, secretCount: z.int().describe('Live ones'), vaultUri: z.string().nullable() },
   {
-    clusterId: Uuid.describe("Where it stands; the boundary's default cluster when absent"),
+    clusterId: Uuid.describe("Where it stands; the platform's own cluster when absent"),
     enablePurgeProtection: z.boolean().describe('Never turned off again'),
     softDeleteEnabled: z.boolean().describe('Never turned off again'),
     softDeleteRetentionDays: z.int().min(7).max(90),

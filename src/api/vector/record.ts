@@ -28,7 +28,7 @@ export const vectorRecord = recordSchemas(
     readyReplicas: z.int().nullable(),
   },
   {
-    clusterId: Uuid.describe("Where it runs; the boundary's default cluster when absent"),
+    clusterId: Uuid.describe("Where it runs; the platform's own cluster when absent"),
     allowedCidrs: z.string().max(2400).nullable().describe('Networks that may use the public paths; null for all'),
     apiKeyEnabled: z.boolean(),
     computePlan: PlanId.nullable().describe('A plan of family Vector; its default when absent'),

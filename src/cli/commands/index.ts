@@ -8,6 +8,7 @@ import { kubeconfig } from './kubeconfig.ts'
 import { login, logout, token, whoami } from './login.ts'
 import { create, get, kinds, list, remove } from './resources.ts'
 import { setup, use } from './setup.ts'
+import { version } from './version.ts'
 
 const completion: Command = {
   name: 'completion',
@@ -48,6 +49,7 @@ export const COMMANDS: readonly Command[] = [
   remove,
   call,
   completion,
+  version,
   help,
 ]
 

@@ -1,0 +1,4 @@
+import manifest from '../../package.json' with { type: 'json' }
+
+/** The version of this release (SemVer), of the platform and of its command-line client alike. */
+export const VERSION: string = manifest.version

@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import { DateTime, Quantity, Uuid } from './fields.ts'
+
+/**
+ * Whole fields that kinds which run something have in common: type, bounds, default and meaning, said once. What one
+ * kind means more narrowly, it says with a `describe` of its own.
+ */
+
+export const ClusterId = Uuid.optional().describe(
+  "Id of the PlatformCluster that it is on; the platform's own when absent; immutable",
+)
+
+/** What a compute plan gives and a spec may say differently, one field at a time. */
+export const planOverrides = {
+  cpuRequest: Quantity.optional().describe(
+    "CPU that each replica is guaranteed, in cores, such as 500m; the plan's when absent",
+  ),
+  cpuLimit: Quantity.optional().describe(
+    "Most CPU that each replica gets, in cores, such as 2; not below the request; the plan's when absent",
+  ),
+  memoryRequest: Quantity.optional().describe(
+    "Memory that each replica is guaranteed, such as 512Mi; the plan's when absent",
+  ),
+  memoryLimit: Quantity.optional().describe(
+    "Most memory that each replica gets, such as 1Gi; not below the request; the plan's when absent",
+  ),
+  storageSize: Quantity.optional().describe(
+    "Size of each replica's volume, such as 20Gi; may grow, never shrink; the plan's when absent",
+  ),
+  storageClass: z
+    .string()
+    .min(1)
+    .max(63)
+    .optional()
+    .describe("StorageClass of the volumes; when absent the plan's, else the cluster's default; immutable"),
+}
+
+/** The image of the engine, where it is not the platform's choice. */
+export const OwnImage = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^[a-z0-9][a-zA-Z0-9._:/@-]*$/)
+  .optional()
+  .describe('Image to run instead of the one of the version, where the platform allows it; immutable')
+
+export const EnableLoadBalancer = z
+  .boolean()
+  .default(false)
+  .describe('True makes a Service of type LoadBalancer for clients outside the cluster')
+
+/** One text, as the interface has it; the rule of each kind checks the networks in it. */
+export const AllowedCidrs = z
+  .string()
+  .max(2400)
+  .optional()
+  .describe(
+    'Networks that may use the load balancer, in CIDR notation, at most 50 with commas between; all when absent',
+  )
+
+export const DeletionProtection = z
+  .boolean()
+  .default(false)
+  .describe('While true its deletion is refused, and through REST that of its resource group too')
+
+export const BackupRetentionDays = z
+  .int()
+  .min(1)
+  .max(365)
+  .default(14)
+  .describe('Days that base backups and the log are kept at least; longer while a snapshot needs them')
+
+export const Running = z.boolean().default(true).describe('False stops it and keeps the data; true starts it again')
+
+export const RestartedAt = DateTime.optional().describe('A later time restarts each replica once, one after the other')
+
+/** Observed, for a status. */
+export const WantedReplicas = z.int().default(0).describe('Replicas that are asked for, whether or not they run')
+
+export const ReadyReplicas = z.int().default(0).describe('Replicas that are ready to serve')
+
+export const PodSelector = z
+  .string()
+  .optional()
+  .describe('Label selector of the pods, which the scale subresource tells autoscalers')
+
+export const ExternalAddresses = z
+  .array(z.string())
+  .optional()
+  .describe('IP addresses or host names of the load balancer; absent while it has none')
+
+export const LastRestartedAt = z
+  .string()
+  .optional()
+  .describe('The spec.restartedAt that all replicas were restarted for')
