@@ -142,6 +142,13 @@ export const Configuration = z.strictObject({
     .default('none')
     .describe('The S3 store behind object storage; none: accounts wait with EngineMissing'),
   objectStoreEndpoint: Url.optional().describe('Where workloads reach the store'),
+  objectStoreSeaweed: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'expected namespace/name')
+    .optional()
+    .describe(
+      'With the driver seaweedfs: the Seaweed of the SeaweedFS operator that is the store, as namespace/name. The endpoint follows from it where none is set, and accounts wait until it serves',
+    ),
   objectStoreUsersEndpoint: Url.optional().describe('Where the store takes IAM requests; its endpoint when absent'),
   objectStorePublicEndpoint: Url.optional().describe('Where everybody reaches the store, where that is another place'),
   objectStoreRegion: z.string().min(1).max(63).default('us-east-1'),

@@ -12,7 +12,28 @@ const INVITATION = `${A}/invitations`
 const RESET = '/identity/password-reset'
 const RELATIONAL = '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}'
 
-/** What each route of identity and access, and of relational databases, says that it refuses with, beside the codes of every route. */
+/** The routes of the editor say the same in each area that has them. */
+function editorCodes(base: string): Record<string, readonly string[]> {
+  const rows = `${base}/editor/tables/{schema}/{table}/rows`
+  return {
+    [`POST ${base}/editor/query`]: ['STATEMENT_REFUSED', 'FORBIDDEN', 'CONFIRMATION_REQUIRED', 'DATABASE_UNREACHABLE'],
+    [`GET ${base}/editor/schemas`]: ['INSTANCE_STOPPED', 'DATABASE_UNREACHABLE'],
+    [`GET ${rows}`]: ['TABLE_NOT_FOUND', 'BAD_REQUEST'],
+    [`POST ${rows}`]: [
+      ...['INVALID_VALUE', 'UNKNOWN_COLUMN', 'COLUMN_NOT_WRITABLE', 'DUPLICATE_KEY', 'CONSTRAINT_VIOLATION'],
+    ],
+    [`PATCH ${rows}/{pkValue}`]: ['ROW_NOT_FOUND', 'COMPOSITE_KEY', 'NO_PRIMARY_KEY', 'ROW_CHANGED'],
+    [`DELETE ${rows}/{pkValue}`]: ['ROW_NOT_FOUND', 'INVALID_VALUE'],
+    [`POST ${rows}:bulk`]: ['INVALID_VALUE'],
+    [`POST ${rows}:bulk-delete`]: ['ROW_NOT_FOUND', 'UNKNOWN_COLUMN'],
+    [`POST ${rows}:bulk-insert`]: ['DUPLICATE_KEY'],
+  }
+}
+
+/**
+ * What each route of identity and access, of relational databases, and of the editor, says that it refuses with, beside
+ * the codes of every route.
+ */
 export const DOCUMENTED_CODES: Readonly<Record<string, readonly string[]>> = {
   [`POST ${M}`]: ['unknown_role', 'forbidden', 'PRINCIPAL_NOT_FOUND', 'already_member', 'GRANT_EXCEEDS_CALLER'],
   [`DELETE ${M}/{assignmentId}`]: ['INHERITED_ASSIGNMENT', 'LAST_OWNER'],
@@ -62,6 +83,8 @@ export const DOCUMENTED_CODES: Readonly<Record<string, readonly string[]>> = {
     ...['ALREADY_EXISTS', 'FORBIDDEN', 'INVALID_STATE', 'OUTSIDE_RECOVERY_WINDOW', 'PLAN_NOT_FOUND'],
     'STORAGE_CANNOT_SHRINK',
   ],
+  ...editorCodes(RELATIONAL),
+  ...editorCodes(RELATIONAL.replace('relationalclusters', 'sqlclusters')),
   'POST /admin/tenants': ['already_exists'],
   'DELETE /admin/tenants/{tenantId}': ['conflict'],
 }

@@ -1,5 +1,7 @@
+import { additionalBucketRoutes } from './objectstorage/buckets.ts'
 import { additionalKeyRoutes } from './objectstorage/keys.ts'
 import { additionalAuthorizationRoutes } from './rbac/additions.ts'
+import { additionalEditorRoutes } from './relational/editor.ts'
 import { type Area, additionsTo, type Route } from './route.ts'
 import { additionalSqlRoutes } from './sql/index.ts'
 
@@ -9,7 +11,8 @@ import { additionalSqlRoutes } from './sql/index.ts'
  */
 export const ADDITION_AREAS: readonly Area[] = [
   additionsTo('rbac', 'rbac', additionalAuthorizationRoutes),
-  additionsTo('objectstorage', 'objectstorage', additionalKeyRoutes),
+  additionsTo('objectstorage', 'objectstorage', [...additionalKeyRoutes, ...additionalBucketRoutes]),
+  additionsTo('relational', 'db-relational', additionalEditorRoutes),
   additionsTo('sql', 'db-sql', additionalSqlRoutes),
 ]
 

@@ -12,6 +12,9 @@ import type { ResourceDeclaration, WriteView } from './resource.ts'
 /** A declaration whose schemas are only known to its area. */
 export type AnyDeclaration<K extends AnyKind> = ResourceDeclaration<K, z.ZodObject, z.ZodObject>
 
+/** What a body is read with: its schema, what it may repeat, and what is stored. */
+type Readable<K extends AnyKind> = Pick<AnyDeclaration<K>, 'body' | 'shownNames' | 'toBody'>
+
 /** Where a resource stands, from the path. */
 export type Place = { readonly boundaryId: string; readonly resourceGroup: string; readonly name: string }
 
@@ -37,7 +40,7 @@ export function checkNewName(name: string, reserved: ReadonlySet<string>): void 
 function writablePart<K extends AnyKind>(
   body: unknown,
   place: Place,
-  declaration: AnyDeclaration<K>,
+  declaration: Readable<K>,
 ): Record<string, unknown> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new PlatformError('MODEL_BINDING_FAILED', 'The body must be a JSON object.', {
@@ -70,7 +73,7 @@ export function patchedBody<K extends AnyKind>(
   patch: unknown,
   place: Place,
   stored: RecordOf<K>,
-  declaration: AnyDeclaration<K>,
+  declaration: Readable<K>,
 ): Record<string, unknown> {
   const part = writablePart(patch, place, declaration)
   // Unknown names are refused even where their value is null, which would vanish in the merge.

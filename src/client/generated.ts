@@ -64,7 +64,6 @@ export const OPERATIONS = {
   "GetBoundariesResourcegroupsResourcesSqlclustersExternalIp": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/external-ip' },
   "GetBoundariesResourcegroupsResourcesSqlclustersNameHealth": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/health' },
   "PostBoundariesResourcegroupsResourcesSqlclustersNameLicense": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/license' },
-  "GetBoundariesResourcegroupsResourcesSqlclustersEditorHistory": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/history', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorQuery": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/query' },
   "GetBoundariesResourcegroupsResourcesSqlclustersEditorSchemas": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/schemas' },
   "GetBoundariesResourcegroupsResourcesSqlclustersEditorTablesTableRows": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows', query: ["filter", "limit", "offset", "sort"] },
@@ -74,6 +73,7 @@ export const OPERATIONS = {
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulk": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows:bulk' },
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulkDelete": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows:bulk-delete' },
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulkInsert": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows:bulk-insert' },
+  "GetBoundariesResourcegroupsResourcesSqlclustersEditorHistory": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/history', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "ListContainerInstances": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances', query: ["page", "pageSize"], paged: true },
   "GetContainerInstancesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/config' },
   "GetContainerInstance": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/{name}' },
@@ -428,6 +428,16 @@ export const OPERATIONS = {
   "DeleteAdminTenantsByTenantId": { method: 'DELETE', path: '/admin/tenants/{tenantId}' },
   "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}' },
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}' },
+  "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets/{bucketName}' },
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorQuery": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/query' },
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorSchemas": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/schemas' },
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows', query: ["filter", "limit", "offset", "sort"] },
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows' },
+  "PatchBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsByPkValue": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows/{pkValue}' },
+  "DeleteBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsByPkValue": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows/{pkValue}' },
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulk": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows:bulk' },
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkDelete": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows:bulk-delete' },
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkInsert": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows:bulk-insert' },
   "GetBoundariesResourcesSqlclusters": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlclusters', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesSqlclustersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlclusters/config' },
 } as const
@@ -503,7 +513,6 @@ export interface OperationTypes {
   "GetBoundariesResourcegroupsResourcesSqlclustersExternalIp": { body: unknown; reply: ExternalAddress }
   "GetBoundariesResourcegroupsResourcesSqlclustersNameHealth": { body: unknown; reply: HealthReport }
   "PostBoundariesResourcegroupsResourcesSqlclustersNameLicense": { body: SetLicenseRequestInput; reply: LicenseDto }
-  "GetBoundariesResourcegroupsResourcesSqlclustersEditorHistory": { body: unknown; reply: { items: Array<EditorHistoryEntry>; pagination: PaginationMeta } }
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorQuery": { body: EditorQueryRequestInput; reply: EditorQueryResult }
   "GetBoundariesResourcegroupsResourcesSqlclustersEditorSchemas": { body: unknown; reply: EditorSchemaDto }
   "GetBoundariesResourcegroupsResourcesSqlclustersEditorTablesTableRows": { body: unknown; reply: EditorRowPage }
@@ -512,6 +521,7 @@ export interface OperationTypes {
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulk": { body: BulkUpdateRowsRequestInput; reply: BulkRowsResult }
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulkDelete": { body: BulkDeleteRowsRequestInput; reply: BulkRowsResult }
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulkInsert": { body: BulkInsertRowsRequestInput; reply: BulkRowsResult }
+  "GetBoundariesResourcegroupsResourcesSqlclustersEditorHistory": { body: unknown; reply: { items: Array<EditorHistoryEntry>; pagination: PaginationMeta } }
   "ListSecretVaults": { body: unknown; reply: { items: Array<SecretVaultDto>; pagination: PaginationMeta } }
   "GetSecretVaultsConfig": { body: unknown; reply: ListConfig }
   "GetSecretVault": { body: unknown; reply: SecretVaultDto }
@@ -618,6 +628,15 @@ export interface OperationTypes {
   "PostAdminTenants": { body: CreateTenantRequestInput; reply: TenantDto }
   "GetAdminTenantsByTenantId": { body: unknown; reply: TenantDto }
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { body: UpdateAccessKeyStatusRequestInput; reply: AccessKeyDto }
+  "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { body: unknown; reply: BucketDto }
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorQuery": { body: EditorQueryRequestInput; reply: EditorQueryResult }
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorSchemas": { body: unknown; reply: EditorSchemaDto }
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { body: unknown; reply: EditorRowPage }
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { body: RowMutationRequestInput; reply: EditorRow }
+  "PatchBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsByPkValue": { body: RowMutationRequestInput; reply: EditorRow }
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulk": { body: BulkUpdateRowsRequestInput; reply: BulkRowsResult }
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkDelete": { body: BulkDeleteRowsRequestInput; reply: BulkRowsResult }
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkInsert": { body: BulkInsertRowsRequestInput; reply: BulkRowsResult }
   "GetBoundariesResourcesSqlclusters": { body: unknown; reply: { items: Array<SqlInstanceDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesSqlclustersConfig": { body: unknown; reply: ListConfig }
 }
@@ -636,7 +655,7 @@ export type BoundaryMemberDto = { assignmentId: string; boundaryId: string; prin
 export type BoundaryQuota = { cpu: string | null; memory: string | null; storage: string | null; resourceGroups: number | null; resources: number | null; pods: number | null }
 export type BoundaryTenantMoveRequestInput = { tenantId?: string | null; fromTenantId?: string | null }
 export type BoundaryTenantMoveResult = { boundaryId: string; tenantId: string | null; movedAssignments: number; removedAssignments: number }
-export type BucketCreateDtoInput = { name: string; versioning?: "Off" | "Enabled" | "Suspended" | null; objectLock?: boolean; lockDays?: number | null; quotaBytes?: number | null; publicRead?: boolean; lifecycleRules?: Array<{ id: string; prefix?: string; expireDays?: number; noncurrentExpireDays?: number; abortUploadDays?: number; enabled?: boolean }>; corsRules?: Array<{ origins: Array<string>; methods: Array<"GET" | "PUT" | "POST" | "DELETE" | "HEAD">; headers?: Array<string>; maxAgeSeconds?: number }>; tags?: Record<string, string> }
+export type BucketCreateDtoInput = { name: string; versioning?: "Off" | "Enabled" | "Suspended" | null; objectLock?: boolean; lockDays?: number | null; quotaBytes?: number | null; publicRead?: boolean; lifecycleRules?: Array<{ id: string; prefix?: string; expireDays?: number | null; noncurrentExpireDays?: number | null; abortUploadDays?: number | null; enabled?: boolean }>; corsRules?: Array<{ origins: Array<string>; methods: Array<"GET" | "PUT" | "POST" | "DELETE" | "HEAD">; headers?: Array<string>; maxAgeSeconds?: number }>; tags?: Record<string, string> }
 export type BucketDto = { id: string; name: string; accountName: string; storeName: string; url: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; statusMessage: string | null; versioning: "Off" | "Enabled" | "Suspended"; objectLock: boolean; lockDays: number | null; quotaBytes: number | null; publicRead: boolean; lifecycleRules: Array<LifecycleRuleDto>; corsRules: Array<CorsRuleDto>; tags: Record<string, string>; objectCount: number; usedBytes: number; usageAt: string | null; createdAt: string }
 export type BucketUsageDto = { name: string; usedBytes: number; objectCount: number; quotaBytes: number | null }
 export type BulkDeleteRowsRequestInput = { keys: Array<BulkRowKeyInput> }

@@ -8,7 +8,7 @@ import { EventRecorder } from '../kube/events.ts'
 import { loadKubeconfig } from '../kube/kubeconfig.ts'
 import { LeaderLease } from '../kube/lease.ts'
 import { connect, instanceName, requestMetrics, userAgent } from './connection.ts'
-import { backupTarget, objectStore, platformKeys, sqlEngines, vectorEngine } from './engines.ts'
+import { backupTarget, objectStore, platformKeys, seaweedPlace, sqlEngines, vectorEngine } from './engines.ts'
 import type { Part, Surroundings } from './part.ts'
 
 const FIELD_MANAGER = 'freehold-controllers'
@@ -64,7 +64,11 @@ export async function runControllers(configuration: Configuration, surroundings:
         backupTarget: backupTarget(configuration),
         projectRbac: configuration.projectRbac,
         vaultKeys,
-        objectStorage: { store, usageInterval: configuration.objectStoreUsageSeconds * 1000 },
+        objectStorage: {
+          store,
+          usageInterval: configuration.objectStoreUsageSeconds * 1000,
+          seaweed: seaweedPlace(configuration),
+        },
         sso: { dns: createDns(), outgoing },
       }
       const started = await startControllers({

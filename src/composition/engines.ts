@@ -10,9 +10,11 @@ import { mariadbDriver } from '../adapters/sql/mariadb.ts'
 import { mssqlDriver } from '../adapters/sql/mssql.ts'
 import { playedEngine as playedSqlEngine } from '../adapters/sql/played.ts'
 import type { SqlEngine } from '../adapters/sql/port.ts'
+import { postgresqlDriver } from '../adapters/sql/postgresql.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
+import { SEAWEED_PORT, type SeaweedPlace, seaweedEndpoint } from '../core/objectstorage.ts'
 import { ADMIN_USERS } from '../core/sql.ts'
 import type { BackupTarget } from '../desired/relational/index.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -39,17 +41,37 @@ export function backupTarget(
   return bucket === undefined ? undefined : { bucket, endpoint, prefix, region }
 }
 
-/** How SQL instances are spoken to: by DNS inside the cluster; where pods are played, only those that really run. */
+/** How SQL instances and relational databases are spoken to: by DNS inside the cluster; where pods are played, only those that really run. */
 export function sqlEngines(
   configuration: Pick<Configuration, 'engines' | 'playedEngines'>,
-): Readonly<Record<'MsSql' | 'MariaDb', SqlEngine>> {
+): Readonly<Record<'MsSql' | 'MariaDb' | 'PostgreSql', SqlEngine>> {
   const [mssql, mariadb] = [new DriverEngine(mssqlDriver), new DriverEngine(mariadbDriver)]
-  if (configuration.engines === 'real') return { MsSql: mssql, MariaDb: mariadb }
+  const postgresql = new DriverEngine(postgresqlDriver)
+  if (configuration.engines === 'real') return { MsSql: mssql, MariaDb: mariadb, PostgreSql: postgresql }
   const { playedEngines } = configuration
   return {
     MsSql: playedSqlEngine(mssql, playedEngines, [ADMIN_USERS.MsSql]),
     MariaDb: playedSqlEngine(mariadb, playedEngines, [ADMIN_USERS.MariaDb]),
+    // Nobody speaks to it as its administrator.
+    PostgreSql: playedSqlEngine(postgresql, playedEngines, []),
   }
+}
+
+type StoreConfiguration = Pick<Configuration, Extract<keyof Configuration, `objectStore${string}`>>
+
+/**
+ * The Seaweed that the store is of; undefined where the configuration names none.
+ *
+ * @throws ConfigurationError where the store is another one
+ */
+export function seaweedPlace(
+  configuration: Pick<Configuration, 'objectStoreDriver' | 'objectStoreEndpoint' | 'objectStoreSeaweed'>,
+): SeaweedPlace | undefined {
+  const { objectStoreDriver: driver, objectStoreEndpoint: endpoint, objectStoreSeaweed: text } = configuration
+  if (text === undefined) return undefined
+  if (driver !== 'seaweedfs') throw new ConfigurationError('objectStoreSeaweed needs the objectStoreDriver seaweedfs.')
+  const [namespace = '', name = ''] = text.split('/')
+  return { namespace, name, port: endpoint === undefined ? SEAWEED_PORT : undefined }
 }
 
 /**
@@ -57,13 +79,15 @@ export function sqlEngines(
  *
  * @throws ConfigurationError where the driver lacks its endpoint or credentials
  */
-export async function objectStore(configuration: Configuration): Promise<ObjectStore | undefined> {
-  const { objectStoreDriver: driver, objectStoreEndpoint: endpoint } = configuration
+export async function objectStore(configuration: StoreConfiguration): Promise<ObjectStore | undefined> {
+  const { objectStoreDriver: driver } = configuration
   const { objectStoreAccessKeyId: accessKeyId, objectStoreSecretAccessKey: secretAccessKey } = configuration
   if (driver === 'none') return undefined
+  const seaweed = seaweedPlace(configuration)
+  const endpoint = configuration.objectStoreEndpoint ?? (seaweed === undefined ? undefined : seaweedEndpoint(seaweed))
   if (endpoint === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
     throw new ConfigurationError(
-      'objectStoreDriver needs objectStoreEndpoint, objectStoreAccessKeyId and objectStoreSecretAccessKey.',
+      'objectStoreDriver needs objectStoreEndpoint or objectStoreSeaweed, objectStoreAccessKeyId and objectStoreSecretAccessKey.',
     )
   }
   const { DRIVERS, openStore } = await import('../adapters/objectstorage/client.ts')

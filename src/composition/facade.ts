@@ -85,6 +85,7 @@ export async function runFacade(
     { name: 'serving', isReady: () => !isStopping },
   ]
   const vaultKeys = await platformKeys(configuration, log)
+  const engines = sqlEngines(configuration)
   const services: Services = {
     records,
     principals:
@@ -106,12 +107,13 @@ export async function runFacade(
     },
     vaults: { keys: vaultKeys, values: kubeValues(client), baseUrl: accounts.linkBase },
     sql: {
-      engines: sqlEngines(configuration),
+      engines,
       secrets: kubeSecrets(client),
       secretWriter: kubeSecretWriter(client),
       blobs: secretBlobs(client),
     },
     relational: {
+      engine: engines.PostgreSql,
       secrets: kubeSecrets(client),
       allowOwnImages: configuration.allowOwnImages,
       blobs: secretBlobs(client),

@@ -35,7 +35,7 @@ import { vectorController } from './vector/index.ts'
 /** What controllers of single areas need beside the clusters: their adapters and settings. */
 export type ControllerPorts = {
   vectorEngine: QdrantPort
-  sqlEngines: Readonly<Record<'MsSql' | 'MariaDb', SqlEngine>>
+  sqlEngines: Readonly<Record<'MsSql' | 'MariaDb' | 'PostgreSql', SqlEngine>>
   /** Whether a resource may name an image of its own. */
   allowOwnImages: boolean
   /** Where backups of databases go; undefined where the platform has no target. */
@@ -72,7 +72,7 @@ export function controllers({
     vectorController({ engine: vectorEngine, allowOwnImages }),
     ...vaultControllers(vaultKeys),
     sqlController({ engines: sqlEngines }),
-    ...relationalControllers({ allowOwnImages, backupTarget }),
+    ...relationalControllers({ engine: sqlEngines.PostgreSql, allowOwnImages, backupTarget }),
     ...storageControllers(objectStorage),
   ]
 }
@@ -183,12 +183,12 @@ export function operatorSystemRights(): Rights[] {
 function declaredRights(): Rights[] {
   // What a controller may do does not depend on what it is given.
   const sso = { dns: { texts: async () => [] }, outgoing: { document: async () => '' } }
-  const sqlEngines = { MsSql: silentEngine, MariaDb: silentEngine }
+  const sqlEngines = { MsSql: silentEngine, MariaDb: silentEngine, PostgreSql: silentEngine }
   return controllers({
     vectorEngine: playedEngine(),
     sqlEngines,
     allowOwnImages: false,
-    objectStorage: { store: undefined, usageInterval: 0 },
+    objectStorage: { store: undefined, usageInterval: 0, seaweed: { namespace: '', name: '', port: undefined } },
     projectRbac: true,
     sso,
   }).flatMap(rightsOf)

@@ -4,6 +4,7 @@ import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome, stalled } from '../core/outcome.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
+import { ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { ComputePlan, type PlanFamily } from '../crds/plans.ts'
 import { RelationalCluster } from '../crds/relational.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
@@ -25,6 +26,7 @@ const USERS: readonly { kind: AnyKind; family?: PlanFamily }[] = [
   { kind: RelationalCluster, family: 'Relational' },
   { kind: SqlInstance, family: 'Sql' },
   { kind: SecretVault },
+  { kind: ObjectStorageAccount },
 ]
 
 type Sized = PlanOverrides & { replicas?: number; running?: boolean; walStorageSize?: string }

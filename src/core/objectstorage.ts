@@ -155,3 +155,19 @@ export function bucketLacks(
   ]
   return firstLacking(wishes, features)
 }
+
+/** Where a Seaweed of the SeaweedFS operator stands, and the port that its gateway is spoken to at. */
+export type SeaweedPlace = {
+  readonly namespace: string
+  readonly name: string
+  /** Undefined where the configuration names an endpoint of its own. */
+  readonly port: number | undefined
+}
+
+/** The operator's default for `spec.s3.port`. */
+export const SEAWEED_PORT = 8333
+
+/** The Service that the operator puts before the gateways of a Seaweed (its README, "S3 API"). */
+export function seaweedEndpoint({ namespace, name }: Pick<SeaweedPlace, 'namespace' | 'name'>): string {
+  return `http://${name}-s3.${namespace}.svc:${SEAWEED_PORT}`
+}

@@ -23,6 +23,9 @@ export type RelationalNames = {
   pooler: string
   /** The Secret with the name and password of the owner. */
   owner: string
+  /** Secrets of the two logins of the editor. */
+  reader: string
+  writer: string
   /** ObjectStore and ScheduledBackup. */
   backup: string
   /** The Secret with the credentials of the backup target. */
@@ -42,6 +45,8 @@ export function relationalNames(name: string): RelationalNames {
     publicService: childName('relcpublic', name),
     pooler: childName('relcpool', name),
     owner: childName('relcowner', name),
+    reader: childName('relcreader', name),
+    writer: childName('relcwriter', name),
     backup: childName('relcbackup', name),
     target: childName('relctarget', name),
     source: childName('relcsource', name),
@@ -52,6 +57,22 @@ export function relationalNames(name: string): RelationalNames {
 /** The Secret in which CloudNativePG keeps the authority that signed the certificates of a Cluster: `ca.crt`. */
 export function authoritySecret(cluster: string): string {
   return `${cluster}-ca`
+}
+
+/**
+ * Where the primary of this very database answers. It is the engine's own Service: ours may lead to another database
+ * (`connectTo`), whose rows are not for whoever may read this one's.
+ */
+export function engineHost(namespace: string, name: string): string {
+  return serviceHost(`${relationalNames(name).cluster}-rw`, namespace)
+}
+
+export type RelationalUsers = { owner: string; writer: string; reader: string }
+
+/** Who speaks to the engine for the editor. The owner is the tenant's to name, and may have one of our names. */
+export function relationalUsers(owner: string): RelationalUsers {
+  const free = (name: string) => (name === owner ? `${name}_1` : name)
+  return { owner, writer: free('app_writer'), reader: free('app_reader') }
 }
 
 /** Labels that our children of one database carry. */
@@ -77,6 +98,7 @@ export function serverName(cluster: string, incarnation: string): string {
   return `${cluster}-${incarnation.replaceAll('-', '').slice(0, 12)}`
 }
 
+/** Of the Secrets of the owner and of the logins of the editor (kubernetes.io/basic-auth). */
 export const OWNER_SECRET_KEYS = { username: 'username', password: 'password' } as const
 
 export type ConnectionParts = {

@@ -91,6 +91,8 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   admission?: readonly AdmissionRule[]
   /** Objects that belong to a resource of another kind, at whose scope permissions are asked for. */
   partOf?: { collection: string; nameOf: (objectName: string) => string | undefined }
+  /** Its objects belong to a resource and are none of their own: no quota counts them, no list of resources has them. */
+  isPart?: boolean
   /** Fields that may be set at creation only by who holds the virtual verb, because they open something else. */
   grantedFields?: Readonly<Record<string, string>>
 }

@@ -185,6 +185,7 @@ export const AccountBucket = defineKind({
   name: 'free',
   area: 'objectstorage',
   actions: 'objectbuckets',
+  isPart: true,
   description: 'A bucket of an object storage account in the same namespace.',
   spec: bucketSpec,
   status: resourceStatus.extend({
@@ -275,6 +276,7 @@ export const ObjectAccessKey = defineKind({
   placement: 'group',
   area: 'objectstorage',
   actions: 'objectaccesskeys',
+  isPart: true,
   description: 'An access key to the buckets of an object storage account. Both halves are in the Secret of status.',
   spec: keySpec,
   status: resourceStatus.extend({

@@ -342,6 +342,10 @@ export const RelationalCluster = defineKind({
     destinationPath: DESTINATION_PATH.optional(),
     origin: origin.optional().describe('What it was restored from; absent for one that was made empty'),
     tookOverAt: z.string().optional().describe('When the connection Services of spec.takesOver were led here'),
+    editorAdmittedFor: z
+      .string()
+      .optional()
+      .describe('The uid of the Cluster of the engine whose tables the logins of the editor were let at'),
   }),
   scale: { replicas: '.spec.replicas', ready: '.status.replicas', selector: '.status.selector' },
   immutable: ['clusterId', 'storageClass', 'imageName', 'databaseName', 'ownerName', 'restoreFrom', 'takesOver'],

@@ -1,21 +1,15 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import { cacheFolder } from './cache.ts'
 
 const run = promisify(execFile)
 
 /** The folder of a program that is on the PATH already; undefined where it is not. */
 export function folderOnPath(program: string): string | undefined {
   return (process.env.PATH ?? '').split(delimiter).find((folder) => folder !== '' && existsSync(join(folder, program)))
-}
-
-function cacheFolder(name: string): string {
-  const { XDG_CACHE_HOME: cache } = process.env
-  const base = cache === undefined || cache === '' ? join(homedir(), '.cache') : cache
-  return join(base, 'freehold', name)
 }
 
 /** Why packages of Debian cannot be had here, in words for who reads the result of a test; undefined where they can. */

@@ -2,12 +2,13 @@ import { execFile, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
-import { homedir, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { ProcessGroup } from '../../scripts/controlplane/processes.ts'
 import { waitUntil } from '../../scripts/controlplane/request.ts'
+import { cacheFolder } from './cache.ts'
 
 const POM = join(import.meta.dirname, '../../tools/keycloak/pom.xml')
 const OLDEST_JAVA = 17
@@ -41,9 +42,7 @@ function keycloakVersion(): string {
 
 /** `$XDG_CACHE_HOME/freehold/keycloak-<version>` */
 function installFolder(): string {
-  const { XDG_CACHE_HOME: cache } = process.env
-  const base = cache === undefined || cache === '' ? join(homedir(), '.cache') : cache
-  return join(base, 'freehold', `keycloak-${keycloakVersion()}`)
+  return cacheFolder(`keycloak-${keycloakVersion()}`)
 }
 
 /** Unpacks it beside its place and moves it there, so that a download that broke off leaves nothing half. */

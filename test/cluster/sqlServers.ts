@@ -10,6 +10,7 @@ import type { SqlDriver } from '../../src/adapters/sql/driver.ts'
 import { mariadbDriver } from '../../src/adapters/sql/mariadb.ts'
 import type { SqlTarget } from '../../src/adapters/sql/port.ts'
 import { postgresqlDriver } from '../../src/adapters/sql/postgresql.ts'
+import { createAuthority, issueCertificate } from '../../src/composition/certificates.ts'
 import { debianIsMissing, folderOnPath, unpackDebian } from './debian.ts'
 
 export type SqlServer = {
@@ -41,8 +42,12 @@ function account(name: string): { uid: number; gid: number } | undefined {
 
 type Started = { port: number; folder: string; stop(): Promise<void> }
 
-/** PostgreSQL 15 on loopback with an empty cluster of its own. */
-export async function startPostgresql(): Promise<SqlServer> {
+/**
+ * PostgreSQL 15 on loopback with an empty cluster of its own.
+ *
+ * @param tls whether it has a certificate, and the target the authority that signed it
+ */
+export async function startPostgresql({ tls = false } = {}): Promise<SqlServer> {
   const onPath = folderOnPath('initdb')
   const root = onPath === undefined ? await unpackDebian('postgresql', POSTGRESQL_PACKAGES) : ''
   const programs = onPath ?? join(root, 'usr/lib/postgresql/15/bin')
@@ -62,27 +67,17 @@ export async function startPostgresql(): Promise<SqlServer> {
   const options = { ...owner, env: { ...environment, LC_ALL: 'C.UTF-8' }, cwd: folder }
   const made = spawnSync(join(programs, 'initdb'), words, { ...options, encoding: 'utf8' })
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
+  const authority = tls ? await writeCertificate(cluster, owner) : undefined
+  const settings = ['fsync=off', 'max_connections=200', `ssl=${tls ? 'on' : 'off'}`]
   const server = await start(
     folder,
     join(programs, 'postgres'),
-    [
-      '-D',
-      cluster,
-      '-h',
-      '127.0.0.1',
-      '-p',
-      String(port),
-      '-k',
-      folder,
-      '-c',
-      'fsync=off',
-      '-c',
-      'max_connections=200',
-    ],
+    ['-D', cluster, '-h', '127.0.0.1', '-p', String(port), '-k', folder, ...settings.flatMap((each) => ['-c', each])],
     options,
   )
   const target = {
     dialect: 'postgresql',
+    certificateAuthority: authority,
     host: '127.0.0.1',
     port,
     database: 'postgres',
@@ -90,6 +85,21 @@ export async function startPostgresql(): Promise<SqlServer> {
     password,
   } as const
   return ready({ target, driver: postgresqlDriver, stop: server.stop })
+}
+
+/** Where PostgreSQL looks for a certificate by itself. @returns the authority that signed it */
+async function writeCertificate(cluster: string, owner: { uid: number; gid: number } | undefined): Promise<string> {
+  const authority = await createAuthority('freehold test', new Date())
+  const request = { commonName: 'postgresql', purpose: 'server', names: ['127.0.0.1', 'localhost'] } as const
+  const { certPem, keyPem } = await issueCertificate(authority, request, new Date())
+  for (const [name, text] of [
+    ['server.crt', certPem],
+    ['server.key', keyPem],
+  ] as const) {
+    await writeFile(join(cluster, name), text, { mode: 0o600 })
+    if (owner !== undefined) await chown(join(cluster, name), owner.uid, owner.gid)
+  }
+  return authority.certPem
 }
 
 /** MariaDB 10.11 on loopback with an empty data folder of its own. */

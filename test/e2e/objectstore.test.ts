@@ -1,51 +1,157 @@
+import { randomUUID } from 'node:crypto'
+import { GetBucketLifecycleConfigurationCommand } from '@aws-sdk/client-s3'
+import { expect } from 'chai'
 import { DRIVERS, openStore } from '../../src/adapters/objectstorage/client.ts'
 import type { ObjectStore } from '../../src/adapters/objectstorage/port.ts'
-import { objectStoreContract } from '../make/objectStoreContract.ts'
-import { clientOf } from '../make/s3Client.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { type AccessKeyPair, accessKeySecretName, decodeAccessKey } from '../../src/core/objectstorage.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
+import { secret } from '../../src/kube/builtin.ts'
+import { type SeaweedFs, seaweedfsIsMissing, startSeaweedfs } from '../cluster/seaweedfs.ts'
+import { objectStoreContract, type StoreClient, settings } from '../make/objectStoreContract.ts'
+import { clientOf, s3Client } from '../make/s3Client.ts'
+import { StorageBench } from '../make/storageBench.ts'
 import { testPlatform } from '../make/tenant.ts'
+import { until } from '../make/until.ts'
 
-/** A store that somebody runs for these tests: `http://127.0.0.1:8333`, with S3 and IAM at one place. */
-const SEAWEEDFS = process.env.FREEHOLD_TEST_SEAWEEDFS
+type Data = { data?: Record<string, string> }
 
-function suite(title: string, endpoint: string | undefined, why: string, open: (endpoint: string) => ObjectStore) {
-  describe(title, () => {
-    let store: ObjectStore | undefined
-    before(function () {
-      if (endpoint === undefined) {
-        console.log(`    skipped: ${why}`)
-        this.skip()
-      }
-      store = open(endpoint)
-    })
-    after(() => store?.close())
-    objectStoreContract(
-      () => {
-        if (store === undefined || endpoint === undefined) throw new Error('The suite should have been skipped.')
-        return { store, client: clientOf(endpoint) }
-      },
-      { audits: title === 'versitygw' },
-    )
-  })
-}
+const common = { publicEndpoint: undefined, regionName: 'us-east-1' }
 
-const running = testPlatform().store
-const common = { version: '', publicEndpoint: undefined, regionName: 'us-east-1' }
-
-suite(
-  'versitygw',
-  running?.endpoint,
-  'no object store runs here, because no Go was found that builds it',
-  (endpoint) => {
-    const { usersEndpoint, accessKeyId = '', secretAccessKey = '', accessLog } = running ?? {}
+describe('versitygw', () => {
+  let store: ObjectStore | undefined
+  const running = testPlatform().store
+  before(function () {
+    if (running === undefined) {
+      console.log('    skipped: no object store runs here, because no Go was found that builds it')
+      this.skip()
+    }
+    const { endpoint, usersEndpoint: iamEndpoint, accessKeyId, secretAccessKey, accessLog } = running
     const credentials = { accessKeyId, secretAccessKey }
-    const own = { driver: DRIVERS.versitygw, iamEndpoint: usersEndpoint, credentials, accessLog }
-    return openStore({ ...common, ...own, endpoint })
-  },
-)
-
-suite('seaweedfs', SEAWEEDFS, 'FREEHOLD_TEST_SEAWEEDFS names no running SeaweedFS', (endpoint) => {
-  const [accessKeyId = '', secretAccessKey = ''] = (process.env.FREEHOLD_TEST_SEAWEEDFS_KEY ?? '').split(':')
-  const credentials = { accessKeyId, secretAccessKey }
-  const own = { driver: DRIVERS.seaweedfs, iamEndpoint: undefined, credentials, accessLog: undefined }
-  return openStore({ ...common, ...own, endpoint })
+    const own = { driver: DRIVERS.versitygw, version: '', endpoint, iamEndpoint, credentials, accessLog }
+    store = openStore({ ...common, ...own })
+  })
+  after(() => store?.close())
+  objectStoreContract(() => opened(store, running && clientOf(running.endpoint)), { audits: true })
 })
+
+describe('SeaweedFS, behind the gateway that its operator would run', function () {
+  this.timeout(60_000)
+  let store: ObjectStore | undefined
+  let server: SeaweedFs | undefined
+  let client: StoreClient | undefined
+  before(async function () {
+    const why = await seaweedfsIsMissing()
+    if (why !== undefined) {
+      console.log(`    skipped: ${why}`)
+      this.skip()
+    }
+    server = await startSeaweedfs()
+    const { endpoint, version, accessKeyId, secretAccessKey } = server
+    const own = { driver: DRIVERS.seaweedfs, iamEndpoint: undefined, accessLog: undefined }
+    store = openStore({ ...common, ...own, endpoint, version, credentials: { accessKeyId, secretAccessKey } })
+    client = clientOf(endpoint)
+  })
+  after(async () => {
+    await store?.close()
+    await server?.stop()
+  })
+  objectStoreContract(() => opened(store, client), { audits: false })
+
+  it('keeps lifecycle rules, changes them and takes them away', async () => {
+    const { store: administered } = opened(store, client)
+    const { endpoint = '', accessKeyId = '', secretAccessKey = '' } = server ?? {}
+    const administrator = s3Client(endpoint, { accessKeyId, secretAccessKey })
+    const Bucket = `rules-${randomUUID().slice(0, 8)}`
+    const stored = async () => {
+      const answer = await administrator
+        .send(new GetBucketLifecycleConfigurationCommand({ Bucket }))
+        .catch((error: { name?: string }) => error.name)
+      if (typeof answer !== 'object') return answer
+      return answer.Rules?.map((rule) => [
+        ...[rule.ID, rule.Filter?.Prefix ?? '', rule.Status, rule.Expiration?.Days],
+        rule.NoncurrentVersionExpiration?.NoncurrentDays,
+        rule.AbortIncompleteMultipartUpload?.DaysAfterInitiation,
+      ])
+    }
+    const rules = [
+      { id: 'old', prefix: '', expireDays: 30, enabled: true },
+      { id: 'logs', prefix: 'logs/', expireDays: 3, noncurrentExpireDays: 2, abortUploadDays: 1, enabled: false },
+    ]
+    try {
+      for (let times = 0; times < 2; times += 1)
+        await administered.ensureBucket(settings(Bucket, { versioning: 'Enabled', lifecycleRules: rules }))
+      expect(await stored()).to.deep.equal([
+        ['old', '', 'Enabled', 30, undefined, undefined],
+        ['logs', 'logs/', 'Disabled', 3, 2, 1],
+      ])
+      await administered.ensureBucket(settings(Bucket, { versioning: 'Enabled', lifecycleRules: rules.slice(0, 1) }))
+      expect(await stored()).to.deep.equal([['old', '', 'Enabled', 30, undefined, undefined]])
+      await administered.ensureBucket(settings(Bucket, { versioning: 'Enabled' }))
+      expect(await stored()).to.equal('NoSuchLifecycleConfiguration')
+    } finally {
+      administrator.destroy()
+    }
+  })
+
+  it('is filled by the controllers, and emptied by them', async () => {
+    const { store: administered, client: open } = opened(store, client)
+    const world = new StorageBench({ store: administered })
+    const name = `acc-${randomUUID().slice(0, 8)}`
+    world.account(name, { enablePublicAccess: true })
+    world.bucket('one', { publicRead: true, lifecycleRules: [{ id: 'old', expireDays: 3 }] }, name)
+    world.key('uploader', { accountName: name })
+    try {
+      await world.bench.start()
+      expect(await world.says(AccountBucket, `${name}.one`)).to.deep.equal(['Running', 'Available'])
+      const ref = { namespace: world.space, name: accessKeySecretName('uploader') }
+      const pair = decodeAccessKey((await world.bench.client.get<KubeObject & Data>(secret, ref)).data)
+      expect(await open(pair, 'write', `${name}-one`, 'a')).to.equal(200)
+      expect(await open(undefined, 'read', `${name}-one`, 'a')).to.equal(200)
+      await world.patch(ObjectAccessKey, 'uploader', { isActive: false })
+      await until('it is refused', async () => (await open(pair, 'write', `${name}-one`, 'a')) === 403, 2_000)
+      await world.patch(AccountBucket, `${name}.one`, { publicRead: false, lifecycleRules: [], forceDelete: true })
+      await until('it is closed', async () => (await open(undefined, 'read', `${name}-one`, 'a')) === 403, 2_000)
+      for (const [kind, object] of [
+        [AccountBucket, `${name}.one`],
+        [ObjectStorageAccount, name],
+      ] as const) {
+        await world.remove(kind, object)
+        expect(await world.find(kind, object), object).to.equal(undefined)
+      }
+      expect(await world.find(ObjectAccessKey, 'uploader')).to.equal(undefined)
+    } finally {
+      await world.bench.stop()
+    }
+  })
+
+  it('every gateway hears within two seconds of a key that was made, set inactive and removed', async () => {
+    const { store: administered } = opened(store, client)
+    const other = clientOf(server?.otherEndpoint ?? '')
+    const [bucket, user] = [`far-${randomUUID().slice(0, 8)}`, `key-${randomUUID()}`]
+    await administered.ensureBucket(settings(bucket))
+    let known: AccessKeyPair | undefined
+    const issue = (isActive: boolean) =>
+      administered.ensureKey({
+        ...{ user, isActive, known, among: [bucket], grants: [{ bucket, permission: 'ReadWrite' }] },
+        keep: async (made) => {
+          known = made
+        },
+      })
+    const pair = await issue(true)
+    const isTold = (status: number) =>
+      until(`it says ${status}`, async () => (await other(pair, 'write', bucket, 'a')) === status, 2_000)
+    await isTold(200)
+    await issue(false)
+    await isTold(403)
+    await issue(true)
+    await isTold(200)
+    await administered.removeKey(user, [bucket])
+    await isTold(403)
+  })
+})
+
+function opened(store: ObjectStore | undefined, client: StoreClient | undefined) {
+  if (store === undefined || client === undefined) throw new Error('The suite should have been skipped.')
+  return { store, client }
+}

@@ -5,6 +5,7 @@ import { ListBucketsCommand } from '@aws-sdk/client-s3'
 import { expect } from 'chai'
 import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
+import { relationalNames } from '../../src/core/relational.ts'
 import { sqlNames } from '../../src/core/sql.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import * as builtin from '../../src/kube/builtin.ts'
@@ -63,6 +64,8 @@ describe('secrets', () => {
     const rotated = (await expectCall<{ pendingApiKey: string }>(200, 'POST', `${path}/apikey/rotate`)).body
     const account = await makeServiceAccount(admin, 'Canary')
     const sql = await sqlSecrets(admin, boundary.id, group.name, record)
+    const logins = await relationalSecrets(admin, groupNamespace(boundary.id, group.name), relational, record)
+    expect(logins).to.have.length(2)
 
     // Secrets in places where they do not belong, to see whether an answer or a log repeats them.
     await record('POST', `${path}-other`, { apiKey: planted })
@@ -76,7 +79,7 @@ describe('secrets', () => {
     await record('GET', path.replace('/guarded', ''))
 
     const platform = [key.apiKey, key.readOnlyApiKey, rotated.pendingApiKey, account.clientSecret, account.token]
-    const ours = [...platform, password, ...sql]
+    const ours = [...platform, password, ...logins, ...sql]
     expect(ours.every((secret) => secret.length > 20)).to.equal(true)
     const home = groupNamespace(boundary.id, group.name)
     const texts: [string, string][] = [
@@ -235,9 +238,27 @@ async function sqlSecrets(
   await record('POST', `${path}/editor/query`, { sql: 'select 1', execute: true })
   await record('GET', `${path}/editor/history`)
   const ref = { namespace: groupNamespace(boundaryId, group), name: sqlNames('ledger').logins }
-  const found = await admin.get<KubeObject & { data: Record<string, string> }>(builtin.secret, ref)
-  const passwords = Object.values(found.data).map((text) => Buffer.from(text, 'base64').toString('utf8'))
-  return [productKey, ...passwords]
+  return [productKey, ...(await entriesOf(admin, ref)).map(([, text]) => text)]
+}
+
+/** The logins of the editor, after it was used. */
+async function relationalSecrets(
+  admin: KubeClient,
+  namespace: string,
+  path: string,
+  record: (...given: Parameters<typeof call>) => Promise<unknown>,
+): Promise<string[]> {
+  await record('GET', `${path}/editor/schemas`)
+  await record('POST', `${path}/editor/query`, { sql: 'select 1', execute: true })
+  await record('GET', `${path}/editor/history`)
+  const { reader, writer } = relationalNames(path.split('/').at(-1) ?? '')
+  const found = await Promise.all([reader, writer].map((name) => entriesOf(admin, { namespace, name })))
+  return found.flat().flatMap(([entry, text]) => (entry === 'password' ? [text] : []))
+}
+
+async function entriesOf(admin: KubeClient, ref: { namespace: string; name: string }): Promise<[string, string][]> {
+  const { data } = await admin.get<KubeObject & { data: Record<string, string> }>(builtin.secret, ref)
+  return Object.entries(data).map(([entry, text]) => [entry, Buffer.from(text, 'base64').toString('utf8')])
 }
 
 /** Every object of the group and of the platform but Secrets, as the API server tells it with all its metadata. */

@@ -5,8 +5,9 @@ import { encodePasswords, sqlHost, sqlNames } from '../../src/core/sql.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { mariadbIsMissing, type SqlServer, startMariadb } from '../cluster/sqlServers.ts'
+import { editorRoutesSuite, MARIADB_EDITOR } from '../make/editorRoutesSuite.ts'
 import { announce } from '../make/engines.ts'
-import { call, expectCall, makeBoundary, makeCaller, makeGroup, until } from '../make/platform.ts'
+import { call, expectCall, makeBoundary, makeGroup, until } from '../make/platform.ts'
 import { administrator } from '../make/tenant.ts'
 
 type Dto = {
@@ -17,19 +18,6 @@ type Dto = {
   engineVersion: string
   statusMessage: string
 }
-type Row = { values: Record<string, unknown>; version: string }
-type Page = { rows: Row[]; hasMore: boolean; totalRows: number | null }
-type Result = {
-  classification: { kind: string }
-  requiredAction: string
-  authorized: boolean
-  executed: boolean
-  results: { rows: unknown[][]; rowsAffected: number | null; truncated: boolean }[]
-  historyId: string | null
-  error: { code: string; message: string } | null
-}
-type ErrorAnswer = { code: string; index?: number; column?: string; current?: Row; constraint?: string }
-
 const MARIADB = { engine: 'MariaDb', databaseName: 'shop' }
 
 describe('SQL instances', function () {
@@ -149,10 +137,6 @@ describe('SQL instances', function () {
     }
     let server: SqlServer
     let path: string
-    const editor = (place: string) => `${path}/editor/${place}`
-    const rows = (table: string) => editor(`tables/shop/${table}/rows`)
-    const query = (body: object, options = {}) => call<Result & ErrorAnswer>('POST', editor('query'), body, options)
-
     before(async () => {
       server = await startMariadb()
       path = `${base}/orders`
@@ -160,126 +144,11 @@ describe('SQL instances', function () {
       await announce(sqlHost(namespace, 'orders'), server)
       await expectCall(201, 'POST', path, MARIADB)
       await untilStatus('orders', 'Running')
-      await until('the logins are made', async () => (await call('GET', editor('schemas'))).status === 200)
-      const ddl = [
-        'CREATE TABLE items (id int PRIMARY KEY AUTO_INCREMENT, name varchar(20) NOT NULL UNIQUE, price decimal(10,2) CHECK (price >= 0), twice decimal(12,2) AS (price * 2))',
-        'CREATE TABLE pairs (a int, b int, v varchar(10), PRIMARY KEY (a, b))',
-        'CREATE TABLE loose (x int)',
-      ]
-      for (const sql of ddl) {
-        const { body } = await query({ sql, execute: true, confirmed: true })
-        expect(body.error, sql).to.equal(null)
-      }
+      await until('the logins are made', async () => (await call('GET', `${path}/editor/schemas`)).status === 200)
     })
     after(() => server?.stop())
 
-    it('shows its schema', async () => {
-      type Schema = { schemas: { name: string; tables: { name: string; primaryKey: string[]; columns: object[] }[] }[] }
-      const { body } = await expectCall<Schema>(200, 'GET', editor('schemas'))
-      const tables = body.schemas[0]?.tables.map(({ name, primaryKey }) => `${name}(${primaryKey})`)
-      expect(tables).to.deep.equal(['items(id)', 'loose()', 'pairs(a,b)'])
-      expect(JSON.stringify(body)).to.not.include('fullType')
-    })
-
-    it('takes, changes and gives up rows', async () => {
-      const one = await expectCall<Row>(201, 'POST', rows('items'), { values: { name: 'pen', price: '1.50' } })
-      expect(one.body.values).to.deep.include({ name: 'pen', price: '1.50', twice: '3.00' })
-      const id = one.body.values.id
-      const many = {
-        rows: [
-          { name: 'ink', price: '2.00' },
-          { name: 'cap', price: null },
-        ],
-      }
-      expect(
-        (await expectCall<{ affected: number }>(201, 'POST', `${rows('items')}:bulk-insert`, many)).body.affected,
-      ).to.equal(2)
-      const page = await expectCall<Page>(200, 'GET', `${rows('items')}?limit=2&offset=1&sort=-id`)
-      expect(page.body.rows.map(({ values }) => values.name)).to.deep.equal(['ink', 'pen'])
-      const changed = await expectCall<Row>(200, 'PATCH', `${rows('items')}/${id}`, {
-        values: { price: '9.99' },
-        ifVersion: one.body.version,
-      })
-      expect(changed.body.values.price).to.equal('9.99')
-      const stale = await call<ErrorAnswer>('PATCH', `${rows('items')}/${id}`, {
-        values: { price: '1' },
-        ifVersion: one.body.version,
-      })
-      expect(stale.body).to.include({ code: 'ROW_CHANGED' })
-      expect(stale.body.current?.values.price).to.equal('9.99')
-      await expectCall(200, 'POST', `${rows('items')}:bulk`, { rows: [{ key: { id }, values: { name: 'quill' } }] })
-      await expectCall(200, 'POST', `${rows('items')}:bulk-delete`, { keys: [{ key: { id } }] })
-      const last = (await expectCall<Page>(200, 'GET', rows('items'))).body.rows.at(-1)
-      await expectCall(204, 'DELETE', `${rows('items')}/${last?.values.id}`)
-    })
-
-    it('answers every code of the table', async () => {
-      await expectCall(201, 'POST', rows('items'), { values: { id: 500, name: 'one', price: '1' } })
-      const code = async (method: 'POST' | 'PATCH' | 'DELETE' | 'GET', at: string, body?: object) =>
-        (await call<ErrorAnswer>(method, at, body)).body.code
-      expect(await code('GET', rows('nothing'))).to.equal('TABLE_NOT_FOUND')
-      expect(await code('GET', editor('tables/mysql/user/rows'))).to.equal('TABLE_NOT_FOUND')
-      expect(await code('DELETE', `${rows('items')}/999999`)).to.equal('ROW_NOT_FOUND')
-      expect(await code('DELETE', `${rows('items')}/1%20or%201=1`)).to.equal('INVALID_VALUE')
-      expect(await code('POST', rows('items'), { values: { name: 'x', price: 1 } })).to.equal('INVALID_VALUE')
-      expect(await code('POST', rows('items'), { values: { nome: 'x' } })).to.equal('UNKNOWN_COLUMN')
-      expect(await code('POST', rows('items'), { values: { name: 'x', twice: '1' } })).to.equal('COLUMN_NOT_WRITABLE')
-      expect(await code('PATCH', `${rows('pairs')}/1`, { values: { v: 'x' } })).to.equal('COMPOSITE_KEY')
-      expect(await code('PATCH', `${rows('loose')}/1`, { values: { x: 1 } })).to.equal('NO_PRIMARY_KEY')
-      expect(await code('POST', rows('items'), { values: { name: 'one' } })).to.equal('DUPLICATE_KEY')
-      expect(await code('POST', rows('items'), { values: { name: 'two', price: '-1' } })).to.equal(
-        'CONSTRAINT_VIOLATION',
-      )
-      const bulk = await call<ErrorAnswer>('POST', `${rows('items')}:bulk-insert`, {
-        rows: [{ name: 'a1' }, { name: 'one' }],
-      })
-      expect(bulk.body).to.include({ code: 'DUPLICATE_KEY', index: 1 })
-      const left = await expectCall<Page>(200, 'GET', `${rows('items')}?filter=name:eq:a1`)
-      expect(left.body.rows).to.deep.equal([])
-      expect((await query({ sql: 'delete from items', execute: true })).body.code).to.equal('CONFIRMATION_REQUIRED')
-      expect((await query({ sql: "select load_file('/etc/passwd')", execute: true })).body.code).to.equal(
-        'STATEMENT_REFUSED',
-      )
-      expect((await query({ sql: 'frobnicate', execute: true })).body.code).to.equal('STATEMENT_REFUSED')
-      const late = await query({ sql: 'select sleep(5)', execute: true, timeoutSeconds: 1 })
-      expect(late.body.error?.code).to.equal('QUERY_TIMEOUT')
-      const failed = await query({
-        sql: "insert into items (id, name) values (600, 'six'); insert into items (id, name) values (601, 'one')",
-        execute: true,
-      })
-      expect(failed.body.error?.code).to.equal('DUPLICATE_KEY')
-      expect(
-        (await query({ sql: 'select count(*) from items where id = 600', execute: true })).body.results[0]?.rows,
-      ).to.deep.equal([['0']])
-    })
-
-    it('lets each caller do what the rights say, and no more', async () => {
-      const scope = `/boundaries/${boundaryId}`
-      const reader = { token: (await makeCaller({ Reader: scope })).token }
-      const write = { sql: "update items set price = 7 where name = 'one'" }
-      const asked = await query(write, reader)
-      expect(asked.body).to.include({ authorized: false, executed: false, requiredAction: 'sqlcluster/dataWrite' })
-      expect((await query({ ...write, execute: true }, reader)).body.code).to.equal('FORBIDDEN')
-      expect((await call('POST', rows('items'), { values: { name: 'no' } }, reader)).status).to.equal(403)
-      const mine = await query({ ...write, execute: true })
-      expect(mine.body).to.include({ authorized: true, executed: true })
-      expect(mine.body.results[0]?.rowsAffected).to.equal(1)
-      const named = await query({
-        sql: 'select name from items where name = @who',
-        parameters: { who: 'one' },
-        execute: true,
-      })
-      expect(named.body.results[0]?.rows).to.deep.equal([['one']])
-    })
-
-    it('remembers who ran what, without what was in it', async () => {
-      await query({ sql: "select 'top secret', 4711", execute: true })
-      type Entries = { items: { sql: string; outcome: string; principalId: string }[] }
-      const { body } = await expectCall<Entries>(200, 'GET', `${editor('history')}?limit=100`)
-      expect(body.items[0]).to.include({ sql: 'select ?, ?', outcome: 'Succeeded' })
-      expect(new Set(body.items.map(({ outcome }) => outcome))).to.include('Refused')
-      expect(JSON.stringify(body)).to.not.include('secret')
-    })
+    editorRoutesSuite(MARIADB_EDITOR, () => ({ boundaryId, path }))
 
     it('keeps its passwords in one Secret', async () => {
       const namespace = groupNamespace(boundaryId, group)

@@ -97,6 +97,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
       documentation: new Documentation('0', {}),
       capacity: createCapacity(caches, systemClock),
       relational: {
+        engine: silentEngine,
         secrets: kubeSecrets(client),
         blobs: fakeBlobs(),
         allowOwnImages: false,

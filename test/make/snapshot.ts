@@ -67,6 +67,7 @@ const VOLATILE_KEYS = new Set([
   'lastBackupAt',
   'firstRecoverableAt',
   'tookOverAt',
+  'editorAdmittedFor',
   'backupId',
   'backupID',
 ])

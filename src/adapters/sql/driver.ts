@@ -1,7 +1,7 @@
 import type { Catalogue, Column } from '../../editor/catalogue.ts'
 import type { Dialect } from '../../editor/dialect.ts'
 import type { SqlValue } from '../../editor/values.ts'
-import type { Preparation, ResultColumn, SqlFault, SqlTarget } from './port.ts'
+import type { LoginNames, Preparation, ResultColumn, SqlFault, SqlTarget } from './port.ts'
 
 /** What may be sent for a parameter. */
 export type SentValue = null | string | number | boolean | Uint8Array
@@ -50,6 +50,8 @@ export interface SqlDriver {
   sentenceOf(error: unknown): { message: string; engineCode: string | null; position: number | null }
   describe(session: SqlSession): Promise<{ version: string; edition: string | null }>
   catalogue(session: SqlSession, database: string): Promise<Catalogue>
+  /** Grants of the owner to the logins of the editor; idempotent. Only where others make the logins. */
+  admit?(session: SqlSession, logins: LoginNames): Promise<void>
   /** Statements that make the database and its logins; idempotent. */
   prepare(session: SqlSession, wanted: Preparation, openDatabase: () => Promise<SqlSession>): Promise<void>
 }

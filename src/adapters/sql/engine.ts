@@ -17,6 +17,7 @@ import {
   type BatchOutcome,
   type BatchRequest,
   isSqlFault,
+  type LoginNames,
   type Row,
   type RowChange,
   type RowsAnswer,
@@ -204,6 +205,12 @@ export class DriverEngine implements SqlEngine {
         ),
       'single',
     )
+  }
+
+  async admit(target: SqlTarget, logins: LoginNames, call: SqlCall = {}): Promise<void> {
+    const { admit, dialect } = this.#driver
+    if (admit === undefined) throw new SqlFault('Failed', `Logins of ${dialect} are let in when they are made.`)
+    await this.#with(target, WRITING, call, (session) => admit(session, logins), 'single')
   }
 
   async close(): Promise<void> {

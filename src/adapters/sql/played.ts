@@ -4,8 +4,8 @@ import { type SqlCall, type SqlEngine, SqlFault, type SqlTarget } from './port.t
 /** What `/version` lists under `simulated` where this stands in for the engines. */
 export const PLAYED_SQL = 'sql-engine'
 
-/** Of an engine that really runs, though pods are played: where it answers, and its administrator. */
-type Running = { host: string; port: number; user: string; password: string }
+/** Of an engine that really runs, though pods are played: where it answers, how, and its administrator. */
+type Running = { host: string; port: number; user: string; password: string; certificateAuthority?: string }
 /** Of one that does not: the edition that it is to call itself. */
 type Said = { edition: string }
 
@@ -18,9 +18,9 @@ export function playedEngine(real: SqlEngine, file: string | undefined, administ
   const found = (target: SqlTarget): SqlTarget | undefined => {
     const running = enginesIn(file)[target.host]
     if (running === undefined || !('port' in running)) return undefined
-    const { host, port, user, password } = running
+    const { host, port, user, password, certificateAuthority } = running
     const isAdministrator = administrators.includes(target.user)
-    return { ...target, host, port, ...(isAdministrator ? { user, password } : {}) }
+    return { ...target, host, port, certificateAuthority, ...(isAdministrator ? { user, password } : {}) }
   }
   const there = (target: SqlTarget): SqlTarget => {
     const running = found(target)
@@ -38,6 +38,10 @@ export function playedEngine(real: SqlEngine, file: string | undefined, administ
     prepare: async (target, wanted, call) => {
       const running = found(target)
       if (running !== undefined) await real.prepare(running, wanted, call)
+    },
+    admit: async (target, logins, call) => {
+      const running = found(target)
+      if (running !== undefined) await real.admit(running, logins, call)
     },
     catalogue: async (target, call) => real.catalogue(there(target), call),
     run: async (target, request, call) => real.run(there(target), request, call),

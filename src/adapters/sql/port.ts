@@ -13,7 +13,10 @@ export type SqlTarget = {
   database: string
   user: string
   password: string
-  /** PEM bundle that the engine's certificate is verified with; without TLS where it is absent. */
+  /**
+   * PEM bundle that the engine's certificate is verified with; without TLS where it is absent. Empty where it should be
+   * there and is not: nothing is said to an engine that nobody vouches for.
+   */
   certificateAuthority?: string | undefined
 }
 
@@ -112,11 +115,17 @@ export interface SqlEngine {
   change(target: SqlTarget, table: Table, changes: readonly RowChange[], call?: SqlCall): Promise<(Row | undefined)[]>
   /** Makes the database and the logins of an instance, or sets their passwords and rights anew. As administrator. */
   prepare(target: SqlTarget, wanted: Preparation, call?: SqlCall): Promise<void>
+  /**
+   * Lets the logins of the editor at what the owner has, and will have. As that owner, for engines whose logins others
+   * make; it can be asked for again.
+   */
+  admit(target: SqlTarget, logins: LoginNames, call?: SqlCall): Promise<void>
   /** Closes every session. */
   close(): Promise<void>
 }
 
 export type Login = { user: string; password: string }
+export type LoginNames = { reader: string; writer: string }
 export type Preparation = {
   database: string
   collation?: string | undefined

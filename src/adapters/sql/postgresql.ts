@@ -6,6 +6,7 @@ import { resultColumn } from './columns.ts'
 import type { QueryOptions, RawResult, SentValue, SessionMode, SqlDriver, SqlSession } from './driver.ts'
 import { isSqlFault, SqlFault, type SqlFaultReason, type SqlTarget } from './port.ts'
 import { postgresqlCatalogue } from './postgresqlCatalogue.ts'
+import { grantsOf } from './postgresqlGrants.ts'
 
 /** By the number of the type in `pg_type`, which never changes for these. */
 const TYPES: Readonly<Record<number, readonly [dataType: string, encoding: Encoding]>> = {
@@ -204,6 +205,8 @@ export const postgresqlDriver: SqlDriver = {
   dialect: 'postgresql',
 
   async open(target, mode) {
+    if (target.certificateAuthority === '')
+      throw new SqlFault('Unreachable', 'The authority that signs the certificate of the engine is not there yet.')
     const client = new pg.Client({
       host: target.host,
       port: target.port,
@@ -245,6 +248,10 @@ export const postgresqlDriver: SqlDriver = {
 
   catalogue: postgresqlCatalogue,
 
+  async admit(session, logins) {
+    await session.query(grantsOf(logins))
+  },
+
   async prepare(session, { database, logins }, openDatabase) {
     const { reader, writer, owner } = logins
     for (const { user, password } of [reader, writer, owner]) {
@@ -260,29 +267,18 @@ export const postgresqlDriver: SqlDriver = {
     if (known.rows.length === 0)
       await session.query(`CREATE DATABASE ${name} OWNER ${quoted('postgresql', owner.user)}`)
     await session.query(`REVOKE ALL ON DATABASE ${name} FROM PUBLIC`)
+    await session.query(
+      `GRANT CONNECT ON DATABASE ${name} TO ${[reader, writer].map(({ user }) => quoted('postgresql', user)).join(', ')}`,
+    )
     const inside = await openDatabase()
     try {
-      for (const text of grants(database, logins)) await inside.query(text)
+      await inside.query(`ALTER SCHEMA public OWNER TO ${quoted('postgresql', owner.user)}`)
+      await inside.query(`SET ROLE ${quoted('postgresql', owner.user)}`)
+      await inside.query(grantsOf({ reader: reader.user, writer: writer.user }))
     } finally {
       inside.close()
     }
   },
-}
-
-function grants(
-  database: string,
-  logins: { reader: { user: string }; writer: { user: string }; owner: { user: string } },
-): string[] {
-  const [name, reader, writer, owner] = [database, logins.reader.user, logins.writer.user, logins.owner.user].map(
-    (each) => quoted('postgresql', each),
-  )
-  return [
-    `GRANT CONNECT ON DATABASE ${name} TO ${reader}, ${writer}`,
-    `GRANT pg_read_all_data TO ${reader}, ${writer}`,
-    `GRANT pg_write_all_data TO ${writer}`,
-    `GRANT ALL ON DATABASE ${name} TO ${owner}`,
-    `ALTER SCHEMA public OWNER TO ${owner}`,
-  ]
 }
 
 function reasonOf(code: string): SqlFaultReason {

@@ -13,11 +13,11 @@ export type GroupResource = {
 }
 
 /**
- * Kinds whose objects are resources of a group, each a collection of the interface. Kinds that belong to a resource (a
- * bucket to its account) have no actions of their own and are not counted.
+ * Kinds whose objects are resources of a group, each a collection of the interface. Those that belong to a resource (a
+ * bucket to its account) are not counted.
  */
 export const COLLECTIONS: readonly AnyKind[] = KINDS.filter(
-  (kind) => kind.placement === 'group' && kind.actions !== undefined,
+  ({ placement, actions, isPart }) => placement === 'group' && actions !== undefined && isPart !== true,
 )
 
 export function resourcesOfGroup(services: Services, boundaryId: string, group: string): GroupResource[] {

@@ -8,6 +8,8 @@ import {
   type SqlTarget,
 } from '../../adapters/sql/port.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
+import type { KubeObject } from '../../core/object.ts'
+import type { AnyKind } from '../../crds/define.ts'
 import type { Table } from '../../editor/catalogue.ts'
 import type { SqlLevel } from '../../editor/classification.ts'
 import type { Dialect } from '../../editor/dialect.ts'
@@ -26,6 +28,15 @@ export type EditorPlace = {
   /** Under the login of that level. */
   target(level: SqlLevel): SqlTarget
   history: { blobs: BlobStore; namespace: string; name: string; owner: BlobOwner }
+}
+
+/** Where the history of a database is kept: with its object, and gone with it. */
+export function historyAt(
+  { apiVersion, kind }: Pick<AnyKind, 'apiVersion' | 'kind'>,
+  { metadata: { namespace = '', name, uid = '' } }: Pick<KubeObject, 'metadata'>,
+  { blobs, name: blob, labels }: { blobs: BlobStore; name: string; labels: Record<string, string> },
+): EditorPlace['history'] {
+  return { blobs, namespace, name: blob, owner: { apiVersion, kind, name, uid, labels } }
 }
 
 const CODES: Readonly<Partial<Record<SqlFaultReason, ErrorCode>>> = {

@@ -24,8 +24,9 @@ export async function queryEditor(
   const classification = await classify(place.dialect, request.sql, names)
   const asked: Asked = { context, place, request, classification, began }
   const level = levelOf(classification.kind)
-  const action = place.actionOf(level ?? 'owner')
-  const isAuthorized = context.services.access.isAllowed(context.caller.principalId, action, context.scope ?? '/')
+  const missing = needed(classification).find((each) => !holds(asked, each))
+  const action = place.actionOf(missing ?? level ?? 'owner')
+  const isAuthorized = missing === undefined
   const shown = { classification: classificationDto(classification), requiredAction: action, authorized: isAuthorized }
   if (!request.execute) return ok({ ...shown, ...nothingRun(asked) })
   await refuse(asked, level, isAuthorized, action)
@@ -87,12 +88,23 @@ async function refuse(asked: Asked, level: SqlLevel | undefined, isAuthorized: b
 }
 
 /** The login is the caller's highest, up from what is needed; a batch that reads has no use for more than to read. */
-function highest({ context, place }: Asked, needed: SqlLevel): SqlLevel {
-  if (needed === 'reader') return 'reader'
+function highest(asked: Asked, least: SqlLevel): SqlLevel {
+  if (least === 'reader') return 'reader'
+  return least === 'owner' || holds(asked, 'owner') ? 'owner' : 'writer'
+}
+
+/**
+ * What the statements of a batch need, strongest first. Each counts: who may change the schema and not see the rows must
+ * not see them by a batch that does both.
+ */
+function needed({ statements }: Classification): SqlLevel[] {
+  const levels = new Set(statements.map(({ kind }) => levelOf(kind) ?? 'owner'))
+  return (['owner', 'writer', 'reader'] as const).filter((level) => levels.has(level))
+}
+
+function holds({ context, place }: Asked, level: SqlLevel): boolean {
   const { access } = context.services
-  const holds = (level: SqlLevel) =>
-    access.isAllowed(context.caller.principalId, place.actionOf(level), context.scope ?? '/')
-  return needed === 'owner' || holds('owner') ? 'owner' : 'writer'
+  return access.isAllowed(context.caller.principalId, place.actionOf(level), context.scope ?? '/')
 }
 
 async function run(asked: Asked, level: SqlLevel): Promise<BatchOutcome> {

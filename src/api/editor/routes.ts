@@ -31,6 +31,11 @@ export type EditorRoutes = {
   actions: { read: ActionName; schemaRead: ActionName; dataRead: ActionName; dataWrite: ActionName }
   /** @throws PlatformError where the database is not there, or stopped */
   open(context: Context): Promise<EditorPlace>
+}
+
+export type HistoryRoute = {
+  base: string
+  read: ActionName
   /** Only the history, which is there while the database is not. */
   history(context: Context): Promise<Pick<EditorPlace, 'history'>>
 }
@@ -66,16 +71,15 @@ const RowQuery = z.strictObject({
   sort: z.string().min(1).max(129).optional().describe('A column, with a minus in front for descending'),
 })
 
-/** The routes of the editor (interface section 4.5), for whichever area has a database to edit. */
+/**
+ * The routes of the editor (interface section 4.5) but for the history, for whichever area has a database to edit: what
+ * differs is where the database is, which rights count, and the dialect.
+ */
 export function editorRoutes(editor: EditorRoutes): RouteDraft[] {
   return [...queryRoutes(editor), ...rowRoutes(editor), ...bulkRoutes(editor)]
 }
 
-export function historyRoute({
-  base,
-  read,
-  history,
-}: Pick<EditorRoutes, 'base' | 'history'> & { read: ActionName }): RouteDraft {
+export function historyRoute({ base, read, history }: HistoryRoute): RouteDraft {
   return route(
     'GET',
     `${base}/editor/history` as string,
@@ -93,7 +97,6 @@ export function historyRoute({
 function queryRoutes(editor: EditorRoutes): RouteDraft[] {
   const { base, actions, open } = editor
   return [
-    historyRoute({ ...editor, read: actions.read }),
     route(
       'POST',
       `${base}/editor/query` as string,

@@ -12,6 +12,7 @@ import { pagedParts } from '../pages.ts'
 import type { ListShape } from '../paging.ts'
 import { refuseWhileDeleting } from '../resourceWrites.ts'
 import { action, type RouteDraft, route } from '../route.ts'
+import { bucketSpec, patchBucket, refuseClosed } from './bucketChanges.ts'
 import {
   type AccountObject,
   BUCKET_STATES,
@@ -80,22 +81,8 @@ async function createBucket(context: Context<string, unknown, BucketCreateDto>) 
   const { object: account, ref } = await accountOf(context as Context, 'accountName')
   const { services, body, caller } = context
   refuseWhileDeleting(account)
-  if (body.publicRead && !account.spec.enablePublicAccess) {
-    const message = `Account "${ref.name}" allows no public buckets: set its enablePublicAccess first.`
-    throw new PlatformError('PUBLIC_ACCESS_DISABLED', message, { field: 'publicRead' })
-  }
-  const spec = {
-    accountName: ref.name,
-    bucketName: body.name,
-    versioning: body.versioning ?? undefined,
-    objectLock: body.objectLock,
-    lockDays: body.lockDays ?? undefined,
-    quotaBytes: body.quotaBytes ?? undefined,
-    publicRead: body.publicRead,
-    lifecycleRules: body.lifecycleRules,
-    corsRules: body.corsRules,
-    tags: body.tags,
-  }
+  if (body.publicRead) refuseClosed(account)
+  const spec = { accountName: ref.name, bucketName: body.name, ...bucketSpec(body) }
   const features = services.objectStorage.store?.info.features
   if (features !== undefined) refuseLacking(bucketLacks(spec, features))
   refuseOneMore(context as Context, account, body.name)
@@ -205,5 +192,22 @@ export const bucketRoutes: readonly RouteDraft[] = [
       answers: [200, 202, 204, 409],
     },
     deleteBucket,
+  ),
+]
+
+/** What the interface lacks: a bucket can be made there, and no setting of it changed. */
+export const additionalBucketRoutes: readonly RouteDraft[] = [
+  route(
+    'PATCH',
+    `${BASE}/{bucketName}`,
+    {
+      auth: action('objectbuckets/write'),
+      summary: 'JSON Merge Patch (RFC 7396) of the settings of a bucket',
+      body: z.unknown(),
+      mediaTypes: ['application/merge-patch+json', 'application/json'],
+      reply: BucketDto,
+      answers: [200, 400, 409, 422],
+    },
+    async (context) => patchBucket(context as Context, await findBucket(context as Context<'bucketName'>)),
   ),
 ]

@@ -127,4 +127,120 @@ describe('object storage over REST', () => {
     const keys = await call('get', `${ACCOUNT}/accesskeys?filter=status:eq:active&filter=permission:eq:ReadWrite`)
     expect(keys.body.pagination.totalItems).to.equal(4)
   })
+
+  describe('a change of a bucket', () => {
+    const PATH = `${ACCOUNT}/buckets/one`
+    const stored = async () => {
+      const [object] = (await server.client.list(AccountBucket.resource)).items
+      return object?.spec as Record<string, unknown>
+    }
+    const change = (body: object) => call('patch', PATH).send(body)
+
+    it('changes what is named and keeps the rest', async () => {
+      await begin(new FakeObjectStore([]))
+      bucket('one', { tags: { team: 'x' }, corsRules: [{ origins: ['*'], methods: ['GET'] }], forceDelete: true })
+      const { status, body } = await change({ versioning: 'Enabled', quotaBytes: 2_000_000_000, tags: { team: null } })
+      expect(status).to.equal(200)
+      expect(body).to.deep.include({ versioning: 'Enabled', quotaBytes: 2_000_000_000, tags: {} })
+      expect(await stored()).to.deep.include({ versioning: 'Enabled', forceDelete: true, accountName: 'media' })
+      expect(body.corsRules, 'were not named').to.have.length(1)
+      const back = await change({ quotaBytes: null, corsRules: null, versioning: 'Suspended' })
+      expect(back.body).to.deep.include({ quotaBytes: null, corsRules: [], versioning: 'Suspended' })
+    })
+
+    it('takes what was read back as it is, and changes nothing by it', async () => {
+      await begin(new FakeObjectStore([]))
+      bucket('one', { lifecycleRules: [{ id: 'old', expireDays: 3 }] })
+      const before = await stored()
+      const { body } = await call('get', PATH)
+      expect(body.lifecycleRules[0].abortUploadDays).to.equal(null)
+      const again = await change(body)
+      expect([again.status, again.body]).to.deep.equal([200, body])
+      expect(await stored()).to.deep.equal(before)
+    })
+
+    const refused: [string, object, object, number, string][] = [
+      ['another name', {}, { name: 'two' }, 400, 'BAD_REQUEST'],
+      ['another account', {}, { accountName: 'other' }, 400, 'BAD_REQUEST'],
+      ['a lock on a bucket that was made without', {}, { objectLock: true }, 400, 'BAD_REQUEST'],
+      ['no lock on one that was made with it', { objectLock: true }, { objectLock: null }, 400, 'BAD_REQUEST'],
+      ['days of a lock where there is none', {}, { lockDays: 3 }, 400, 'BAD_REQUEST'],
+      ['versioning off under a lock', { objectLock: true }, { versioning: 'Suspended' }, 400, 'BAD_REQUEST'],
+      ['a field that nobody knows', {}, { colour: 'blue' }, 400, 'MODEL_BINDING_FAILED'],
+      ['a field that only the controllers know', {}, { forceDelete: true }, 400, 'MODEL_BINDING_FAILED'],
+      ['a quota that is too small', {}, { quotaBytes: 5 }, 400, 'BAD_REQUEST'],
+      ['the public in, where the account lets nobody', {}, { publicRead: true }, 422, 'PUBLIC_ACCESS_DISABLED'],
+    ]
+    for (const [what, spec, body, status, code] of refused) {
+      it(`refuses ${what}`, async () => {
+        await begin(new FakeObjectStore([]))
+        bucket('one', spec)
+        const before = await stored()
+        const answer = await change(body)
+        expect([answer.status, answer.body.code]).to.deep.equal([status, code])
+        expect(await stored()).to.deep.equal(before)
+      })
+    }
+
+    it('leaves a bucket alone that was public before its account forbade it', async () => {
+      await begin(new FakeObjectStore([]))
+      bucket('one', { publicRead: true })
+      expect((await change({ tags: { a: 'b' } })).status).to.equal(200)
+      expect((await change({ publicRead: false })).body.publicRead).to.equal(false)
+      expect((await change({ publicRead: true })).status).to.equal(422)
+    })
+
+    it('is held to If-Match, and to buckets that are there and stay', async () => {
+      await begin(new FakeObjectStore([]))
+      bucket('one')
+      const { headers } = await call('get', PATH)
+      expect((await change({ tags: { a: 'b' } }).set('if-match', headers.etag ?? '')).status).to.equal(200)
+      const stale = await change({ tags: {} }).set('if-match', '"999"')
+      expect([stale.status, stale.body.code]).to.deep.equal([409, 'CONFLICT'])
+      expect((await call('patch', `${ACCOUNT}/buckets/none`).send({})).status).to.equal(404)
+      expect((await call('patch', `${ACCOUNT}-x/buckets/one`).send({})).status).to.equal(404)
+    })
+  })
+
+  it('refuses a quota, of an account and of a bucket, where the store has none', async () => {
+    await begin(new FakeObjectStore(['quota']))
+    bucket('one')
+    const wishes: ['post' | 'put' | 'patch', string, object, string][] = [
+      ['post', `${RG}/objectstorageaccounts/other`, { quotaBytes: 2_000_000_000 }, 'quotaBytes'],
+      ['post', `${RG}/objectstorageaccounts/other`, { quotaObjects: 5 }, 'quotaObjects'],
+      ['put', ACCOUNT, { quotaBytes: 2_000_000_000 }, 'quotaBytes'],
+      ['patch', ACCOUNT, { quotaObjects: 5 }, 'quotaObjects'],
+      ['post', `${ACCOUNT}/buckets`, { name: 'two', quotaBytes: 2_000_000_000 }, 'quotaBytes'],
+      ['patch', `${ACCOUNT}/buckets/one`, { quotaBytes: 2_000_000_000 }, 'quotaBytes'],
+    ]
+    for (const [method, path, wish, field] of wishes) {
+      const { status, body } = await call(method, path).send(wish)
+      expect([status, body.code, body.feature, body.field], `${method} ${path}`).to.deep.equal([
+        ...[422, 'FEATURE_UNSUPPORTED', 'quota', field],
+      ])
+    }
+  })
+
+  it('refuses an account that the group has no room for, and takes buckets and keys in those it has', async () => {
+    await begin(new FakeObjectStore())
+    server.group(B, 'small', { quota: { resources: 1 } })
+    const small = `/boundaries/${B}/resourcegroups/small/resources/objectstorageaccounts`
+    expect((await call('post', `${small}/first`).send({})).status).to.equal(201)
+    expect((await call('post', `${small}/first/buckets`).send({ name: 'one' })).status).to.equal(201)
+    server.put(ObjectAccessKey, 'a', { accountName: 'first' }, groupNamespace(B, 'small'))
+    expect((await call('patch', `${small}/first`).send({ maxBuckets: 5 })).status, 'is no further one').to.equal(200)
+    const { status, body } = await call('post', `${small}/second`).send({})
+    expect([status, body.code]).to.deep.equal([422, 'QUOTA_EXCEEDED'])
+    expect(body).to.include({ quota: 'resources', limit: 1, used: 1, requested: 1 })
+  })
+
+  it('counts an account as one resource, and neither buckets nor keys', async () => {
+    await begin(new FakeObjectStore())
+    bucket('one')
+    server.put(ObjectAccessKey, 'a', { accountName: 'media' }, NAMESPACE)
+    const { body } = await call('get', `/boundaries/${B}/resources`)
+    expect(body.items.map(({ collection, name }: { collection: string; name: string }) => [collection, name]))
+      .to.deep //
+      .equal([['objectstorageaccounts', 'media']])
+  })
 })

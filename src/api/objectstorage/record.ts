@@ -94,13 +94,22 @@ export function accountDto(view: AccountView): z.input<typeof accountRecord.dto>
   }
 }
 
+const { expireDays, noncurrentExpireDays, abortUploadDays } = LifecycleRule.shape
+
+/** Null is absent, so that what was read can be sent back. */
+const LifecycleRuleBody = LifecycleRule.extend({
+  expireDays: expireDays.nullable(),
+  noncurrentExpireDays: noncurrentExpireDays.nullable(),
+  abortUploadDays: abortUploadDays.nullable(),
+})
+
 const bucketFields = {
   versioning: z.enum(VERSIONING),
   objectLock: z.boolean().describe('Cannot be changed later; needs versioning'),
   lockDays: z.int().min(1).max(36_500).nullable(),
   quotaBytes: QuotaBytes.nullable(),
   publicRead: z.boolean(),
-  lifecycleRules: z.array(LifecycleRule).max(100),
+  lifecycleRules: z.array(LifecycleRuleBody).max(100),
   corsRules: z.array(CorsRule).max(100),
   tags: Tags,
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { BlobStore } from '../../adapters/blobs/port.ts'
+import type { SqlEngine } from '../../adapters/sql/port.ts'
 import { PlatformError } from '../../core/errors.ts'
 import {
   ARCHIVING_STATES,
@@ -18,7 +19,9 @@ import { resource } from '../resource.ts'
 import { action, dataAction, type RouteDraft, route } from '../route.ts'
 import type { SecretReader } from '../secrets.ts'
 import { planOf } from '../sizing.ts'
-import { externalAddress, historyOf, RelationalHealthDto, readConnectionString, relationalHealth } from './access.ts'
+import { externalAddress, readConnectionString } from './access.ts'
+import { historyOf } from './editor.ts'
+import { RelationalHealthDto, relationalHealth } from './health.ts'
 import { COLLECTION, isBackedUp, relationalDto, relationalRecord, storedBody } from './record.ts'
 import { RestoreResultDto, RestoreSnapshotRequest, restoreSnapshot } from './restore.ts'
 import {
@@ -36,6 +39,8 @@ import { relationalSpec } from './spec.ts'
 declare module '../context.ts' {
   interface Services {
     readonly relational: {
+      /** How the editor speaks to the instances. */
+      readonly engine: SqlEngine
       readonly secrets: SecretReader
       /** Where the history of the editor is kept. */
       readonly blobs: BlobStore
@@ -154,7 +159,7 @@ export const relationalRoutes: readonly RouteDraft[] = [
     'GET',
     `${BASE}/health`,
     { auth: read, summary: 'What the engine says of itself', reply: RelationalHealthDto, answers: [200] },
-    async (context) => ok(relationalHealth((await findResource(RelationalCluster, context)).object, context.services)),
+    async (context) => ok(await relationalHealth((await findResource(RelationalCluster, context)).object, context)),
   ),
   historyRoute({
     base: BASE,

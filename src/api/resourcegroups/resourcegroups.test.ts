@@ -8,6 +8,7 @@ import { NameClaim } from '../../crds/nameclaims.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { KubeError } from '../../kube/errors.ts'
+import { COLLECTIONS } from '../boundaries/contents.ts'
 import { resourceGroupRoutes as routes } from './index.ts'
 
 const [ONE, TWO] = [B1.slice(12), B2.slice(12)]
@@ -187,6 +188,15 @@ describe('resource groups', () => {
       href: `${SHOP}/resources/vectorclusters/index`,
       tags: { team: 'search' },
     })
+  })
+
+  it('can be asked for the resources of each collection, by the word that paths have for it', async () => {
+    for (const { segment } of COLLECTIONS) {
+      const query = { filter: [`collection:eq:${segment}`] }
+      const { status, body } = await shop().call(routes, 'GET', `${SHOP}/resources`, { query })
+      expect(status, segment).to.equal(200)
+      expect(namesOf(body), segment).to.have.length(segment === 'vectorclusters' ? 2 : 0)
+    }
   })
 
   const validated: [string, string, object][] = [

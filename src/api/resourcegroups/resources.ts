@@ -60,7 +60,7 @@ function summaryShape(isAcross: boolean): ListShape<SummaryView> {
       collection: {
         title: 'Collection',
         type: 'enumeration',
-        values: COLLECTIONS.map(({ plural }) => plural),
+        values: COLLECTIONS.map(({ segment }) => segment),
         of: (view) => view.collection,
       },
       resourceGroup: { title: 'Resource group', type: 'text', of: (view) => view.resourceGroup },

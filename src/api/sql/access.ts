@@ -8,7 +8,7 @@ import { type Answer, ok } from '../answer.ts'
 import type { Context, Services } from '../context.ts'
 import { type ConnectionString, loadBalancerAddress, NO_STORE, notYet, publicHost } from '../databaseAccess.ts'
 import type { ExternalAddressDto, HealthCheckDto, HealthReportDto } from '../dto.ts'
-import type { EditorPlace } from '../editor/place.ts'
+import { type EditorPlace, historyAt } from '../editor/place.ts'
 import { findResource } from '../findResource.ts'
 import type { SqlObject } from './record.ts'
 
@@ -115,10 +115,12 @@ export async function sqlHealth(object: SqlObject, context: Context): Promise<z.
 const ACTIONS = { reader: 'sqlcluster/dataRead', writer: 'sqlcluster/dataWrite', owner: 'sqlcluster/write' } as const
 
 export function historyOf(object: SqlObject, { sql }: Services): EditorPlace['history'] {
-  const { namespace = '', name, uid = '' } = object.metadata
-  const { apiVersion, kind } = SqlInstance
-  const owner = { apiVersion, kind, name, uid, labels: sqlSelector(name) }
-  return { blobs: sql.blobs, namespace, name: sqlNames(name).history, owner }
+  const { name } = object.metadata
+  return historyAt(SqlInstance, object, {
+    blobs: sql.blobs,
+    name: sqlNames(name).history,
+    labels: sqlSelector(name),
+  })
 }
 
 /** The database of an instance as the editor works with it. */

@@ -8,7 +8,7 @@ import { ok } from '../answer.ts'
 import type { Context } from '../context.ts'
 import { ConnectionStringDto } from '../databaseAccess.ts'
 import { ExternalAddressDto, HealthReportDto } from '../dto.ts'
-import { editorRoutes } from '../editor/routes.ts'
+import { editorRoutes, historyRoute } from '../editor/routes.ts'
 import { findResource } from '../findResource.ts'
 import { planFields, planRoutes } from '../plans.ts'
 import { GENERIC_ROUTES, type GenericRoute, resource } from '../resource.ts'
@@ -152,6 +152,10 @@ export const sqlRoutes: readonly RouteDraft[] = [
       dataWrite: 'sqlcluster/dataWrite',
     },
     open: async (context) => editorPlace(await objectOf(context), context),
+  }),
+  historyRoute({
+    base: BASE,
+    read: 'sqlcluster/read',
     history: async (context) => ({ history: historyOf(await objectOf(context), context.services) }),
   }),
 ]

@@ -3,11 +3,14 @@ import { ACCOUNT_NAME_MIN_LENGTH, accountLacks } from '../../core/objectstorage.
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
-import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { ComputePlan } from '../../crds/plans.ts'
 import { withToday } from '../../desired/objectstorage/index.ts'
+import { namespace as namespaces } from '../../kube/builtin.ts'
 import { type Controller, controller, type Pass, steps } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims } from '../nameClaims.ts'
+import { checkQuotaOf, quotaObservers } from '../quota.ts'
+import { obstacleOf, seaweedObservers } from './seaweed.ts'
 import { accountKeyOf, bucketsOf, ENGINE_MISSING, keysOfAccount, type StorageOptions, unsupported } from './shared.ts'
 
 type AccountPass = Pass<typeof ObjectStorageAccount>
@@ -15,11 +18,13 @@ type AccountPass = Pass<typeof ObjectStorageAccount>
 const DAY = 86_400_000
 
 /** Keeps the platform-wide name of an account, and tells what is in it. */
-export function accountController({ store }: StorageOptions): Controller {
+export function accountController({ store, seaweed }: StorageOptions): Controller {
   return controller(ObjectStorageAccount, {
     observes: [
       { resource: AccountBucket.resource, keysOf: accountKeyOf },
       { resource: ObjectAccessKey.resource, keysOf: accountKeyOf },
+      ...quotaObservers(ObjectStorageAccount),
+      ...seaweedObservers(seaweed),
       // Whoever waits for the name to become free.
       {
         resource: NameClaim.resource,
@@ -32,15 +37,17 @@ export function accountController({ store }: StorageOptions): Controller {
         },
       },
     ],
-    reads: [ResourceGroup.resource],
+    reads: [namespaces, ComputePlan.resource],
     childrenIn: 'records',
     writes: [CLAIM_RIGHTS, { resource: ObjectAccessKey.resource, verbs: ['delete'] }],
-    reconcile: steps(requireStore, claimName, reportUse),
+    reconcile: steps(requireStore, checkQuota, claimName, reportUse),
     finalize: steps(removeKeys, waitForBuckets, releaseName),
   })
 
   function requireStore(pass: AccountPass): Outcome {
     if (store === undefined) return ENGINE_MISSING
+    const obstacle = seaweed === undefined ? undefined : obstacleOf(pass.records, seaweed)
+    if (obstacle !== undefined) return obstacle
     const { name } = pass.object.metadata
     if (name.length < ACCOUNT_NAME_MIN_LENGTH) {
       const message = `The name of an account has at least ${ACCOUNT_NAME_MIN_LENGTH} characters; "${name}" has ${name.length}.`
@@ -52,6 +59,11 @@ export function accountController({ store }: StorageOptions): Controller {
     pass.report({ endpoint, publicEndpoint, regionName, forcePathStyle })
     return done()
   }
+}
+
+/** Whether one resource more fits into the boundary and the group. An account that was ready stays. */
+function checkQuota(pass: AccountPass): Outcome {
+  return checkQuotaOf(pass, pass.object.status?.firstReadyAt !== undefined)
 }
 
 async function claimName(pass: AccountPass): Promise<Outcome> {

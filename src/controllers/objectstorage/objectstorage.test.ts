@@ -1,45 +1,34 @@
 import { expect } from 'chai'
-import { BOUNDARY_ID, ControllerBench } from '../../../test/make/controllers.ts'
+import type { ControllerBench } from '../../../test/make/controllers.ts'
+import { type Shown, StorageBench, USAGE_INTERVAL } from '../../../test/make/storageBench.ts'
 import { FakeObjectStore } from '../../adapters/objectstorage/fake.ts'
-import { boundaryNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { type AccessKeyPair, accessKeySecretName, decodeAccessKey } from '../../core/objectstorage.ts'
-import type { AnyKind } from '../../crds/define.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
-import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { secret } from '../../kube/builtin.ts'
-import { storageControllers } from './index.ts'
 
-const USAGE_INTERVAL = 60_000
 const IDENTITY = '5d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b05'
 
-type Shown = KubeObject & { status?: { status?: string; phase?: string; statusMessage?: string; state?: string } }
-
 describe('the controllers of object storage', () => {
+  let world: StorageBench
   let bench: ControllerBench
   let store: FakeObjectStore
   let space: string
-  const begin = (open: FakeObjectStore | undefined = store) => {
-    bench = new ControllerBench(storageControllers({ store: open, usageInterval: USAGE_INTERVAL }))
-    space = bench.seedGroup('shop').groupSpace
-    seed(ResourceGroup, 'shop', {}, boundaryNamespace(BOUNDARY_ID))
+  const begin = (open: FakeObjectStore | undefined) => {
+    world = new StorageBench({ store: open })
+    bench = world.bench
+    space = world.space
   }
-  const seed = (kind: AnyKind, name: string, spec: object, namespace = space) =>
-    bench.seed(kind, name, kind.spec.parse(spec) as object, {
-      namespace,
-      creationTimestamp: '2026-01-01T00:00:00Z',
-    })
-  const account = (name = 'media', spec: object = {}) => seed(ObjectStorageAccount, name, spec)
-  const bucket = (bucketName = 'one', spec: object = {}, accountName = 'media') =>
-    seed(AccountBucket, `${accountName}.${bucketName}`, { accountName, bucketName, ...spec })
-  const key = (name = 'uploader', spec: object = {}) => seed(ObjectAccessKey, name, { accountName: 'media', ...spec })
-  const find = (kind: AnyKind, name: string) => bench.find<Shown>(kind.resource, name, space)
-  const says = async (kind: AnyKind, name: string) => {
-    const { status } = (await find(kind, name)) ?? {}
-    return [status?.status, status?.phase]
-  }
+  const seed = (...given: Parameters<StorageBench['seed']>) => world.seed(...given)
+  const account = (...given: Parameters<StorageBench['account']>) => world.account(...given)
+  const bucket = (...given: Parameters<StorageBench['bucket']>) => world.bucket(...given)
+  const key = (...given: Parameters<StorageBench['key']>) => world.key(...given)
+  const find = (...given: Parameters<StorageBench['find']>) => world.find(...given)
+  const says = (...given: Parameters<StorageBench['says']>) => world.says(...given)
+  const patch = (...given: Parameters<StorageBench['patch']>) => world.patch(...given)
+  const remove = (...given: Parameters<StorageBench['remove']>) => world.remove(...given)
   const pairOf = async (name = 'uploader'): Promise<AccessKeyPair | undefined> => {
     const found = await bench.find<KubeObject & { data?: Record<string, string> }>(
       secret,
@@ -48,20 +37,12 @@ describe('the controllers of object storage', () => {
     )
     return decodeAccessKey(found?.data)
   }
-  const patch = async (kind: AnyKind, name: string, spec: object) => {
-    await bench.client.mergePatch(kind.resource, { namespace: space, name }, { spec })
-    await bench.rest()
-  }
-  const remove = async (kind: AnyKind, name: string) => {
-    await bench.client.remove(kind.resource, { namespace: space, name })
-    await bench.rest()
-  }
   const write = (pair: AccessKeyPair | undefined, name: string, object = 'a') =>
     store.attempt(pair, 'write', name, object)
 
   beforeEach(() => {
     store = new FakeObjectStore()
-    begin()
+    begin(store)
   })
   afterEach(() => bench.stop())
 
@@ -87,8 +68,7 @@ describe('the controllers of object storage', () => {
 
   it('wait without a store, and say what is missing', async () => {
     await bench.stop()
-    bench = new ControllerBench(storageControllers({ store: undefined, usageInterval: USAGE_INTERVAL }))
-    space = bench.seedGroup('shop').groupSpace
+    begin(undefined)
     account()
     await bench.start()
     expect(await says(ObjectStorageAccount, 'media')).to.deep.equal(['Failed', 'EngineMissing'])

@@ -1,7 +1,7 @@
 import { isStoreError, type ObjectStore } from '../../adapters/objectstorage/port.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { type KubeObject, objectKey } from '../../core/object.ts'
-import type { Unsupported } from '../../core/objectstorage.ts'
+import type { SeaweedPlace, Unsupported } from '../../core/objectstorage.ts'
 import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
@@ -14,6 +14,8 @@ export type StorageOptions = {
   store: ObjectStore | undefined
   /** Milliseconds between two looks at the use of a bucket. */
   usageInterval: number
+  /** The object of the SeaweedFS operator that the store is of; undefined where it is no business of the cluster. */
+  seaweed?: SeaweedPlace | undefined
 }
 
 type Cached<T> = T & KubeObject

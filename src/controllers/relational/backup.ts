@@ -1,11 +1,12 @@
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { relationalNames, serverName } from '../../core/relational.ts'
+import { relationalNames, relationalUsers, serverName } from '../../core/relational.ts'
 import { type RelationalCluster, RelationalSnapshot } from '../../crds/relational.ts'
 import {
   destinationPath,
-  ownerSecret,
+  LOGINS,
+  loginSecret,
   storeRetention,
   TARGET_KEYS,
   targetSecret,
@@ -70,7 +71,7 @@ const TARGET_RETRY = 30_000
 export function ensureSecrets(options: RelationalOptions): RelationalStep {
   return async function ensureSecrets(pass: RelationalPass): Promise<Outcome> {
     try {
-      await ensureOwner(pass, options)
+      await ensureLogins(pass, options)
       return await ensureTarget(pass, options)
     } catch (error) {
       if (!isKubeError(error, 'Forbidden')) throw error
@@ -79,16 +80,21 @@ export function ensureSecrets(options: RelationalOptions): RelationalStep {
   }
 }
 
-/** The password is made once. The engine sets it for the owner, also in a database that was restored. */
-async function ensureOwner(pass: RelationalPass, { generatePassword }: RelationalOptions): Promise<void> {
+/** Passwords are made once. The engine sets them, for the owner and the editor, also in a database that was restored. */
+async function ensureLogins(pass: RelationalPass, { generatePassword }: RelationalOptions): Promise<void> {
   const { object, state } = pass
   const { namespace, name } = placeOfPass(pass)
-  const username = state.origin?.ownerName ?? object.spec.ownerName
-  const cached = passwordOf(await pass.children.get<SecretObject>(secret, namespace, relationalNames(name).owner))
-  // What is written over is lost, so the API server is asked before a new one is made.
-  const stored = cached ?? (await freshPassword(pass, relationalNames(name).owner))
-  const password = stored ?? (await inherited(pass)) ?? generatePassword()
-  await pass.children.ensure(ownerSecret({ cluster: object }, username, password), { resource: secret })
+  const users = relationalUsers(state.origin?.ownerName ?? object.spec.ownerName)
+  for (const login of LOGINS) {
+    const stands = relationalNames(name)[login]
+    const cached = passwordOf(await pass.children.get<SecretObject>(secret, namespace, stands))
+    // What is written over is lost, so the API server is asked before a new one is made.
+    const stored = cached ?? (await freshPassword(pass, stands))
+    const password = stored ?? (login === 'owner' ? await inherited(pass) : undefined) ?? generatePassword()
+    const parts = { username: users[login], password }
+    await pass.children.ensure(loginSecret({ cluster: object }, login, parts), { resource: secret })
+    if (login === 'owner') state.owner = parts
+  }
 }
 
 /** Clients that keep their connection string after a take-over keep their password too. */

@@ -121,6 +121,11 @@ function viewOf(engine: EngineCluster | undefined): EngineView | undefined {
   return { phase, readyInstances: readyInstances(engine), currentPrimary, conditions }
 }
 
+/** A primary answers. */
+export function isHealthy(engine: EngineCluster | undefined): boolean {
+  return engine?.status?.phase === HEALTHY && readyInstances(engine) > 0
+}
+
 /** Every instance that is asked for is there and ready, with the image that is asked for. */
 function isComplete({ object, state }: RelationalPass): boolean {
   const { status = {} } = state.engine ?? {}
@@ -135,6 +140,13 @@ function isComplete({ object, state }: RelationalPass): boolean {
 
 /** The outcome that the resource shows: the most particular of what is still to come, else that it is there. */
 export async function judgeHealth(pass: RelationalPass): Promise<Outcome> {
+  const outcome = await judge(pass)
+  const { admitAfter } = pass.state
+  if (admitAfter === undefined || outcome.kind === 'stalled') return outcome
+  return { ...outcome, after: Math.min(admitAfter, outcome.after ?? admitAfter) }
+}
+
+async function judge(pass: RelationalPass): Promise<Outcome> {
   if (!pass.object.spec.running) return judgeStop(pass)
   const unfinished = judgeInstances(pass)
   if (unfinished !== undefined) return unfinished

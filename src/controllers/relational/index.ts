@@ -24,6 +24,7 @@ import {
 import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { quotaObservers } from '../quota.ts'
 import { BACKUP_SECRET, ensureSecrets, resolveBackup } from './backup.ts'
+import { admitEditor } from './editor.ts'
 import { judgeHealth, observeEngine, reportStatus } from './health.ts'
 import {
   checkEngine,
@@ -143,6 +144,7 @@ export function relationalControllers(
       applyChildren(given),
       mirrorBackups,
       reportStatus,
+      admitEditor(given),
       judgeHealth,
     ),
     finalize: steps(takeFinalSnapshot, removeSnapshots, removeEngine, removeSurroundings),

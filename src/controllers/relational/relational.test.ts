@@ -1,130 +1,15 @@
-import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { loadAll } from 'js-yaml'
-import { ControllerBench } from '../../../test/make/controllers.ts'
 import { TARGET } from '../../../test/make/relational.ts'
-import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { RelationalWorld, SNAPSHOT } from '../../../test/make/relationalWorld.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { PlatformCluster } from '../../crds/clusters.ts'
-import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
-import { ComputePlan } from '../../crds/plans.ts'
 import { RelationalCluster, RelationalSnapshot } from '../../crds/relational.ts'
-import { customResourceDefinition, secret, service } from '../../kube/builtin.ts'
+import { secret, service } from '../../kube/builtin.ts'
 import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
-import { relationalControllers } from './index.ts'
-
-const FILE = new URL('../../../deploy/played/cloudnative-pg.yaml', import.meta.url)
-const DEFINITIONS = (loadAll(readFileSync(FILE, 'utf8')) as KubeObject[]).map((definition) => ({
-  ...definition,
-  status: { conditions: [{ type: 'Established', status: 'True' }] },
-}))
-const SNAPSHOT = 'f0854e45-9295-490e-92af-fd60a52b56f3'
-
-type Status = {
-  status?: string
-  phase?: string
-  statusMessage?: string
-  archiving?: string
-  [field: string]: unknown
-}
-
-/** A group with the default plans; `engine` says what of the engine is installed. */
-class World {
-  readonly bench: ControllerBench
-  home = ''
-
-  constructor({ target }: { target?: typeof TARGET } = { target: TARGET }) {
-    this.bench = new ControllerBench(
-      relationalControllers({ allowOwnImages: false, backupTarget: target, generatePassword: () => 'made-once' }),
-    )
-  }
-
-  async start(engine: 'all' | 'none' | 'no plugin' = 'all'): Promise<this> {
-    const { bench } = this
-    this.home = bench.seedGroup('shop').groupSpace
-    for (const [name, spec] of Object.entries(DEFAULT_PLANS)) bench.seed(ComputePlan, name, spec)
-    const here = { displayName: 'here', region: '', domain: 'example.test', isPlatform: true }
-    bench.seed(PlatformCluster, '22222222-2222-4222-8222-222222222222', here)
-    bench.client.seed(secret, {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name: 'freehold-backup-target', namespace: SYSTEM_NAMESPACE },
-      data: { 'access-key-id': 'aWQ=', 'secret-access-key': 'a2V5' },
-    })
-    if (engine !== 'none') this.install(engine === 'all')
-    await bench.start()
-    return this
-  }
-
-  install(withPlugin = true): void {
-    for (const definition of DEFINITIONS) {
-      if (withPlugin || !definition.metadata.name.includes('barman'))
-        this.bench.client.seed(customResourceDefinition, definition)
-    }
-  }
-
-  database(name: string, spec: object = {}): void {
-    this.bench.seed(RelationalCluster, name, RelationalCluster.spec.parse(spec), { namespace: this.home })
-  }
-
-  async status(name: string, kind = RelationalCluster as { resource: typeof RelationalCluster.resource }) {
-    const found = await this.bench.find(kind.resource, name, this.home)
-    return (found?.status ?? {}) as Status
-  }
-
-  /** What CloudNativePG would write into the status of a Cluster. */
-  async play(name: string, status: object = {}): Promise<void> {
-    const found = await this.bench.find<KubeObject & { spec: { instances: number; imageName: string } }>(
-      postgresqlCluster,
-      `relc-${name}`,
-      this.home,
-    )
-    const healthy = {
-      phase: 'Cluster in healthy state',
-      instances: found?.spec.instances,
-      readyInstances: found?.spec.instances,
-      image: found?.spec.imageName,
-      currentPrimary: `relc-${name}-1`,
-    }
-    const patch = { status: { ...healthy, ...status } }
-    const ref = { namespace: this.home, name: `relc-${name}` }
-    await this.bench.client.mergePatch(postgresqlCluster, ref, patch, { subresource: 'status' })
-    await this.bench.rest()
-  }
-
-  async change(name: string, spec: object): Promise<void> {
-    await this.bench.client.mergePatch(RelationalCluster.resource, { namespace: this.home, name }, { spec })
-    await this.bench.rest()
-  }
-
-  async snapshot(clusterName: string, spec: object = {}): Promise<void> {
-    const full = RelationalSnapshot.spec.parse({ clusterName, name: 'first', ...spec })
-    this.bench.seed(RelationalSnapshot, SNAPSHOT, full, { namespace: this.home })
-    await this.bench.rest()
-  }
-
-  async completeBackup(status: object = {}): Promise<void> {
-    const ref = { namespace: this.home, name: `rsnap-${SNAPSHOT}` }
-    const done = {
-      phase: 'completed',
-      backupId: 'b1',
-      startedAt: '2026-01-01T00:00:00Z',
-      stoppedAt: '2026-01-01T00:01:00Z',
-    }
-    await this.bench.client.mergePatch(
-      postgresqlBackup,
-      ref,
-      { status: { ...done, ...status } },
-      { subresource: 'status' },
-    )
-    await this.bench.rest()
-  }
-}
 
 describe('the controller of relational databases', () => {
-  let world: World
-  const begin = async (...engine: Parameters<World['start']>) => {
-    world = await new World().start(...engine)
+  let world: RelationalWorld
+  const begin = async (...engine: Parameters<RelationalWorld['start']>) => {
+    world = await new RelationalWorld({ target: TARGET }).start(...engine)
     return world
   }
   afterEach(() => world.bench.stop())
@@ -263,7 +148,7 @@ describe('the controller of relational databases', () => {
   }
 
   it('stops where backups are wanted and there is no target', async () => {
-    world = await new World({}).start()
+    world = await new RelationalWorld().start()
     world.database('orders', { backupEnabled: true })
     world.database('plain')
     await world.bench.rest()

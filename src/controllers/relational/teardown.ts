@@ -112,7 +112,7 @@ export async function removeSurroundings(pass: RelationalPass): Promise<Outcome>
   const { namespace, name } = placeOfPass(pass)
   for (const resource of [barmanObjectStore, service, networkPolicy]) await pass.children.prune(resource, [])
   const names = relationalNames(name)
-  for (const each of [names.owner, names.target, names.history]) {
+  for (const each of [names.owner, names.reader, names.writer, names.target, names.history]) {
     try {
       await pass.children.remove(secret, namespace, each)
     } catch (error) {

@@ -1,3 +1,4 @@
+import type { SqlEngine } from '../../adapters/sql/port.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import { relationalNames } from '../../core/relational.ts'
@@ -13,6 +14,8 @@ export type RelationalOptions = {
   allowOwnImages: boolean
   /** Where backups go; undefined where the platform has no target. */
   backupTarget: BackupTarget | undefined
+  /** How the instances are spoken to, as their owner. */
+  engine: Pick<SqlEngine, 'admit'>
   /** Makes a random password. */
   generatePassword: () => string
 }
@@ -29,10 +32,14 @@ export type RelationalState = {
   backup: BackupPlace | undefined
   /** resolveOrigin */
   origin: Origin | undefined
+  /** ensureSecrets */
+  owner: { username: string; password: string } | undefined
   /** checkStorage: why volumes are not as asked for. */
   volumes: Outcome | undefined
   /** applyChildren */
   engine: EngineCluster | undefined
+  /** admitEditor: milliseconds after which the engine is asked again to let the editor in. */
+  admitAfter: number | undefined
 }
 
 export function newRelationalState(): RelationalState {
@@ -43,8 +50,10 @@ export function newRelationalState(): RelationalState {
     walStorageSize: undefined,
     backup: undefined,
     origin: undefined,
+    owner: undefined,
     volumes: undefined,
     engine: undefined,
+    admitAfter: undefined,
   }
 }
 

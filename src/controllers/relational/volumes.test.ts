@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { loadAll } from 'js-yaml'
 import { ControllerBench } from '../../../test/make/controllers.ts'
+import { silentEngine } from '../../adapters/sql/played.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
@@ -68,7 +69,9 @@ describe('the volumes of a relational database', () => {
     let bench: ControllerBench
     let home: string
     beforeEach(async () => {
-      bench = new ControllerBench(relationalControllers({ allowOwnImages: false, backupTarget: undefined }))
+      bench = new ControllerBench(
+        relationalControllers({ engine: silentEngine, allowOwnImages: false, backupTarget: undefined }),
+      )
       home = bench.seedGroup('shop').groupSpace
       for (const [name, spec] of Object.entries(DEFAULT_PLANS)) bench.seed(ComputePlan, name, spec)
       const medium = DEFAULT_PLANS['relational-medium']

@@ -1,6 +1,6 @@
 import { relationalNames, snapshotBackupName } from '../../core/relational.ts'
 import type { RelationalSnapshot } from '../../crds/relational.ts'
-import { type BackupTarget, type Child, child, type RelationalInput } from './types.ts'
+import { type BackupTarget, base64, type Child, child, type RelationalInput } from './types.ts'
 
 /** The plugin that writes backups and the log to an object store. */
 export const BARMAN_PLUGIN = 'barman-cloud.cloudnative-pg.io'
@@ -78,18 +78,6 @@ export function targetSecret(
       [TARGET_KEYS.secret]: credentials[TARGET_KEYS.secret] ?? '',
       ...region,
     },
-  }
-}
-
-const base64 = (text: string) => Buffer.from(text, 'utf8').toString('base64')
-
-/** The Secret with the owner's password, in the form that CloudNativePG takes (kubernetes.io/basic-auth). */
-export function ownerSecret(input: Pick<RelationalInput, 'cluster'>, username: string, password: string) {
-  const { spec: _spec, ...rest } = child(input, 'v1', 'Secret', relationalNames(input.cluster.metadata.name).owner, {})
-  return {
-    ...rest,
-    type: 'kubernetes.io/basic-auth',
-    data: { username: base64(username), password: base64(password) },
   }
 }
 

@@ -1,5 +1,6 @@
 import { relationalNames, serviceHost } from '../../core/relational.ts'
 import { BARMAN_PLUGIN } from './backup.ts'
+import { editorRoles } from './logins.ts'
 import { type Child, child, type RelationalInput } from './types.ts'
 
 /** Annotations of CloudNativePG (its labels and annotations page). */
@@ -50,7 +51,7 @@ export function postgresqlClusterObject(input: RelationalInput): Child<'Cluster'
       ...(input.backup === undefined ? {} : { plugins: [archiver(input)] }),
       certificates: { serverAltDNSNames: publicNames(input) },
       // Clients use our own Services, which can be led to another Cluster; the one for writing cannot be left out.
-      managed: { services: { disabledDefaultServices: ['ro', 'r'] } },
+      managed: { roles: editorRoles(input), services: { disabledDefaultServices: ['ro', 'r'] } },
     },
     annotations(input),
   )

@@ -7,13 +7,13 @@ import type { RelationalInput } from './types.ts'
 export {
   BARMAN_PLUGIN,
   destinationPath,
-  ownerSecret,
   snapshotBackup,
   storeRetention,
   TARGET_KEYS,
   targetSecret,
 } from './backup.ts'
 export { HIBERNATION_ANNOTATION, RESTARTED_AT_ANNOTATION, relationalImage } from './cluster.ts'
+export { LOGINS, type Login, loginSecret } from './logins.ts'
 export { archivingGaps, type EngineView, type Recovery, recoveryOf } from './recovery.ts'
 export type { BackupPlace, BackupTarget, Origin, RelationalInput } from './types.ts'
 

@@ -1,8 +1,17 @@
 import { expect } from 'chai'
 import { dump, load } from 'js-yaml'
 import { type RelationalSpec, relationalInput, TARGET } from '../../../test/make/relational.ts'
-import { connectionForms, isRefusedParameter, serverName } from '../../core/relational.ts'
-import { archivingGaps, type EngineView, type Origin, recoveryOf, relationalChildren, storeRetention } from './index.ts'
+import { connectionForms, engineHost, isRefusedParameter, serverName } from '../../core/relational.ts'
+import {
+  archivingGaps,
+  type EngineView,
+  LOGINS,
+  loginSecret,
+  type Origin,
+  recoveryOf,
+  relationalChildren,
+  storeRetention,
+} from './index.ts'
 
 /** The object of a kind as it would stand in a file, without what every child has. */
 function yamlOf(
@@ -65,6 +74,17 @@ spec:
       - relcro-orders
       - relcro-orders.shop-0123456789.svc
   managed:
+    roles:
+      - name: app_reader
+        ensure: present
+        login: true
+        connectionLimit: 20
+        passwordSecret: {name: relcreader-orders}
+      - name: app_writer
+        ensure: present
+        login: true
+        connectionLimit: 20
+        passwordSecret: {name: relcwriter-orders}
     services: {disabledDefaultServices: [ro, r]}
 `),
     )
@@ -146,6 +166,19 @@ plugins:
   for (const [name, spec, expected, over] of cases) {
     it(name, () => expect(merged(yamlOf('Cluster', spec, over), expected)).to.equal(true))
   }
+
+  const rolesOf = (spec: Partial<RelationalSpec>, over?: Parameters<typeof relationalInput>[1]) => {
+    const { spec: made } = yamlOf('Cluster', spec, over) as { spec: { managed: { roles: { name: string }[] } } }
+    return made.managed.roles.map(({ name }) => name)
+  }
+  it('gives the logins of the editor other names where the owner has them', () => {
+    expect(rolesOf({ ownerName: 'app_reader' })).to.deep.equal(['app_reader_1', 'app_writer'])
+    expect(rolesOf({}, { origin: { ...COPY, ownerName: 'app_writer' } })).to.deep.equal(['app_reader', 'app_writer_1'])
+  })
+
+  it('makes the logins of the editor members of nothing', () => {
+    expect(JSON.stringify(yamlOf('Cluster', {}))).to.not.match(/inRoles|pg_read_all_data|superuser":true/)
+  })
 
   it('archives nothing without a place for it', () => {
     const kinds = relationalChildren(relationalInput({}, { backup: undefined }))
@@ -332,7 +365,23 @@ describe('the archive', () => {
   }
 })
 
+describe('the Secrets of its logins', () => {
+  for (const login of LOGINS) {
+    it(`are what CloudNativePG takes for a password, and takes at once: ${login}`, () => {
+      const input = relationalInput({})
+      const { metadata, type, data } = loginSecret(input, login, { username: 'u', password: 'p' })
+      expect(metadata).to.include({ name: `relc${login}-orders`, namespace: 'shop-0123456789' })
+      expect(metadata.labels['cnpg.io/reload']).to.equal('true')
+      expect([type, data]).to.deep.equal(['kubernetes.io/basic-auth', { username: 'dQ==', password: 'cA==' }])
+    })
+  }
+})
+
 describe('words of relational databases', () => {
+  it('name the engine itself, never a Service that may lead to another database', () => {
+    expect(engineHost('home', 'orders')).to.equal('relc-orders-rw.home.svc')
+  })
+
   it('escape what a password may hold, in each form', () => {
     const forms = connectionForms({ host: 'h', port: 5432, database: 'app', username: 'a b', password: 'p@/?&;"x' })
     expect(new URL(forms.uri).password).to.equal(encodeURIComponent('p@/?&;"x'))

@@ -49,6 +49,9 @@ export type Child<Kind extends string> = {
   spec: Record<string, unknown>
 }
 
+/** As the `data` of a Secret has it. */
+export const base64 = (text: string) => Buffer.from(text, 'utf8').toString('base64')
+
 export function labelsOf(cluster: RelationalCluster): Record<string, string> {
   return {
     ...relationalSelector(cluster.metadata.name),

@@ -1,0 +1,45 @@
+import { quoted } from '../../editor/names.ts'
+import type { LoginNames } from './port.ts'
+
+/** Tables of every kind, views and sequences that whoever runs it owns. */
+const RELATIONS = `SELECT c.oid::regclass::text AS name, c.relkind = 'S' AS is_sequence
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm', 'S') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+      AND pg_catalog.pg_has_role(c.relowner, 'USAGE')`
+
+/** The schemas that it owns. */
+const SCHEMAS = `SELECT pg_catalog.quote_ident(n.nspname) AS name FROM pg_catalog.pg_namespace n
+    WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND pg_catalog.pg_has_role(n.nspowner, 'USAGE')`
+
+/**
+ * One statement that lets the logins of the editor at what its user owns, and at what that user makes later. It can be
+ * run again. What belongs to others (extensions, the catalogue with the passwords of roles) stays as it is.
+ */
+export function grantsOf({ reader, writer }: LoginNames): string {
+  const [read, write] = [quoted('postgresql', reader), quoted('postgresql', writer)]
+  const both = `${read}, ${write}`
+  // Once more, for the texts that the statements inside are made of.
+  const [bothInText, writeInText] = [both.replaceAll("'", "''"), write.replaceAll("'", "''")]
+  return `DO $freehold_grants$
+DECLARE one record;
+BEGIN
+  ALTER DEFAULT PRIVILEGES GRANT USAGE ON SCHEMAS TO ${both};
+  ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO ${both};
+  ALTER DEFAULT PRIVILEGES GRANT INSERT, UPDATE, DELETE ON TABLES TO ${write};
+  ALTER DEFAULT PRIVILEGES GRANT SELECT ON SEQUENCES TO ${both};
+  ALTER DEFAULT PRIVILEGES GRANT USAGE ON SEQUENCES TO ${write};
+  FOR one IN ${SCHEMAS} LOOP
+    EXECUTE 'GRANT USAGE ON SCHEMA ' || one.name || ' TO ${bothInText}';
+  END LOOP;
+  FOR one IN ${RELATIONS} LOOP
+    IF one.is_sequence THEN
+      EXECUTE 'GRANT SELECT ON SEQUENCE ' || one.name || ' TO ${bothInText}';
+      EXECUTE 'GRANT USAGE ON SEQUENCE ' || one.name || ' TO ${writeInText}';
+    ELSE
+      EXECUTE 'GRANT SELECT ON TABLE ' || one.name || ' TO ${bothInText}';
+      EXECUTE 'GRANT INSERT, UPDATE, DELETE ON TABLE ' || one.name || ' TO ${writeInText}';
+    END IF;
+  END LOOP;
+END
+$freehold_grants$`
+}

@@ -1,0 +1,200 @@
+import { expect } from 'chai'
+import request from 'supertest'
+import { bearer, startFacade } from '../../../test/make/facadeServer.ts'
+import { fakeBlobs } from '../../adapters/blobs/fake.ts'
+import { type BatchRequest, type SqlEngine, SqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { RelationalCluster } from '../../crds/relational.ts'
+import { secret } from '../../kube/builtin.ts'
+import { kubeSecrets } from '../secrets.ts'
+
+const B = '11111111-1111-4111-8111-111111111111'
+const OWNER = '22222222-2222-4222-8222-222222222222'
+const READER = '33333333-3333-4333-8333-333333333333'
+const PLATFORM = '44444444-4444-4444-8444-444444444444'
+const NAMESPACE = groupNamespace(B, 'shop')
+const BASE = `/boundaries/${B}/resourcegroups/shop/resources/relationalclusters`
+
+type Run = { target: SqlTarget; request: BatchRequest }
+
+/** Answers every statement with one number, and keeps who asked what. */
+class FakeEngine implements SqlEngine {
+  readonly runs: Run[] = []
+  isThere = true
+  async run(target: SqlTarget, batch: BatchRequest) {
+    if (!this.isThere) throw new SqlFault('Unreachable', 'Engines are played here, and nothing answers in them.')
+    this.runs.push({ target, request: batch })
+    const results = batch.statements.map(({ index }) => ({
+      statementIndex: index,
+      columns: [],
+      rows: [['8192']],
+      rowsAffected: null,
+      truncated: false,
+    }))
+    return { results, messages: [], failure: undefined }
+  }
+  async catalogue(target: SqlTarget) {
+    if (!this.isThere) throw new SqlFault('Unreachable', 'Engines are played here, and nothing answers in them.')
+    return { database: target.database, schemas: [] }
+  }
+  describe(): never {
+    throw new Error('Nobody asks it.')
+  }
+  rows(): never {
+    throw new Error('There is no table.')
+  }
+  change(): never {
+    throw new Error('There is no table.')
+  }
+  async prepare() {}
+  async admit() {}
+  async close() {}
+}
+
+describe('the editor of relational databases over REST', () => {
+  let server: Awaited<ReturnType<typeof startFacade>>
+  let engine: FakeEngine
+  beforeEach(async () => {
+    engine = new FakeEngine()
+    const late: { read?: ReturnType<typeof kubeSecrets>['read'] } = {}
+    server = await startFacade(
+      {},
+      {
+        relational: {
+          engine,
+          secrets: { read: async (...given) => late.read?.(...given) },
+          blobs: fakeBlobs(),
+          allowOwnImages: false,
+          hasBackupTarget: false,
+        },
+      },
+    )
+    late.read = kubeSecrets(server.client).read
+    server.boundary(B)
+    server.group(B, 'shop')
+    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    server.grant(READER, 'Reader', `/boundaries/${B}`)
+    server.grant(PLATFORM, 'Platform Owner', '/')
+  })
+  afterEach(() => server.stop())
+
+  const seedSecret = (name: string, data: Record<string, string>) =>
+    server.client.seed(secret, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name, namespace: NAMESPACE },
+      data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
+    })
+  /** A database with its logins, as the controller leaves it. */
+  const database = (name: string, spec: object = {}) => {
+    server.put(RelationalCluster, name, spec, NAMESPACE)
+    for (const [login, username] of [
+      ['owner', 'app'],
+      ['writer', 'app_writer'],
+      ['reader', 'app_reader'],
+    ]) {
+      seedSecret(`relc${login}-${name}`, { username: username ?? '', password: `${login}-of-${name}` })
+    }
+    seedSecret(`relc-${name}-ca`, { 'ca.crt': `authority of ${name}` })
+  }
+  const call = (method: 'get' | 'post', path: string, as = OWNER) =>
+    request(server.app)[method](`${BASE}${path}`).set('authorization', bearer(as))
+  const query = (name: string, sql: string, as = OWNER) =>
+    call('post', `/${name}/editor/query`, as).send({ sql, execute: true, confirmed: true })
+
+  const levels: [string, string, string, boolean][] = [
+    ['a read as the reader, in a transaction that cannot write', 'select 1', 'reader', true],
+    ['a write of who may more as the owner', 'insert into t values (1)', 'owner', false],
+    ['a change of schema as the owner', 'create table t (id int)', 'owner', false],
+  ]
+  for (const [sentence, sql, login, isReadOnly] of levels) {
+    it(`runs ${sentence}`, async () => {
+      database('orders', { databaseName: 'sales' })
+      const { status, body } = await query('orders', sql)
+      expect([status, body.executed], JSON.stringify(body)).to.deep.equal([200, true])
+      const [run] = engine.runs
+      expect(run?.request.isReadOnly).to.equal(isReadOnly)
+      expect(run?.target).to.deep.equal({
+        dialect: 'postgresql',
+        host: `relc-orders-rw.${NAMESPACE}.svc`,
+        port: 5432,
+        database: 'sales',
+        user: login === 'owner' ? 'app' : `app_${login}`,
+        password: `${login}-of-orders`,
+        certificateAuthority: 'authority of orders',
+      })
+    })
+  }
+
+  it('speaks to the very database, also where its connection Services lead to another', async () => {
+    database('orders', { connectTo: 'heir' })
+    database('heir')
+    await query('orders', 'select 1')
+    expect(engine.runs[0]?.target).to.include({
+      host: `relc-orders-rw.${NAMESPACE}.svc`,
+      password: 'reader-of-orders',
+      certificateAuthority: 'authority of orders',
+    })
+  })
+
+  it('demands of an engine whose authority is not there that it be vouched for all the same', async () => {
+    database('orders')
+    await server.client.remove(secret, { namespace: NAMESPACE, name: 'relc-orders-ca' })
+    await query('orders', 'select 1')
+    expect(engine.runs[0]?.target.certificateAuthority).to.equal('')
+  })
+
+  it('names rows by the rights of SQL databases, and the schema by the right to change the database', async () => {
+    database('orders')
+    const required = async (sql: string) => {
+      const { body } = await call('post', '/orders/editor/query').send({ sql })
+      return body.requiredAction
+    }
+    expect(await required('select 1')).to.equal('sqlcluster/dataRead')
+    expect(await required('delete from t where a = 1')).to.equal('sqlcluster/dataWrite')
+    expect(await required('drop table t')).to.equal('relationalcluster/write')
+    expect((await query('orders', 'select 1', READER)).body.code).to.equal('FORBIDDEN')
+    expect((await call('get', '/orders/editor/schemas', READER)).status).to.equal(200)
+    expect((await call('get', '/orders/editor/tables/public/t/rows', READER)).status).to.equal(403)
+  })
+
+  it('lets who may change the schema, but not see rows, see none by a batch that does both', async () => {
+    database('orders')
+    const mixed = await query('orders', 'create table t (id int); select * from secrets', PLATFORM)
+    expect([mixed.status, mixed.body.code]).to.deep.equal([403, 'FORBIDDEN'])
+    expect(mixed.body.action ?? mixed.body.error).to.contain('sqlcluster/dataRead')
+    expect(engine.runs).to.deep.equal([])
+    expect((await query('orders', 'create table t (id int)', PLATFORM)).body.executed).to.equal(true)
+  })
+
+  it('says what is stopped, what is not there yet, and what is played', async () => {
+    database('stopped', { running: false })
+    server.put(RelationalCluster, 'young', {}, NAMESPACE)
+    database('orders')
+    engine.isThere = false
+    const codes = async (name: string) => {
+      const { status, body } = await call('get', `/${name}/editor/schemas`)
+      return `${status} ${body.code}`
+    }
+    expect(await codes('stopped')).to.equal('409 INSTANCE_STOPPED')
+    expect(await codes('young')).to.equal('409 INVALID_STATE')
+    expect(await codes('orders')).to.equal('502 DATABASE_UNREACHABLE')
+    expect(await codes('nobody')).to.equal('404 NOT_FOUND')
+    const { body } = await call('get', '/orders/editor/schemas')
+    expect(body.error).to.contain('played')
+  })
+
+  it('tells the size of the database with its health, as the reader, and nothing where nobody answers', async () => {
+    database('orders')
+    const status = { readyReplicas: 1 }
+    const ref = { namespace: NAMESPACE, name: 'orders' }
+    await server.client.mergePatch(RelationalCluster.resource, ref, { status }, { subresource: 'status' })
+    expect((await call('get', '/orders/health')).body).to.include({
+      databaseSizeBytes: 8192,
+      replicationLagBytes: null,
+    })
+    expect(engine.runs[0]?.target.user).to.equal('app_reader')
+    engine.isThere = false
+    expect((await call('get', '/orders/health')).body.databaseSizeBytes).to.equal(null)
+  })
+})

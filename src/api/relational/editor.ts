@@ -1,0 +1,85 @@
+import { PlatformError } from '../../core/errors.ts'
+import {
+  authoritySecret,
+  engineHost,
+  RELATIONAL_PORT,
+  relationalNames,
+  relationalSelector,
+} from '../../core/relational.ts'
+import { RelationalCluster } from '../../crds/relational.ts'
+import type { SqlLevel } from '../../editor/classification.ts'
+import type { Context, Services } from '../context.ts'
+import { notYet } from '../databaseAccess.ts'
+import { type EditorPlace, historyAt } from '../editor/place.ts'
+import { editorRoutes } from '../editor/routes.ts'
+import { findResource } from '../findResource.ts'
+import type { RouteDraft } from '../route.ts'
+import { loginOf, textOf } from './access.ts'
+import type { RelationalObject } from './record.ts'
+
+/**
+ * Rows and schemas are those of SQL databases, whichever area keeps them: the interface has these rights once. What
+ * changes the schema changes the database, and needs the right to do that.
+ */
+const ACTIONS = {
+  reader: 'sqlcluster/dataRead',
+  writer: 'sqlcluster/dataWrite',
+  owner: 'relationalcluster/write',
+} as const
+
+/** The editor of relational databases. The interface has only its history. */
+export const additionalEditorRoutes: readonly RouteDraft[] = editorRoutes({
+  base: '{RG}/relationalclusters/{name}',
+  actions: {
+    read: 'relationalcluster/read',
+    schemaRead: 'sqlcluster/schemaRead',
+    dataRead: ACTIONS.reader,
+    dataWrite: ACTIONS.writer,
+  },
+  open: async (context) => editorPlace((await findResource(RelationalCluster, context)).object, context),
+})
+
+export function historyOf(object: RelationalObject, { relational }: Services): EditorPlace['history'] {
+  const { name } = object.metadata
+  return historyAt(RelationalCluster, object, {
+    blobs: relational.blobs,
+    name: relationalNames(name).history,
+    labels: relationalSelector(name),
+  })
+}
+
+/** The very database of that name as the editor works with it, also where its connection Services lead to another. */
+export async function editorPlace(
+  object: RelationalObject,
+  { services }: Pick<Context, 'services'>,
+): Promise<EditorPlace> {
+  const { namespace = '', name } = object.metadata
+  if (!object.spec.running) throw new PlatformError('INSTANCE_STOPPED', `"${name}" is stopped; start it first.`)
+  const { engine, secrets } = services.relational
+  const names = relationalNames(name)
+  const [owner, writer, reader, authority] = await Promise.all([
+    ...([names.owner, names.writer, names.reader] as const).map(async (each) =>
+      loginOf(await secrets.read(namespace, each)),
+    ),
+    secrets.read(namespace, authoritySecret(names.cluster)),
+  ])
+  if (owner === undefined || writer === undefined || reader === undefined) throw notYet(object, 'The login')
+  const logins = { owner, writer, reader }
+  const database = object.status?.origin?.databaseName ?? object.spec.databaseName
+  return {
+    engine,
+    dialect: 'postgresql',
+    database,
+    actionOf: (level: SqlLevel) => ACTIONS[level],
+    target: (level: SqlLevel) => ({
+      dialect: 'postgresql',
+      host: engineHost(namespace, name),
+      port: RELATIONAL_PORT,
+      database,
+      user: logins[level].username,
+      password: logins[level].password,
+      certificateAuthority: textOf(authority, 'ca.crt') ?? '',
+    }),
+    history: historyOf(object, services),
+  }
+}

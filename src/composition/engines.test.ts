@@ -1,0 +1,52 @@
+import { expect } from 'chai'
+import { ConfigurationError, readConfiguration } from '../config.ts'
+import { objectStore, seaweedPlace } from './engines.ts'
+
+const least = { PLATFORM_ISSUER: 'https://login.example/realms/freehold' }
+const PAIR = { PLATFORM_OBJECT_STORE_ACCESS_KEY_ID: 'administrator', PLATFORM_OBJECT_STORE_SECRET_ACCESS_KEY: 'x' }
+const SEAWEED = { PLATFORM_OBJECT_STORE_DRIVER: 'seaweedfs', PLATFORM_OBJECT_STORE_SEAWEED: 'seaweedfs/store' }
+const read = (variables: Record<string, string>) => readConfiguration({ ...least, ...variables })
+
+describe('the configured object store', () => {
+  it('is none where none is named', async () => {
+    expect(await objectStore(read({}))).to.equal(undefined)
+    expect(seaweedPlace(read({}))).to.equal(undefined)
+  })
+
+  it('is where the operator puts the gateway of its Seaweed', async () => {
+    const configuration = read({ ...SEAWEED, ...PAIR })
+    const store = await objectStore(configuration)
+    expect(store?.info).to.include({ driver: 'seaweedfs', endpoint: 'http://store-s3.seaweedfs.svc:8333' })
+    expect(seaweedPlace(configuration)).to.deep.equal({ namespace: 'seaweedfs', name: 'store', port: 8333 })
+    await store?.close()
+  })
+
+  it('is at the endpoint that is set, whatever Seaweed stands behind it', async () => {
+    const configuration = read({ ...SEAWEED, ...PAIR, PLATFORM_OBJECT_STORE_ENDPOINT: 'http://127.0.0.1:9000/' })
+    const store = await objectStore(configuration)
+    expect(store?.info.endpoint).to.equal('http://127.0.0.1:9000')
+    expect(seaweedPlace(configuration)?.port).to.equal(undefined)
+    await store?.close()
+  })
+
+  const refused: [string, Record<string, string>, RegExp][] = [
+    ['lacks the pair of its administrator', SEAWEED, /objectStoreAccessKeyId/],
+    ['has a pair and no place', { PLATFORM_OBJECT_STORE_DRIVER: 'versitygw', ...PAIR }, /objectStoreEndpoint/],
+    [
+      'is another store than its Seaweed',
+      { ...SEAWEED, ...PAIR, PLATFORM_OBJECT_STORE_DRIVER: 'versitygw' },
+      /objectStoreSeaweed needs/,
+    ],
+  ]
+  for (const [what, variables, message] of refused) {
+    it(`is refused where it ${what}`, async () => {
+      const failure = await objectStore(read(variables)).catch((error: unknown) => error)
+      expect(failure).to.be.instanceOf(ConfigurationError).with.property('message').that.matches(message)
+    })
+  }
+
+  it('is refused where its Seaweed is no namespace/name', () => {
+    for (const text of ['store', 'a/b/c', 'A/b', '/b', 'a/'])
+      expect(() => read({ PLATFORM_OBJECT_STORE_SEAWEED: text }), text).to.throw(ConfigurationError, /namespace\/name/)
+  })
+})

@@ -1,0 +1,155 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { loadAll } from 'js-yaml'
+import { BOUNDARY_ID } from '../../../test/make/controllers.ts'
+import { StorageBench } from '../../../test/make/storageBench.ts'
+import { FakeObjectStore } from '../../adapters/objectstorage/fake.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { SecretVault } from '../../crds/vaults.ts'
+import { customResourceDefinition } from '../../kube/builtin.ts'
+import { seaweed } from '../../kube/seaweedfs.ts'
+
+const FILE = new URL('../../../deploy/played/seaweedfs.yaml', import.meta.url)
+const DEFINITION = {
+  ...(loadAll(readFileSync(FILE, 'utf8'))[0] as KubeObject),
+  status: { conditions: [{ type: 'Established', status: 'True' }] },
+}
+const OLDER = '2025-12-31T00:00:00Z'
+const PLACE = { namespace: 'seaweedfs', name: 'store', port: 8333 }
+
+describe('accounts and buckets are held to', () => {
+  let world: StorageBench
+  const begin = (seaweedOf?: typeof PLACE) => {
+    world = new StorageBench({ store: new FakeObjectStore(), seaweed: seaweedOf })
+  }
+  const rest = () => world.bench.rest()
+  const account = (name = 'media') => world.says(ObjectStorageAccount, name)
+  const message = async (kind: AnyKind, name: string) => (await world.find(kind, name))?.status?.statusMessage
+  beforeEach(() => begin())
+  afterEach(() => world.bench.stop())
+
+  it('what the store can do, and are told which field it lacks something for', async () => {
+    world.account('quotas', { quotaBytes: 2_000_000_000 })
+    world.account('objects', { quotaObjects: 5 })
+    world.account()
+    world.bucket('one', { quotaBytes: 2_000_000_000 })
+    world.bucket('old', { lifecycleRules: [{ id: 'old', expireDays: 1 }] })
+    await world.bench.start()
+    const cases: [AnyKind, string, string, string][] = [
+      [ObjectStorageAccount, 'quotas', 'quotaBytes', 'quota'],
+      [ObjectStorageAccount, 'objects', 'quotaObjects', 'quota'],
+      [AccountBucket, 'media.one', 'quotaBytes', 'quota'],
+      [AccountBucket, 'media.old', 'lifecycleRules', 'lifecycle'],
+    ]
+    for (const [kind, name, field, feature] of cases) {
+      expect(await world.says(kind, name), name).to.deep.equal(['Failed', 'ConfigurationInvalid'])
+      expect(await message(kind, name)).to.contain(`${field} needs "${feature}"`)
+    }
+    await world.patch(AccountBucket, 'media.one', { quotaBytes: null })
+    expect(await world.says(AccountBucket, 'media.one')).to.deep.equal(['Running', 'Available'])
+  })
+
+  describe('the quota of resources:', () => {
+    const limit = async (level: 'boundary' | 'group', resources: number) => {
+      const quota = { spec: { quota: { resources } } }
+      const { client } = world.bench
+      const group = { namespace: boundaryNamespace(BOUNDARY_ID), name: 'shop' }
+      if (level === 'boundary') await client.mergePatch(Boundary.resource, { name: BOUNDARY_ID }, quota)
+      else await client.mergePatch(ResourceGroup.resource, group, quota)
+      await rest()
+    }
+    const older = (kind: AnyKind, spec: object = {}) => world.seed(kind, 'older', spec, world.space, OLDER)
+    const nothing = () => undefined
+    const inside = () => {
+      older(AccountBucket, { accountName: 'media', bucketName: 'one' })
+      older(ObjectAccessKey, { accountName: 'media' })
+    }
+    const cases: [string, 'boundary' | 'group', number, () => void, string][] = [
+      ['an account fits up to the limit', 'boundary', 1, nothing, 'Available'],
+      ['an account has no room in a boundary without any', 'boundary', 0, nothing, 'QuotaExceeded'],
+      ['an account has no room in a group without any', 'group', 0, nothing, 'QuotaExceeded'],
+      ['an older account comes first', 'group', 1, () => void older(ObjectStorageAccount), 'QuotaExceeded'],
+      ['an older vault comes first', 'boundary', 1, () => void older(SecretVault), 'QuotaExceeded'],
+      ['buckets and keys do not count', 'group', 1, inside, 'Available'],
+    ]
+    for (const [sentence, level, resources, others, phase] of cases) {
+      it(sentence, async () => {
+        await world.bench.start()
+        await limit(level, resources)
+        others()
+        world.account()
+        await rest()
+        expect((await account())[1]).to.equal(phase)
+      })
+    }
+
+    it('an account that waited gets its room, and one that was ready keeps it', async () => {
+      await world.bench.start()
+      await limit('group', 0)
+      world.account()
+      await rest()
+      expect(await account()).to.deep.equal(['Failed', 'QuotaExceeded'])
+      await limit('group', 1)
+      expect(await account()).to.deep.equal(['Running', 'Available'])
+      await limit('group', 0)
+      await world.patch(ObjectStorageAccount, 'media', { maxBuckets: 7 })
+      expect(await account()).to.deep.equal(['Running', 'Available'])
+    })
+  })
+
+  describe('the Seaweed behind the store:', () => {
+    const ref = { namespace: PLACE.namespace, name: PLACE.name }
+    const install = () => world.bench.client.seed(customResourceDefinition, DEFINITION)
+    const make = (status: object) =>
+      world.bench.client.seed(seaweed, {
+        apiVersion: 'seaweed.seaweedfs.com/v1',
+        kind: 'Seaweed',
+        metadata: ref,
+        spec: { s3: { replicas: 2, extraArgs: ['-iam.readOnly=false'] } },
+        status,
+      })
+    beforeEach(async () => {
+      await world.bench.stop()
+      begin(PLACE)
+      world.account()
+      world.bucket()
+    })
+
+    it('they wait for the operator, for the Seaweed and for its gateway, each as it comes', async () => {
+      await world.bench.start()
+      expect(await account()).to.deep.equal(['Failed', 'EngineMissing'])
+      expect(await message(ObjectStorageAccount, 'media')).to.contain('Install the SeaweedFS operator')
+      expect(await world.says(AccountBucket, 'media.one')).to.deep.equal(['Provisioning', 'WaitingForDependency'])
+      install()
+      await rest()
+      expect(await account()).to.deep.equal(['Failed', 'EngineMissing'])
+      expect(await message(ObjectStorageAccount, 'media')).to.contain('"seaweedfs/store"')
+      make({})
+      await rest()
+      expect(await account()).to.deep.equal(['Provisioning', 'WaitingForDependency'])
+      const ready = { status: { s3: { replicas: 2, readyReplicas: 1 } } }
+      await world.bench.client.mergePatch(seaweed, ref, ready, { subresource: 'status' })
+      await rest()
+      expect(await account()).to.deep.equal(['Running', 'Available'])
+      expect(await world.says(AccountBucket, 'media.one')).to.deep.equal(['Running', 'Available'])
+    })
+
+    it('they go on where everything is there already, and may go when it is gone', async () => {
+      install()
+      make({ s3: { replicas: 2, readyReplicas: 2 } })
+      await world.bench.start()
+      expect(await account()).to.deep.equal(['Running', 'Available'])
+      await world.bench.client.remove(seaweed, ref)
+      await rest()
+      expect(await account()).to.deep.equal(['Degraded', 'EngineMissing'])
+      await world.remove(AccountBucket, 'media.one')
+      await world.remove(ObjectStorageAccount, 'media')
+      expect(await world.find(ObjectStorageAccount, 'media')).to.equal(undefined)
+    })
+  })
+})

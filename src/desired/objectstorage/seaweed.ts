@@ -1,0 +1,53 @@
+import { SEAWEED_PORT, type SeaweedPlace } from '../../core/objectstorage.ts'
+import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
+
+/** What we read of a Seaweed (seaweed.seaweedfs.com/v1, SeaweedSpec and SeaweedStatus). */
+export type Seaweed = {
+  metadata: { deletionTimestamp?: string }
+  spec?: { s3?: { port?: number; iam?: boolean; extraArgs?: readonly string[] } }
+  status?: {
+    s3?: { replicas?: number; readyReplicas?: number }
+    conditions?: readonly { type: string; status: string; message?: string }[]
+  }
+}
+
+const INSTALL =
+  'Install the SeaweedFS operator (https://github.com/seaweedfs/seaweedfs-operator): the API server does not know Seaweed of seaweed.seaweedfs.com/v1.'
+
+/** The gateway refuses changes of users unless it is told otherwise; flags of Go take one or two hyphens. */
+const TAKES_USERS = /(^|\s)--?iam\.readOnly=(false|f|0)(\s|$)/i
+const MESSAGE_MAX = 300
+
+/**
+ * Why the store that a Seaweed describes cannot be used; undefined where it can. What the operator must change is said
+ * in its own words: the field of the Seaweed.
+ *
+ * @param found undefined where there is none of that name
+ * @param isServed whether the API server knows the type
+ */
+export function seaweedObstacle(
+  { namespace, name, port }: SeaweedPlace,
+  found: Seaweed | undefined,
+  isServed: boolean,
+): Outcome | undefined {
+  const what = `Seaweed "${namespace}/${name}"`
+  if (!isServed) return stalled('EngineMissing', INSTALL)
+  if (found === undefined) {
+    return stalled('EngineMissing', `There is no ${what}: apply one, as docs/areas/objectstorage.md shows.`)
+  }
+  if (found.metadata.deletionTimestamp !== undefined) return stalled('EngineMissing', `${what} is being deleted.`)
+  const gateway = found.spec?.s3
+  if (gateway === undefined) return stalled('EngineRefused', `${what} has no gateway of its own: set spec.s3.`)
+  if (gateway.iam === false) return stalled('EngineRefused', `${what} takes no users: set spec.s3.iam to true.`)
+  if (!TAKES_USERS.test((gateway.extraArgs ?? []).join(' '))) {
+    return stalled('EngineRefused', `${what} takes no new users: add -iam.readOnly=false to spec.s3.extraArgs.`)
+  }
+  const own = gateway.port ?? SEAWEED_PORT
+  if (port !== undefined && port !== own) {
+    return stalled('EngineRefused', `${what} listens at port ${own}: set objectStoreEndpoint.`)
+  }
+  if ((found.status?.s3?.readyReplicas ?? 0) > 0) return undefined
+  const said = found.status?.conditions?.find(({ type, status }) => type === 'Ready' && status !== 'True')?.message
+  const words = said === undefined || said === '' ? '' : ` (${said.slice(0, MESSAGE_MAX)})`
+  return waiting('WaitingForDependency', `No gateway of ${what} is ready${words}.`)
+}

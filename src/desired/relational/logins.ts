@@ -1,0 +1,44 @@
+import { relationalNames, relationalUsers } from '../../core/relational.ts'
+import { base64, child, type RelationalInput } from './types.ts'
+
+/** A Secret that says so has its password set at once, and not when the engine next looks (CloudNativePG, roles). */
+const RELOAD_LABEL = 'cnpg.io/reload'
+
+/** An editor that is used by many must not take the connections that the applications need. */
+const EDITOR_CONNECTIONS = 20
+
+export const LOGINS = ['owner', 'writer', 'reader'] as const
+export type Login = (typeof LOGINS)[number]
+
+/** Name and password of a login, in the form that CloudNativePG takes (kubernetes.io/basic-auth). */
+export function loginSecret(
+  input: Pick<RelationalInput, 'cluster'>,
+  login: Login,
+  { username, password }: { username: string; password: string },
+) {
+  const name = relationalNames(input.cluster.metadata.name)[login]
+  const { spec: _spec, metadata, ...rest } = child(input, 'v1', 'Secret', name, {})
+  return {
+    ...rest,
+    metadata: { ...metadata, labels: { ...metadata.labels, [RELOAD_LABEL]: 'true' } },
+    type: 'kubernetes.io/basic-auth',
+    data: { username: base64(username), password: base64(password) },
+  }
+}
+
+/**
+ * The logins of the editor. They are members of nothing: `pg_read_all_data` would show them `pg_authid` and what other
+ * roles' passwords can be guessed from. What they may do is granted by the owner, table by table.
+ */
+export function editorRoles(input: RelationalInput): object[] {
+  const { cluster, origin } = input
+  const names = relationalNames(cluster.metadata.name)
+  const users = relationalUsers(origin?.ownerName ?? cluster.spec.ownerName)
+  return (['reader', 'writer'] as const).map((login) => ({
+    name: users[login],
+    ensure: 'present',
+    login: true,
+    connectionLimit: EDITOR_CONNECTIONS,
+    passwordSecret: { name: names[login] },
+  }))
+}

@@ -1,0 +1,61 @@
+import { type StorageOptions, storageControllers } from '../../src/controllers/objectstorage/index.ts'
+import { boundaryNamespace } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { BOUNDARY_ID, ControllerBench } from './controllers.ts'
+
+export const USAGE_INTERVAL = 60_000
+
+export type Shown = KubeObject & {
+  status?: { status?: string; phase?: string; statusMessage?: string; state?: string }
+}
+
+/** The controllers of object storage over an API server in memory, with one group `shop`. */
+export class StorageBench {
+  readonly bench: ControllerBench
+  /** The namespace of the group. */
+  readonly space: string
+
+  constructor(options: Omit<StorageOptions, 'usageInterval'>) {
+    this.bench = new ControllerBench(storageControllers({ usageInterval: USAGE_INTERVAL, ...options }))
+    this.space = this.bench.seedGroup('shop').groupSpace
+    this.seed(ResourceGroup, 'shop', {}, boundaryNamespace(BOUNDARY_ID))
+  }
+
+  seed(kind: AnyKind, name: string, spec: object, namespace = this.space, creationTimestamp = '2026-01-01T00:00:00Z') {
+    return this.bench.seed(kind, name, kind.spec.parse(spec) as object, { namespace, creationTimestamp })
+  }
+
+  account(name = 'media', spec: object = {}): void {
+    this.seed(ObjectStorageAccount, name, spec)
+  }
+
+  bucket(bucketName = 'one', spec: object = {}, accountName = 'media'): void {
+    this.seed(AccountBucket, `${accountName}.${bucketName}`, { accountName, bucketName, ...spec })
+  }
+
+  key(name = 'uploader', spec: object = {}): void {
+    this.seed(ObjectAccessKey, name, { accountName: 'media', ...spec })
+  }
+
+  find(kind: AnyKind, name: string): Promise<Shown | undefined> {
+    return this.bench.find<Shown>(kind.resource, name, this.space)
+  }
+
+  async says(kind: AnyKind, name: string): Promise<(string | undefined)[]> {
+    const { status } = (await this.find(kind, name)) ?? {}
+    return [status?.status, status?.phase]
+  }
+
+  async patch(kind: AnyKind, name: string, spec: object): Promise<void> {
+    await this.bench.client.mergePatch(kind.resource, { namespace: this.space, name }, { spec })
+    await this.bench.rest()
+  }
+
+  async remove(kind: AnyKind, name: string): Promise<void> {
+    await this.bench.client.remove(kind.resource, { namespace: this.space, name })
+    await this.bench.rest()
+  }
+}
