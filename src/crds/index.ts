@@ -16,7 +16,8 @@ import {
   RoleAssignment,
   RoleDefinition,
 } from './rbac.ts'
-import { RelationalCluster, RelationalSnapshot } from './relational.ts'
+import { RelationalCluster } from './relational.ts'
+import { RelationalSnapshot } from './relationalSnapshots.ts'
 import { ResourceGroup } from './resourcegroups.ts'
 import { SqlInstance } from './sql.ts'
 import { IdpBinding, SsoConnection } from './sso.ts'

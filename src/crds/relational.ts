@@ -3,7 +3,8 @@ import { isCidrList } from '../core/cidr.ts'
 import { compareQuantities } from '../core/quantity.ts'
 import { isRefusedParameter, REFUSED_PARAMETER_PREFIXES, REFUSED_PARAMETERS } from '../core/relational.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, Description, Quantity, ResourceName, Tags, Uuid } from './fields.ts'
+import { DateTime, Quantity, ResourceName, Tags, Uuid } from './fields.ts'
+import { DESTINATION_PATH, SERVER_NAME } from './relationalSnapshots.ts'
 import { tagKeyRule } from './tags.ts'
 import {
   AllowedCidrs,
@@ -54,8 +55,6 @@ export const RELATIONAL_EXTENSIONS = [
 
 export const POOLER_MODES = ['Session', 'Transaction'] as const
 export const ARCHIVING_STATES = ['Disabled', 'Healthy', 'Failing', 'Suspended'] as const
-export const SNAPSHOT_KINDS = ['Manual', 'Scheduled', 'Final'] as const
-export const SNAPSHOT_METHODS = ['Object', 'Volume'] as const
 
 /** Five fields, each of numbers, ranges, steps and lists (crontab(5) without names). */
 export const CRON_PATTERN = '^([0-9*/,-]+ ){4}[0-9*/,-]+$'
@@ -275,9 +274,6 @@ const rules: Rule<Spec>[] = [
   },
 ]
 
-const DESTINATION_PATH = z.string().describe('Folder in the backup target, as an s3:// URL')
-const SERVER_NAME = z.string().describe('Name of the backups in that folder, another one for each life of a database')
-
 /** Where a restored database comes from, as it was found when it was made: the snapshot may go afterwards. */
 const origin = z.object({
   clusterName: z.string().describe('The database that the snapshot was taken of'),
@@ -365,66 +361,3 @@ export const RelationalCluster = defineKind({
   selectable: ['spec.computePlan', 'status.phase'],
 })
 export type RelationalCluster = ObjectOf<typeof RelationalCluster>
-
-/** A backup of a relational database. It outlives the database where that was deleted with `onDelete: Retain`. */
-export const RelationalSnapshot = defineKind({
-  group: 'data',
-  kind: 'RelationalSnapshot',
-  plural: 'relationalsnapshots',
-  shortNames: ['rsnap'],
-  placement: 'group',
-  area: 'relational',
-  name: 'uuid',
-  forms: {
-    'relationalcluster/read': ['get', 'list', 'watch'],
-    'relationalcluster/createSnapshot': ['create', 'update', 'patch'],
-    'relationalcluster/deleteSnapshot': ['delete', 'deletecollection'],
-  },
-  description: 'A snapshot of a relational database, from which a new one can be made.',
-  spec: z.strictObject({
-    clusterName: ResourceName.describe('The RelationalCluster of the same group that it is of; immutable'),
-    name: ResourceName.describe('A name for people, unique among the snapshots of the database; immutable'),
-    description: Description.optional(),
-    method: z
-      .enum(SNAPSHOT_METHODS)
-      .default('Object')
-      .describe('Object writes a base backup to the backup target; Volume is not offered and refused; immutable'),
-    kind: z
-      .enum(SNAPSHOT_KINDS)
-      .default('Manual')
-      .describe(
-        'Manual on request; Scheduled by the schedule, gone with its backup; Final before a deletion; immutable',
-      ),
-    retentionDays: z
-      .int()
-      .min(1)
-      .max(3650)
-      .optional()
-      .describe('Days after its completion when it is deleted; kept until somebody deletes it when absent'),
-  }),
-  status: resourceStatus.extend({
-    backupName: z.string().optional().describe('Name of the Backup of CloudNativePG'),
-    backupId: z.string().optional().describe('Id of the base backup in the backup target'),
-    serverName: SERVER_NAME.optional(),
-    destinationPath: DESTINATION_PATH.optional(),
-    engineVersion: z.string().optional().describe('Major version of PostgreSQL that it was taken of'),
-    databaseName: z.string().optional().describe('The database in it'),
-    ownerName: z.string().optional().describe('The role that owns that database'),
-    storageSize: z.string().optional().describe('What a volume must hold at least to restore it, such as 20Gi'),
-    startedAt: z.string().optional().describe('When the backup began'),
-    completedAt: z.string().optional().describe('When the backup ended and could be restored; absent until then'),
-    expiresAt: z.string().optional().describe('When it is deleted; absent where nothing ends it'),
-  }),
-  immutable: ['clusterName', 'name', 'method', 'kind'],
-  columns: [
-    ...statusColumns,
-    { name: 'Database', path: '.spec.clusterName' },
-    { name: 'Name', path: '.spec.name' },
-    { name: 'Kind', path: '.spec.kind' },
-    { name: 'Completed', path: '.status.completedAt', type: 'date' },
-    { name: 'Expires', path: '.status.expiresAt', type: 'date', priority: 1 },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
-  ],
-  selectable: ['spec.clusterName', 'status.phase'],
-})
-export type RelationalSnapshot = ObjectOf<typeof RelationalSnapshot>

@@ -1,6 +1,7 @@
 // @alone: kills the operator of a platform of its own.
 import type { KubeObject } from '../../src/core/object.ts'
-import { RelationalCluster, RelationalSnapshot } from '../../src/crds/relational.ts'
+import { RelationalCluster } from '../../src/crds/relational.ts'
+import { RelationalSnapshot } from '../../src/crds/relationalSnapshots.ts'
 import { describeCrashes } from '../cluster/crashes.ts'
 import { until } from '../make/until.ts'
 

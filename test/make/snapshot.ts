@@ -1,6 +1,7 @@
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
-import { RelationalCluster, RelationalSnapshot } from '../../src/crds/relational.ts'
+import { RelationalCluster } from '../../src/crds/relational.ts'
+import { RelationalSnapshot } from '../../src/crds/relationalSnapshots.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import {

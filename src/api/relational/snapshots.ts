@@ -6,13 +6,8 @@ import { notFound, PlatformError } from '../../core/errors.ts'
 import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
 import { RESOURCE_NAME_PATTERN } from '../../core/names.ts'
 import { parseQuantity } from '../../core/quantity.ts'
-import {
-  ARCHIVING_STATES,
-  RelationalCluster,
-  RelationalSnapshot,
-  SNAPSHOT_KINDS,
-  SNAPSHOT_METHODS,
-} from '../../crds/relational.ts'
+import { ARCHIVING_STATES, RelationalCluster } from '../../crds/relational.ts'
+import { RelationalSnapshot, SNAPSHOT_KINDS, SNAPSHOT_METHODS } from '../../crds/relationalSnapshots.ts'
 import { type Answer, accepted, noContent, ok } from '../answer.ts'
 import type { Context, Services } from '../context.ts'
 import { DateTime, Uuid } from '../dto.ts'

@@ -2,7 +2,8 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { relationalNames, relationalUsers, serverName } from '../../core/relational.ts'
-import { type RelationalCluster, RelationalSnapshot } from '../../crds/relational.ts'
+import type { RelationalCluster } from '../../crds/relational.ts'
+import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import {
   destinationPath,
   LOGINS,

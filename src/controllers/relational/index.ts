@@ -3,7 +3,8 @@ import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
 import { ENGINE_CLUSTER_LABEL, relationalNames } from '../../core/relational.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { ComputePlan } from '../../crds/plans.ts'
-import { RelationalCluster, RelationalSnapshot } from '../../crds/relational.ts'
+import { RelationalCluster } from '../../crds/relational.ts'
+import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import {
   namespace,
   networkPolicy,

@@ -1,5 +1,5 @@
 import { relationalNames, snapshotBackupName } from '../../core/relational.ts'
-import type { RelationalSnapshot } from '../../crds/relational.ts'
+import type { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { type BackupTarget, base64, type Child, child, type RelationalInput } from './types.ts'
 
 /** The plugin that writes backups and the log to an object store. */

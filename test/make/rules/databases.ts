@@ -1,4 +1,5 @@
-import { RelationalCluster, RelationalSnapshot } from '../../../src/crds/relational.ts'
+import { RelationalCluster } from '../../../src/crds/relational.ts'
+import { RelationalSnapshot } from '../../../src/crds/relationalSnapshots.ts'
 import { SqlInstance } from '../../../src/crds/sql.ts'
 import { VectorCluster } from '../../../src/crds/vector.ts'
 import { CIDRS, cases, fixed, ID, OTHER, type RuleCase, SHRINK, TAGS } from './case.ts'

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { Description, ResourceName } from './fields.ts'
+
+export const SNAPSHOT_KINDS = ['Manual', 'Scheduled', 'Final'] as const
+export const SNAPSHOT_METHODS = ['Object', 'Volume'] as const
+
+export const DESTINATION_PATH = z.string().describe('Folder in the backup target, as an s3:// URL')
+export const SERVER_NAME = z
+  .string()
+  .describe('Name of the backups in that folder, another one for each life of a database')
+
+/** A backup of a relational database. It outlives the database where that was deleted with `onDelete: Retain`. */
+export const RelationalSnapshot = defineKind({
+  group: 'data',
+  kind: 'RelationalSnapshot',
+  plural: 'relationalsnapshots',
+  shortNames: ['rsnap'],
+  placement: 'group',
+  area: 'relational',
+  name: 'uuid',
+  forms: {
+    'relationalcluster/read': ['get', 'list', 'watch'],
+    'relationalcluster/createSnapshot': ['create', 'update', 'patch'],
+    'relationalcluster/deleteSnapshot': ['delete', 'deletecollection'],
+  },
+  description: 'A snapshot of a relational database, from which a new one can be made.',
+  spec: z.strictObject({
+    clusterName: ResourceName.describe('The RelationalCluster of the same group that it is of; immutable'),
+    name: ResourceName.describe('A name for people, unique among the snapshots of the database; immutable'),
+    description: Description.optional(),
+    method: z
+      .enum(SNAPSHOT_METHODS)
+      .default('Object')
+      .describe('Object writes a base backup to the backup target; Volume is not offered and refused; immutable'),
+    kind: z
+      .enum(SNAPSHOT_KINDS)
+      .default('Manual')
+      .describe(
+        'Manual on request; Scheduled by the schedule, gone with its backup; Final before a deletion; immutable',
+      ),
+    retentionDays: z
+      .int()
+      .min(1)
+      .max(3650)
+      .optional()
+      .describe('Days after its completion when it is deleted; kept until somebody deletes it when absent'),
+  }),
+  status: resourceStatus.extend({
+    backupName: z.string().optional().describe('Name of the Backup of CloudNativePG'),
+    backupId: z.string().optional().describe('Id of the base backup in the backup target'),
+    serverName: SERVER_NAME.optional(),
+    destinationPath: DESTINATION_PATH.optional(),
+    engineVersion: z.string().optional().describe('Major version of PostgreSQL that it was taken of'),
+    databaseName: z.string().optional().describe('The database in it'),
+    ownerName: z.string().optional().describe('The role that owns that database'),
+    storageSize: z.string().optional().describe('What a volume must hold at least to restore it, such as 20Gi'),
+    startedAt: z.string().optional().describe('When the backup began'),
+    completedAt: z.string().optional().describe('When the backup ended and could be restored; absent until then'),
+    expiresAt: z.string().optional().describe('When it is deleted; absent where nothing ends it'),
+  }),
+  immutable: ['clusterName', 'name', 'method', 'kind'],
+  columns: [
+    ...statusColumns,
+    { name: 'Database', path: '.spec.clusterName' },
+    { name: 'Name', path: '.spec.name' },
+    { name: 'Kind', path: '.spec.kind' },
+    { name: 'Completed', path: '.status.completedAt', type: 'date' },
+    { name: 'Expires', path: '.status.expiresAt', type: 'date', priority: 1 },
+    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+  ],
+  selectable: ['spec.clusterName', 'status.phase'],
+})
+export type RelationalSnapshot = ObjectOf<typeof RelationalSnapshot>
