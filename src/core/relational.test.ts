@@ -1,0 +1,31 @@
+import { expect } from 'chai'
+import { connectionForms, engineHost, isRefusedParameter, serverName } from './relational.ts'
+
+describe('words of relational databases', () => {
+  it('name the engine itself, never a Service that may lead to another database', () => {
+    expect(engineHost('home', 'orders')).to.equal('relc-orders-rw.home.svc')
+  })
+
+  it('escape what a password may hold, in each form', () => {
+    const forms = connectionForms({ host: 'h', port: 5432, database: 'app', username: 'a b', password: 'p@/?&;"x' })
+    expect(new URL(forms.uri).password).to.equal(encodeURIComponent('p@/?&;"x'))
+    expect(new URL(forms.jdbc.replace('jdbc:', '')).searchParams.get('password')).to.equal('p@/?&;"x')
+    expect(forms.adoNet).to.contain('Username="a b";Password="p@/?&;""x";')
+  })
+
+  it('put an IPv6 address into brackets', () => {
+    const { uri } = connectionForms({ host: '2001:db8::1', port: 5432, database: 'a', username: 'a', password: 'a' })
+    expect(uri).to.equal('postgresql://a:a@[2001:db8::1]:5432/a?sslmode=require')
+  })
+
+  it('give a database that is made anew another place in the archive', () => {
+    expect(serverName('relc-orders', 'aaaaaaaa-1111')).not.to.equal(serverName('relc-orders', 'bbbbbbbb-1111'))
+  })
+
+  for (const name of ['archive_command', 'ssl', 'ssl_ca_file', 'recovery_target_time', 'shared_preload_libraries']) {
+    it(`refuse the parameter ${name}`, () => expect(isRefusedParameter(name)).to.equal(true))
+  }
+  for (const name of ['work_mem', 'max_connections', 'log_statement']) {
+    it(`let the parameter ${name} through`, () => expect(isRefusedParameter(name)).to.equal(false))
+  }
+})
