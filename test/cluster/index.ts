@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writePrivate } from '../../scripts/controlplane/files.ts'
 import {
+  type AccessOptions,
   attachControlPlane,
   type ControlPlane,
   type ControlPlaneReference,
@@ -14,6 +15,12 @@ import {
 export const SHARED_CLUSTER_VARIABLE = 'FREEHOLD_TEST_CLUSTER'
 
 export type TestControlPlane = ControlPlane & { folder: string }
+
+/** One that no other test uses. */
+export type OwnControlPlane = TestControlPlane & {
+  /** Stops every process, lets `between` work on the folder, and starts again at the same addresses. */
+  restart(access: AccessOptions, between: () => Promise<void>): Promise<void>
+}
 
 /**
  * A real control plane for tests: the shared one where there is one (give objects names of your own there; `stop`
@@ -29,15 +36,22 @@ export async function startTestControlPlane(options: Omit<StartOptions, 'folder'
 }
 
 /** One of your own even where a shared one exists: for tests of the control plane itself, and for who shares it. */
-export async function startOwnControlPlane(options: Omit<StartOptions, 'folder'> = {}): Promise<TestControlPlane> {
+export async function startOwnControlPlane(options: Omit<StartOptions, 'folder'> = {}): Promise<OwnControlPlane> {
   const folder = await mkdtemp(join(tmpdir(), 'freehold-test-'))
+  const start = (access: AccessOptions) => startControlPlane({ durable: false, ...options, ...access, folder })
   try {
-    const controlPlane = await startControlPlane({ durable: false, ...options, folder })
+    const controlPlane = await start({})
+    let { stop: stopRunning } = controlPlane
+    const restart = async (access: AccessOptions, between: () => Promise<void>) => {
+      await stopRunning()
+      await between()
+      stopRunning = (await start(access)).stop
+    }
     const stop = async () => {
-      await controlPlane.stop()
+      await stopRunning()
       await rm(folder, { recursive: true, force: true })
     }
-    return { ...controlPlane, folder, stop }
+    return { ...controlPlane, folder, restart, stop }
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     throw error

@@ -15,7 +15,7 @@ import {
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
 import { type FaultProxy, startProxy } from '../faults/proxy.ts'
-import { startOwnControlPlane, type TestControlPlane } from './index.ts'
+import { type OwnControlPlane, startOwnControlPlane } from './index.ts'
 
 export type OwnPlatformOptions = {
   nodes?: number
@@ -28,7 +28,7 @@ type Command = { program: string; args: readonly string[]; environment: Record<s
 
 /** A platform of one test's own, whose operator it may kill and start again. */
 export class OwnPlatform {
-  readonly controlPlane: TestControlPlane
+  readonly controlPlane: OwnControlPlane
   readonly platform: Platform
   readonly ports: PlatformPorts
   readonly admin: KubeClient
@@ -91,6 +91,13 @@ export class OwnPlatform {
   async endOperator(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     if (this.#operator !== undefined) await end(this.#operator, signal)
     this.#operator = undefined
+  }
+
+  /** Stops everything, lets `between` work on the files of the control plane, and starts everything again. */
+  async restart(between: () => Promise<void>): Promise<void> {
+    await this.endOperator('SIGTERM')
+    await this.controlPlane.restart(platformAccess(this.ports), between)
+    await this.startOperator()
   }
 
   /**

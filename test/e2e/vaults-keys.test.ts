@@ -1,10 +1,11 @@
 // @alone: fills a platform of its own, reads its etcd, replaces its platform keys and kills its operator.
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
+import { layout } from '../../scripts/controlplane/flags.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { entryName, valueNames } from '../../src/core/vaults/names.ts'
@@ -72,14 +73,9 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, function () {
   }
   const vaultStatus = async () =>
     ((await own.admin.get(SecretVault.resource, { namespace: home, name: VAULT })) as unknown as SecretVault).status
-  const keyIds = async () => {
-    const { keys } = JSON.parse(await readFile(keysFile(), 'utf8')) as { keys: { kid: string }[] }
-    return keys.map(({ kid }) => kid)
-  }
-  async function changeKeys(change: (keys: { kid: string }[]) => object[]): Promise<void> {
-    const { keys } = JSON.parse(await readFile(keysFile(), 'utf8')) as { keys: { kid: string }[] }
-    await writeFile(keysFile(), JSON.stringify({ keys: change(keys) }), { mode: 0o600 })
-  }
+  const storedKeys = async () => (JSON.parse(await readFile(keysFile(), 'utf8')) as { keys: { kid: string }[] }).keys
+  const changeKeys = async (change: (keys: { kid: string }[]) => object[]): Promise<void> =>
+    writeFile(keysFile(), JSON.stringify({ keys: change(await storedKeys()) }), { mode: 0o600 })
   const addKey = (kid: string) =>
     changeKeys((keys) => [...keys, { kty: 'oct', kid, k: randomBytes(32).toString('base64url') }])
   const retire = (kid: string) => changeKeys((keys) => keys.filter((key) => key.kid !== kid))
@@ -177,7 +173,7 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, function () {
   })
 
   it('lose no read while the platform key is replaced', async () => {
-    const [before = ''] = await keyIds()
+    const before = (await storedKeys())[0]?.kid ?? ''
     let [reads, isOver] = [0, false]
     const failures: string[] = []
     const underWay = new Set<Promise<void>>()
@@ -234,42 +230,45 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, function () {
     expect([...new Set(ids)]).to.deep.equal(['third'])
   })
 
-  it('do not come back from a backup once they were purged and the platform key was retired', async () => {
+  it('do not come back from a backup of etcd once they were purged and the platform key was retired', async () => {
+    const { etcdData } = layout(own.controlPlane.folder)
+    const backup = `${etcdData}-backup`
+    await own.restart(() => cp(etcdData, backup, { recursive: true }))
+    token = await newToken()
     const name = nameOf(0)
-    const object = { namespace: home, name: entryName(VAULT, name) }
-    const names = valueNames(object.name, 1)
-    const backup = await Promise.all(
-      [names.key, names.version(VERSIONS)].map((each) =>
-        own.admin.get<StoredSecret>(secret, { namespace: home, name: each }),
-      ),
-    )
-    const entry = (await own.admin.get(VaultEntry.resource, object)) as unknown as VaultEntry
+    await expectReadable(name)
     await expectCall(200, 'DELETE', path(name))
     await expectCall(204, 'POST', `${path(name)}/purge`)
+    const retired = (await storedKeys()).filter(({ kid }) => kid === 'third')
     await addKey('fourth')
     await untilWrappedBy('fourth')
     await retire('second')
     await retire('third')
     await untilRead('"keys":["fourth"]')
+    const gone = valueNames(entryName(VAULT, name), 1).key
     await until('the Secrets are gone', async () => {
       const { items } = await own.admin.list(secret, { namespace: home })
-      return !items.some(({ metadata }) => metadata.name === names.key)
+      return !items.some(({ metadata }) => metadata.name === gone)
     })
-    for (const { apiVersion, kind, type, metadata, data } of backup) {
-      const { name: each, labels = {} } = metadata
-      const restored = { apiVersion, kind, type, data, metadata: { name: each, namespace: home, labels } }
-      await own.admin.create(secret, restored as KubeObject)
-    }
-    await own.admin.mergePatch(VaultEntry.resource, object, {
-      spec: { ...entry.spec, history: { ...entry.spec.history, purgedAt: null } },
+    await expectReadable(nameOf(1))
+
+    await own.restart(async () => {
+      await rm(etcdData, { recursive: true })
+      await cp(backup, etcdData, { recursive: true })
     })
-    await until('the facade sees the restored secret', async () => {
+    token = await newToken()
+    await until('the purged secret is there again', async () => {
       const { text } = await call('GET', `${group}/resources/secretvaults/${VAULT}/secrets?search=${name}`)
       return text.includes(`"${name}"`)
     })
-    const answer = await call('GET', path(name))
-    expect(answer.status, answer.text).to.be.oneOf([404, 503])
-    expect(answer.text).not.to.contain(planted.get(`${name} ${VERSIONS}`))
-    await expectReadable(nameOf(1))
+    for (let version = 1; version <= VERSIONS; version += 1) {
+      const answer = await call('GET', `${path(name)}/versions/${version}`)
+      expect(answer.status, answer.text).to.equal(503)
+      expect(answer.text).not.to.contain(planted.get(`${name} ${version}`))
+    }
+    // Nothing but the key stood between: the backup held it whole.
+    await changeKeys((keys) => [...retired, ...keys])
+    await until('the retired key opens it', async () => (await call('GET', path(name))).status === 200)
+    await expectReadable(name)
   })
 })
