@@ -8,8 +8,8 @@ import type { PagedListResponse } from '../../src/api/paging.ts'
 import type { ResourceGroupDto } from '../../src/api/resourcegroups/record.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { parseScope } from '../../src/core/scope.ts'
-import { RoleAssignment } from '../../src/crds/rbac.ts'
-import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
+import { RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
+import { actionNames, compilePermissions } from '../../src/iam/permissions.ts'
 import { administrator, makeServiceAccount, testPlatform, tokenFor } from './tenant.ts'
 import { until } from './until.ts'
 
@@ -147,8 +147,8 @@ export async function itemsOf<Item>(path: string, options: CallOptions = {}): Pr
 export type TestCaller = { principalId: string; token: string }
 
 /**
- * A service account with these roles and no others. Each built-in role counts already when this returns; what a role of
- * the test's own holds only the test knows, so it waits for it itself.
+ * A service account with these roles and no others, each counting already when this returns. Only of a role that holds
+ * nothing but actions of the root no boundary can tell: a test that uses one waits for it itself.
  *
  * @param roles by role name: the scope that it is given at
  */
@@ -166,12 +166,14 @@ export async function makeCaller(roles: Record<string, string> = {}): Promise<Te
         metadata: { name: uniqueName('test'), namespace },
         spec: { principalId, principalType: 'ServicePrincipal', roleDefinitionName, scope },
       })
-      if (!BUILT_IN_ROLES.some(({ displayName }) => displayName === roleDefinitionName)) continue
+      const { items } = await admin.list(RoleDefinition.resource)
+      const role = (items as unknown as RoleDefinition[]).find(({ spec }) => spec.displayName === roleDefinitionName)
+      const [action] = role === undefined ? [] : actionNames(compilePermissions(role.spec).belowRoot)
       // Of the root any boundary can tell.
       const boundaryId =
         'boundaryId' in parsed ? parsed.boundaryId : (await itemsOf<{ id: string }>('/boundaries'))[0]?.id
-      if (boundaryId !== undefined)
-        await untilCounts(principalId, boundaryId, scope === '/' ? `/boundaries/${boundaryId}` : scope)
+      if (boundaryId === undefined || action === undefined) continue
+      await untilCounts(principalId, boundaryId, { action, scope: scope === '/' ? `/boundaries/${boundaryId}` : scope })
     }
     return { principalId, token }
   } finally {
@@ -180,15 +182,11 @@ export async function makeCaller(roles: Record<string, string> = {}): Promise<Te
 }
 
 /** The facade learns of an assignment over its watch, a moment after it was written. */
-async function untilCounts(principalId: string, boundaryId: string, scope: string): Promise<void> {
+async function untilCounts(principalId: string, boundaryId: string, check: { action: string; scope: string }) {
   const path = `/boundaries/${boundaryId}/providers/authorization/checkAccess`
-  await until(`the assignment at ${scope} counts`, async () => {
-    const checks = ['boundaries/read', 'secretvault/read', 'staticwebapp/read', 'crosslink/admin'].map((action) => ({
-      action,
-      scope,
-    }))
+  await until(`the assignment at ${check.scope} counts`, async () => {
     type Result = { results: { allowed: boolean }[] }
-    const { status, body } = await call<Result>('POST', path, { principalId, checks })
-    return status === 200 && body.results.some(({ allowed }) => allowed)
+    const { status, body } = await call<Result>('POST', path, { principalId, checks: [check] })
+    return status === 200 && body.results[0]?.allowed === true
   })
 }
