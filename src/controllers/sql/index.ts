@@ -79,7 +79,10 @@ export function sqlController(options: Omit<SqlOptions, 'generatePassword'> & Pa
     finalize: steps(
       removeWorkload,
       removeVolumes,
-      removeSurroundings((name) => [sqlNames(name).logins]),
+      removeSurroundings(
+        () => [],
+        (name) => [sqlNames(name).logins],
+      ),
     ),
   })
 }
