@@ -59,15 +59,22 @@ export class FakeSqlServers implements SqlEngine {
   host(pods: readonly RunningPod[]): void {
     this.#hosts = new Map(pods.map(({ namespace, owner, volume }) => [sqlHost(namespace, owner), volume]))
     for (const { volume, accepted } of pods) {
-      const [administrator = ''] = accepted
-      if (this.#servers.has(volume)) continue
-      this.#servers.set(volume, { administrator, databases: new Set(), logins: new Map(), edition: null })
+      const server = this.#servers.get(volume)
+      const administrator = accepted.at(-1) ?? ''
+      // Of SQL Server, the product key stands before the password; its first word is the edition.
+      const edition = accepted.length > 1 ? (accepted[0]?.split('-')[0] ?? null) : null
+      if (server !== undefined) server.edition = edition
+      else this.#servers.set(volume, { administrator, databases: new Set(), logins: new Map(), edition })
     }
   }
 
   /** Whether the login gets in, as an application would try it. */
   accepts(host: string, { user, password }: Login): boolean {
     return this.#servers.get(this.#hosts.get(host) ?? '')?.logins.get(user) === password
+  }
+
+  edition(host: string): string | null | undefined {
+    return this.#servers.get(this.#hosts.get(host) ?? '')?.edition
   }
 
   databases(host: string): string[] {

@@ -19,24 +19,38 @@ export class PlayedKubernetes {
   readonly workloads: KubernetesPlay
   readonly #server: PlayedApiServer
   readonly #engines: Engines
+  /** Runs when something was changed, before the operator can look at it. */
+  onChange: () => void = () => {}
+  #seen = ''
 
   constructor(server: PlayedApiServer, engines: Engines) {
     this.workloads = new KubernetesPlay(server)
     this.#server = server
     this.#engines = engines
+    this.workloads.onRound = () => {
+      this.#runEngines()
+      this.#tell()
+    }
   }
 
   /** One round; true where anything changed. */
   async play(): Promise<boolean> {
     const before = this.#server.version
+    this.#seen = before
     await this.workloads.play()
     this.#growVolumes()
     this.#giveAddresses()
     this.#runPostgresql()
     await this.#emptyNamespaces()
     await this.#collectGarbage()
-    this.#runEngines()
+    this.#tell()
     return this.#server.version !== before
+  }
+
+  #tell(): void {
+    if (this.#server.version === this.#seen) return
+    this.#seen = this.#server.version
+    this.onChange()
   }
 
   #growVolumes(): void {

@@ -15,7 +15,7 @@ const VOLATILE = new Set([
 ])
 
 /** Fields whose value is random; that they are there is compared. */
-const RANDOM_FIELDS = new Set<string>([KEY_ANNOTATION])
+const RANDOM_FIELDS = new Set<string>([KEY_ANNOTATION, 'preparedFor'])
 
 /** What is random, by its form. Whether it fits together is what the facts of a flow say. */
 const RANDOM_TEXTS: readonly [RegExp, string][] = [
@@ -53,11 +53,11 @@ function normal(object: unknown, world: World): unknown {
   return walk(object, '')
 }
 
-/** The text with what is random named: an object's uid is "uid of <object>". */
+/** The text with what is random named: an object's uid is "uid of <object>", and the object may be named so itself. */
 export function told(text: string, world: World): string {
-  const whole = world.names.get(text)
-  if (whole !== undefined) return whole
-  let result = text
-  if (text.length > 12) for (const [id, name] of world.names) if (id !== '') result = result.replaceAll(id, `<${name}>`)
+  let result = world.names.get(text) ?? text
+  if (result.length > 12) {
+    for (const [id, name] of world.names) if (id.length > 12) result = result.replaceAll(id, `<${name}>`)
+  }
   return RANDOM_TEXTS.reduce((rest, [pattern, name]) => rest.replace(pattern, name), result)
 }

@@ -17,6 +17,7 @@ import { ObjectAccessKey } from '../../src/crds/objectstorage.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { initialOwnerAssignment } from '../../src/desired/boundaries.ts'
 import { principalOf } from '../../src/desired/managedidentities.ts'
 import { customResourceDefinition, namespace, secret, storageClass } from '../../src/kube/builtin.ts'
 import { ManualClock, settle } from '../make/clock.ts'
@@ -53,6 +54,7 @@ export class World {
   /** @param choose the controllers that run */
   constructor(choose: (all: readonly Controller[]) => readonly Controller[]) {
     this.#choose = (ports) => choose(controllers(ports))
+    this.kubernetes.onChange = () => this.touch()
     this.server.onIncarnation = (object, incarnation) => this.#nameDerived(object, incarnation)
     this.#seedPlatform()
   }
@@ -85,7 +87,7 @@ export class World {
     for (let round = 0; round < 60; round += 1) {
       await this.#operatorRests()
       const before = this.server.version
-      if (await this.kubernetes.play()) this.touch()
+      await this.kubernetes.play()
       await this.#operatorRests()
       if (this.server.version === before) return
     }
@@ -211,6 +213,10 @@ export class World {
 
   #nameDerived(object: KubeObject, incarnation: string): void {
     const name = (text: string, what: string) => this.names.set(text, `${what} of ${object.metadata.name}`)
+    if (object.kind === Boundary.kind) {
+      const assignment = initialOwnerAssignment(object as unknown as Boundary, incarnation)
+      if (assignment !== undefined) name(assignment.metadata.name, 'first assignment')
+    }
     if (object.kind === ObjectAccessKey.kind) name(storeUserName(incarnation), 'store user')
     if (object.kind === ManagedIdentity.kind)
       name(principalOf(object as unknown as ManagedIdentity, incarnation), 'principal')
