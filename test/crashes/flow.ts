@@ -22,6 +22,8 @@ export type Flow = {
   instead?: readonly Controller[]
   /** Whether boundary and group are there at the start; true. */
   hasGroup?: boolean
+  /** Whether nothing is there at the start and the operator installs what a platform begins with; false. */
+  isFirstStart?: boolean
   /** Done in peace before. */
   given?: readonly Step[]
   steps: readonly Step[]
@@ -36,11 +38,12 @@ const AFTERMATH = 600_000
 
 /** Plays a flow in a world of its own. */
 export async function play(flow: Flow, death?: Death): Promise<Run> {
-  const world = new World((all) => chosen(flow, all))
-  if (flow.hasGroup ?? true) world.seedGroup()
+  const { hasGroup = true, isFirstStart = false, given = [] } = flow
+  const world = new World((all) => chosen(flow, all), isFirstStart)
+  if (hasGroup) world.seedGroup()
   try {
-    await world.lead()
-    for (const step of flow.given ?? []) await take(step, world)
+    if (given.length > 0) await world.lead()
+    for (const step of given) await take(step, world)
     const life = await world.lead(death)
     for (const step of flow.steps) await take(step, world)
     await world.pass(AFTERMATH)

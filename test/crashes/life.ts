@@ -4,6 +4,8 @@ export type Write = {
   what: string
   /** Counts what others did meanwhile: users, the cluster, time. */
   moment: number
+  /** Whether it was sent while others were under way. */
+  isAmongOthers: boolean
 }
 
 /** Where an operator dies: before its n-th write is sent, or after it was done and before the answer comes. */
@@ -23,6 +25,7 @@ export class Life {
   readonly #moment: () => number
   readonly #atDeath: () => void
   #isOver = false
+  #underWay = 0
 
   constructor(death: Death | undefined, moment: () => number) {
     this.#death = death
@@ -45,10 +48,13 @@ export class Life {
 
   async write<T>(by: string, what: string, send: () => Promise<T>): Promise<T> {
     if (this.#isOver) return never()
-    this.writes.push({ by, what, moment: this.#moment() })
+    this.writes.push({ by, what, moment: this.#moment(), isAmongOthers: this.#underWay > 0 })
     const isLast = this.#death?.at === this.writes.length
     if (isLast && this.#death?.when === 'before') return this.#end()
-    const answer = send()
+    this.#underWay += 1
+    const answer = send().finally(() => {
+      this.#underWay -= 1
+    })
     if (!isLast) return this.read(() => answer)
     await answer.catch(() => {})
     return this.#end()
@@ -63,11 +69,11 @@ export class Life {
 
 /**
  * Every death of which the flow may take notice. Of one after a write and one before the next the second is left out
- * where nothing happened in between: the world is the same.
+ * where nothing happened in between and nothing was under way: the world is the same.
  */
 export function deathsOf(writes: readonly Write[]): Death[] {
-  return writes.flatMap(({ moment }, index): Death[] => {
-    const isNew = writes[index - 1]?.moment !== moment
+  return writes.flatMap(({ moment, isAmongOthers }, index): Death[] => {
+    const isNew = isAmongOthers || writes[index - 1]?.moment !== moment
     return [...(isNew ? [{ at: index + 1, when: 'before' as const }] : []), { at: index + 1, when: 'after' }]
   })
 }

@@ -113,7 +113,8 @@ const named = (resource: Resource, object: Parameters<typeof keyOf>[0]) => `${re
 const referred = (resource: Resource, { namespace, name }: ObjectRef) =>
   `${resourceId(resource)} ${namespace === undefined ? name : `${namespace}/${name}`}`
 
-const WRITES: Mutations<KubeClient> = {
+/** The calls by which a client changes something. */
+export const API_WRITES: Mutations<KubeClient> = {
   create: (resource, object) => named(resource, object),
   update: (resource, object) => named(resource, object),
   apply: (resource, object) => named(resource, object),
@@ -139,7 +140,7 @@ function clientOf(by: string, server: PlayedApiServer, caches: WriteObserver, li
       }
     },
   })
-  return mortal(telling, WRITES, by, life)
+  return mortal(telling, API_WRITES, by, life)
 }
 
 function removing(server: PlayedApiServer, caches: WriteObserver, life: Life): KubeClient['remove'] {

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { loadAll } from 'js-yaml'
+import { installDefaults } from '../../src/controllers/defaults.ts'
 import type { Controller } from '../../src/controllers/engine/controller.ts'
 import { type ControllerPorts, controllers } from '../../src/controllers/index.ts'
 import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
+import { silentLog } from '../../src/core/log.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { boundaryNamespaceObject, groupNamespaceObject } from '../../src/core/namespaces.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
@@ -20,6 +22,7 @@ import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { initialOwnerAssignment } from '../../src/desired/boundaries.ts'
 import { principalOf } from '../../src/desired/managedidentities.ts'
 import { customResourceDefinition, namespace, secret, storageClass } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
 import { ManualClock, settle } from '../make/clock.ts'
 import { isReady } from '../make/fleet.ts'
 import { TARGET } from '../make/relational.ts'
@@ -27,7 +30,7 @@ import { PlayedApiServer } from './apiServer.ts'
 import { Engines } from './engines.ts'
 import { PlayedKubernetes } from './kubernetes.ts'
 import { type Death, Life, mortal } from './life.ts'
-import { OperatorProcess } from './operator.ts'
+import { API_WRITES, OperatorProcess } from './operator.ts'
 
 export const BOUNDARY_ID = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
 export const GROUP = 'shop'
@@ -46,23 +49,33 @@ export class World {
   readonly kubernetes = new PlayedKubernetes(this.server, this.engines)
   /** Text that stands for something that differs from run to run, by that text. */
   readonly names = this.server.identities
+  readonly #isFirstStart: boolean
   readonly #choose: (ports: ControllerPorts) => readonly Controller[]
   #operator: OperatorProcess | undefined
   #ids = 0
   #moment = 0
 
-  /** @param choose the controllers that run */
-  constructor(choose: (all: readonly Controller[]) => readonly Controller[]) {
+  /**
+   * @param choose the controllers that run
+   * @param isFirstStart whether the operator finds nothing, and installs what a platform begins with
+   */
+  constructor(choose: (all: readonly Controller[]) => readonly Controller[], isFirstStart = false) {
+    this.#isFirstStart = isFirstStart
     this.#choose = (ports) => choose(controllers(ports))
     this.kubernetes.onChange = () => this.touch()
     this.server.onIncarnation = (object, incarnation) => this.#nameDerived(object, incarnation)
     this.#seedPlatform()
+    if (!isFirstStart) this.#seedDefaults()
   }
 
   /** A new process leads. It dies as told, and then another leads that does not. */
   async lead(death?: Death): Promise<Life> {
     await this.#operator?.stop()
     const life = new Life(death, () => this.#moment)
+    if (this.#isFirstStart && !(await this.#install(life))) {
+      await this.lead()
+      return life
+    }
     this.#operator = new OperatorProcess({
       server: this.server,
       clock: this.clock,
@@ -76,6 +89,13 @@ export class World {
     })
     await this.#operator.start()
     return life
+  }
+
+  /** False where the process died over it. */
+  async #install(life: Life): Promise<boolean> {
+    const client = mortal(this.server as KubeClient, API_WRITES, 'defaults', life)
+    const isDone = installDefaults(client, { domain: 'cloud.example.org', region: '' }, silentLog).then(() => true)
+    return Promise.race([isDone, life.died.then(() => false)])
   }
 
   async stop(): Promise<void> {
@@ -187,10 +207,7 @@ export class World {
 
   #seedPlatform(): void {
     for (const name of [SYSTEM_NAMESPACE, 'kube-system'])
-      this.server.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
-    for (const [name, spec] of Object.entries(DEFAULT_PLANS)) this.#seed(ComputePlan, name, spec)
-    const here = { displayName: 'here', region: '', domain: 'cloud.example.org', isPlatform: true }
-    this.#seed(PlatformCluster, '22222222-2222-4222-8222-222222222222', here)
+      this.server.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, uid: `uid-of-${name}` } })
     const standard = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'standard' } }
     this.server.seed(storageClass, { ...standard, allowVolumeExpansion: true })
     const established = { conditions: [{ type: 'Established', status: 'True' }] }
@@ -202,6 +219,12 @@ export class World {
       metadata: { name: 'freehold-backup-target', namespace: SYSTEM_NAMESPACE },
       data: { 'access-key-id': 'aWQ=', 'secret-access-key': 'a2V5' },
     })
+  }
+
+  #seedDefaults(): void {
+    for (const [name, spec] of Object.entries(DEFAULT_PLANS)) this.#seed(ComputePlan, name, spec)
+    const here = { displayName: 'here', region: '', domain: 'cloud.example.org', isPlatform: true }
+    this.#seed(PlatformCluster, '22222222-2222-4222-8222-222222222222', here)
   }
 
   #seed(kind: AnyKind, name: string, spec: object, space?: string): KubeObject {

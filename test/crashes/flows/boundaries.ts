@@ -4,6 +4,7 @@ import { Boundary } from '../../../src/crds/boundaries.ts'
 import { ManagedIdentity } from '../../../src/crds/managedidentities.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../../src/crds/objectstorage.ts'
 import { PrincipalGroup, RoleAssignment } from '../../../src/crds/rbac.ts'
+import { RelationalCluster } from '../../../src/crds/relational.ts'
 import { ResourceGroup } from '../../../src/crds/resourcegroups.ts'
 import { SqlInstance } from '../../../src/crds/sql.ts'
 import { SecretVault, VaultEntry } from '../../../src/crds/vaults.ts'
@@ -44,6 +45,7 @@ const fill: Step = {
   user: 'makes one of everything',
   async act(world) {
     await world.make(SqlInstance, 'books', { engine: 'MariaDb', computePlan: 'sql-small' })
+    await world.make(RelationalCluster, 'orders', { computePlan: 'relational-small' })
     await world.make(SecretVault, 'safe', {})
     await world.makeSecret('incoming', { value: 'hunter2' })
     const valueFrom = { secretName: 'incoming', key: 'value' }
@@ -62,6 +64,7 @@ const fill: Step = {
   },
   until: async (world) =>
     (await world.isReady(SqlInstance, 'books')) &&
+    (await world.isReady(RelationalCluster, 'orders')) &&
     (await world.isReady(ObjectAccessKey, 'uploader')) &&
     (await world.isReady(ManagedIdentity, ID)) &&
     (await world.isReady(VaultEntry, entryName('safe', 'Password'))),
@@ -80,6 +83,8 @@ const everything = [
   'roleassignment',
   'managedidentity',
   'vectorcluster',
+  'relationalcluster',
+  'relationalsnapshot',
   'sqlinstance',
   'secretvault',
   'vaultentry',
@@ -94,6 +99,14 @@ const common = {
 }
 
 export const boundaryFlows: readonly Flow[] = [
+  {
+    title: 'a platform starts for the first time, and makes its roles, plans, tenant and cluster',
+    isFirstStart: true,
+    hasGroup: false,
+    controllers: ['boundary'],
+    steps: [makeBoundary],
+    facts: () => ({}),
+  },
   {
     ...common,
     title: 'a boundary is made with an owner and a group, and the limits of the group are changed and lifted',
