@@ -22,11 +22,16 @@ describe('an operator that dies at any of its writes', function () {
       const peace = await inPeace(flow)
       expect(peace.writes, 'a flow in which nothing is written shows nothing').not.to.deep.equal([])
       const found: string[] = []
-      for (const death of deathsOf(peace.writes)) {
+      const deaths = deathsOf(peace.writes)
+      let survived = 0
+      for (const death of deaths) {
         const { by, what } = peace.writes[death.at - 1] ?? {}
         const run = await disturbed(flow, death, peace)
+        if (!run.hasDied) survived += 1
         found.push(...run.found.map((difference) => `killed ${death.when} ${death.at}. ${by} ${what}: ${difference}`))
       }
+      // What several do at once is not done in the same order each time, so that some runs take fewer writes.
+      expect(survived, 'runs that came to their end before the operator died').to.be.at.most(deaths.length / 10)
       const shown = found.slice(0, SHOWN).map((difference) => difference.slice(0, LENGTH))
       if (found.length > 0) expect.fail([`${found.length} differences`, ...shown].join('\n'))
     })
