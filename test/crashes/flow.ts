@@ -1,6 +1,7 @@
 import type { Controller } from '../../src/controllers/engine/controller.ts'
 import { differences } from '../make/snapshot.ts'
 import type { Death, Write } from './life.ts'
+import { seedGroup } from './seeds.ts'
 import { stateOf } from './state.ts'
 import { World } from './world.ts'
 
@@ -40,7 +41,7 @@ const AFTERMATH = 600_000
 export async function play(flow: Flow, death?: Death): Promise<Run> {
   const { hasGroup = true, isFirstStart = false, given = [] } = flow
   const world = new World((all) => chosen(flow, all), isFirstStart)
-  if (hasGroup) world.seedGroup()
+  if (hasGroup) seedGroup(world.server)
   try {
     if (given.length > 0) await world.lead()
     for (const step of given) await take(step, world)

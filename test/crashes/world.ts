@@ -1,45 +1,20 @@
-import { readFileSync } from 'node:fs'
-import { loadAll } from 'js-yaml'
 import { installDefaults } from '../../src/controllers/defaults.ts'
 import type { Controller } from '../../src/controllers/engine/controller.ts'
 import { type ControllerPorts, controllers } from '../../src/controllers/index.ts'
-import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import { silentLog } from '../../src/core/log.ts'
-import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
-import { boundaryNamespaceObject, groupNamespaceObject } from '../../src/core/namespaces.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
-import { storeUserName } from '../../src/core/objectstorage.ts'
-import { relationalNames, serverName } from '../../src/core/relational.ts'
-import { Boundary } from '../../src/crds/boundaries.ts'
-import { PlatformCluster } from '../../src/crds/clusters.ts'
-import { DEFAULT_PLANS } from '../../src/crds/defaultPlans.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
-import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
-import { ObjectAccessKey } from '../../src/crds/objectstorage.ts'
-import { ComputePlan } from '../../src/crds/plans.ts'
-import { RelationalCluster } from '../../src/crds/relational.ts'
-import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
-import { initialOwnerAssignment } from '../../src/desired/boundaries.ts'
-import { principalOf } from '../../src/desired/managedidentities.ts'
-import { customResourceDefinition, namespace, secret, storageClass } from '../../src/kube/builtin.ts'
+import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { ManualClock, settle } from '../make/clock.ts'
 import { isReady } from '../make/fleet.ts'
-import { TARGET } from '../make/relational.ts'
 import { PlayedApiServer } from './apiServer.ts'
 import { Engines } from './engines.ts'
 import { PlayedKubernetes } from './kubernetes.ts'
 import { type Death, Life, mortal } from './life.ts'
 import { API_WRITES, OperatorProcess } from './operator.ts'
-
-export const BOUNDARY_ID = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
-export const GROUP = 'shop'
-export const HOME = groupNamespace(BOUNDARY_ID, GROUP)
-export const OUTER = boundaryNamespace(BOUNDARY_ID)
-
-const DEFINITIONS = loadAll(
-  readFileSync(new URL('../../deploy/played/cloudnative-pg.yaml', import.meta.url), 'utf8'),
-) as KubeObject[]
+import { portsOf } from './ports.ts'
+import { derivedNames, HOME, seedDefaults, seedPlatform } from './seeds.ts'
 
 /** A platform in memory in which the operator may die at any moment and begins anew. */
 export class World {
@@ -63,9 +38,11 @@ export class World {
     this.#isFirstStart = isFirstStart
     this.#choose = (ports) => choose(controllers(ports))
     this.kubernetes.onChange = () => this.touch()
-    this.server.onIncarnation = (object, incarnation) => this.#nameDerived(object, incarnation)
-    this.#seedPlatform()
-    if (!isFirstStart) this.#seedDefaults()
+    this.server.onIncarnation = (object, incarnation) => {
+      for (const [text, what] of derivedNames(object, incarnation)) this.names.set(text, what)
+    }
+    seedPlatform(this.server)
+    if (!isFirstStart) seedDefaults(this.server)
   }
 
   /** A new process leads. It dies as told, and then another leads that does not. */
@@ -85,7 +62,7 @@ export class World {
           .toString(16)
           .padStart(12, '0')
           .replace(/^(.{8})/, '$1-')}-4000-8000-000000000000`,
-      controllers: this.#choose(this.#portsFor(life)),
+      controllers: this.#choose(portsOf(this.engines, life)),
     })
     await this.#operator.start()
     return life
@@ -194,96 +171,5 @@ export class World {
   /** The texts of a Secret. */
   async secret(name: string, space: string = HOME): Promise<Record<string, string> | undefined> {
     return (await this.find<KubeObject & { data?: Record<string, string> }>(secret, name, space))?.data
-  }
-
-  /** A boundary with a group as their controllers leave them, for flows that are not about these. */
-  seedGroup(): void {
-    const boundary = this.#seed(Boundary, BOUNDARY_ID, { displayName: 'Shop' })
-    this.server.seed(namespace, boundaryNamespaceObject(boundary))
-    const group = this.#seed(ResourceGroup, GROUP, {}, OUTER)
-    const incarnation = group.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
-    this.server.seed(namespace, groupNamespaceObject(BOUNDARY_ID, GROUP, incarnation))
-  }
-
-  #seedPlatform(): void {
-    for (const name of [SYSTEM_NAMESPACE, 'kube-system'])
-      this.server.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, uid: `uid-of-${name}` } })
-    const standard = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'standard' } }
-    this.server.seed(storageClass, { ...standard, allowVolumeExpansion: true })
-    const established = { conditions: [{ type: 'Established', status: 'True' }] }
-    for (const definition of DEFINITIONS)
-      this.server.seed(customResourceDefinition, { ...definition, status: established })
-    this.server.seed(secret, {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name: 'freehold-backup-target', namespace: SYSTEM_NAMESPACE },
-      data: { 'access-key-id': 'aWQ=', 'secret-access-key': 'a2V5' },
-    })
-  }
-
-  #seedDefaults(): void {
-    for (const [name, spec] of Object.entries(DEFAULT_PLANS)) this.#seed(ComputePlan, name, spec)
-    const here = { displayName: 'here', region: '', domain: 'cloud.example.org', isPlatform: true }
-    this.#seed(PlatformCluster, '22222222-2222-4222-8222-222222222222', here)
-  }
-
-  #seed(kind: AnyKind, name: string, spec: object, space?: string): KubeObject {
-    const annotations = { [INCARNATION_ANNOTATION]: `life-of-${name}` }
-    const metadata = { name, annotations, ...(space === undefined ? {} : { namespace: space }) }
-    const whole = kind.spec.parse(spec) as object
-    return this.server.seed(kind.resource, { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec: whole })
-  }
-
-  #nameDerived(object: KubeObject, incarnation: string): void {
-    const name = (text: string, what: string) => this.names.set(text, `${what} of ${object.metadata.name}`)
-    if (object.kind === Boundary.kind) {
-      const assignment = initialOwnerAssignment(object as unknown as Boundary, incarnation)
-      if (assignment !== undefined) name(assignment.metadata.name, 'first assignment')
-    }
-    if (object.kind === ObjectAccessKey.kind) name(storeUserName(incarnation), 'store user')
-    if (object.kind === ManagedIdentity.kind)
-      name(principalOf(object as unknown as ManagedIdentity, incarnation), 'principal')
-    if (object.kind === RelationalCluster.kind)
-      name(serverName(relationalNames(object.metadata.name).cluster, incarnation), 'archive')
-  }
-
-  #portsFor(life: Life): ControllerPorts {
-    const { vector, sql, store, platformKeys, domains } = this.engines
-    const servers = mortal(sql, { prepare: ({ host }) => host }, 'sqlinstance', life)
-    return {
-      vectorEngine: mortal(
-        vector,
-        {
-          moveShard: (_peer, collection, { shard }) => `${collection}/${shard}`,
-          dropReplica: (_peer, collection, { shard }) => `${collection}/${shard}`,
-          removePeer: (_peer, id) => String(id),
-        },
-        'vectorcluster',
-        life,
-      ),
-      sqlEngines: { MsSql: servers, MariaDb: servers },
-      allowOwnImages: false,
-      backupTarget: TARGET,
-      objectStorage: {
-        store: mortal(
-          store,
-          {
-            ensureBucket: ({ name }) => name,
-            removeBucket: (name) => name,
-            ensureKey: ({ user }) => user,
-            removeKey: (user) => user,
-          },
-          'objectstore',
-          life,
-        ),
-        usageInterval: 3_600_000,
-      },
-      projectRbac: true,
-      vaultKeys: platformKeys,
-      sso: {
-        dns: { texts: async (name) => domains.get(name) ?? [] },
-        outgoing: { document: async () => '' },
-      },
-    }
   }
 }

@@ -1,6 +1,7 @@
 import type { Flow } from '../flow.ts'
 import { boundaryFlows } from './boundaries.ts'
 import { iamFlows } from './iam.ts'
+import { identityFlows } from './identities.ts'
 import { storageFlows } from './objectstorage.ts'
 import { relationalFlows } from './relational.ts'
 import { sqlFlows } from './sql.ts'
@@ -11,6 +12,7 @@ import { vectorFlows } from './vector.ts'
 export const FLOWS: readonly Flow[] = [
   ...boundaryFlows,
   ...iamFlows,
+  ...identityFlows,
   ...vectorFlows,
   ...relationalFlows,
   ...sqlFlows,

@@ -3,7 +3,8 @@ import { relationalNames } from '../../../src/core/relational.ts'
 import { RelationalCluster, RelationalSnapshot } from '../../../src/crds/relational.ts'
 import { postgresqlBackup } from '../../../src/kube/postgresql.ts'
 import type { Flow, Step } from '../flow.ts'
-import { HOME, type World } from '../world.ts'
+import { HOME } from '../seeds.ts'
+import type { World } from '../world.ts'
 
 const SNAPSHOT = 'f0854e45-9295-490e-92af-fd60a52b56f3'
 

@@ -3,7 +3,8 @@ import { decodePasswords, productKeyEntry, SQL_USERS, sqlHost, sqlNames } from '
 import { SqlInstance } from '../../../src/crds/sql.ts'
 import { secret } from '../../../src/kube/builtin.ts'
 import type { Flow, Step } from '../flow.ts'
-import { HOME, type World } from '../world.ts'
+import { HOME } from '../seeds.ts'
+import type { World } from '../world.ts'
 
 const NAME = 'books'
 const isReady = (world: World) => world.isReady(SqlInstance, NAME)

@@ -3,7 +3,8 @@ import { entryName, keyContext, valueContext, valueNames } from '../../../src/co
 import { jweOf } from '../../../src/core/vaults/valueSecret.ts'
 import { SecretVault, VaultEntry } from '../../../src/crds/vaults.ts'
 import type { Flow, Step } from '../flow.ts'
-import { HOME, type World } from '../world.ts'
+import { HOME } from '../seeds.ts'
+import type { World } from '../world.ts'
 
 const VAULT = 'safe'
 const ENTRY = entryName(VAULT, 'Password')
