@@ -1,7 +1,10 @@
 import type { KubeObject, Resource } from '../../src/core/object.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { RelationalCluster, RelationalSnapshot } from '../../src/crds/relational.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { SqlInstance } from '../../src/crds/sql.ts'
+import { SecretVault, VaultEntry } from '../../src/crds/vaults.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import {
   configMap,
@@ -37,6 +40,12 @@ const RESOURCES: readonly Resource[] = [
   VectorCluster.resource,
   RelationalCluster.resource,
   RelationalSnapshot.resource,
+  SqlInstance.resource,
+  SecretVault.resource,
+  VaultEntry.resource,
+  ObjectStorageAccount.resource,
+  AccountBucket.resource,
+  ObjectAccessKey.resource,
   ...POSTGRESQL,
 ]
 
@@ -69,6 +78,17 @@ const VOLATILE_KEYS = new Set([
   'tookOverAt',
   'backupId',
   'backupID',
+  'preparedFor',
+  'accessKeyId',
+  'createdAt',
+  'updatedAt',
+  'deletedAt',
+  'purgeAt',
+  'usageAt',
+  'lastUsedAt',
+  // Of buckets, as of the last look.
+  'objectCount',
+  'usedBytes',
 ])
 const VOLATILE_ANNOTATIONS =
   /^(freehold\.dev\/(incarnation|applied|owner-incarnation|incarnation-of-owner|actor|created-by|api-key-id)|volume\.kubernetes\.io\/|pv\.kubernetes\.io\/|kubectl\.kubernetes\.io\/)/
