@@ -8,7 +8,7 @@ import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { lease } from '../../src/kube/builtin.ts'
 import type { ProxiedRequest } from '../faults/proxy.ts'
 import { isReady, objectOf } from '../make/fleet.ts'
-import { differences, snapshot } from '../make/snapshot.ts'
+import { differences, type Replacements, snapshot } from '../make/snapshot.ts'
 import { until } from '../make/until.ts'
 import { OwnPlatform } from './platform.ts'
 
@@ -38,7 +38,7 @@ export type CrashSuite = {
 
 const WAIT = 60_000
 const LEASE = { namespace: SYSTEM_NAMESPACE, name: 'freehold-controllers' }
-/** With a letter first, so that nobody takes it for a number. */
+/** With a letter first, so that it is no part of the boundary's id. */
 const suffixOf = (boundaryId: string) => `r${boundaryId.slice(0, 8)}`
 
 function stageOf(own: OwnPlatform, boundaryId: string): Stage {
@@ -73,12 +73,12 @@ async function play({ scenario }: CrashSuite, own: OwnPlatform, boundaryId: stri
   await scenario(stage)
   await stage.untilReady(Boundary, boundaryId)
   await stage.untilReady(ResourceGroup, 'search', outer)
-  const replaced = {
-    [stage.home]: 'GROUP',
-    [boundaryId]: 'BOUNDARY',
-    [stage.home.slice(-10)]: 'HASH',
-    [stage.suffix]: 'RUN',
-  }
+  const replaced: Replacements = [
+    [stage.home, 'GROUP'],
+    [boundaryId, 'BOUNDARY'],
+    [stage.home.slice(-10), 'HASH'],
+    [stage.suffix, 'RUN'],
+  ]
   return snapshot(own.admin, [outer, stage.home], replaced)
 }
 

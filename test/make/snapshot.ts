@@ -93,6 +93,9 @@ const VOLATILE_KEYS = new Set([
 const VOLATILE_ANNOTATIONS =
   /^(freehold\.dev\/(incarnation|applied|owner-incarnation|incarnation-of-owner|actor|created-by|api-key-id)|volume\.kubernetes\.io\/|pv\.kubernetes\.io\/|kubectl\.kubernetes\.io\/)/
 
+/** What is replaced by what, in this order: names of objects would come out sorted where they look like numbers. */
+export type Replacements = readonly (readonly [from: string, to: string])[]
+
 /**
  * Everything in the namespaces of a boundary, without what differs from run to run. Names that hold the boundary's id
  * or a hash of it are replaced, so that two boundaries can be compared.
@@ -100,7 +103,7 @@ const VOLATILE_ANNOTATIONS =
 export async function snapshot(
   client: KubeClient,
   namespaces: readonly string[],
-  replaced: Readonly<Record<string, string>>,
+  replaced: Replacements,
 ): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {}
   for (const home of namespaces) {
@@ -120,7 +123,7 @@ function isOfKubernetes(item: KubeObject): boolean {
   return item.metadata.name === 'kube-root-ca.crt'
 }
 
-function normal(value: unknown, replaced: Readonly<Record<string, string>>): unknown {
+function normal(value: unknown, replaced: Replacements): unknown {
   const secretData = (value as { kind?: string; data?: object }).kind === 'Secret'
   const walk = (part: unknown, key: string): unknown => {
     if (typeof part === 'string') return rename(part, replaced)
@@ -148,8 +151,8 @@ const VOLATILE_TEXTS: readonly [RegExp, string][] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'DERIVED-ID'],
 ]
 
-function rename(text: string, replaced: Readonly<Record<string, string>>): string {
-  const known = Object.entries(replaced).reduce((result, [from, to]) => result.replaceAll(from, to), text)
+function rename(text: string, replaced: Replacements): string {
+  const known = replaced.reduce((result, [from, to]) => result.replaceAll(from, to), text)
   return VOLATILE_TEXTS.reduce((result, [pattern, name]) => result.replaceAll(pattern, name), known)
 }
 
