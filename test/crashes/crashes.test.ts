@@ -21,6 +21,7 @@ describe('an operator that dies at any of its writes', function () {
     it(`ends in the same state: ${flow.title}`, async () => {
       const peace = await inPeace(flow)
       expect(peace.writes, 'a flow in which nothing is written shows nothing').not.to.deep.equal([])
+      expect(peace.end.writesAtRest, 'writes after everything has settled').to.equal(0)
       const found: string[] = []
       const deaths = deathsOf(peace.writes)
       let survived = 0

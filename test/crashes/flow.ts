@@ -48,9 +48,10 @@ export async function play(flow: Flow, death?: Death): Promise<Run> {
     const life = await world.lead(death)
     for (const step of flow.steps) await take(step, world)
     await world.pass(AFTERMATH)
+    const settled = world.writes
     await world.pass(AFTERMATH)
     return {
-      end: { ...stateOf(world), facts: await flow.facts(world) },
+      end: { ...stateOf(world), facts: await flow.facts(world), writesAtRest: world.writes - settled },
       writes: life.writes,
       hasDied: life.isOver,
     }

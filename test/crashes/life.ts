@@ -89,7 +89,10 @@ export function mortal<T extends object>(thing: T, mutations: Mutations<T>, by: 
       if (naming === undefined) {
         return (...args: unknown[]) => {
           const answer = call(...args)
-          return answer instanceof Promise ? life.read(() => answer) : answer
+          if (!(answer instanceof Promise)) return answer
+          // Of a process that is gone nobody hears that it failed.
+          answer.catch(() => {})
+          return life.read(() => answer)
         }
       }
       return (...args: unknown[]) => life.write(by, `${String(property)} ${naming(...args)}`, async () => call(...args))

@@ -75,6 +75,11 @@ export class World {
     return Promise.race([isDone, life.died.then(() => false)])
   }
 
+  /** How many writes the process of now has made. */
+  get writes(): number {
+    return this.#operator?.life.writes.length ?? 0
+  }
+
   async stop(): Promise<void> {
     await this.#operator?.stop()
   }

@@ -62,6 +62,47 @@ export const vectorFlows: readonly Flow[] = [
   },
   {
     ...common,
+    title: 'a vector database shrinks, and grows again while a shard is being moved',
+    given: [
+      make(),
+      fill,
+      {
+        user: 'has much data',
+        act: ({ engines: { vector } }) => {
+          vector.settles = false
+        },
+      },
+    ],
+    steps: [
+      {
+        user: 'asks for two peers',
+        act: (world) => world.change(VectorCluster, NAME, { replicas: 2 }),
+        until: ({ engines: { vector } }) => vector.orders.length > 0,
+      },
+      { user: 'asks for three again', act: (world) => world.change(VectorCluster, NAME, { replicas: 3 }) },
+      { user: 'waits until the shard is moved', act: ({ engines: { vector } }) => vector.settle(), until: isReady },
+    ],
+  },
+  {
+    ...common,
+    title: 'a vector database gets another key twice, at once',
+    given: [make()],
+    steps: [
+      { user: 'rotates the key', act: (world) => world.change(VectorCluster, NAME, { apiKeyVersion: 2 }) },
+      change('rotates it again', { apiKeyVersion: 3 }),
+    ],
+  },
+  {
+    ...common,
+    title: 'a vector database grows and is stopped before the volumes have grown',
+    given: [make()],
+    steps: [
+      { user: 'asks for more', act: (world) => world.change(VectorCluster, NAME, { storageSize: '900Gi' }) },
+      { user: 'stops it', act: (world) => world.change(VectorCluster, NAME, { running: false }), until: isStopped },
+    ],
+  },
+  {
+    ...common,
     title: 'a vector database gets another key, twice',
     given: [make()],
     steps: [change('rotates the key', { apiKeyVersion: 2 }), change('rotates it again', { apiKeyVersion: 3 })],
