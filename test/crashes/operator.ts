@@ -135,7 +135,7 @@ function clientOf(by: string, server: PlayedApiServer, caches: WriteObserver, li
       if (!['create', 'update', 'apply', 'mergePatch'].includes(String(property))) return call
       return async (resource: Resource, ...args: unknown[]) => {
         const answer = (await call(resource, ...args)) as Parameters<WriteObserver['written']>[1]
-        if (!life.isOver) caches.written(resource, structuredClone(answer))
+        if (!life.isOver) caches.written(resource, answer)
         return answer
       }
     },
@@ -148,7 +148,7 @@ function removing(server: PlayedApiServer, caches: WriteObserver, life: Life): K
     const before = await server.peek(resource, ref)
     const left = await server.remove(resource, ref, options)
     if (life.isOver) return left
-    if (left !== undefined) caches.written(resource, structuredClone(left))
+    if (left !== undefined) caches.written(resource, left)
     else if (before !== undefined) caches.removed(resource, refOf(before), before.metadata.uid)
     return left
   }
