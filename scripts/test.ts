@@ -40,7 +40,7 @@ async function main(): Promise<void> {
     add(
       await mocha(
         'unit tests',
-        ['src/**/*.test.ts', 'test/policy/**/*.test.ts', 'scripts/**/*.test.ts'],
+        ['src/**/*.test.ts', 'test/policy/**/*.test.ts', 'test/crashes/**/*.test.ts', 'scripts/**/*.test.ts'],
         selection.rest,
         {},
       ),

@@ -1,6 +1,6 @@
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { type KubeObject, keyOf, refOf } from '../core/object.ts'
-import { done, type Outcome, stalled } from '../core/outcome.ts'
+import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import type { PlatformUser } from '../crds/identity.ts'
 import { PlatformUser as UserKind } from '../crds/identity.ts'
 import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
@@ -75,27 +75,40 @@ async function replaceAssignments(pass: BindingPass, wanted: readonly KubeObject
   }
 }
 
-/** Who was put into the group is remembered, so that people whom somebody else put there stay. */
+/** Milliseconds until what was written down is done. */
+const AT_ONCE = 1
+
+/**
+ * Who is put into the group is remembered, so that people whom somebody else put there stay. The status is written
+ * before the group: of people who were put there by a process that died before it said so, nobody could tell whose
+ * they are, and they would stay for ever.
+ */
 async function settleMembers(pass: BindingPass): Promise<Outcome> {
   const { groupId } = pass.object.spec
   if (groupId === undefined) return done()
-  const isThere = await putMembers(pass, boundPeople(pass))
-  return isThere ? done() : stalled('ReferenceMissing', `There is no group ${groupId}.`)
-}
-
-/** False where the group is gone. */
-async function putMembers(pass: BindingPass, people: readonly string[]): Promise<boolean> {
-  const { groupId } = pass.object.spec
-  const before = pass.object.status?.memberIds ?? []
-  const group = pass.records
-    .cache<Group>(PrincipalGroup.resource)
-    .list({})
-    .find(({ metadata }) => metadata.name === groupId)
+  const group = groupOf(pass)
   if (group === undefined) {
     pass.report({ memberIds: [] })
-    return false
+    return stalled('ReferenceMissing', `There is no group ${groupId}.`)
   }
-  const gone = before.filter((id) => !people.includes(id))
+  const ours = pass.object.status?.memberIds ?? []
+  const wanted = boundPeople(pass).filter((id) => ours.includes(id) || !group.spec.memberIds.includes(id))
+  if (wanted.every((id) => ours.includes(id))) {
+    await putMembers(pass, group, wanted)
+    return done()
+  }
+  pass.report({ memberIds: [...new Set([...ours, ...wanted])] })
+  return waiting('ApplyingWorkload', 'People are about to be put into the group.', AT_ONCE)
+}
+
+function groupOf({ records, object }: BindingPass): Group | undefined {
+  const groups = records.cache<Group>(PrincipalGroup.resource).list({})
+  return groups.find(({ metadata }) => metadata.name === object.spec.groupId)
+}
+
+/** Of the people that are ours, only these stay in the group. */
+async function putMembers(pass: BindingPass, group: Group, people: readonly string[]): Promise<void> {
+  const gone = (pass.object.status?.memberIds ?? []).filter((id) => !people.includes(id))
   const others = group.spec.memberIds.filter((id) => !gone.includes(id))
   const added = people.filter((id) => !others.includes(id))
   if (added.length > 0 || others.length !== group.spec.memberIds.length) {
@@ -104,12 +117,12 @@ async function putMembers(pass: BindingPass, people: readonly string[]): Promise
     const patch = { spec: { memberIds: [...others, ...added] } }
     await pass.records.client.mergePatch(PrincipalGroup.resource, refOf(group), patch, { uid, resourceVersion })
   }
-  pass.report({ memberIds: people.filter((id) => before.includes(id) || added.includes(id)) })
-  return true
+  pass.report({ memberIds: [...people] })
 }
 
 async function takeEverything(pass: BindingPass): Promise<Outcome> {
   await replaceAssignments(pass, [])
-  if (pass.object.spec.groupId !== undefined) await putMembers(pass, [])
+  const group = groupOf(pass)
+  if (group !== undefined) await putMembers(pass, group, [])
   return done()
 }

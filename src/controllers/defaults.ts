@@ -25,10 +25,10 @@ function objectOf(kind: AnyKind, name: string, spec: object): KubeObject {
 }
 
 /**
- * Makes what a new platform starts with: the built-in roles (kept as this release defines them), a first offer of plans
- * the tenant of boundaries whose creator has none, and the record of the cluster that we run on (each only where none is there, since they belong to the administrators
- * from then on). Done by the leader at start, so that `kubectl apply` of the manifests needs no second run once the
- * CRDs stand.
+ * Makes what a new platform starts with: the built-in roles (kept as this release defines them), a first offer of plans,
+ * the tenant of boundaries whose creator has none, and the record of the cluster that we run on (each only where none is
+ * there, since they belong to the administrators from then on). Done by the leader at start, so that `kubectl apply` of
+ * the manifests needs no second run once the CRDs stand.
  */
 export async function installDefaults(
   client: KubeClient,
@@ -36,7 +36,10 @@ export async function installDefaults(
   log: Log,
 ): Promise<void> {
   await Promise.all(BUILT_IN_ROLES.map((role) => installRole(client, role)))
-  if (await isEmpty(client, ComputePlan.resource)) {
+  // The record of the cluster comes last: without it, an earlier start may have ended among the plans.
+  const isFirstStart = await isEmpty(client, PlatformCluster.resource)
+  const { items: plans } = await client.list(ComputePlan.resource)
+  if (plans.length === 0 || (isFirstStart && plans.every(({ metadata }) => metadata.name in DEFAULT_PLANS))) {
     await Promise.all(
       Object.entries(DEFAULT_PLANS).map(([name, spec]) =>
         createOnce(client, ComputePlan.resource, objectOf(ComputePlan, name, spec)),
@@ -48,7 +51,7 @@ export async function installDefaults(
     const spec = { displayName: 'Default' }
     await createOnce(client, PlatformTenant.resource, objectOf(PlatformTenant, DEFAULT_TENANT_ID, spec))
   }
-  if (await isEmpty(client, PlatformCluster.resource)) {
+  if (isFirstStart) {
     const { metadata } = await client.get(namespace, { name: 'kube-system' })
     const name = uuidV5(`cluster/${metadata.uid ?? 'unknown'}`)
     const spec = { displayName: 'Platform cluster', region: platform.region, domain: platform.domain, isPlatform: true }

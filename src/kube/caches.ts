@@ -136,6 +136,7 @@ export class ScopedCaches<T extends KubeObject = KubeObject> {
   readonly #options: Omit<WatchCacheOptions<T>, 'namespace'>
   readonly #caches = new Map<string, WatchCache<T>>()
   readonly #handlers = new Set<CacheHandler<T>>()
+  readonly #listeners = new Set<(namespace: string) => void>()
 
   constructor(options: Omit<WatchCacheOptions<T>, 'namespace'>) {
     this.#options = options
@@ -151,7 +152,21 @@ export class ScopedCaches<T extends KubeObject = KubeObject> {
       for (const handler of this.#handlers) handler(event)
     })
     cache.start()
+    const tell = () => {
+      for (const listener of this.#listeners) listener(namespace)
+    }
+    // One that is stopped before has nothing to tell.
+    cache.whenSynced().then(tell, () => {})
     return cache
+  }
+
+  /**
+   * Hears of each namespace whose first listing is complete. Whoever looked past the cache before must look again: of
+   * what was deleted meanwhile no event tells.
+   */
+  onSynced(listener: (namespace: string) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /** Stops the watch and forgets the objects; subscribers hear nothing, for nothing was deleted. */

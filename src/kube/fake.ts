@@ -97,6 +97,16 @@ export class FakeKubeClient implements KubeClient {
     ).length
   }
 
+  /** The version of the newest change of all. */
+  get version(): string {
+    return String(this.#version)
+  }
+
+  /** The objects as they are stored, without a call or a copy: for looking only. */
+  stored(resource: Resource): IterableIterator<Readonly<KubeObject>> {
+    return this.#table(resource).values()
+  }
+
   /** The next calls of that verb and resource fail with this reason (or run this, which may throw or change things). */
   fail(verb: string, resource: Resource, error: KubeErrorReason | (() => void), times = 1): void {
     this.#planned.push({ verb, resource: resourceId(resource), left: times, error })

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { uuidV5 } from '../../src/core/ids.ts'
-import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { lease } from '../../src/kube/builtin.ts'
 import type { ProxiedRequest } from '../faults/proxy.ts'
 import { isReady, objectOf } from '../make/fleet.ts'
-import { differences, snapshot } from '../make/snapshot.ts'
+import { differences, type Replacements, snapshot } from '../make/snapshot.ts'
 import { until } from '../make/until.ts'
 import { OwnPlatform } from './platform.ts'
 
-const isWrite = ({ verb }: ProxiedRequest) => ['create', 'update', 'patch', 'delete'].includes(verb)
+const isWrite = ({ verb }: ProxiedRequest) => ['create', 'update', 'patch', 'delete', 'deletecollection'].includes(verb)
 
 /** A group of its own for one run, in which a scenario is played. */
 export type Stage = {
@@ -19,6 +20,8 @@ export type Stage = {
   readonly boundaryId: string
   /** The namespace of the group. */
   readonly home: string
+  /** For names that are unique on the platform: other runs had theirs. */
+  readonly suffix: string
   /** Makes an object as a Git tool does: as soon as the server takes it. */
   create(kind: AnyKind, name: string, spec: object, namespace?: string): Promise<void>
   untilReady(kind: AnyKind, name: string, namespace?: string): Promise<void>
@@ -29,9 +32,14 @@ export type CrashSuite = {
   /** What is done in the end is compared; waits in it must outlast a restart of the operator. */
   scenario: (stage: Stage) => Promise<void>
   kills: number
+  /** Whether an object store runs beside; false. */
+  withStore?: boolean
 }
 
 const WAIT = 60_000
+const LEASE = { namespace: SYSTEM_NAMESPACE, name: 'freehold-controllers' }
+/** With a letter first, so that it is no part of the boundary's id. */
+const suffixOf = (boundaryId: string) => `r${boundaryId.slice(0, 8)}`
 
 function stageOf(own: OwnPlatform, boundaryId: string): Stage {
   const home = groupNamespace(boundaryId, 'search')
@@ -40,6 +48,7 @@ function stageOf(own: OwnPlatform, boundaryId: string): Stage {
     own,
     boundaryId,
     home,
+    suffix: suffixOf(boundaryId),
     async create(kind, name, spec, namespace = home) {
       const object = objectOf(kind, name, kind.resource.namespaced ? namespace : undefined, spec)
       await until(
@@ -64,7 +73,12 @@ async function play({ scenario }: CrashSuite, own: OwnPlatform, boundaryId: stri
   await scenario(stage)
   await stage.untilReady(Boundary, boundaryId)
   await stage.untilReady(ResourceGroup, 'search', outer)
-  const replaced = { [stage.home]: 'GROUP', [boundaryId]: 'BOUNDARY', [stage.home.slice(-10)]: 'HASH' }
+  const replaced: Replacements = [
+    [stage.home, 'GROUP'],
+    [boundaryId, 'BOUNDARY'],
+    [stage.home.slice(-10), 'HASH'],
+    [stage.suffix, 'RUN'],
+  ]
   return snapshot(own.admin, [outer, stage.home], replaced)
 }
 
@@ -82,7 +96,7 @@ export function describeCrashes(suite: CrashSuite): void {
     let writes: number
 
     before(async () => {
-      own = await OwnPlatform.prepare({ proxied: true })
+      own = await OwnPlatform.prepare({ proxied: true, withStore: suite.withStore ?? false })
       await own.startOperator()
       own.proxies?.controllers.reset()
       expected = await play(suite, own, randomUUID())
@@ -100,7 +114,7 @@ export function describeCrashes(suite: CrashSuite): void {
       const when = kind === 'drop' ? 'before' : 'after'
       it(`ends in the same state, killed ${when} a write, the ${kill}. of ${kills} along the way`, async () => {
         // Passes that meet are one, so that some runs take fewer writes than others: the last place is before the end.
-        const at = Math.max(1, Math.floor((kill * writes) / (kills + 2)))
+        const at = Math.max(1, Math.floor((kill * writes) / (kills + 3)))
         let seen = 0
         let killed: Promise<void> | undefined
         const lift = own.proxies?.controllers.fault({
@@ -118,6 +132,8 @@ export function describeCrashes(suite: CrashSuite): void {
         await until('the operator is killed', () => killed !== undefined, WAIT)
         await killed
         lift?.()
+        // The first time the next process waits until the lease of the dead one is over. Once shows it.
+        if (kill > 1) await own.admin.remove(lease, LEASE)
         await own.startOperator()
         const found = differences(expected, await playing)
         expect(found, found.join('\n')).to.deep.equal([])

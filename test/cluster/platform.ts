@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
+import { findObjectStore } from '../../scripts/objectstore/find.ts'
 import {
   PLATFORM_PORTS,
   type Platform,
@@ -21,6 +22,8 @@ export type OwnPlatformOptions = {
   nodes?: number
   /** Leads the operator's requests through a proxy for each of its accounts, which counts them and plays faults. */
   proxied?: boolean
+  /** Runs an object store beside it. */
+  withStore?: boolean
   environment?: Record<string, string>
 }
 
@@ -33,12 +36,13 @@ export class OwnPlatform {
   readonly ports: PlatformPorts
   readonly admin: KubeClient
   readonly proxies: { controllers: FaultProxy; facade: FaultProxy } | undefined
+  readonly hasStore: boolean
   readonly #command: Command
   readonly #replicas: ChildProcess[] = []
   #operator: ChildProcess | undefined
 
   private constructor(
-    parts: Pick<OwnPlatform, 'controlPlane' | 'platform' | 'ports' | 'admin' | 'proxies'>,
+    parts: Pick<OwnPlatform, 'controlPlane' | 'platform' | 'ports' | 'admin' | 'proxies' | 'hasStore'>,
     command: Command,
   ) {
     this.controlPlane = parts.controlPlane
@@ -46,6 +50,7 @@ export class OwnPlatform {
     this.ports = parts.ports
     this.admin = parts.admin
     this.proxies = parts.proxies
+    this.hasStore = parts.hasStore
     this.#command = command
   }
 
@@ -56,11 +61,12 @@ export class OwnPlatform {
     const ports = await choosePorts(folder, PLATFORM_PORTS)
     await controlPlane.reconfigure(platformAccess(ports))
     const signal = new AbortController().signal
-    const { platform, operator } = await preparePlatform(controlPlane, {
+    const { platform, operator, store } = await preparePlatform(controlPlane, {
       folder,
       ports,
       progress: silentProgress,
       signal,
+      ...(options.withStore === true ? { objectStore: findObjectStore(silentProgress, signal) } : {}),
     })
     const admin = createKubeClient(loadKubeconfig(controlPlane.kubeconfigPath), {
       fieldManager: 'test',
@@ -68,7 +74,8 @@ export class OwnPlatform {
     })
     const environment = { ...operator.environment, ...options.environment }
     const proxies = options.proxied === true ? await proxied(folder, environment) : undefined
-    return new OwnPlatform({ controlPlane, platform, ports, admin, proxies }, { ...operator, environment })
+    const hasStore = store !== undefined
+    return new OwnPlatform({ controlPlane, platform, ports, admin, proxies, hasStore }, { ...operator, environment })
   }
 
   /** Starts the operator and waits until it is ready. Its log is `logs/freehold.log` in the folder. */

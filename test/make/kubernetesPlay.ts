@@ -14,6 +14,8 @@ export class KubernetesPlay {
   readonly accepted = new Map<string, readonly string[]>()
   /** Pods that could not begin because an entry of the Secret was missing. */
   readonly broken: string[] = []
+  /** Runs when workloads are as a round leaves them, before anybody can look at them. */
+  onRound: () => void = () => {}
   readonly #client: FakeKubeClient
   readonly #revisions = new Map<string, number>()
 
@@ -36,6 +38,7 @@ export class KubernetesPlay {
       const owner = items.find((each) => metadata.name.startsWith(`${each.metadata.name}-`))
       if (owner === undefined) await this.#client.remove(pod, metadata)
     }
+    this.onRound()
     await settle()
     return (await this.#version()) !== before
   }

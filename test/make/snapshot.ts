@@ -1,8 +1,11 @@
 import type { KubeObject, Resource } from '../../src/core/object.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
 import { RelationalSnapshot } from '../../src/crds/relationalSnapshots.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { SqlInstance } from '../../src/crds/sql.ts'
+import { SecretVault, VaultEntry } from '../../src/crds/vaults.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import {
   configMap,
@@ -38,6 +41,12 @@ const RESOURCES: readonly Resource[] = [
   VectorCluster.resource,
   RelationalCluster.resource,
   RelationalSnapshot.resource,
+  SqlInstance.resource,
+  SecretVault.resource,
+  VaultEntry.resource,
+  ObjectStorageAccount.resource,
+  AccountBucket.resource,
+  ObjectAccessKey.resource,
   ...POSTGRESQL,
 ]
 
@@ -71,9 +80,23 @@ const VOLATILE_KEYS = new Set([
   'editorAdmittedFor',
   'backupId',
   'backupID',
+  'preparedFor',
+  'accessKeyId',
+  'createdAt',
+  'updatedAt',
+  'deletedAt',
+  'purgeAt',
+  'usageAt',
+  'lastUsedAt',
+  // Of buckets, as of the last look.
+  'objectCount',
+  'usedBytes',
 ])
 const VOLATILE_ANNOTATIONS =
   /^(freehold\.dev\/(incarnation|applied|owner-incarnation|incarnation-of-owner|actor|created-by|api-key-id)|volume\.kubernetes\.io\/|pv\.kubernetes\.io\/|kubectl\.kubernetes\.io\/)/
+
+/** What is replaced by what, in this order: names of objects would come out sorted where they look like numbers. */
+export type Replacements = readonly (readonly [from: string, to: string])[]
 
 /**
  * Everything in the namespaces of a boundary, without what differs from run to run. Names that hold the boundary's id
@@ -82,7 +105,7 @@ const VOLATILE_ANNOTATIONS =
 export async function snapshot(
   client: KubeClient,
   namespaces: readonly string[],
-  replaced: Readonly<Record<string, string>>,
+  replaced: Replacements,
 ): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {}
   for (const home of namespaces) {
@@ -102,7 +125,7 @@ function isOfKubernetes(item: KubeObject): boolean {
   return item.metadata.name === 'kube-root-ca.crt'
 }
 
-function normal(value: unknown, replaced: Readonly<Record<string, string>>): unknown {
+function normal(value: unknown, replaced: Replacements): unknown {
   const secretData = (value as { kind?: string; data?: object }).kind === 'Secret'
   const walk = (part: unknown, key: string): unknown => {
     if (typeof part === 'string') return rename(part, replaced)
@@ -130,8 +153,8 @@ const VOLATILE_TEXTS: readonly [RegExp, string][] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'DERIVED-ID'],
 ]
 
-function rename(text: string, replaced: Readonly<Record<string, string>>): string {
-  const known = Object.entries(replaced).reduce((result, [from, to]) => result.replaceAll(from, to), text)
+function rename(text: string, replaced: Replacements): string {
+  const known = replaced.reduce((result, [from, to]) => result.replaceAll(from, to), text)
   return VOLATILE_TEXTS.reduce((result, [pattern, name]) => result.replaceAll(pattern, name), known)
 }
 

@@ -35,6 +35,8 @@ export interface Workspace {
   secrets(namespace: string): CacheView | undefined
   /** Hears of changed Secrets in the namespaces that are watched. */
   subscribeSecrets(handler: CacheHandler<KubeObject>): () => void
+  /** Hears when the first listing of the Secrets of a namespace is there. */
+  onSecretsSynced(listener: (namespace: string) => void): () => void
 }
 
 /**

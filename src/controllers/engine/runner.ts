@@ -86,7 +86,19 @@ export class Runner {
     }
     const wake = (event: CacheEvent<KubeObject>) => this.#childChanged(event, observed, kind.resource)
     const isSecret = resourceId(observed) === resourceId(secret)
-    return isSecret ? workspace.subscribeSecrets(wake) : workspace.cache(observed).subscribe(wake)
+    if (!isSecret) return workspace.cache(observed).subscribe(wake)
+    const unsubscribe = workspace.subscribeSecrets(wake)
+    // Passes of before asked the API server for Secrets; of one that was deleted since, no watch has told.
+    const forget = workspace.onSecretsSynced((name) => this.#wakeIn(name))
+    return () => {
+      unsubscribe()
+      forget()
+    }
+  }
+
+  #wakeIn(name: string): void {
+    const objects = this.#environment.records.cache(this.#controller.kind.resource).list({ namespace: name })
+    for (const object of objects) this.#queue.add(keyOf(object))
   }
 
   /** A type of an operator that comes or goes concerns every object: it may have waited for it. */
@@ -108,9 +120,7 @@ export class Runner {
   /** Namespaces say where objects stand. Their other changes are frequent and concern nobody here. */
   #namespaceChanged(event: CacheEvent<KubeObject>): void {
     if (event.type === 'modified' && samePlace(event.object, event.previous)) return
-    const { kind } = this.#controller
-    const objects = this.#environment.records.cache(kind.resource).list({ namespace: event.object.metadata.name })
-    for (const object of objects) this.#queue.add(keyOf(object))
+    this.#wakeIn(event.object.metadata.name)
   }
 
   async #work(key: string): Promise<void> {

@@ -58,6 +58,7 @@ export function openWorkspace({ client, caches }: ClusterConnection, resources: 
     onServed: (resource, listener) => caches.optional(resource)?.onServed(listener) ?? (() => {}),
     secrets: (name) => syncedSecrets(secrets, name),
     subscribeSecrets: (handler) => secrets.subscribe(handler),
+    onSecretsSynced: (listener) => secrets.onSynced(listener),
   }
 }
 

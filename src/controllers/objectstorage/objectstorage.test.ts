@@ -156,6 +156,22 @@ describe('the controllers of object storage', () => {
     expect([write(before, 'media-one'), write(after, 'media-one')]).to.deep.equal([403, 200])
   })
 
+  it('replace a key whose Secret was lost before Secrets of its namespace could be watched', async () => {
+    account()
+    key()
+    bench.client.fail('watch', secret, 'Forbidden')
+    await bench.start()
+    const before = await pairOf()
+    expect(before?.accessKeyId).to.be.a('string')
+    await bench.client.remove(secret, { namespace: space, name: accessKeySecretName('uploader') })
+    await bench.rest()
+    await bench.clock.advance(60_000)
+    await bench.rest()
+    expect((await pairOf())?.accessKeyId)
+      .to.be.a('string')
+      .and.not.equal(before?.accessKeyId)
+  })
+
   it('make a fifth key of one owner wait for another to go', async () => {
     account()
     for (const name of ['a', 'b', 'c', 'd', 'e']) key(name)

@@ -80,9 +80,10 @@ export function sqlController(options: Omit<SqlOptions, 'generatePassword'> & Pa
       removeSurroundings({
         resources: [service, networkPolicy, configMap],
         secretsOf: (name) => {
-          const { logins, license, history } = sqlNames(name)
-          return [logins, license, history]
+          const { license, history } = sqlNames(name)
+          return [license, history]
         },
+        dataSecretsOf: (name) => [sqlNames(name).logins],
       }),
     ),
   })

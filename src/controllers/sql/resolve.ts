@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { KubeObject } from '../../core/object.ts'
+import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
+import { type KubeObject, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { decodePasswords, decodeProductKey, sqlNames } from '../../core/sql.ts'
 import { ComputePlan } from '../../crds/plans.ts'
@@ -12,6 +13,7 @@ import type { Step } from '../engine/controller.ts'
 import { findHome } from '../placement.ts'
 import { checkQuotaOf } from '../quota.ts'
 import { placeOfStateful, workloadOf } from '../stateful/pass.ts'
+import { retainedFor } from '../stateful/volumes.ts'
 import type { SqlOptions, SqlPass, SqlState } from './types.ts'
 
 type SecretObject = KubeObject & { data?: Record<string, string> }
@@ -55,7 +57,7 @@ export function ensureLogins({
       const cached = decodePasswords((await pass.children.get<SecretObject>(secret, namespace, logins))?.data)
       // Passwords that are written over are lost, so what is stored is read afresh before it is replaced.
       const passwords = cached ??
-        decodePasswords((await fresh(pass, logins))?.data) ?? {
+        decodePasswords((await takeBack(pass, await fresh(pass, logins)))?.data) ?? {
           admin: generatePassword(),
           owner: generatePassword(),
           writer: generatePassword(),
@@ -69,6 +71,15 @@ export function ensureLogins({
       return waiting('WaitingForGroup', 'The rights on Secrets of this namespace are not there yet.', RIGHTS_RETRY)
     }
   }
+}
+
+/** Passwords that were kept with the volume of a former instance of this name: its engine accepts no others. */
+async function takeBack(pass: SqlPass, found: SecretObject | undefined): Promise<SecretObject | undefined> {
+  if (found?.metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== retainedFor(pass)) return found
+  const { uid, resourceVersion } = found.metadata
+  const annotations = { [OWNER_INCARNATION_ANNOTATION]: pass.incarnation, [RETAINED_FOR_ANNOTATION]: null }
+  const patch = { metadata: { annotations } }
+  return pass.workloads.client.mergePatch<SecretObject>(secret, refOf(found), patch, { uid, resourceVersion })
 }
 
 async function fresh(pass: SqlPass, name: string): Promise<SecretObject | undefined> {

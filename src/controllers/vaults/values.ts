@@ -147,15 +147,35 @@ async function addVersion(
   const dataKey = await ensureDataKey(pass, keys, life)
   const names = valueNames(name, life)
   let version = spec.history?.lastVersion ?? 0
-  for (let isTaken = true; isTaken; ) {
+  for (let isOurs = false; !isOurs; ) {
     version += 1
-    const sealed = await sealValue(value, dataKey, valueContext(namespace, name, life, version))
-    isTaken = !(await create(pass, jweSecret(entry, life, 'value', names.version(version), sealed)))
+    const context = valueContext(namespace, name, life, version)
+    const sealed = await sealValue(value, dataKey, context)
+    const isMade = await create(pass, jweSecret(entry, life, 'value', names.version(version), sealed))
+    isOurs = isMade || (await holds(pass, names.version(version), { dataKey, context, value }))
   }
   const deed = { at: pass.now, ...attributesOf(spec), version }
   const next = withVersion(spec, deed, vaultOf(pass).spec)
   const cleared = { deletedAt: null, purgedAt: null }
   await writeSpec(pass, { state: 'Active', valueFrom: null, history: { ...next.history, ...cleared, consumed } })
+}
+
+/**
+ * Whether the number that is taken was taken by an earlier try that did not come to list it: then it holds this very
+ * value. Of another one a writer of REST may be about to list it.
+ */
+async function holds(
+  pass: EntryPass,
+  name: string,
+  { dataKey, context, value }: { dataKey: Uint8Array; context: string; value: string },
+): Promise<boolean> {
+  const sealed = jweOf((await readSecret(pass, name))?.data)
+  if (sealed === undefined) return false
+  const held = await openValue(sealed, dataKey, context).catch((error: unknown) => {
+    if (error instanceof EnvelopeError) return undefined
+    throw error
+  })
+  return held !== undefined && digest(held) === digest(value)
 }
 
 async function ensureDataKey(pass: EntryPass, keys: PlatformKeys, life: number): Promise<Uint8Array> {

@@ -1,0 +1,119 @@
+import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
+import { type KubeObject, keyOf, type ObjectRef, type Resource, refOf } from '../../src/core/object.ts'
+import { KINDS } from '../../src/crds/index.ts'
+import { BUILTIN, namespace, secret } from '../../src/kube/builtin.ts'
+import type {
+  ApplyOptions,
+  PatchOptions,
+  RawAnswer,
+  RawRequest,
+  RemoveOptions,
+  WriteOptions,
+} from '../../src/kube/client.ts'
+import { FakeKubeClient } from '../../src/kube/fake.ts'
+import { refused } from '../../src/kube/fakeErrors.ts'
+import { POSTGRESQL } from '../../src/kube/postgresql.ts'
+import { StandInApp } from '../make/workload.ts'
+
+/** Every type of which there may be objects in a flow. */
+export const RESOURCES: readonly Resource[] = [
+  ...KINDS.map(({ resource }) => resource),
+  StandInApp.resource,
+  ...BUILTIN,
+  ...POSTGRESQL,
+]
+
+/** What keeps a namespace until it is empty; of a real one it stands in `spec.finalizers`. */
+export const NAMESPACE_FINALIZER = 'kubernetes'
+
+/**
+ * The API server in memory with what deletions of whole namespaces need: nothing is made in one that is going or not
+ * there, and one that is deleted stays until it was emptied. It remembers whose each uid and incarnation was, so that two
+ * runs can be compared whose objects got other ones.
+ */
+export class PlayedApiServer extends FakeKubeClient {
+  /** What each uid and incarnation is of, for people. */
+  readonly identities = new Map<string, string>()
+  /** Runs for each incarnation that is first seen: names that are derived from it. */
+  onIncarnation: (object: KubeObject, incarnation: string) => void = () => {}
+
+  constructor(now: () => number) {
+    super({ fieldManager: 'freehold', now })
+    this.answer(/\/secrets$/, () => ({ text: '{}' }))
+  }
+
+  override seed<T extends KubeObject>(resource: Resource, object: T): T {
+    return this.#remember(resource, super.seed(resource, object))
+  }
+
+  override async create<T extends KubeObject>(resource: Resource, object: T, options?: WriteOptions): Promise<T> {
+    await this.#admit('create', resource, object)
+    return this.#remember(resource, await super.create(resource, object, options))
+  }
+
+  override async apply<T extends KubeObject>(resource: Resource, object: T, options?: ApplyOptions): Promise<T> {
+    if ((await this.peek(resource, refOf(object))) === undefined) await this.#admit('apply', resource, object)
+    return this.#remember(resource, await super.apply(resource, object, options))
+  }
+
+  override async mergePatch<T extends KubeObject = KubeObject>(
+    resource: Resource,
+    ref: ObjectRef,
+    patch: object,
+    options?: PatchOptions,
+  ): Promise<T> {
+    return this.#remember(resource, await super.mergePatch<T>(resource, ref, patch, options))
+  }
+
+  override async remove(resource: Resource, ref: ObjectRef, options?: RemoveOptions): Promise<KubeObject | undefined> {
+    if (resource === namespace && (await this.peek(namespace, ref))?.metadata.deletionTimestamp === undefined) {
+      await this.#hold(ref)
+    }
+    return super.remove(resource, ref, options)
+  }
+
+  /** The deletion of a collection of Secrets by their labels, which is the only request of this form that we make. */
+  override async request(request: RawRequest): Promise<RawAnswer> {
+    const [, space] = /\/namespaces\/([^/]+)\/secrets$/.exec(request.path) ?? []
+    if (request.method !== 'DELETE' || space === undefined) return super.request(request)
+    const { labelSelector } = request.query as { labelSelector: string }
+    const { items } = await this.list(secret, { namespace: space, labelSelector })
+    for (const item of items) await this.remove(secret, refOf(item))
+    return super.request(request)
+  }
+
+  /** The object as it is, or nothing. */
+  async peek<T extends KubeObject = KubeObject>(resource: Resource, ref: ObjectRef): Promise<T | undefined> {
+    for (const object of this.stored(resource)) {
+      const { name, namespace: space } = object.metadata
+      if (name === ref.name && space === ref.namespace) return structuredClone(object) as T
+    }
+    return undefined
+  }
+
+  async #admit(verb: string, resource: Resource, { metadata }: KubeObject): Promise<void> {
+    if (!resource.namespaced) return
+    const space = await this.peek(namespace, { name: metadata.namespace ?? '' })
+    if (space === undefined) throw refused('NotFound', verb, namespace, { name: metadata.namespace ?? '' })
+    if (space.metadata.deletionTimestamp !== undefined) throw refused('Forbidden', verb, resource, metadata)
+  }
+
+  async #hold(ref: ObjectRef): Promise<void> {
+    if ((await this.peek(namespace, ref)) === undefined) return
+    this.edit(namespace, ref, ({ metadata }) => {
+      metadata.finalizers = [NAMESPACE_FINALIZER]
+    })
+  }
+
+  #remember<T extends KubeObject>(resource: Resource, object: T): T {
+    const { uid = '', annotations } = object.metadata
+    const what = `${resource.plural}/${keyOf(object)}`
+    this.identities.set(uid, `uid of ${what}`)
+    const incarnation = annotations?.[INCARNATION_ANNOTATION]
+    if (incarnation !== undefined && !this.identities.has(incarnation)) {
+      this.identities.set(incarnation, `incarnation of ${what}`)
+      this.onIncarnation(object, incarnation)
+    }
+    return object
+  }
+}

@@ -1,0 +1,57 @@
+import { expect } from 'chai'
+import { disturbed, type Flow, play, type Run } from './flow.ts'
+import { FLOWS } from './flows/index.ts'
+import { deathsOf } from './life.ts'
+import { World } from './world.ts'
+
+/** So many differences of one flow are shown, and so much of each; more only repeats what is wrong. */
+const SHOWN = 12
+const LENGTH = 400
+
+describe('an operator that dies at any of its writes', function () {
+  this.timeout(120_000)
+  const played = new Map<Flow, Promise<Run>>()
+  const inPeace = (flow: Flow) => {
+    const run = played.get(flow) ?? play(flow)
+    played.set(flow, run)
+    return run
+  }
+
+  for (const flow of FLOWS) {
+    it(`ends in the same state: ${flow.title}`, async () => {
+      const peace = await inPeace(flow)
+      expect(peace.writes, 'a flow in which nothing is written shows nothing').not.to.deep.equal([])
+      expect(peace.end.writesAtRest, 'writes after everything has settled').to.equal(0)
+      const found: string[] = []
+      const deaths = deathsOf(peace.writes)
+      let survived = 0
+      for (const death of deaths) {
+        const { by, what } = peace.writes[death.at - 1] ?? {}
+        const run = await disturbed(flow, death, peace)
+        if (!run.hasDied) survived += 1
+        found.push(...run.found.map((difference) => `killed ${death.when} ${death.at}. ${by} ${what}: ${difference}`))
+      }
+      // What several do at once is not done in the same order each time, so that some runs take fewer writes.
+      expect(survived, 'runs that came to their end before the operator died').to.be.at.most(deaths.length / 10)
+      const shown = found.slice(0, SHOWN).map((difference) => difference.slice(0, LENGTH))
+      if (found.length > 0) expect.fail([`${found.length} differences`, ...shown].join('\n'))
+    })
+  }
+
+  it('was tried with every controller that there is', async () => {
+    const names: string[] = []
+    const world = new World((all) => {
+      names.push(...all.map(({ name }) => name))
+      return []
+    })
+    await world.lead()
+    await world.stop()
+    const written = new Set<string>()
+    for (const flow of FLOWS) for (const { by } of (await inPeace(flow)).writes) written.add(by)
+    expect(names).to.have.length.greaterThan(15)
+    expect(
+      [...names, 'defaults'].filter((name) => !written.has(name)),
+      'these write in no flow of test/crashes/flows',
+    ).to.deep.equal([])
+  })
+})

@@ -1,0 +1,84 @@
+import type { Controller } from '../../src/controllers/engine/controller.ts'
+import { differences } from '../make/snapshot.ts'
+import type { Death, Write } from './life.ts'
+import { seedGroup } from './seeds.ts'
+import { stateOf } from './state.ts'
+import { World } from './world.ts'
+
+export type Step = {
+  /** A sentence of what the user does. */
+  user: string
+  act: (world: World) => Promise<unknown> | unknown
+  /** Of what the user waits for, before going on; nothing where the next step follows at once. */
+  until?: (world: World) => Promise<boolean> | boolean
+}
+
+/** What a user does, one thing after the other, and what must be true in the end however often the operator died. */
+export type Flow = {
+  /** A sentence: what happens. */
+  title: string
+  /** Names of the controllers that run. */
+  controllers: readonly string[]
+  /** Controllers to run instead of those of the same name, for kinds that no area has yet. */
+  instead?: readonly Controller[]
+  /** Whether boundary and group are there at the start; true. */
+  hasGroup?: boolean
+  /** Whether nothing is there at the start and the operator installs what a platform begins with; false. */
+  isFirstStart?: boolean
+  /** Done in peace before. */
+  given?: readonly Step[]
+  steps: readonly Step[]
+  /** What the stored objects do not show: whether keys open what they should, what engines hold. */
+  facts: (world: World) => Promise<object> | object
+}
+
+export type Run = { end: Record<string, unknown>; writes: readonly Write[]; hasDied: boolean }
+
+/** Milliseconds after which whatever was put off has happened. */
+const AFTERMATH = 600_000
+
+/** Plays a flow in a world of its own. */
+export async function play(flow: Flow, death?: Death): Promise<Run> {
+  const { hasGroup = true, isFirstStart = false, given = [] } = flow
+  const world = new World((all) => chosen(flow, all), isFirstStart)
+  if (hasGroup) seedGroup(world.server)
+  try {
+    if (given.length > 0) await world.lead()
+    for (const step of given) await take(step, world)
+    const life = await world.lead(death)
+    for (const step of flow.steps) await take(step, world)
+    await world.pass(AFTERMATH)
+    const settled = world.writes
+    await world.pass(AFTERMATH)
+    return {
+      end: { ...stateOf(world), facts: await flow.facts(world), writesAtRest: world.writes - settled },
+      writes: life.writes,
+      hasDied: life.isOver,
+    }
+  } finally {
+    await world.stop()
+  }
+}
+
+function chosen({ controllers, instead = [] }: Flow, all: readonly Controller[]): Controller[] {
+  const wanted = all.filter(({ name }) => controllers.includes(name))
+  const missing = controllers.filter((name) => !all.some((one) => one.name === name))
+  if (missing.length > 0) throw new Error(`There are no such controllers: ${missing.join(', ')}.`)
+  return wanted.map((controller) => instead.find(({ name }) => name === controller.name) ?? controller)
+}
+
+async function take({ user, act, until }: Step, world: World): Promise<void> {
+  world.touch()
+  await act(world)
+  if (until !== undefined) await world.until(`the end of "${user}"`, () => until(world))
+}
+
+/** How a run with a death ended otherwise than the one in peace; empty where it did not. */
+export async function disturbed(flow: Flow, death: Death, peace: Run): Promise<{ hasDied: boolean; found: string[] }> {
+  try {
+    const { end, hasDied } = await play(flow, death)
+    return { hasDied, found: differences(peace.end, end) }
+  } catch (error) {
+    return { hasDied: true, found: [error instanceof Error ? error.message : String(error)] }
+  }
+}

@@ -1,0 +1,21 @@
+import type { Flow } from '../flow.ts'
+import { boundaryFlows } from './boundaries.ts'
+import { iamFlows } from './iam.ts'
+import { identityFlows } from './identities.ts'
+import { storageFlows } from './objectstorage.ts'
+import { relationalFlows } from './relational.ts'
+import { sqlFlows } from './sql.ts'
+import { vaultFlows } from './vaults.ts'
+import { vectorFlows } from './vector.ts'
+
+/** What users do, area by area; each flow is played with a death of the operator at each of its writes. */
+export const FLOWS: readonly Flow[] = [
+  ...boundaryFlows,
+  ...iamFlows,
+  ...identityFlows,
+  ...vectorFlows,
+  ...relationalFlows,
+  ...sqlFlows,
+  ...vaultFlows,
+  ...storageFlows,
+]

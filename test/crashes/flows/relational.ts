@@ -1,0 +1,109 @@
+import type { KubeObject } from '../../../src/core/object.ts'
+import { engineHost, relationalNames } from '../../../src/core/relational.ts'
+import { RelationalCluster } from '../../../src/crds/relational.ts'
+import { RelationalSnapshot } from '../../../src/crds/relationalSnapshots.ts'
+import { postgresqlBackup } from '../../../src/kube/postgresql.ts'
+import type { Flow, Step } from '../flow.ts'
+import { HOME } from '../seeds.ts'
+import type { World } from '../world.ts'
+
+const SNAPSHOT = 'f0854e45-9295-490e-92af-fd60a52b56f3'
+
+const make = (name: string, spec: object = {}): Step => ({
+  user: `makes the database ${name}`,
+  act: (world) => world.make(RelationalCluster, name, { computePlan: 'relational-small', ...spec }),
+  until: (world) => world.isReady(RelationalCluster, name),
+})
+const change = (user: string, spec: object, until?: Step['until']): Step => ({
+  user,
+  act: (world) => world.change(RelationalCluster, 'orders', spec),
+  until: until ?? ((world) => world.isReady(RelationalCluster, 'orders')),
+})
+const remove: Step = {
+  user: 'deletes it',
+  act: (world) => world.remove(RelationalCluster, 'orders'),
+  until: (world) => world.isGone(RelationalCluster, 'orders'),
+}
+const snapshot = (spec: object = {}): Step => ({
+  user: 'takes a snapshot',
+  act: (world) => world.make(RelationalSnapshot, SNAPSHOT, { clusterName: 'orders', name: 'first', ...spec }),
+  until: (world) => world.isReady(RelationalSnapshot, SNAPSHOT),
+})
+
+async function statusOf(world: World): Promise<string | undefined> {
+  const found = await world.find<KubeObject & { status?: { status?: string } }>(RelationalCluster.resource, 'orders')
+  return found?.status?.status
+}
+
+const common = {
+  controllers: ['relationalcluster', 'relationalsnapshot'],
+  facts: ({ engines }: World) => ({ admitted: engines.sql.admitted(engineHost(HOME, 'orders')) }),
+}
+
+export const relationalFlows: readonly Flow[] = [
+  {
+    ...common,
+    title: 'a relational database is made with all it can have, and grows',
+    steps: [
+      make('orders', { enableLoadBalancer: true, enablePooler: true, extensions: ['citext'] }),
+      change('asks for three instances', { replicas: 3 }),
+    ],
+  },
+  {
+    ...common,
+    title: 'a relational database is stopped and started',
+    given: [make('orders')],
+    steps: [
+      change('stops it', { running: false }, async (world) => (await statusOf(world)) === 'Stopped'),
+      change('starts it', { running: true }),
+    ],
+  },
+  {
+    ...common,
+    title: 'a snapshot is taken and ends, and one of the schedule is listed and goes',
+    given: [make('orders')],
+    steps: [
+      snapshot({ retentionDays: 1 }),
+      {
+        user: 'lets the schedule take one',
+        act: ({ server }) =>
+          server.create(postgresqlBackup, {
+            apiVersion: 'postgresql.cnpg.io/v1',
+            kind: 'Backup',
+            metadata: {
+              name: 'nightly',
+              namespace: HOME,
+              labels: { 'cnpg.io/scheduled-backup': relationalNames('orders').backup },
+            },
+            spec: { cluster: { name: relationalNames('orders').cluster } },
+          }),
+        until: async ({ server }) => (await server.list(RelationalSnapshot.resource)).items.length === 2,
+      },
+      {
+        user: 'lets the engine forget it',
+        act: (world) => world.remove({ resource: postgresqlBackup }, 'nightly'),
+        until: async ({ server }) => (await server.list(RelationalSnapshot.resource)).items.length === 1,
+      },
+      {
+        user: 'lets a day pass',
+        act: (world) => world.pass(2 * 86_400_000),
+        until: (world) => world.isGone(RelationalSnapshot, SNAPSHOT),
+      },
+    ],
+  },
+  {
+    ...common,
+    title: 'a relational database is restored beside the old one, takes its name over, and the old one goes',
+    given: [make('orders'), snapshot()],
+    steps: [
+      make('heir', { restoreFrom: { clusterName: 'orders', snapshotId: SNAPSHOT }, takesOver: 'orders' }),
+      remove,
+    ],
+  },
+  {
+    ...common,
+    title: 'a relational database is deleted, and a last snapshot stays',
+    given: [make('orders', { onDelete: 'Retain' })],
+    steps: [remove],
+  },
+]

@@ -1,0 +1,155 @@
+import { Registry } from 'prom-client'
+import type { Controller, Workspace } from '../../src/controllers/engine/controller.ts'
+import type { Environment } from '../../src/controllers/engine/environment.ts'
+import { EngineMetrics } from '../../src/controllers/engine/metrics.ts'
+import { Runner } from '../../src/controllers/engine/runner.ts'
+import { cachedResources, openWorkspace } from '../../src/controllers/engine/workspace.ts'
+import type { Clock, Timer } from '../../src/core/clock.ts'
+import { silentLog } from '../../src/core/log.ts'
+import { keyOf, type ObjectRef, type Resource, refOf, resourceId } from '../../src/core/object.ts'
+import { CacheSet } from '../../src/kube/caches.ts'
+import type { KubeClient, WriteObserver } from '../../src/kube/client.ts'
+import type { PlayedApiServer } from './apiServer.ts'
+import { type Life, type Mutations, mortal } from './life.ts'
+
+export type OperatorOptions = {
+  server: PlayedApiServer
+  clock: Clock
+  life: Life
+  newId: () => string
+  /** The controllers with ports that die with this process. */
+  controllers: readonly Controller[]
+}
+
+/** One process of the operator: caches, queues and expectations of its own, all lost when its life ends. */
+export class OperatorProcess {
+  readonly life: Life
+  readonly #caches: CacheSet
+  readonly #runners: readonly Runner[]
+  readonly #clock: MortalClock
+
+  constructor({ server, clock, life, newId, controllers }: OperatorOptions) {
+    this.life = life
+    this.#clock = new MortalClock(clock)
+    const caches = new CacheSet({ client: server, clock: this.#clock, random: () => 0 })
+    this.#caches = caches
+    const resources = [...cachedResources(controllers, 'records'), ...cachedResources(controllers, 'workloads')]
+    const workspace = openWorkspace({ client: server, caches }, resources)
+    const metrics = new EngineMetrics(new Registry())
+    this.#runners = controllers.map((controller) => {
+      const client = clientOf(controller.name, server, caches.observer(), life)
+      const own: Workspace = { ...workspace, client }
+      const environment: Environment = {
+        records: own,
+        workloads: own,
+        clock: this.#clock,
+        log: silentLog,
+        random: () => 0,
+        newId,
+        metrics,
+        events: { emit: () => {} },
+      }
+      return new Runner(controller, environment)
+    })
+    void life.died.then(() => this.#vanish())
+  }
+
+  async start(): Promise<void> {
+    this.#caches.start()
+    await this.#caches.whenAllSynced()
+    for (const runner of this.#runners) runner.start()
+  }
+
+  /** Resolves when nothing waits or is worked on, or when there is nobody left who could. */
+  async whenIdle(): Promise<void> {
+    await Promise.race([Promise.all(this.#runners.map((runner) => runner.whenIdle())), this.life.died])
+  }
+
+  async stop(): Promise<void> {
+    if (this.life.isOver) return
+    await Promise.all(this.#runners.map((runner) => runner.stop()))
+    this.#vanish()
+  }
+
+  #vanish(): void {
+    this.#clock.stop()
+    void this.#caches.stopAll()
+  }
+}
+
+/** Timers of a process go with it. */
+class MortalClock implements Clock {
+  readonly #clock: Clock
+  readonly #timers = new Set<Timer>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  now(): number {
+    return this.#clock.now()
+  }
+
+  monotonic(): number {
+    return this.#clock.monotonic()
+  }
+
+  setTimeout(task: () => void, milliseconds: number): Timer {
+    const timer = this.#clock.setTimeout(() => {
+      this.#timers.delete(timer)
+      task()
+    }, milliseconds)
+    this.#timers.add(timer)
+    return { cancel: () => void (this.#timers.delete(timer) && timer.cancel()) }
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) timer.cancel()
+    this.#timers.clear()
+  }
+}
+
+const named = (resource: Resource, object: Parameters<typeof keyOf>[0]) => `${resourceId(resource)} ${keyOf(object)}`
+const referred = (resource: Resource, { namespace, name }: ObjectRef) =>
+  `${resourceId(resource)} ${namespace === undefined ? name : `${namespace}/${name}`}`
+
+/** The calls by which a client changes something. */
+export const API_WRITES: Mutations<KubeClient> = {
+  create: (resource, object) => named(resource, object),
+  update: (resource, object) => named(resource, object),
+  apply: (resource, object) => named(resource, object),
+  mergePatch: (resource, ref, _patch, options) =>
+    `${referred(resource, ref)}${options?.subresource === undefined ? '' : ` ${options.subresource}`}`,
+  remove: (resource, ref) => referred(resource, ref),
+  request: ({ method = 'GET', path }) => `${method} ${path}`,
+}
+
+/** The client of one controller, which tells the caches of its process what it did, as the real one does. */
+function clientOf(by: string, server: PlayedApiServer, caches: WriteObserver, life: Life): KubeClient {
+  const telling = new Proxy(server as KubeClient, {
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property, target)
+      if (typeof value !== 'function') return value
+      const call = value.bind(target) as (...args: unknown[]) => unknown
+      if (property === 'remove') return removing(server, caches, life)
+      if (!['create', 'update', 'apply', 'mergePatch'].includes(String(property))) return call
+      return async (resource: Resource, ...args: unknown[]) => {
+        const answer = (await call(resource, ...args)) as Parameters<WriteObserver['written']>[1]
+        if (!life.isOver) caches.written(resource, answer)
+        return answer
+      }
+    },
+  })
+  return mortal(telling, API_WRITES, by, life)
+}
+
+function removing(server: PlayedApiServer, caches: WriteObserver, life: Life): KubeClient['remove'] {
+  return async (resource, ref, options) => {
+    const before = await server.peek(resource, ref)
+    const left = await server.remove(resource, ref, options)
+    if (life.isOver) return left
+    if (left !== undefined) caches.written(resource, left)
+    else if (before !== undefined) caches.removed(resource, refOf(before), before.metadata.uid)
+    return left
+  }
+}

@@ -1,0 +1,49 @@
+import type { ControllerPorts } from '../../src/controllers/index.ts'
+import { TARGET } from '../make/relational.ts'
+import type { Engines } from './engines.ts'
+import { type Life, mortal } from './life.ts'
+
+/** The engines as one process of the operator reaches them: it may die at each call that changes something. */
+export function portsOf(engines: Engines, life: Life): ControllerPorts {
+  const { vector, sql, store, platformKeys, domains } = engines
+  const servers = mortal(sql, { prepare: ({ host }) => host }, 'sqlinstance', life)
+  return {
+    vectorEngine: mortal(
+      vector,
+      {
+        moveShard: (_peer, collection, { shard }) => `${collection}/${shard}`,
+        dropReplica: (_peer, collection, { shard }) => `${collection}/${shard}`,
+        removePeer: (_peer, id) => String(id),
+      },
+      'vectorcluster',
+      life,
+    ),
+    sqlEngines: {
+      MsSql: servers,
+      MariaDb: servers,
+      PostgreSql: mortal(sql, { admit: ({ host }) => host }, 'relationalcluster', life),
+    },
+    allowOwnImages: false,
+    backupTarget: TARGET,
+    objectStorage: {
+      store: mortal(
+        store,
+        {
+          ensureBucket: ({ name }) => name,
+          removeBucket: (name) => name,
+          ensureKey: ({ user }) => user,
+          removeKey: (user) => user,
+        },
+        'objectstore',
+        life,
+      ),
+      usageInterval: 3_600_000,
+    },
+    projectRbac: true,
+    vaultKeys: platformKeys,
+    sso: {
+      dns: { texts: async (name) => domains.get(name) ?? [] },
+      outgoing: { document: async () => '' },
+    },
+  }
+}

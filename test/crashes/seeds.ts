@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs'
+import { loadAll } from 'js-yaml'
+import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { boundaryNamespaceObject, groupNamespaceObject } from '../../src/core/namespaces.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { storeUserName } from '../../src/core/objectstorage.ts'
+import { relationalNames, serverName } from '../../src/core/relational.ts'
+import { Boundary } from '../../src/crds/boundaries.ts'
+import { PlatformCluster } from '../../src/crds/clusters.ts'
+import { DEFAULT_PLANS } from '../../src/crds/defaultPlans.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
+import { ObjectAccessKey } from '../../src/crds/objectstorage.ts'
+import { ComputePlan } from '../../src/crds/plans.ts'
+import { RelationalCluster } from '../../src/crds/relational.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { initialOwnerAssignment } from '../../src/desired/boundaries.ts'
+import { principalOf } from '../../src/desired/managedidentities.ts'
+import { customResourceDefinition, namespace, secret, storageClass } from '../../src/kube/builtin.ts'
+import type { PlayedApiServer } from './apiServer.ts'
+
+export const BOUNDARY_ID = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
+export const GROUP = 'shop'
+export const HOME = groupNamespace(BOUNDARY_ID, GROUP)
+export const OUTER = boundaryNamespace(BOUNDARY_ID)
+
+const DEFINITIONS = loadAll(
+  readFileSync(new URL('../../deploy/played/cloudnative-pg.yaml', import.meta.url), 'utf8'),
+) as KubeObject[]
+
+/** What a cluster has before the platform comes. */
+export function seedPlatform(server: PlayedApiServer): void {
+  for (const name of [SYSTEM_NAMESPACE, 'kube-system'])
+    server.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, uid: `uid-of-${name}` } })
+  const standard = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'standard' } }
+  server.seed(storageClass, { ...standard, allowVolumeExpansion: true })
+  const established = { conditions: [{ type: 'Established', status: 'True' }] }
+  for (const definition of DEFINITIONS) server.seed(customResourceDefinition, { ...definition, status: established })
+  server.seed(secret, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'freehold-backup-target', namespace: SYSTEM_NAMESPACE },
+    data: { 'access-key-id': 'aWQ=', 'secret-access-key': 'a2V5' },
+  })
+}
+
+/** What a platform begins with. */
+export function seedDefaults(server: PlayedApiServer): void {
+  for (const [name, spec] of Object.entries(DEFAULT_PLANS)) seed(server, ComputePlan, name, spec)
+  const here = { displayName: 'here', region: '', domain: 'cloud.example.org', isPlatform: true }
+  seed(server, PlatformCluster, '22222222-2222-4222-8222-222222222222', here)
+}
+
+function seed(server: PlayedApiServer, kind: AnyKind, name: string, spec: object, space?: string): KubeObject {
+  const annotations = { [INCARNATION_ANNOTATION]: `life-of-${name}` }
+  const metadata = { name, annotations, ...(space === undefined ? {} : { namespace: space }) }
+  const whole = kind.spec.parse(spec) as object
+  return server.seed(kind.resource, { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec: whole })
+}
+
+/** A boundary with a group as their controllers leave them, for flows that are not about these. */
+export function seedGroup(server: PlayedApiServer): void {
+  const boundary = seed(server, Boundary, BOUNDARY_ID, { displayName: 'Shop' })
+  server.seed(namespace, boundaryNamespaceObject(boundary))
+  const group = seed(server, ResourceGroup, GROUP, {}, OUTER)
+  const incarnation = group.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
+  server.seed(namespace, groupNamespaceObject(BOUNDARY_ID, GROUP, incarnation))
+}
+
+/** Names that are made from an incarnation, by what they are. */
+export function derivedNames(object: KubeObject, incarnation: string): Map<string, string> {
+  const names = new Map<string, string>()
+  const name = (text: string, what: string) => names.set(text, `${what} of ${object.metadata.name}`)
+  if (object.kind === Boundary.kind) {
+    const assignment = initialOwnerAssignment(object as unknown as Boundary, incarnation)
+    if (assignment !== undefined) name(assignment.metadata.name, 'first assignment')
+  }
+  if (object.kind === ObjectAccessKey.kind) name(storeUserName(incarnation), 'store user')
+  if (object.kind === ManagedIdentity.kind)
+    name(principalOf(object as unknown as ManagedIdentity, incarnation), 'principal')
+  if (object.kind === RelationalCluster.kind)
+    name(serverName(relationalNames(object.metadata.name).cluster, incarnation), 'archive')
+  return names
+}

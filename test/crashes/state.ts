@@ -1,0 +1,76 @@
+import { KEY_ANNOTATION } from '../../src/desired/vector/index.ts'
+import { APPLIED_ANNOTATION } from '../../src/kube/apply.ts'
+import { RESOURCES } from './apiServer.ts'
+import type { World } from './world.ts'
+
+/** Fields that differ between two runs that ended in the same state. */
+const VOLATILE = new Set([
+  'resourceVersion',
+  'generation',
+  'observedGeneration',
+  'creationTimestamp',
+  'currentRevision',
+  'updateRevision',
+  APPLIED_ANNOTATION,
+])
+
+/** Fields whose value is random; that they are there is compared. */
+const RANDOM_FIELDS = new Set<string>([KEY_ANNOTATION, 'preparedFor'])
+
+/** What is random, by its form. Whether it fits together is what the facts of a flow say. */
+const RANDOM_TEXTS: readonly [RegExp, string][] = [
+  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, 'TIME'],
+  [/AKIA\d{16}/g, 'ACCESS-KEY'],
+  [/revision-\d+/g, 'REVISION'],
+]
+
+/** Everything that is stored, as people would tell it: without versions, times, uids, and values of Secrets. */
+export function stateOf(world: World): Record<string, unknown> {
+  const found: Record<string, unknown> = {}
+  const told = teller(world.names)
+  for (const resource of RESOURCES) {
+    for (const item of world.server.stored(resource)) {
+      const { name, namespace } = item.metadata
+      const key = [resource.plural, namespace, name].filter((part) => part !== undefined).join('/')
+      found[told(key)] = normal(item, told)
+    }
+  }
+  return Object.fromEntries(Object.entries(found).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function normal(object: unknown, told: (text: string) => string): unknown {
+  const isSecret = (object as { kind?: string }).kind === 'Secret'
+  const walk = (part: unknown, key: string): unknown => {
+    if (RANDOM_FIELDS.has(key)) return 'RANDOM'
+    if (typeof part === 'string') return told(part)
+    if (Array.isArray(part)) return part.map((entry) => walk(entry, key))
+    if (typeof part !== 'object' || part === null) return part
+    if (isSecret && key === 'data') return Object.keys(part).sort()
+    const entries = Object.entries(part).filter(([name]) => !VOLATILE.has(name))
+    return Object.fromEntries(
+      entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, entry]) => [told(name), walk(entry, name)]),
+    )
+  }
+  return walk(object, '')
+}
+
+/** Shorter ones could be a part of anything. */
+const SHORTEST_ID = 12
+
+/**
+ * Names what is random in a text: an object's uid is "uid of <object>", and the object may be named so itself.
+ *
+ * @param names what each random text is
+ */
+function teller(names: ReadonlyMap<string, string>): (text: string) => string {
+  const ids = [...names.keys()].filter((id) => id.length >= SHORTEST_ID)
+  // The longest first: one may begin with another.
+  const pattern = ids.sort((a, b) => b.length - a.length).map((id) => id.replace(/[^\w-]/g, '\\$&'))
+  const anyId = new RegExp(pattern.join('|') || '(?!)', 'g')
+  const once = (text: string) => text.replace(anyId, (id) => `<${names.get(id)}>`)
+  return (text) => {
+    const whole = names.get(text)
+    const named = whole === undefined ? once(text) : `<${whole}>`
+    return RANDOM_TEXTS.reduce((rest, [random, name]) => rest.replace(random, name), once(named))
+  }
+}
