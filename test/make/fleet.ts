@@ -63,7 +63,8 @@ export async function untilFleetIsReady(client: KubeClient, fleet: Fleet, within
     if (ready === fleet.databases) return
     if (performance.now() > deadline)
       throw new Error(`${ready} of ${fleet.databases} databases are ready after ${within / 1000} s.`)
-    await new Promise((done) => setTimeout(done, 500))
+    // Each look is a list of everything, which the API server would otherwise be busy with.
+    await new Promise((done) => setTimeout(done, 3_000))
   }
 }
 
