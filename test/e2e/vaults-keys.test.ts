@@ -16,7 +16,7 @@ import { OwnPlatform } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
 
 /** The full size is 1,000 secrets of 10 versions: FREEHOLD_TEST_SECRETS=1000. */
-const SECRETS = Number(process.env.FREEHOLD_TEST_SECRETS ?? 100)
+const SECRETS = Number(process.env.FREEHOLD_TEST_SECRETS ?? 60)
 const VERSIONS = 10
 const AT_ONCE = 16
 const READS_PER_SECOND = 50

@@ -28,7 +28,7 @@ export function isReady(object: KubeObject): boolean {
 
 export async function makeFleet(
   client: KubeClient,
-  options: { groups: number; databases: number; spec?: object },
+  options: { groups: number; databases: number; spec?: object | ((index: number) => object) },
 ): Promise<Fleet> {
   const boundaryId = randomUUID()
   await client.create(Boundary.resource, objectOf(Boundary, boundaryId, undefined, { displayName: 'Fleet' }))
@@ -45,7 +45,8 @@ export async function makeFleet(
   await inParallel(options.databases, async (index) => {
     const namespace = namespaces[index % namespaces.length] ?? ''
     const name = `db-${String(index).padStart(5, '0')}`
-    await client.create(VectorCluster.resource, objectOf(VectorCluster, name, namespace, options.spec ?? {}))
+    const spec = typeof options.spec === 'function' ? options.spec(index) : (options.spec ?? {})
+    await client.create(VectorCluster.resource, objectOf(VectorCluster, name, namespace, spec))
   })
   return { boundaryId, groups, namespaces, databases: options.databases }
 }
