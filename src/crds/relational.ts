@@ -1,6 +1,4 @@
 import { z } from 'zod'
-import { isCidrList } from '../core/cidr.ts'
-import { compareQuantities } from '../core/quantity.ts'
 import { isRefusedParameter, REFUSED_PARAMETER_PREFIXES, REFUSED_PARAMETERS } from '../core/relational.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, Quantity, ResourceName, Tags, Uuid } from './fields.ts'
@@ -22,6 +20,7 @@ import {
   Running,
   WantedReplicas,
 } from './workloadFields.ts'
+import { allowedCidrsRule, boundsRules, growsOnly } from './workloadRules.ts'
 
 /** Major versions of PostgreSQL that can be chosen, oldest first; the last one is the default. */
 export const RELATIONAL_VERSIONS = ['14', '15', '16', '17'] as const
@@ -170,32 +169,6 @@ const spec = z.strictObject({
 })
 type Spec = z.output<typeof spec>
 
-function noGreater(lower: 'cpuRequest' | 'memoryRequest', upper: 'cpuLimit' | 'memoryLimit'): Rule<Spec> {
-  return {
-    cel: `!has(self.${lower}) || !has(self.${upper}) || quantity(self.${upper}).compareTo(quantity(self.${lower})) >= 0`,
-    message: `${upper} must not be less than ${lower}`,
-    code: 'BAD_REQUEST',
-    field: upper,
-    test: (next) => {
-      const [low, high] = [next[lower], next[upper]]
-      return low === undefined || high === undefined || compareQuantities(high, low) >= 0
-    },
-  }
-}
-
-function growsOnly(field: 'storageSize' | 'walStorageSize'): Rule<Spec> {
-  return {
-    cel: `!has(oldSelf.${field}) || !has(self.${field}) || quantity(self.${field}).compareTo(quantity(oldSelf.${field})) >= 0`,
-    message: `${field} may grow but not shrink: volumes cannot give space back`,
-    code: 'STORAGE_CANNOT_SHRINK',
-    field,
-    test: (next, previous) => {
-      const [after, before] = [next[field], previous[field]]
-      return after === undefined || before === undefined || compareQuantities(after, before) >= 0
-    },
-  }
-}
-
 const list = (names: readonly string[]) => `[${names.map((name) => `'${name}'`).join(', ')}]`
 const RESERVED_DATABASES = ['postgres', 'template0', 'template1']
 const RESERVED_OWNERS = ['postgres', 'streaming_replica']
@@ -203,8 +176,7 @@ const PARAMETER_NAME = '^[a-z_][a-z0-9_.]{0,62}$'
 
 const rules: Rule<Spec>[] = [
   tagKeyRule,
-  noGreater('cpuRequest', 'cpuLimit'),
-  noGreater('memoryRequest', 'memoryLimit'),
+  ...boundsRules,
   growsOnly('storageSize'),
   growsOnly('walStorageSize'),
   {
@@ -256,14 +228,7 @@ const rules: Rule<Spec>[] = [
     field: 'synchronousReplicas',
     test: ({ synchronousReplicas: wanted, replicas }) => wanted === 0 || replicas === undefined || wanted < replicas,
   },
-  {
-    cel: "!has(self.allowedCidrs) || self.allowedCidrs == '' || (self.allowedCidrs.split(',').size() <= 50 && self.allowedCidrs.split(',').all(c, isCIDR(c) && cidr(c).masked() == cidr(c)))",
-    message:
-      'allowedCidrs is a comma-separated list of at most 50 canonical networks, such as 203.0.113.0/24,2001:db8::/32',
-    code: 'BAD_REQUEST',
-    field: 'allowedCidrs',
-    test: (next) => next.allowedCidrs === undefined || next.allowedCidrs === '' || isCidrList(next.allowedCidrs),
-  },
+  allowedCidrsRule,
   {
     cel: '!has(self.takesOver) || (has(self.restoreFrom) && !has(self.restoreFrom.resourceGroup))',
     message: 'takesOver goes with restoreFrom in the same group: only what holds the same data can take a name over',

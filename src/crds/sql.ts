@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { isCidrList } from '../core/cidr.ts'
 import { compareQuantities } from '../core/quantity.ts'
 import { SQL_ENGINES, type SqlEngineName } from '../core/sql.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
@@ -19,6 +18,7 @@ import {
   RestartedAt,
   Running,
 } from './workloadFields.ts'
+import { allowedCidrsRule, boundsRules, growsByOne, growsOnly } from './workloadRules.ts'
 
 /** Versions that can be chosen, oldest first; the last one is the default. */
 export const SQL_VERSIONS = { MsSql: ['2019', '2022'], MariaDb: ['10.11', '11.4', '11.8'] } as const
@@ -119,19 +119,6 @@ type Spec = z.output<typeof spec>
 
 const list = (names: readonly string[]) => `[${names.map((name) => `'${name}'`).join(', ')}]`
 
-function noGreater(lower: 'cpuRequest' | 'memoryRequest', upper: 'cpuLimit' | 'memoryLimit'): Rule<Spec> {
-  return {
-    cel: `!has(self.${lower}) || !has(self.${upper}) || quantity(self.${upper}).compareTo(quantity(self.${lower})) >= 0`,
-    message: `${upper} must not be less than ${lower}`,
-    code: 'BAD_REQUEST',
-    field: upper,
-    test: (next) => {
-      const [low, high] = [next[lower], next[upper]]
-      return low === undefined || high === undefined || compareQuantities(high, low) >= 0
-    },
-  }
-}
-
 function belongs(field: 'engineVersion' | 'edition', of: Record<SqlEngineName, readonly string[]>): Rule<Spec> {
   return {
     cel: `!has(self.${field}) || (self.engine == 'MsSql' ? self.${field} in ${list(of.MsSql)} : self.${field} in ${list(of.MariaDb)})`,
@@ -146,8 +133,7 @@ const MSSQL_MEMORY = '2Gi'
 
 const rules: Rule<Spec>[] = [
   tagKeyRule,
-  noGreater('cpuRequest', 'cpuLimit'),
-  noGreater('memoryRequest', 'memoryLimit'),
+  ...boundsRules,
   belongs('engineVersion', SQL_VERSIONS),
   belongs('edition', SQL_EDITIONS),
   {
@@ -165,16 +151,7 @@ const rules: Rule<Spec>[] = [
     test: ({ engine, memoryLimit }) =>
       engine !== 'MsSql' || memoryLimit === undefined || compareQuantities(memoryLimit, MSSQL_MEMORY) >= 0,
   },
-  {
-    cel: '!has(oldSelf.storageSize) || !has(self.storageSize) || quantity(self.storageSize).compareTo(quantity(oldSelf.storageSize)) >= 0',
-    message: 'storageSize may grow but not shrink: volumes cannot give space back',
-    code: 'STORAGE_CANNOT_SHRINK',
-    field: 'storageSize',
-    test: (next, previous) =>
-      next.storageSize === undefined ||
-      previous.storageSize === undefined ||
-      compareQuantities(next.storageSize, previous.storageSize) >= 0,
-  },
+  growsOnly('storageSize'),
   {
     cel: '!has(oldSelf.engineVersion) || (has(self.engineVersion) && double(self.engineVersion) >= double(oldSelf.engineVersion))',
     message: 'engineVersion cannot go back: an older engine does not read the newer files',
@@ -184,22 +161,8 @@ const rules: Rule<Spec>[] = [
       previous.engineVersion === undefined ||
       (next.engineVersion !== undefined && Number(next.engineVersion) >= Number(previous.engineVersion)),
   },
-  {
-    cel: 'self.licenseVersion >= oldSelf.licenseVersion && self.licenseVersion <= oldSelf.licenseVersion + 1',
-    message: 'licenseVersion grows by one at a time: each step is one product key',
-    code: 'BAD_REQUEST',
-    field: 'licenseVersion',
-    test: (next, previous) =>
-      next.licenseVersion === previous.licenseVersion || next.licenseVersion === previous.licenseVersion + 1,
-  },
-  {
-    cel: "!has(self.allowedCidrs) || self.allowedCidrs == '' || (self.allowedCidrs.split(',').size() <= 50 && self.allowedCidrs.split(',').all(c, isCIDR(c) && cidr(c).masked() == cidr(c)))",
-    message:
-      'allowedCidrs is a comma-separated list of at most 50 canonical networks, such as 203.0.113.0/24,2001:db8::/32',
-    code: 'BAD_REQUEST',
-    field: 'allowedCidrs',
-    test: (next) => next.allowedCidrs === undefined || next.allowedCidrs === '' || isCidrList(next.allowedCidrs),
-  },
+  growsByOne('licenseVersion', 'is one product key'),
+  allowedCidrsRule,
 ]
 
 /** One SQL engine on one volume, with logins and addresses. */

@@ -1,6 +1,4 @@
 import { z } from 'zod'
-import { isCidrList } from '../core/cidr.ts'
-import { compareQuantities } from '../core/quantity.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { ResourceName, Tags } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
@@ -18,6 +16,7 @@ import {
   Running,
   WantedReplicas,
 } from './workloadFields.ts'
+import { allowedCidrsRule, boundsRules, growsByOne, growsOnly } from './workloadRules.ts'
 
 /** Versions of Qdrant that can be chosen, oldest first; the last one is the default. */
 export const VECTOR_VERSIONS = ['1.13.6', '1.14.1', '1.15.5', '1.16.3', '1.17.1', '1.18.2'] as const
@@ -71,33 +70,10 @@ type Spec = z.output<typeof spec>
 
 const minor = (version: string) => Number(version.split('.')[1])
 
-function noGreater(lower: 'cpuRequest' | 'memoryRequest', upper: 'cpuLimit' | 'memoryLimit'): Rule<Spec> {
-  return {
-    cel: `!has(self.${lower}) || !has(self.${upper}) || quantity(self.${upper}).compareTo(quantity(self.${lower})) >= 0`,
-    message: `${upper} must not be less than ${lower}`,
-    code: 'BAD_REQUEST',
-    field: upper,
-    test: (next) => {
-      const [low, high] = [next[lower], next[upper]]
-      return low === undefined || high === undefined || compareQuantities(high, low) >= 0
-    },
-  }
-}
-
 const rules: Rule<Spec>[] = [
   tagKeyRule,
-  noGreater('cpuRequest', 'cpuLimit'),
-  noGreater('memoryRequest', 'memoryLimit'),
-  {
-    cel: '!has(oldSelf.storageSize) || !has(self.storageSize) || quantity(self.storageSize).compareTo(quantity(oldSelf.storageSize)) >= 0',
-    message: 'storageSize may grow but not shrink: volumes cannot give space back',
-    code: 'STORAGE_CANNOT_SHRINK',
-    field: 'storageSize',
-    test: (next, previous) =>
-      next.storageSize === undefined ||
-      previous.storageSize === undefined ||
-      compareQuantities(next.storageSize, previous.storageSize) >= 0,
-  },
+  ...boundsRules,
+  growsOnly('storageSize'),
   {
     cel: "int(self.vectorVersion.split('.')[1]) >= int(oldSelf.vectorVersion.split('.')[1])",
     message: 'vectorVersion cannot go back: an older engine does not read the newer storage format',
@@ -112,22 +88,8 @@ const rules: Rule<Spec>[] = [
     field: 'vectorVersion',
     test: (next, previous) => minor(next.vectorVersion) <= minor(previous.vectorVersion) + 1,
   },
-  {
-    cel: 'self.apiKeyVersion >= oldSelf.apiKeyVersion && self.apiKeyVersion <= oldSelf.apiKeyVersion + 1',
-    message: 'apiKeyVersion grows by one at a time: each step makes one new key',
-    code: 'BAD_REQUEST',
-    field: 'apiKeyVersion',
-    test: (next, previous) =>
-      next.apiKeyVersion === previous.apiKeyVersion || next.apiKeyVersion === previous.apiKeyVersion + 1,
-  },
-  {
-    cel: "!has(self.allowedCidrs) || self.allowedCidrs == '' || (self.allowedCidrs.split(',').size() <= 50 && self.allowedCidrs.split(',').all(c, isCIDR(c) && cidr(c).masked() == cidr(c)))",
-    message:
-      'allowedCidrs is a comma-separated list of at most 50 canonical networks, such as 203.0.113.0/24,2001:db8::/32',
-    code: 'BAD_REQUEST',
-    field: 'allowedCidrs',
-    test: (next) => next.allowedCidrs === undefined || next.allowedCidrs === '' || isCidrList(next.allowedCidrs),
-  },
+  growsByOne('apiKeyVersion', 'makes one new key'),
+  allowedCidrsRule,
 ]
 
 /** A vector database: Qdrant peers on a StatefulSet, with keys, addresses and volumes. */

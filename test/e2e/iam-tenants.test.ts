@@ -6,6 +6,7 @@ import { PlatformUser } from '../../src/crds/identity.ts'
 import { DEFAULT_TENANT_ID, PlatformTenant, RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { coded } from '../make/coded.ts'
+import { objectOf } from '../make/fleet.ts'
 import { call, expectCall, itemsOf, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../make/platform.ts'
 import { administrator, makeServiceAccount } from '../make/tenant.ts'
 
@@ -19,12 +20,7 @@ describe('identity and access over REST, of tenants and of what is read back', (
   after(() => admin.close())
 
   const make = (kind: AnyKind, name: string, spec: object, namespace?: string) =>
-    admin.create(kind.resource, {
-      apiVersion: kind.apiVersion,
-      kind: kind.kind,
-      metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
-      spec,
-    })
+    admin.create(kind.resource, objectOf(kind, name, namespace, spec))
   const makeUser = async (tenantIds: string[] = []) => {
     const id = randomUUID()
     await make(PlatformUser, id, { userName: uniqueName('user'), tenantIds }, SYSTEM_NAMESPACE)

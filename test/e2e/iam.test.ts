@@ -4,6 +4,7 @@ import type { AnyKind } from '../../src/crds/define.ts'
 import { RoleDefinition } from '../../src/crds/rbac.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { coded } from '../make/coded.ts'
+import { objectOf } from '../make/fleet.ts'
 import {
   call,
   expectCall,
@@ -26,12 +27,7 @@ describe('identity and access over REST', () => {
   after(() => admin.close())
 
   const make = (kind: AnyKind, name: string, spec: object, namespace?: string) =>
-    admin.create(kind.resource, {
-      apiVersion: kind.apiVersion,
-      kind: kind.kind,
-      metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
-      spec,
-    })
+    admin.create(kind.resource, objectOf(kind, name, namespace, spec))
 
   describe('members of a boundary', () => {
     let path: string

@@ -5,7 +5,8 @@ import {
   PutBucketPolicyCommand,
   type S3Client,
 } from '@aws-sdk/client-s3'
-import { attempt, Turns } from './failures.ts'
+import { Turns } from '../../core/turns.ts'
+import { attempt } from './failures.ts'
 import { type PolicyDocument, type Statement, withSubject } from './policies.ts'
 import { isStoreError, type StoreCall } from './port.ts'
 
@@ -25,7 +26,7 @@ export async function setStatements(
 ): Promise<void> {
   const options = signal === undefined ? {} : { abortSignal: signal }
   const what = `The policy of bucket "${bucket}" could not be written`
-  await TURNS.run(bucket, async () => {
+  await TURNS.take(bucket, async () => {
     const stored = await readPolicy(s3, bucket, options)
     if (stored === 'no bucket') return
     const wanted = withSubject(stored, subject, statements)

@@ -49,20 +49,3 @@ function failureOf(what: string, code: string, error: unknown): StoreError {
     error,
   )
 }
-
-/** Runs tasks of one key one after the other: a policy is read, changed and written as a whole. */
-export class Turns {
-  readonly #last = new Map<string, Promise<unknown>>()
-
-  async run<T>(key: string, task: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(key) ?? Promise.resolve()
-    const mine = before.then(task, task)
-    const settled = mine.catch(() => {})
-    this.#last.set(key, settled)
-    try {
-      return await mine
-    } finally {
-      if (this.#last.get(key) === settled) this.#last.delete(key)
-    }
-  }
-}

@@ -10,13 +10,13 @@ import {
   RelationalCluster,
 } from '../../crds/relational.ts'
 import { ok } from '../answer.ts'
-import { ConnectionStringDto } from '../databaseAccess.ts'
+import { connectionRoutes } from '../connectionRoutes.ts'
 import { ExternalAddressDto, pagedListOf } from '../dto.ts'
 import { historyRoute } from '../editor/routes.ts'
 import { findResource } from '../findResource.ts'
 import { planFields, planRoutes } from '../plans.ts'
 import { resource } from '../resource.ts'
-import { action, dataAction, type RouteDraft, route } from '../route.ts'
+import { action, type RouteDraft, route } from '../route.ts'
 import type { SecretReader } from '../secrets.ts'
 import { planOf } from '../sizing.ts'
 import { externalAddress, readConnectionString } from './access.ts'
@@ -127,28 +127,7 @@ export const relationalRoutes: readonly RouteDraft[] = [
       walStorageSize: spec.extras.walStorageSize ?? '',
     }),
   }),
-  route(
-    'GET',
-    `${BASE}/connectionstring`,
-    {
-      auth: dataAction('relationalcluster/readSecrets'),
-      summary: 'How to connect from inside the cluster',
-      reply: ConnectionStringDto,
-      answers: [200],
-    },
-    (context) => readConnectionString(context, 'inside'),
-  ),
-  route(
-    'GET',
-    `${BASE}/connectionstring/external`,
-    {
-      auth: dataAction('relationalcluster/readSecrets'),
-      summary: 'How to connect through the load balancer',
-      reply: ConnectionStringDto,
-      answers: [200],
-    },
-    (context) => readConnectionString(context, 'outside'),
-  ),
+  ...connectionRoutes({ base: BASE, may: 'relationalcluster/readSecrets', read: readConnectionString }),
   route(
     'GET',
     `${BASE}/external-ip`,

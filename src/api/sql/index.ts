@@ -5,14 +5,14 @@ import { PlatformError } from '../../core/errors.ts'
 import { SQL_ENGINES } from '../../core/sql.ts'
 import { LICENSE_STATES, SQL_EDITIONS, SQL_VERSIONS, SqlInstance } from '../../crds/sql.ts'
 import { ok } from '../answer.ts'
+import { connectionRoutes } from '../connectionRoutes.ts'
 import type { Context } from '../context.ts'
-import { ConnectionStringDto } from '../databaseAccess.ts'
 import { ExternalAddressDto, HealthReportDto } from '../dto.ts'
 import { editorRoutes, historyRoute } from '../editor/routes.ts'
 import { findResource } from '../findResource.ts'
 import { planFields, planRoutes } from '../plans.ts'
 import { GENERIC_ROUTES, type GenericRoute, resource } from '../resource.ts'
-import { action, dataAction, type RouteDraft, route } from '../route.ts'
+import { action, type RouteDraft, route } from '../route.ts'
 import type { SecretReader, SecretWriter } from '../secrets.ts'
 import { planOf } from '../sizing.ts'
 import { editorPlace, externalAddress, historyOf, readConnectionString, sqlHealth } from './access.ts'
@@ -97,28 +97,7 @@ export const sqlRoutes: readonly RouteDraft[] = [
     productionReplicas: Number.POSITIVE_INFINITY,
     more: (plan) => ({ maxEdition: plan.spec.extras.maxEdition ?? null }),
   }),
-  route(
-    'GET',
-    `${BASE}/connectionstring`,
-    {
-      auth: dataAction('sqlcluster/readSecrets'),
-      summary: 'How to connect from inside the cluster',
-      reply: ConnectionStringDto,
-      answers: [200],
-    },
-    (context) => readConnectionString(context, 'inside'),
-  ),
-  route(
-    'GET',
-    `${BASE}/connectionstring/external`,
-    {
-      auth: dataAction('sqlcluster/readSecrets'),
-      summary: 'How to connect through the load balancer',
-      reply: ConnectionStringDto,
-      answers: [200],
-    },
-    (context) => readConnectionString(context, 'outside'),
-  ),
+  ...connectionRoutes({ base: BASE, may: 'sqlcluster/readSecrets', read: readConnectionString }),
   route(
     'GET',
     `${BASE}/external-ip`,

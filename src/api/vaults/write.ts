@@ -1,6 +1,7 @@
 import { timestamp } from '../../core/clock.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
+import { Turns } from '../../core/turns.ts'
 import {
   attributesOf,
   currentVersion,
@@ -25,7 +26,6 @@ import { findEntry, findSecret, findVault, missingSecret, type SecretContext } f
 import { dataKeyOf, keepNewest, storeValue } from './keys.ts'
 import { type EntryRecord, secretDto, type VaultRecord } from './record.ts'
 import type { SetSecretRequest } from './requests.ts'
-import { Turns } from './turns.ts'
 
 const turns = new Turns()
 

@@ -1,7 +1,8 @@
-import { OWNER_INCARNATION_ANNOTATION, PREFIX } from '../../core/labels.ts'
+import { PREFIX } from '../../core/labels.ts'
 import { sha256 } from '../../core/names.ts'
 import { passwordEntry, productKeyEntry, SQL_PORTS, sqlNames, sqlSelector } from '../../core/sql.ts'
 import { defaultEdition, newestVersion } from '../../crds/sql.ts'
+import { volumeClaimTemplate } from '../volumeClaims.ts'
 import { engineConfiguration, engineMemoryMb } from './config.ts'
 import { type Child, labelsOf, metadataOf, type SqlInput } from './types.ts'
 
@@ -36,7 +37,7 @@ export function statefulSet(input: SqlInput): Child<'StatefulSet'> {
         metadata: { labels: labelsOf(input), annotations: templateAnnotations(input) },
         spec: podSpec(input),
       },
-      volumeClaimTemplates: [volumeClaimTemplate(input)],
+      volumeClaimTemplates: [volumeClaimTemplate({ name: VOLUME, labels: labelsOf(input), ...input })],
     },
   }
 }
@@ -47,26 +48,6 @@ function templateAnnotations(input: SqlInput): Record<string, string> {
   return {
     [`${PREFIX}config`]: sha256(JSON.stringify(engineConfiguration(input))).slice(0, 16),
     ...(restartedAt === undefined ? {} : { [`${PREFIX}restarted-at`]: restartedAt }),
-  }
-}
-
-function volumeClaimTemplate(input: SqlInput): object {
-  const { storageClass, storageSize } = input.plan
-  return {
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
-    // The incarnation tells our claims from those that a namesake left behind.
-    metadata: {
-      name: VOLUME,
-      labels: labelsOf(input),
-      annotations: { [OWNER_INCARNATION_ANNOTATION]: input.incarnation },
-    },
-    spec: {
-      accessModes: ['ReadWriteOnce'],
-      ...(storageClass === '' ? {} : { storageClassName: storageClass }),
-      resources: { requests: { storage: storageSize ?? '' } },
-      volumeMode: 'Filesystem',
-    },
   }
 }
 

@@ -1,4 +1,4 @@
-import { OWNER_INCARNATION_ANNOTATION, PREFIX } from '../../core/labels.ts'
+import { PREFIX } from '../../core/labels.ts'
 import { sha256 } from '../../core/names.ts'
 import {
   apiKeyEntry,
@@ -8,6 +8,7 @@ import {
   vectorNames,
   vectorSelector,
 } from '../../core/vector.ts'
+import { volumeClaimTemplate } from '../volumeClaims.ts'
 import { PRODUCTION_YAML, STORAGE_PATH } from './config.ts'
 import { labelsOf, metadataOf } from './metadata.ts'
 import type { Child, VectorInput } from './types.ts'
@@ -42,7 +43,7 @@ export function statefulSet(input: VectorInput): Child<'StatefulSet', { spec: Re
         metadata: { labels: labelsOf(input), annotations: templateAnnotations(input) },
         spec: podSpec(input),
       },
-      volumeClaimTemplates: [volumeClaimTemplate(input)],
+      volumeClaimTemplates: [volumeClaimTemplate({ name: VECTOR_VOLUME, labels: labelsOf(input), ...input })],
     },
   }
 }
@@ -56,26 +57,6 @@ function templateAnnotations(input: VectorInput): Record<string, string> {
     annotations[KEY_ANNOTATION] = alternative === undefined ? main.id : `${main.id} ${alternative.id}`
   }
   return annotations
-}
-
-function volumeClaimTemplate(input: VectorInput): object {
-  const { storageClass, storageSize } = input.plan
-  return {
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
-    // The incarnation tells our claims from those that a namesake left behind.
-    metadata: {
-      name: VECTOR_VOLUME,
-      labels: labelsOf(input),
-      annotations: { [OWNER_INCARNATION_ANNOTATION]: input.incarnation },
-    },
-    spec: {
-      accessModes: ['ReadWriteOnce'],
-      ...(storageClass === '' ? {} : { storageClassName: storageClass }),
-      resources: { requests: { storage: storageSize ?? '' } },
-      volumeMode: 'Filesystem',
-    },
-  }
 }
 
 function podSpec(input: VectorInput): object {

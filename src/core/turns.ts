@@ -1,6 +1,6 @@
 /**
- * One at a time for each key: writes of one secret through one replica wait for each other instead of colliding at the
- * API server. Writes through other replicas are told apart by versions there.
+ * One at a time for each key: whoever reads, changes and writes a thing as a whole waits for the one before instead of
+ * colliding with it. Within one process; across processes, versions at the other end tell.
  */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>()
