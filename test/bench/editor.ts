@@ -38,7 +38,7 @@ async function measured(server: SqlServer, schema: string, rounds: number, secon
     const login = (user: string) => ({ user, password: randomBytes(8).toString('hex') })
     const logins = { reader: login('app_reader'), writer: login('app_writer'), owner: login('app') }
     await engine.prepare(server.target, { database: 'app', logins })
-    await fill({ ...server.target, database: 'app' }, server)
+    await fill({ ...server.target, database: 'app', ...logins.owner }, server)
     const target = { ...server.target, database: 'app', ...logins.reader }
     const table = findTable(await engine.catalogue(target), schema, 'items')
     const request = { table, limit: ROWS, offset: 0, filters: [], sort: undefined }
