@@ -25,6 +25,12 @@ export const JIT_OBSERVES: readonly Observed[] = [
 ]
 
 /**
+ * Milliseconds after an approval in which the facade writes the assignment itself. Whoever wrote it beside the facade
+ * might do so after the role was ended again, and the next request would not obey: so this is for a facade that died.
+ */
+const FACADE_WRITES_WITHIN = 2_000
+
+/**
  * Lets an approved request have its assignment, once, and takes it away when the request is ended early. The end by time
  * is the assignment's own: its `expiresAt`. Timers ring at ends only.
  */
@@ -47,6 +53,8 @@ export async function grantForAWhile(pass: JitPass): Promise<Outcome> {
       pass.event('Normal', 'Stopped', `${describe(request)} was taken away before its end.`)
       return done()
     }
+    const left = Date.parse(request.spec.decidedAt ?? '') + FACADE_WRITES_WITHIN - now
+    if (left > 0) return done({ after: left })
     const obstacle = await grant(pass)
     if (obstacle !== undefined) return obstacle
   }
