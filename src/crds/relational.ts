@@ -20,7 +20,7 @@ import {
   Running,
   WantedReplicas,
 } from './workloadFields.ts'
-import { allowedCidrsRule, boundsRules, growsOnly } from './workloadRules.ts'
+import { allowedCidrsRule, boundsRules, celList, growsOnly } from './workloadRules.ts'
 
 /** Major versions of PostgreSQL that can be chosen, oldest first; the last one is the default. */
 export const RELATIONAL_VERSIONS = ['14', '15', '16', '17'] as const
@@ -169,7 +169,6 @@ const spec = z.strictObject({
 })
 type Spec = z.output<typeof spec>
 
-const list = (names: readonly string[]) => `[${names.map((name) => `'${name}'`).join(', ')}]`
 const RESERVED_DATABASES = ['postgres', 'template0', 'template1']
 const RESERVED_OWNERS = ['postgres', 'streaming_replica']
 const PARAMETER_NAME = '^[a-z_][a-z0-9_.]{0,62}$'
@@ -194,14 +193,14 @@ const rules: Rule<Spec>[] = [
     test: (next, previous) => Number(next.engineVersion) >= Number(previous.engineVersion),
   },
   {
-    cel: `!(self.databaseName in ${list(RESERVED_DATABASES)})`,
+    cel: `!(self.databaseName in ${celList(RESERVED_DATABASES)})`,
     message: `databaseName must not be one of the engine's own: ${RESERVED_DATABASES.join(', ')}`,
     code: 'BAD_REQUEST',
     field: 'databaseName',
     test: (next) => !RESERVED_DATABASES.includes(next.databaseName),
   },
   {
-    cel: `!(self.ownerName in ${list(RESERVED_OWNERS)}) && !self.ownerName.startsWith('pg_')`,
+    cel: `!(self.ownerName in ${celList(RESERVED_OWNERS)}) && !self.ownerName.startsWith('pg_')`,
     message: `ownerName must not be one of the engine's own: ${RESERVED_OWNERS.join(', ')} and what begins with pg_`,
     code: 'BAD_REQUEST',
     field: 'ownerName',
@@ -215,7 +214,7 @@ const rules: Rule<Spec>[] = [
     test: (next) => Object.keys(next.parameters).every((name) => new RegExp(PARAMETER_NAME).test(name)),
   },
   {
-    cel: `self.parameters.all(k, !(k in ${list(REFUSED_PARAMETERS)}) && ${REFUSED_PARAMETER_PREFIXES.map((prefix) => `!k.startsWith('${prefix}')`).join(' && ')})`,
+    cel: `self.parameters.all(k, !(k in ${celList(REFUSED_PARAMETERS)}) && ${REFUSED_PARAMETER_PREFIXES.map((prefix) => `!k.startsWith('${prefix}')`).join(' && ')})`,
     message: 'parameters must not hold what runs code or belongs to the platform, such as archive_command or ssl',
     code: 'PARAMETER_REFUSED',
     field: 'parameters',

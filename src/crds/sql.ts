@@ -18,7 +18,7 @@ import {
   RestartedAt,
   Running,
 } from './workloadFields.ts'
-import { allowedCidrsRule, boundsRules, growsByOne, growsOnly } from './workloadRules.ts'
+import { allowedCidrsRule, boundsRules, celList, growsByOne, growsOnly } from './workloadRules.ts'
 
 /** Versions that can be chosen, oldest first; the last one is the default. */
 export const SQL_VERSIONS = { MsSql: ['2019', '2022'], MariaDb: ['10.11', '11.4', '11.8'] } as const
@@ -117,11 +117,9 @@ const spec = z.strictObject({
 })
 type Spec = z.output<typeof spec>
 
-const list = (names: readonly string[]) => `[${names.map((name) => `'${name}'`).join(', ')}]`
-
 function belongs(field: 'engineVersion' | 'edition', of: Record<SqlEngineName, readonly string[]>): Rule<Spec> {
   return {
-    cel: `!has(self.${field}) || (self.engine == 'MsSql' ? self.${field} in ${list(of.MsSql)} : self.${field} in ${list(of.MariaDb)})`,
+    cel: `!has(self.${field}) || (self.engine == 'MsSql' ? self.${field} in ${celList(of.MsSql)} : self.${field} in ${celList(of.MariaDb)})`,
     message: `${field} must be one of the engine's: ${of.MsSql.join(', ')} for MsSql, ${of.MariaDb.join(', ')} for MariaDb`,
     code: 'BAD_REQUEST',
     field,

@@ -4,6 +4,9 @@ import type { Rule } from './define.ts'
 
 /** Rules over the fields of `workloadFields.ts`, for each kind that has them. */
 
+/** A list of words of ours as CEL writes it. */
+export const celList = (names: readonly string[]) => `[${names.map((name) => `'${name}'`).join(', ')}]`
+
 type Bounds = { [Field in 'cpuRequest' | 'cpuLimit' | 'memoryRequest' | 'memoryLimit']?: string | undefined }
 
 function noGreater(lower: 'cpuRequest' | 'memoryRequest', upper: 'cpuLimit' | 'memoryLimit'): Rule<Bounds> {
