@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { startManagementServer } from './api/management.ts'
+import { startManagementServer } from './api/http/management.ts'
 import { runControllers } from './composition/controllers.ts'
 import { runFacade } from './composition/facade.ts'
 import type { Part, Surroundings } from './composition/part.ts'

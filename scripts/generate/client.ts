@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { LIST_QUERY_NAMES } from '../../src/api/paging.ts'
-import type { Route } from '../../src/api/route.ts'
+import type { Route } from '../../src/api/http/route.ts'
+import { LIST_QUERY_NAMES } from '../../src/api/resources/paging.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 
 type Schema = {

@@ -1,6 +1,6 @@
 import { dump } from 'js-yaml'
+import { operationIds } from '../../src/api/http/openapi.ts'
 import { facadeReads, reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
-import { operationIds } from '../../src/api/openapi.ts'
 import { operatorRights, operatorSystemRights } from '../../src/controllers/index.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { KINDS } from '../../src/crds/index.ts'

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Router } from '../../src/api/http/router.ts'
 import { SERVED_ROUTES } from '../../src/api/index.ts'
-import { Router } from '../../src/api/router.ts'
 
 /** Where the end-to-end tests write down each refusal that they see: `METHOD path code`, one a line. */
 export const CODES_FILE = 'codes-seen'

@@ -1,8 +1,8 @@
+import { type Area, additionsTo, type Route } from './http/route.ts'
 import { additionalBucketRoutes } from './objectstorage/buckets.ts'
 import { additionalKeyRoutes } from './objectstorage/keys.ts'
 import { additionalAuthorizationRoutes } from './rbac/additions.ts'
 import { additionalEditorRoutes } from './relational/editor.ts'
-import { type Area, additionsTo, type Route } from './route.ts'
 import { additionalSqlRoutes } from './sql/index.ts'
 
 /**

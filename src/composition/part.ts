@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client'
-import type { ReadinessCheck } from '../api/management.ts'
+import type { ReadinessCheck } from '../api/http/management.ts'
 import type { Log } from '../core/log.ts'
 
 /** What every part of the process is given. */

@@ -1,6 +1,6 @@
 import type { Federation } from '../adapters/identity/port.ts'
 import { createOutgoing } from '../adapters/outgoing/client.ts'
-import { kubeSecrets } from '../api/secrets.ts'
+import { kubeSecrets } from '../api/records/secrets.ts'
 import type { SsoServices } from '../api/sso/record.ts'
 import { kubeSsoSecrets } from '../api/sso/secrets.ts'
 import type { Configuration } from '../config.ts'

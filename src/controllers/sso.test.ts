@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { ControllerBench } from '../../test/make/controllers.ts'
 import { OutgoingError } from '../adapters/outgoing/port.ts'
+import { verificationRecord } from '../contracts/sso.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
-import { verificationRecord } from '../core/sso.ts'
 import { SsoConnection } from '../crds/sso.ts'
 import { ssoController } from './sso.ts'
 

@@ -1,10 +1,10 @@
 import type { DnsPort } from '../adapters/dns/port.ts'
 import { OutgoingError, type OutgoingPort } from '../adapters/outgoing/port.ts'
+import { verificationRecord } from '../contracts/sso.ts'
+import { isSamlMetadata, readDiscovery } from '../contracts/ssoDiscovery.ts'
 import { timestamp } from '../core/clock.ts'
 import type { KubeObject } from '../core/object.ts'
 import { degraded, done, type Outcome } from '../core/outcome.ts'
-import { verificationRecord } from '../core/sso.ts'
-import { isSamlMetadata, readDiscovery } from '../core/ssoDiscovery.ts'
 import { SsoConnection, type SsoIdentityProvider } from '../crds/sso.ts'
 import { type Controller, controller, type Pass, steps } from './engine/controller.ts'
 

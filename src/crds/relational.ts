@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isRefusedParameter, REFUSED_PARAMETER_PREFIXES, REFUSED_PARAMETERS } from '../core/relational.ts'
+import { isRefusedParameter, REFUSED_PARAMETER_PREFIXES, REFUSED_PARAMETERS } from '../contracts/relational.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, Quantity, ResourceName, Tags, Uuid } from './fields.ts'
 import { DESTINATION_PATH, SERVER_NAME } from './relationalSnapshots.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { SQL_ENGINES, type SqlEngineName } from '../contracts/sql.ts'
 import { compareQuantities } from '../core/quantity.ts'
-import { SQL_ENGINES, type SqlEngineName } from '../core/sql.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { ResourceName, Tags } from './fields.ts'
 import { CRON_PATTERN } from './relational.ts'

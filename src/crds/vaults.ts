@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { ENTRY_STATES, VERSIONS_KEPT } from '../core/vaults/history.ts'
-import { SECRET_NAME_PATTERN, VALUE_PREFIX, vaultOfEntry } from '../core/vaults/names.ts'
+import { ENTRY_STATES, VERSIONS_KEPT } from '../contracts/vaults/history.ts'
+import { SECRET_NAME_PATTERN, VALUE_PREFIX, vaultOfEntry } from '../contracts/vaults/names.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, ResourceName, Tags } from './fields.ts'
 import { tagKeyRule } from './tags.ts'

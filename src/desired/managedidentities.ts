@@ -1,4 +1,9 @@
 import {
+  CLIENT_SECRET_KEY,
+  managedIdentityPrincipal,
+  managedIdentitySecretName,
+} from '../contracts/managedIdentities.ts'
+import {
   BOUNDARY_LABEL,
   GROUP_LABEL,
   MANAGED_BY,
@@ -8,7 +13,6 @@ import {
   OWNER_NAME_LABEL,
   OWNER_NAMESPACE_ANNOTATION,
 } from '../core/labels.ts'
-import { CLIENT_SECRET_KEY, managedIdentityPrincipal, managedIdentitySecretName } from '../core/managedIdentities.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { PlatformClient } from '../crds/identity.ts'

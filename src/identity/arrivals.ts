@@ -1,7 +1,7 @@
+import { domainOf } from '../contracts/sso.ts'
 import { uuidV5 } from '../core/ids.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
-import { domainOf } from '../core/sso.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import type { IdpBinding } from '../crds/sso.ts'
 import type { KubeClient } from '../kube/client.ts'

@@ -1,4 +1,4 @@
-import { CLIENT_SECRET_KEY } from '../core/managedIdentities.ts'
+import { CLIENT_SECRET_KEY } from '../contracts/managedIdentities.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
 import { PlatformClient } from '../crds/identity.ts'
 import * as builtin from '../kube/builtin.ts'

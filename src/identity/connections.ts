@@ -1,6 +1,6 @@
+import { domainOf, SSO_SECRET_KEY } from '../contracts/sso.ts'
+import { readDiscovery } from '../contracts/ssoDiscovery.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
-import { domainOf, SSO_SECRET_KEY } from '../core/sso.ts'
-import { readDiscovery } from '../core/ssoDiscovery.ts'
 import type { SsoConnection, SsoIdentityProvider } from '../crds/sso.ts'
 import * as builtin from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import * as oidc from 'openid-client'
-import { brokerAlias, brokerCallback } from '../core/sso.ts'
+import { brokerAlias, brokerCallback } from '../contracts/sso.ts'
 import { ArrivalRefused, type Arrivals } from './arrivals.ts'
 import type { Connections, ExternalFetch, ExternalProvider } from './connections.ts'
 import { type StateStore, stateName } from './state.ts'

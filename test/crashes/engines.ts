@@ -10,7 +10,7 @@ import {
   SqlFault,
   type SqlTarget,
 } from '../../src/adapters/sql/port.ts'
-import { sqlHost } from '../../src/core/sql.ts'
+import { sqlHost } from '../../src/contracts/sql.ts'
 import { SqlInstance } from '../../src/crds/sql.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 

@@ -1,7 +1,7 @@
+import { vectorNames } from '../../src/contracts/vector.ts'
 import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../src/core/labels.ts'
 import { type KubeObject, type Resource, refOf } from '../../src/core/object.ts'
 import { compareQuantities } from '../../src/core/quantity.ts'
-import { vectorNames } from '../../src/core/vector.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import { namespace, persistentVolumeClaim, pod, service } from '../../src/kube/builtin.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../src/kube/postgresql.ts'

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { ADDITION_AREAS } from '../../src/api/additions.ts'
+import type { Route } from '../../src/api/http/route.ts'
 import { AREAS } from '../../src/api/index.ts'
-import type { Route } from '../../src/api/route.ts'
 import {
   type Answer,
   type CallOptions,

@@ -1,13 +1,13 @@
 // @alone: kills the operator of a platform of its own.
 import { expect } from 'chai'
-import type { KubeObject } from '../../src/core/object.ts'
 import {
   type AccessKeyPair,
   accessKeySecretName,
   decodeAccessKey,
   storeBucketName,
-} from '../../src/core/objectstorage.ts'
-import { entryName } from '../../src/core/vaults/names.ts'
+} from '../../src/contracts/objectstorage.ts'
+import { entryName } from '../../src/contracts/vaults/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
 import { SqlInstance } from '../../src/crds/sql.ts'
 import { SecretVault, VaultEntry } from '../../src/crds/vaults.ts'

@@ -9,7 +9,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { expect } from 'chai'
-import { accessKeySecretName } from '../../src/core/objectstorage.ts'
+import { accessKeySecretName } from '../../src/contracts/objectstorage.ts'
 import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
 import { ObjectAccessKey } from '../../src/crds/objectstorage.ts'
 import { secret } from '../../src/kube/builtin.ts'

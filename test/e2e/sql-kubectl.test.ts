@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { dump } from 'js-yaml'
+import { encodeProductKey, sqlHost, sqlNames } from '../../src/contracts/sql.ts'
 import { groupNamespace } from '../../src/core/names.ts'
-import { encodeProductKey, sqlHost, sqlNames } from '../../src/core/sql.ts'
 import { SqlInstance } from '../../src/crds/sql.ts'
 import {
   configMap,

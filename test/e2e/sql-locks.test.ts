@@ -1,6 +1,6 @@
 import { expect } from 'chai'
+import { sqlHost } from '../../src/contracts/sql.ts'
 import { groupNamespace } from '../../src/core/names.ts'
-import { sqlHost } from '../../src/core/sql.ts'
 import { mariadbIsMissing, type SqlServer, startMariadb } from '../cluster/sqlServers.ts'
 import { announce } from '../make/engines.ts'
 import { OtherSession } from '../make/heldRows.ts'

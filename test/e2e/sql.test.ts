@@ -1,7 +1,7 @@
 import { expect } from 'chai'
+import { encodePasswords, sqlHost, sqlNames } from '../../src/contracts/sql.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
-import { encodePasswords, sqlHost, sqlNames } from '../../src/core/sql.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { mariadbIsMissing, type SqlServer, startMariadb } from '../cluster/sqlServers.ts'

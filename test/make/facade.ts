@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { NamespaceStore } from '../../src/api/boundaries/namespaces.ts'
-import type { Access, Caller, Context, Services } from '../../src/api/context.ts'
-import { Documentation } from '../../src/api/documentation.ts'
-import { type ListShape, parseListRequest } from '../../src/api/paging.ts'
-import { recordedPrincipals } from '../../src/api/principals.ts'
+import { recordedPrincipals } from '../../src/api/callers/principals.ts'
+import type { Access, Caller, Context, Services } from '../../src/api/http/context.ts'
+import type { RouteDraft } from '../../src/api/http/route.ts'
+import { Documentation } from '../../src/api/platform/documentation.ts'
 import type {
   CreateRequest,
   ListFilter,
@@ -11,8 +11,8 @@ import type {
   Records,
   RemoveRequest,
   UpdateRequest,
-} from '../../src/api/records.ts'
-import type { RouteDraft } from '../../src/api/route.ts'
+} from '../../src/api/records/records.ts'
+import { type ListShape, parseListRequest } from '../../src/api/resources/paging.ts'
 import { PlatformError } from '../../src/core/errors.ts'
 import { INCARNATION_ANNOTATION, SCOPE_INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import { silentLog } from '../../src/core/log.ts'

@@ -9,7 +9,7 @@ import {
   type JWTPayload,
   SignJWT,
 } from 'jose'
-import type { TOKEN_ALGORITHMS } from '../../src/api/tokens.ts'
+import type { TOKEN_ALGORITHMS } from '../../src/api/callers/tokens.ts'
 
 export const ISSUER = 'https://127.0.0.1:8443/realms/freehold'
 export const AUDIENCE = 'platform-kubernetes-client'

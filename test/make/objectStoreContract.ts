@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { isStoreError, type ObjectStore } from '../../src/adapters/objectstorage/port.ts'
-import type { AccessKeyPair, BucketSettings, StoreGrant } from '../../src/core/objectstorage.ts'
+import type { AccessKeyPair, BucketSettings, StoreGrant } from '../../src/contracts/objectstorage.ts'
 import { until } from './until.ts'
 
 /** The HTTP status that an ordinary client with this pair gets; undefined is nobody in particular. */

@@ -1,5 +1,5 @@
 import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
-import type { AccessKeyPair } from '../../src/core/objectstorage.ts'
+import type { AccessKeyPair } from '../../src/contracts/objectstorage.ts'
 import type { StoreClient } from './objectStoreContract.ts'
 
 /** An ordinary S3 client. `destroy` it. */

@@ -1,6 +1,6 @@
 import type { JWK } from 'jose'
-import { keepTokenKeys, type TokenKeys } from '../../src/api/tokenKeys.ts'
-import { createTokenVerifier, TOKEN_ALGORITHMS, type TokenVerifier } from '../../src/api/tokens.ts'
+import { keepTokenKeys, type TokenKeys } from '../../src/api/callers/tokenKeys.ts'
+import { createTokenVerifier, TOKEN_ALGORITHMS, type TokenVerifier } from '../../src/api/callers/tokens.ts'
 import { PlatformError } from '../../src/core/errors.ts'
 import { silentLog } from '../../src/core/log.ts'
 import { ManualClock } from './clock.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { entryName } from '../../src/contracts/vaults/names.ts'
 import { groupNamespace } from '../../src/core/names.ts'
-import { entryName } from '../../src/core/vaults/names.ts'
 import { expectCall, makeBoundary, makeGroup, uniqueName, until } from './platform.ts'
 
 export type SecretBody = {

@@ -1,8 +1,8 @@
 import { FakePlatformKeys } from '../../src/adapters/platformkeys/fake.ts'
 import type { Vaults } from '../../src/api/vaults/keys.ts'
 import type { ValueStore } from '../../src/api/vaults/values.ts'
+import { jweOf, newestData, newestOf } from '../../src/contracts/vaults/valueSecret.ts'
 import type { KubeObject } from '../../src/core/object.ts'
-import { jweOf, newestData, newestOf } from '../../src/core/vaults/valueSecret.ts'
 
 /** Secrets of values in memory. */
 export class MemoryValues implements ValueStore {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { ADDITIONS } from '../../src/api/additions.ts'
+import { METHODS, type Route } from '../../src/api/http/route.ts'
+import { Router } from '../../src/api/http/router.ts'
+import { templateSegments } from '../../src/api/http/template.ts'
 import { AREAS, MODULES, ROUTES, reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
-import { METHODS, type Route } from '../../src/api/route.ts'
-import { Router } from '../../src/api/router.ts'
-import { templateSegments } from '../../src/api/template.ts'
 import { findAction } from '../../src/iam/actions.ts'
 
 type Row = {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { brokerAlias } from '../../core/sso.ts'
+import { brokerAlias } from '../../contracts/sso.ts'
 import type { FederatedProvider, FederatedTenant, Federation } from './federation.ts'
 import { type KeycloakAdmin, read } from './keycloakAdmin.ts'
 import type { KeycloakOrganizations, OrganizationRepresentation } from './keycloakOrganizations.ts'

@@ -10,7 +10,7 @@ import {
   PutBucketLifecycleConfigurationCommand,
   type S3Client,
 } from '@aws-sdk/client-s3'
-import type { BucketSettings } from '../../core/objectstorage.ts'
+import type { BucketSettings } from '../../contracts/objectstorage.ts'
 import type { Options } from './buckets.ts'
 import { attempt } from './failures.ts'
 

@@ -11,7 +11,7 @@ import {
   PutBucketVersioningCommand,
   PutObjectLockConfigurationCommand,
 } from '@aws-sdk/client-s3'
-import type { BucketSettings } from '../../core/objectstorage.ts'
+import type { BucketSettings } from '../../contracts/objectstorage.ts'
 import { setStatements } from './bucketPolicies.ts'
 import { ensureCors, ensureLifecycle } from './bucketRules.ts'
 import type { Clients } from './client.ts'

@@ -1,6 +1,6 @@
 import { IAMClient } from '@aws-sdk/client-iam'
 import { S3Client } from '@aws-sdk/client-s3'
-import { type AccessKeyPair, STORE_FEATURES, type StoreFeatures } from '../../core/objectstorage.ts'
+import { type AccessKeyPair, STORE_FEATURES, type StoreFeatures } from '../../contracts/objectstorage.ts'
 import { fileAudit } from './accessLog.ts'
 import { bucketCalls } from './buckets.ts'
 import type { ObjectStore, StoreInfo } from './port.ts'

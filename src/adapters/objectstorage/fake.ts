@@ -1,4 +1,4 @@
-import type { AccessKeyPair, BucketSettings, StoreFeature, StoreGrant } from '../../core/objectstorage.ts'
+import type { AccessKeyPair, BucketSettings, StoreFeature, StoreGrant } from '../../contracts/objectstorage.ts'
 import { DRIVERS } from './client.ts'
 import { type AuditRecord, type ObjectStore, StoreError, type StoreErrorCode, type StoreInfo } from './port.ts'
 

@@ -1,4 +1,4 @@
-import type { StoreGrant, StorePermission } from '../../core/objectstorage.ts'
+import type { StoreGrant, StorePermission } from '../../contracts/objectstorage.ts'
 
 /**
  * Policy documents as S3 stores read them (AWS, "Bucket policies" and "Actions, resources, and condition keys for

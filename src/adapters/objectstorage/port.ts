@@ -1,4 +1,4 @@
-import type { AccessKeyPair, BucketSettings, StoreFeatures, StoreGrant } from '../../core/objectstorage.ts'
+import type { AccessKeyPair, BucketSettings, StoreFeatures, StoreGrant } from '../../contracts/objectstorage.ts'
 
 /** What a store is and can do; it does not change while the process runs. */
 export type StoreInfo = {

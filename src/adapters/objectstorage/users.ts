@@ -9,7 +9,7 @@ import {
   ListAccessKeysCommand,
   UpdateAccessKeyCommand,
 } from '@aws-sdk/client-iam'
-import type { AccessKeyPair } from '../../core/objectstorage.ts'
+import type { AccessKeyPair } from '../../contracts/objectstorage.ts'
 import { setStatements } from './bucketPolicies.ts'
 import type { Clients } from './client.ts'
 import { attempt } from './failures.ts'

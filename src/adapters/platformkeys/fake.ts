@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { KEY_BYTES, type PlatformKey } from '../../core/vaults/envelope.ts'
+import { KEY_BYTES, type PlatformKey } from '../../contracts/vaults/envelope.ts'
 import type { PlatformKeys } from './port.ts'
 
 /** Platform keys in memory, which tests add and retire. */

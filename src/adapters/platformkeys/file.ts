@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
+import { KEY_BYTES, type PlatformKey } from '../../contracts/vaults/envelope.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
-import { KEY_BYTES, type PlatformKey } from '../../core/vaults/envelope.ts'
 import type { PlatformKeys } from './port.ts'
 
 /** A JWK set (RFC 7517) of symmetric keys, oldest first. */

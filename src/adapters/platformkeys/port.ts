@@ -1,4 +1,4 @@
-import type { KeyRing } from '../../core/vaults/envelope.ts'
+import type { KeyRing } from '../../contracts/vaults/envelope.ts'
 
 /** The platform keys as the configuration holds them now: they change while the process runs. */
 export interface PlatformKeys extends KeyRing {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { VECTOR_KEY_HEADER, VECTOR_PORTS } from '../../core/vector.ts'
+import { VECTOR_KEY_HEADER, VECTOR_PORTS } from '../../contracts/vector.ts'
 import {
   type ClusterView,
   type CollectionShards,

@@ -1,4 +1,4 @@
-import { VECTOR_PORTS } from '../../core/vector.ts'
+import { VECTOR_PORTS } from '../../contracts/vector.ts'
 import { EngineError, type PeerAddress, type QdrantPort, type ShardCopy, type ShardMove } from './port.ts'
 
 type FakePeer = { id: number; uri: string; reachable: boolean; member: boolean; accepted: readonly string[] }

@@ -5,8 +5,8 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformUser } from '../../crds/identity.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
-import type { PagedListResponse } from '../paging.ts'
-import type { BoundaryMemberDto } from './memberRecord.ts'
+import type { PagedListResponse } from '../resources/paging.ts'
+import type { BoundaryMemberDto } from '../rules/memberRecord.ts'
 import { memberRoutes } from './members.ts'
 
 const ID = B1.slice(12)

@@ -12,7 +12,7 @@ export interface NamespaceStore {
   exists(name: string): Promise<boolean>
 }
 
-declare module '../context.ts' {
+declare module '../http/context.ts' {
   interface Services {
     readonly namespaces: NamespaceStore
   }

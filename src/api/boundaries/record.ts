@@ -4,13 +4,13 @@ import { CREATED_BY_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../
 import { boundaryNamespace } from '../../core/names.ts'
 import { DisplayName } from '../../crds/fields.ts'
 import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
-import type { Services } from '../context.ts'
-import { DateTime, Tags, Uuid } from '../dto.ts'
-import type { ListShape } from '../paging.ts'
-import { defaultCluster, groupsOfBoundary } from '../places.ts'
-import { resourcesOfBoundary } from './contents.ts'
-import { usageOf } from './usage.ts'
-import type { BoundaryRecord } from './visibility.ts'
+import type { BoundaryRecord } from '../callers/visibility.ts'
+import type { Services } from '../http/context.ts'
+import { resourcesOfBoundary } from '../resources/contents.ts'
+import { DateTime, Tags, Uuid } from '../resources/dto.ts'
+import type { ListShape } from '../resources/paging.ts'
+import { defaultCluster, groupsOfBoundary } from '../resources/places.ts'
+import { usageOf } from '../resources/usage.ts'
 
 /** Limits over a boundary or group, and what is used of each; null is unlimited. */
 export const BoundaryQuotaDto = z

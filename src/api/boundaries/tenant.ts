@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { Uuid } from '../../crds/fields.ts'
-import { ok } from '../answer.ts'
-import type { Context } from '../context.ts'
-import { etagOf } from '../etag.ts'
-import { findBoundary } from '../places.ts'
+import { type BoundaryRecord, boundaryScope } from '../callers/visibility.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
 import { checkTenant, moveTenant } from '../rbac/tenantMove.ts'
-import { refuseWhileDeleting } from '../resourceWrites.ts'
-import { action, type RouteDraft, route } from '../route.ts'
+import { findBoundary } from '../resources/places.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
 import { BoundaryDto, boundaryDto } from './record.ts'
-import { type BoundaryRecord, boundaryScope } from './visibility.ts'
 
 const MoveBoundaryTenantRequest = z
   .strictObject({ tenantId: Uuid.nullish().describe('Null detaches') })

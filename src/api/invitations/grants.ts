@@ -3,8 +3,8 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
-import type { Caller, Services } from '../context.ts'
-import { exceedingRefused, grantRefusal, isInForce, objectAt, rootOnlyRefused } from '../rbac/grants.ts'
+import type { Caller, Services } from '../http/context.ts'
+import { exceedingRefused, grantRefusal, isInForce, objectAt, rootOnlyRefused } from '../rules/grants.ts'
 
 /** @throws PlatformError invalid_state for what is no scope, lies outside the boundary, or does not suit the role */
 export function invitedScope(text: string, boundaryId: string, role: Role): Scope {

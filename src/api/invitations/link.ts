@@ -17,9 +17,9 @@ import {
   refuseUnverified,
   stateAt,
 } from '../../iam/invitations.ts'
-import { addressOf, requireGoodPassword } from '../accounts.ts'
-import { ok } from '../answer.ts'
-import type { Caller, Context, Services } from '../context.ts'
+import { ok } from '../http/answer.ts'
+import type { Caller, Context, Services } from '../http/context.ts'
+import { addressOf, requireGoodPassword } from '../people/accounts.ts'
 import { assignmentNamespace } from './grants.ts'
 import type { AcceptInvitationRequest, InvitationRecord, SetInvitationPasswordRequest } from './record.ts'
 

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { INVITATION_STATES, type MemberInvitation } from '../../crds/invitations.ts'
 import { isOpen, nextResendAt, refuseResend, stateAt } from '../../iam/invitations.ts'
-import type { Services } from '../context.ts'
-import { DateTime, Uuid } from '../dto.ts'
-import type { ListShape } from '../paging.ts'
-import type { RecordOf } from '../records.ts'
+import type { Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import type { ListShape } from '../resources/paging.ts'
 
 export type InvitationRecord = RecordOf<typeof MemberInvitation>
 

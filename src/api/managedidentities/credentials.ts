@@ -1,17 +1,17 @@
 import { z } from 'zod'
+import { CLIENT_SECRET_KEY, managedIdentitySecretName } from '../../contracts/managedIdentities.ts'
 import { summarize } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
-import { CLIENT_SECRET_KEY, managedIdentitySecretName } from '../../core/managedIdentities.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
-import { type Answer, ok } from '../answer.ts'
-import type { Context } from '../context.ts'
-import { DateTime } from '../dto.ts'
-import { refuseWhileDeleting } from '../resourceWrites.ts'
-import type { SecretReader } from '../secrets.ts'
+import { type Answer, ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import type { SecretReader } from '../records/secrets.ts'
+import { DateTime } from '../resources/dto.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
 import { type IdentityRecord, isReady, principalOf } from './record.ts'
 
-declare module '../context.ts' {
+declare module '../http/context.ts' {
   interface Services {
     readonly managedIdentities: {
       readonly secrets: SecretReader

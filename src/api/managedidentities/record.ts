@@ -1,16 +1,16 @@
 import { z } from 'zod'
+import { managedIdentityPrincipal } from '../../contracts/managedIdentities.ts'
 import { summarize } from '../../core/conditions.ts'
 import { idOf } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { managedIdentityPrincipal } from '../../core/managedIdentities.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformClient } from '../../crds/identity.ts'
 import { CODE_COLLECTIONS, CodeCollection, type ManagedIdentity, ResourceUid } from '../../crds/managedidentities.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
-import type { Services } from '../context.ts'
-import { DateTime, Uuid } from '../dto.ts'
-import type { ListShape } from '../paging.ts'
-import type { RecordOf } from '../records.ts'
+import type { Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import type { ListShape } from '../resources/paging.ts'
 
 export type IdentityRecord = RecordOf<typeof ManagedIdentity>
 

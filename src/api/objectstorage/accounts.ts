@@ -1,9 +1,9 @@
+import { ACCOUNT_NAME_MIN_LENGTH, accountLacks } from '../../contracts/objectstorage.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
-import { ACCOUNT_NAME_MIN_LENGTH, accountLacks } from '../../core/objectstorage.ts'
 import { ObjectStorageAccount } from '../../crds/objectstorage.ts'
-import { chooseCluster } from '../chooseCluster.ts'
-import { resource, type WriteView } from '../resource.ts'
-import type { RouteDraft } from '../route.ts'
+import type { RouteDraft } from '../http/route.ts'
+import { chooseCluster } from '../resources/chooseCluster.ts'
+import { resource, type WriteView } from '../resources/resource.ts'
 import {
   type AccountBody,
   type AccountObject,

@@ -1,10 +1,10 @@
+import { bucketLacks } from '../../contracts/objectstorage.ts'
 import { PlatformError } from '../../core/errors.ts'
-import { bucketLacks } from '../../core/objectstorage.ts'
 import { AccountBucket } from '../../crds/objectstorage.ts'
-import { ok } from '../answer.ts'
-import type { Context } from '../context.ts'
-import { etagOf } from '../etag.ts'
-import { patchedBody, placeOf, refuseWhileDeleting } from '../resourceWrites.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { patchedBody, placeOf, refuseWhileDeleting } from '../resources/writes.ts'
 import {
   type AccountObject,
   BucketCreateDto,

@@ -1,4 +1,4 @@
-import type { RouteDraft } from '../route.ts'
+import type { RouteDraft } from '../http/route.ts'
 import { accountRoutes } from './accounts.ts'
 import { bucketRoutes } from './buckets.ts'
 import { insightRoutes } from './insight.ts'

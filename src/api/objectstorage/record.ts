@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { accessKeyId, keyState, storeBucketName } from '../../contracts/objectstorage.ts'
 import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
 import { idOf } from '../../core/ids.ts'
 import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
-import { accessKeyId, keyState, storeBucketName } from '../../core/objectstorage.ts'
 import {
   AccountBucket,
   BucketName,
@@ -14,11 +14,11 @@ import {
   QUOTA_MIN_BYTES,
   VERSIONING,
 } from '../../crds/objectstorage.ts'
-import type { Services } from '../context.ts'
-import { DateTime, headFields, recordSchemas, Tags, Uuid } from '../dto.ts'
-import type { RecordOf } from '../records.ts'
-import type { ResourceView } from '../resource.ts'
-import { headOf } from '../resourceShape.ts'
+import type { Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
+import { DateTime, headFields, recordSchemas, Tags, Uuid } from '../resources/dto.ts'
+import type { ResourceView } from '../resources/resource.ts'
+import { headOf } from '../resources/shape.ts'
 
 export type AccountObject = RecordOf<typeof ObjectStorageAccount>
 export type BucketObject = RecordOf<typeof AccountBucket>

@@ -1,10 +1,10 @@
 import { isStoreError, type ObjectStore } from '../../adapters/objectstorage/port.ts'
+import type { StoreFeature } from '../../contracts/objectstorage.ts'
 import { PlatformError } from '../../core/errors.ts'
-import type { StoreFeature } from '../../core/objectstorage.ts'
-import type { Services } from '../context.ts'
-import type { SecretReader } from '../secrets.ts'
+import type { Services } from '../http/context.ts'
+import type { SecretReader } from '../records/secrets.ts'
 
-declare module '../context.ts' {
+declare module '../http/context.ts' {
   interface Services {
     readonly objectStorage: {
       /** Undefined where none is configured. */

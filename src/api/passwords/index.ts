@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
-import { requireGoodPassword } from '../accounts.ts'
-import { ok } from '../answer.ts'
-import type { Context } from '../context.ts'
-import { anonymous, authenticated, type RouteDraft, route } from '../route.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { anonymous, authenticated, type RouteDraft, route } from '../http/route.ts'
+import { requireGoodPassword } from '../people/accounts.ts'
 import {
   ChangePasswordRequest,
   PasswordChangedDto,
@@ -13,7 +13,7 @@ import {
   PasswordResetRequest,
   PasswordResetResult,
   passwordPolicyDto,
-} from './record.ts'
+} from '../people/passwordRecord.ts'
 import { confirmReset, requestReset, showReset } from './reset.ts'
 
 /** How long ago a person may have signed in (interface section 8). */

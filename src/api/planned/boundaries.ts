@@ -1,4 +1,4 @@
-import { action, planned, type RouteDraft } from '../route.ts'
+import { action, planned, type RouteDraft } from '../http/route.ts'
 
 /** Rows of boundaries that are not built yet. A row leaves when its route is built. */
 export const plannedBoundaries: readonly RouteDraft[] = [

@@ -1,4 +1,4 @@
-import { action, authenticated, dataAction, planned, type RouteDraft } from '../route.ts'
+import { action, authenticated, dataAction, planned, type RouteDraft } from '../http/route.ts'
 
 /** Rows of container instances (interface section 4.6) that are not built yet. A row leaves when its route is built. */
 export const plannedContainerinstances: readonly RouteDraft[] = [

@@ -1,4 +1,4 @@
-import { action, dataAction, planned, type RouteDraft } from '../route.ts'
+import { action, dataAction, planned, type RouteDraft } from '../http/route.ts'
 
 /** Rows of jobs (interface section 4.10) that are not built yet. A row leaves when its route is built. */
 export const plannedJobs: readonly RouteDraft[] = [

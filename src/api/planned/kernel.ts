@@ -1,4 +1,4 @@
-import { action, anonymous, authenticated, planned, type RouteDraft } from '../route.ts'
+import { action, anonymous, authenticated, planned, type RouteDraft } from '../http/route.ts'
 
 /** Rows of sources, clusters and activity that are not built yet. A row leaves when its route is built. */
 export const plannedKernel: readonly RouteDraft[] = [

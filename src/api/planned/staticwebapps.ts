@@ -1,4 +1,4 @@
-import { action, authenticated, dataAction, planned, type RouteDraft } from '../route.ts'
+import { action, authenticated, dataAction, planned, type RouteDraft } from '../http/route.ts'
 
 /** Rows of static web apps (interface section 4.7) that are not built yet. A row leaves when its route is built. */
 export const plannedStaticwebapps: readonly RouteDraft[] = [

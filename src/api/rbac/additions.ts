@@ -1,4 +1,4 @@
-import type { RouteDraft } from '../route.ts'
+import type { RouteDraft } from '../http/route.ts'
 import { groupReadRoutes } from './groupReads.ts'
 import { jitRoutes } from './jit.ts'
 import { assignmentRoutes } from './roleAssignments.ts'

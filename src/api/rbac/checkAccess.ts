@@ -4,11 +4,11 @@ import { isUuid } from '../../core/names.ts'
 import { parseScope, scopeContains } from '../../core/scope.ts'
 import { findAction, isKnownAction, isOpenAction, OPEN_ACTION_PREFIXES } from '../../iam/actions.ts'
 import type { Decision } from '../../iam/records.ts'
-import { ok } from '../answer.ts'
-import { boundaryScope, findVisibleBoundary } from '../boundaries/visibility.ts'
-import type { Context } from '../context.ts'
-import { DateTime, Uuid } from '../dto.ts'
-import { authenticated, type RouteDraft, route } from '../route.ts'
+import { boundaryScope, findVisibleBoundary } from '../callers/visibility.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { authenticated, type RouteDraft, route } from '../http/route.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
 
 const CHECKS_MAX = 100
 

@@ -6,16 +6,15 @@ import { Description, DisplayName, Uuid } from '../../crds/fields.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { brokenNesting, groupsAround, type Memberships } from '../../iam/groups.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
-import { created } from '../answer.ts'
-import { boundaryScope } from '../boundaries/visibility.ts'
-import type { Context, Services } from '../context.ts'
-import { DateTime, Uuid as UuidDto } from '../dto.ts'
-import { etagOf } from '../etag.ts'
-import { findBoundary } from '../places.ts'
-import type { RecordOf } from '../records.ts'
-import { refuseWhileDeleting } from '../resourceWrites.ts'
-import { action, type RouteDraft, route } from '../route.ts'
-import { principalNotFound } from './denies.ts'
+import { boundaryScope } from '../callers/visibility.ts'
+import { created } from '../http/answer.ts'
+import type { Context, Services } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import type { RecordOf } from '../records/records.ts'
+import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
+import { findBoundary } from '../resources/places.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
 import {
   findRole,
   type Granter,
@@ -26,7 +25,8 @@ import {
   refuseExceeding,
   rootOnlyRefused,
   writeAssignment,
-} from './grants.ts'
+} from '../rules/grants.ts'
+import { principalNotFound } from './denies.ts'
 
 const CreateBoundaryGroupRequest = z
   .strictObject({

@@ -1,4 +1,4 @@
-import type { RouteDraft } from '../route.ts'
+import type { RouteDraft } from '../http/route.ts'
 import { checkAccessRoutes } from './checkAccess.ts'
 import { denyRoutes } from './denies.ts'
 import { groupRoutes } from './groups.ts'

@@ -10,19 +10,26 @@ import { JitRequest, RoleAssignment } from '../../crds/rbac.ts'
 import { scopeIncarnationOf } from '../../crds/scopeObjects.ts'
 import { activeUntil, JIT_STATES, jitAssignmentName, jitAssignmentSpec, jitState } from '../../iam/jit.ts'
 import { isRootOnly } from '../../iam/roles.ts'
-import { created, noContent, ok } from '../answer.ts'
-import { boundaryScope, findVisibleBoundary } from '../boundaries/visibility.ts'
-import type { Context, Services } from '../context.ts'
-import { DateTime, pagedListOf, Uuid } from '../dto.ts'
-import { etagOf } from '../etag.ts'
-import { pagedParts } from '../pages.ts'
-import type { ListShape } from '../paging.ts'
-import { findBoundary } from '../places.ts'
-import type { RecordOf } from '../records.ts'
-import { refuseWhileDeleting } from '../resourceWrites.ts'
-import { action, authenticated, type RouteDraft, route } from '../route.ts'
+import { boundaryScope, findVisibleBoundary } from '../callers/visibility.ts'
+import { created, noContent, ok } from '../http/answer.ts'
+import type { Context, Services } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
+import type { RecordOf } from '../records/records.ts'
+import { DateTime, pagedListOf, Uuid } from '../resources/dto.ts'
+import { pagedParts } from '../resources/pages.ts'
+import type { ListShape } from '../resources/paging.ts'
+import { findBoundary } from '../resources/places.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
+import {
+  exceedingRefused,
+  findRole,
+  grantRefusal,
+  incarnationAt,
+  oneAtATime,
+  rootOnlyRefused,
+} from '../rules/grants.ts'
 import { principalNotFound } from './denies.ts'
-import { exceedingRefused, findRole, grantRefusal, incarnationAt, oneAtATime, rootOnlyRefused } from './grants.ts'
 
 type JitRecord = RecordOf<typeof JitRequest>
 

@@ -7,10 +7,10 @@ import { DisplayName, Uuid } from '../../crds/fields.ts'
 import { PlatformUser } from '../../crds/identity.ts'
 import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import type { Role } from '../../iam/roles.ts'
-import { created, noContent } from '../answer.ts'
-import type { Context } from '../context.ts'
-import { DateTime, Uuid as UuidDto } from '../dto.ts'
-import { action, type RouteDraft, route } from '../route.ts'
+import { created, noContent } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import {
   assignmentIdOf,
   findRole,
@@ -19,7 +19,7 @@ import {
   refuseExceeding,
   refuseLastOwner,
   writeAssignment,
-} from './grants.ts'
+} from '../rules/grants.ts'
 
 const ROOT = '/'
 

@@ -4,12 +4,12 @@ import { boundaryNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
 import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
-import { ok } from '../answer.ts'
-import { boundaryScope } from '../boundaries/visibility.ts'
-import type { Caller, Services } from '../context.ts'
-import { findBoundary } from '../places.ts'
-import { action, type RouteDraft, route } from '../route.ts'
-import { oneAtATime } from './grants.ts'
+import { boundaryScope } from '../callers/visibility.ts'
+import { ok } from '../http/answer.ts'
+import type { Caller, Services } from '../http/context.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { findBoundary } from '../resources/places.ts'
+import { oneAtATime } from '../rules/grants.ts'
 
 const AuthorizationPurgeResult = z
   .object({

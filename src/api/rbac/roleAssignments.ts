@@ -6,18 +6,16 @@ import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
 import { Description, DisplayName, Uuid } from '../../crds/fields.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly } from '../../iam/roles.ts'
-import { created, noContent } from '../answer.ts'
-import { PRINCIPAL_TYPES } from '../boundaries/memberRecord.ts'
-import { boundaryScope } from '../boundaries/visibility.ts'
-import type { Context, Services } from '../context.ts'
-import { DateTime, pagedListOf, Uuid as UuidDto } from '../dto.ts'
-import { etagOf } from '../etag.ts'
-import { pagedParts } from '../pages.ts'
-import type { ListShape } from '../paging.ts'
-import { findBoundary } from '../places.ts'
-import { refuseWhileDeleting } from '../resourceWrites.ts'
-import { action, type RouteDraft, route } from '../route.ts'
-import { principalNotFound } from './denies.ts'
+import { boundaryScope } from '../callers/visibility.ts'
+import { created, noContent } from '../http/answer.ts'
+import type { Context, Services } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { DateTime, pagedListOf, Uuid as UuidDto } from '../resources/dto.ts'
+import { pagedParts } from '../resources/pages.ts'
+import type { ListShape } from '../resources/paging.ts'
+import { findBoundary } from '../resources/places.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
 import {
   type AssignmentRecord,
   assignmentIdOf,
@@ -31,7 +29,9 @@ import {
   refuseLastOwner,
   rootOnlyRefused,
   writeAssignment,
-} from './grants.ts'
+} from '../rules/grants.ts'
+import { PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
+import { principalNotFound } from './denies.ts'
 import { roleIdOf } from './roleDefinitions.ts'
 
 const STATUSES = ['Active', 'Expired'] as const

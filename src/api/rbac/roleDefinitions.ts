@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { idOf } from '../../core/ids.ts'
 import { RoleDefinition } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES, isRootOnly, type Role } from '../../iam/roles.ts'
-import type { Services } from '../context.ts'
-import { pagedListOf, Uuid } from '../dto.ts'
-import { pagedParts } from '../pages.ts'
-import type { ListShape } from '../paging.ts'
-import { findBoundary } from '../places.ts'
-import { action, type RouteDraft, route } from '../route.ts'
+import type { Services } from '../http/context.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { pagedListOf, Uuid } from '../resources/dto.ts'
+import { pagedParts } from '../resources/pages.ts'
+import type { ListShape } from '../resources/paging.ts'
+import { findBoundary } from '../resources/places.ts'
 
 const RoleDefinitionDto = z
   .object({

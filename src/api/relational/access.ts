@@ -6,13 +6,19 @@ import {
   relationalNames,
   SSL_MODE,
   serviceHost,
-} from '../../core/relational.ts'
+} from '../../contracts/relational.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
-import { type Answer, ok } from '../answer.ts'
-import type { Context, Services } from '../context.ts'
-import { type ConnectionString, loadBalancerAddress, NO_STORE, notYet, publicHost } from '../databaseAccess.ts'
-import type { ExternalAddressDto } from '../dto.ts'
-import { findResource } from '../findResource.ts'
+import {
+  type ConnectionString,
+  loadBalancerAddress,
+  NO_STORE,
+  notYet,
+  publicHost,
+} from '../databases/databaseAccess.ts'
+import { type Answer, ok } from '../http/answer.ts'
+import type { Context, Services } from '../http/context.ts'
+import type { ExternalAddressDto } from '../resources/dto.ts'
+import { findResource } from '../resources/findResource.ts'
 import type { RelationalObject } from './record.ts'
 
 /** The database that the connection Services lead to: another one where that has taken the name over. */

@@ -6,7 +6,7 @@ import { type BatchRequest, type SqlEngine, SqlFault, type SqlTarget } from '../
 import { groupNamespace } from '../../core/names.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { secret } from '../../kube/builtin.ts'
-import { kubeSecrets } from '../secrets.ts'
+import { kubeSecrets } from '../records/secrets.ts'
 
 const B = '11111111-1111-4111-8111-111111111111'
 const OWNER = '22222222-2222-4222-8222-222222222222'

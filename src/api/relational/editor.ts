@@ -1,19 +1,19 @@
-import { PlatformError } from '../../core/errors.ts'
 import {
   authoritySecret,
   engineHost,
   RELATIONAL_PORT,
   relationalNames,
   relationalSelector,
-} from '../../core/relational.ts'
+} from '../../contracts/relational.ts'
+import { PlatformError } from '../../core/errors.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import type { SqlLevel } from '../../editor/classification.ts'
-import type { Context, Services } from '../context.ts'
-import { notYet } from '../databaseAccess.ts'
-import { type EditorPlace, historyAt } from '../editor/place.ts'
-import { editorRoutes } from '../editor/routes.ts'
-import { findResource } from '../findResource.ts'
-import type { RouteDraft } from '../route.ts'
+import { notYet } from '../databases/databaseAccess.ts'
+import { type EditorPlace, historyAt } from '../databases/editor/place.ts'
+import { editorRoutes } from '../databases/editor/routes.ts'
+import type { Context, Services } from '../http/context.ts'
+import type { RouteDraft } from '../http/route.ts'
+import { findResource } from '../resources/findResource.ts'
 import { loginOf, textOf } from './access.ts'
 import type { RelationalObject } from './record.ts'
 

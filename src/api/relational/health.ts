@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
-import type { Context } from '../context.ts'
-import { type HealthCheckDto, healthReportFields } from '../dto.ts'
+import type { Context } from '../http/context.ts'
+import { type HealthCheckDto, healthReportFields } from '../resources/dto.ts'
 import { editorPlace } from './editor.ts'
 import type { RelationalObject } from './record.ts'
 

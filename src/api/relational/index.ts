@@ -9,16 +9,16 @@ import {
   RELATIONAL_VERSIONS,
   RelationalCluster,
 } from '../../crds/relational.ts'
-import { ok } from '../answer.ts'
-import { connectionRoutes } from '../connectionRoutes.ts'
-import { ExternalAddressDto, pagedListOf } from '../dto.ts'
-import { historyRoute } from '../editor/routes.ts'
-import { findResource } from '../findResource.ts'
-import { planFields, planRoutes } from '../plans.ts'
-import { resource } from '../resource.ts'
-import { action, type RouteDraft, route } from '../route.ts'
-import type { SecretReader } from '../secrets.ts'
-import { planOf } from '../sizing.ts'
+import { connectionRoutes } from '../databases/connectionRoutes.ts'
+import { historyRoute } from '../databases/editor/routes.ts'
+import { ok } from '../http/answer.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import type { SecretReader } from '../records/secrets.ts'
+import { ExternalAddressDto, pagedListOf } from '../resources/dto.ts'
+import { findResource } from '../resources/findResource.ts'
+import { planFields, planRoutes } from '../resources/plans.ts'
+import { resource } from '../resources/resource.ts'
+import { planOf } from '../resources/sizing.ts'
 import { externalAddress, readConnectionString } from './access.ts'
 import { historyOf } from './editor.ts'
 import { RelationalHealthDto, relationalHealth } from './health.ts'
@@ -36,7 +36,7 @@ import {
 } from './snapshots.ts'
 import { relationalSpec } from './spec.ts'
 
-declare module '../context.ts' {
+declare module '../http/context.ts' {
   interface Services {
     readonly relational: {
       /** How the editor speaks to the instances. */

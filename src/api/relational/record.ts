@@ -7,12 +7,12 @@ import {
   RELATIONAL_VERSIONS,
   type RelationalCluster,
 } from '../../crds/relational.ts'
-import { DateTime, headFields, recordSchemas, Tags, Uuid } from '../dto.ts'
-import { isEqual } from '../mergePatch.ts'
-import type { RecordOf } from '../records.ts'
-import type { ResourceView } from '../resource.ts'
-import { headOf } from '../resourceShape.ts'
-import { effectiveSizes, PlanId, planOf, QuantityText, shownPlan } from '../sizing.ts'
+import { isEqual } from '../records/mergePatch.ts'
+import type { RecordOf } from '../records/records.ts'
+import { DateTime, headFields, recordSchemas, Tags, Uuid } from '../resources/dto.ts'
+import type { ResourceView } from '../resources/resource.ts'
+import { headOf } from '../resources/shape.ts'
+import { effectiveSizes, PlanId, planOf, QuantityText, shownPlan } from '../resources/sizing.ts'
 
 export type RelationalObject = RecordOf<typeof RelationalCluster>
 export type RelationalSpec = RelationalObject['spec']

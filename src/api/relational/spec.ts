@@ -1,8 +1,8 @@
+import { isRefusedParameter } from '../../contracts/relational.ts'
 import { PlatformError } from '../../core/errors.ts'
-import { isRefusedParameter } from '../../core/relational.ts'
 import { NEWEST_RELATIONAL_VERSION, type RelationalCluster } from '../../crds/relational.ts'
-import { chooseCluster } from '../chooseCluster.ts'
-import type { WriteView } from '../resource.ts'
+import { chooseCluster } from '../resources/chooseCluster.ts'
+import type { WriteView } from '../resources/resource.ts'
 import {
   chooseImage,
   choosePlan,
@@ -10,7 +10,7 @@ import {
   chooseSizes,
   refuseRequestOverLimit,
   refuseShrinking,
-} from '../sizing.ts'
+} from '../resources/sizing.ts'
 import { hiddenFields, type RelationalBody, type RelationalSpec } from './record.ts'
 
 export type RelationalWrite = WriteView<typeof RelationalCluster>

@@ -8,7 +8,7 @@ import { NameClaim } from '../../crds/nameclaims.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { KubeError } from '../../kube/errors.ts'
-import { COLLECTIONS } from '../boundaries/contents.ts'
+import { COLLECTIONS } from '../resources/contents.ts'
 import { resourceGroupRoutes as routes } from './index.ts'
 
 const [ONE, TWO] = [B1.slice(12), B2.slice(12)]

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { COLLECTIONS, type GroupResource } from '../boundaries/contents.ts'
-import { resourceScope } from '../boundaries/visibility.ts'
-import type { Context } from '../context.ts'
-import { headFields, Tags, Uuid } from '../dto.ts'
-import type { ListShape } from '../paging.ts'
-import { viewMaker } from '../places.ts'
-import { actionOf, type ResourceView } from '../resource.ts'
-import { headOf, resourceShape } from '../resourceShape.ts'
+import { resourceScope } from '../callers/visibility.ts'
+import type { Context } from '../http/context.ts'
+import { COLLECTIONS, type GroupResource } from '../resources/contents.ts'
+import { headFields, Tags, Uuid } from '../resources/dto.ts'
+import type { ListShape } from '../resources/paging.ts'
+import { viewMaker } from '../resources/places.ts'
+import { actionOf, type ResourceView } from '../resources/resource.ts'
+import { headOf, resourceShape } from '../resources/shape.ts'
 
 export const ResourceSummaryDto = z
   .object({

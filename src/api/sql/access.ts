@@ -1,15 +1,29 @@
 import type { z } from 'zod'
+import {
+  decodePasswords,
+  SQL_DIALECTS,
+  SQL_PORTS,
+  SQL_USERS,
+  sqlHost,
+  sqlNames,
+  sqlSelector,
+} from '../../contracts/sql.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
-import { decodePasswords, SQL_DIALECTS, SQL_PORTS, SQL_USERS, sqlHost, sqlNames, sqlSelector } from '../../core/sql.ts'
 import { SqlInstance } from '../../crds/sql.ts'
 import type { SqlLevel } from '../../editor/classification.ts'
-import { type Answer, ok } from '../answer.ts'
-import type { Context, Services } from '../context.ts'
-import { type ConnectionString, loadBalancerAddress, NO_STORE, notYet, publicHost } from '../databaseAccess.ts'
-import type { ExternalAddressDto, HealthCheckDto, HealthReportDto } from '../dto.ts'
-import { type EditorPlace, historyAt } from '../editor/place.ts'
-import { findResource } from '../findResource.ts'
+import {
+  type ConnectionString,
+  loadBalancerAddress,
+  NO_STORE,
+  notYet,
+  publicHost,
+} from '../databases/databaseAccess.ts'
+import { type EditorPlace, historyAt } from '../databases/editor/place.ts'
+import { type Answer, ok } from '../http/answer.ts'
+import type { Context, Services } from '../http/context.ts'
+import type { ExternalAddressDto, HealthCheckDto, HealthReportDto } from '../resources/dto.ts'
+import { findResource } from '../resources/findResource.ts'
 import type { SqlObject } from './record.ts'
 
 async function passwordsOf(object: SqlObject, { sql }: Services) {

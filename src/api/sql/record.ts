@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ADMIN_USERS, SQL_ENGINES } from '../../core/sql.ts'
+import { ADMIN_USERS, SQL_ENGINES } from '../../contracts/sql.ts'
 import {
   defaultEdition,
   LICENSE_STATES,
@@ -8,12 +8,12 @@ import {
   SQL_VERSIONS,
   type SqlInstance,
 } from '../../crds/sql.ts'
-import { headFields, recordSchemas, Tags, Uuid } from '../dto.ts'
-import { isEqual } from '../mergePatch.ts'
-import type { RecordOf } from '../records.ts'
-import type { ResourceView } from '../resource.ts'
-import { headOf } from '../resourceShape.ts'
-import { effectiveSizes, PlanId, planOf, QuantityText, shownPlan } from '../sizing.ts'
+import { isEqual } from '../records/mergePatch.ts'
+import type { RecordOf } from '../records/records.ts'
+import { headFields, recordSchemas, Tags, Uuid } from '../resources/dto.ts'
+import type { ResourceView } from '../resources/resource.ts'
+import { headOf } from '../resources/shape.ts'
+import { effectiveSizes, PlanId, planOf, QuantityText, shownPlan } from '../resources/sizing.ts'
 
 export type SqlObject = RecordOf<typeof SqlInstance>
 export type SqlSpec = SqlObject['spec']

@@ -1,8 +1,8 @@
 import { badRequest } from '../../core/errors.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { defaultEdition, newestVersion, type SqlInstance } from '../../crds/sql.ts'
-import { chooseCluster } from '../chooseCluster.ts'
-import type { WriteView } from '../resource.ts'
+import { chooseCluster } from '../resources/chooseCluster.ts'
+import type { WriteView } from '../resources/resource.ts'
 import {
   choosePlan,
   chooseSizes,
@@ -11,7 +11,7 @@ import {
   refuseRequestOverLimit,
   refuseShrinking,
   unprocessable,
-} from '../sizing.ts'
+} from '../resources/sizing.ts'
 import { hiddenFields, type SqlBody, type SqlSpec } from './record.ts'
 
 export type SqlWrite = WriteView<typeof SqlInstance>

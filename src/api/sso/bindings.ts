@@ -11,16 +11,23 @@ import { PrincipalGroup } from '../../crds/rbac.ts'
 import { ClaimName, HttpsUrl, IdpBinding } from '../../crds/sso.ts'
 import { isBoundBy } from '../../iam/bindings.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
-import { created, noContent } from '../answer.ts'
-import type { Context, Services } from '../context.ts'
-import { DateTime, pagedListOf, Uuid as UuidDto } from '../dto.ts'
-import { etagOf } from '../etag.ts'
-import { pagedParts } from '../pages.ts'
-import type { ListShape } from '../paging.ts'
+import { created, noContent } from '../http/answer.ts'
+import type { Context, Services } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
 import { principalNotFound } from '../rbac/denies.ts'
-import { exceedingRefused, findRole, grantRefusal, incarnationAt, oneAtATime, rootOnlyRefused } from '../rbac/grants.ts'
-import type { RecordOf } from '../records.ts'
-import { action, type RouteDraft, route } from '../route.ts'
+import type { RecordOf } from '../records/records.ts'
+import { DateTime, pagedListOf, Uuid as UuidDto } from '../resources/dto.ts'
+import { pagedParts } from '../resources/pages.ts'
+import type { ListShape } from '../resources/paging.ts'
+import {
+  exceedingRefused,
+  findRole,
+  grantRefusal,
+  incarnationAt,
+  oneAtATime,
+  rootOnlyRefused,
+} from '../rules/grants.ts'
 import { requireTenant, TENANT } from './record.ts'
 
 type BindingRecord = RecordOf<typeof IdpBinding>

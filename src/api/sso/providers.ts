@@ -1,15 +1,15 @@
 import { OutgoingError } from '../../adapters/outgoing/port.ts'
+import { isSamlMetadata, readDiscovery } from '../../contracts/ssoDiscovery.ts'
 import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
 import { vetOutgoingUrl } from '../../core/outgoingUrl.ts'
-import { isSamlMetadata, readDiscovery } from '../../core/ssoDiscovery.ts'
 import { brokenRules } from '../../crds/define.ts'
 import { SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
-import { created, noContent, ok } from '../answer.ts'
-import type { Caller, Context, Services } from '../context.ts'
-import { etagOf } from '../etag.ts'
-import { mergePatch } from '../mergePatch.ts'
-import { readModel } from '../model.ts'
-import { findRole, oneAtATime } from '../rbac/grants.ts'
+import { created, noContent, ok } from '../http/answer.ts'
+import type { Caller, Context, Services } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { readModel } from '../http/model.ts'
+import { mergePatch } from '../records/mergePatch.ts'
+import { findRole, oneAtATime } from '../rules/grants.ts'
 import {
   type ConnectionRecord,
   type CreateSsoIdentityProviderRequest,

@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import type { Federation } from '../../adapters/identity/port.ts'
 import type { OutgoingPort } from '../../adapters/outgoing/port.ts'
+import { brokerCallback, verificationRecord } from '../../contracts/sso.ts'
 import { notFound } from '../../core/errors.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { brokerCallback, verificationRecord } from '../../core/sso.ts'
 import { DisplayName, ResourceName } from '../../crds/fields.ts'
 import { PlatformTenant } from '../../crds/rbac.ts'
 import { ClaimName, SSO_PROTOCOLS, type SsoConnection, type SsoIdentityProvider } from '../../crds/sso.ts'
-import type { Context, Services } from '../context.ts'
-import { DateTime, Uuid } from '../dto.ts'
-import type { RecordOf } from '../records.ts'
-import type { SecretReader } from '../secrets.ts'
+import type { Context, Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
+import type { SecretReader } from '../records/secrets.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
 import type { SsoSecrets } from './secrets.ts'
 
 /** What single sign-on works with. */
@@ -24,7 +24,7 @@ export type SsoServices = {
   readonly issuer: string
 }
 
-declare module '../context.ts' {
+declare module '../http/context.ts' {
   interface Services {
     readonly sso: SsoServices
   }

@@ -1,13 +1,13 @@
+import { isKnown, readRefusal } from '../../contracts/vaults/history.ts'
+import { entryName, isSecretName } from '../../contracts/vaults/names.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { claimName } from '../../core/nameClaims.ts'
 import { boundaryOfNamespace, groupNamespace, isResourceName } from '../../core/names.ts'
-import { isKnown, readRefusal } from '../../core/vaults/history.ts'
-import { entryName, isSecretName } from '../../core/vaults/names.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
-import type { Context, Services } from '../context.ts'
-import { findResource } from '../findResource.ts'
+import type { Context, Services } from '../http/context.ts'
+import { findResource } from '../resources/findResource.ts'
 import type { EntryRecord, VaultRecord } from './record.ts'
 
 export type VaultContext = Context<'boundaryId' | 'resourceGroupName' | 'resourceName'>

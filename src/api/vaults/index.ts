@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
 import { SecretVault } from '../../crds/vaults.ts'
-import { pagedListOf } from '../dto.ts'
-import { resource } from '../resource.ts'
-import { action, authenticated, dataAction, type RouteDraft, route } from '../route.ts'
+import { action, authenticated, dataAction, type RouteDraft, route } from '../http/route.ts'
+import { pagedListOf } from '../resources/dto.ts'
+import { resource } from '../resources/resource.ts'
 import type { Vaults } from './keys.ts'
 import { listAccessible, listSecrets, listVersions, readByVaultName, readSecret, readVersion } from './read.ts'
 import {
@@ -24,7 +24,7 @@ import { SetSecretRequest } from './requests.ts'
 import { vaultBody, vaultSpec } from './spec.ts'
 import { deleteSecret, purgeSecret, recoverSecret, setSecret } from './write.ts'
 
-declare module '../context.ts' {
+declare module '../http/context.ts' {
   interface Services {
     readonly vaults: Vaults
   }

@@ -1,5 +1,4 @@
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
-import { PlatformError } from '../../core/errors.ts'
 import {
   contextOf,
   EnvelopeError,
@@ -8,10 +7,11 @@ import {
   sealValue,
   unwrapDataKey,
   wrapDataKey,
-} from '../../core/vaults/envelope.ts'
-import { currentVersion } from '../../core/vaults/history.ts'
-import { keyContext, valueContext, valueNames } from '../../core/vaults/names.ts'
-import { jweSecret } from '../../core/vaults/valueSecret.ts'
+} from '../../contracts/vaults/envelope.ts'
+import { currentVersion } from '../../contracts/vaults/history.ts'
+import { keyContext, valueContext, valueNames } from '../../contracts/vaults/names.ts'
+import { jweSecret } from '../../contracts/vaults/valueSecret.ts'
+import { PlatformError } from '../../core/errors.ts'
 import type { EntryRecord } from './record.ts'
 import type { ValueStore } from './values.ts'
 

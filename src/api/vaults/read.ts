@@ -1,12 +1,12 @@
-import { currentVersion, isLive, versionsOf } from '../../core/vaults/history.ts'
-import { vaultUri } from '../../core/vaults/names.ts'
+import { currentVersion, isLive, versionsOf } from '../../contracts/vaults/history.ts'
+import { vaultUri } from '../../contracts/vaults/names.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
-import { ok } from '../answer.ts'
-import type { Context } from '../context.ts'
-import { etagOf } from '../etag.ts'
-import { pagedParts } from '../pages.ts'
-import { findBoundary, groupsOfBoundary, viewMaker } from '../places.ts'
-import { resourceId } from '../resourceShape.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { pagedParts } from '../resources/pages.ts'
+import { findBoundary, groupsOfBoundary, viewMaker } from '../resources/places.ts'
+import { resourceId } from '../resources/shape.ts'
 import {
   findEntry,
   findSecret,

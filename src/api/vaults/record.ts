@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { summarize } from '../../core/conditions.ts'
 import {
   currentVersion,
   isKnown,
@@ -7,15 +6,16 @@ import {
   purgeTime,
   type VersionRecord,
   versionsOf,
-} from '../../core/vaults/history.ts'
-import { secretUri, vaultUri } from '../../core/vaults/names.ts'
+} from '../../contracts/vaults/history.ts'
+import { secretUri, vaultUri } from '../../contracts/vaults/names.ts'
+import { summarize } from '../../core/conditions.ts'
 import { type SecretVault, VaultEntry } from '../../crds/vaults.ts'
-import type { Services } from '../context.ts'
-import { DateTime, headFields, recordSchemas, Tags, Uuid } from '../dto.ts'
-import type { ListShape } from '../paging.ts'
-import type { RecordOf } from '../records.ts'
-import type { ResourceView } from '../resource.ts'
-import { headOf } from '../resourceShape.ts'
+import type { Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
+import { DateTime, headFields, recordSchemas, Tags, Uuid } from '../resources/dto.ts'
+import type { ListShape } from '../resources/paging.ts'
+import type { ResourceView } from '../resources/resource.ts'
+import { headOf } from '../resources/shape.ts'
 
 export type VaultRecord = RecordOf<typeof SecretVault>
 export type EntryRecord = RecordOf<typeof VaultEntry>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseDateTime } from '../paging.ts'
+import { parseDateTime } from '../resources/paging.ts'
 
 const Time = z
   .string()

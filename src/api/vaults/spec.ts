@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import type { SecretVault } from '../../crds/vaults.ts'
-import { chooseCluster } from '../chooseCluster.ts'
-import { isEqual } from '../mergePatch.ts'
-import type { WriteView } from '../resource.ts'
+import { isEqual } from '../records/mergePatch.ts'
+import { chooseCluster } from '../resources/chooseCluster.ts'
+import type { WriteView } from '../resources/resource.ts'
 import type { VaultRecord, vaultRecord } from './record.ts'
 
 export type VaultBody = z.output<typeof vaultRecord.body>

@@ -1,6 +1,6 @@
+import { jweOf, newestData, newestOf } from '../../contracts/vaults/valueSecret.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { jweOf, newestData, newestOf } from '../../core/vaults/valueSecret.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'

@@ -1,7 +1,3 @@
-import { timestamp } from '../../core/clock.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
-import { FINALIZER } from '../../core/labels.ts'
-import { Turns } from '../../core/turns.ts'
 import {
   attributesOf,
   currentVersion,
@@ -14,14 +10,18 @@ import {
   withPurge,
   withRecovery,
   withVersion,
-} from '../../core/vaults/history.ts'
-import { entryName, isSecretName, valueNames } from '../../core/vaults/names.ts'
+} from '../../contracts/vaults/history.ts'
+import { entryName, isSecretName, valueNames } from '../../contracts/vaults/names.ts'
+import { timestamp } from '../../core/clock.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
+import { FINALIZER } from '../../core/labels.ts'
+import { Turns } from '../../core/turns.ts'
 import { VaultEntry } from '../../crds/vaults.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { noContent, ok } from '../answer.ts'
-import { etagOf } from '../etag.ts'
-import { checkSpec } from '../kubeRecords.ts'
-import { refuseWhileDeleting } from '../resourceWrites.ts'
+import { noContent, ok } from '../http/answer.ts'
+import { etagOf } from '../http/etag.ts'
+import { checkSpec } from '../records/kubeRecords.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
 import { findEntry, findSecret, findVault, missingSecret, type SecretContext } from './find.ts'
 import { dataKeyOf, keepNewest, storeValue } from './keys.ts'
 import { type EntryRecord, secretDto, type VaultRecord } from './record.ts'

@@ -1,5 +1,3 @@
-import { summarize } from '../../core/conditions.ts'
-import { PlatformError } from '../../core/errors.ts'
 import {
   decodeVectorKeys,
   VECTOR_KEY_HEADER,
@@ -7,15 +5,17 @@ import {
   type VectorKeys,
   vectorEndpoints,
   vectorNames,
-} from '../../core/vector.ts'
+} from '../../contracts/vector.ts'
+import { summarize } from '../../core/conditions.ts'
+import { PlatformError } from '../../core/errors.ts'
 import { VectorCluster } from '../../crds/vector.ts'
-import { type Answer, ok } from '../answer.ts'
-import type { Context } from '../context.ts'
-import { isHostName } from '../databaseAccess.ts'
-import type { ExternalAddressDto } from '../dto.ts'
-import { etagOf } from '../etag.ts'
-import { findResource } from '../findResource.ts'
-import { refuseWhileDeleting } from '../resourceWrites.ts'
+import { isHostName } from '../databases/databaseAccess.ts'
+import { type Answer, ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import type { ExternalAddressDto } from '../resources/dto.ts'
+import { findResource } from '../resources/findResource.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
 import { hostOf, type VectorObject, type VectorView } from './record.ts'
 
 export type ApiKeyDto = {

@@ -1,8 +1,8 @@
 import { type CollectionShards, isEngineError, type PeerAddress, type QdrantPort } from '../../adapters/qdrant/port.ts'
+import { decodeVectorKeys, vectorNames } from '../../contracts/vector.ts'
 import { timestamp } from '../../core/clock.ts'
-import { decodeVectorKeys, vectorNames } from '../../core/vector.ts'
-import type { Services } from '../context.ts'
-import type { HealthCheckDto } from '../dto.ts'
+import type { Services } from '../http/context.ts'
+import type { HealthCheckDto } from '../resources/dto.ts'
 import type { VectorObject } from './record.ts'
 
 type State = HealthCheckDto['status']

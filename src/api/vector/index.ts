@@ -1,22 +1,22 @@
 import { z } from 'zod'
 import type { QdrantPort } from '../../adapters/qdrant/port.ts'
 import { VECTOR_VERSIONS, VectorCluster } from '../../crds/vector.ts'
-import { ok } from '../answer.ts'
-import type { Context } from '../context.ts'
-import { DateTime, ExternalAddressDto, healthReportFields } from '../dto.ts'
-import { findResource } from '../findResource.ts'
-import { viewMaker } from '../places.ts'
-import { planFields, planRoutes } from '../plans.ts'
-import { resource } from '../resource.ts'
-import { action, dataAction, type RouteDraft, route } from '../route.ts'
-import type { SecretReader } from '../secrets.ts'
-import { planOf } from '../sizing.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
+import type { SecretReader } from '../records/secrets.ts'
+import { DateTime, ExternalAddressDto, healthReportFields } from '../resources/dto.ts'
+import { findResource } from '../resources/findResource.ts'
+import { viewMaker } from '../resources/places.ts'
+import { planFields, planRoutes } from '../resources/plans.ts'
+import { resource } from '../resources/resource.ts'
+import { planOf } from '../resources/sizing.ts'
 import { connectionInfo, externalAddress, readApiKey, rotateApiKey } from './access.ts'
 import { vectorHealth } from './health.ts'
 import { COLLECTION, storedBody, type VectorView, vectorDto, vectorRecord } from './record.ts'
 import { vectorSpec } from './spec.ts'
 
-declare module '../context.ts' {
+declare module '../http/context.ts' {
   interface Services {
     readonly vector: {
       readonly engine: QdrantPort

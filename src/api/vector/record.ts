@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { defaultVectorHost } from '../../core/vector.ts'
+import { defaultVectorHost } from '../../contracts/vector.ts'
 import { VECTOR_VERSIONS, type VectorCluster } from '../../crds/vector.ts'
-import { headFields, recordSchemas, Tags, Uuid } from '../dto.ts'
-import { isEqual } from '../mergePatch.ts'
-import type { RecordOf } from '../records.ts'
-import type { ResourceView } from '../resource.ts'
-import { headOf } from '../resourceShape.ts'
-import { effectiveSizes, PlanId, planOf, QuantityText, shownPlan } from '../sizing.ts'
+import { isEqual } from '../records/mergePatch.ts'
+import type { RecordOf } from '../records/records.ts'
+import { headFields, recordSchemas, Tags, Uuid } from '../resources/dto.ts'
+import type { ResourceView } from '../resources/resource.ts'
+import { headOf } from '../resources/shape.ts'
+import { effectiveSizes, PlanId, planOf, QuantityText, shownPlan } from '../resources/sizing.ts'
 
 export type VectorObject = RecordOf<typeof VectorCluster>
 export type VectorSpec = VectorObject['spec']

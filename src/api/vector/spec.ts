@@ -1,11 +1,11 @@
+import { defaultVectorHost, isHostBelow } from '../../contracts/vector.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
-import { defaultVectorHost, isHostBelow } from '../../core/vector.ts'
 import { NEWEST_VECTOR_VERSION, type VectorCluster } from '../../crds/vector.ts'
-import { chooseCluster } from '../chooseCluster.ts'
-import { clusterWords } from '../places.ts'
-import { holderOf } from '../platformNames.ts'
-import type { WriteView } from '../resource.ts'
+import { chooseCluster } from '../resources/chooseCluster.ts'
+import { clusterWords } from '../resources/places.ts'
+import { holderOf } from '../resources/platformNames.ts'
+import type { WriteView } from '../resources/resource.ts'
 import {
   chooseImage,
   choosePlan,
@@ -13,7 +13,7 @@ import {
   chooseSizes,
   refuseRequestOverLimit,
   refuseShrinking,
-} from '../sizing.ts'
+} from '../resources/sizing.ts'
 import type { VectorBody, VectorSpec } from './record.ts'
 
 export type VectorWrite = WriteView<typeof VectorCluster>

@@ -1,5 +1,5 @@
+import { ACCOUNT_NAME_MIN_LENGTH, accountLacks } from '../../contracts/objectstorage.ts'
 import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
-import { ACCOUNT_NAME_MIN_LENGTH, accountLacks } from '../../core/objectstorage.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'

@@ -1,7 +1,7 @@
 import type { ObjectStore } from '../../adapters/objectstorage/port.ts'
+import { bucketLacks, storeBucketName } from '../../contracts/objectstorage.ts'
 import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
 import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
-import { bucketLacks, storeBucketName } from '../../core/objectstorage.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectStorageAccount } from '../../crds/objectstorage.ts'

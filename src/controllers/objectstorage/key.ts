@@ -1,6 +1,4 @@
 import type { ObjectStore } from '../../adapters/objectstorage/port.ts'
-import { idOf } from '../../core/ids.ts'
-import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
 import {
   type AccessKeyPair,
   accessKeySecretName,
@@ -9,7 +7,9 @@ import {
   keyState,
   storeBucketName,
   storeUserName,
-} from '../../core/objectstorage.ts'
+} from '../../contracts/objectstorage.ts'
+import { idOf } from '../../core/ids.ts'
+import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'

@@ -1,5 +1,5 @@
+import type { SeaweedPlace } from '../../contracts/objectstorage.ts'
 import { type KubeObject, keyOf } from '../../core/object.ts'
-import type { SeaweedPlace } from '../../core/objectstorage.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import { ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { type Seaweed, seaweedObstacle } from '../../desired/objectstorage/seaweed.ts'

@@ -1,7 +1,7 @@
 import { isStoreError, type ObjectStore } from '../../adapters/objectstorage/port.ts'
+import type { SeaweedPlace, Unsupported } from '../../contracts/objectstorage.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { type KubeObject, objectKey } from '../../core/object.ts'
-import type { SeaweedPlace, Unsupported } from '../../core/objectstorage.ts'
 import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'

@@ -1,7 +1,7 @@
+import { relationalNames, relationalUsers, serverName } from '../../contracts/relational.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { relationalNames, relationalUsers, serverName } from '../../core/relational.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import {

@@ -1,13 +1,13 @@
 import { isSqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
-import type { KubeObject } from '../../core/object.ts'
-import { done, type Outcome } from '../../core/outcome.ts'
 import {
   authoritySecret,
   engineHost,
   RELATIONAL_PORT,
   relationalNames,
   relationalUsers,
-} from '../../core/relational.ts'
+} from '../../contracts/relational.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { done, type Outcome } from '../../core/outcome.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
 import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'

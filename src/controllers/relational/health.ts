@@ -1,5 +1,5 @@
+import { ENGINE_CLUSTER_LABEL, RELATIONAL_PORT, relationalNames } from '../../contracts/relational.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { ENGINE_CLUSTER_LABEL, RELATIONAL_PORT, relationalNames } from '../../core/relational.ts'
 import { archivingGaps, type EngineView, recoveryOf, relationalImage } from '../../desired/relational/index.ts'
 import { barmanObjectStore } from '../../kube/postgresql.ts'
 import { loadBalancerAddresses } from '../loadBalancer.ts'

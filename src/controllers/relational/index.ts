@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { ENGINE_CLUSTER_LABEL, relationalNames } from '../../contracts/relational.ts'
 import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
-import { ENGINE_CLUSTER_LABEL, relationalNames } from '../../core/relational.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { RelationalCluster } from '../../crds/relational.ts'

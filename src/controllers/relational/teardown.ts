@@ -1,7 +1,7 @@
+import { ENGINE_CLUSTER_LABEL, relationalNames, serverName } from '../../contracts/relational.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
-import { ENGINE_CLUSTER_LABEL, relationalNames, serverName } from '../../core/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import {
   namespace as namespaces,

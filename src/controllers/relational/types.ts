@@ -1,7 +1,7 @@
 import type { SqlEngine } from '../../adapters/sql/port.ts'
+import { relationalNames } from '../../contracts/relational.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { Outcome } from '../../core/outcome.ts'
-import { relationalNames } from '../../core/relational.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
 import type { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import type { EffectivePlan } from '../../desired/plans.ts'

@@ -1,6 +1,6 @@
+import { ENGINE_CLUSTER_LABEL, relationalNames } from '../../contracts/relational.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { compareQuantities } from '../../core/quantity.ts'
-import { ENGINE_CLUSTER_LABEL, relationalNames } from '../../core/relational.ts'
 import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
 import { observedEngine, placeOfPass, planOf, type RelationalPass, type StoredCluster } from './types.ts'
 

@@ -1,6 +1,6 @@
+import { sqlNames } from '../../contracts/sql.ts'
 import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
-import { sqlNames } from '../../core/sql.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { SqlInstance } from '../../crds/sql.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { StatefulWorld } from '../../../test/make/statefulWorld.ts'
+import { encodeProductKey } from '../../contracts/sql.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { encodeProductKey } from '../../core/sql.ts'
 import { SqlInstance } from '../../crds/sql.ts'
 import { pod, secret, statefulSet } from '../../kube/builtin.ts'
 

@@ -1,6 +1,6 @@
 import type { SqlEngine } from '../../adapters/sql/port.ts'
+import type { SqlPasswords } from '../../contracts/sql.ts'
 import type { Outcome } from '../../core/outcome.ts'
-import type { SqlPasswords } from '../../core/sql.ts'
 import type { SqlInstance } from '../../crds/sql.ts'
 import type { EffectivePlan } from '../../desired/plans.ts'
 import type { Pass } from '../engine/controller.ts'

@@ -1,7 +1,7 @@
 import { isSqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
+import { ADMIN_USERS, SQL_DIALECTS, SQL_PORTS, SQL_USERS, sqlHost, sqlNames } from '../../contracts/sql.ts'
 import { sha256 } from '../../core/names.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { ADMIN_USERS, SQL_DIALECTS, SQL_PORTS, SQL_USERS, sqlHost, sqlNames } from '../../core/sql.ts'
 import { defaultEdition, PAID_EDITIONS, type SqlInstance } from '../../crds/sql.ts'
 import { type SqlInput, sqlSurroundings, sqlWorkload } from '../../desired/sql/index.ts'
 import { service, statefulSet } from '../../kube/builtin.ts'

@@ -1,6 +1,6 @@
+import { currentVersion, forgetTime, isEmptied, purgeTime, withPurge } from '../../contracts/vaults/history.ts'
+import { entryName } from '../../contracts/vaults/names.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { currentVersion, forgetTime, isEmptied, purgeTime, withPurge } from '../../core/vaults/history.ts'
-import { entryName } from '../../core/vaults/names.ts'
 import { SecretVault } from '../../crds/vaults.ts'
 import { removeSecrets } from './secrets.ts'
 import { type CachedVault, comeBack, type EntryPass, entryOf, placeOfEntry, vaultOf, writeSpec } from './types.ts'

@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
-import { MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
-import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import {
   EnvelopeError,
   newDataKey,
@@ -10,7 +8,7 @@ import {
   unwrapDataKey,
   wrapDataKey,
   wrappingKeyId,
-} from '../../core/vaults/envelope.ts'
+} from '../../contracts/vaults/envelope.ts'
 import {
   attributesOf,
   currentVersion,
@@ -19,9 +17,11 @@ import {
   readRefusal,
   VALUE_MAX_BYTES,
   withVersion,
-} from '../../core/vaults/history.ts'
-import { keyContext, valueContext, valueNames } from '../../core/vaults/names.ts'
-import { jweData, jweOf, jweSecret } from '../../core/vaults/valueSecret.ts'
+} from '../../contracts/vaults/history.ts'
+import { keyContext, valueContext, valueNames } from '../../contracts/vaults/names.ts'
+import { jweData, jweOf, jweSecret } from '../../contracts/vaults/valueSecret.ts'
+import { MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { pruneVersions, rightsMissing } from './secrets.ts'

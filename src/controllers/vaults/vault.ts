@@ -1,7 +1,7 @@
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
+import { isKnown, isLive } from '../../contracts/vaults/history.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { isKnown, isLive } from '../../core/vaults/history.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { VaultEntry } from '../../crds/vaults.ts'
 import { claimed, releaseClaims } from '../nameClaims.ts'

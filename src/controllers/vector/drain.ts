@@ -1,7 +1,7 @@
 import { isEngineError, type PeerAddress, type QdrantPort } from '../../adapters/qdrant/port.ts'
+import { vectorClaimName, vectorNames } from '../../contracts/vector.ts'
 import { PREFIX } from '../../core/labels.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { vectorClaimName, vectorNames } from '../../core/vector.ts'
 import type { VectorCluster } from '../../crds/vector.ts'
 import { type CollectionView, type DrainAction, nextDrainAction } from '../../desired/vector/index.ts'
 import { persistentVolumeClaim, pod } from '../../kube/builtin.ts'

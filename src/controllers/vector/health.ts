@@ -1,5 +1,5 @@
+import { vectorNames, vectorOrdinal, vectorSelector } from '../../contracts/vector.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { vectorNames, vectorOrdinal, vectorSelector } from '../../core/vector.ts'
 import { routeObstacle } from '../../desired/vector/index.ts'
 import { pod, statefulSet } from '../../kube/builtin.ts'
 import { loadBalancerAddresses } from '../loadBalancer.ts'

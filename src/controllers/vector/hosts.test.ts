@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { DOMAIN, HOME, VectorWorld } from '../../../test/make/vectorWorld.ts'
+import { defaultVectorHost } from '../../contracts/vector.ts'
 import { claimName } from '../../core/nameClaims.ts'
-import { defaultVectorHost } from '../../core/vector.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { ingress } from '../../kube/builtin.ts'

@@ -1,5 +1,5 @@
+import { defaultVectorHost, isHostBelow } from '../../contracts/vector.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
-import { defaultVectorHost, isHostBelow } from '../../core/vector.ts'
 import { claimed, releaseClaims } from '../nameClaims.ts'
 import type { VectorPass } from './types.ts'
 

@@ -1,6 +1,6 @@
+import { vectorNames } from '../../contracts/vector.ts'
 import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
-import { vectorNames } from '../../core/vector.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { ComputePlan } from '../../crds/plans.ts'

@@ -1,5 +1,5 @@
+import { vectorNames } from '../../contracts/vector.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
-import { vectorNames } from '../../core/vector.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import type { VectorCluster } from '../../crds/vector.ts'
 import { choosePlan } from '../../desired/plans.ts'

@@ -1,6 +1,6 @@
 import type { QdrantPort } from '../../adapters/qdrant/port.ts'
+import type { VectorKey, VectorKeys } from '../../contracts/vector.ts'
 import type { Outcome } from '../../core/outcome.ts'
-import type { VectorKey, VectorKeys } from '../../core/vector.ts'
 import type { Gateway, PlatformCluster } from '../../crds/clusters.ts'
 import type { VectorCluster } from '../../crds/vector.ts'
 import type { EffectivePlan } from '../../desired/plans.ts'

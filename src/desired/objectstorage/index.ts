@@ -1,5 +1,3 @@
-import { MANAGED_BY, MANAGED_BY_LABEL, OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
-import type { KubeObject } from '../../core/object.ts'
 import {
   type AccessKeyPair,
   accessKeySecretName,
@@ -7,7 +5,9 @@ import {
   encodeAccessKey,
   type StoreGrant,
   storeBucketName,
-} from '../../core/objectstorage.ts'
+} from '../../contracts/objectstorage.ts'
+import { MANAGED_BY, MANAGED_BY_LABEL, OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { type AccountBucket, ObjectAccessKey, type ObjectStorageAccount } from '../../crds/objectstorage.ts'
 
 /** A bucket as the store is to hold it: what it does not say itself is the account's. */

@@ -1,4 +1,4 @@
-import { SEAWEED_PORT, type SeaweedPlace } from '../../core/objectstorage.ts'
+import { SEAWEED_PORT, type SeaweedPlace } from '../../contracts/objectstorage.ts'
 import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
 
 /** What we read of a Seaweed (seaweed.seaweedfs.com/v1, SeaweedSpec and SeaweedStatus). */

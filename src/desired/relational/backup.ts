@@ -1,4 +1,4 @@
-import { relationalNames, snapshotBackupName } from '../../core/relational.ts'
+import { relationalNames, snapshotBackupName } from '../../contracts/relational.ts'
 import type { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { type BackupTarget, base64, type Child, child, type RelationalInput } from './types.ts'
 

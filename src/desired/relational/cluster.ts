@@ -1,4 +1,4 @@
-import { relationalNames, serviceHost } from '../../core/relational.ts'
+import { relationalNames, serviceHost } from '../../contracts/relational.ts'
 import { BARMAN_PLUGIN } from './backup.ts'
 import { editorRoles } from './logins.ts'
 import { type Child, child, type RelationalInput } from './types.ts'

@@ -1,4 +1,4 @@
-import { relationalNames, relationalUsers } from '../../core/relational.ts'
+import { relationalNames, relationalUsers } from '../../contracts/relational.ts'
 import { base64, child, type RelationalInput } from './types.ts'
 
 /** A Secret that says so has its password set at once, and not when the engine next looks (CloudNativePG, roles). */

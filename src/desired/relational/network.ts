@@ -1,7 +1,12 @@
+import {
+  ENGINE_CLUSTER_LABEL,
+  ENGINE_ROLE_LABEL,
+  RELATIONAL_PORT,
+  relationalNames,
+} from '../../contracts/relational.ts'
+import { sourceRanges } from '../../contracts/vector.ts'
 import { METRICS_READER_LABEL } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { ENGINE_CLUSTER_LABEL, ENGINE_ROLE_LABEL, RELATIONAL_PORT, relationalNames } from '../../core/relational.ts'
-import { sourceRanges } from '../../core/vector.ts'
 import { type Child, child, type RelationalInput } from './types.ts'
 
 /** Where CloudNativePG's own manifests put its controller; it asks the instances for their state. */

@@ -1,6 +1,6 @@
+import { relationalSelector } from '../../contracts/relational.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import type { ObjectMeta } from '../../core/object.ts'
-import { relationalSelector } from '../../core/relational.ts'
 import type { StatusOf } from '../../crds/define.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
 import type { EffectivePlan } from '../plans.ts'

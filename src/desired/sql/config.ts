@@ -1,5 +1,5 @@
+import { sqlNames } from '../../contracts/sql.ts'
 import { parseQuantity } from '../../core/quantity.ts'
-import { sqlNames } from '../../core/sql.ts'
 import { type Child, metadataOf, type SqlInput } from './types.ts'
 
 const BYTES_OF_MIB = 1024n * 1024n

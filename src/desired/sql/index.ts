@@ -1,5 +1,5 @@
+import { encodePasswords, type SqlPasswords, sqlNames } from '../../contracts/sql.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { encodePasswords, type SqlPasswords, sqlNames } from '../../core/sql.ts'
 import { configMap } from './config.ts'
 import { clientService, networkPolicy, peerService, publicService } from './network.ts'
 import { type Child, metadataOf, type SqlInput } from './types.ts'

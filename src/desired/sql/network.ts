@@ -1,6 +1,6 @@
+import { SQL_PORTS, sqlNames, sqlSelector } from '../../contracts/sql.ts'
+import { sourceRanges } from '../../contracts/vector.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { SQL_PORTS, sqlNames, sqlSelector } from '../../core/sql.ts'
-import { sourceRanges } from '../../core/vector.ts'
 import { type Child, metadataOf, type SqlInput } from './types.ts'
 
 const portOf = ({ instance }: SqlInput) => SQL_PORTS[instance.spec.engine]

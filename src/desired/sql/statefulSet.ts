@@ -1,6 +1,6 @@
+import { passwordEntry, productKeyEntry, SQL_PORTS, sqlNames, sqlSelector } from '../../contracts/sql.ts'
 import { PREFIX } from '../../core/labels.ts'
 import { sha256 } from '../../core/names.ts'
-import { passwordEntry, productKeyEntry, SQL_PORTS, sqlNames, sqlSelector } from '../../core/sql.ts'
 import { defaultEdition, newestVersion } from '../../crds/sql.ts'
 import { volumeClaimTemplate } from '../volumeClaims.ts'
 import { engineConfiguration, engineMemoryMb } from './config.ts'

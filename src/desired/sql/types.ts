@@ -1,6 +1,6 @@
+import { sqlSelector } from '../../contracts/sql.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import type { ObjectMeta } from '../../core/object.ts'
-import { sqlSelector } from '../../core/sql.ts'
 import type { SqlInstance } from '../../crds/sql.ts'
 import type { EffectivePlan } from '../plans.ts'
 

@@ -1,4 +1,4 @@
-import { VECTOR_PORTS, vectorNames } from '../../core/vector.ts'
+import { VECTOR_PORTS, vectorNames } from '../../contracts/vector.ts'
 import { metadataOf } from './metadata.ts'
 import type { Child, VectorInput } from './types.ts'
 

@@ -1,4 +1,4 @@
-import { encodeVectorKeys, type VectorKeys, vectorNames } from '../../core/vector.ts'
+import { encodeVectorKeys, type VectorKeys, vectorNames } from '../../contracts/vector.ts'
 import { metadataOf } from './metadata.ts'
 import type { Child, VectorInput } from './types.ts'
 

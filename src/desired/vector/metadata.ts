@@ -1,6 +1,6 @@
+import { vectorSelector } from '../../contracts/vector.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import type { ObjectMeta } from '../../core/object.ts'
-import { vectorSelector } from '../../core/vector.ts'
 import type { VectorInput } from './types.ts'
 
 /** Labels of everything that belongs to a vector database; those of `vectorSelector` never change, as selectors cannot. */

@@ -1,6 +1,6 @@
+import { sourceRanges, VECTOR_PORTS, vectorNames, vectorSelector } from '../../contracts/vector.ts'
 import { METRICS_LABEL, METRICS_READER_LABEL, PREFIX } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { sourceRanges, VECTOR_PORTS, vectorNames, vectorSelector } from '../../core/vector.ts'
 import { metadataOf } from './metadata.ts'
 import type { Child, VectorInput } from './types.ts'
 

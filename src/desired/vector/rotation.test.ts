@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { VectorKey, VectorKeys } from '../../core/vector.ts'
+import type { VectorKey, VectorKeys } from '../../contracts/vector.ts'
 import { podKeys, settledKeys, wantedKeys } from './rotation.ts'
 
 const key = (version: number): VectorKey => ({

@@ -1,4 +1,4 @@
-import { acceptsTwoKeys, type VectorKey, type VectorKeys } from '../../core/vector.ts'
+import { acceptsTwoKeys, type VectorKey, type VectorKeys } from '../../contracts/vector.ts'
 import type { PodKeys } from './types.ts'
 
 /**

@@ -1,5 +1,5 @@
+import { sourceRanges, VECTOR_PORTS, vectorNames } from '../../contracts/vector.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { sourceRanges, VECTOR_PORTS, vectorNames } from '../../core/vector.ts'
 import type { Gateway } from '../../crds/clusters.ts'
 import { metadataOf } from './metadata.ts'
 import type { WithSpec } from './network.ts'

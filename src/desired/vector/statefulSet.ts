@@ -1,5 +1,3 @@
-import { PREFIX } from '../../core/labels.ts'
-import { sha256 } from '../../core/names.ts'
 import {
   apiKeyEntry,
   readOnlyApiKeyEntry,
@@ -7,7 +5,9 @@ import {
   VECTOR_VOLUME,
   vectorNames,
   vectorSelector,
-} from '../../core/vector.ts'
+} from '../../contracts/vector.ts'
+import { PREFIX } from '../../core/labels.ts'
+import { sha256 } from '../../core/names.ts'
 import { volumeClaimTemplate } from '../volumeClaims.ts'
 import { PRODUCTION_YAML, STORAGE_PATH } from './config.ts'
 import { labelsOf, metadataOf } from './metadata.ts'

@@ -1,5 +1,5 @@
+import type { VectorKey } from '../../contracts/vector.ts'
 import type { ObjectMeta } from '../../core/object.ts'
-import type { VectorKey } from '../../core/vector.ts'
 import type { Gateway } from '../../crds/clusters.ts'
 import type { VectorCluster } from '../../crds/vector.ts'
 import type { EffectivePlan } from '../plans.ts'

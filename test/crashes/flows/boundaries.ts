@@ -1,5 +1,5 @@
+import { entryName } from '../../../src/contracts/vaults/names.ts'
 import { managedIdentityController } from '../../../src/controllers/managedidentities.ts'
-import { entryName } from '../../../src/core/vaults/names.ts'
 import { Boundary } from '../../../src/crds/boundaries.ts'
 import { ManagedIdentity } from '../../../src/crds/managedidentities.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../../src/crds/objectstorage.ts'

@@ -1,4 +1,4 @@
-import { type AccessKeyPair, accessKeySecretName, decodeAccessKey } from '../../../src/core/objectstorage.ts'
+import { type AccessKeyPair, accessKeySecretName, decodeAccessKey } from '../../../src/contracts/objectstorage.ts'
 import type { AnyKind } from '../../../src/crds/define.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../../src/crds/objectstorage.ts'
 import { secret } from '../../../src/kube/builtin.ts'

@@ -1,5 +1,5 @@
+import { engineHost, relationalNames } from '../../../src/contracts/relational.ts'
 import type { KubeObject } from '../../../src/core/object.ts'
-import { engineHost, relationalNames } from '../../../src/core/relational.ts'
 import { RelationalCluster } from '../../../src/crds/relational.ts'
 import { RelationalSnapshot } from '../../../src/crds/relationalSnapshots.ts'
 import { postgresqlBackup } from '../../../src/kube/postgresql.ts'

@@ -1,5 +1,5 @@
+import { decodePasswords, productKeyEntry, SQL_USERS, sqlHost, sqlNames } from '../../../src/contracts/sql.ts'
 import { ownerReferenceTo } from '../../../src/core/object.ts'
-import { decodePasswords, productKeyEntry, SQL_USERS, sqlHost, sqlNames } from '../../../src/core/sql.ts'
 import { SqlInstance } from '../../../src/crds/sql.ts'
 import { secret } from '../../../src/kube/builtin.ts'
 import type { Flow, Step } from '../flow.ts'

@@ -1,4 +1,4 @@
-import { decodeVectorKeys, vectorNames } from '../../../src/core/vector.ts'
+import { decodeVectorKeys, vectorNames } from '../../../src/contracts/vector.ts'
 import { VectorCluster } from '../../../src/crds/vector.ts'
 import { KEY_ANNOTATION } from '../../../src/desired/vector/index.ts'
 import { pod, statefulSet } from '../../../src/kube/builtin.ts'

@@ -1,0 +1,310 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { systemClock } from '../../core/clock.ts'
+import {
+  INCARNATION_ANNOTATION,
+  INITIAL_OWNER_ASSIGNED_ANNOTATION,
+  SCOPE_INCARNATION_ANNOTATION,
+} from '../../core/labels.ts'
+import { silentLog } from '../../core/log.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { KINDS } from '../../crds/index.ts'
+import { BoundaryTrust, DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { CacheSet } from '../../kube/caches.ts'
+import { FakeKubeClient } from '../../kube/fake.ts'
+import { createAccess } from './access.ts'
+
+const B1 = '11111111-1111-4111-8111-111111111111'
+const B2 = '22222222-2222-4222-8222-222222222222'
+const ANNA = '33333333-3333-4333-8333-333333333333'
+const TEAM = '44444444-4444-4444-8444-444444444444'
+const SCOPE = `/boundaries/${B1}`
+const GROUP = `${SCOPE}/resourcegroups/shop`
+const ITEM = `${GROUP}/resources/vectorclusters/orders`
+/** Of everything here that says no other. */
+const LIFE = { [INCARNATION_ANNOTATION]: 'life' }
+
+describe('access from the caches', () => {
+  let version = 1
+  let caches: CacheSet
+  let access: ReturnType<typeof createAccess>
+  beforeEach(() => {
+    caches = new CacheSet({ client: new FakeKubeClient() })
+    for (const kind of KINDS) caches.add(kind.resource)
+    access = createAccess({ caches, clock: systemClock, log: silentLog })
+    for (const id of [B1, B2]) put(Boundary, id, { displayName: 'Shop' })
+    put(ResourceGroup, 'shop', {}, { namespace: boundaryNamespace(B1) })
+    put(VectorCluster, 'orders', {}, { namespace: groupNamespace(B1, 'shop') })
+  })
+  afterEach(() => access.stop())
+
+  /** What the watch, or an own write, would bring. */
+  function put(
+    kind: AnyKind,
+    name: string,
+    spec: object,
+    more: { namespace?: string; annotations?: Record<string, string> } = {},
+  ) {
+    version += 1
+    const metadata = {
+      name,
+      uid: randomUUID(),
+      resourceVersion: String(version),
+      generation: 1,
+      annotations: LIFE,
+      ...more,
+    }
+    caches
+      .get(kind.resource)
+      .observeWrite({ apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec: kind.spec.parse(spec) })
+  }
+  const remove = (kind: AnyKind, name: string, namespace?: string) =>
+    caches.get(kind.resource).observeRemoval({ namespace, name }, undefined)
+  function assign(spec: object, namespace = boundaryNamespace(B1)): string {
+    const name = randomUUID()
+    const life = 'scope' in spec && spec.scope === '/' ? {} : { scopeIncarnation: 'life' }
+    const whole = {
+      principalId: ANNA,
+      principalType: 'User',
+      roleDefinitionName: 'Reader',
+      scope: SCOPE,
+      ...life,
+      ...spec,
+    }
+    put(RoleAssignment, name, whole, { namespace })
+    return name
+  }
+  const reads = (scope = SCOPE, principal = ANNA) => access.isAllowed(principal, 'vectorcluster/read', scope)
+
+  it('gives nobody anything', () => expect(reads()).to.equal(false))
+
+  it('counts an assignment at once, and no longer when it goes', () => {
+    const name = assign({})
+    expect([reads(), reads(ITEM), reads(`/boundaries/${B2}`), reads('/')]).to.deep.equal([true, true, false, false])
+    remove(RoleAssignment, name, boundaryNamespace(B1))
+    expect(reads()).to.equal(false)
+  })
+
+  it('names the deciding assignment by its id', () => {
+    const name = assign({ scope: GROUP })
+    expect(access.explain(ANNA, 'vectorcluster/read', ITEM).decidedBy?.id).to.equal(name)
+  })
+
+  const misplaced: [string, string, string][] = [
+    ['a scope of another boundary', boundaryNamespace(B2), SCOPE],
+    ['the root in a boundary', boundaryNamespace(B1), '/'],
+    ['a boundary in the namespace of the platform', SYSTEM_NAMESPACE, SCOPE],
+    ['anything in a namespace of a group', groupNamespace(B1, 'shop'), GROUP],
+    ['anything in a foreign namespace', 'default', SCOPE],
+  ]
+  for (const [sentence, namespace, scope] of misplaced) {
+    it(`counts no assignment that speaks of ${sentence}`, () => {
+      assign({ scope, roleDefinitionName: 'Owner' }, namespace)
+      expect([reads(), reads('/'), reads(ITEM)]).to.deep.equal([false, false, false])
+    })
+  }
+
+  it('counts the root from the namespace of the platform', () => {
+    assign({ scope: '/' }, SYSTEM_NAMESPACE)
+    expect([reads('/'), reads(ITEM)]).to.deep.equal([true, true])
+  })
+
+  it('counts an assignment until it expires', () => {
+    assign({ expiresAt: new Date(Date.now() - 1000).toISOString() })
+    expect(reads()).to.equal(false)
+    assign({ expiresAt: new Date(Date.now() + 60_000).toISOString() })
+    expect(reads()).to.equal(true)
+  })
+
+  it('lets a thing made anew inherit nothing', () => {
+    const namespace = groupNamespace(B1, 'shop')
+    const live = (incarnation: string) => ({ namespace, annotations: { [INCARNATION_ANNOTATION]: incarnation } })
+    assign({ scope: ITEM, scopeIncarnation: 'first' })
+    expect(reads(ITEM)).to.equal(false)
+    put(VectorCluster, 'orders', {}, live('first'))
+    expect(reads(ITEM)).to.equal(true)
+    remove(VectorCluster, 'orders', namespace)
+    expect(reads(ITEM)).to.equal(false)
+    put(VectorCluster, 'orders', {}, live('second'))
+    expect(reads(ITEM)).to.equal(false)
+    put(VectorCluster, 'orders', { replicas: 2 }, live('first'))
+    expect(reads(ITEM)).to.equal(true)
+  })
+
+  it('counts no assignment that names no life of its scope, until the controller has told', () => {
+    const unsaid = { scopeIncarnation: undefined }
+    const name = assign({ scope: GROUP, ...unsaid })
+    assign({ ...unsaid })
+    expect([reads(GROUP), reads()]).to.deep.equal([false, false])
+    const spec = { principalId: ANNA, principalType: 'User', roleDefinitionName: 'Reader', scope: GROUP }
+    const annotations = { [SCOPE_INCARNATION_ANNOTATION]: 'life' }
+    put(RoleAssignment, name, spec, { namespace: boundaryNamespace(B1), annotations })
+    expect(reads(GROUP)).to.equal(true)
+    remove(ResourceGroup, 'shop', boundaryNamespace(B1))
+    put(
+      ResourceGroup,
+      'shop',
+      {},
+      { namespace: boundaryNamespace(B1), annotations: { [INCARNATION_ANNOTATION]: 'new' } },
+    )
+    expect(reads(GROUP)).to.equal(false)
+  })
+
+  it('does the same for groups and boundaries', () => {
+    assign({ scope: GROUP, scopeIncarnation: 'g1' })
+    assign({ scope: SCOPE, scopeIncarnation: 'b1' })
+    put(
+      ResourceGroup,
+      'shop',
+      {},
+      { namespace: boundaryNamespace(B1), annotations: { [INCARNATION_ANNOTATION]: 'g1' } },
+    )
+    expect([reads(GROUP), reads()]).to.deep.equal([true, false])
+    put(Boundary, B1, { displayName: 'Shop' }, { annotations: { [INCARNATION_ANNOTATION]: 'b1' } })
+    expect(reads()).to.equal(true)
+  })
+
+  it('takes the initial owner for an Owner until the assignment is written', () => {
+    const spec = { displayName: 'Shop', initialOwner: { principalId: ANNA, principalType: 'User' } }
+    put(Boundary, B1, spec)
+    expect(access.isAllowed(ANNA, 'vectorcluster/write', ITEM)).to.equal(true)
+    expect(reads(`/boundaries/${B2}`)).to.equal(false)
+    put(Boundary, B1, spec, { annotations: { [INITIAL_OWNER_ASSIGNED_ANNOTATION]: 'x' } })
+    expect(reads()).to.equal(false)
+  })
+
+  it('counts members of a group of the boundary', () => {
+    assign({ principalId: TEAM, principalType: 'Group' })
+    put(PrincipalGroup, TEAM, { displayName: 'Team', memberIds: [ANNA] }, { namespace: boundaryNamespace(B1) })
+    expect(reads()).to.equal(true)
+    expect(access.explain(ANNA, 'vectorcluster/read', SCOPE).decidedBy?.viaGroupId).to.equal(TEAM)
+    put(PrincipalGroup, TEAM, { displayName: 'Team', memberIds: [] }, { namespace: boundaryNamespace(B1) })
+    expect(reads()).to.equal(false)
+  })
+
+  it('counts members of a group of the platform', () => {
+    const name = assign({ principalId: TEAM, principalType: 'Group' })
+    put(PrincipalGroup, TEAM, { displayName: 'Team', memberIds: [ANNA] }, { namespace: SYSTEM_NAMESPACE })
+    expect(reads()).to.equal(true)
+    expect(access.explain(ANNA, 'vectorcluster/read', SCOPE).decidedBy?.id).to.equal(name)
+  })
+
+  it('does not count a group of another boundary that took the same id', () => {
+    assign({ principalId: TEAM, principalType: 'Group' })
+    put(PrincipalGroup, TEAM, { displayName: 'Mine', memberIds: [ANNA] }, { namespace: boundaryNamespace(B2) })
+    expect(reads()).to.equal(false)
+  })
+
+  it('counts groups in groups', () => {
+    const inner = '55555555-5555-4555-8555-555555555555'
+    assign({ principalId: TEAM, principalType: 'Group' })
+    put(PrincipalGroup, TEAM, { displayName: 'Outer', memberIds: [inner] }, { namespace: boundaryNamespace(B1) })
+    put(PrincipalGroup, inner, { displayName: 'Inner', memberIds: [ANNA] }, { namespace: boundaryNamespace(B1) })
+    expect(reads()).to.equal(true)
+  })
+
+  it('follows a role of the tenant, and lets a broken one count for nothing', () => {
+    assign({ roleDefinitionName: 'Keeper' })
+    expect(reads()).to.equal(false)
+    const keeper = { displayName: 'Keeper', actions: ['vectorcluster/read'], assignableScopes: ['/boundaries/*'] }
+    put(RoleDefinition, 'keeper', keeper)
+    expect(reads()).to.equal(true)
+    put(RoleDefinition, 'keeper', { ...keeper, actions: [] })
+    expect(reads()).to.equal(false)
+  })
+
+  it('does not let a role redefine a built-in one', () => {
+    assign({ roleDefinitionName: 'Reader' })
+    put(RoleDefinition, 'evil', {
+      displayName: 'Reader',
+      actions: ['*'],
+      dataActions: ['*'],
+      assignableScopes: ['/boundaries/*'],
+    })
+    expect(access.isAllowed(ANNA, 'vectorcluster/readSecrets', ITEM)).to.equal(false)
+  })
+
+  describe('denies', () => {
+    const deny = (spec: object, namespace = boundaryNamespace(B1), name: string = randomUUID()) => {
+      put(DenyAssignment, name, { actions: ['vectorcluster/read'], scope: SCOPE, ...spec }, { namespace })
+      return name
+    }
+    const TO_ANNA = { principalId: ANNA, principalType: 'User' }
+
+    it('win over an assignment, and no longer when they go', () => {
+      assign({})
+      const name = deny(TO_ANNA)
+      expect(reads()).to.equal(false)
+      expect(access.explain(ANNA, 'vectorcluster/read', SCOPE).decidedBy).to.include({
+        kind: 'DenyAssignment',
+        id: name,
+      })
+      remove(DenyAssignment, name, boundaryNamespace(B1))
+      expect(reads()).to.equal(true)
+    })
+
+    it('reach the members of a group of the boundary and of the platform, and spare whom they exclude', () => {
+      for (const namespace of [boundaryNamespace(B1), SYSTEM_NAMESPACE]) {
+        put(PrincipalGroup, TEAM, { displayName: 'Team', memberIds: [ANNA] }, { namespace })
+        assign({})
+        const name = deny({ principalId: TEAM, principalType: 'Group' })
+        expect(reads(), namespace).to.equal(false)
+        remove(DenyAssignment, name, boundaryNamespace(B1))
+        const other = deny({ isEveryone: true, excludedPrincipalIds: [TEAM] })
+        expect(reads(), namespace).to.equal(true)
+        remove(DenyAssignment, other, boundaryNamespace(B1))
+        remove(PrincipalGroup, TEAM, namespace)
+      }
+    })
+
+    it('hold although another boundary has a record of the same name', () => {
+      assign({})
+      const name = deny(TO_ANNA)
+      deny({ ...TO_ANNA, scope: `/boundaries/${B2}` }, boundaryNamespace(B2), name)
+      remove(DenyAssignment, name, boundaryNamespace(B2))
+      expect(reads()).to.equal(false)
+    })
+
+    it('count only where they stand in their boundary', () => {
+      assign({})
+      deny(TO_ANNA, boundaryNamespace(B2))
+      deny({ ...TO_ANNA, scope: '/' })
+      expect(reads()).to.equal(true)
+    })
+
+    it('do not hold back a thing made anew', () => {
+      assign({ scope: GROUP })
+      deny({ ...TO_ANNA, scopeIncarnation: 'b1' })
+      put(Boundary, B1, { displayName: 'Old' }, { annotations: { [INCARNATION_ANNOTATION]: 'b1' } })
+      expect(reads(GROUP)).to.equal(false)
+      put(Boundary, B1, { displayName: 'New' }, { annotations: { [INCARNATION_ANNOTATION]: 'b2' } })
+      expect(reads(GROUP)).to.equal(true)
+    })
+  })
+
+  it('lends through a trust between the two boundaries as they are now, and not between namesakes', () => {
+    assign({ scope: `/boundaries/${B2}`, scopeIncarnation: 'b2' }, boundaryNamespace(B2))
+    const live = (id: string, incarnation: string) =>
+      put(Boundary, id, { displayName: 'One' }, { annotations: { [INCARNATION_ANNOTATION]: incarnation } })
+    live(B1, 'b1')
+    live(B2, 'b2')
+    const spec = { boundaryId: B1, boundaryIncarnation: 'b1', trustedBoundaryId: B2, trustedBoundaryIncarnation: 'b2' }
+    put(BoundaryTrust, 'trust', { ...spec, actions: ['vectorcluster/read'] }, { namespace: SYSTEM_NAMESPACE })
+    expect(reads()).to.equal(true)
+    live(B2, 'other')
+    expect(reads()).to.equal(false)
+    live(B2, 'b2')
+    expect(reads()).to.equal(true)
+    remove(BoundaryTrust, 'trust', SYSTEM_NAMESPACE)
+    expect(reads()).to.equal(false)
+  })
+
+  it('says of an assignment for a while which request it came from', () => {
+    assign({ jitRequestId: TEAM, expiresAt: new Date(Date.now() + 60_000).toISOString() })
+    expect(access.explain(ANNA, 'vectorcluster/read', SCOPE).decidedBy).to.include({ kind: 'JitRequest', id: TEAM })
+  })
+})

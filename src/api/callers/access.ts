@@ -1,0 +1,313 @@
+import type { Clock } from '../../core/clock.ts'
+import { messageOf } from '../../core/errors.ts'
+import { idOf } from '../../core/ids.ts'
+import { INCARNATION_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/labels.ts'
+import type { Log } from '../../core/log.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import { parseScope, type Scope } from '../../core/scope.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { KINDS } from '../../crds/index.ts'
+import { BoundaryTrust, DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { mayStandIn, scopeIncarnationOf, scopeObject, scopeObjectKey } from '../../crds/scopeObjects.ts'
+import type { ActionName } from '../../iam/actions.ts'
+import { type BoundariesOfPrincipal, Evaluator, type ScopesOfAction } from '../../iam/evaluate.ts'
+import type { Permissions } from '../../iam/permissions.ts'
+import type { Decision } from '../../iam/records.ts'
+import type { CacheEvent, WatchCache } from '../../kube/cache.ts'
+import type { Access } from '../http/context.ts'
+
+type Caches = {
+  get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'list' | 'subscribe'>
+  has(resource: Resource): boolean
+}
+export type AccessOptions = { caches: Caches; clock: Clock; log: Log }
+
+type WithSpec<T> = T & KubeObject
+type Assignment = WithSpec<RoleAssignment>
+type Denial = WithSpec<DenyAssignment>
+type Trust = WithSpec<BoundaryTrust>
+type Group = WithSpec<PrincipalGroup>
+type Role = WithSpec<RoleDefinition>
+type BoundaryObject = WithSpec<Boundary>
+
+const OWNER = 'Owner'
+/** Behind the id of an assignment to a group: the entry for a group of the platform of that id. */
+const PLATFORM_SUFFIX = '#platform'
+/** Behind the id of a record: the namespace that it stands in. */
+const NAMESPACE_MARK = '#'
+type Named = { scope: Scope; incarnation: string | undefined }
+
+/**
+ * Decisions from the assignments that count now. Follows the caches, so that an own write decides the next request and
+ * everybody else's the moment its event comes.
+ */
+export function createAccess(options: AccessOptions): Access & { stop(): void } {
+  return new CachedAccess(options)
+}
+
+class CachedAccess implements Access {
+  readonly #evaluator = new Evaluator()
+  readonly #caches: Caches
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #stops: (() => void)[] = []
+  /** How to judge the records that name the incarnation of an object again, by that object. */
+  readonly #waiting = new Map<string, Map<string, () => void>>()
+  readonly #waitsFor = new Map<string, readonly string[]>()
+
+  constructor({ caches, clock, log }: AccessOptions) {
+    this.#caches = caches
+    this.#clock = clock
+    this.#log = log
+    this.#follow<Role>(RoleDefinition.resource, (event) => this.#role(event))
+    this.#follow<Group>(PrincipalGroup.resource, (event) => this.#group(event))
+    this.#follow<Assignment>(RoleAssignment.resource, (event) => this.#assignment(event))
+    this.#follow<Denial>(DenyAssignment.resource, (event) => this.#deny(event))
+    this.#follow<Trust>(BoundaryTrust.resource, (event) => this.#trust(event))
+    this.#follow<BoundaryObject>(Boundary.resource, (event) => this.#boundary(event))
+    const scoped = KINDS.filter((kind) => kind === ResourceGroup || kind === Boundary || kind.placement === 'group')
+    for (const { resource } of scoped) {
+      if (caches.has(resource)) this.#follow(resource, (event) => this.#scopeObject(resource, event.object))
+    }
+  }
+
+  stop(): void {
+    for (const stop of this.#stops) stop()
+  }
+
+  isAllowed(principalId: string, action: string, scope: string): boolean {
+    return this.#evaluator.isAllowed(principalId, action, scope, this.#clock.now())
+  }
+
+  explain(principalId: string, action: string, scope: string): Decision {
+    const decision = this.#evaluator.explain(principalId, action, scope, this.#clock.now())
+    const { decidedBy } = decision
+    if (decidedBy === undefined) return decision
+    const { viaGroupId } = decidedBy
+    const via = viaGroupId === undefined ? {} : { viaGroupId: viaGroupId.slice(viaGroupId.indexOf('/') + 1) }
+    return { ...decision, decidedBy: { ...decidedBy, id: decidedBy.id.split(NAMESPACE_MARK)[0] ?? '', ...via } }
+  }
+
+  permissionsAt(principalId: string, scope: string): ActionName[] {
+    return this.#evaluator.permissionsAt(principalId, scope, this.#clock.now())
+  }
+
+  scopesWith(principalId: string, action: string): ScopesOfAction {
+    return this.#evaluator.scopesWith(principalId, action, this.#clock.now())
+  }
+
+  boundariesOf(principalId: string): BoundariesOfPrincipal {
+    return this.#evaluator.boundariesOf(principalId, this.#clock.now())
+  }
+
+  holdsAll(principalId: string, permissions: Permissions, scope: string): boolean {
+    return this.#evaluator.holdsAll(principalId, permissions, scope, this.#clock.now())
+  }
+
+  rolesAt(principalId: string, scope: string): string[] {
+    return this.#evaluator.rolesAt(principalId, scope, this.#clock.now())
+  }
+
+  #follow<T extends KubeObject>(resource: Resource, handler: (event: CacheEvent<T>) => void): void {
+    const cache = this.#caches.get<T>(resource)
+    const guarded = (event: CacheEvent<T>) => {
+      try {
+        handler(event)
+      } catch (error) {
+        // What cannot be read grants nothing; the evaluator sees to that.
+        const { namespace, name } = event.object.metadata
+        this.#log.warn(
+          { kind: resource.kind, namespace, name, reason: messageOf(error) },
+          'A record of access control cannot be read.',
+        )
+      }
+    }
+    this.#stops.push(cache.subscribe(guarded, { replay: true }))
+  }
+
+  #role({ type, object }: CacheEvent<Role>): void {
+    const { policy } = this.#evaluator
+    const { name } = object.metadata
+    if (type === 'removed') {
+      policy.removeRole(name)
+      return
+    }
+    if (policy.upsertRole({ ...object.spec, name })) return
+    const { displayName } = object.spec
+    this.#log.warn({ name, displayName }, 'The display name of a role is taken: it counts for nothing.')
+  }
+
+  /**
+   * A group of a boundary counts in that boundary only, so its id carries the namespace: else anybody could make a
+   * group with the id of a foreign one and be in it.
+   */
+  #group({ type, object }: CacheEvent<Group>): void {
+    const { namespace = '', name } = object.metadata
+    const id = groupId(namespace, name)
+    if (type === 'removed') {
+      this.#evaluator.policy.removeGroup(id)
+      return
+    }
+    const memberIds = object.spec.memberIds.flatMap((member) => asMember(namespace, member))
+    this.#evaluator.policy.upsertGroup({ id, memberIds })
+  }
+
+  #assignment({ type, object }: CacheEvent<Assignment>): void {
+    const id = recordId(RoleAssignment.resource, object)
+    const scope = type === 'removed' ? undefined : standing(object)
+    const incarnation = scopeIncarnationOf(object)
+    // Made by kubectl or Git without saying of which life: nothing, until the controller has told.
+    const isOfNone = scope !== undefined && scope.level !== 'root' && incarnation === undefined
+    const named = scope === undefined || isOfNone ? [] : [{ scope, incarnation }]
+    this.#judge(`assignment ${id}`, named, (counts) => {
+      this.#dropAssignment(id)
+      if (!counts) return
+      const { principalId, principalType, roleDefinitionName: roleName, expiresAt, jitRequestId } = object.spec
+      const common = { principalType, roleName, scope: object.spec.scope, jitRequestId, ...expiry(expiresAt) }
+      for (const [suffix, subject] of subjects(principalType, principalId, object.metadata.namespace)) {
+        this.#evaluator.policy.upsertAssignment({ ...common, id: id + suffix, principalId: subject })
+      }
+    })
+  }
+
+  #dropAssignment(id: string): void {
+    this.#evaluator.policy.removeAssignment(id)
+    this.#evaluator.policy.removeAssignment(id + PLATFORM_SUFFIX)
+  }
+
+  /** A deny that cannot be read leaves what it was before; one that is gone, or of another life, ends. */
+  #deny({ type, object }: CacheEvent<Denial>): void {
+    const id = recordId(DenyAssignment.resource, object)
+    const scope = type === 'removed' ? undefined : standing(object)
+    const named = scope === undefined ? [] : [{ scope, incarnation: scopeIncarnationOf(object) }]
+    this.#judge(`deny ${id}`, named, (counts) => {
+      const { policy } = this.#evaluator
+      if (!counts) {
+        policy.removeDeny(id)
+        policy.removeDeny(id + PLATFORM_SUFFIX)
+        return
+      }
+      const { principalId, principalType = 'User', isEveryone, actions, dataActions, expiresAt } = object.spec
+      const { namespace = '' } = object.metadata
+      const excludedPrincipalIds = object.spec.excludedPrincipalIds.flatMap((member) => asMember(namespace, member))
+      const common = { excludedPrincipalIds, actions, dataActions, scope: object.spec.scope, ...expiry(expiresAt) }
+      if (isEveryone || principalId === undefined) {
+        policy.upsertDeny({ ...common, id, principal: 'everyone' })
+        return
+      }
+      for (const [suffix, subject] of subjects(principalType, principalId, namespace)) {
+        policy.upsertDeny({ ...common, id: id + suffix, principal: { id: subject } })
+      }
+    })
+  }
+
+  #trust({ type, object }: CacheEvent<Trust>): void {
+    const id = recordId(BoundaryTrust.resource, object)
+    const { boundaryId, trustedBoundaryId, actions, bidirectional, expiresAt } = object.spec
+    const gone = type === 'removed' || object.metadata.namespace !== SYSTEM_NAMESPACE
+    const named: Named[] = gone
+      ? []
+      : [
+          { scope: { level: 'boundary', boundaryId }, incarnation: object.spec.boundaryIncarnation },
+          {
+            scope: { level: 'boundary', boundaryId: trustedBoundaryId },
+            incarnation: object.spec.trustedBoundaryIncarnation,
+          },
+        ]
+    this.#judge(`trust ${id}`, named, (counts) => {
+      const { policy } = this.#evaluator
+      if (!counts) policy.removeTrust(id)
+      else policy.upsertTrust({ id, boundaryId, trustedBoundaryId, actions, bidirectional, ...expiry(expiresAt) })
+    })
+  }
+
+  /**
+   * Says whether a record counts: now, and again whenever an object whose incarnation it names comes, goes or comes
+   * back. A record that names no place does not count.
+   */
+  #judge(id: string, named: readonly Named[], decide: (counts: boolean) => void): void {
+    for (const key of this.#waitsFor.get(id) ?? []) {
+      const waiting = this.#waiting.get(key)
+      waiting?.delete(id)
+      if (waiting?.size === 0) this.#waiting.delete(key)
+    }
+    this.#waitsFor.delete(id)
+    const pinned = named.filter(({ incarnation }) => incarnation !== undefined)
+    const judge = () => decide(named.length > 0 && pinned.every((one) => one.incarnation === this.#incarnationAt(one)))
+    const keys = pinned.flatMap(({ scope }) => scopeObject(scope)?.key ?? [])
+    for (const key of keys) {
+      const waiting = this.#waiting.get(key) ?? new Map<string, () => void>()
+      this.#waiting.set(key, waiting.set(id, judge))
+    }
+    if (keys.length > 0) this.#waitsFor.set(id, keys)
+    judge()
+  }
+
+  #incarnationAt({ scope }: Named): string | undefined {
+    const target = scopeObject(scope)
+    if (target === undefined || !this.#caches.has(target.resource)) return undefined
+    const { namespace, name, resource } = target
+    return this.#caches.get(resource).get(namespace, name)?.metadata.annotations?.[INCARNATION_ANNOTATION]
+  }
+
+  /** Something that records are about came, went or came back. */
+  #scopeObject(resource: Resource, { metadata: { namespace, name } }: KubeObject): void {
+    for (const judge of this.#waiting.get(scopeObjectKey(resource, namespace, name))?.values() ?? []) judge()
+  }
+
+  /** The initial owner is an Owner until the controller has written the assignment, and never again after. */
+  #boundary({ type, object }: CacheEvent<BoundaryObject>): void {
+    const { name, annotations } = object.metadata
+    const id = `initial-owner/${name}`
+    const { initialOwner } = object.spec
+    const isOver = annotations?.[INITIAL_OWNER_ASSIGNED_ANNOTATION] !== undefined
+    if (type === 'removed' || initialOwner === undefined || isOver) {
+      this.#evaluator.policy.removeAssignment(id)
+      return
+    }
+    this.#evaluator.policy.upsertAssignment({ id, ...initialOwner, roleName: OWNER, scope: `/boundaries/${name}` })
+  }
+}
+
+function groupId(namespace: string, name: string): string {
+  return `${namespace}/${name}`
+}
+
+/** A member of a group, or who is spared by a deny: a person, a group of the same namespace, or one of the platform. */
+function asMember(namespace: string, id: string): string[] {
+  const own = [id, groupId(namespace, id)]
+  return namespace === SYSTEM_NAMESPACE ? own : [...own, groupId(SYSTEM_NAMESPACE, id)]
+}
+
+/** Under which ids the evaluator knows a principal, each with the suffix of the record that is made for it. */
+function subjects(type: string, id: string, namespace = ''): [suffix: string, id: string][] {
+  if (type !== 'Group') return [['', id]]
+  const own = groupId(namespace, id)
+  const platform = groupId(SYSTEM_NAMESPACE, id)
+  return platform === own
+    ? [['', own]]
+    : [
+        ['', own],
+        [PLATFORM_SUFFIX, platform],
+      ]
+}
+
+function expiry(expiresAt: string | undefined): { expiresAt?: number } {
+  return expiresAt === undefined ? {} : { expiresAt: Date.parse(expiresAt) }
+}
+
+/**
+ * Names of objects are free, so the namespace is part of the key: else a record of one boundary would take the place of
+ * a record of the same name in another, a deny included.
+ */
+function recordId({ group, kind }: Resource, { metadata: { namespace = '', name } }: KubeObject): string {
+  return `${idOf({ group, kind, namespace, name })}${NAMESPACE_MARK}${namespace}`
+}
+
+/** The scope of a record that may speak of it where it stands. */
+function standing(object: { spec: { scope: string }; metadata: { namespace?: string } }): Scope | undefined {
+  const scope = parseScope(object.spec.scope)
+  return scope !== undefined && mayStandIn(scope, object.metadata.namespace) ? scope : undefined
+}

@@ -1,0 +1,46 @@
+import { expect } from 'chai'
+import { ManualClock } from '../../../test/make/clock.ts'
+import { FakeUserDirectory } from '../../adapters/identity/fake.ts'
+import { directoryPrincipals } from './directoryPrincipals.ts'
+import type { Principal, Principals } from './principals.ts'
+
+const GROUP = '11111111-1111-4111-8111-111111111111'
+
+describe('principals of an identity provider that keeps people itself', () => {
+  function open() {
+    const users = new FakeUserDirectory()
+    const clock = new ManualClock()
+    let asked = 0
+    const find = (id: string) => {
+      asked += 1
+      return users.find(id)
+    }
+    const group = { id: GROUP, principalType: 'Group', displayName: 'Staff', isEnabled: true } as Principal
+    const recorded: Principals = {
+      find: async (ids) => new Map([...ids].includes(GROUP) ? [[GROUP, group]] : []),
+    }
+    return { users, clock, principals: directoryPrincipals(recorded, { find }, clock), asked: () => asked }
+  }
+
+  it('are people and service accounts there, and groups of the records', async () => {
+    const { users, principals } = open()
+    const ada = users.put({ userName: 'ada', firstName: 'Ada', lastName: 'Lovelace', tenantIds: [GROUP] })
+    const pipeline = users.put({ userName: 'service-account-pipeline' })
+    const found = await principals.find([ada.id, pipeline.id, GROUP, '22222222-2222-4222-8222-222222222222', 'x/../y'])
+    expect(
+      [...found.values()].map(({ principalType, displayName }) => `${principalType} ${displayName}`),
+    ).to.have.members(['User Ada Lovelace', 'ServicePrincipal service-account-pipeline', 'Group Staff'])
+    expect(found.get(ada.id)?.tenantIds).to.deep.equal([GROUP])
+  })
+
+  it('are asked for once in ten seconds, also where they are not there', async () => {
+    const { users, principals, clock, asked } = open()
+    const { id } = users.put({ userName: 'ada' })
+    const missing = '22222222-2222-4222-8222-222222222222'
+    for (let time = 0; time < 3; time += 1) await principals.find([id, missing])
+    expect(asked()).to.equal(2)
+    users.put({ id, userName: 'ada', isEnabled: false })
+    await clock.advance(10_001)
+    expect((await principals.find([id])).get(id)?.isEnabled).to.equal(false)
+  })
+})

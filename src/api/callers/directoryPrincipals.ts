@@ -1,0 +1,52 @@
+import type { UserDirectory, UserRecord } from '../../adapters/identity/port.ts'
+import type { Clock } from '../../core/clock.ts'
+import { isUuid } from '../../core/names.ts'
+import { displayNameOf } from '../people/accounts.ts'
+import type { Principal, Principals } from './principals.ts'
+
+/** How long an answer of the identity provider is believed: lists ask for the same people again and again. */
+const KEPT = 10_000
+const MOST = 10_000
+/** Keycloak keeps a user for each service account. */
+const SERVICE_ACCOUNT = 'service-account-'
+
+/** Principals of an identity provider that keeps people itself; groups and what else has a record come from the records. */
+export function directoryPrincipals(
+  recorded: Principals,
+  users: Pick<UserDirectory, 'find'>,
+  clock: Clock,
+): Principals {
+  const kept = new Map<string, { user: UserRecord | undefined; until: number }>()
+  async function look(id: string): Promise<UserRecord | undefined> {
+    const before = kept.get(id)
+    if (before !== undefined && before.until > clock.monotonic()) return before.user
+    const user = await users.find(id)
+    if (kept.size >= MOST) kept.clear()
+    kept.set(id, { user, until: clock.monotonic() + KEPT })
+    return user
+  }
+  return {
+    async find(ids, boundaryId) {
+      const wanted = [...new Set(ids)]
+      const found = new Map(await recorded.find(wanted, boundaryId))
+      const others = wanted.filter((id) => !found.has(id) && isUuid(id))
+      for (const user of await Promise.all(others.map(look))) {
+        if (user !== undefined) found.set(user.id, principalOf(user))
+      }
+      return found
+    },
+  }
+}
+
+function principalOf(user: UserRecord): Principal {
+  const { id, userName, email, isEnabled, lastSignInAt, tenantIds } = user
+  return {
+    id,
+    principalType: userName.startsWith(SERVICE_ACCOUNT) ? 'ServicePrincipal' : 'User',
+    displayName: displayNameOf(user),
+    email: email ?? null,
+    isEnabled,
+    lastSignInAt: lastSignInAt === undefined ? null : new Date(lastSignInAt).toISOString(),
+    tenantIds,
+  }
+}

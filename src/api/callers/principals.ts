@@ -1,0 +1,76 @@
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
+import { PrincipalGroup } from '../../crds/rbac.ts'
+import type { Records } from '../records/records.ts'
+
+export type PrincipalType = 'User' | 'Group' | 'ServicePrincipal'
+export type Principal = {
+  readonly id: string
+  readonly principalType: PrincipalType
+  readonly displayName: string | null
+  readonly email: string | null
+  /** Groups always are. */
+  readonly isEnabled: boolean
+  readonly lastSignInAt: string | null
+  /** Of people; the tenants that they belong to. */
+  readonly tenantIds: readonly string[]
+}
+
+/** Who exists: people, service accounts and groups, whichever identity provider keeps them. */
+export interface Principals {
+  /**
+   * Those of the ids that exist. Groups are looked for in the boundary and among the platform's; without a boundary
+   * among the platform's only.
+   */
+  find(ids: Iterable<string>, boundaryId?: string): Promise<ReadonlyMap<string, Principal>>
+}
+
+declare module '../http/context.ts' {
+  interface Services {
+    readonly principals: Principals
+  }
+}
+
+/** Principals of the local identity provider, from the caches. */
+export function recordedPrincipals(records: Pick<Records, 'peek'>): Principals {
+  const one = (id: string, boundaryId: string | undefined): Principal | undefined =>
+    userOf(records, id) ?? clientOf(records, id) ?? groupOf(records, id, boundaryId)
+  return {
+    find: async (ids, boundaryId) => {
+      const found = [...new Set(ids)].flatMap((id) => one(id, boundaryId) ?? [])
+      return new Map(found.map((principal) => [principal.id, principal]))
+    },
+  }
+}
+
+function userOf(records: Pick<Records, 'peek'>, id: string): Principal | undefined {
+  const user = records.peek(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: id })
+  if (user === undefined) return undefined
+  const { displayName, firstName, lastName, userName, email, isEnabled, tenantIds } = user.spec
+  const whole = [firstName, lastName].filter((part) => part !== undefined).join(' ')
+  return {
+    id,
+    principalType: 'User',
+    displayName: displayName ?? (whole === '' ? userName : whole),
+    email: email ?? null,
+    isEnabled,
+    lastSignInAt: user.status?.lastSignInAt ?? null,
+    tenantIds,
+  }
+}
+
+function clientOf(records: Pick<Records, 'peek'>, id: string): Principal | undefined {
+  const client = records.peek(PlatformClient, { namespace: SYSTEM_NAMESPACE, name: id })
+  if (client === undefined) return undefined
+  const { displayName, isEnabled } = client.spec
+  const lastSignInAt = client.status?.lastTokenAt ?? null
+  return { id, principalType: 'ServicePrincipal', displayName, email: null, isEnabled, lastSignInAt, tenantIds: [] }
+}
+
+function groupOf(records: Pick<Records, 'peek'>, id: string, boundaryId: string | undefined): Principal | undefined {
+  const homes = boundaryId === undefined ? [SYSTEM_NAMESPACE] : [boundaryNamespace(boundaryId), SYSTEM_NAMESPACE]
+  const group = homes.flatMap((namespace) => records.peek(PrincipalGroup, { namespace, name: id }) ?? [])[0]
+  if (group === undefined) return undefined
+  const { displayName } = group.spec
+  return { id, principalType: 'Group', displayName, email: null, isEnabled: true, lastSignInAt: null, tenantIds: [] }
+}

@@ -1,0 +1,55 @@
+import { isResourceName, isUuid } from '../../core/names.ts'
+import type { Route } from '../http/route.ts'
+
+/** Which segments of a route's path are a boundary's id, a group's name, and a resource's collection and name. */
+export type PathPlaces = { readonly depth: 0 | 1 | 2 | 3; readonly wanted: 0 | 1 | 2 | 3 }
+
+export type PathScope = {
+  /** The scope that the path names, or the nearest one above it where a part of the path is no valid id or name. */
+  readonly text: string
+  readonly badPart: 'boundary' | 'resourceGroup' | 'resource' | undefined
+}
+
+const DEPTH = { root: 0, boundary: 1, resourceGroup: 2, resource: 3 } as const
+const PARTS = ['boundary', 'resourceGroup', 'resource'] as const
+
+/** How deep a path reaches into the scope tree, and how deep the route asks. A name without a collection is no resource. */
+export function placesOf(route: Pick<Route, 'path' | 'scope'>): PathPlaces {
+  const parts = route.path.slice(1).split('/')
+  const isParameter = (index: number) => parts[index]?.startsWith('{') === true
+  let depth: PathPlaces['depth'] = 0
+  if (parts[0] === 'boundaries' && isParameter(1)) {
+    depth = 1
+    if (parts[2] === 'resourcegroups' && isParameter(3)) {
+      depth = 2
+      if (parts[4] === 'resources' && isParameter(6)) depth = 3
+    }
+  }
+  return { depth, wanted: Math.min(depth, DEPTH[route.scope ?? 'root']) as PathPlaces['wanted'] }
+}
+
+/**
+ * The scope at which a permission is asked for. A malformed id or name cannot be one of an object that exists, so the
+ * question is asked one level higher: who may read there learns that there is nothing, everybody else learns nothing.
+ *
+ * @param segments of the request's path, as they came: an id or name holds nothing that would be encoded
+ */
+export function scopeOfPath({ depth, wanted }: PathPlaces, segments: readonly string[]): PathScope {
+  const good = wellFormedDepth(depth, segments)
+  return { text: textAt(Math.min(wanted, good), segments), badPart: good < depth ? PARTS[good] : undefined }
+}
+
+function wellFormedDepth(depth: number, segments: readonly string[]): number {
+  if (depth < 1 || !isUuid(segments[1] ?? '')) return 0
+  if (depth < 2 || !isResourceName(segments[3] ?? '')) return 1
+  if (depth < 3 || !/^[a-z][a-z0-9]{0,62}$/.test(segments[5] ?? '') || !isResourceName(segments[6] ?? '')) return 2
+  return 3
+}
+
+function textAt(depth: number, segments: readonly string[]): string {
+  if (depth === 0) return '/'
+  const boundary = `/boundaries/${segments[1]}`
+  if (depth === 1) return boundary
+  const group = `${boundary}/resourcegroups/${segments[3]}`
+  return depth === 2 ? group : `${group}/resources/${segments[5]}/${segments[6]}`
+}

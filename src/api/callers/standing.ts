@@ -1,0 +1,89 @@
+import { type Clock, systemClock } from '../../core/clock.ts'
+import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
+import type { WatchCache } from '../../kube/cache.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import type { Caller } from './tokens.ts'
+
+/** Why a principal is none any more. `deleted` also stands for one that never was. */
+export type Ended = 'deleted' | 'disabled'
+
+/**
+ * Whether the bearer of a valid token is still one of the local identity provider's people or service accounts: a token
+ * says who somebody was when it was issued, and lives on when they are disabled or deleted.
+ */
+export interface Standing {
+  /**
+   * Undefined for a principal in good standing. From memory; the API server is asked only for whom memory does not know.
+   *
+   * @param type where it is known; a uuid of either kind counts otherwise
+   * @throws KubeError where the API server must be asked and does not answer
+   */
+  endOf(principalId: string, type?: Caller['principalType']): Promise<Ended | undefined>
+}
+
+type Principal = KubeObject & { spec: { isEnabled?: boolean } }
+
+export type StandingOptions = {
+  client: Pick<KubeClient, 'get'>
+  caches: { get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get'> }
+  clock?: Clock
+}
+
+const KINDS_OF = {
+  User: [PlatformUser.resource],
+  ServicePrincipal: [PlatformClient.resource],
+  either: [PlatformClient.resource, PlatformUser.resource],
+} as const
+/** For so long the API server's answer stands: requests with the token of a deleted principal must not all reach it. */
+const ANSWER_MILLISECONDS = 2_000
+const MAX_ANSWERS = 1_000
+
+/** Standing by the PlatformClient and PlatformUser objects of the local provider. */
+export function createStanding({ client, caches, clock = systemClock }: StandingOptions): Standing {
+  const answers = new Map<string, { until: number; answer: Promise<Ended | undefined> }>()
+
+  /** A principal that was made a moment ago has a token sooner than our watch has heard of it. */
+  async function ask(resources: readonly Resource[], name: string): Promise<Ended | undefined> {
+    for (const resource of resources) {
+      try {
+        return endOfObject(await client.get<Principal>(resource, { namespace: SYSTEM_NAMESPACE, name }))
+      } catch (error) {
+        // A type that is not served says nothing about the object.
+        if (!isKubeError(error, 'NotFound') || error.typeMissing) throw error
+      }
+    }
+    return 'deleted'
+  }
+  function remembered(key: string, resources: readonly Resource[], name: string): Promise<Ended | undefined> {
+    const known = answers.get(key)
+    if (known !== undefined && clock.monotonic() < known.until) return known.answer
+    const answer = ask(resources, name)
+    // Oldest first, so that invented principals cannot fill the memory.
+    const [oldest] = answers.size >= MAX_ANSWERS ? answers.keys() : []
+    if (oldest !== undefined) answers.delete(oldest)
+    answers.delete(key)
+    answers.set(key, { until: clock.monotonic() + ANSWER_MILLISECONDS, answer })
+    answer.catch(() => answers.delete(key))
+    return answer
+  }
+  return {
+    async endOf(principalId, type) {
+      // What is no uuid must not become part of a path.
+      if (!isUuid(principalId)) return 'deleted'
+      const resources = KINDS_OF[type ?? 'either']
+      for (const resource of resources) {
+        const found = caches.get<Principal>(resource).get(SYSTEM_NAMESPACE, principalId)
+        if (found !== undefined) return endOfObject(found)
+      }
+      return remembered(`${type ?? ''} ${principalId}`, resources, principalId)
+    },
+  }
+}
+
+function endOfObject({ metadata, spec }: Principal): Ended | undefined {
+  if (metadata.deletionTimestamp !== undefined) return 'deleted'
+  return spec.isEnabled === false ? 'disabled' : undefined
+}

@@ -1,0 +1,107 @@
+import { expect } from 'chai'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { forge, goodClaims, pairOf, SECONDS, SUBJECT } from '../../../test/make/forgedTokens.ts'
+import { outcome, tokenWorld } from '../../../test/make/tokenWorld.ts'
+import { TOKEN_ALGORITHMS } from './tokens.ts'
+
+describe('the keys of the issuer of access tokens', () => {
+  const world = tokenWorld()
+
+  it('are fetched once for many tokens at the same time', async () => {
+    const tokens = await Promise.all(TOKEN_ALGORITHMS.map((algorithm) => world.forgeOf(algorithm).good()))
+    await Promise.all(tokens.map((token) => world.verifier.verify(`Bearer ${token}`)))
+    expect(world.fetches).to.equal(1)
+  })
+
+  it('are fetched at most once in 30 s for unknown key ids, however many', async () => {
+    await world.verifier.verify(`Bearer ${await world.forgeOf().good()}`)
+    const bogus = await Promise.all([...Array(50).keys()].map((n) => world.forgeOf().sign({}, { kid: `bogus-${n}` })))
+    for (const moment of [0, 10_000, 29_999]) {
+      world.timeIs(moment)
+      for (const token of bogus) expect(await outcome(world.verifier, `Bearer ${token}`)).to.equal('UNAUTHORIZED')
+      expect(world.fetches, `after ${moment} ms`).to.equal(1)
+    }
+    world.timeIs(30_000)
+    await Promise.all(bogus.map((token) => outcome(world.verifier, `Bearer ${token}`)))
+    expect(world.fetches).to.equal(2)
+    world.timeIs(59_999)
+    for (const token of bogus) await outcome(world.verifier, `Bearer ${token}`)
+    expect(world.fetches).to.equal(2)
+  })
+
+  it('are fetched no oftener while the issuer is away', async () => {
+    await world.verifier.verify(`Bearer ${await world.forgeOf().good()}`)
+    world.isIssuerDown = true
+    world.timeIs(30_000)
+    const bogus = await world.forgeOf().sign({}, { kid: 'bogus' })
+    for (let n = 0; n < 20; n += 1) await outcome(world.verifier, `Bearer ${bogus}`)
+    expect(world.fetches).to.equal(2)
+  })
+
+  it('rotate without a restart: a new key counts as soon as it is met', async () => {
+    await world.verifier.verify(`Bearer ${await world.forgeOf().good()}`)
+    const next = await pairOf('ES256', 'next')
+    const token = await forge('ES256', next, next).sign()
+    world.published.push(next.jwk)
+    world.timeIs(30_000)
+    expect(await outcome(world.verifier, `Bearer ${token}`)).to.equal(SUBJECT)
+    expect(await outcome(world.verifier, `Bearer ${await world.forgeOf().good()}`), 'the old key').to.equal(SUBJECT)
+  })
+
+  it('end with their removal, for remembered tokens too', async () => {
+    const authorization = `Bearer ${await world.forgeOf().sign({ iat: SECONDS, exp: SECONDS + 3600 })}`
+    await world.verifier.verify(authorization)
+    world.published = world.published.filter((key) => key.kid !== 'key-ES256')
+    world.timeIs(61_000)
+    await outcome(world.verifier, authorization)
+    // Joins the fetch that the caller before began and did not wait for.
+    await world.keys.renewed()
+    expect(world.fetches).to.equal(2)
+    expect(await outcome(world.verifier, authorization)).to.equal('UNAUTHORIZED')
+  })
+
+  it('end when their id is given to another key', async () => {
+    const authorization = `Bearer ${await world.forgeOf().sign({ iat: SECONDS, exp: SECONDS + 3600 })}`
+    await world.verifier.verify(authorization)
+    const other = await pairOf('ES256', 'key-ES256')
+    world.published = [other.jwk]
+    world.timeIs(11 * 60_000)
+    expect(await outcome(world.verifier, authorization)).to.equal('UNAUTHORIZED')
+  })
+
+  it('stay in use while the issuer is away', async () => {
+    const token = () => world.forgeOf().sign({ iat: world.clock.now() / 1000, exp: world.clock.now() / 1000 + 900 })
+    await world.verifier.verify(`Bearer ${await token()}`)
+    world.isIssuerDown = true
+    for (const minutes of [2, 11, 120]) {
+      world.timeIs(minutes * 60_000)
+      expect(await outcome(world.verifier, `Bearer ${await token()}`)).to.equal(SUBJECT)
+    }
+    expect(world.fetches).to.be.above(2)
+  })
+
+  it('that were never told make it 503, until the issuer answers', async () => {
+    world.isIssuerDown = true
+    const authorization = `Bearer ${await world.forgeOf().good()}`
+    expect(await outcome(world.verifier, authorization)).to.equal('SERVICE_UNAVAILABLE')
+    expect(await outcome(world.verifier, undefined)).to.equal('UNAUTHORIZED')
+    world.isIssuerDown = false
+    world.timeIs(1_000)
+    expect(await outcome(world.verifier, authorization)).to.equal(SUBJECT)
+  })
+
+  it('sign with an algorithm of the list, whatever else a key would allow', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('RS512')
+    world.published = [{ ...(await exportJWK(publicKey)), kid: 'any-algorithm' }]
+    const protectedHeader = { alg: 'RS512', typ: 'at+jwt', kid: 'any-algorithm' }
+    const token = await new SignJWT(goodClaims).setProtectedHeader(protectedHeader).sign(privateKey)
+    expect(await outcome(world.verifier, `Bearer ${token}`)).to.equal('UNAUTHORIZED')
+  })
+
+  it('are nothing but public signing keys', async () => {
+    const { ours } = world.pairs.get('RS256') ?? { ours: world.encryption }
+    const withPrivate = { ...(await exportJWK(ours.privateKey)), kid: ours.kid, alg: 'RS256', use: 'sig' }
+    world.published = [withPrivate]
+    expect(await outcome(world.verifier, `Bearer ${await world.forgeOf('RS256').good()}`)).to.equal('UNAUTHORIZED')
+  })
+})

@@ -1,0 +1,132 @@
+import { calculateJwkThumbprint, createLocalJWKSet, type JSONWebKeySet, type JWK, type JWTVerifyGetKey } from 'jose'
+import { Agent, request } from 'undici'
+import type { Clock } from '../../core/clock.ts'
+import { messageOf } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+
+/** One version of the issuer's published keys (RFC 7517). */
+export type KeySet = {
+  /** For jose. Throws `JWKSNoMatchingKey` for a key that is not in the set. */
+  readonly resolve: JWTVerifyGetKey
+  /** The RFC 7638 thumbprint of a key: an id that is used again for another key is another key. */
+  thumbprintOf(kid: string): string | undefined
+}
+
+/** The issuer's keys, fetched when needed and kept while the issuer is away. */
+export interface TokenKeys {
+  /**
+   * The keys as known; fetched first when there are none or when they are very old.
+   *
+   * @returns undefined while the issuer has never answered
+   */
+  current(): Promise<KeySet | undefined>
+  /** The keys after a fetch, or as known where the last fetch is too recent for another. */
+  renewed(): Promise<KeySet | undefined>
+  stop(): Promise<void>
+}
+
+export type TokenKeysOptions = {
+  fetchKeys: () => Promise<unknown>
+  clock: Clock
+  log: Log
+}
+
+/** Keys in use are fetched again in the background after this time, so that a withdrawn key ends. */
+const REFRESH_AFTER = 60_000
+/** After so long without use, a caller waits for the fetch instead. */
+const WAIT_AFTER = 10 * 60_000
+/** Between fetches: tokens with invented key ids must not become requests to the issuer. */
+const COOLDOWN = 30_000
+/** The same while the issuer has never answered, since it may start later than we do. */
+const FIRST_COOLDOWN = 1_000
+
+/** The rules of when to fetch, over any way to fetch. `fetchKeys` resolves to the parsed JSON of the key set. */
+export function keepTokenKeys({ fetchKeys, clock, log }: TokenKeysOptions): TokenKeys {
+  let known: KeySet | undefined
+  let knownSince = 0
+  let attemptedAt: number | undefined
+  let pending: Promise<void> | undefined
+
+  const since = (time: number | undefined) => (time === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - time)
+
+  /** At most one at a time, and none within the cooldown. Never rejects. */
+  function fetch(): Promise<void> {
+    if (pending !== undefined) return pending
+    if (since(attemptedAt) < (known === undefined ? FIRST_COOLDOWN : COOLDOWN)) return Promise.resolve()
+    attemptedAt = clock.monotonic()
+    pending = load().finally(() => {
+      pending = undefined
+    })
+    return pending
+  }
+  async function load(): Promise<void> {
+    try {
+      known = await keySetOf(await fetchKeys())
+      knownSince = clock.monotonic()
+    } catch (error) {
+      const consequence = known === undefined ? 'No token can be verified' : 'The last known keys stay in use'
+      log.warn({ error: messageOf(error) }, `Cannot fetch the keys of the token issuer. ${consequence}.`)
+    }
+  }
+  return {
+    async current() {
+      if (known === undefined || since(knownSince) > WAIT_AFTER) await fetch()
+      else if (since(knownSince) > REFRESH_AFTER) void fetch()
+      return known
+    },
+    async renewed() {
+      await fetch()
+      return known
+    },
+    stop: async () => pending,
+  }
+}
+
+/** @throws Error for what is no key set */
+async function keySetOf(answer: unknown): Promise<KeySet> {
+  const published = (answer as { keys?: unknown } | null)?.keys
+  if (!Array.isArray(published)) throw new Error('The answer is not a JSON Web Key Set.')
+  const keys = published.filter(isPublicSigningKey)
+  const thumbprints = new Map<string, string>()
+  for (const key of keys) thumbprints.set(key.kid, await calculateJwkThumbprint(key))
+  const set: JSONWebKeySet = { keys }
+  return { resolve: createLocalJWKSet(set), thumbprintOf: (kid) => thumbprints.get(kid) }
+}
+
+/** Other keys in a set (encryption, symmetric, private by mistake) are nothing to verify a signature with. */
+function isPublicSigningKey(key: JWK): key is JWK & { kid: string } {
+  const isPublic = (key.kty === 'RSA' || key.kty === 'EC' || key.kty === 'OKP') && key.d === undefined
+  return isPublic && typeof key.kid === 'string' && key.kid !== '' && (key.use === undefined || key.use === 'sig')
+}
+
+const FETCH_TIMEOUT = 5_000
+const MAX_ANSWER_BYTES = 256 * 1024
+
+/** Fetches a key set over HTTPS, without following redirects: keys come from the configured place or not at all. */
+export function keyFetcher(url: string, certificateAuthority: string | undefined) {
+  const agent = new Agent({
+    connections: 1,
+    connect: { timeout: FETCH_TIMEOUT, ...(certificateAuthority === undefined ? {} : { ca: certificateAuthority }) },
+  })
+  async function fetchKeys(): Promise<unknown> {
+    const { statusCode, body } = await request(url, {
+      dispatcher: agent,
+      headers: { accept: 'application/jwk-set+json, application/json' },
+      signal: AbortSignal.timeout(FETCH_TIMEOUT),
+    })
+    const chunks: Buffer[] = []
+    let bytes = 0
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      if (bytes > MAX_ANSWER_BYTES) throw new Error(`${url} answered more than ${MAX_ANSWER_BYTES} bytes.`)
+      chunks.push(chunk)
+    }
+    if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}.`)
+    try {
+      return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    } catch {
+      throw new Error(`${url} answered something that is not JSON.`)
+    }
+  }
+  return { fetchKeys, close: () => agent.destroy() }
+}

@@ -1,0 +1,117 @@
+import { expect } from 'chai'
+import { NOW, RIGHT, SECONDS, SUBJECT, WRONG } from '../../../test/make/forgedTokens.ts'
+import { outcome, tokenWorld } from '../../../test/make/tokenWorld.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { authorizationHeader, type Caller, TOKEN_ALGORITHMS } from './tokens.ts'
+
+describe('access tokens', () => {
+  const world = tokenWorld()
+
+  for (const algorithm of TOKEN_ALGORITHMS) {
+    describe(algorithm, () => {
+      for (const [name, make] of Object.entries(RIGHT)) {
+        it(`accepts ${name}`, async () => {
+          expect(await outcome(world.verifier, await make(world.forgeOf(algorithm)))).to.equal(SUBJECT)
+        })
+      }
+      for (const [name, make] of Object.entries(WRONG)) {
+        it(`refuses ${name}`, async () => {
+          const wrong = await make(world.forgeOf(algorithm))
+          expect(await outcome(world.verifier, wrong), 'at once').to.equal('UNAUTHORIZED')
+          await world.verifier.verify(`Bearer ${await world.forgeOf(algorithm).good()}`)
+          expect(await outcome(world.verifier, wrong), 'beside a good token').to.equal('UNAUTHORIZED')
+        })
+      }
+    })
+  }
+
+  it('has a table of at least 60 wrong tokens', () => expect(Object.keys(WRONG)).to.have.length.of.at.least(60))
+
+  describe('of whom', () => {
+    const callerOf = async (changed: Record<string, unknown>): Promise<Caller> =>
+      world.verifier.verify(`Bearer ${await world.forgeOf().sign(changed)}`)
+    const PERSON = { azp: 'platform-cli', client_id: undefined, sid: 'session', preferred_username: 'ada' }
+
+    for (const [sentence, changed, wanted] of [
+      ['our service account is its own client', {}, 'ServicePrincipal'],
+      ['azp alone tells a service account', { client_id: undefined }, 'ServicePrincipal'],
+      [
+        "Keycloak's service account is named after its client and has no session",
+        { azp: 'Build', client_id: 'Build', preferred_username: 'service-account-build' },
+        'ServicePrincipal',
+      ],
+      ['a person signs in through a client', PERSON, 'User'],
+      [
+        'a person who took the name of a service account has a session',
+        { ...PERSON, preferred_username: 'service-account-platform-cli' },
+        'User',
+      ],
+      [
+        'a person named after another client is a person',
+        { ...PERSON, sid: undefined, preferred_username: 'service-account-x' },
+        'User',
+      ],
+      ['without a client it is a person', { azp: undefined, client_id: undefined }, 'User'],
+    ] as const) {
+      it(sentence, async () => expect((await callerOf(changed)).principalType).to.equal(wanted))
+    }
+
+    it('tells name, verified address and times in milliseconds', async () => {
+      const person = { ...PERSON, name: 'Ada', email: 'ada@example.com', email_verified: true, auth_time: SECONDS - 60 }
+      expect(await callerOf(person)).to.deep.equal({
+        principalId: SUBJECT,
+        principalType: 'User',
+        displayName: 'Ada',
+        email: 'ada@example.com',
+        authTime: NOW - 60_000,
+        expiresAt: NOW + 890_000,
+      })
+    })
+
+    it('keeps an address to itself that the issuer has not verified', async () => {
+      for (const email_verified of [false, undefined, 'true', 1]) {
+        expect(await callerOf({ ...PERSON, email: 'ada@example.com', email_verified })).to.not.have.property('email')
+      }
+    })
+
+    it('drops names that are no text or far too long', async () => {
+      expect(await callerOf({ name: { first: 'Ada' } })).to.not.have.property('displayName')
+      expect(await callerOf({ name: 'x'.repeat(257) })).to.not.have.property('displayName')
+    })
+  })
+
+  it('are verified once: a remembered token needs no second look, until it expires', async () => {
+    const authorization = `Bearer ${await world.forgeOf().good()}`
+    const first = await world.verifier.verify(authorization)
+    expect(await world.verifier.verify(authorization)).to.equal(first)
+    world.timeIs(919_000)
+    expect(await outcome(world.verifier, authorization)).to.equal(SUBJECT)
+    world.timeIs(920_000)
+    expect(await outcome(world.verifier, authorization)).to.equal('UNAUTHORIZED')
+  })
+
+  it('are remembered whole: the same claims under a broken signature are refused', async () => {
+    const good = await world.forgeOf().good()
+    await world.verifier.verify(`Bearer ${good}`)
+    const [first, second] = good.split('.')
+    const other = (await world.forgeOf().sign({ name: 'x' })).split('.')[2]
+    expect(await outcome(world.verifier, `Bearer ${first}.${second}.${other}`)).to.equal('UNAUTHORIZED')
+  })
+
+  it('say why they are refused, without quoting themselves', async () => {
+    const expired = await world.forgeOf().sign({ iat: SECONDS - 900, exp: SECONDS - 60, secret: 'a-private-claim' })
+    const message = await world.verifier.verify(`Bearer ${expired}`).catch((error: Error) => error.message)
+    expect(message).to.equal('The access token has expired; request a new one.')
+  })
+
+  describe('in a request', () => {
+    it('stand in one Authorization header', () => {
+      expect(authorizationHeader({ headersDistinct: {} })).to.equal(undefined)
+      expect(authorizationHeader({ headersDistinct: { authorization: ['Bearer x'] } })).to.equal('Bearer x')
+      expect(() => authorizationHeader({ headersDistinct: { authorization: ['Bearer x', 'Bearer x'] } })).to.throw(
+        PlatformError,
+        /more than one/,
+      )
+    })
+  })
+})

@@ -1,0 +1,243 @@
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, type ProtectedHeaderParameters } from 'jose'
+import { type Clock, systemClock } from '../../core/clock.ts'
+import { PlatformError } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import { isUuid } from '../../core/names.ts'
+import { type KeySet, keepTokenKeys, keyFetcher, type TokenKeys } from './tokenKeys.ts'
+
+/** Who calls, as the access token says. Times are milliseconds since the epoch. */
+export type Caller = Readonly<{
+  /** The token's subject. */
+  principalId: string
+  principalType: 'User' | 'ServicePrincipal'
+  displayName?: string
+  /** Only an address that the issuer has verified. */
+  email?: string
+  /** When a person last proved who they are. */
+  authTime?: number
+  expiresAt: number
+}>
+
+export interface TokenVerifier {
+  /**
+   * @throws PlatformError UNAUTHORIZED for anything but one valid access token; SERVICE_UNAVAILABLE while the issuer
+   * has never told its keys
+   */
+  verify(authorizationHeader: string | undefined): Promise<Caller>
+  stop(): Promise<void>
+}
+
+/** RFC 8725 section 3.1: no symmetric algorithm, which would take a public key for a secret, and no `none`. */
+export const TOKEN_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const
+
+export type TokenVerifierOptions = {
+  /** Exactly the `iss` of accepted tokens. */
+  issuer: string
+  /** Must be among the `aud`. */
+  audience: string
+  jwksUrl: string
+  /** PEM; the public authorities when absent. */
+  certificateAuthority?: string
+  algorithms?: readonly string[]
+  clock?: Clock
+  log: Log
+  /** In place of `jwksUrl`, for tests. */
+  keys?: TokenKeys
+}
+
+const MAX_HEADER_CHARACTERS = 16 * 1024
+const CLOCK_SKEW_SECONDS = 30
+/** The same limit as the API server's, so that a token good here is good there. */
+const MAX_LIFETIME_SECONDS = 86_400
+const MAX_REMEMBERED = 10_000
+
+/** Verifies access tokens (RFC 9068, and Keycloak's form of them; interface section 5). */
+export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
+  const { clock = systemClock, log } = options
+  const fetcher = keyFetcher(options.jwksUrl, options.certificateAuthority)
+  const keys = options.keys ?? keepTokenKeys({ fetchKeys: fetcher.fetchKeys, clock, log })
+  const check = checker(options, clock)
+  const remembered = new RememberedCallers(clock)
+
+  async function verify(token: string): Promise<Caller> {
+    const keySet = await keys.current()
+    if (keySet === undefined) {
+      throw new PlatformError('SERVICE_UNAVAILABLE', 'Tokens cannot be verified: the issuer has not told its keys yet.')
+    }
+    const digest = createHash('sha256').update(token).digest('base64')
+    const found = remembered.find(digest, keySet)
+    if (found !== undefined) return found
+    const header = headerOf(token)
+    try {
+      return remember(digest, header, keySet, await check(token, keySet))
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
+    }
+    const renewed = (await keys.renewed()) ?? keySet
+    return remember(digest, header, renewed, await check(token, renewed))
+  }
+  function remember(digest: string, { kid }: { kid: string }, keySet: KeySet, caller: Caller): Caller {
+    remembered.add(digest, caller, kid, keySet)
+    return caller
+  }
+  return {
+    async verify(authorizationHeader) {
+      const token = bearerToken(authorizationHeader)
+      try {
+        return await verify(token)
+      } catch (error) {
+        if (error instanceof PlatformError) throw error
+        throw refusal(error)
+      }
+    },
+    async stop() {
+      await Promise.all([fetcher.close(), keys.stop()])
+    },
+  }
+}
+
+/**
+ * The one Authorization header of a request. Node would silently keep the first of several, and a proxy the last.
+ *
+ * @throws PlatformError UNAUTHORIZED for more than one
+ */
+export function authorizationHeader(request: Pick<IncomingMessage, 'headersDistinct'>): string | undefined {
+  const values = request.headersDistinct.authorization ?? []
+  if (values.length > 1) throw unauthorized('The request has more than one Authorization header.')
+  return values[0]
+}
+
+const BEARER = /^bearer ([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)$/i
+
+/** RFC 6750 section 2.1, narrowed to one space and a signed token in compact form (RFC 7515 section 7.1). */
+function bearerToken(header: string | undefined): string {
+  if (header === undefined) throw unauthorized('The request carries no access token.')
+  const token = header.length > MAX_HEADER_CHARACTERS ? undefined : BEARER.exec(header)?.[1]
+  if (token === undefined) throw unauthorized('The Authorization header is not "Bearer" and one access token.')
+  // One token has one spelling: spare bits at the end of a segment would give it others.
+  const isCanonical = token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part)
+  if (!isCanonical) throw unauthorized('The access token is malformed.')
+  return token
+}
+
+/** Headers by which a token would bring or choose its own key, or change how it is to be read (RFC 8725 section 3.10). */
+const REFUSED_HEADERS = ['jwk', 'jku', 'x5u', 'x5c', 'crit', 'b64', 'zip', 'enc', 'cty'] as const
+const HEADER_TYPES = new Set(['at+jwt', 'application/at+jwt', 'jwt'])
+
+function headerOf(token: string): ProtectedHeaderParameters & { kid: string } {
+  const header = decodeProtectedHeader(token)
+  const refused = REFUSED_HEADERS.find((name) => Object.hasOwn(header, name))
+  if (refused !== undefined) throw unauthorized(`The access token has the header "${refused}", which is not accepted.`)
+  if (typeof header.typ !== 'string' || !HEADER_TYPES.has(header.typ.toLowerCase())) {
+    throw unauthorized('The token is not of the type of access tokens.')
+  }
+  const { kid } = header
+  if (typeof kid !== 'string' || kid === '') throw unauthorized('The access token does not name its key.')
+  return { ...header, kid }
+}
+
+function checker(options: TokenVerifierOptions, clock: Clock) {
+  const { issuer, audience } = options
+  const algorithms = [...(options.algorithms ?? TOKEN_ALGORITHMS)]
+  return async (token: string, keySet: KeySet): Promise<Caller> => {
+    const now = clock.now()
+    const { payload } = await jwtVerify(token, keySet.resolve, {
+      algorithms,
+      issuer,
+      audience,
+      requiredClaims: ['exp', 'iat', 'sub'],
+      clockTolerance: CLOCK_SKEW_SECONDS,
+      currentDate: new Date(now),
+    })
+    return callerOf(payload, now / 1000)
+  }
+}
+
+/** What jose does not know: the kind of token, who it speaks of, and whether its times make sense. */
+function callerOf(claims: JWTPayload, nowSeconds: number): Caller {
+  const { sub, iat, exp } = claims
+  // ID tokens say ID, refresh tokens Refresh; all have the same issuer and key and may have the same audience.
+  if (claims.typ !== 'Bearer') throw unauthorized('The token is not an access token.')
+  if (claims.cnf !== undefined) throw unauthorized('The access token is bound to a key and cannot be used alone.')
+  if (typeof sub !== 'string' || !isUuid(sub)) throw unauthorized('The subject of the access token is not a uuid.')
+  if (typeof iat !== 'number' || typeof exp !== 'number' || iat > nowSeconds + CLOCK_SKEW_SECONDS) {
+    throw unauthorized('The access token is not valid yet.')
+  }
+  if (exp <= iat || exp - iat > MAX_LIFETIME_SECONDS) {
+    throw unauthorized(`The access token lives longer than ${MAX_LIFETIME_SECONDS} s, or not at all.`)
+  }
+  const displayName = text(claims.name) ?? text(claims.preferred_username)
+  const email = claims.email_verified === true ? text(claims.email) : undefined
+  const authTime = typeof claims.auth_time === 'number' ? claims.auth_time * 1000 : undefined
+  return Object.freeze({
+    principalId: sub,
+    principalType: isServiceAccount(claims) ? 'ServicePrincipal' : 'User',
+    ...(displayName === undefined ? {} : { displayName }),
+    ...(email === undefined ? {} : { email }),
+    ...(authTime === undefined ? {} : { authTime }),
+    expiresAt: exp * 1000,
+  })
+}
+
+/**
+ * Our service accounts are their own client. Keycloak gives them a user of its own, named after the client, and no
+ * session; a person may choose such a name, but signs in with a session.
+ */
+function isServiceAccount({ sub, azp, client_id, preferred_username, sid }: JWTPayload): boolean {
+  if (client_id === sub || azp === sub) return true
+  return typeof azp === 'string' && sid === undefined && preferred_username === `service-account-${azp.toLowerCase()}`
+}
+
+function text(claim: unknown): string | undefined {
+  return typeof claim === 'string' && claim !== '' && claim.length <= 256 ? claim : undefined
+}
+
+type Remembered = { caller: Caller; kid: string; thumbprint: string | undefined }
+
+/** Verified tokens by the SHA-256 of their whole text, the least recently used forgotten first. */
+class RememberedCallers {
+  readonly #entries = new Map<string, Remembered>()
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Undefined for unknown and expired tokens, and when their key is no longer published. */
+  find(digest: string, keySet: KeySet): Caller | undefined {
+    const entry = this.#entries.get(digest)
+    if (entry === undefined) return undefined
+    this.#entries.delete(digest)
+    const isExpired = entry.caller.expiresAt + CLOCK_SKEW_SECONDS * 1000 <= this.#clock.now()
+    if (isExpired || keySet.thumbprintOf(entry.kid) !== entry.thumbprint) return undefined
+    this.#entries.set(digest, entry)
+    return entry.caller
+  }
+
+  add(digest: string, caller: Caller, kid: string, keySet: KeySet): void {
+    this.#entries.set(digest, { caller, kid, thumbprint: keySet.thumbprintOf(kid) })
+    if (this.#entries.size <= MAX_REMEMBERED) return
+    const [oldest] = this.#entries.keys()
+    if (oldest !== undefined) this.#entries.delete(oldest)
+  }
+}
+
+/** One sentence of ours for each failure of jose, whose own would name claims and their values. */
+function refusal(error: unknown): PlatformError {
+  if (error instanceof errors.JWTExpired) {
+    return unauthorized('The access token has expired; request a new one.', error)
+  }
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return unauthorized(`The access token is refused for its claim "${error.claim}".`, error)
+  }
+  if (error instanceof errors.JWKSNoMatchingKey) {
+    return unauthorized("The access token is signed with a key that is not the issuer's.", error)
+  }
+  return unauthorized('The access token is not valid.', error)
+}
+
+function unauthorized(message: string, cause?: unknown): PlatformError {
+  return new PlatformError('UNAUTHORIZED', message, {}, cause === undefined ? undefined : { cause })
+}

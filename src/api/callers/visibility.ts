@@ -1,0 +1,60 @@
+import { notFound } from '../../core/errors.ts'
+import { parseScope } from '../../core/scope.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import type { ActionName } from '../../iam/actions.ts'
+import type { Context, Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
+import { findBoundary } from '../resources/places.ts'
+
+export type BoundaryRecord = RecordOf<typeof Boundary>
+
+export function boundaryScope(boundaryId: string): string {
+  return `/boundaries/${boundaryId}`
+}
+
+export function groupScope(boundaryId: string, group: string): string {
+  return `${boundaryScope(boundaryId)}/resourcegroups/${group}`
+}
+
+export function resourceScope(boundaryId: string, group: string, collection: string, name: string): string {
+  return `${groupScope(boundaryId, group)}/resources/${collection}/${name}`
+}
+
+/**
+ * The boundaries at which the principal holds the action. Goes from the grants to the boundaries where it can, so that
+ * who may see three of ten thousand pays for three.
+ */
+export async function boundariesWith(context: Context, action: ActionName): Promise<readonly BoundaryRecord[]> {
+  const { services, caller, fresh } = context
+  const { granted } = services.access.scopesWith(caller.principalId, action)
+  if (granted.length === 0) return []
+  const isHeldAt = ({ metadata: { name } }: BoundaryRecord) =>
+    services.access.isAllowed(caller.principalId, action, boundaryScope(name))
+  if (granted.includes('/')) return (await services.records.list(Boundary, {}, { fresh })).filter(isHeldAt)
+  const found = await Promise.all(
+    granted.map((text) => {
+      const scope = parseScope(text)
+      return scope?.level === 'boundary'
+        ? services.records.get(Boundary, { name: scope.boundaryId }, { fresh })
+        : undefined
+    }),
+  )
+  return found.filter((boundary) => boundary !== undefined).filter(isHeldAt)
+}
+
+/** Whether the principal may know of the boundary: an assignment or a trust reaches into it. */
+function isVisible({ access }: Services, principalId: string, boundaryId: string): boolean {
+  const reach = access.boundariesOf(principalId)
+  if (reach.everywhere || reach.boundaryIds.includes(boundaryId)) return true
+  return access.permissionsAt(principalId, boundaryScope(boundaryId)).length > 0
+}
+
+/**
+ * The boundary of a route that asks for nothing but a sign-in.
+ *
+ * @throws PlatformError NOT_FOUND, in the same words for a boundary that is missing and one that the caller may not see
+ */
+export async function findVisibleBoundary(context: Context, boundaryId: string): Promise<BoundaryRecord> {
+  if (!isVisible(context.services, context.caller.principalId, boundaryId)) throw notFound(`Boundary "${boundaryId}"`)
+  return findBoundary(context, boundaryId)
+}

@@ -1,0 +1,25 @@
+import type { ActionName } from '../../iam/actions.ts'
+import type { Answer } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { dataAction, type RouteDraft, route } from '../http/route.ts'
+import { type ConnectionString, ConnectionStringDto } from './databaseAccess.ts'
+
+/** The two routes by which clients of a database learn how to connect. */
+export function connectionRoutes({
+  base,
+  may,
+  read,
+}: {
+  base: string
+  may: ActionName
+  read: (context: Context, from: 'inside' | 'outside') => Promise<Answer<ConnectionString>>
+}): readonly RouteDraft[] {
+  const connection = (path: string, summary: string, from: 'inside' | 'outside') =>
+    route('GET', path, { auth: dataAction(may), summary, reply: ConnectionStringDto, answers: [200] }, (context) =>
+      read(context, from),
+    )
+  return [
+    connection(`${base}/connectionstring`, 'How to connect from inside the cluster', 'inside'),
+    connection(`${base}/connectionstring/external`, 'How to connect through the load balancer', 'outside'),
+  ]
+}

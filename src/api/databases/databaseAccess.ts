@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { summarize } from '../../core/conditions.ts'
+import { PlatformError } from '../../core/errors.ts'
+import type { ObjectMeta } from '../../core/object.ts'
+import type { ExternalAddressDto } from '../resources/dto.ts'
+
+/** How clients reach a database: what the kinds answer alike. */
+
+export const ConnectionStringDto = z
+  .object({
+    connectionString: z.string().describe('As a URI'),
+    jdbcUrl: z.string(),
+    adoNetString: z.string(),
+    host: z.string(),
+    database: z.string(),
+    username: z.string(),
+    password: z.string(),
+    port: z.int(),
+    readOnlyConnectionString: z.string().nullable().describe('To replicas, or as a user who may only read'),
+    pooledConnectionString: z.string().nullable().describe('Through the pooler'),
+    sslMode: z.string(),
+    caCertificate: z.string().nullable().describe('What the certificate of the server is verified with, as PEM'),
+  })
+  .meta({ id: 'ConnectionStringDto' })
+export type ConnectionString = z.output<typeof ConnectionStringDto>
+
+/** Secrets must not stay in caches on the way. */
+export const NO_STORE = { 'cache-control': 'no-store' }
+
+/** A database as far as its addresses go. */
+type Reachable = {
+  metadata: ObjectMeta
+  spec: { enableLoadBalancer: boolean }
+  status?: (Parameters<typeof summarize>[0] & { externalAddresses?: readonly string[] | undefined }) | undefined
+}
+
+/** What is made of a resource in moments, and was asked for before. */
+export function notYet(object: Pick<Reachable, 'metadata' | 'status'>, what: string): PlatformError {
+  const { status, phase } = summarize(object.status, object.metadata.deletionTimestamp !== undefined)
+  return new PlatformError('INVALID_STATE', `${what} of "${object.metadata.name}" is not there yet.`, { status, phase })
+}
+
+/** @throws PlatformError LOAD_BALANCER_DISABLED; INVALID_STATE until there is an address */
+export function publicHost(object: Reachable): string {
+  if (!object.spec.enableLoadBalancer) {
+    throw new PlatformError('LOAD_BALANCER_DISABLED', `"${object.metadata.name}" has no load balancer.`)
+  }
+  const [address] = object.status?.externalAddresses ?? []
+  if (address === undefined) throw notYet(object, 'The address')
+  return address
+}
+
+/** Clouds give a load balancer an address or a name. */
+export function isHostName(address: string): boolean {
+  return /[a-z]/i.test(address) && !address.includes(':')
+}
+
+/** The address of the load balancer, on the one port of the engine. */
+export function loadBalancerAddress(
+  { spec, status, metadata }: Reachable,
+  port: { name: string; port: number },
+): ExternalAddressDto {
+  const isEnabled = spec.enableLoadBalancer
+  const summary = summarize(status, metadata.deletionTimestamp !== undefined)
+  const addresses = [...(status?.externalAddresses ?? [])]
+  const pending = summary.status === 'Failed' ? 'Failed' : 'Pending'
+  const state = !isEnabled ? 'Disabled' : addresses.length > 0 ? 'Ready' : pending
+  return {
+    enabled: isEnabled,
+    status: state,
+    hostname: isEnabled ? (addresses.find(isHostName) ?? null) : null,
+    ipAddresses: isEnabled ? addresses.filter((address) => !isHostName(address)) : [],
+    ports: isEnabled ? [{ ...port, protocol: 'TCP' }] : [],
+    message: state === 'Pending' || state === 'Failed' ? summary.statusMessage : null,
+  }
+}

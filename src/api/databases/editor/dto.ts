@@ -1,0 +1,201 @@
+import { z } from 'zod'
+import { STATEMENT_KINDS } from '../../../editor/classification.ts'
+import { OUTCOMES } from '../../../editor/history.ts'
+import { ENCODINGS } from '../../../editor/values.ts'
+import { DateTime, Uuid } from '../../resources/dto.ts'
+
+/** Records of the SQL editor (records: SQL instances, Editor). */
+
+export const SqlValueDto = z
+  .union([z.null(), z.boolean(), z.number(), z.string(), z.object({ truncated: z.literal(true), sizeBytes: z.int() })])
+  .describe('By the encoding of the column; null is SQL NULL')
+
+const Values = z.record(z.string().max(128), z.unknown())
+
+export const EditorQueryRequest = z
+  .strictObject({
+    sql: z.string().min(1).max(131072),
+    database: z.string().min(1).max(64).nullish(),
+    execute: z.boolean().default(false),
+    parameters: z
+      .record(
+        z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/),
+        z.union([z.null(), z.boolean(), z.number(), z.string()]),
+      )
+      .nullish()
+      .describe('Named @p in the statement'),
+    maxRows: z.int().min(1).max(10000).default(1000),
+    timeoutSeconds: z.int().min(1).max(300).default(30),
+    confirmed: z.boolean().default(false).describe('Needed for a change of schema, a drop, and a write to every row'),
+  })
+  .meta({ id: 'EditorQueryRequest' })
+
+export const EditorColumnDto = z
+  .object({
+    name: z.string(),
+    ordinal: z.int(),
+    dataType: z.string(),
+    encoding: z.enum(ENCODINGS),
+    isNullable: z.boolean(),
+    isPrimaryKey: z.boolean(),
+    isIdentity: z.boolean(),
+    isComputed: z.boolean(),
+    maxLength: z.int().nullable(),
+    precision: z.int().nullable(),
+    scale: z.int().nullable(),
+    defaultExpression: z.string().nullable(),
+  })
+  .meta({ id: 'EditorColumn' })
+
+export const EditorClassificationDto = z
+  .object({
+    statements: z.array(
+      z
+        .object({
+          index: z.int(),
+          kind: z.enum(STATEMENT_KINDS),
+          text: z.string(),
+          tables: z.array(z.string()),
+          isDestructive: z.boolean(),
+        })
+        .meta({ id: 'EditorStatement' }),
+    ),
+    kind: z.enum(STATEMENT_KINDS).describe('The strongest of them'),
+  })
+  .meta({ id: 'EditorClassification' })
+
+export const EditorQueryResultDto = z
+  .object({
+    classification: EditorClassificationDto,
+    requiredAction: z.string(),
+    authorized: z.boolean(),
+    executed: z.boolean(),
+    results: z.array(
+      z
+        .object({
+          statementIndex: z.int(),
+          columns: z.array(EditorColumnDto),
+          rows: z.array(z.array(SqlValueDto)),
+          rowCount: z.int(),
+          rowsAffected: z.int().nullable(),
+          truncated: z.boolean(),
+        })
+        .meta({ id: 'EditorResultSet' }),
+    ),
+    messages: z.array(z.string()),
+    durationMs: z.int(),
+    historyId: Uuid.nullable(),
+    error: z
+      .object({
+        code: z.string(),
+        message: z.string(),
+        statementIndex: z.int(),
+        line: z.int().nullable(),
+        position: z.int().nullable(),
+        engineCode: z.string().nullable(),
+      })
+      .meta({ id: 'EditorError' })
+      .nullable(),
+  })
+  .meta({ id: 'EditorQueryResult' })
+export type EditorQueryResult = z.input<typeof EditorQueryResultDto>
+
+export const EditorHistoryEntryDto = z
+  .object({
+    id: Uuid,
+    executedAt: DateTime,
+    executedBy: z.string(),
+    principalId: Uuid,
+    database: z.string(),
+    sql: z.string().describe('Without literals, cut at 4 KiB'),
+    kind: z.enum(STATEMENT_KINDS),
+    outcome: z.enum(OUTCOMES),
+    durationMs: z.int(),
+    rowCount: z.int().nullable(),
+    rowsAffected: z.int().nullable(),
+    error: z.string().nullable(),
+  })
+  .meta({ id: 'EditorHistoryEntry' })
+
+const EditorTableDto = z
+  .object({
+    schema: z.string(),
+    name: z.string(),
+    type: z.enum(['Table', 'View']),
+    rowEstimate: z.int().nullable(),
+    columns: z.array(EditorColumnDto),
+    primaryKey: z.array(z.string()),
+    foreignKeys: z.array(
+      z
+        .object({
+          name: z.string(),
+          columns: z.array(z.string()),
+          referencedSchema: z.string(),
+          referencedTable: z.string(),
+          referencedColumns: z.array(z.string()),
+        })
+        .meta({ id: 'EditorForeignKey' }),
+    ),
+    isEditable: z.boolean(),
+  })
+  .meta({ id: 'EditorTable' })
+
+export const EditorSchemaDto = z
+  .object({
+    database: z.string(),
+    schemas: z.array(
+      z
+        .object({ name: z.string(), tables: z.array(EditorTableDto), views: z.array(EditorTableDto) })
+        .meta({ id: 'EditorSchema' }),
+    ),
+  })
+  .meta({ id: 'EditorSchemaDto' })
+
+export const EditorRowDto = z
+  .object({
+    values: z.record(z.string(), SqlValueDto),
+    version: z.string().describe('Another one when anything changed'),
+  })
+  .meta({ id: 'EditorRow' })
+export type EditorRow = z.input<typeof EditorRowDto>
+
+export const EditorRowPageDto = z
+  .object({
+    columns: z.array(EditorColumnDto),
+    rows: z.array(EditorRowDto),
+    primaryKey: z.array(z.string()),
+    limit: z.int(),
+    offset: z.int(),
+    totalRows: z.int().nullable().describe('An estimate above 100000'),
+    hasMore: z.boolean(),
+  })
+  .meta({ id: 'EditorRowPage' })
+
+const Version = z.string().min(1).max(64).nullish()
+const ROWS_MAX = 1000
+
+export const RowMutationRequest = z
+  .strictObject({ values: Values, ifVersion: Version })
+  .meta({ id: 'RowMutationRequest' })
+export const BulkInsertRowsRequest = z
+  .strictObject({ rows: z.array(Values).min(1).max(ROWS_MAX) })
+  .meta({ id: 'BulkInsertRowsRequest' })
+export const BulkUpdateRowsRequest = z
+  .strictObject({
+    rows: z
+      .array(z.strictObject({ key: Values, values: Values, ifVersion: Version }).meta({ id: 'BulkRowUpdate' }))
+      .min(1)
+      .max(ROWS_MAX),
+  })
+  .meta({ id: 'BulkUpdateRowsRequest' })
+export const BulkDeleteRowsRequest = z
+  .strictObject({
+    keys: z
+      .array(z.strictObject({ key: Values, ifVersion: Version }).meta({ id: 'BulkRowKey' }))
+      .min(1)
+      .max(ROWS_MAX),
+  })
+  .meta({ id: 'BulkDeleteRowsRequest' })
+export const BulkRowsResultDto = z
+  .object({ affected: z.int(), rows: z.array(EditorRowDto) })
+  .meta({ id: 'BulkRowsResult' })

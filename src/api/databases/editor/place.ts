@@ -1,0 +1,112 @@
+import type { BlobOwner, BlobStore } from '../../../adapters/blobs/port.ts'
+import type { Row } from '../../../adapters/sql/port.ts'
+import {
+  isSqlFault,
+  type SqlEngine,
+  type SqlFault,
+  type SqlFaultReason,
+  type SqlTarget,
+} from '../../../adapters/sql/port.ts'
+import { type ErrorCode, PlatformError } from '../../../core/errors.ts'
+import type { KubeObject } from '../../../core/object.ts'
+import type { AnyKind } from '../../../crds/define.ts'
+import type { Table } from '../../../editor/catalogue.ts'
+import type { SqlLevel } from '../../../editor/classification.ts'
+import type { Dialect } from '../../../editor/dialect.ts'
+import { type HistoryEntry, packHistory, unpackHistory, withEntry } from '../../../editor/history.ts'
+import { versionOf } from '../../../editor/rows.ts'
+import type { ActionName } from '../../../iam/actions.ts'
+import type { EditorRow } from './dto.ts'
+
+/** One database as the editor works with it. The area that it belongs to says where it is and who may do what. */
+export type EditorPlace = {
+  engine: SqlEngine
+  dialect: Dialect
+  database: string
+  /** What a batch of that level needs. */
+  actionOf(level: SqlLevel): ActionName
+  /** Under the login of that level. */
+  target(level: SqlLevel): SqlTarget
+  history: { blobs: BlobStore; namespace: string; name: string; owner: BlobOwner }
+}
+
+/** Where the history of a database is kept: with its object, and gone with it. */
+export function historyAt(
+  { apiVersion, kind }: Pick<AnyKind, 'apiVersion' | 'kind'>,
+  { metadata: { namespace = '', name, uid = '' } }: Pick<KubeObject, 'metadata'>,
+  { blobs, name: blob, labels }: { blobs: BlobStore; name: string; labels: Record<string, string> },
+): EditorPlace['history'] {
+  return { blobs, namespace, name: blob, owner: { apiVersion, kind, name, uid, labels } }
+}
+
+const CODES: Readonly<Partial<Record<SqlFaultReason, ErrorCode>>> = {
+  Unreachable: 'DATABASE_UNREACHABLE',
+  Unauthorized: 'DATABASE_UNREACHABLE',
+  Cancelled: 'DATABASE_UNREACHABLE',
+  TableNotFound: 'TABLE_NOT_FOUND',
+  RowNotFound: 'ROW_NOT_FOUND',
+  InvalidValue: 'INVALID_VALUE',
+  UnknownColumn: 'UNKNOWN_COLUMN',
+  ColumnNotWritable: 'COLUMN_NOT_WRITABLE',
+  CompositeKey: 'COMPOSITE_KEY',
+  NoPrimaryKey: 'NO_PRIMARY_KEY',
+  RowChanged: 'ROW_CHANGED',
+  DuplicateKey: 'DUPLICATE_KEY',
+  ConstraintViolation: 'CONSTRAINT_VIOLATION',
+  Timeout: 'QUERY_TIMEOUT',
+  Deadlock: 'DEADLOCK',
+  Failed: 'UPSTREAM_FAILED',
+}
+
+const SENTENCES: Readonly<Partial<Record<SqlFaultReason, string>>> = {
+  Unreachable: 'The database does not answer.',
+  Unauthorized: 'The database does not accept the login of the editor.',
+  InvalidValue: 'The engine does not take a value for the type of its column.',
+  UnknownColumn: 'A column is not there any more.',
+  ColumnNotWritable: 'The engine fills a column in by itself.',
+  DuplicateKey: 'Another row has this key.',
+  ConstraintViolation: 'A constraint of the table refuses it.',
+  Timeout: 'The engine was not done in time.',
+  Deadlock: 'Another transaction holds the rows; try again.',
+}
+
+/** A fault of the engine or of what was asked of it, as the answer says it. */
+export function refusalOf(error: unknown, table?: Table): unknown {
+  if (!isSqlFault(error)) return error
+  const { reason, details } = error
+  const { column, constraint, index, current } = details
+  const extras = {
+    ...(column === undefined ? {} : { column }),
+    ...(constraint === undefined ? {} : { constraint }),
+    ...(index === undefined ? {} : { index }),
+    ...(current === undefined || table === undefined ? {} : { current: rowDto(table, current as Row) }),
+  }
+  const fromEngine = details.engineCode !== undefined
+  const message = fromEngine ? (SENTENCES[reason] ?? error.message) : error.message
+  return new PlatformError(CODES[reason] ?? 'UPSTREAM_FAILED', message, extras, { cause: error as SqlFault })
+}
+
+export function rowDto(table: Table, row: Row): EditorRow {
+  const values = Object.fromEntries(table.columns.map(({ name }, index) => [name, row[index] ?? null]))
+  return { values, version: versionOf(row) }
+}
+
+const WRITE_ATTEMPTS = 8
+
+/** Puts an entry in front. Several may do so at once; each looks again where another was faster. */
+export async function remember({ history }: EditorPlace, entry: HistoryEntry): Promise<void> {
+  const { blobs, namespace, name, owner } = history
+  for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt += 1) {
+    const stored = await blobs.read({ namespace, name })
+    const entries = withEntry(stored === undefined ? [] : unpackHistory(stored.bytes), entry)
+    const bytes = packHistory(entries, blobs.maxBytes)
+    if (await blobs.write({ namespace, name }, bytes, { version: stored?.version, owner })) return
+  }
+  throw new PlatformError('SERVICE_UNAVAILABLE', 'The history of the editor could not be written; nothing else failed.')
+}
+
+export async function recall({ history }: Pick<EditorPlace, 'history'>): Promise<HistoryEntry[]> {
+  const { blobs, namespace, name } = history
+  const stored = await blobs.read({ namespace, name })
+  return stored === undefined ? [] : unpackHistory(stored.bytes)
+}

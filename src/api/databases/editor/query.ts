@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto'
+import type { z } from 'zod'
+import type { BatchOutcome } from '../../../adapters/sql/port.ts'
+import { PlatformError } from '../../../core/errors.ts'
+import { type Classification, levelOf, needsConfirmation, type SqlLevel } from '../../../editor/classification.ts'
+import { classify } from '../../../editor/classify.ts'
+import { type HistoryEntry, maskedSql } from '../../../editor/history.ts'
+import { type Answer, ok } from '../../http/answer.ts'
+import type { Context } from '../../http/context.ts'
+import type { EditorQueryRequest, EditorQueryResult } from './dto.ts'
+import { type EditorPlace, refusalOf, remember } from './place.ts'
+
+type Request = z.output<typeof EditorQueryRequest>
+type Asked = { context: Context; place: EditorPlace; request: Request; classification: Classification; began: number }
+
+/** Classifies a batch, says whether the caller may run it, and runs it where that is asked for. */
+export async function queryEditor(
+  context: Context,
+  place: EditorPlace,
+  request: Request,
+): Promise<Answer<EditorQueryResult>> {
+  const began = context.services.clock.monotonic()
+  const names = new Set(Object.keys(request.parameters ?? {}))
+  const classification = await classify(place.dialect, request.sql, names)
+  const asked: Asked = { context, place, request, classification, began }
+  const level = levelOf(classification.kind)
+  const missing = needed(classification).find((each) => !holds(asked, each))
+  const action = place.actionOf(missing ?? level ?? 'owner')
+  const isAuthorized = missing === undefined
+  const shown = { classification: classificationDto(classification), requiredAction: action, authorized: isAuthorized }
+  if (!request.execute) return ok({ ...shown, ...nothingRun(asked) })
+  await refuse(asked, level, isAuthorized, action)
+  const outcome = await run(asked, highest(asked, level ?? 'owner'))
+  const historyId = await record(asked, outcome.failure === undefined ? 'Succeeded' : 'Failed', outcome)
+  const { failure, messages } = outcome
+  return ok({
+    ...shown,
+    executed: true,
+    results: outcome.results.map((result) => ({ ...result, rowCount: result.rows.length })),
+    messages,
+    durationMs: durationOf(asked),
+    historyId,
+    error: failure === undefined ? null : { ...failure, message: failure.message.slice(0, 1024) },
+  })
+}
+
+function nothingRun(asked: Asked) {
+  return { executed: false, results: [], messages: [], durationMs: durationOf(asked), historyId: null, error: null }
+}
+
+function durationOf({ context, began }: Asked): number {
+  return Math.round(context.services.clock.monotonic() - began)
+}
+
+function classificationDto({ statements, kind }: Classification) {
+  return {
+    kind,
+    statements: statements.map(({ index, kind: one, text, tables, isDestructive }) => ({
+      index,
+      kind: one,
+      text,
+      tables: [...tables],
+      isDestructive,
+    })),
+  }
+}
+
+/** What is never run, what the caller may not run, and what must be meant: in this order. */
+async function refuse(asked: Asked, level: SqlLevel | undefined, isAuthorized: boolean, action: string): Promise<void> {
+  const { classification, request } = asked
+  const refused = classification.statements.find(({ refusal }) => refusal !== undefined)
+  if (level === undefined || refused !== undefined) {
+    await record(asked, 'Refused', undefined, 'STATEMENT_REFUSED')
+    const why = refused?.refusal ?? 'It is of a kind that is not run.'
+    throw new PlatformError('STATEMENT_REFUSED', `Statement ${(refused?.index ?? 0) + 1} is not run: ${why}`, {
+      classification: classificationDto(classification),
+    })
+  }
+  if (!isAuthorized) {
+    await record(asked, 'Refused', undefined, 'FORBIDDEN')
+    throw new PlatformError('FORBIDDEN', `This batch needs the permission ${action}.`, { action })
+  }
+  if (needsConfirmation(classification) && !request.confirmed) {
+    throw new PlatformError('CONFIRMATION_REQUIRED', 'The batch changes the schema or every row: set confirmed.', {
+      classification: classificationDto(classification),
+    })
+  }
+}
+
+/** The login is the caller's highest, up from what is needed; a batch that reads has no use for more than to read. */
+function highest(asked: Asked, least: SqlLevel): SqlLevel {
+  if (least === 'reader') return 'reader'
+  return least === 'owner' || holds(asked, 'owner') ? 'owner' : 'writer'
+}
+
+/**
+ * What the statements of a batch need, strongest first. Each counts: who may change the schema and not see the rows must
+ * not see them by a batch that does both.
+ */
+function needed({ statements }: Classification): SqlLevel[] {
+  const levels = new Set(statements.map(({ kind }) => levelOf(kind) ?? 'owner'))
+  return (['owner', 'writer', 'reader'] as const).filter((level) => levels.has(level))
+}
+
+function holds({ context, place }: Asked, level: SqlLevel): boolean {
+  const { access } = context.services
+  return access.isAllowed(context.caller.principalId, place.actionOf(level), context.scope ?? '/')
+}
+
+async function run(asked: Asked, level: SqlLevel): Promise<BatchOutcome> {
+  const { context, place, request, classification } = asked
+  const target = place.target(level)
+  const database = request.database ?? target.database
+  try {
+    return await place.engine.run(
+      { ...target, database },
+      {
+        statements: classification.statements,
+        parameters: request.parameters ?? {},
+        isReadOnly: classification.kind === 'Read',
+        maxRows: request.maxRows,
+        timeoutMilliseconds: request.timeoutSeconds * 1000,
+      },
+      { signal: context.signal },
+    )
+  } catch (error) {
+    await record(asked, 'Failed', undefined, 'DATABASE_UNREACHABLE')
+    throw refusalOf(error)
+  }
+}
+
+/** Who ran what stays known. Where it cannot be kept, the batch has run all the same, and the answer shows no id. */
+async function record(
+  { context, place, request, classification, began }: Asked,
+  outcome: HistoryEntry['outcome'],
+  ran: BatchOutcome | undefined,
+  error?: string,
+): Promise<string | null> {
+  const { caller, services, log } = context
+  const rows = ran?.results.reduce((sum, { rows: found }) => sum + found.length, 0)
+  const affected = ran?.results.flatMap(({ rowsAffected }) => (rowsAffected === null ? [] : [rowsAffected]))
+  const entry: HistoryEntry = {
+    id: randomUUID(),
+    // To the millisecond: runs of one second are told apart by it.
+    executedAt: new Date(services.clock.now()).toISOString(),
+    executedBy: caller.displayName ?? caller.email ?? caller.principalId,
+    principalId: caller.principalId,
+    database: request.database ?? place.database,
+    sql: maskedSql(place.dialect, request.sql),
+    kind: classification.kind,
+    outcome,
+    durationMs: Math.round(services.clock.monotonic() - began),
+    rowCount: rows ?? null,
+    rowsAffected:
+      affected === undefined || affected.length === 0 ? null : affected.reduce((sum, count) => sum + count, 0),
+    error: error ?? ran?.failure?.code ?? null,
+  }
+  try {
+    await remember(place, entry)
+    return entry.id
+  } catch (thrown) {
+    log.warn({ err: thrown }, 'The history of the editor could not be written.')
+    return null
+  }
+}

@@ -1,0 +1,270 @@
+import { z } from 'zod'
+import { STATEMENT_KINDS } from '../../../editor/classification.ts'
+import { type HistoryEntry, OUTCOMES } from '../../../editor/history.ts'
+import type { ActionName } from '../../../iam/actions.ts'
+import { created, noContent, ok } from '../../http/answer.ts'
+import type { Context } from '../../http/context.ts'
+import { action, type RouteDraft, route } from '../../http/route.ts'
+import { pagedListOf } from '../../resources/dto.ts'
+import { pagedParts } from '../../resources/pages.ts'
+import type { ListShape } from '../../resources/paging.ts'
+import {
+  BulkDeleteRowsRequest,
+  BulkInsertRowsRequest,
+  BulkRowsResultDto,
+  BulkUpdateRowsRequest,
+  EditorHistoryEntryDto,
+  EditorQueryRequest,
+  EditorQueryResultDto,
+  EditorRowDto,
+  EditorRowPageDto,
+  EditorSchemaDto,
+  RowMutationRequest,
+} from './dto.ts'
+import { type EditorPlace, recall, refusalOf } from './place.ts'
+import { queryEditor } from './query.ts'
+import { changeRows, columnDto, each, keyOf, keyOfPath, rowPage, writtenValues } from './rows.ts'
+
+export type EditorRoutes = {
+  /** The path of one database: `{RG}/sqlclusters/{name}`. */
+  base: string
+  actions: { read: ActionName; schemaRead: ActionName; dataRead: ActionName; dataWrite: ActionName }
+  /** @throws PlatformError where the database is not there, or stopped */
+  open(context: Context): Promise<EditorPlace>
+}
+
+export type HistoryRoute = {
+  base: string
+  read: ActionName
+  /** Only the history, which is there while the database is not. */
+  history(context: Context): Promise<Pick<EditorPlace, 'history'>>
+}
+
+const historyShape: ListShape<HistoryEntry> = {
+  fields: {
+    executedAt: { title: 'When', type: 'dateTime', of: (entry) => entry.executedAt, isFiltered: false },
+    kind: { title: 'Kind', type: 'enumeration', values: STATEMENT_KINDS, of: (entry) => entry.kind, isSorted: false },
+    outcome: { title: 'Outcome', type: 'enumeration', values: OUTCOMES, of: (entry) => entry.outcome, isSorted: false },
+    executedBy: { title: 'By', type: 'text', of: (entry) => entry.executedBy, isSorted: false },
+    sql: {
+      title: 'Statement',
+      type: 'text',
+      of: (entry) => entry.sql,
+      isFiltered: false,
+      isSorted: false,
+      isSearched: true,
+    },
+  },
+  defaultSort: '-executedAt',
+  nameOf: () => '',
+  idOf: (entry) => entry.id,
+  limitName: 'limit',
+}
+
+const Integer = (low: number, high: number, standard: number) =>
+  z.coerce.number().int().min(low).max(high).default(standard)
+
+const RowQuery = z.strictObject({
+  limit: Integer(1, 1000, 100),
+  offset: Integer(0, 1_000_000, 0),
+  filter: z.string().min(1).max(1024).optional().describe('column:operator:value'),
+  sort: z.string().min(1).max(129).optional().describe('A column, with a minus in front for descending'),
+})
+
+/**
+ * The routes of the editor (interface section 4.5) but for the history, for whichever area has a database to edit: what
+ * differs is where the database is, which rights count, and the dialect.
+ */
+export function editorRoutes(editor: EditorRoutes): RouteDraft[] {
+  return [...queryRoutes(editor), ...rowRoutes(editor), ...bulkRoutes(editor)]
+}
+
+export function historyRoute({ base, read, history }: HistoryRoute): RouteDraft {
+  return route(
+    'GET',
+    `${base}/editor/history` as string,
+    {
+      auth: action(read),
+      summary: 'Who ran what in the editor, newest first',
+      list: historyShape as ListShape<never>,
+      reply: pagedListOf(EditorHistoryEntryDto),
+      answers: [200],
+    },
+    async (context) => pagedParts(await recall(await history(context)), context.list, historyShape, (entry) => entry),
+  )
+}
+
+function queryRoutes(editor: EditorRoutes): RouteDraft[] {
+  const { base, actions, open } = editor
+  return [
+    route(
+      'POST',
+      `${base}/editor/query` as string,
+      {
+        auth: action(actions.read),
+        summary: 'Say what a batch of SQL does, and run it where asked to',
+        body: EditorQueryRequest,
+        reply: EditorQueryResultDto,
+        answers: [200],
+      },
+      async (context) => queryEditor(context, await open(context), context.body),
+    ),
+    route(
+      'GET',
+      `${base}/editor/schemas` as string,
+      {
+        auth: action(actions.schemaRead),
+        summary: 'Schemas, tables, views, columns and keys',
+        reply: EditorSchemaDto,
+        answers: [200],
+      },
+      async (context) => {
+        const place = await open(context)
+        try {
+          const found = await place.engine.catalogue(place.target('reader'), { signal: context.signal })
+          const shown = (tables: (typeof found.schemas)[number]['tables']) =>
+            tables.map((table) => ({
+              ...table,
+              columns: table.columns.map(columnDto),
+              primaryKey: [...table.primaryKey],
+              foreignKeys: [...table.foreignKeys],
+            }))
+          const schemas = found.schemas.map(({ name, tables, views }) => ({
+            name,
+            tables: shown(tables),
+            views: shown(views),
+          }))
+          return ok({ database: found.database, schemas })
+        } catch (error) {
+          throw refusalOf(error)
+        }
+      },
+    ),
+  ]
+}
+
+function rowRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
+  const rows = `${base}/editor/tables/{schema}/{table}/rows` as string
+  return [
+    route(
+      'GET',
+      rows,
+      {
+        auth: action(actions.dataRead),
+        summary: 'Rows in the order of the primary key',
+        query: RowQuery,
+        reply: EditorRowPageDto,
+        answers: [200],
+      },
+      async (context) => ok(await rowPage(context, await open(context), context.query)),
+    ),
+    route(
+      'POST',
+      rows,
+      {
+        auth: action(actions.dataWrite),
+        summary: 'Insert a row',
+        body: RowMutationRequest,
+        reply: EditorRowDto,
+        answers: [200, 201],
+      },
+      async (context) => {
+        const { values } = context.body
+        const [row] = await changeRows(context, await open(context), (table) => [
+          { kind: 'insert', values: writtenValues(table, values) },
+        ])
+        return created(row ?? { values: {}, version: '' })
+      },
+    ),
+    route(
+      'PATCH',
+      `${rows}/{pkValue}` as string,
+      {
+        auth: action(actions.dataWrite),
+        summary: 'Change the row of a key',
+        body: RowMutationRequest,
+        reply: EditorRowDto,
+        answers: [200],
+      },
+      async (context) => {
+        const { values, ifVersion } = context.body
+        const { pkValue = '' } = context.parameters as Record<string, string>
+        const [row] = await changeRows(context, await open(context), (table) => [
+          {
+            kind: 'update',
+            key: keyOfPath(table, pkValue),
+            values: writtenValues(table, values),
+            ifVersion: ifVersion ?? undefined,
+          },
+        ])
+        return ok(row ?? { values: {}, version: '' })
+      },
+    ),
+    route(
+      'DELETE',
+      `${rows}/{pkValue}` as string,
+      { auth: action(actions.dataWrite), summary: 'Delete the row of a key', answers: [200, 204] },
+      async (context) => {
+        const { pkValue = '' } = context.parameters as Record<string, string>
+        await changeRows(context, await open(context), (table) => [
+          { kind: 'delete', key: keyOfPath(table, pkValue), ifVersion: undefined },
+        ])
+        return noContent()
+      },
+    ),
+  ]
+}
+
+function bulkRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
+  const rows = `${base}/editor/tables/{schema}/{table}/rows` as string
+  const auth = action(actions.dataWrite)
+  const reply = BulkRowsResultDto
+  const present = <Row>(found: readonly (Row | undefined)[]) => found.filter((row) => row !== undefined)
+  return [
+    route(
+      'POST',
+      `${rows}:bulk` as string,
+      { auth, summary: 'Change many rows, all or none', body: BulkUpdateRowsRequest, reply, answers: [200] },
+      async (context) => {
+        const { rows: wanted } = context.body
+        const found = await changeRows(context, await open(context), (table) =>
+          each(wanted, ({ key, values, ifVersion }) => ({
+            kind: 'update' as const,
+            key: keyOf(table, key),
+            values: writtenValues(table, values),
+            ifVersion: ifVersion ?? undefined,
+          })),
+        )
+        return ok({ affected: found.length, rows: present(found) })
+      },
+    ),
+    route(
+      'POST',
+      `${rows}:bulk-delete` as string,
+      { auth, summary: 'Delete many rows, all or none', body: BulkDeleteRowsRequest, reply, answers: [200] },
+      async (context) => {
+        const { keys } = context.body
+        const found = await changeRows(context, await open(context), (table) =>
+          each(keys, ({ key, ifVersion }) => ({
+            kind: 'delete' as const,
+            key: keyOf(table, key),
+            ifVersion: ifVersion ?? undefined,
+          })),
+        )
+        return ok({ affected: found.length, rows: [] })
+      },
+    ),
+    route(
+      'POST',
+      `${rows}:bulk-insert` as string,
+      { auth, summary: 'Insert many rows, all or none', body: BulkInsertRowsRequest, reply, answers: [200, 201] },
+      async (context) => {
+        const { rows: wanted } = context.body
+        const found = await changeRows(context, await open(context), (table) =>
+          each(wanted, (values) => ({ kind: 'insert' as const, values: writtenValues(table, values) })),
+        )
+        return created({ affected: found.length, rows: present(found) })
+      },
+    ),
+  ]
+}

@@ -1,0 +1,148 @@
+import {
+  FILTER_OPERATORS,
+  type FilterOperator,
+  type RowChange,
+  type RowFilter,
+  SqlFault,
+} from '../../../adapters/sql/port.ts'
+import { type Column, findColumn, findTable, keyColumns, singleKey, type Table } from '../../../editor/catalogue.ts'
+import type { SqlLevel } from '../../../editor/classification.ts'
+import { type BoundValue, bindKeyText, bindValue } from '../../../editor/values.ts'
+import type { Context } from '../../http/context.ts'
+import { badParameter } from '../../resources/paging.ts'
+import type { EditorRow } from './dto.ts'
+import { type EditorPlace, refusalOf, rowDto } from './place.ts'
+
+type Values = Record<string, unknown>
+
+/** The table of the path, as the login of that level sees it. */
+export async function tableOf(context: Context, place: EditorPlace, level: SqlLevel): Promise<Table> {
+  const { schema = '', table = '' } = context.parameters
+  try {
+    return findTable(await place.engine.catalogue(place.target(level), { signal: context.signal }), schema, table)
+  } catch (error) {
+    throw refusalOf(error)
+  }
+}
+
+export function columnDto({ fullType: _fullType, ...column }: Column) {
+  return column
+}
+
+/** One page of rows in the order of the key (interface section 4.5). */
+export async function rowPage(
+  context: Context,
+  place: EditorPlace,
+  query: { limit: number; offset: number; filter?: string | undefined; sort?: string | undefined },
+) {
+  const table = await tableOf(context, place, 'reader')
+  const { limit, offset } = query
+  const filters = query.filter === undefined ? [] : [filterOf(table, query.filter)]
+  const sort = query.sort === undefined ? undefined : sortOf(table, query.sort)
+  try {
+    const request = { table, limit, offset, filters, sort }
+    const { rows, hasMore, totalRows } = await place.engine.rows(place.target('reader'), request, {
+      signal: context.signal,
+    })
+    return {
+      columns: table.columns.map(columnDto),
+      rows: rows.map((row) => rowDto(table, row)),
+      primaryKey: [...table.primaryKey],
+      limit,
+      offset,
+      totalRows,
+      hasMore,
+    }
+  } catch (error) {
+    throw refusalOf(error, table)
+  }
+}
+
+/** `column:operator:value`, as lists have it (records: lists). */
+function filterOf(table: Table, text: string): RowFilter {
+  const [field = '', operator = '', ...rest] = text.split(':')
+  const column = columnOf(table, field, 'filter')
+  const value = rest.join(':')
+  if (operator === 'missing' || !FILTER_OPERATORS.includes(operator as FilterOperator))
+    throw badParameter('filter', `The filter has no operator "${operator.slice(0, 32)}".`)
+  if (operator === 'exists') return { column, operator: value === 'false' ? 'missing' : 'exists', values: [] }
+  const isText = operator === 'contains' || operator === 'startsWith'
+  const texts = operator === 'in' ? value.split(/(?<!\\),/).map((part) => part.replaceAll('\\,', ',')) : [value]
+  try {
+    const values = texts.map((each) => (isText ? each : bindKeyText(column, each)))
+    return { column, operator: operator as FilterOperator, values }
+  } catch {
+    throw badParameter('filter', `The filter's value is not of the form of "${column.name}".`)
+  }
+}
+
+function sortOf(table: Table, text: string) {
+  const isDescending = text.startsWith('-')
+  return { column: columnOf(table, isDescending ? text.slice(1) : text, 'sort'), isDescending }
+}
+
+function columnOf(table: Table, name: string, parameter: string): Column {
+  const column = table.columns.find((each) => each.name === name)
+  if (column === undefined) throw badParameter(parameter, `"${table.name}" has no column "${name.slice(0, 128)}".`)
+  return column
+}
+
+/** Changes rows of the table of the path: all or none. */
+export async function changeRows(
+  context: Context,
+  place: EditorPlace,
+  changesOf: (table: Table) => RowChange[],
+): Promise<(EditorRow | undefined)[]> {
+  const table = await tableOf(context, place, 'writer')
+  try {
+    const rows = await place.engine.change(place.target('writer'), table, changesOf(table), { signal: context.signal })
+    return rows.map((row) => (row === undefined ? undefined : rowDto(table, row)))
+  } catch (error) {
+    throw refusalOf(error, table)
+  }
+}
+
+/** @throws SqlFault UnknownColumn, ColumnNotWritable, InvalidValue */
+export function writtenValues(table: Table, values: Values): Map<Column, BoundValue> {
+  const bound = new Map<Column, BoundValue>()
+  for (const [name, value] of Object.entries(values)) {
+    const column = findColumn(table, name)
+    if (column.isComputed)
+      throw new SqlFault('ColumnNotWritable', `The engine fills "${name}" in by itself.`, { column: name })
+    bound.set(column, bindValue(column, value))
+  }
+  if (table.type === 'View')
+    throw new SqlFault('NoPrimaryKey', `"${table.name}" is a view, whose rows cannot be named.`)
+  return bound
+}
+
+/** All columns of the key, and nothing else. @throws SqlFault NoPrimaryKey, UnknownColumn, InvalidValue */
+export function keyOf(table: Table, values: Values): Map<Column, BoundValue> {
+  const columns = keyColumns(table)
+  for (const name of Object.keys(values)) findColumn(table, name)
+  const stray = Object.keys(values).find((name) => !columns.some((column) => column.name === name))
+  const missing = columns.find(({ name }) => !Object.hasOwn(values, name) || values[name] === null)
+  const wrong = stray ?? missing?.name
+  if (wrong !== undefined)
+    throw new SqlFault('InvalidValue', `The key of "${table.name}" is ${table.primaryKey.join(', ')}.`, {
+      column: wrong,
+    })
+  return new Map(columns.map((column) => [column, bindValue(column, values[column.name])]))
+}
+
+/** The key that the path names by its text. */
+export function keyOfPath(table: Table, text: string): Map<Column, BoundValue> {
+  const column = singleKey(table)
+  return new Map([[column, bindKeyText(column, text)]])
+}
+
+/** Says which of many a fault is about. */
+export function each<Item, Made>(items: readonly Item[], make: (item: Item) => Made): Made[] {
+  return items.map((item, index) => {
+    try {
+      return make(item)
+    } catch (error) {
+      throw error instanceof SqlFault ? error.at(index) : error
+    }
+  })
+}

@@ -1,0 +1,96 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '../../core/clock.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { parseJson } from './json.ts'
+
+export const JSON_LIMIT_BYTES = 1_048_576
+/** A JSON body that takes longer is not coming: one byte in ten seconds would hold the connection for ever. */
+const BODY_MILLISECONDS = 20_000
+
+export type BodyRules = { mediaTypes: readonly string[]; limitBytes: number; isOptional: boolean }
+
+function refuse(message: string): PlatformError {
+  return new PlatformError('MODEL_BINDING_FAILED', message, { errors: [{ field: '', message }] })
+}
+
+/** Whether a request announces a body (RFC 9112 section 6). */
+export function hasBody(request: IncomingMessage): boolean {
+  const { 'transfer-encoding': encoding, 'content-length': length } = request.headers
+  return encoding !== undefined || (length !== undefined && length !== '0')
+}
+
+/** The media type without its parameters, in lower case. */
+function mediaTypeOf(header: string): { type: string; charset: string | undefined } {
+  const [type = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase())
+  const charset = parameters.find((part) => part.startsWith('charset='))?.slice('charset='.length)
+  return { type, charset: charset?.replace(/^"(.*)"$/, '$1') }
+}
+
+/** @throws PlatformError MODEL_BINDING_FAILED */
+export function checkMediaType(request: IncomingMessage, accepted: readonly string[]): void {
+  const { 'content-type': header, 'content-encoding': encoding } = request.headers
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw refuse('Compressed bodies are not accepted: leave Content-Encoding out.')
+  }
+  const { type, charset } = mediaTypeOf(header ?? '')
+  if (!accepted.includes(type)) throw refuse(`The body must be sent as ${accepted.join(' or ')}.`)
+  if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8') throw refuse('The body must be UTF-8.')
+}
+
+/**
+ * Reads a JSON body. It is refused as soon as it is too large, while it comes in; what Content-Length says is believed
+ * only where it says so at once.
+ *
+ * @throws PlatformError BODY_TOO_LARGE with `limitBytes`, MODEL_BINDING_FAILED
+ */
+export async function readJsonBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  rules: BodyRules,
+  clock: Clock,
+): Promise<unknown> {
+  if (!hasBody(request)) {
+    if (rules.isOptional) return undefined
+    throw refuse('A JSON body is required.')
+  }
+  checkMediaType(request, rules.mediaTypes)
+  if (Number(request.headers['content-length'] ?? 0) > rules.limitBytes) throw tooLarge(rules.limitBytes)
+  // The client waits for leave to send (RFC 9110 section 10.1.1); it comes only after authorization.
+  if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue()
+  const bytes = await collect(request, rules.limitBytes, clock)
+  if (bytes.length === 0) {
+    if (rules.isOptional) return undefined
+    throw refuse('A JSON body is required.')
+  }
+  return parseJson(bytes)
+}
+
+function tooLarge(limitBytes: number): PlatformError {
+  return new PlatformError('BODY_TOO_LARGE', `The body is larger than ${limitBytes} bytes.`, { limitBytes })
+}
+
+function collect(request: IncomingMessage, limitBytes: number, clock: Clock): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const finish = (error?: Error) => {
+      timer.cancel()
+      request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone)
+      if (error === undefined)
+        resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size))
+      else {
+        request.pause()
+        reject(error)
+      }
+    }
+    const onData = (chunk: Buffer) => {
+      size += chunk.length
+      if (size > limitBytes) finish(tooLarge(limitBytes))
+      else chunks.push(chunk)
+    }
+    const onEnd = () => finish()
+    const onGone = () => finish(refuse('The body ended too early.'))
+    const timer = clock.setTimeout(() => finish(refuse('The body did not come in time.')), BODY_MILLISECONDS)
+    request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)
+  })
+}

@@ -1,0 +1,70 @@
+import type { Readable } from 'node:stream'
+import type { Clock } from '../../core/clock.ts'
+import type { Log } from '../../core/log.ts'
+import type { ActionName } from '../../iam/actions.ts'
+import type { BoundariesOfPrincipal, ScopesOfAction } from '../../iam/evaluate.ts'
+import type { Permissions } from '../../iam/permissions.ts'
+import type { Decision } from '../../iam/records.ts'
+import type { Caller } from '../callers/tokens.ts'
+import type { Records } from '../records/records.ts'
+import type { ListRequest } from '../resources/paging.ts'
+
+export type { Caller, TokenVerifier } from '../callers/tokens.ts'
+
+/** Decisions at this moment, from the assignments that count. */
+export interface Access {
+  isAllowed(principalId: string, action: string, scope: string): boolean
+  explain(principalId: string, action: string, scope: string): Decision
+  /** Every action of the interface that the principal holds at the scope. */
+  permissionsAt(principalId: string, scope: string): ActionName[]
+  /** Where the principal holds the action: what a list over many scopes filters by. */
+  scopesWith(principalId: string, action: string): ScopesOfAction
+  /** The boundaries that the principal's assignments reach into. */
+  boundariesOf(principalId: string): BoundariesOfPrincipal
+  /** Whether the principal may hand these permissions on at the scope. */
+  holdsAll(principalId: string, permissions: Permissions, scope: string): boolean
+  /** The roles that the principal holds by an assignment, its own or a group's, at this very scope. */
+  rolesAt(principalId: string, scope: string): string[]
+}
+
+/**
+ * What handlers work with. An area that needs a port of its own (an engine, a secret store) declares it by declaration
+ * merging beside its routes, so that the composition root must supply it.
+ */
+export interface Services {
+  readonly records: Records
+  readonly access: Access
+  readonly clock: Clock
+  readonly log: Log
+  /** Names that no resource may have, because a literal segment of a route stands in their place. */
+  readonly reservedNames: ReadonlySet<string>
+}
+
+/** One request to a route, past authentication, authorization and the reading of its parts. */
+export type Context<Parameters extends string = string, Query = unknown, Body = unknown> = {
+  readonly services: Services
+  /** @throws PlatformError UNAUTHORIZED on an anonymous route without a token */
+  readonly caller: Caller
+  readonly isAnonymous: boolean
+  /** Of the client, behind trusted proxies the one that they name; undefined where the connection is gone. */
+  readonly address: string | undefined
+  /** Decoded once; names of boundaries, groups and resources are well-formed where the handler runs. */
+  readonly parameters: { readonly [Name in Parameters]: string }
+  readonly query: Query
+  readonly body: Body
+  /** `page`, `pageSize`, `search`, `sort` and `filter`, on routes that declare a list. */
+  readonly list: ListRequest
+  /** The generation that If-Match names; undefined without the header or with `*`. */
+  readonly ifMatch: number | undefined
+  /** `Cache-Control: no-cache`: read through to the API server. */
+  readonly fresh: boolean
+  header(name: string): string | undefined
+  /** The body of a route that reads it itself. */
+  readonly request: Readable
+  readonly correlationId: string
+  readonly log: Log
+  /** Aborted when the client goes, or at the end of the request's time. */
+  readonly signal: AbortSignal
+  /** The scope that the route was authorized at; undefined on routes without an action. */
+  readonly scope: string | undefined
+}

@@ -1,0 +1,63 @@
+import { expect } from 'chai'
+import { PlatformError } from '../../core/errors.ts'
+import { parseJson } from './json.ts'
+
+const bytes = (text: string) => Buffer.from(text, 'utf8')
+
+describe('a JSON body', () => {
+  const refused: [string, Buffer][] = [
+    ['half an object', bytes('{"a":')],
+    ['nothing but spaces', bytes('  ')],
+    ['single quotes', bytes("{'a':1}")],
+    ['a trailing comma', bytes('{"a":1,}')],
+    ['a comment', bytes('{"a":1/* */}')],
+    ['NaN', bytes('{"a":NaN}')],
+    ['two documents', bytes('{}{}')],
+    ['a name twice', bytes('{"a":1,"a":2}')],
+    ['a name twice in other spelling', bytes('{"a":1,"\\u0061":2}')],
+    ['a name twice further down', bytes('{"x":[{"a":1,"b":{},"a":2}]}')],
+    ['a byte order mark', bytes('\ufeff{}')],
+    ['UTF-16', Buffer.from('{"a":1}', 'utf16le')],
+    ['broken UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+    ['an encoded surrogate', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
+    ['half a surrogate pair in a value', bytes('{"a":"\\ud800"}')],
+    ['half a surrogate pair in a name', bytes('{"\\udc00":1}')],
+    ['__proto__', bytes('{"__proto__":{"polluted":true}}')],
+    ['__proto__ in other spelling', bytes('{"\\u005f_proto__":{}}')],
+    ['__proto__ further down', bytes('{"tags":{"__proto__":{}}}')],
+    ['65 levels', bytes(`${'['.repeat(65)}${']'.repeat(65)}`)],
+    ['a hundred thousand levels', bytes(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)],
+    ['a control character in a string', bytes('{"a":"\n"}')],
+  ]
+  for (const [sentence, body] of refused) {
+    it(`is refused: ${sentence}`, () => {
+      expect(() => parseJson(body))
+        .to.throw(PlatformError)
+        .with.property('code', 'MODEL_BINDING_FAILED')
+    })
+  }
+
+  const accepted: [string, string][] = [
+    ['an object', '{"a":1}'],
+    ['null', 'null'],
+    ['64 levels', `${'['.repeat(64)}${']'.repeat(64)}`],
+    ['one name in two objects', '[{"a":1},{"a":2},{"b":{"a":1},"a":{"b":1}}]'],
+    ['braces and quotes inside strings', '{"a":"}\\"{,:[","b":"\\\\"}'],
+    ['a whole surrogate pair', '{"a":"\\ud83d\\ude00"}'],
+    ['a value that reads like a name', '{"a":"__proto__","b":"a"}'],
+    ['constructor as a name', '{"constructor":{"prototype":{}}}'],
+    ['an empty name', '{"":1}'],
+  ]
+  for (const [sentence, text] of accepted) {
+    it(`is read: ${sentence}`, () => expect(parseJson(bytes(text))).to.deep.equal(JSON.parse(text)))
+  }
+
+  it('never repeats the body in the message', () => {
+    try {
+      parseJson(bytes('{"password": hunter2}'))
+      expect.fail('it was accepted')
+    } catch (error) {
+      expect((error as Error).message).to.not.include('hunter')
+    }
+  })
+})

@@ -1,0 +1,87 @@
+import { PlatformError } from '../../core/errors.ts'
+
+const DEPTH_MAX = 64
+
+function refuse(message: string): PlatformError {
+  return new PlatformError('MODEL_BINDING_FAILED', `The body was refused: ${message}.`, {
+    errors: [{ field: '', message }],
+  })
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * Parses a JSON text of RFC 8259 strictly: UTF-8 without a byte order mark, no name twice in an object (readers disagree
+ * on which one counts), no lone surrogates, at most 64 levels, and no `__proto__`.
+ *
+ * @throws PlatformError MODEL_BINDING_FAILED
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  const text = decode(bytes)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // The parser's own message would repeat a piece of the body, which may be a secret.
+    throw refuse('it is not JSON')
+  }
+  checkStructure(text)
+  return value
+}
+
+function decode(bytes: Uint8Array): string {
+  let text: string
+  try {
+    text = decoder.decode(bytes)
+  } catch {
+    throw refuse('it is not UTF-8')
+  }
+  if (text.charCodeAt(0) === 0xfeff) throw refuse('it begins with a byte order mark')
+  return text
+}
+
+type Level = { names: Set<string> | undefined; isName: boolean }
+
+/** Walks a text that is known to be JSON and looks at what the parser forgets: nesting and names. */
+function checkStructure(text: string): void {
+  const levels: Level[] = []
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
+    const level = levels[levels.length - 1]
+    if (code === QUOTE) {
+      const end = endOfString(text, index)
+      checkString(text, index, end, level)
+      index = end
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      if (levels.length === DEPTH_MAX) throw refuse(`it is nested deeper than ${DEPTH_MAX} levels`)
+      levels.push(code === OPEN_BRACE ? { names: new Set(), isName: true } : { names: undefined, isName: false })
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) levels.pop()
+    else if (code === COMMA && level !== undefined) level.isName = level.names !== undefined
+    else if (code === COLON && level !== undefined) level.isName = false
+  }
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const COMMA = 0x2c
+const COLON = 0x3a
+
+function endOfString(text: string, start: number): number {
+  let index = start + 1
+  while (text.charCodeAt(index) !== QUOTE) index += text.charCodeAt(index) === BACKSLASH ? 2 : 1
+  return index
+}
+
+function checkString(text: string, start: number, end: number, level: Level | undefined): void {
+  const raw = text.slice(start + 1, end)
+  const value = raw.includes('\\') ? (JSON.parse(text.slice(start, end + 1)) as string) : raw
+  if (value !== raw && !value.isWellFormed()) throw refuse('it holds half a surrogate pair')
+  if (level?.isName !== true) return
+  if (value === '__proto__') throw refuse('"__proto__" is not a name that a record can have')
+  if (level.names?.has(value)) throw refuse(`the name "${value.slice(0, 64)}" stands twice in one object`)
+  level.names?.add(value)
+}

@@ -1,0 +1,228 @@
+import { z } from 'zod'
+import {
+  createDocument,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiPathsObject,
+  type ZodOpenApiResponsesObject,
+} from 'zod-openapi'
+import { VERSION } from '../../core/release.ts'
+import { SERVED_ROUTES } from '../index.ts'
+import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, sortsOf } from '../resources/paging.ts'
+import type { Route } from './route.ts'
+import { templateSegments } from './template.ts'
+
+const PlatformError = z
+  .object({
+    error: z.string().describe('One sentence for people; it may change'),
+    code: z.string().describe('What a program may rely on'),
+    module: z.string(),
+    correlationId: z.string(),
+    traceId: z.string(),
+  })
+  .loose()
+  .meta({ id: 'PlatformError', description: 'The platform error body; some codes bring further fields' })
+
+const ProblemDetails = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string(),
+    module: z.string(),
+    correlationId: z.string(),
+  })
+  .loose()
+  .meta({ id: 'ProblemDetails', description: 'Problem details (RFC 9457); some codes bring further fields' })
+
+const DESCRIPTIONS: Readonly<Record<number, string>> = {
+  200: 'OK',
+  201: 'Created',
+  202: 'Accepted: work continues in the background',
+  204: 'Done, no content',
+  302: 'Found: the client is sent elsewhere',
+  400: 'The request is not valid',
+  401: 'Not signed in, or the token is not valid',
+  403: 'The permission is missing at the scope that was asked',
+  404: 'There is no such thing, or the caller may not know of it',
+  406: 'None of the accepted media types can be given',
+  409: 'It contradicts the current state',
+  410: 'It has expired',
+  422: 'A rule of the platform refuses it',
+  429: 'Too many requests: wait as long as Retry-After says',
+  500: 'The platform failed',
+  501: 'Part of the interface, but not built yet',
+  502: 'Another system failed',
+  503: 'Not available at the moment',
+}
+
+const TYPES: Readonly<Record<string, z.ZodType>> = {
+  integer: z.int(),
+  boolean: z.boolean(),
+  uuid: z.uuid(),
+  'date-time': z.iso.datetime({ offset: true }),
+  'string[]': z.array(z.string()),
+}
+
+/**
+ * The OpenAPI 3.1 document of one module, from the very table that routes its requests. Undefined where no route names
+ * the module.
+ */
+export function openApiDocument(module: string): object | undefined {
+  const routes = SERVED_ROUTES.filter((route) => route.module === module)
+  return routes.length === 0 ? undefined : documentOf(module, routes)
+}
+
+/** A document over any routes. */
+export function documentOf(title: string, routes: readonly Route[]): object {
+  const paths: ZodOpenApiPathsObject = {}
+  const idOf = operationIds(routes)
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route, idOf(route)) }
+  }
+  return createDocument(
+    {
+      openapi: '3.1.0',
+      info: { title, version: VERSION, description: 'Generated from the routes themselves.' },
+      paths,
+      components: {
+        securitySchemes: {
+          bearer: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: 'JWT',
+            description: 'An access token of the identity provider',
+          },
+        },
+        schemas: { PlatformError, ProblemDetails },
+      },
+    },
+    // A body without a known record, such as a merge patch, may be anything.
+    { allowEmptySchema: { unknown: true, any: true, custom: true, undefined: true } },
+  )
+}
+
+/** The operation name of the interface, else one from method and path; unique over the routes. */
+export function operationIds(routes: readonly Route[]): (route: Route) => string {
+  const ids = new Map<Route, string>()
+  const taken = new Set<string>()
+  for (const route of routes) {
+    const wanted = route.operation?.replaceAll(/\{|\}/g, '') ?? nameOfPath(route)
+    let id = wanted
+    for (let count = 2; taken.has(id); count += 1) id = `${wanted}${count}`
+    taken.add(id)
+    ids.set(route, id)
+  }
+  return (route) => ids.get(route) ?? nameOfPath(route)
+}
+
+const VERBS: Readonly<Record<string, string>> = {
+  GET: 'Get',
+  POST: 'Post',
+  PUT: 'Put',
+  PATCH: 'Patch',
+  DELETE: 'Delete',
+}
+
+function nameOfPath({ method, path }: Route): string {
+  const words = templateSegments(path).flatMap(({ kind, text }) =>
+    kind === 'literal' ? text.split(/[-:.]/) : ['by', text],
+  )
+  const own = words.filter((word, index) => !(word === 'by' || words[index - 1] === 'by') || index > words.length - 3)
+  return (VERBS[method] ?? method) + own.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('')
+}
+
+function operationOf(route: Route, operationId: string): ZodOpenApiOperationObject {
+  const { authorization, summary, area } = route
+  const isAnonymous = authorization.kind === 'anonymous'
+  return {
+    operationId,
+    summary: route.isBuilt ? summary : `${summary} (501)`,
+    description: describeAuthorization(route),
+    ...(route.isAddition && { 'x-freehold-addition': true }),
+    tags: [area],
+    security: isAnonymous ? [] : [{ bearer: [] }],
+    requestParams: { path: pathParameters(route), query: queryParameters(route) },
+    ...requestBody(route),
+    responses: responsesOf(route),
+  }
+}
+
+function describeAuthorization({ authorization, scope }: Route): string {
+  switch (authorization.kind) {
+    case 'anonymous':
+      return 'Needs no sign-in.'
+    case 'authenticated':
+      return 'Needs a sign-in; shows only what the caller may know of.'
+    case 'iam':
+      return `Needs ${authorization.isData ? 'the data action' : 'the action'} \`${authorization.action}\` at the ${scope}.`
+  }
+}
+
+function pathParameters({ path }: Route): z.ZodObject {
+  const names = templateSegments(path).filter(({ kind }) => kind !== 'literal')
+  return z.object(
+    Object.fromEntries(names.map(({ text: name }) => [name, name === 'boundaryId' ? z.uuid() : z.string()])),
+  )
+}
+
+function queryParameters(route: Route): z.ZodObject {
+  const planned = route.plannedQuery.map((text): [string, z.ZodType] => {
+    const [name = '', type = 'string'] = text.split(':')
+    const schema = TYPES[type] ?? z.string()
+    return [name.replace('!', ''), name.endsWith('!') ? schema : schema.optional()]
+  })
+  return z.object({ ...route.query?.shape, ...Object.fromEntries(planned), ...listParameters(route) })
+}
+
+function listParameters({ list }: Route): Record<string, z.ZodType> {
+  if (list === undefined) return {}
+  const size = z.int().min(1).max(PAGE_SIZE_MAX).optional()
+  const limit =
+    list.limitName === undefined ? {} : { [list.limitName]: size.describe('The page size of the first page') }
+  return {
+    page: z.int().min(1).optional().describe('The first page is 1'),
+    pageSize: size.describe(`${list.pageSizeDefault ?? PAGE_SIZE_DEFAULT} when absent`),
+    search: z.string().min(1).max(128).optional().describe('Text that the record must hold, in whatever case'),
+    sort: z
+      .string()
+      .optional()
+      .describe(`One of ${sortsOf(list).join(', ')}; with - in front the other way round`),
+    filter: z.array(z.string()).optional().describe('field:operator:value; may be given several times, all must hold'),
+    ...limit,
+  }
+}
+
+function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
+  const { body, bodyKind, bodyName, isBodyOptional, mediaTypes } = route
+  if (bodyName !== undefined) {
+    const schema = z.unknown().meta({ description: `${bodyName}: its fields are described when the route is built` })
+    return { requestBody: { content: { 'application/json': { schema } } } }
+  }
+  if (bodyKind === 'none') return {}
+  const schema = body ?? z.unknown().meta({ description: 'Bytes, as they are' })
+  const content = Object.fromEntries(mediaTypes.map((type) => [type, { schema }]))
+  return { requestBody: { required: !isBodyOptional, content } }
+}
+
+/** What every route may answer beyond its own list (records: errors beyond the interface's). */
+function responsesOf(route: Route): ZodOpenApiResponsesObject {
+  const isAnonymous = route.authorization.kind === 'anonymous'
+  const hasAction = route.authorization.kind === 'iam'
+  const common = [400, ...(isAnonymous ? [] : [401]), ...(hasAction ? [403] : []), 404, 406, 429, 500, 503]
+  const statuses = [...new Set([...route.answers, ...common, ...(route.isBuilt ? [] : [501])])].sort((a, b) => a - b)
+  return Object.fromEntries(
+    statuses.map((status) => [String(status), responseOf(route, status)]),
+  ) as ZodOpenApiResponsesObject
+}
+
+function responseOf(route: Route, status: number) {
+  const description = DESCRIPTIONS[status] ?? 'See the description of the area'
+  if (status >= 400) {
+    const content = { 'application/json': { schema: PlatformError } }
+    const problem = { 'application/problem+json': { schema: ProblemDetails } }
+    return { description, content: route.errors === 'problem' ? { ...content, ...problem } : content }
+  }
+  if (route.reply === undefined || status === 204) return { description }
+  return { description, content: { [route.replyMediaType]: { schema: route.reply } } }
+}

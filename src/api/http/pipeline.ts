@@ -1,0 +1,352 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { pipeline as pump } from 'node:stream/promises'
+import { messageOf, notFound, PlatformError } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import { type PathPlaces, placesOf, scopeOfPath } from '../callers/scopes.ts'
+import type { Standing } from '../callers/standing.ts'
+import { authorizationHeader } from '../callers/tokens.ts'
+import type { Answer } from './answer.ts'
+import { hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
+import type { Caller, Context, Services, TokenVerifier } from './context.ts'
+import { parseIfMatch } from './etag.ts'
+import { addressKey, RateLimit } from './limits.ts'
+import type { HttpMetrics } from './metrics.ts'
+import { readModel } from './model.ts'
+import { errorAnswer, toPlatformError } from './problem.ts'
+import { parseQuery } from './query.ts'
+import type { Route } from './route.ts'
+import { type Match, Router } from './router.ts'
+import { type Trace, traceOf } from './tracing.ts'
+
+export type PipelineOptions = {
+  routes: readonly Route[]
+  services: Services
+  tokens: Pick<TokenVerifier, 'verify'>
+  /** Absent where the issuer's principals are not ours to know: with Keycloak. */
+  standing?: Standing | undefined
+  log: Log
+  metrics: HttpMetrics
+  limits: { requestsPerPrincipal: number; anonymousRequestsPerAddress: number }
+  checkReplies?: boolean
+  /** False until everything that decides is known; true once, true for ever. */
+  isReady?: () => boolean
+}
+
+const ENDED = { deleted: 'does not exist any more', disabled: 'is disabled' } as const
+
+/** One request on its way. */
+type Passage = {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly trace: Trace
+  readonly address: string | undefined
+  match: Match | undefined
+  caller: Caller | undefined
+}
+
+/**
+ * The way of a request: route, authentication, rate, authorization, negotiation, query, body, handler. Authorization
+ * comes before the body is read and before anything that the path names is looked up, so that who may not read learns
+ * nothing of what exists.
+ */
+export class Pipeline {
+  readonly #options: PipelineOptions
+  readonly #router: Router
+  readonly #places: ReadonlyMap<Route, PathPlaces>
+  readonly #principals: RateLimit
+  readonly #addresses: RateLimit
+  #isReady = false
+
+  constructor(options: PipelineOptions) {
+    this.#options = options
+    this.#router = new Router(options.routes)
+    this.#places = new Map(options.routes.map((route) => [route, placesOf(route)]))
+    this.#principals = new RateLimit(options.limits.requestsPerPrincipal)
+    this.#addresses = new RateLimit(options.limits.anonymousRequestsPerAddress)
+  }
+
+  stop(): void {
+    this.#principals.stop()
+    this.#addresses.stop()
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse, address: string | undefined): Promise<void> {
+    const { metrics, services } = this.#options
+    const began = services.clock.monotonic()
+    const trace = traceOf(single(request, 'x-correlation-id'), single(request, 'traceparent'))
+    response.setHeader('x-correlation-id', trace.correlationId)
+    response.setHeader('traceparent', trace.traceparent)
+    const passage: Passage = { request, response, trace, address, match: undefined, caller: undefined }
+    metrics.began()
+    let failure: unknown
+    try {
+      const answer = await this.#answer(passage)
+      await send(passage, answer)
+    } catch (thrown) {
+      failure = thrown
+      sendError(passage, thrown)
+    }
+    const milliseconds = services.clock.monotonic() - began
+    const route = passage.match?.route.path ?? 'none'
+    metrics.ended(request.method ?? '', route, response.statusCode, milliseconds / 1000)
+    this.#log(passage, route, milliseconds, failure)
+  }
+
+  async #answer(passage: Passage): Promise<Answer> {
+    const { request } = passage
+    const url = request.url ?? ''
+    const mark = url.indexOf('?')
+    passage.match = this.#router.find(request.method ?? '', mark < 0 ? url : url.slice(0, mark))
+    // Whoever looks for routes pays as for any other anonymous request.
+    if (passage.match === undefined) {
+      await this.#takeAddress(passage)
+      throw new PlatformError('NOT_FOUND', 'There is no such route.')
+    }
+    const { route } = passage.match
+    if (route.authorization.kind === 'anonymous') await this.#takeAddress(passage)
+    else {
+      this.#refuseUntilReady()
+      await this.#authenticate(passage, route)
+    }
+    const scope = this.#authorize(passage, passage.match)
+    if (!route.isBuilt) {
+      throw new PlatformError(
+        'NOT_IMPLEMENTED',
+        `${route.method} ${route.path} is part of the interface, but not built yet.`,
+      )
+    }
+    negotiate(route, single(request, 'accept'))
+    const { query, list } = parseQuery(route, mark < 0 ? '' : url.slice(mark + 1))
+    const body = await this.#body(passage, route)
+    const context = this.#context(passage, passage.match, { query, list, body, scope })
+    const answer = await route.handler(context)
+    if (this.#options.checkReplies === true) checkReply(route, answer)
+    return answer
+  }
+
+  /** Before the first listing is complete nobody would have a right and nothing would exist: wrong answers, both. */
+  #refuseUntilReady(): void {
+    this.#isReady ||= this.#options.isReady?.() ?? true
+    if (this.#isReady) return
+    throw new PlatformError('SERVICE_UNAVAILABLE', 'The platform is starting: try again in a moment.', {
+      retryAfterSeconds: 1,
+    })
+  }
+
+  async #takeAddress({ address }: Passage): Promise<void> {
+    this.#refuse('address', await this.#addresses.take(addressKey(address)))
+  }
+
+  #refuse(kind: 'principal' | 'address', retryAfterSeconds: number | undefined): void {
+    if (retryAfterSeconds === undefined) return
+    this.#options.metrics.limited(kind)
+    throw new PlatformError('TOO_MANY_REQUESTS', `Too many requests: try again in ${retryAfterSeconds} s.`, {
+      retryAfterSeconds,
+    })
+  }
+
+  /** Refused tokens count against the address, so that guessing is as slow as anonymous calling. */
+  async #authenticate(passage: Passage, route: Route): Promise<void> {
+    const key = addressKey(passage.address)
+    try {
+      const caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
+      await this.#requireStanding(caller, route)
+      passage.caller = caller
+    } catch (error) {
+      this.#refuse('address', await this.#addresses.take(key))
+      throw error
+    }
+    this.#refuse('principal', await this.#principals.take(passage.caller.principalId))
+  }
+
+  /** @throws PlatformError UNAUTHORIZED for the token of who was deleted or disabled after it was issued */
+  async #requireStanding({ principalId, principalType }: Caller, route: Route): Promise<void> {
+    const ended = await this.#options.standing?.endOf(principalId, principalType)
+    if (ended === undefined || (ended === 'deleted' && route.answersUnknownCallers === true)) return
+    throw new PlatformError('UNAUTHORIZED', `The principal of the access token ${ENDED[ended]}.`)
+  }
+
+  /** @returns the scope that was asked at; undefined on routes without an action */
+  #authorize({ caller }: Passage, { route, parameters, segments }: Match): string | undefined {
+    const { services } = this.#options
+    const { depth, wanted } = this.#places.get(route) ?? placesOf(route)
+    const { text, badPart } = scopeOfPath({ depth, wanted }, segments)
+    let scope: string | undefined
+    if (route.authorization.kind === 'iam') {
+      const { action } = route.authorization
+      scope = route.scopeFrom === undefined ? text : (route.scopeFrom(parameters, services) ?? '/')
+      const principal = caller?.principalId ?? ''
+      if (
+        !services.access.isAllowed(principal, action, scope) &&
+        route.mayPass?.(principal, services, parameters) !== true
+      ) {
+        throw new PlatformError('FORBIDDEN', `The permission ${action} is missing at ${scope}.`, { action, scope })
+      }
+    }
+    if (badPart !== undefined) throw badName(route, badPart)
+    return scope
+  }
+
+  async #body({ request, response }: Passage, route: Route): Promise<unknown> {
+    if (route.bodyKind !== 'json') return undefined
+    const { mediaTypes, isBodyOptional: isOptional, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route
+    const rules = { mediaTypes, isOptional, limitBytes }
+    const value = await readJsonBody(request, response, rules, this.#options.services.clock)
+    return route.body === undefined || (value === undefined && isOptional) ? value : readModel(route.body, value)
+  }
+
+  #context(passage: Passage, match: Match, parts: Pick<Context, 'query' | 'list' | 'body' | 'scope'>): Context {
+    const { request, response, trace, caller, address } = passage
+    const { services, log } = this.#options
+    let signal: AbortSignal | undefined
+    return {
+      ...parts,
+      services,
+      get caller() {
+        if (caller === undefined) throw new PlatformError('UNAUTHORIZED', 'This needs a signed-in caller.')
+        return caller
+      },
+      isAnonymous: caller === undefined,
+      address,
+      parameters: match.parameters,
+      ifMatch: parseIfMatch(single(request, 'if-match')),
+      fresh: /(^|[\s,])no-cache\b/i.test(single(request, 'cache-control') ?? ''),
+      header: (name) => single(request, name),
+      correlationId: trace.correlationId,
+      log,
+      // Most handlers never wait for anything that could be stopped.
+      get signal() {
+        signal ??= signalOf(response)
+        return signal
+      },
+      request,
+    }
+  }
+
+  #log(passage: Passage, route: string, milliseconds: number, failure: unknown): void {
+    const { response, request, trace, caller } = passage
+    const fields = {
+      method: request.method,
+      route,
+      status: response.statusCode,
+      milliseconds: Math.round(milliseconds * 100) / 100,
+      principalId: caller?.principalId,
+      boundaryId: passage.match?.parameters.boundaryId,
+      correlationId: trace.correlationId,
+      traceId: trace.traceId,
+    }
+    const error = failure === undefined ? undefined : toPlatformError(failure)
+    // A route that is not built yet is known to us: nobody need be woken for it.
+    const isOurs = error !== undefined && error.status >= 500 && error.code !== 'NOT_IMPLEMENTED'
+    if (isOurs) this.#options.log.error({ ...fields, reason: reasonOf(failure) }, 'A request failed.')
+    else this.#options.log.info(fields, 'request')
+  }
+}
+
+/** What went wrong, for the log only: the chain of causes, as our own errors keep foreign text out of the message. */
+function reasonOf(failure: unknown): string {
+  const cause = failure instanceof Error ? failure.cause : undefined
+  const stack = failure instanceof PlatformError ? undefined : failure instanceof Error ? failure.stack : undefined
+  return [stack ?? messageOf(failure), ...(cause === undefined ? [] : [messageOf(cause)])].join(' <- ')
+}
+
+function single(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name]
+  return Array.isArray(value) ? value[0] : value
+}
+
+/** A name that no object can have: 400 where one was to be made, else there is nothing of that name. */
+function badName(route: Route, part: 'boundary' | 'resourceGroup' | 'resource'): PlatformError {
+  const isCreation = route.method === 'POST' && route.path.endsWith('}') && part !== 'boundary'
+  const isLast =
+    part === 'resource'
+      ? /resources\/[^/]+\/\{[^/]+\}$/.test(route.path)
+      : /resourcegroups\/\{[^/]+\}$/.test(route.path)
+  if (!isCreation || !isLast) return notFound('What the path names')
+  const message = 'a name has 1 to 52 lower-case letters, digits and hyphens and begins and ends with a letter or digit'
+  return new PlatformError('BAD_REQUEST', 'The name in the path cannot be given.', {
+    errors: [{ field: 'name', message }],
+  })
+}
+
+/** @throws PlatformError NOT_ACCEPTABLE where the client takes nothing that the route can answer */
+function negotiate(route: Route, accept: string | undefined): void {
+  if (accept === undefined || accept === '' || accept.includes('*/*')) return
+  const supported = [...new Set([route.replyMediaType, 'application/json', 'application/problem+json'])]
+  const ranges = accept.split(',').map((range) => range.trim().toLowerCase())
+  const takes = ranges.some((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim())
+    if (parameters.some((parameter) => /^q=0(\.0{1,3})?$/.test(parameter))) return false
+    return supported.some((known) => type === known || (type.endsWith('/*') && known.startsWith(type.slice(0, -1))))
+  })
+  if (!takes) throw new PlatformError('NOT_ACCEPTABLE', 'None of the accepted media types can be given.', { supported })
+}
+
+function signalOf(response: ServerResponse): AbortSignal {
+  const controller = new AbortController()
+  response.once('close', () => {
+    if (!response.writableFinished) controller.abort(new Error('The client has gone.'))
+  })
+  return controller.signal
+}
+
+async function send({ request, response }: Passage, answer: Answer): Promise<void> {
+  closeAfterUnreadBody(request, response)
+  response.statusCode = answer.status
+  for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value)
+  if (answer.stream !== undefined) {
+    await pump(answer.stream, response)
+    return
+  }
+  const text = answer.parts?.join('') ?? (answer.body === undefined ? undefined : JSON.stringify(answer.body))
+  if (text === undefined) {
+    if (answer.status !== 204) response.setHeader('content-length', '0')
+    response.end()
+    return
+  }
+  if (!response.hasHeader('content-type')) response.setHeader('content-type', 'application/json; charset=utf-8')
+  response.setHeader('content-length', Buffer.byteLength(text))
+  response.end(text)
+}
+
+/** A body that nobody read would have to be read to the end before the connection can serve again. */
+function closeAfterUnreadBody(request: IncomingMessage, response: ServerResponse): void {
+  if (request.complete || !hasBody(request)) return
+  const length = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
+  if (!(length <= 65_536)) response.setHeader('connection', 'close')
+}
+
+function sendError(passage: Passage, thrown: unknown): void {
+  const { request, response, trace, match } = passage
+  // Half an answer is out already: the client must not take it for a whole one.
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  const error = toPlatformError(thrown)
+  const { correlationId, traceId } = trace
+  const place = {
+    module: match?.route.module ?? 'platform',
+    form: match?.route.errors ?? 'platform',
+    correlationId,
+    traceId,
+  }
+  const { status, headers, body } = errorAnswer(error, place)
+  closeAfterUnreadBody(request, response)
+  response.statusCode = status
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+  const text = JSON.stringify(body)
+  response.setHeader('content-length', Buffer.byteLength(text))
+  response.end(text)
+}
+
+/** @throws TypeError where an answer is not what its route declares, which is a mistake of ours */
+function checkReply(route: Route, answer: Answer): void {
+  if (!route.answers.includes(answer.status)) {
+    throw new TypeError(`${route.method} ${route.path} answered ${answer.status}, which it does not declare.`)
+  }
+  const body = answer.parts === undefined ? answer.body : (JSON.parse(answer.parts.join('')) as unknown)
+  if (route.reply === undefined || body === undefined) return
+  const result = route.reply.safeParse(body)
+  if (!result.success) throw new TypeError(`${route.method} ${route.path}: ${result.error.message}`)
+}

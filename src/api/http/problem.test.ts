@@ -1,0 +1,103 @@
+import { expect } from 'chai'
+import { PlatformError } from '../../core/errors.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { errorFromAnswer, errorFromTransport } from '../../kube/errors.ts'
+import { errorAnswer, toPlatformError } from './problem.ts'
+
+const attempt = { verb: 'create', resource: VectorCluster.resource, ref: { namespace: 'shop-1', name: 'orders' } }
+const status = (code: number, reason: string, more: object = {}, message = 'words of the server') =>
+  errorFromAnswer(attempt, code, JSON.stringify({ kind: 'Status', reason, message, ...more }))
+const place = { module: 'db-vector', form: 'platform' as const, correlationId: 'c', traceId: 't' }
+
+describe('what went wrong, in the words of the interface', () => {
+  const named = { details: { name: 'orders' } }
+  const cases: [string, unknown, number, string][] = [
+    ['a taken name', status(409, 'AlreadyExists', named), 409, 'ALREADY_EXISTS'],
+    ['a conflict', status(409, 'Conflict', named), 409, 'CONFLICT'],
+    ['a missing object', status(404, 'NotFound', named), 404, 'NOT_FOUND'],
+    ['a missing type', status(404, 'NotFound'), 503, 'SERVICE_UNAVAILABLE'],
+    [
+      'a refused object',
+      status(422, 'Invalid', { details: { ...named, causes: [{ field: 'spec.replicas', message: 'too many' }] } }),
+      400,
+      'BAD_REQUEST',
+    ],
+    ['a server that is busy', status(429, 'TooManyRequests'), 503, 'SERVICE_UNAVAILABLE'],
+    ['a server that is ill', status(500, 'InternalError'), 503, 'SERVICE_UNAVAILABLE'],
+    [
+      'no answer',
+      errorFromTransport(attempt, new Error('connect ECONNREFUSED 10.0.0.1'), false),
+      503,
+      'SERVICE_UNAVAILABLE',
+    ],
+    ['rights that we lack', status(403, 'Forbidden', named), 500, 'INTERNAL_ERROR'],
+    ['credentials that we lack', status(401, 'Unauthorized'), 500, 'INTERNAL_ERROR'],
+    ['a mistake of ours', new TypeError('x is not a function'), 500, 'INTERNAL_ERROR'],
+    ['something that is no error', 'text', 500, 'INTERNAL_ERROR'],
+    ['a refusal of ours', new PlatformError('PLAN_NOT_FOUND', 'There is no plan.'), 422, 'PLAN_NOT_FOUND'],
+  ]
+  for (const [sentence, thrown, wantedStatus, code] of cases) {
+    it(`is told of ${sentence}, without words from inside`, () => {
+      const answer = errorAnswer(toPlatformError(thrown), place)
+      expect([answer.status, (answer.body as { code: string }).code]).to.deep.equal([wantedStatus, code])
+      expect(JSON.stringify(answer.body)).to.not.match(/words of the server|ECONNREFUSED|function|10\.0\.0\.1/)
+    })
+  }
+
+  it('names fields as the record does', () => {
+    const refused = status(422, 'Invalid', {
+      details: { name: 'orders', causes: [{ field: 'spec.replicas', message: 'too many' }] },
+    })
+    expect(toPlatformError(refused).extras).to.deep.equal({ errors: [{ field: 'replicas', message: 'too many' }] })
+  })
+
+  it('says which policy refused, in the words of its author', () => {
+    const message = `vectorclusters.data.freehold.dev "orders" is forbidden: ValidatingAdmissionPolicy 'placement' with binding 'placement' denied request: only in a group`
+    const refused = toPlatformError(
+      status(
+        422,
+        'Invalid',
+        { details: { name: 'orders', causes: [{ message: message.slice(message.indexOf('Validating')) }] } },
+        message,
+      ),
+    )
+    expect([refused.code, refused.status]).to.deep.equal(['RULE_VIOLATION', 422])
+    expect(refused.extras).to.include({ policy: 'placement' })
+  })
+
+  it('has the platform form', () => {
+    const { body, headers } = errorAnswer(new PlatformError('CONFLICT', 'Stale.', { currentVersion: '3' }), place)
+    expect(body).to.deep.equal({
+      error: 'Stale.',
+      code: 'CONFLICT',
+      module: 'db-vector',
+      correlationId: 'c',
+      traceId: 't',
+      currentVersion: '3',
+    })
+    expect(headers['content-type']).to.match(/^application\/json/)
+  })
+
+  it('has the problem form for a 500 of a plan route only', () => {
+    const problem = { ...place, form: 'problem' as const }
+    const failed = errorAnswer(new PlatformError('INTERNAL_ERROR', 'Failed.'), problem)
+    expect(failed.headers['content-type']).to.equal('application/problem+json')
+    expect(failed.body).to.include({ title: 'INTERNAL_ERROR', status: 500, detail: 'Failed.', code: 'INTERNAL_ERROR' })
+    expect(failed.body).to.not.have.property('error')
+    expect(errorAnswer(new PlatformError('NOT_FOUND', 'No.'), problem).body).to.have.property('error')
+  })
+
+  it('lets no extra replace the code', () => {
+    const { body } = errorAnswer(new PlatformError('CONFLICT', 'x', { code: 'OTHER', error: 'y', module: 'z' }), place)
+    expect(body).to.include({ code: 'CONFLICT', error: 'x', module: 'db-vector' })
+  })
+
+  it('says when to come back', () => {
+    const { headers, body } = errorAnswer(
+      new PlatformError('TOO_MANY_REQUESTS', 'Slow.', { retryAfterSeconds: 7 }),
+      place,
+    )
+    expect(headers['retry-after']).to.equal('7')
+    expect(body).to.not.have.property('retryAfterSeconds')
+  })
+})

@@ -1,0 +1,137 @@
+import { IdentityProviderError } from '../../adapters/identity/port.ts'
+import { ERROR_STATUS, type ErrorCode, PlatformError } from '../../core/errors.ts'
+import { isKubeError, type KubeError } from '../../kube/errors.ts'
+
+export type ErrorPlace = {
+  module: string
+  form: 'platform' | 'problem'
+  correlationId: string
+  traceId: string
+}
+
+export type ErrorAnswer = { status: number; headers: Record<string, string>; body: object }
+
+/** The codes that areas write in kebab-case belong to problem-details answers; platform-wide codes to the other form. */
+function isProblem(form: ErrorPlace['form'], code: string, status: number): boolean {
+  return form === 'problem' && (/^[a-z]+(-[a-z]+)*$/.test(code) || status >= 500)
+}
+
+/** The two error bodies of section 7 of the interface. */
+export function errorAnswer(error: PlatformError, place: ErrorPlace): ErrorAnswer {
+  const { code, message, extras } = error
+  const { status } = error
+  const { retryAfterSeconds, ...shown } = extras as Record<string, unknown> & { retryAfterSeconds?: number }
+  const headers: Record<string, string> = {}
+  if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
+  if (status === 401) headers['www-authenticate'] = 'Bearer'
+  const { module, correlationId, traceId } = place
+  if (isProblem(place.form, code, status)) {
+    headers['content-type'] = 'application/problem+json'
+    const type = `urn:freehold:error:${code}`
+    return {
+      status,
+      headers,
+      body: { ...shown, type, title: code, status, detail: message, code, module, correlationId },
+    }
+  }
+  headers['content-type'] = 'application/json; charset=utf-8'
+  return { status, headers, body: { ...shown, error: message, code, module, correlationId, traceId } }
+}
+
+/** Whatever a handler threw, as an error that a caller may see. */
+export function toPlatformError(thrown: unknown): PlatformError {
+  if (thrown instanceof PlatformError) return thrown
+  if (isKubeError(thrown)) return fromKubeError(thrown)
+  if (thrown instanceof IdentityProviderError) return fromIdentityProvider(thrown)
+  return new PlatformError(
+    'INTERNAL_ERROR',
+    'The request failed for a reason inside the platform.',
+    {},
+    { cause: thrown },
+  )
+}
+
+/** What the identity provider refused, where its caller had no answer of its own for it. */
+function fromIdentityProvider(error: IdentityProviderError): PlatformError {
+  const cause = { cause: error }
+  switch (error.reason) {
+    case 'NotFound':
+      return new PlatformError('NOT_FOUND', error.message, {}, cause)
+    case 'NameTaken':
+      return new PlatformError('ALREADY_EXISTS', error.message, {}, cause)
+    case 'PasswordRefused':
+      return new PlatformError('password_policy', error.message, { violations: [error.message] }, cause)
+    case 'Unsupported':
+      return new PlatformError('NOT_IMPLEMENTED', error.message, {}, cause)
+    case 'Unavailable':
+      return new PlatformError('UPSTREAM_FAILED', 'The identity provider could not be used.', {}, cause)
+  }
+}
+
+/**
+ * A refusal of the API server in the words of the interface. Its own text is not passed on, save what it says of fields
+ * of our own kinds and what our own policies say.
+ */
+export function fromKubeError(error: KubeError): PlatformError {
+  const cause = { cause: error }
+  const name = error.objectName ?? 'it'
+  switch (error.reason) {
+    case 'AlreadyExists':
+      return new PlatformError('ALREADY_EXISTS', `The name "${name}" is taken.`, {}, cause)
+    case 'Conflict':
+      return new PlatformError('CONFLICT', `"${name}" was changed by someone else meanwhile: read it again.`, {}, cause)
+    case 'NotFound':
+      // A missing type or namespace is the platform's trouble or a race with a deletion; either way there is nothing.
+      if (error.typeMissing) return unavailable('The platform does not serve this kind yet.', cause)
+      return new PlatformError('NOT_FOUND', `"${name}" was not found.`, {}, cause)
+    case 'Invalid':
+      return refused(error)
+    case 'Forbidden':
+      return error.denial === undefined ? forbiddenToUs(error) : refused(error)
+    case 'Throttled':
+    case 'Unavailable':
+      return unavailable('The API server is not available at the moment; try again.', cause, error.retryAfterSeconds)
+    default:
+      return new PlatformError('INTERNAL_ERROR', 'The request failed for a reason inside the platform.', {}, cause)
+  }
+}
+
+function unavailable(message: string, cause: { cause: unknown }, retryAfterSeconds?: number): PlatformError {
+  return new PlatformError(
+    'SERVICE_UNAVAILABLE',
+    message,
+    retryAfterSeconds === undefined ? {} : { retryAfterSeconds },
+    cause,
+  )
+}
+
+/** A namespace in its last moments refuses new objects with 403; everything else means that our own rights are short. */
+function forbiddenToUs(error: KubeError): PlatformError {
+  if (error.causes.some(({ message }) => message.includes('being terminated'))) {
+    return new PlatformError('INVALID_STATE', 'The resource group is being deleted.', {}, { cause: error })
+  }
+  return new PlatformError(
+    'INTERNAL_ERROR',
+    'The request failed for a reason inside the platform.',
+    {},
+    { cause: error },
+  )
+}
+
+/** `spec.x` of a custom resource is the field `x` of its record. */
+export function recordField(path: string): string {
+  return path.replace(/^spec\.?/, '')
+}
+
+function refused(error: KubeError): PlatformError {
+  const { denial } = error
+  if (denial !== undefined) {
+    const errors = [{ field: '', message: denial.message }]
+    return new PlatformError('RULE_VIOLATION', denial.message, { policy: denial.policy, errors }, { cause: error })
+  }
+  const errors = error.causes.map(({ field, message }) => ({ field: recordField(field), message }))
+  return new PlatformError('BAD_REQUEST', 'The API server refused the object.', { errors }, { cause: error })
+}
+
+/** Every code with its status, for the documents. */
+export const CODES = Object.entries(ERROR_STATUS) as readonly (readonly [ErrorCode, number])[]

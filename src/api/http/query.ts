@@ -1,0 +1,73 @@
+import { PlatformError } from '../../core/errors.ts'
+import { badParameter, LIST_QUERY_NAMES, type ListRequest, parseListRequest } from '../resources/paging.ts'
+import type { Route } from './route.ts'
+
+const QUERY_MAX_LENGTH = 8192
+const PARAMETERS_MAX = 64
+const EMPTY_LIST: ListRequest = { page: 1, pageSize: 1, search: undefined, sort: '', filters: [] }
+
+type Raw = Record<string, string[]>
+
+/** Reads a query string into names and values, strictly: broken percent encoding is refused, not guessed. */
+function readQuery(text: string): Raw {
+  const raw: Raw = Object.create(null) as Raw
+  if (text === '') return raw
+  if (text.length > QUERY_MAX_LENGTH) throw badParameter('', `The query is longer than ${QUERY_MAX_LENGTH} characters.`)
+  const pairs = text.split('&')
+  if (pairs.length > PARAMETERS_MAX) throw badParameter('', `The query has more than ${PARAMETERS_MAX} parameters.`)
+  for (const pair of pairs) {
+    if (pair === '') continue
+    const [name, ...value] = pair.split('=')
+    const key = decode(name ?? '', name ?? '')
+    const values = raw[key] ?? []
+    values.push(decode(value.join('='), key))
+    raw[key] = values
+  }
+  return raw
+}
+
+function decode(text: string, parameter: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw badParameter(parameter.slice(0, 64), 'The query is not well encoded.')
+  }
+}
+
+/**
+ * The query of a request as its route declares it.
+ *
+ * @throws PlatformError BAD_REQUEST with `parameter`, for unknown names too
+ */
+export function parseQuery(route: Route, text: string): { query: unknown; list: ListRequest } {
+  if (text === '' && route.query === undefined && route.list === undefined)
+    return { query: undefined, list: EMPTY_LIST }
+  const raw = readQuery(text)
+  const list = route.list === undefined ? EMPTY_LIST : parseListRequest(raw, route.list)
+  const own: Record<string, unknown> = {}
+  for (const [name, values] of Object.entries(raw)) {
+    const isDeclared = route.query !== undefined && Object.hasOwn(route.query.shape, name)
+    if (isDeclared) {
+      if (values.length > 1) throw badParameter(name, `The query parameter ${name} may be given once.`)
+      own[name] = values[0]
+    } else if (!isListName(route, name) && !route.ignoresUnknownQuery) {
+      throw badParameter(name.slice(0, 64), `This route has no query parameter "${name.slice(0, 64)}".`)
+    }
+  }
+  return { query: readOwn(route, own), list }
+}
+
+function isListName(route: Route, name: string): boolean {
+  if (route.list === undefined) return false
+  return LIST_QUERY_NAMES.some((known) => known === name) || route.list.limitName === name
+}
+
+function readOwn(route: Route, own: Record<string, unknown>): unknown {
+  if (route.query === undefined) return undefined
+  const result = route.query.safeParse(own)
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  const parameter = String(issue?.path[0] ?? '')
+  const reason = own[parameter] === undefined ? 'it is required' : (issue?.message ?? 'it is not valid')
+  throw new PlatformError('BAD_REQUEST', `The query parameter ${parameter} was refused: ${reason}.`, { parameter })
+}

@@ -1,0 +1,209 @@
+import type { z } from 'zod'
+import type { ActionName } from '../../iam/actions.ts'
+import type { ListShape } from '../resources/paging.ts'
+import type { Answer } from './answer.ts'
+import type { Context, Services } from './context.ts'
+import { expandPath, levelOfPath, type PathParameters } from './template.ts'
+
+export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+export type Method = (typeof METHODS)[number]
+export type ScopeLevel = 'root' | 'boundary' | 'resourceGroup' | 'resource'
+
+/** Who may call. Never absent: a route without a permission says so. */
+export type Authorization =
+  | { readonly kind: 'anonymous' }
+  /** Signed in; the handler checks the object that it touches and answers 404 alike for missing and hidden. */
+  | { readonly kind: 'authenticated' }
+  | { readonly kind: 'iam'; readonly action: ActionName; readonly isData: boolean }
+
+export const anonymous: Authorization = { kind: 'anonymous' }
+export const authenticated: Authorization = { kind: 'authenticated' }
+export function action(name: ActionName): Authorization {
+  return { kind: 'iam', action: name, isData: false }
+}
+/** A permission that only `dataActions` of a role give: secrets, logs, files. */
+export function dataAction(name: ActionName): Authorization {
+  return { kind: 'iam', action: name, isData: true }
+}
+
+/** `none`: the route takes no body and ignores one. `raw`: the handler reads the stream itself. */
+export type BodyKind = 'none' | 'json' | 'raw'
+
+export type Route = {
+  readonly area: string
+  /** As errors, documents and metrics name it. */
+  readonly module: string
+  readonly method: Method
+  /** Written out, with parameters in braces. */
+  readonly path: string
+  readonly authorization: Authorization
+  /** Where the permission is asked for; undefined without an action. */
+  readonly scope: ScopeLevel | undefined
+  /**
+   * The scope's text where the path does not hold it. Undefined: the object is not known, so that only who holds the
+   * permission at the root learns it.
+   */
+  readonly scopeFrom:
+    | ((parameters: Readonly<Record<string, string>>, services: Services) => string | undefined)
+    | undefined
+  /** Passes the caller in place of the permission at `scope`: for rows whose rule is not the plain one. */
+  readonly mayPass:
+    | ((caller: string, services: Services, parameters: Readonly<Record<string, string>>) => boolean)
+    | undefined
+  /** The handler answers callers itself that do not exist any more: the interface has a code for it on this row. */
+  readonly answersUnknownCallers: boolean
+  /** The operation name of the interface; undefined where it shows none. */
+  readonly operation: string | undefined
+  readonly summary: string
+  readonly query: z.ZodObject | undefined
+  /** Anonymous OAuth-like routes ignore names that they do not know. */
+  readonly ignoresUnknownQuery: boolean
+  readonly list: ListShape<never> | undefined
+  readonly body: z.ZodType | undefined
+  readonly bodyKind: BodyKind
+  /** A body may be left out; the handler then sees undefined. */
+  readonly isBodyOptional: boolean
+  readonly bodyLimit: number | undefined
+  readonly mediaTypes: readonly string[]
+  readonly reply: z.ZodType | undefined
+  readonly replyMediaType: string
+  readonly answers: readonly number[]
+  /** Name of a record whose fields are not built yet, for the document. */
+  readonly bodyName: string | undefined
+  /** The query of a row that is not built yet, for the document. */
+  readonly plannedQuery: readonly string[]
+  /** The form of error bodies (interface section 7). */
+  readonly errors: 'platform' | 'problem'
+  readonly isBuilt: boolean
+  /** Not among the rows of the interface: served by the same rules, and marked in documents. */
+  readonly isAddition: boolean
+  readonly handler: (context: Context) => Answer | Promise<Answer>
+}
+
+export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply extends z.ZodType> = {
+  auth: Authorization
+  summary: string
+  operation?: string
+  scope?: ScopeLevel
+  scopeFrom?: Route['scopeFrom']
+  mayPass?: Route['mayPass']
+  answersUnknownCallers?: true
+  query?: Query
+  ignoresUnknownQuery?: boolean
+  list?: ListShape<never>
+  body?: Body
+  isBodyOptional?: boolean
+  bodyKind?: BodyKind
+  /** Bytes; 1 MiB where it says nothing. */
+  bodyLimit?: number
+  /** Media types of the body; `application/json` where it says nothing. */
+  mediaTypes?: readonly string[]
+  /** What 2xx answers hold; nothing for answers without a body. */
+  reply?: Reply
+  replyMediaType?: string
+  /** Every status that the interface lists for the row. */
+  answers: readonly number[]
+  errors?: 'platform' | 'problem'
+}
+
+export type Handler<Path extends string, Query extends z.ZodObject, Body extends z.ZodType, Reply extends z.ZodType> = (
+  context: Context<PathParameters<Path>, z.output<Query>, z.output<Body>>,
+) => Answer<z.input<Reply>> | Promise<Answer<z.input<Reply>>>
+
+/** A route before it is part of an area. */
+export type RouteDraft = Omit<Route, 'area' | 'module' | 'isAddition'>
+
+/**
+ * Declares one route. Routing, authorization, the OpenAPI document and the typed client follow from it.
+ *
+ * @param path as the interface writes it, with `{B}` and `{RG}` for the boundary and the resources of a group
+ */
+export function route<
+  const Path extends string,
+  Query extends z.ZodObject = z.ZodObject,
+  Body extends z.ZodType = z.ZodUndefined,
+  Reply extends z.ZodType = z.ZodAny,
+>(
+  method: Method,
+  path: Path,
+  declaration: Declaration<Query, Body, Reply>,
+  handler: Handler<Path, Query, Body, Reply>,
+): RouteDraft {
+  const expanded = expandPath(path)
+  const { auth, body } = declaration
+  return {
+    method,
+    path: expanded,
+    authorization: auth,
+    scope: auth.kind === 'iam' ? (declaration.scope ?? levelOfPath(expanded)) : undefined,
+    scopeFrom: declaration.scopeFrom,
+    mayPass: declaration.mayPass,
+    answersUnknownCallers: declaration.answersUnknownCallers ?? false,
+    operation: declaration.operation,
+    summary: declaration.summary,
+    query: declaration.query,
+    ignoresUnknownQuery: declaration.ignoresUnknownQuery ?? false,
+    list: declaration.list,
+    body,
+    bodyKind: declaration.bodyKind ?? (body === undefined ? 'none' : 'json'),
+    isBodyOptional: declaration.isBodyOptional ?? false,
+    bodyLimit: declaration.bodyLimit,
+    mediaTypes: declaration.mediaTypes ?? ['application/json'],
+    reply: declaration.reply,
+    replyMediaType: declaration.replyMediaType ?? 'application/json',
+    answers: declaration.answers,
+    bodyName: undefined,
+    plannedQuery: [],
+    errors: declaration.errors ?? 'platform',
+    isBuilt: true,
+    // The router hands over what the declaration's own schemas read.
+    handler: handler as unknown as Route['handler'],
+  }
+}
+
+export type Planned = {
+  auth: Authorization
+  operation?: string
+  scope?: ScopeLevel
+  /** `name:type`, with `!` behind the name where it is required. */
+  query?: readonly string[]
+  /** The name of the record. */
+  body?: string
+  answers: readonly number[]
+  errors?: 'platform' | 'problem'
+}
+
+/** A row of the interface that is not built yet: authenticated and authorized like any other, then 501. */
+export function planned(method: Method, path: string, row: Planned): RouteDraft {
+  const draft = route(
+    method,
+    path,
+    {
+      auth: row.auth,
+      summary: 'Not built yet',
+      answers: row.answers,
+      ...(row.operation !== undefined && { operation: row.operation }),
+      ...(row.scope !== undefined && { scope: row.scope }),
+      ...(row.errors !== undefined && { errors: row.errors }),
+    },
+    () => {
+      throw new TypeError('The router answers planned routes itself.')
+    },
+  )
+  return { ...draft, isBuilt: false, bodyName: row.body, plannedQuery: row.query ?? [] }
+}
+
+export type Area = { readonly name: string; readonly module: string; readonly routes: readonly Route[] }
+
+/**
+ * The routes of one area, in the order in which its documents show them. A kind's generic routes come as a list
+ * (`resource(...)`) and stand among the others.
+ */
+export function area(name: string, module: string, drafts: readonly (RouteDraft | readonly RouteDraft[])[]): Area {
+  return { name, module, routes: drafts.flat().map((draft) => ({ ...draft, area: name, module, isAddition: false })) }
+}
+
+/** Routes of an area that the interface does not have. */
+export function additionsTo(name: string, module: string, drafts: readonly RouteDraft[]): Area {
+  return { name, module, routes: drafts.map((draft) => ({ ...draft, area: name, module, isAddition: true })) }
+}

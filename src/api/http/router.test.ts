@@ -1,0 +1,201 @@
+import { expect } from 'chai'
+import { placesOf, scopeOfPath } from '../callers/scopes.ts'
+import { SERVED_ROUTES } from '../index.ts'
+import { area, authenticated, planned, type Route } from './route.ts'
+import { decodeSegment, Router, reservedNamesOf } from './router.ts'
+
+const B = '11111111-1111-4111-8111-111111111111'
+const GROUP = `/boundaries/${B}/resourcegroups/shop`
+const ITEM = `${GROUP}/resources/vectorclusters/orders`
+
+describe('paths that are not the one spelling of a path', () => {
+  const router = new Router(SERVED_ROUTES)
+  const hostile: [string, string][] = [
+    ['nothing', ''],
+    ['no leading slash', ITEM.slice(1)],
+    ['a whole URL', `http://example.org${ITEM}`],
+    ['a doubled leading slash', `/${ITEM}`],
+    ['a trailing slash', `${ITEM}/`],
+    ['two trailing slashes', `${ITEM}//`],
+    ['a doubled slash inside', ITEM.replace('/resources', '//resources')],
+    ['a dot segment', ITEM.replace('/resources', '/./resources')],
+    ['a parent segment', ITEM.replace('/resources', '/x/../resources')],
+    ['a parent segment for a name', `${GROUP}/resources/vectorclusters/..`],
+    ['a dot for a name', `${GROUP}/resources/vectorclusters/.`],
+    ['encoded dots for a name', `${GROUP}/resources/vectorclusters/%2e%2e`],
+    ['half encoded dots', `${GROUP}/resources/vectorclusters/.%2e`],
+    ['upper-case encoded dots', `${GROUP}/resources/vectorclusters/%2E%2E`],
+    ['an encoded slash for a slash', ITEM.replace('/orders', '%2forders')],
+    ['an upper-case encoded slash', ITEM.replace('/orders', '%2Forders')],
+    ['an encoded slash inside a name', `${GROUP}/resources/vectorclusters/a%2fb`],
+    ['an encoded backslash inside a name', `${GROUP}/resources/vectorclusters/a%5cb`],
+    ['a backslash for a slash', ITEM.replace('/orders', '\\orders')],
+    ['an encoded letter in a word', ITEM.replace('boundaries', '%62oundaries')],
+    ['an encoded letter in a name', ITEM.replace('orders', '%6frders')],
+    ['an encoded digit in a name', `${GROUP}/resources/vectorclusters/%31`],
+    ['an encoded hyphen in a name', `${GROUP}/resources/vectorclusters/a%2db`],
+    ['an encoded tilde', `${GROUP}/resources/vectorclusters/%7e`],
+    ['an upper-case word', ITEM.replace('boundaries', 'Boundaries')],
+    ['a camel-case word', ITEM.replace('resourcegroups', 'resourceGroups')],
+    ['an upper-case collection', ITEM.replace('vectorclusters', 'VectorClusters')],
+    ['a NUL', `${ITEM}%00`],
+    ['an encoded line feed', `${ITEM}%0a`],
+    ['an encoded carriage return', `${ITEM}%0d%0aX: y`],
+    ['an encoded delete', `${ITEM}%7f`],
+    ['an encoded C1 control', `${ITEM}%c2%85`],
+    ['a line separator', `${ITEM}%e2%80%a8`],
+    ['broken UTF-8', `${ITEM}%ff`],
+    ['an overlong slash', `${ITEM}%c0%af`],
+    ['an encoded surrogate', `${ITEM}%ed%a0%80`],
+    ['a percent sign alone', `${ITEM}%`],
+    ['half an encoding', `${ITEM}%2`],
+    ['an encoding that is none', `${ITEM}%zz`],
+    ['a decomposed letter', `${GROUP}/resources/vectorclusters/e%cc%81`],
+    ['an empty name', `${GROUP}/resources/vectorclusters//scale`],
+    ['a segment too many', `${ITEM}/scale/now`],
+    ['a segment too few', `/boundaries/${B}/resourcegroups/shop/x`],
+    ['a matrix parameter on a word', ITEM.replace('boundaries', 'boundaries;v=1')],
+    ['a fragment', ITEM.replace('/orders', '#/orders')],
+    ['a name of 513 characters', `${GROUP}/resources/vectorclusters/${'a'.repeat(513)}`],
+    ['a path of a megabyte', `/${'a/'.repeat(524_288)}`],
+    ['a hundred thousand segments', '/a'.repeat(100_000)],
+    ['a star', '*'],
+    ['dots that leave the documents', '/docs/db-vector/../../etc/passwd'],
+    ['encoded dots that leave the documents', '/docs/db-vector/%2e%2e/secret'],
+    ['an encoded slash in the documents', '/docs/db-vector/a%2fb'],
+  ]
+  for (const [sentence, path] of hostile) {
+    it(`names nothing: ${sentence}`, () => expect(router.find('GET', path)).to.equal(undefined))
+  }
+  it('are at least forty', () => expect(hostile.length).to.be.at.least(40))
+
+  for (const method of ['get', 'OPTIONS', 'TRACE', 'CONNECT', 'PURGE', '', '__proto__', 'constructor']) {
+    it(`do not answer the method ${JSON.stringify(method)}`, () => {
+      expect(router.find(method, ITEM)).to.equal(undefined)
+    })
+  }
+
+  it('answers HEAD as GET', () => expect(router.find('HEAD', ITEM)?.route).to.equal(router.find('GET', ITEM)?.route))
+})
+
+describe('what a path names', () => {
+  const router = new Router(SERVED_ROUTES)
+  const cases: [string, string, string, Record<string, string>][] = [
+    [
+      'a parameter is decoded once',
+      'GET',
+      `${GROUP}/resources/sqlclusters/s/editor/tables/dbo/a%2520b/rows`,
+      { table: 'a%20b' },
+    ],
+    [
+      'a colon may be encoded or not',
+      'GET',
+      `${GROUP}/resources/sqlclusters/s/editor/tables/d%3Ao/t/rows`,
+      { schema: 'd:o' },
+    ],
+    ['documents may stand deep', 'GET', '/docs/db-vector/a/b/c.md', { path: 'a/b/c.md', module: 'db-vector' }],
+    ['a literal is preferred', 'GET', '/docs/db-vector/manifest.json', { module: 'db-vector' }],
+    [
+      'a walk goes back where a literal leads nowhere',
+      'GET',
+      `${ITEM}/activity`,
+      { resourceType: 'vectorclusters', resourceName: 'orders' },
+    ],
+  ]
+  for (const [sentence, method, path, wanted] of cases) {
+    it(sentence, () => expect(router.find(method, path)?.parameters).to.include(wanted))
+  }
+
+  it('a uuid is an id and a word a slug, where both can stand', () => {
+    const path = `/boundaries/${B}/resources/blueprints`
+    expect(router.find('GET', `${path}/${B}`)?.parameters).to.include({ blueprintId: B })
+    expect(router.find('GET', `${path}/shop`)?.parameters).to.include({ slug: 'shop' })
+  })
+
+  it('a second route of one place and method is a mistake', () => {
+    const { routes } = area('x', 'x', [
+      planned('GET', '/a/{name}', { auth: authenticated, answers: [200] }),
+      planned('GET', '/a/{other}', { auth: authenticated, answers: [200] }),
+    ])
+    expect(() => new Router(routes)).to.throw(TypeError)
+  })
+})
+
+describe('decodeSegment', () => {
+  it('keeps prototypes out of the parameters', () => {
+    const { routes } = area('x', 'x', [planned('GET', '/a/{name}', { auth: authenticated, answers: [200] })])
+    const match = new Router(routes).find('GET', '/a/__proto__')
+    expect(match?.parameters.name).to.equal('__proto__')
+    expect(decodeSegment('constructor')).to.equal('constructor')
+  })
+})
+
+describe('scopeOfPath', () => {
+  const routeOf = (method: string, path: string) =>
+    SERVED_ROUTES.find((one) => one.method === method && one.path === path) as Route
+  const base = '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources'
+  const cases: [string, Route, string, string, string | undefined][] = [
+    ['a resource', routeOf('GET', `${base}/vectorclusters/{name}`), ITEM, ITEM, undefined],
+    ['below a resource', routeOf('GET', `${base}/vectorclusters/{name}/scale`), `${ITEM}/scale`, ITEM, undefined],
+    [
+      'a list of a group',
+      routeOf('GET', `${base}/vectorclusters`),
+      `${GROUP}/resources/vectorclusters`,
+      GROUP,
+      undefined,
+    ],
+    [
+      'a bad name asks the group',
+      routeOf('GET', `${base}/vectorclusters/{name}`),
+      `${GROUP}/resources/vectorclusters/Orders`,
+      GROUP,
+      'resource',
+    ],
+    [
+      'a bad group asks the boundary',
+      routeOf('GET', `${base}/vectorclusters`),
+      `/boundaries/${B}/resourcegroups/Shop/resources/vectorclusters`,
+      `/boundaries/${B}`,
+      'resourceGroup',
+    ],
+    ['a bad boundary asks the root', routeOf('GET', '/boundaries/{boundaryId}'), '/boundaries/x', '/', 'boundary'],
+    [
+      'an upper-case boundary is a bad one',
+      routeOf('GET', '/boundaries/{boundaryId}'),
+      '/boundaries/AAAAAAAA-1111-4111-8111-111111111111',
+      '/',
+      'boundary',
+    ],
+    [
+      'a name without a collection asks the group',
+      routeOf('GET', `${base}/{resourceName}/validate`),
+      `${GROUP}/resources/x/validate`,
+      GROUP,
+      undefined,
+    ],
+    [
+      'a deletion of a boundary asks the root',
+      routeOf('DELETE', '/boundaries/{boundaryId}'),
+      `/boundaries/${B}`,
+      '/',
+      undefined,
+    ],
+  ]
+  for (const [sentence, route, path, text, badPart] of cases) {
+    it(sentence, () => {
+      expect(scopeOfPath(placesOf(route), path.slice(1).split('/'))).to.deep.equal({ text, badPart })
+    })
+  }
+})
+
+describe('reservedNamesOf', () => {
+  it('holds literals beside names, and leaves those beside ids', () => {
+    const { routes } = area('x', 'x', [
+      planned('GET', '/a/{name}', { auth: authenticated, answers: [200] }),
+      planned('GET', '/a/config', { auth: authenticated, answers: [200] }),
+      planned('GET', '/b/{thingId}', { auth: authenticated, answers: [200] }),
+      planned('GET', '/b/window', { auth: authenticated, answers: [200] }),
+    ])
+    expect(reservedNamesOf(routes)).to.deep.equal(['config', 'validate'])
+  })
+})

@@ -1,0 +1,179 @@
+import { isUuid } from '../../core/names.ts'
+import { METHODS, type Method, type Route } from './route.ts'
+import { templateSegments } from './template.ts'
+
+type Node = {
+  readonly literals: Map<string, Node>
+  parameter: Node | undefined
+  /** A closing parameter that takes the rest of the path. */
+  rest: Node | undefined
+  /** Two only where a uuid and a word mean different things in one place. */
+  readonly routes: Map<Method, Entry[]>
+}
+type Entry = { readonly route: Route; readonly names: readonly string[] }
+
+export type Match = {
+  readonly route: Route
+  readonly parameters: Readonly<Record<string, string>>
+  /** The segments of the path, as they came. */
+  readonly segments: readonly string[]
+}
+
+function node(): Node {
+  return { literals: new Map(), parameter: undefined, rest: undefined, routes: new Map() }
+}
+
+/** No path of the interface is longer; the check keeps the cost of hostile input constant. */
+export const PATH_MAX_LENGTH = 2048
+const SEGMENT_MAX_LENGTH = 512
+/** Documentation paths may be deep; everything else ends far before. */
+const SEGMENTS_MAX = 24
+
+/**
+ * Finds the route of a request by walking its segments, so that the last of four hundred routes is found as fast as the
+ * first. A literal segment is preferred to a parameter. There is one spelling of each path: doubled or trailing slashes,
+ * dot segments, other letter case and needless percent encoding name nothing.
+ */
+export class Router {
+  readonly #root = node()
+
+  constructor(routes: readonly Route[]) {
+    for (const route of routes) this.#add(route)
+  }
+
+  #add(route: Route): void {
+    let at = this.#root
+    const names: string[] = []
+    for (const segment of templateSegments(route.path)) {
+      if (segment.kind === 'literal') {
+        const next = at.literals.get(segment.text) ?? node()
+        at.literals.set(segment.text, next)
+        at = next
+      } else {
+        names.push(segment.text)
+        if (segment.kind === 'rest') at = at.rest ??= node()
+        else at = at.parameter ??= node()
+      }
+    }
+    const entries = at.routes.get(route.method) ?? []
+    const isTaken =
+      entries.length > 0 && !isIdName(names.at(-1)) && entries.some((entry) => !isIdName(entry.names.at(-1)))
+    if (entries.length > 1 || isTaken) throw new TypeError(`${route.method} ${route.path} is declared twice.`)
+    at.routes.set(route.method, [...entries, { route, names }])
+  }
+
+  /**
+   * @param path the path of the request as it came, without the query
+   * @returns undefined where no route has this path and method
+   */
+  find(method: string, path: string): Match | undefined {
+    // A HEAD is a GET whose answer carries no body (RFC 9110 section 9.3.2).
+    const wanted = METHODS.find((known) => known === (method === 'HEAD' ? 'GET' : method))
+    if (wanted === undefined || path.length > PATH_MAX_LENGTH || path[0] !== '/') return undefined
+    const segments = path.slice(1).split('/')
+    if (segments.length > SEGMENTS_MAX) return undefined
+    const values: string[] = []
+    const leaf = walk(this.#root, wanted, segments, 0, values)
+    const entry = leaf === undefined ? undefined : choose(leaf.routes.get(wanted), values)
+    if (entry === undefined) return undefined
+    const parameters: Record<string, string> = {}
+    entry.names.forEach((name, index) => {
+      parameters[name] = values[index] ?? ''
+    })
+    return { route: entry.route, parameters, segments }
+  }
+}
+
+function isIdName(name: string | undefined): boolean {
+  return name?.endsWith('Id') === true
+}
+
+/** Of two routes in one place, the one whose parameter is an id takes uuids. */
+function choose(entries: readonly Entry[] | undefined, values: readonly string[]): Entry | undefined {
+  if (entries === undefined || entries.length === 1) return entries?.[0]
+  const wantsId = isUuid(values.at(-1) ?? '')
+  return entries.find((entry) => isIdName(entry.names.at(-1)) === wantsId)
+}
+
+/**
+ * A literal without this method does not hide the parameter beside it, so that `POST …/config` is answered as the bad
+ * name that it is.
+ */
+function walk(
+  at: Node,
+  method: Method,
+  segments: readonly string[],
+  index: number,
+  values: string[],
+): Node | undefined {
+  const segment = segments[index]
+  if (segment === undefined) return at.routes.has(method) ? at : undefined
+  const literal = at.literals.get(segment)
+  if (literal !== undefined) {
+    const depth = values.length
+    const found = walk(literal, method, segments, index + 1, values)
+    if (found !== undefined) return found
+    values.length = depth
+  }
+  if (at.parameter !== undefined) {
+    const value = decodeSegment(segment)
+    if (value !== undefined) {
+      const depth = values.length
+      values.push(value)
+      const found = walk(at.parameter, method, segments, index + 1, values)
+      if (found !== undefined) return found
+      values.length = depth
+    }
+  }
+  if (at.rest === undefined) return undefined
+  const rest = segments.slice(index).map(decodeSegment)
+  if (rest.includes(undefined)) return undefined
+  values.push(rest.join('/'))
+  return at.rest
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not pass.
+const PLAIN = /^[^%/\\\u0000-\u0020\u007f-\uffff]+$/
+const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}/\\]/u
+/** Percent-encoded letters, digits, `-`, `.`, `_` and `~`: a second spelling (RFC 3986 section 6.2.2.2). */
+const NEEDLESS = /%(4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae]|3[0-9]|2[de])/i
+
+/**
+ * The value of one path segment, decoded exactly once. Undefined for what is not one canonical segment: empty, dots,
+ * a slash or backslash in any spelling, control characters, broken UTF-8, needless encoding.
+ */
+export function decodeSegment(raw: string): string | undefined {
+  if (raw === '' || raw === '.' || raw === '..' || raw.length > SEGMENT_MAX_LENGTH) return undefined
+  if (PLAIN.test(raw)) return raw
+  if (NEEDLESS.test(raw)) return undefined
+  try {
+    const value = decodeURIComponent(raw)
+    return FORBIDDEN.test(value) || value.normalize('NFC') !== value ? undefined : value
+  } catch {
+    return undefined
+  }
+}
+
+/** Ids, tokens and numbers are made by the platform, so that no literal can be mistaken for one. */
+function isNamePlace(parameter: string): boolean {
+  return !isIdName(parameter) && !['token', 'version', 'number', 'resourceUid'].includes(parameter)
+}
+
+/**
+ * Names that no resource may have: every literal segment that stands beside a parameter, because that place would be
+ * read as the literal, and every resource segment, which shares its place with `{resourceName}`.
+ */
+export function reservedNamesOf(routes: readonly Route[]): string[] {
+  const literals = new Map<string, Set<string>>()
+  const places = new Set<string>()
+  for (const { path } of routes) {
+    let prefix = ''
+    for (const segment of templateSegments(path)) {
+      if (segment.kind === 'literal') literals.set(prefix, (literals.get(prefix) ?? new Set()).add(segment.text))
+      else if (isNamePlace(segment.text)) places.add(prefix)
+      prefix += segment.kind === 'literal' ? `/${segment.text}` : '/{}'
+    }
+  }
+  const names = [...places].flatMap((place) => [...(literals.get(place) ?? [])])
+  return [...new Set([...names, 'validate'])].filter((name) => /^[a-z0-9-]{1,52}$/.test(name)).sort()
+}

@@ -1,0 +1,320 @@
+import { request as rawRequest } from 'node:http'
+import { connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import request from 'supertest'
+import { bearer, startFacade } from '../../../test/make/facadeServer.ts'
+import { badNames } from '../../../test/make/names.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+
+const B = '11111111-1111-4111-8111-111111111111'
+const OWNER = '22222222-2222-4222-8222-222222222222'
+const RG = `/boundaries/${B}/resourcegroups/shop/resources`
+const ITEM = `${RG}/vectorclusters/orders`
+
+describe('the facade as a server', () => {
+  let server: Awaited<ReturnType<typeof startFacade>>
+  beforeEach(async () => {
+    server = await startFacade({ limits: { requestsPerPrincipal: 200, anonymousRequestsPerAddress: 20 } })
+    server.boundary(B)
+    server.group(B, 'shop')
+    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    server.client.calls.length = 0
+  })
+  afterEach(() => server.stop())
+  const as = (call: request.Test) => call.set('authorization', bearer(OWNER))
+
+  it('gives each answer an id, a trace and the headers of a careful server', async () => {
+    const answer = await as(request(server.app).get(`${RG}/vectorclusters`))
+    expect(answer.headers['x-correlation-id']).to.match(/^[0-9a-f-]{36}$/)
+    expect(answer.headers.traceparent).to.match(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
+    expect(answer.headers).to.include({ 'x-content-type-options': 'nosniff' })
+    expect(answer.headers).to.not.have.property('x-powered-by')
+  })
+
+  it('keeps the ids of the caller where they are well-formed', async () => {
+    const trace = '0af7651916cd43dd8448eb211c80319c'
+    const answer = await request(server.app)
+      .get(ITEM)
+      .set('x-correlation-id', 'order-7')
+      .set('traceparent', `00-${trace}-b7ad6b7169203331-01`)
+    expect(answer.headers['x-correlation-id']).to.equal('order-7')
+    expect(answer.headers.traceparent).to.match(new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`))
+    expect(answer.body).to.include({
+      code: 'UNAUTHORIZED',
+      module: 'db-vector',
+      correlationId: 'order-7',
+      traceId: trace,
+    })
+    expect(answer.headers['www-authenticate']).to.equal('Bearer')
+    const forged = await request(server.app)
+      .get(ITEM)
+      .set('x-correlation-id', 'a b"}{')
+      .set('traceparent', `00-${'0'.repeat(32)}-b7ad6b7169203331-01`)
+    expect(forged.headers['x-correlation-id']).to.match(/^[0-9a-f-]{36}$/)
+    expect(forged.headers.traceparent).to.not.include('0'.repeat(32))
+  })
+
+  it('answers 404 to what is no route, and 501 to what is not built, after the permission', async () => {
+    expect((await request(server.app).get('/nothing')).body).to.include({ code: 'NOT_FOUND', module: 'platform' })
+    const planned = `${RG}/containerinstances/x`
+    expect((await request(server.app).get(planned)).status).to.equal(401)
+    expect((await request(server.app).get(planned).set('authorization', bearer(B))).status).to.equal(403)
+    const answer = await as(request(server.app).get(planned))
+    expect([answer.status, answer.body.code]).to.deep.equal([501, 'NOT_IMPLEMENTED'])
+  })
+
+  for (const method of ['options', 'put', 'patch', 'delete'] as const) {
+    it(`answers 404 to ${method} where a path does not have it`, async () => {
+      const call = request(server.app)[method]('/version').set('x-http-method-override', 'GET')
+      expect((await call).status).to.equal(404)
+    })
+  }
+
+  const bodies: [string, (call: request.Test) => request.Test, string][] = [
+    ['no body', (call) => call, 'MODEL_BINDING_FAILED'],
+    ['no media type', (call) => call.set('content-type', '').send('{}'), 'MODEL_BINDING_FAILED'],
+    ['another media type', (call) => call.type('text/plain').send('{}'), 'MODEL_BINDING_FAILED'],
+    ['a form', (call) => call.type('form').send('a=1'), 'MODEL_BINDING_FAILED'],
+    [
+      'another charset',
+      (call) => call.set('content-type', 'application/json; charset=latin1').send('{}'),
+      'MODEL_BINDING_FAILED',
+    ],
+    ['null', (call) => call.type('json').send('null'), 'MODEL_BINDING_FAILED'],
+    ['a list', (call) => call.type('json').send('[]'), 'MODEL_BINDING_FAILED'],
+    ['a text', (call) => call.type('json').send('"x"'), 'MODEL_BINDING_FAILED'],
+    [
+      'a number of 64 KB',
+      (call) => call.type('json').send(`{"replicas":${'9'.repeat(65_536)}}`),
+      'MODEL_BINDING_FAILED',
+    ],
+    ['2^53 and one', (call) => call.type('json').send('{"replicas":9007199254740993}'), 'BAD_REQUEST'],
+    ['one more than 1 MiB', (call) => call.type('json').send(`{"a":"${'x'.repeat(1_048_576)}"}`), 'BODY_TOO_LARGE'],
+  ]
+  for (const [sentence, send, code] of bodies) {
+    it(`refuses ${sentence} for a body`, async () => {
+      const answer = await send(as(request(server.app).post(ITEM)))
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(400)
+      if (sentence !== '2^53 and one') expect(answer.body.code).to.equal(code)
+      expect(server.client.calls).to.have.length(0)
+    })
+  }
+
+  it('refuses compressed bodies without opening them', async () => {
+    const call = as(request(server.app).post(ITEM))
+      .set('content-type', 'application/json')
+      .set('content-encoding', 'gzip')
+    call.write(gzipSync(Buffer.alloc(1_000_000, ' ')))
+    expect((await call).body.code).to.equal('MODEL_BINDING_FAILED')
+  })
+
+  it('refuses a stream that is too large while it comes, and says the limit', async () => {
+    const { port } = await server.facade.listen(0, '127.0.0.1')
+    let sent = 0
+    const answer = await new Promise<{ status: number; body: string; connection: string | undefined }>(
+      (resolve, reject) => {
+        const headers = {
+          authorization: bearer(OWNER),
+          'content-type': 'application/json',
+          'transfer-encoding': 'chunked',
+        }
+        const call = rawRequest({ port, host: '127.0.0.1', path: ITEM, method: 'POST', headers }, (response) => {
+          let body = ''
+          response.on('data', (chunk: Buffer) => {
+            body += chunk.toString()
+          })
+          response.on('end', () =>
+            resolve({ status: response.statusCode ?? 0, body, connection: response.headers.connection }),
+          )
+        })
+        call.on('error', (error) => (sent > 1_048_576 ? undefined : reject(error)))
+        const chunk = Buffer.alloc(65_536, ' ')
+        const more = () => {
+          while (!call.destroyed && sent < 1_000_000_000) {
+            sent += chunk.length
+            if (!call.write(chunk)) {
+              call.once('drain', more)
+              return
+            }
+          }
+        }
+        more()
+      },
+    )
+    expect(answer.status).to.equal(400)
+    expect(JSON.parse(answer.body)).to.include({ code: 'BODY_TOO_LARGE', limitBytes: 1_048_576 })
+    expect(answer.connection).to.equal('close')
+    expect(sent).to.be.below(20_000_000)
+  })
+
+  const broken: [string, string][] = [
+    ['no HTTP at all', 'hello\r\n\r\n'],
+    ['headers of 20 KB', `GET /version HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`],
+    ['a path of 64 KB', `GET /${'a'.repeat(65_536)} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ['two lengths', 'POST /version HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+    [
+      'a length and chunks',
+      'POST /version HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['no host', 'GET /version HTTP/1.1\r\n\r\n'],
+  ]
+  for (const [sentence, text] of broken) {
+    it(`answers 400 to ${sentence}`, async () => {
+      const { port } = await server.facade.listen(0, '127.0.0.1')
+      const answer = await new Promise<string>((resolve) => {
+        let received = ''
+        const socket = connect(port, '127.0.0.1', () => socket.write(text))
+        socket.on('data', (chunk) => {
+          received += chunk.toString()
+        })
+        socket.on('close', () => resolve(received)).on('error', () => {})
+      })
+      expect(answer).to.match(/^HTTP\/1\.1 400 /)
+    })
+  }
+
+  for (const accept of ['image/png', 'text/html', 'application/json;q=0', 'text/*']) {
+    it(`answers 406 to who accepts ${accept} only`, async () => {
+      const answer = await as(request(server.app).get(`${RG}/vectorclusters`)).set('accept', accept)
+      expect([answer.status, answer.body.code]).to.deep.equal([406, 'NOT_ACCEPTABLE'])
+      expect(answer.body.supported).to.include('application/json')
+    })
+  }
+  for (const accept of [
+    '*/*',
+    'application/json',
+    'application/*',
+    'text/html, application/json;q=0.1',
+    'APPLICATION/JSON',
+  ]) {
+    it(`answers who accepts ${accept}`, async () => {
+      expect((await as(request(server.app).get(`${RG}/vectorclusters`)).set('accept', accept)).status).to.equal(200)
+    })
+  }
+
+  for (const query of [
+    'a=1',
+    'page[a]=1',
+    'page=%zz',
+    'page=%ff',
+    '__proto__=1',
+    'filter[]=x',
+    `${'a=1&'.repeat(70)}`,
+    `search=${'a'.repeat(9000)}`,
+  ]) {
+    it(`answers 400 to the query ${query.slice(0, 30)}`, async () => {
+      const answer = await as(request(server.app).get(`${RG}/vectorclusters?${query}`))
+      expect([answer.status, typeof answer.body.parameter]).to.deep.equal([400, 'string'])
+    })
+  }
+
+  it('slows guessing of tokens down by address, and a busy principal by name', async () => {
+    let last: request.Response | undefined
+    for (let index = 0; index < 21; index += 1)
+      last = await request(server.app).get(ITEM).set('authorization', 'Bearer x')
+    expect([last?.status, last?.body.code]).to.deep.equal([429, 'TOO_MANY_REQUESTS'])
+    expect(Number(last?.headers['retry-after'])).to.be.within(1, 60)
+    // Whoever has a token is not held up by a guesser behind the same address.
+    expect((await as(request(server.app).get(ITEM))).status).to.equal(404)
+    for (let index = 0; index < 200; index += 1) last = await as(request(server.app).get(ITEM))
+    expect(last?.status).to.equal(429)
+  })
+
+  it('answers 503 until it knows who may what, save to who needs no right', async () => {
+    let isReady = false
+    const starting = await startFacade({ isReady: () => isReady })
+    try {
+      const answer = await as(request(starting.app).get(ITEM))
+      expect([answer.status, answer.body.code, answer.headers['retry-after']]).to.deep.equal([
+        503,
+        'SERVICE_UNAVAILABLE',
+        '1',
+      ])
+      expect((await request(starting.app).get('/version')).status).to.equal(200)
+      isReady = true
+      expect((await as(request(starting.app).get(ITEM))).status).to.equal(403)
+    } finally {
+      await starting.stop()
+    }
+  })
+
+  it('answers HEAD with the headers of GET alone', async () => {
+    const answer = await request(server.app).head('/version')
+    expect(answer.status).to.equal(200)
+    expect(Number(answer.headers['content-length'])).to.be.above(10)
+    expect(answer.text).to.equal(undefined)
+  })
+
+  it('refuses two Authorization headers, of which proxies and servers choose different ones', async () => {
+    const { port } = await server.facade.listen(0, '127.0.0.1')
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1', () => {
+        const headers = [
+          `Authorization: ${bearer(OWNER)}`,
+          `Authorization: ${bearer(OWNER)}`,
+          'Host: x',
+          'Connection: close',
+        ]
+        socket.write(`GET ${RG}/vectorclusters HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`)
+      })
+      let text = ''
+      socket.on('data', (chunk) => (text += String(chunk)))
+      socket.once('end', () => resolve(text))
+      socket.once('error', reject)
+    })
+    expect(answer).to.match(/^HTTP\/1.1 401 /)
+    expect(answer).to.include('more than one Authorization header')
+  })
+
+  it('hides what went wrong inside', async () => {
+    server.client.fail('create', VectorCluster.resource, () => {
+      throw new Error('secret of the inside')
+    })
+    const answer = await as(request(server.app).post(ITEM)).send({})
+    expect([answer.status, answer.body.code]).to.deep.equal([500, 'INTERNAL_ERROR'])
+    expect(JSON.stringify(answer.body)).to.not.include('secret')
+  })
+
+  it('reads through to the API server where it is told to', async () => {
+    await as(request(server.app).post(ITEM)).send({})
+    server.client.calls.length = 0
+    await as(request(server.app).get(ITEM))
+    expect(server.client.calls).to.have.length(0)
+    await as(request(server.app).get(ITEM)).set('cache-control', 'no-cache')
+    expect(server.client.count('get', VectorCluster.resource)).to.equal(1)
+  })
+
+  it('tells the same of a missing and of a hidden boundary', async () => {
+    const other = '99999999-9999-4999-8999-999999999999'
+    server.boundary(other)
+    const bodies: unknown[] = []
+    for (const id of [other, '88888888-8888-4888-8888-888888888888']) {
+      const { status, body } = await as(request(server.app).get(`/boundaries/${id}/resources/vectorcomputeplans`))
+      bodies.push([status, body.code, body.error.replace(id, '')])
+    }
+    expect(bodies[0]).to.deep.equal(bodies[1])
+  })
+
+  for (const [sentence, name] of badNames) {
+    it(`makes nothing of a name that is ${sentence}`, async () => {
+      const encoded = `${RG}/vectorclusters/${encodeURIComponent(name)}`
+      const made = await as(request(server.app).post(encoded)).send({})
+      expect([400, 404]).to.include(made.status)
+      expect((await as(request(server.app).get(encoded)).set('cache-control', 'no-cache')).status).to.equal(404)
+      expect(server.client.calls.filter(({ resource }) => resource.startsWith('vectorclusters'))).to.have.length(0)
+    })
+  }
+  it('has at least forty bad names to refuse', () => expect(badNames.length).to.be.at.least(40))
+
+  it('gives reserved names to nothing', async () => {
+    for (const name of ['config', 'validate', 'vectorclusters', 'apps', 'jobs']) {
+      const answer = await as(request(server.app).post(`${RG}/vectorclusters/${name}`)).send({})
+      expect([400, 404], name).to.include(answer.status)
+    }
+    expect(await server.client.list(VectorCluster.resource, { namespace: groupNamespace(B, 'shop') })).to.have.property(
+      'items',
+    ).that.is.empty
+  })
+})

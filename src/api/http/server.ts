@@ -1,0 +1,146 @@
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import express from 'express'
+import helmet from 'helmet'
+import type { Log } from '../../core/log.ts'
+import type { Standing } from '../callers/standing.ts'
+import type { Services, TokenVerifier } from './context.ts'
+import { type HttpMetrics, noMetrics } from './metrics.ts'
+import { Pipeline } from './pipeline.ts'
+import type { Route } from './route.ts'
+
+export type ServerLimits = {
+  /** Per minute; over it 429. */
+  requestsPerPrincipal: number
+  /** Per minute and address: anonymous routes and refused tokens. */
+  anonymousRequestsPerAddress: number
+  /** Addresses or networks whose X-Forwarded-For is believed. */
+  trustedProxies: readonly string[]
+  maxConnections: number
+}
+
+export const DEFAULT_LIMITS: ServerLimits = {
+  requestsPerPrincipal: 6000,
+  anonymousRequestsPerAddress: 600,
+  trustedProxies: [],
+  maxConnections: 10_000,
+}
+
+export type FacadeOptions = {
+  routes: readonly Route[]
+  services: Services
+  tokens: Pick<TokenVerifier, 'verify'>
+  /** Refuses tokens of who was deleted or disabled since; absent where the issuer's principals are not ours to know. */
+  standing?: Standing | undefined
+  log: Log
+  metrics?: HttpMetrics
+  limits?: Partial<ServerLimits>
+  /** Checks every answer against the schema that its route declares; for tests. */
+  checkReplies?: boolean
+  /** Until it says so, routes that need a sign-in answer 503. */
+  isReady?: () => boolean
+}
+
+export type Facade = {
+  app: express.Express
+  server: Server
+  listen(port: number, host?: string): Promise<{ port: number }>
+  /** Takes no new requests, lets those under way end within the time, then closes. */
+  stop(milliseconds?: number): Promise<void>
+}
+
+/** The facade's HTTP server (interface section 4): Express carries it, our own table dispatches. */
+export function createFacade(options: FacadeOptions): Facade {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const pipeline = new Pipeline({ ...options, metrics: options.metrics ?? noMetrics, limits })
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  // The query is read strictly, by the route's own declaration.
+  app.set('query parser', false)
+  app.set('trust proxy', [...limits.trustedProxies])
+  // Only JSON and files are served: a browser has nothing to run, embed or guess.
+  app.use(
+    helmet({
+      contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    }),
+  )
+  app.use((request, response) => pipeline.handle(request, response, request.ip))
+  const server = createServer(app, limits)
+  return {
+    app,
+    server,
+    listen: (port, host) => listen(server, port, host),
+    stop: async (milliseconds = 10_000) => {
+      await close(server, milliseconds)
+      pipeline.stop()
+    },
+  }
+}
+
+function createServer(app: express.Express, limits: ServerLimits): Server {
+  const server = createHttpServer(
+    {
+      maxHeaderSize: 16 * 1024,
+      headersTimeout: 10_000,
+      // Uploads may be long; JSON bodies have a shorter time of their own.
+      requestTimeout: 600_000,
+      keepAliveTimeout: 65_000,
+      connectionsCheckingInterval: 2_000,
+      requireHostHeader: true,
+      insecureHTTPParser: false,
+    },
+    app as (request: IncomingMessage, response: ServerResponse) => void,
+  )
+  server.maxHeadersCount = 100
+  server.maxConnections = limits.maxConnections
+  // The body reader asks for the body when the request may have one; unknown expectations count as none.
+  server.on('checkContinue', app)
+  server.on('checkExpectation', app)
+  server.on('clientError', refuseBrokenRequest)
+  return server
+}
+
+/** What cannot be parsed as HTTP never reaches the routes. The answer has the form of section 7 all the same. */
+function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: import('node:stream').Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const isTooLarge = error.code === 'HPE_HEADER_OVERFLOW'
+  const message = isTooLarge ? 'The headers are larger than 16384 bytes.' : 'The request is not well-formed HTTP.'
+  const body = JSON.stringify({
+    error: message,
+    code: 'BAD_REQUEST',
+    module: 'platform',
+    correlationId: '',
+    traceId: '',
+  })
+  const head = [
+    'HTTP/1.1 400 Bad Request',
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ]
+  socket.end(`${[...head, 'Connection: close'].join('\r\n')}\r\n\r\n${body}`)
+}
+
+function listen(server: Server, port: number, host: string | undefined): Promise<{ port: number }> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ port, ...(host !== undefined && { host }) }, () => {
+      server.off('error', reject)
+      const address = server.address()
+      resolve({ port: typeof address === 'object' && address !== null ? address.port : port })
+    })
+  })
+}
+
+function close(server: Server, milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), milliseconds)
+    server.close(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}

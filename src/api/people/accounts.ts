@@ -1,0 +1,56 @@
+import type { UserDirectory, UserRecord } from '../../adapters/identity/port.ts'
+import { PlatformError } from '../../core/errors.ts'
+import type { ResendLimits } from '../../iam/invitations.ts'
+import { type PasswordPolicy, passwordViolations } from '../../iam/passwordPolicy.ts'
+import type { Caller } from '../http/context.ts'
+import type { AttemptLimit } from './attemptLimit.ts'
+import type { Outbox } from './outbox.ts'
+import type { Tenants } from './tenants.ts'
+
+/** What invitations, passwords and users work with. */
+export type AccountServices = {
+  readonly users: UserDirectory
+  /** What the identity provider asks of a password. */
+  readonly passwordRules: () => Promise<PasswordPolicy>
+  readonly tenants: Tenants
+  readonly outbox: Outbox
+  /** In front of the paths in links. */
+  readonly linkBase: string
+  /** Where people sign in. */
+  readonly signInUrl: string
+  readonly resendLimits: ResendLimits
+  readonly resetsPerAddress: AttemptLimit
+  readonly resetsPerClient: AttemptLimit
+}
+
+declare module '../http/context.ts' {
+  interface Services {
+    readonly accounts: AccountServices
+  }
+}
+
+/** @throws PlatformError password_policy with `violations` */
+export async function requireGoodPassword(
+  { passwordRules }: Pick<AccountServices, 'passwordRules'>,
+  password: string,
+  email: string | undefined,
+): Promise<void> {
+  const violations = passwordViolations(password, email, await passwordRules())
+  if (violations.length === 0) return
+  throw new PlatformError('password_policy', `${violations.join('; ')}.`, { violations })
+}
+
+export function displayNameOf({ firstName, lastName, userName }: UserRecord): string {
+  const name = [firstName, lastName].filter((part) => part !== undefined && part !== '').join(' ')
+  return name === '' ? userName : name
+}
+
+/** The address of a signed-in caller: as the directory knows it now; of accounts elsewhere, as the token says. */
+export async function addressOf(
+  caller: Caller,
+  users: UserDirectory,
+): Promise<{ email: string | undefined; emailVerified: boolean }> {
+  const known = caller.principalType === 'User' ? await users.find(caller.principalId) : undefined
+  if (known?.email !== undefined) return { email: known.email, emailVerified: known.emailVerified }
+  return { email: caller.email, emailVerified: caller.email !== undefined }
+}

@@ -1,0 +1,46 @@
+import type { Mail } from '../../adapters/mail/port.ts'
+import type { InvitationRecord } from '../invitations/record.ts'
+
+/** One line of a mail: names that people chose must not add lines of their own to what we say. */
+function line(text: string): string {
+  return text.replace(/\s+/gu, ' ').trim()
+}
+
+export function invitationMail({ spec }: InvitationRecord, boundary: string, link: string): Mail {
+  const inviter = line(spec.invitedByName ?? 'An administrator')
+  const name = line([spec.firstName, spec.lastName].filter((part) => part !== undefined).join(' '))
+  return {
+    to: spec.email,
+    subject: `You are invited to ${line(boundary)}`,
+    text: [
+      name === '' ? 'Hello,' : `Hello ${name},`,
+      '',
+      `${inviter} invites you to "${line(boundary)}" as ${line(spec.roleDefinitionName)}.`,
+      ...(spec.message === undefined
+        ? []
+        : ['', 'They write:', ...spec.message.split('\n').map((text) => `> ${text}`)]),
+      '',
+      'To take the invitation, open this link:',
+      link,
+      '',
+      `It works until ${spec.expiresAt}. If you did not expect it, do nothing.`,
+      '',
+    ].join('\n'),
+  }
+}
+
+export function resetMail(email: string, link: string, expiresAt: string): Mail {
+  return {
+    to: email,
+    subject: 'Choose a new password',
+    text: [
+      'Hello,',
+      '',
+      'somebody asked for a new password for the account with this address. To choose one, open this link:',
+      link,
+      '',
+      `It works once, until ${expiresAt}. If it was not you, do nothing: your password stays as it is.`,
+      '',
+    ].join('\n'),
+  }
+}

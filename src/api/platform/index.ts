@@ -1,0 +1,125 @@
+import { Readable } from 'node:stream'
+import { z } from 'zod'
+import { notFound } from '../../core/errors.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import type { ReadinessCheck } from '../http/management.ts'
+import { anonymous, authenticated, type RouteDraft, route } from '../http/route.ts'
+import { DateTime, HealthCheckDto } from '../resources/dto.ts'
+import { DocsManifestDto, type Documentation } from './documentation.ts'
+
+/** What the process knows of itself and of the cluster under it. */
+export type Platform = {
+  readonly version: string
+  readonly commit: string
+  /** RFC 3339. */
+  readonly builtAt: string
+  /** Of the API server; empty while it has not answered yet. */
+  readonly kubernetesVersion: string
+  /** Drivers that are played instead of run. */
+  readonly simulated: readonly string[]
+  readonly readiness: readonly ReadinessCheck[]
+}
+
+declare module '../http/context.ts' {
+  interface Services {
+    readonly platform: Platform
+    readonly documentation: Documentation
+  }
+}
+
+export const ReadinessDto = z
+  .object({ status: z.enum(['Ready', 'NotReady']), checks: z.array(HealthCheckDto) })
+  .meta({ id: 'ReadinessDto' })
+
+export const VersionDto = z
+  .object({
+    module: z.string(),
+    version: z.string(),
+    commit: z.string(),
+    builtAt: DateTime,
+    kubernetesVersion: z.string(),
+    simulated: z.array(z.string()).describe('Drivers that are played instead of run'),
+  })
+  .meta({ id: 'VersionDto' })
+
+function findManifest({ services, parameters }: Context<'module'>) {
+  const manifest = services.documentation.manifest(parameters.module)
+  if (manifest === undefined) throw notFound(`Module "${parameters.module.slice(0, 64)}"`)
+  return ok(manifest)
+}
+
+function findFile({ services, parameters }: Context<'module' | 'path'>) {
+  const file = services.documentation.file(parameters.module, parameters.path)
+  if (file === undefined) throw notFound('This documentation file')
+  const { content, mediaType } = file
+  return { status: 200, headers: { 'content-type': mediaType }, stream: Readable.from([Buffer.from(content)]) }
+}
+
+/** Names and states only: anybody may ask, and messages of a failing part could tell them about the inside. */
+function readiness({ services }: Context) {
+  const observedAt = new Date(services.clock.now()).toISOString()
+  const checks = services.platform.readiness.map(({ name, isReady }) => ({
+    name,
+    status: isReady() ? ('Healthy' as const) : ('Unhealthy' as const),
+    message: null,
+    durationMs: null,
+    observedAt,
+  }))
+  const isReady = checks.every(({ status }) => status === 'Healthy')
+  return { status: isReady ? 200 : 503, body: { status: isReady ? ('Ready' as const) : ('NotReady' as const), checks } }
+}
+
+export const commonRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '/docs/{module}/manifest.json',
+    {
+      auth: authenticated,
+      operation: 'DocsManifest_{module}',
+      summary: 'The documentation files of a module',
+      reply: DocsManifestDto,
+      answers: [200, 401],
+    },
+    findManifest,
+  ),
+  route(
+    'GET',
+    '/docs/{module}/{path}',
+    {
+      auth: authenticated,
+      operation: 'DocsFile_{module}',
+      summary: 'A documentation file',
+      replyMediaType: 'text/markdown',
+      answers: [200, 401],
+    },
+    findFile,
+  ),
+  route(
+    'GET',
+    '/readyz',
+    {
+      auth: anonymous,
+      operation: 'PlatformReadiness',
+      summary: 'Whether the platform takes requests; 503 when not',
+      reply: ReadinessDto,
+      answers: [200, 503],
+    },
+    readiness,
+  ),
+  route(
+    'GET',
+    '/version',
+    {
+      auth: anonymous,
+      operation: 'Version_resource-groups',
+      summary: 'What runs here',
+      reply: VersionDto,
+      answers: [200],
+    },
+    ({ services: { platform } }) => {
+      const { version, commit, builtAt, kubernetesVersion, simulated } = platform
+      return ok({ module: 'resource-groups', version, commit, builtAt, kubernetesVersion, simulated: [...simulated] })
+    },
+  ),
+]

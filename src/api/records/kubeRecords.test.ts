@@ -1,0 +1,198 @@
+import { expect } from 'chai'
+import { ACTOR_ANNOTATION, CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { CacheSet } from '../../kube/caches.ts'
+import type { WriteObserver } from '../../kube/client.ts'
+import { FakeKubeClient } from '../../kube/fake.ts'
+import type { Caller } from '../http/context.ts'
+import { createRecords } from './kubeRecords.ts'
+
+const B = '11111111-1111-4111-8111-111111111111'
+const namespace = 'shop-0123456789'
+const ref = { namespace, name: 'orders' }
+const caller: Caller = { principalId: '22222222-2222-4222-8222-222222222222', principalType: 'User', expiresAt: 0 }
+
+describe('records over the API server', () => {
+  let client: FakeKubeClient
+  let records: ReturnType<typeof createRecords>
+  beforeEach(() => {
+    const late: { observer?: WriteObserver } = {}
+    client = new FakeKubeClient({
+      observer: {
+        written: (...given) => late.observer?.written(...given),
+        removed: (...given) => late.observer?.removed(...given),
+      },
+    })
+    const caches = new CacheSet({ client })
+    late.observer = caches.observer()
+    for (const kind of [VectorCluster, ResourceGroup]) caches.add(kind.resource)
+    records = createRecords({ client, caches })
+  })
+  const create = (spec: object = { replicas: 1 }) => records.create(VectorCluster, { ...ref, spec, caller })
+  const scale = (replicas: number, ifMatch?: number) =>
+    records.update(VectorCluster, ref, { caller, ifMatch, change: ({ spec }) => ({ ...spec, replicas }) })
+  const verbs = () => client.calls.map(({ verb }) => verb)
+  async function codeOf(promise: Promise<unknown>): Promise<string> {
+    try {
+      await promise
+      return 'none'
+    } catch (error) {
+      return (error as { code?: string }).code ?? String(error)
+    }
+  }
+
+  it('are created with one call, signed and with a life of their own', async () => {
+    const { object, isNew } = await create()
+    expect([isNew, verbs()]).to.deep.equal([true, ['create']])
+    const { annotations = {} } = object.metadata
+    expect(annotations[ACTOR_ANNOTATION]).to.equal(`1 ${caller.principalId}`)
+    expect(annotations[CREATED_BY_ANNOTATION]).to.equal(caller.principalId)
+    expect(annotations[INCARNATION_ANNOTATION]).to.match(/^[0-9a-f-]{36}$/)
+  })
+
+  it('are read at once after a write, without a call', async () => {
+    await create()
+    await scale(3)
+    client.calls.length = 0
+    expect((await records.get(VectorCluster, ref))?.spec.replicas).to.equal(3)
+    expect(await records.list(VectorCluster, { namespace })).to.have.length(1)
+    expect(verbs()).to.deep.equal([])
+  })
+
+  it('are the same when they are created again, and taken when they differ', async () => {
+    await create()
+    client.calls.length = 0
+    expect((await create()).isNew).to.equal(false)
+    expect(await codeOf(create({ replicas: 2 }))).to.equal('ALREADY_EXISTS')
+    expect(verbs()).to.deep.equal([])
+  })
+
+  it('are the same also where another replica was first', async () => {
+    client.seed(VectorCluster.resource, {
+      apiVersion: VectorCluster.apiVersion,
+      kind: 'VectorCluster',
+      metadata: { ...ref },
+      spec: VectorCluster.spec.parse({ replicas: 1 }),
+    })
+    expect((await create()).isNew).to.equal(false)
+    expect(verbs()).to.deep.equal(['create', 'get'])
+  })
+
+  it('wait for the namespace of their group', async () => {
+    client.fail('create', VectorCluster.resource, 'NotFound')
+    expect(await codeOf(create())).to.equal('INVALID_STATE')
+  })
+
+  it('are changed with one call that says who did it', async () => {
+    await create()
+    client.calls.length = 0
+    const { object, isChanged } = await scale(2)
+    expect([isChanged, verbs(), object.metadata.generation]).to.deep.equal([true, ['patch'], 2])
+    expect(object.metadata.annotations?.[ACTOR_ANNOTATION]).to.equal(`2 ${caller.principalId}`)
+  })
+
+  it('are not written when nothing changes', async () => {
+    await create()
+    client.calls.length = 0
+    expect((await scale(1)).isChanged).to.equal(false)
+    expect(verbs()).to.deep.equal([])
+  })
+
+  it('lose fields that the next spec does not have', async () => {
+    await create({ replicas: 1, storageSize: '5Gi' })
+    const { object } = await records.update(VectorCluster, ref, {
+      caller,
+      change: ({ spec: { cpuLimit: _cpu, storageSize: _size, ...spec } }) => spec,
+    })
+    expect(object.spec).to.not.have.property('storageSize')
+  })
+
+  it('are changed again from the newer object after a conflict', async () => {
+    await create()
+    const seen: (number | undefined)[] = []
+    client.fail('patch', VectorCluster.resource, () => {
+      client.edit(
+        VectorCluster.resource,
+        ref,
+        (object: { spec?: { replicas?: number } } & Parameters<typeof client.seed>[1]) => {
+          object.spec = { ...object.spec, replicas: 7 }
+        },
+      )
+    })
+    const { object } = await records.update(VectorCluster, ref, {
+      caller,
+      change: ({ spec }) => {
+        seen.push(spec.replicas)
+        return { ...spec, enableIngress: true }
+      },
+    })
+    expect(seen).to.deep.equal([1, 7])
+    expect(object.spec).to.include({ replicas: 7, enableIngress: true })
+  })
+
+  it('are refused under a stale If-Match without a call', async () => {
+    await create()
+    await scale(2)
+    client.calls.length = 0
+    expect(await codeOf(scale(3, 1))).to.equal('CONFLICT')
+    expect(await codeOf(records.remove(VectorCluster, ref, { caller, ifMatch: 1 }))).to.equal('CONFLICT')
+    expect(await codeOf(scale(3, -1))).to.equal('CONFLICT')
+    expect(verbs()).to.deep.equal([])
+    expect((await scale(3, 2)).isChanged).to.equal(true)
+  })
+
+  it('ask the API server where the caller knows more than the cache', async () => {
+    await create()
+    client.edit(
+      VectorCluster.resource,
+      ref,
+      (object: { spec?: { replicas?: number } } & Parameters<typeof client.seed>[1]) => {
+        object.spec = { ...object.spec, replicas: 5 }
+      },
+    )
+    expect((await scale(6, 2)).object.spec.replicas).to.equal(6)
+  })
+
+  it('are refused by the rules of their kind without a call', async () => {
+    await create({ replicas: 1, storageSize: '5Gi' })
+    client.calls.length = 0
+    const shrink = records.update(VectorCluster, ref, {
+      caller,
+      change: ({ spec }) => ({ ...spec, storageSize: '1Gi' }),
+    })
+    expect(await codeOf(shrink)).to.equal('STORAGE_CANNOT_SHRINK')
+    expect(await codeOf(scale(100))).to.equal('BAD_REQUEST')
+    expect(await codeOf(records.create(VectorCluster, { ...ref, name: 'x', spec: { color: 1 }, caller }))).to.equal(
+      'MODEL_BINDING_FAILED',
+    )
+    expect(verbs()).to.deep.equal([])
+  })
+
+  it('are not there without a call', async () => {
+    expect(await codeOf(scale(1))).to.equal('NOT_FOUND')
+    expect(await codeOf(records.remove(VectorCluster, ref, { caller }))).to.equal('NOT_FOUND')
+    expect(verbs()).to.deep.equal([])
+  })
+
+  it('never make a path of a name that no object can have', async () => {
+    for (const name of ['../x', 'a/b', 'A', '', 'a b', '..']) {
+      expect(await records.get(VectorCluster, { namespace, name }, { fresh: true })).to.equal(undefined)
+    }
+    expect(verbs()).to.deep.equal([])
+  })
+
+  it('are deleted in this life only', async () => {
+    await create()
+    expect(await records.remove(VectorCluster, ref, { caller })).to.deep.equal({ isGone: true })
+    expect(await records.get(VectorCluster, ref)).to.equal(undefined)
+  })
+
+  it('of a boundary are those of its own namespace and of its groups', async () => {
+    await records.create(ResourceGroup, { namespace: boundaryNamespace(B), name: 'shop', spec: {}, caller })
+    expect(records.peekAll(ResourceGroup, { boundaryId: B })).to.have.length(1)
+    await create()
+    expect(records.peekAll(VectorCluster, { boundaryId: B })).to.have.length(0)
+  })
+})

@@ -1,0 +1,260 @@
+import { randomUUID } from 'node:crypto'
+import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
+import { ACTOR_ANNOTATION, CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { boundaryNamespace, groupNamespace, isResourceName, isUuid } from '../../core/names.ts'
+import type { KubeObject, ObjectRef, Resource } from '../../core/object.ts'
+import { type AnyKind, type BrokenRule, brokenRules } from '../../crds/define.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import type { WatchCache } from '../../kube/cache.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import { readModel } from '../http/model.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
+import { isEqual, mergePatchBetween } from './mergePatch.ts'
+import type {
+  CreateRequest,
+  ListFilter,
+  ReadOptions,
+  RecordOf,
+  Records,
+  RemoveRequest,
+  UpdateRequest,
+} from './records.ts'
+
+export type RecordsOptions = {
+  client: Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
+  /** One per kind, kept current by the client's writes. */
+  caches: { get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'list'> }
+}
+
+/** How often a write is tried against an object that others write at the same time. */
+const ATTEMPTS = 5
+
+/** Records in the custom resources of one API server. */
+export function createRecords({ client, caches }: RecordsOptions): Records {
+  return new KubeRecords(client, caches)
+}
+
+class KubeRecords implements Records {
+  readonly #client: RecordsOptions['client']
+  readonly #caches: RecordsOptions['caches']
+
+  constructor(client: RecordsOptions['client'], caches: RecordsOptions['caches']) {
+    this.#client = client
+    this.#caches = caches
+  }
+
+  peek<K extends AnyKind>(kind: K, ref: ObjectRef): RecordOf<K> | undefined {
+    return typed<K>(this.#caches.get(kind.resource).get(ref.namespace, ref.name))
+  }
+
+  async get<K extends AnyKind>(kind: K, ref: ObjectRef, options: ReadOptions = {}): Promise<RecordOf<K> | undefined> {
+    if (options.fresh !== true) return this.peek(kind, ref)
+    // A name that no object can have must not become a path of the API server.
+    if (!isNameOf(kind, ref.name)) return undefined
+    try {
+      return typed<K>(await this.#client.get(kind.resource, ref))
+    } catch (error) {
+      if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
+      throw error
+    }
+  }
+
+  peekAll<K extends AnyKind>(kind: K, filter: ListFilter = {}): readonly RecordOf<K>[] {
+    const cache = this.#caches.get(kind.resource)
+    const lists = this.#namespaces(filter).map((namespace) => cache.list({ namespace }))
+    const objects = lists.length === 1 ? (lists[0] ?? []) : lists.flat()
+    return objects as unknown as readonly RecordOf<K>[]
+  }
+
+  async list<K extends AnyKind>(
+    kind: K,
+    filter: ListFilter = {},
+    options: ReadOptions = {},
+  ): Promise<readonly RecordOf<K>[]> {
+    if (options.fresh !== true) return this.peekAll(kind, filter)
+    const lists = this.#namespaces(filter).map((namespace) => this.#client.list(kind.resource, { namespace }))
+    return (await Promise.all(lists)).flatMap(({ items }) => items) as unknown as readonly RecordOf<K>[]
+  }
+
+  /** Undefined among them means everywhere. */
+  #namespaces({ namespace, boundaryId }: ListFilter): (string | undefined)[] {
+    if (namespace !== undefined || boundaryId === undefined) return [namespace]
+    const own = boundaryNamespace(boundaryId)
+    const groups = this.peekAll(ResourceGroup, { namespace: own })
+    return [own, ...groups.map((group) => groupNamespace(boundaryId, group.metadata.name))]
+  }
+
+  async create<K extends AnyKind>(
+    kind: K,
+    request: CreateRequest<K>,
+  ): Promise<{ object: RecordOf<K>; isNew: boolean }> {
+    const { namespace, name, caller } = request
+    const spec = checkSpec(kind, request.spec, undefined)
+    const ref = { namespace, name }
+    const held = this.peek(kind, ref)
+    if (held !== undefined) return { object: sameOrTaken(kind, held, spec, request), isNew: false }
+    const { annotations, labels, finalizers } = request
+    const object: KubeObject = {
+      apiVersion: kind.apiVersion,
+      kind: kind.kind,
+      metadata: {
+        name,
+        ...(namespace !== undefined && { namespace }),
+        ...(labels !== undefined && { labels }),
+        ...(finalizers !== undefined && { finalizers }),
+        annotations: {
+          ...annotations,
+          [INCARNATION_ANNOTATION]: request.incarnation ?? randomUUID(),
+          [CREATED_BY_ANNOTATION]: caller.principalId,
+          [ACTOR_ANNOTATION]: `1 ${caller.principalId}`,
+        },
+      },
+      spec,
+    }
+    try {
+      const made = typed<K>(await this.#client.create(kind.resource, object))
+      if (made === undefined) throw new TypeError('The API server answered nothing.')
+      return { object: made, isNew: true }
+    } catch (error) {
+      if (namespace !== undefined && isKubeError(error, 'NotFound') && !error.typeMissing) throw namespaceMissing(error)
+      if (!isKubeError(error, 'AlreadyExists')) throw error
+      // Another replica or kubectl was first; or the first answer to this very request was lost.
+      const stored = await this.get(kind, ref, { fresh: true })
+      if (stored === undefined) throw error
+      return { object: sameOrTaken(kind, stored, spec, request), isNew: false }
+    }
+  }
+
+  async update<K extends AnyKind>(
+    kind: K,
+    ref: ObjectRef,
+    request: UpdateRequest<K>,
+  ): Promise<{ object: RecordOf<K>; isChanged: boolean }> {
+    let current = await this.get(kind, ref)
+    for (let attempt = 1; ; attempt += 1) {
+      if (current === undefined) throw notFound(`"${ref.name}" of ${kind.plural}`)
+      const attemptAgain = attempt < ATTEMPTS
+      try {
+        return await this.#write(kind, ref, current, request)
+      } catch (error) {
+        if (!isKubeError(error, 'Conflict') || !attemptAgain) throw error
+        current = await this.get(kind, ref, { fresh: true })
+      }
+    }
+  }
+
+  async #write<K extends AnyKind>(
+    kind: K,
+    ref: ObjectRef,
+    given: RecordOf<K>,
+    { caller, ifMatch, change }: UpdateRequest<K>,
+  ): Promise<{ object: RecordOf<K>; isChanged: boolean }> {
+    const current = await this.#matching(kind, ref, given, ifMatch)
+    const spec = checkSpec(kind, change(current), current.spec as object)
+    const patch = mergePatchBetween(current.spec, spec)
+    if (patch === undefined) return { object: current, isChanged: false }
+    const { generation = 1, resourceVersion, uid } = current.metadata
+    const body = {
+      metadata: { annotations: { [ACTOR_ANNOTATION]: `${generation + 1} ${caller.principalId}` } },
+      spec: patch,
+    }
+    const object = typed<K>(await this.#client.mergePatch(kind.resource, ref, body, { resourceVersion, uid }))
+    if (object === undefined) throw new TypeError('The API server answered nothing.')
+    return { object, isChanged: true }
+  }
+
+  /**
+   * The object at the generation that the caller saw. Of a later one than the cache knows only the API server can tell;
+   * an earlier one is stale without asking.
+   *
+   * @throws PlatformError CONFLICT
+   */
+  async #matching<K extends AnyKind>(
+    kind: K,
+    ref: ObjectRef,
+    known: RecordOf<K>,
+    ifMatch: number | undefined,
+  ): Promise<RecordOf<K>> {
+    const { generation = 1 } = known.metadata
+    if (ifMatch === undefined || ifMatch === generation) return known
+    const newest = ifMatch > generation ? await this.get(kind, ref, { fresh: true }) : known
+    if (newest === undefined) throw notFound(`"${ref.name}" of ${kind.plural}`)
+    if (newest.metadata.generation !== ifMatch) throw stale(newest)
+    return newest
+  }
+
+  async remove<K extends AnyKind>(kind: K, ref: ObjectRef, { ifMatch }: RemoveRequest): Promise<{ isGone: boolean }> {
+    const known = await this.get(kind, ref)
+    if (known === undefined) throw notFound(`"${ref.name}" of ${kind.plural}`)
+    const current = await this.#matching(kind, ref, known, ifMatch)
+    const { uid, resourceVersion } = current.metadata
+    // With If-Match nobody may have written in between; without it, whatever carries this name in this life may go.
+    const version = ifMatch === undefined ? {} : { resourceVersion }
+    const left = await this.#client.remove(kind.resource, ref, { uid, ...version })
+    return { isGone: left === undefined }
+  }
+}
+
+function typed<K extends AnyKind>(object: KubeObject | undefined): RecordOf<K> | undefined {
+  return object as RecordOf<K> | undefined
+}
+
+function isNameOf(kind: AnyKind, name: string): boolean {
+  if (kind.name === 'uuid') return isUuid(name)
+  return kind.name === 'resource' ? isResourceName(name) : /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name)
+}
+
+function stale(current: { metadata: { name: string; generation?: number } }): PlatformError {
+  const { name, generation = 1 } = current.metadata
+  const message = `"${name}" was changed since it was read: it is at generation ${generation}.`
+  return new PlatformError('CONFLICT', message, { currentVersion: String(generation) })
+}
+
+/** What a group owns is made a moment after the group; until then nothing can stand in it. */
+function namespaceMissing(cause: unknown): PlatformError {
+  const extras = { status: 'Pending', phase: 'WaitingForGroup' }
+  return new PlatformError('INVALID_STATE', 'The resource group is not ready yet: try again.', extras, { cause })
+}
+
+/** @throws PlatformError ALREADY_EXISTS, INVALID_STATE */
+function sameOrTaken<K extends AnyKind>(
+  kind: K,
+  stored: RecordOf<K>,
+  spec: object,
+  { isSame, name }: CreateRequest<K>,
+): RecordOf<K> {
+  refuseWhileDeleting(stored)
+  const same = isSame === undefined ? isEqual(readModel(kind.spec, stored.spec), spec) : isSame(stored)
+  if (same) return stored
+  throw new PlatformError('ALREADY_EXISTS', `The name "${name}" is taken in ${kind.plural}, with another content.`)
+}
+
+/**
+ * The spec with its defaults, held against the schema and the rules of its kind, so that a refused write makes no call
+ * and says the same as the API server would.
+ *
+ * @throws PlatformError BAD_REQUEST or the code of the first rule that is broken
+ */
+export function checkSpec(kind: AnyKind, spec: object, previous: object | undefined): object {
+  const next = readModel(kind.spec, withoutAbsent(spec)) as object
+  const broken = brokenRules<unknown>(kind as never, next, previous)
+  const [first] = broken
+  if (first === undefined) return next
+  throw first.code === 'BAD_REQUEST' ? refusedFields(broken) : refusedByRule(first, next)
+}
+
+function withoutAbsent(spec: object): object {
+  return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined && value !== null))
+}
+
+function refusedFields(broken: readonly BrokenRule[]): PlatformError {
+  const errors = broken.map(({ field, message }) => ({ field, message }))
+  return badRequest(`The field "${errors[0]?.field}" was refused: ${errors[0]?.message}.`, errors)
+}
+
+function refusedByRule({ code, field, message }: BrokenRule, next: object): PlatformError {
+  const value = (next as Record<string, unknown>)[field] ?? null
+  const extras = code === 'RULE_VIOLATION' ? { errors: [{ field, message }] } : { field, value }
+  return new PlatformError(code, `${message}.`, extras)
+}

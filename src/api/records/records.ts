@@ -1,0 +1,90 @@
+import type { ObjectMeta, ObjectRef } from '../../core/object.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import type { Caller } from '../http/context.ts'
+
+/** An object of ours, for code that does not know its kind. */
+export type AnyObject = {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: ObjectMeta
+  readonly spec: object
+  readonly status?: object | undefined
+}
+
+/** A kind as the facade handles it: its objects' type follows from its schema. */
+export type RecordOf<K extends AnyKind> = K extends { spec: infer S; status: infer T }
+  ? {
+      apiVersion: string
+      kind: string
+      metadata: ObjectMeta
+      spec: S extends { _zod: { output: infer Spec } } ? Spec : never
+      status?: T extends { _zod: { output: infer Status } } ? Status : never
+    }
+  : never
+
+export type ReadOptions = {
+  /** Ask the API server instead of the cache. */
+  fresh?: boolean | undefined
+}
+
+export type ListFilter = {
+  namespace?: string | undefined
+  /** All objects of kinds in this boundary's own and its groups' namespaces. */
+  boundaryId?: string | undefined
+}
+
+export type CreateRequest<K extends AnyKind> = {
+  namespace?: string | undefined
+  name: string
+  /** Checked against the schema and rules of the kind before any call; defaults are filled in. */
+  spec: object
+  caller: Caller
+  annotations?: Record<string, string>
+  labels?: Record<string, string>
+  finalizers?: string[]
+  /** The random id of the object, where something already names it; made here else. */
+  incarnation?: string | undefined
+  /** Whether a stored object is what was asked for; by default, whether its spec equals this one. */
+  isSame?: (stored: RecordOf<K>) => boolean
+}
+
+export type UpdateRequest<K extends AnyKind> = {
+  caller: Caller
+  /** The generation that the caller saw. */
+  ifMatch?: number | undefined
+  /**
+   * The next spec, from the current one; asked again with the newer one after a conflict. Return the current spec for
+   * no change; throw to refuse.
+   */
+  change: (current: RecordOf<K>) => object
+}
+
+export type RemoveRequest = { caller: Caller; ifMatch?: number | undefined }
+
+/**
+ * Custom resources as the facade reads and writes them. Reads come from the watch caches, own writes included at once.
+ * Every accepted write is one call to the API server, every refused one none.
+ */
+export interface Records {
+  /** From the cache only, without waiting: for names, plans and other things beside the point of a request. */
+  peek<K extends AnyKind>(kind: K, ref: ObjectRef): RecordOf<K> | undefined
+  get<K extends AnyKind>(kind: K, ref: ObjectRef, options?: ReadOptions): Promise<RecordOf<K> | undefined>
+  list<K extends AnyKind>(kind: K, filter?: ListFilter, options?: ReadOptions): Promise<readonly RecordOf<K>[]>
+  /** As `list`, from the cache only. */
+  peekAll<K extends AnyKind>(kind: K, filter?: ListFilter): readonly RecordOf<K>[]
+  /**
+   * `isNew` is false where the very same object was there already.
+   *
+   * @throws PlatformError ALREADY_EXISTS; INVALID_STATE while the object of that name is being deleted; BAD_REQUEST and
+   *   the codes of the kind's rules
+   */
+  create<K extends AnyKind>(kind: K, request: CreateRequest<K>): Promise<{ object: RecordOf<K>; isNew: boolean }>
+  /** @throws PlatformError NOT_FOUND, CONFLICT (stale If-Match), BAD_REQUEST and the codes of the kind's rules */
+  update<K extends AnyKind>(
+    kind: K,
+    ref: ObjectRef,
+    request: UpdateRequest<K>,
+  ): Promise<{ object: RecordOf<K>; isChanged: boolean }>
+  /** `isGone` is false while finalizers hold the object. @throws PlatformError NOT_FOUND, CONFLICT */
+  remove<K extends AnyKind>(kind: K, ref: ObjectRef, request: RemoveRequest): Promise<{ isGone: boolean }>
+}

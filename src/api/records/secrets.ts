@@ -1,0 +1,67 @@
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { secret } from '../../kube/builtin.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
+
+/** Secrets of resources, for data-plane routes only. Each read goes to the API server: secrets are never kept. */
+export interface SecretReader {
+  /** The base64 `data`; undefined where there is none, or its namespace is not opened to the facade yet. */
+  read(namespace: string, name: string): Promise<Readonly<Record<string, string>> | undefined>
+}
+
+export function kubeSecrets(client: Pick<KubeClient, 'get'>): SecretReader {
+  return {
+    async read(namespace, name) {
+      try {
+        const found = await client.get<KubeObject & { data?: Record<string, string> }>(secret, { namespace, name })
+        return found.data
+      } catch (error) {
+        if (isKubeError(error, 'NotFound', 'Forbidden')) return undefined
+        throw error
+      }
+    },
+  }
+}
+
+/** Whose a Secret is: it goes when the owner goes. */
+export type SecretOwner = {
+  apiVersion: string
+  kind: string
+  name: string
+  uid: string
+  labels: Record<string, string>
+}
+
+/** Puts entries into a Secret of a resource; what else is in it stays. */
+export interface SecretWriter {
+  put(
+    ref: { namespace: string; name: string },
+    data: Readonly<Record<string, string>>,
+    owner: SecretOwner,
+  ): Promise<void>
+}
+
+export function kubeSecretWriter(client: Pick<KubeClient, 'create' | 'mergePatch'>): SecretWriter {
+  return {
+    async put({ namespace, name }, data, { labels, ...reference }) {
+      try {
+        await client.mergePatch(secret, { namespace, name }, { data })
+      } catch (error) {
+        if (!isKubeError(error, 'NotFound')) throw error
+        await client.create(secret, {
+          apiVersion: 'v1',
+          kind: 'Secret',
+          metadata: {
+            name,
+            namespace,
+            labels: { ...labels, [MANAGED_BY_LABEL]: MANAGED_BY },
+            ownerReferences: [reference],
+          },
+          type: 'Opaque',
+          data,
+        })
+      }
+    },
+  }
+}

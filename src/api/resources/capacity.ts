@@ -1,0 +1,74 @@
+import type { KubeObject, Resource } from '../../core/object.ts'
+import { isQuantity, parseQuantity } from '../../core/quantity.ts'
+import { node, pod } from '../../kube/builtin.ts'
+import type { WatchCache } from '../../kube/cache.ts'
+import type { Capacity, NodeRoom } from './plans.ts'
+
+type NodeObject = KubeObject & {
+  spec?: { unschedulable?: boolean; taints?: { effect: string }[] }
+  status?: { allocatable?: Record<string, string>; conditions?: { type: string; status: string }[] }
+}
+type Resources = { requests?: Record<string, string> }
+type PodObject = KubeObject & {
+  spec?: { nodeName?: string; containers?: { resources?: Resources }[] }
+  status?: { phase?: string }
+}
+
+type Caches = {
+  has(resource: Resource): boolean
+  get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'list' | 'synced'>
+}
+
+/** Sums over all pods are kept so long: a list of plans must not walk over every pod of the cluster each time. */
+const KEPT_MILLISECONDS = 5_000
+
+/** The room on the nodes of the platform's own cluster: allocatable less what the pods there request. */
+export function createCapacity(caches: Caches, clock: { monotonic(): number }): Capacity {
+  let rooms: readonly NodeRoom[] | undefined
+  let until = Number.NEGATIVE_INFINITY
+  return {
+    rooms() {
+      if (!caches.has(node) || !caches.has(pod)) return undefined
+      const [nodes, pods] = [caches.get<NodeObject>(node), caches.get<PodObject>(pod)]
+      if (!nodes.synced || !pods.synced) return undefined
+      if (clock.monotonic() >= until) {
+        rooms = roomsOf(nodes.list(), pods.list())
+        until = clock.monotonic() + KEPT_MILLISECONDS
+      }
+      return rooms
+    },
+  }
+}
+
+function quantity(values: Record<string, string> | undefined, name: string): bigint {
+  const text = values?.[name]
+  return text !== undefined && isQuantity(text) ? parseQuantity(text) : 0n
+}
+
+/** Nodes that take pods of everybody, with what is left on each. */
+export function roomsOf(nodes: readonly NodeObject[], pods: readonly PodObject[]): NodeRoom[] {
+  const used = new Map<string, { cpu: bigint; memory: bigint }>()
+  for (const { spec, status } of pods) {
+    const name = spec?.nodeName
+    if (name === undefined || status?.phase === 'Succeeded' || status?.phase === 'Failed') continue
+    const sum = used.get(name) ?? { cpu: 0n, memory: 0n }
+    for (const { resources } of spec?.containers ?? []) {
+      sum.cpu += quantity(resources?.requests, 'cpu')
+      sum.memory += quantity(resources?.requests, 'memory')
+    }
+    used.set(name, sum)
+  }
+  return nodes.filter(takesPods).map(({ metadata, status }) => {
+    const sum = used.get(metadata.name) ?? { cpu: 0n, memory: 0n }
+    return {
+      cpu: quantity(status?.allocatable, 'cpu') - sum.cpu,
+      memory: quantity(status?.allocatable, 'memory') - sum.memory,
+    }
+  })
+}
+
+function takesPods({ spec, status }: NodeObject): boolean {
+  const isReady = status?.conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True') === true
+  const isTainted = spec?.taints?.some(({ effect }) => effect !== 'PreferNoSchedule') === true
+  return isReady && spec?.unschedulable !== true && !isTainted
+}

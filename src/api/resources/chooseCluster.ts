@@ -1,0 +1,25 @@
+import { PlatformError } from '../../core/errors.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { clusterWords, defaultCluster, isProjectedOn } from './places.ts'
+import type { WriteView } from './resource.ts'
+
+/**
+ * The cluster for a body: what it names, at creation else the boundary's default. The id that an answer showed may be
+ * sent back.
+ *
+ * @throws PlatformError CLUSTER_NOT_PROJECTED
+ */
+export function chooseCluster<K extends AnyKind>(
+  clusterId: string | undefined,
+  { services, boundaryId, previous }: WriteView<K>,
+): string | undefined {
+  if (previous !== undefined) {
+    const stored = (previous as { spec: { clusterId?: string | undefined } }).spec.clusterId
+    const shown = clusterWords(services, boundaryId, stored).id
+    return clusterId === undefined || clusterId === shown ? stored : clusterId
+  }
+  const wanted = clusterId ?? defaultCluster(services, boundaryId).id
+  if (isProjectedOn(services, boundaryId, wanted)) return wanted
+  const message = `The boundary is not projected on cluster "${wanted}".`
+  throw new PlatformError('CLUSTER_NOT_PROJECTED', message, { field: 'clusterId', value: wanted })
+}

@@ -1,0 +1,52 @@
+import { groupNamespace } from '../../core/names.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { KINDS } from '../../crds/index.ts'
+import type { Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
+import { groupsOfBoundary } from './places.ts'
+
+/** A resource of any kind with the group it stands in. */
+export type GroupResource = {
+  readonly kind: AnyKind
+  readonly object: RecordOf<AnyKind>
+  readonly resourceGroup: string
+}
+
+/**
+ * Kinds whose objects are resources of a group, each a collection of the interface. Those that belong to a resource (a
+ * bucket to its account) are not counted.
+ */
+export const COLLECTIONS: readonly AnyKind[] = KINDS.filter(
+  ({ placement, actions, isPart }) => placement === 'group' && actions !== undefined && isPart !== true,
+)
+
+export function resourcesOfGroup(services: Services, boundaryId: string, group: string): GroupResource[] {
+  const namespace = groupNamespace(boundaryId, group)
+  return COLLECTIONS.flatMap((kind) =>
+    services.records.peekAll(kind, { namespace }).map((object) => ({ kind, object, resourceGroup: group })),
+  )
+}
+
+export function resourcesOfBoundary(services: Services, boundaryId: string): GroupResource[] {
+  return groupsOfBoundary(services, boundaryId).flatMap(({ name }) => resourcesOfGroup(services, boundaryId, name))
+}
+
+/** As the two above, past the cache where `fresh` says so. */
+export async function readResources(
+  services: Services,
+  boundaryId: string,
+  groups: readonly string[],
+  fresh: boolean,
+): Promise<GroupResource[]> {
+  if (!fresh) return groups.flatMap((group) => resourcesOfGroup(services, boundaryId, group))
+  const lists = await Promise.all(
+    groups.flatMap((group) =>
+      COLLECTIONS.map(async (kind) => {
+        const filter = { namespace: groupNamespace(boundaryId, group) }
+        const objects = await services.records.list(kind, filter, { fresh })
+        return objects.map((object) => ({ kind, object, resourceGroup: group }))
+      }),
+    ),
+  )
+  return lists.flat()
+}

@@ -1,0 +1,94 @@
+import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN } from '../../core/names.ts'
+import { ComputePlan, type PlanFamily } from '../../crds/plans.ts'
+import { ACTIONS } from '../../iam/actions.ts'
+import type { Context, Services } from '../http/context.ts'
+import type { ListConfigDto } from './dto.ts'
+import {
+  filtersOf,
+  type ListField,
+  type ListShape,
+  operatorsOf,
+  PAGE_SIZE_DEFAULT,
+  PAGE_SIZE_MAX,
+  sortsOf,
+} from './paging.ts'
+
+export type ListConfigParts = {
+  collection: string
+  context: Context
+  enumerations?: Readonly<Record<string, readonly string[]>>
+  plans?: ListConfigDto['plans']
+  limits?: Record<string, number>
+  /** Actions below it that the caller holds here are listed (`vectorcluster`). */
+  actionPrefix: string
+}
+
+/** The answer of a `config` route: what a client needs to draw the list (records: config answer). */
+export function listConfig<Row>(shape: ListShape<Row>, parts: ListConfigParts): ListConfigDto {
+  const fields = Object.entries(shape.fields) as [string, ListField<Row>][]
+  const enumerations: Record<string, readonly string[]> = { ...parts.enumerations }
+  for (const [name, field] of fields) if (field.values !== undefined) enumerations[name] = field.values
+  return {
+    collection: parts.collection,
+    columns: [
+      ...fields.map(([field, { title, type, isSorted, isShown }]) => ({
+        field,
+        title,
+        type: field === 'status' ? ('status' as const) : COLUMN_TYPE[type],
+        sortable: isSorted !== false,
+        defaultVisible: isShown !== false,
+      })),
+      ...(shape.tagsOf === undefined
+        ? []
+        : [{ field: 'tags', title: 'Tags', type: 'tags' as const, sortable: false, defaultVisible: false }]),
+    ],
+    filters: filtersOf(shape).map((field) => {
+      const { type = 'text', values } = (shape.fields[field] ?? {}) as Partial<ListField<Row>>
+      return { field, operators: [...operatorsOf(type)], values: values === undefined ? null : [...values] }
+    }),
+    sorts: sortsOf(shape),
+    defaultSort: shape.defaultSort,
+    searchFields: [
+      ...fields.flatMap(([name, field]) => (field.isSearched === true ? [name] : [])),
+      ...(shape.tagsOf === undefined ? [] : ['tags']),
+    ],
+    enumerations: Object.fromEntries(
+      Object.entries(enumerations).map(([name, values]) => [name, values.map((value) => ({ value, title: value }))]),
+    ),
+    plans: parts.plans ?? [],
+    actions: heldActions(parts),
+    names: {
+      pattern: RESOURCE_NAME_PATTERN,
+      maxLength: RESOURCE_NAME_MAX_LENGTH,
+      reserved: [...parts.context.services.reservedNames].sort(),
+    },
+    limits: parts.limits ?? {},
+    pageSizeDefault: PAGE_SIZE_DEFAULT,
+    pageSizeMax: PAGE_SIZE_MAX,
+  }
+}
+
+const COLUMN_TYPE = {
+  text: 'text',
+  enumeration: 'text',
+  number: 'number',
+  boolean: 'boolean',
+  dateTime: 'dateTime',
+  quantity: 'text',
+} as const
+
+function heldActions({ context, actionPrefix }: ListConfigParts): string[] {
+  const { scope, services, caller } = context
+  if (scope === undefined) return []
+  const names = ACTIONS.filter(({ name }) => name.startsWith(`${actionPrefix}/`)).map(({ name }) => name)
+  return names.filter((name) => services.access.isAllowed(caller.principalId, name, scope))
+}
+
+/** The plans that a new resource of a family can take. */
+export function planChoices(services: Services, family: PlanFamily): ListConfigDto['plans'] {
+  return services.records
+    .peekAll(ComputePlan)
+    .filter(({ spec }) => spec.family === family && !spec.deprecated)
+    .map(({ metadata, spec }) => ({ id: metadata.name, name: spec.displayName, isDefault: spec.isDefault }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+}

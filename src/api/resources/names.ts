@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import { idOf } from '../../core/ids.ts'
+import { RESOURCE_NAME_MAX_LENGTH } from '../../core/names.ts'
+import type { GroupResource } from './contents.ts'
+import { Uuid } from './dto.ts'
+
+const VIOLATIONS = ['Empty', 'TooLong', 'BadCharacter', 'Reserved', 'TakenElsewhere'] as const
+
+export const ResourceNameValidationDto = z
+  .object({
+    resourceName: z.string(),
+    isValid: z.boolean().describe('Well formed and not reserved'),
+    isAvailable: z
+      .boolean()
+      .describe('Valid, no resource of the group has it, and none elsewhere where names are unique on the platform'),
+    violations: z.array(z.object({ code: z.enum(VIOLATIONS), message: z.string() }).meta({ id: 'NameViolation' })),
+    takenBy: z
+      .array(
+        z
+          .object({ collection: z.string(), resourceGroup: z.string(), name: z.string(), id: Uuid })
+          .meta({ id: 'ResourceReference' }),
+      )
+      .describe('Those of them that the caller may read'),
+  })
+  .meta({ id: 'ResourceNameValidationDto' })
+export type ResourceNameValidationDto = z.output<typeof ResourceNameValidationDto>
+type NameViolation = ResourceNameValidationDto['violations'][number]
+
+/** What speaks against giving the name to a new resource, whoever has it already. */
+export function nameViolations(name: string, reserved: ReadonlySet<string>): NameViolation[] {
+  if (name.trim() === '') return [{ code: 'Empty', message: 'a name has at least one character' }]
+  const violations: NameViolation[] = []
+  if (name.length > RESOURCE_NAME_MAX_LENGTH) {
+    violations.push({ code: 'TooLong', message: `a name has at most ${RESOURCE_NAME_MAX_LENGTH} characters` })
+  }
+  if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(name)) {
+    const message = 'a name has lower-case letters, digits and hyphens and begins and ends with a letter or digit'
+    violations.push({ code: 'BadCharacter', message })
+  }
+  if (reserved.has(name)) {
+    violations.push({ code: 'Reserved', message: 'a route of the interface stands in the place of this name' })
+  }
+  return violations
+}
+
+/** What is known of a name beside its letters. */
+export type NameUse = {
+  /** Resources of the group that have it. */
+  holders: readonly GroupResource[]
+  /** Which of them the caller may know. */
+  isReadable: (resource: GroupResource) => boolean
+  /** Collections whose names are unique on the platform, in which a resource of another group has it. */
+  takenElsewhere: readonly string[]
+}
+
+/** A name that somebody else on the platform has is well formed but not free; by whom is not said. */
+export function validateName(
+  resourceName: string,
+  reserved: ReadonlySet<string>,
+  { holders, isReadable, takenElsewhere }: NameUse,
+): ResourceNameValidationDto {
+  const violations = nameViolations(resourceName, reserved)
+  const isValid = violations.length === 0
+  for (const collection of takenElsewhere) {
+    const message = `names of ${collection} are unique on the platform, and this one is taken`
+    violations.push({ code: 'TakenElsewhere', message })
+  }
+  const takenBy = holders.filter(isReadable).map(({ kind, object, resourceGroup }) => ({
+    collection: kind.segment,
+    resourceGroup,
+    name: object.metadata.name,
+    id: idOf({
+      kind: kind.kind,
+      group: kind.resource.group,
+      namespace: object.metadata.namespace,
+      name: object.metadata.name,
+    }),
+  }))
+  return { resourceName, isValid, isAvailable: violations.length === 0 && holders.length === 0, violations, takenBy }
+}

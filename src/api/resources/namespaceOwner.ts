@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { boundaryOfNamespace, groupNamespace, isResourceName } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { boundaryScope, groupScope } from '../callers/visibility.ts'
+import type { Services } from '../http/context.ts'
+import { Uuid } from './dto.ts'
+
+export const NamespaceOwnerDto = z
+  .object({
+    namespace: z.string(),
+    boundaryId: Uuid,
+    boundary: z.string(),
+    resourceGroup: z.string().nullable().describe("Null for the boundary's own namespace"),
+    clusterId: Uuid,
+    scope: z.string(),
+  })
+  .meta({ id: 'NamespaceOwnerDto' })
+
+export type NamespaceOwner = {
+  readonly boundaryId: string
+  readonly resourceGroup: string | null
+  readonly scope: string
+}
+
+/** Behind the group's name: a hyphen and the first ten hex digits of a hash. */
+const SUFFIX_LENGTH = 11
+
+/** Whose namespace it is; undefined for everybody else's. */
+export function ownerOfNamespace({ records }: Services, namespace: string): NamespaceOwner | undefined {
+  const ofBoundary = boundaryOfNamespace(namespace)
+  if (ofBoundary !== undefined && records.peek(Boundary, { name: ofBoundary }) !== undefined) {
+    return { boundaryId: ofBoundary, resourceGroup: null, scope: boundaryScope(ofBoundary) }
+  }
+  const name = namespace.slice(0, -SUFFIX_LENGTH)
+  if (!isResourceName(name)) return undefined
+  // The hash cannot be undone, so each boundary that has a group of this name is asked what it makes of it.
+  for (const { metadata } of records.peekAll(ResourceGroup)) {
+    if (metadata.name !== name) continue
+    const boundaryId = boundaryOfNamespace(metadata.namespace ?? '')
+    if (boundaryId !== undefined && groupNamespace(boundaryId, name) === namespace) {
+      return { boundaryId, resourceGroup: name, scope: groupScope(boundaryId, name) }
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,178 @@
+import { expect } from 'chai'
+import { PlatformError } from '../../core/errors.ts'
+import { applyListRequest, type ListShape, parseDateTime, parseListRequest } from './paging.ts'
+
+type Row = {
+  name: string
+  id: string
+  size: string | null
+  at: string
+  count: number | null
+  on: boolean
+  state: string
+  tags: Record<string, string>
+}
+
+const shape: ListShape<Row> = {
+  fields: {
+    name: { title: 'Name', type: 'text', of: (row) => row.name, isSearched: true },
+    size: { title: 'Size', type: 'quantity', of: (row) => row.size },
+    at: { title: 'At', type: 'dateTime', of: (row) => row.at },
+    count: { title: 'Count', type: 'number', of: (row) => row.count },
+    on: { title: 'On', type: 'boolean', of: (row) => row.on },
+    state: { title: 'State', type: 'enumeration', values: ['Running', 'Failed'], of: (row) => row.state },
+    secretive: { title: 'Neither', type: 'text', of: () => 'x', isFiltered: false, isSorted: false },
+  },
+  defaultSort: 'name',
+  nameOf: (row) => row.name,
+  idOf: (row) => row.id,
+  tagsOf: (row) => row.tags,
+  limitName: 'limit',
+}
+
+const rows: Row[] = [
+  {
+    name: 'b',
+    id: '2',
+    size: '1Gi',
+    at: '2026-01-02T00:00:00Z',
+    count: 10,
+    on: true,
+    state: 'Running',
+    tags: { team: 'search', 'a:b': 'x' },
+  },
+  {
+    name: 'a',
+    id: '1',
+    size: '500Mi',
+    at: '2026-01-01T00:00:00+01:00',
+    count: 9,
+    on: false,
+    state: 'Failed',
+    tags: {},
+  },
+  {
+    name: 'Orders, all',
+    id: '4',
+    size: null,
+    at: '2026-01-03T00:00:00Z',
+    count: null,
+    on: true,
+    state: 'Running',
+    tags: { team: 'Shop' },
+  },
+  { name: 'b', id: '1', size: '2', at: '2026-01-02T00:00:00Z', count: 10, on: true, state: 'Running', tags: {} },
+]
+
+function query(text: string): Record<string, string[]> {
+  const result: Record<string, string[]> = {}
+  for (const [name, value] of new URLSearchParams(text)) result[name] = [...(result[name] ?? []), value]
+  return result
+}
+const list = (text: string) => applyListRequest(rows, parseListRequest(query(text), shape), shape)
+const ids = (text: string) => list(text).rows.map(({ name, id }) => `${name}${id}`)
+
+describe('a list', () => {
+  const answers: [string, string, string[]][] = [
+    ['is sorted by the default, then name, then id', '', ['Orders, all4', 'a1', 'b1', 'b2']],
+    ['is sorted the other way, with ties in the same order', 'sort=-name', ['b1', 'b2', 'a1', 'Orders, all4']],
+    ['sorts quantities by what they mean, null last', 'sort=size', ['b1', 'a1', 'b2', 'Orders, all4']],
+    ['keeps null last also the other way', 'sort=-size', ['b2', 'a1', 'b1', 'Orders, all4']],
+    ['sorts numbers as numbers', 'sort=count', ['a1', 'b1', 'b2', 'Orders, all4']],
+    ['sorts times across zones', 'sort=at', ['a1', 'b1', 'b2', 'Orders, all4']],
+    ['is empty past the last page', 'page=9', []],
+    ['gives the second page', 'page=2&pageSize=3', ['b2']],
+    ['takes limit for the size of the first page', 'limit=1', ['Orders, all4']],
+    ['filters exactly', 'filter=name:eq:b', ['b1', 'b2']],
+    ['compares texts by case', 'filter=name:eq:B', []],
+    ['compares enumerations without case', 'filter=state:eq:failed', ['a1']],
+    ['counts null as not equal', 'filter=count:ne:10', ['Orders, all4', 'a1']],
+    ['takes one of several', 'filter=name:in:a,b', ['a1', 'b1', 'b2']],
+    ['takes an escaped comma for a comma', 'filter=name:in:Orders\\, all,a', ['Orders, all4', 'a1']],
+    ['finds a part without case', 'filter=name:contains:ORDERS', ['Orders, all4']],
+    ['finds a beginning without case', 'filter=name:startsWith:oRD', ['Orders, all4']],
+    ['compares times', 'filter=at:ge:2026-01-02T00:00:00Z', ['Orders, all4', 'b1', 'b2']],
+    ['compares quantities', 'filter=size:gt:600Mi', ['b2']],
+    ['compares numbers', 'filter=count:lt:10', ['a1']],
+    ['compares truth', 'filter=on:eq:false', ['a1']],
+    ['asks for a value', 'filter=count:exists:false', ['Orders, all4']],
+    ['holds all filters at once', 'filter=name:eq:b&filter=tags.team:eq:search', ['b2']],
+    ['filters on a tag whose key holds a colon', 'filter=tags.a:b:eq:x', ['b2']],
+    ['asks for a tag', 'filter=tags.team:exists:true', ['Orders, all4', 'b2']],
+    ['keeps colons of the value', 'filter=name:eq:a:b:c', []],
+    ['searches names and tag values', 'search=SHOP', ['Orders, all4']],
+    ['takes a tag called constructor for absent', 'filter=tags.constructor:exists:true', []],
+  ]
+  for (const [sentence, text, wanted] of answers) it(sentence, () => expect(ids(text)).to.deep.equal(wanted))
+
+  const refused: [string, string, string][] = [
+    ['page 0', 'page=0', 'page'],
+    ['a negative page', 'page=-1', 'page'],
+    ['a page that is no number', 'page=one', 'page'],
+    ['half a page', 'page=1.5', 'page'],
+    ['a page in hexadecimal', 'page=0x1', 'page'],
+    ['a page with a space', 'page=%201', 'page'],
+    ['an empty page', 'page=', 'page'],
+    ['a page beyond all', 'page=99999999999', 'page'],
+    ['two pages', 'page=1&page=2', 'page'],
+    ['pageSize 0', 'pageSize=0', 'pageSize'],
+    ['pageSize 501', 'pageSize=501', 'pageSize'],
+    ['limit 501', 'limit=501', 'limit'],
+    ['an empty search', 'search=', 'search'],
+    ['a long search', `search=${'a'.repeat(129)}`, 'search'],
+    ['an unknown sort', 'sort=color', 'sort'],
+    ['a sort that is not offered', 'sort=secretive', 'sort'],
+    ['a sort by what all objects have', 'sort=constructor', 'sort'],
+    ['a sort by two minus signs', 'sort=--name', 'sort'],
+    ['a filter that is not offered', 'filter=secretive:eq:x', 'filter'],
+    ['a filter by what all objects have', 'filter=__proto__:eq:x', 'filter'],
+    ['a filter without an operator', 'filter=name', 'filter'],
+    ['a filter without a value', 'filter=name:eq', 'filter'],
+    ['an unknown operator', 'filter=name:like:x', 'filter'],
+    ['an operator in capitals', 'filter=name:EQ:x', 'filter'],
+    ['an operator that the type does not have', 'filter=on:gt:true', 'filter'],
+    ['contains on a number', 'filter=count:contains:1', 'filter'],
+    ['an unknown state', 'filter=state:eq:Dancing', 'filter'],
+    ['an unknown state among others', 'filter=state:in:Failed,Dancing', 'filter'],
+    ['a truth that is none', 'filter=on:eq:yes', 'filter'],
+    ['exists with a word', 'filter=name:exists:maybe', 'filter'],
+    ['a number that is none', 'filter=count:eq:1e9', 'filter'],
+    ['a quantity that is none', 'filter=size:gt:big', 'filter'],
+    ['a date without a time', 'filter=at:gt:2026-01-01', 'filter'],
+    ['the 30th of February', 'filter=at:gt:2026-02-30T00:00:00Z', 'filter'],
+    ['a hundred and one values', `filter=name:in:${'a,'.repeat(101)}`, 'filter'],
+    ['a filter of three kilobytes', `filter=name:eq:${'a'.repeat(3000)}`, 'filter'],
+    ['twenty-one filters', Array(21).fill('filter=name:eq:a').join('&'), 'filter'],
+  ]
+  for (const [sentence, text, parameter] of refused) {
+    it(`refuses ${sentence}`, () => {
+      expect(() => list(text))
+        .to.throw(PlatformError)
+        .with.nested.property('extras.parameter', parameter)
+    })
+  }
+
+  it('counts what it holds', () => {
+    expect(list('pageSize=3&page=2').pagination).to.deep.equal({
+      ...{ page: 2, pageSize: 3, totalItems: 4, totalPages: 2, hasNextPage: false, hasPreviousPage: true },
+    })
+    expect(list('filter=name:eq:none').pagination).to.include({ totalItems: 0, totalPages: 0, hasPreviousPage: false })
+  })
+})
+
+describe('parseDateTime', () => {
+  for (const text of ['2026-01-01T00:00:00Z', '2024-02-29T23:59:59.123+05:30', '2026-01-01t00:00:00z']) {
+    it(`reads ${text}`, () => expect(parseDateTime(text)).to.be.a('number'))
+  }
+  for (const text of [
+    '2026-01-01',
+    '2026-02-29T00:00:00Z',
+    '2026-01-01T25:00:00Z',
+    '2026-13-01T00:00:00Z',
+    '1',
+    '',
+    'now',
+  ]) {
+    it(`refuses "${text}"`, () => expect(parseDateTime(text)).to.equal(undefined))
+  }
+})

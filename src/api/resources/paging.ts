@@ -1,0 +1,355 @@
+import { PlatformError } from '../../core/errors.ts'
+import { compareQuantities, isQuantity } from '../../core/quantity.ts'
+
+/** How a field of a list compares, and which operators it takes. */
+export type FieldType = 'text' | 'enumeration' | 'number' | 'boolean' | 'dateTime' | 'quantity'
+export type FieldValue = string | number | boolean | null | undefined
+
+export type ListField<Row> = {
+  readonly title: string
+  readonly type: FieldType
+  readonly of: (row: Row) => FieldValue
+  /** Of an enumeration. */
+  readonly values?: readonly string[]
+  /** All true but `isSearched`, where they do not say otherwise. */
+  readonly isFiltered?: boolean
+  readonly isSorted?: boolean
+  readonly isSearched?: boolean
+  readonly isShown?: boolean
+}
+
+/** What a list can be asked for; the parser, the list and its `config` route all follow it. */
+export type ListShape<Row> = {
+  readonly fields: Readonly<Record<string, ListField<Row>>>
+  /** A field, with `-` in front for the largest first. */
+  readonly defaultSort: string
+  /** The last two keys of the total order. */
+  readonly nameOf: (row: Row) => string
+  readonly idOf: (row: Row) => string
+  /** Makes `tags.<key>` a filter, and their values part of the search. */
+  readonly tagsOf?: (row: Row) => Readonly<Record<string, string>>
+  /** A query name that means the page size of the first page. */
+  readonly limitName?: 'limit' | 'take' | 'max'
+  readonly pageSizeDefault?: number
+}
+
+export const OPERATORS = ['eq', 'ne', 'in', 'contains', 'startsWith', 'gt', 'ge', 'lt', 'le', 'exists'] as const
+export type Operator = (typeof OPERATORS)[number]
+
+export type Filter = { readonly field: string; readonly operator: Operator; readonly values: readonly string[] }
+export type ListRequest = {
+  readonly page: number
+  readonly pageSize: number
+  readonly search: string | undefined
+  readonly sort: string
+  readonly filters: readonly Filter[]
+}
+export type PaginationMeta = {
+  hasNextPage: boolean
+  hasPreviousPage: boolean
+  page: number
+  pageSize: number
+  totalItems: number
+  totalPages: number
+}
+export type PagedListResponse<Item> = { items: Item[]; pagination: PaginationMeta }
+
+export const PAGE_SIZE_DEFAULT = 50
+export const PAGE_SIZE_MAX = 500
+const PAGE_MAX = 1_000_000_000
+const SEARCH_MAX_LENGTH = 128
+const FILTERS_MAX = 20
+const FILTER_MAX_LENGTH = 2048
+const IN_MAX = 100
+
+/** Query names that every list takes; `filter` may repeat. */
+export const LIST_QUERY_NAMES = ['page', 'pageSize', 'search', 'sort', 'filter'] as const
+
+const TEXT_OPERATORS: readonly Operator[] = ['eq', 'ne', 'in', 'contains', 'startsWith', 'exists']
+const ORDER_OPERATORS: readonly Operator[] = ['eq', 'ne', 'in', 'gt', 'ge', 'lt', 'le', 'exists']
+const OPERATORS_OF: Record<FieldType, readonly Operator[]> = {
+  text: TEXT_OPERATORS,
+  enumeration: ['eq', 'ne', 'in', 'exists'],
+  number: ORDER_OPERATORS,
+  boolean: ['eq', 'ne', 'exists'],
+  dateTime: ORDER_OPERATORS,
+  quantity: ORDER_OPERATORS,
+}
+
+export function operatorsOf(type: FieldType): readonly Operator[] {
+  return OPERATORS_OF[type]
+}
+
+/** 400 for a query, naming the parameter. */
+export function badParameter(parameter: string, message: string): PlatformError {
+  return new PlatformError('BAD_REQUEST', message, { parameter })
+}
+
+type Query = Readonly<Record<string, readonly string[]>>
+
+/**
+ * Reads the list part of a query (records: lists). Names that the route declares apart are not looked at.
+ *
+ * @throws PlatformError BAD_REQUEST with `parameter`
+ */
+export function parseListRequest<Row>(query: Query, shape: ListShape<Row>): ListRequest {
+  const limitName = shape.limitName
+  const limit = limitName === undefined ? undefined : single(query, limitName)
+  const sizeDefault = shape.pageSizeDefault ?? PAGE_SIZE_DEFAULT
+  const pageSize =
+    limit === undefined
+      ? integer('pageSize', single(query, 'pageSize'), sizeDefault, PAGE_SIZE_MAX)
+      : integer(limitName ?? '', limit, sizeDefault, PAGE_SIZE_MAX)
+  const page = limit === undefined ? integer('page', single(query, 'page'), 1, PAGE_MAX) : 1
+  return {
+    page,
+    pageSize,
+    search: parseSearch(single(query, 'search')),
+    sort: parseSort(single(query, 'sort'), shape),
+    filters: parseFilters(query.filter ?? [], shape),
+  }
+}
+
+function single(query: Query, name: string): string | undefined {
+  const values = query[name]
+  if (values !== undefined && values.length > 1)
+    throw badParameter(name, `The query parameter ${name} may be given once.`)
+  return values?.[0]
+}
+
+function integer(name: string, text: string | undefined, fallback: number, max: number): number {
+  if (text === undefined) return fallback
+  const value = /^[0-9]{1,10}$/.test(text) ? Number(text) : Number.NaN
+  if (!(value >= 1 && value <= max)) throw badParameter(name, `${name} must be a whole number from 1 to ${max}.`)
+  return value
+}
+
+function parseSearch(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  if (text.length < 1 || text.length > SEARCH_MAX_LENGTH) {
+    throw badParameter('search', `search must have 1 to ${SEARCH_MAX_LENGTH} characters.`)
+  }
+  return text.toLowerCase()
+}
+
+function parseSort<Row>(text: string | undefined, shape: ListShape<Row>): string {
+  if (text === undefined) return shape.defaultSort
+  const field = own(shape.fields, text.replace(/^-/, ''))
+  if (field === undefined || field.isSorted === false) {
+    throw badParameter('sort', `sort takes one of ${sortsOf(shape).join(', ')}, with a - in front to reverse it.`)
+  }
+  return text
+}
+
+function own<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined
+}
+
+export function sortsOf<Row>(shape: ListShape<Row>): string[] {
+  return Object.entries(shape.fields).flatMap(([name, field]) => (field.isSorted === false ? [] : [name]))
+}
+
+export function filtersOf<Row>(shape: ListShape<Row>): string[] {
+  const names = Object.entries(shape.fields).flatMap(([name, field]) => (field.isFiltered === false ? [] : [name]))
+  return shape.tagsOf === undefined ? names : [...names, 'tags.*']
+}
+
+function parseFilters<Row>(texts: readonly string[], shape: ListShape<Row>): Filter[] {
+  if (texts.length > FILTERS_MAX) throw badParameter('filter', `At most ${FILTERS_MAX} filters may be given.`)
+  return texts.map((text) => parseFilter(text, shape))
+}
+
+/** The key of a tag may hold colons itself: it ends where an operator follows. */
+const TAG_FILTER = new RegExp(`^(tags\\..{1,128}?):(${OPERATORS.join('|')}):([\\s\\S]*)$`)
+
+function parseFilter<Row>(text: string, shape: ListShape<Row>): Filter {
+  if (text.length > FILTER_MAX_LENGTH)
+    throw badParameter('filter', `A filter has at most ${FILTER_MAX_LENGTH} characters.`)
+  const match = TAG_FILTER.exec(text) ?? /^([^:]+):([^:]*):([\s\S]*)$/.exec(text)
+  const [, field = '', word = '', value = ''] = match ?? []
+  if (match === null) throw badParameter('filter', `A filter has the form field:operator:value.`)
+  const operator = OPERATORS.find((name) => name === word)
+  if (operator === undefined)
+    throw badParameter('filter', `"${word}" is no operator; there are ${OPERATORS.join(', ')}.`)
+  const type = typeOfField(field, shape)
+  if (type === undefined) throw badParameter('filter', `This list filters on ${filtersOf(shape).join(', ')}.`)
+  if (!OPERATORS_OF[type].includes(operator)) {
+    throw badParameter('filter', `${field} takes the operators ${OPERATORS_OF[type].join(', ')}.`)
+  }
+  const values = operator === 'in' ? splitList(value) : [value]
+  if (values.length > IN_MAX) throw badParameter('filter', `in takes at most ${IN_MAX} values.`)
+  for (const item of values) checkValue(field, type, operator, item, own(shape.fields, field)?.values)
+  return { field, operator, values }
+}
+
+function typeOfField<Row>(name: string, shape: ListShape<Row>): FieldType | undefined {
+  if (name.startsWith('tags.') && shape.tagsOf !== undefined) return 'text'
+  const field = own(shape.fields, name)
+  return field === undefined || field.isFiltered === false ? undefined : field.type
+}
+
+/** Splits at commas; `\,` is a comma. */
+function splitList(text: string): string[] {
+  const items: string[] = ['']
+  for (let index = 0; index < text.length; index += 1) {
+    const letter = text[index] ?? ''
+    if (letter === '\\' && text[index + 1] === ',') {
+      items[items.length - 1] += ','
+      index += 1
+    } else if (letter === ',') items.push('')
+    else items[items.length - 1] += letter
+  }
+  return items
+}
+
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/
+
+/** Milliseconds of an RFC 3339 date and time; undefined for anything else, the 30th of February included. */
+export function parseDateTime(text: string): number | undefined {
+  if (!RFC_3339.test(text)) return undefined
+  const time = Date.parse(text)
+  if (Number.isNaN(time)) return undefined
+  // Date.parse rolls days over that the month does not have.
+  const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number)
+  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate() ? time : undefined
+}
+
+function checkValue(
+  field: string,
+  type: FieldType,
+  operator: Operator,
+  value: string,
+  values: readonly string[] | undefined,
+): void {
+  const bad = (what: string) => badParameter('filter', `The value for ${field} must be ${what}.`)
+  if (operator === 'exists' || type === 'boolean') {
+    if (value !== 'true' && value !== 'false') throw bad('true or false')
+  } else if (type === 'number') {
+    if (!/^-?[0-9]{1,15}(\.[0-9]{1,9})?$/.test(value)) throw bad('a number')
+  } else if (type === 'dateTime') {
+    if (parseDateTime(value) === undefined) throw bad('a date and time of RFC 3339')
+  } else if (type === 'quantity') {
+    if (!isQuantity(value)) throw bad('a Kubernetes quantity')
+  } else if (type === 'enumeration' && values !== undefined) {
+    if (!values.some((known) => known.toLowerCase() === value.toLowerCase())) throw bad(`one of ${values.join(', ')}`)
+  }
+}
+
+/** Filters, searches, sorts and cuts. The order is total: the sort field, name, id; null stands last. */
+export function applyListRequest<Row>(
+  rows: readonly Row[],
+  request: ListRequest,
+  shape: ListShape<Row>,
+): { rows: Row[]; pagination: PaginationMeta } {
+  const tests = request.filters.map((filter) => compileFilter(filter, shape))
+  if (request.search !== undefined) tests.push(compileSearch(request.search, shape))
+  const kept = tests.length === 0 ? rows : rows.filter((row) => tests.every((test) => test(row)))
+  const start = (request.page - 1) * request.pageSize
+  const sorted = start < kept.length ? sortRows(kept, request.sort, shape) : []
+  const totalPages = Math.ceil(kept.length / request.pageSize)
+  return {
+    rows: sorted.slice(start, start + request.pageSize),
+    pagination: {
+      hasNextPage: request.page < totalPages,
+      hasPreviousPage: request.page > 1 && totalPages > 0,
+      page: request.page,
+      pageSize: request.pageSize,
+      totalItems: kept.length,
+      totalPages,
+    },
+  }
+}
+
+type Test<Row> = (row: Row) => boolean
+
+function compileFilter<Row>(filter: Filter, shape: ListShape<Row>): Test<Row> {
+  const tag = filter.field.startsWith('tags.') && shape.tagsOf !== undefined ? filter.field.slice(5) : undefined
+  const field = own(shape.fields, filter.field)
+  const read = (row: Row): FieldValue => (tag === undefined ? field?.of(row) : own(shape.tagsOf?.(row) ?? {}, tag))
+  const type = tag === undefined ? (field?.type ?? 'text') : 'text'
+  const test = compileTest(filter, type)
+  return (row) => test(read(row) ?? null)
+}
+
+function compileTest(
+  { operator, values }: Filter,
+  type: FieldType,
+): (value: Exclude<FieldValue, undefined>) => boolean {
+  const [first = ''] = values
+  const wanted = first.toLowerCase()
+  const equals = (text: string) => (value: Exclude<FieldValue, undefined>) =>
+    value !== null && compare(type, value, text) === 0
+  switch (operator) {
+    case 'exists':
+      return (value) => (value !== null) === (first === 'true')
+    case 'eq':
+      return equals(first)
+    case 'ne':
+      return (value) => !equals(first)(value)
+    case 'in':
+      return (value) => values.some((text) => equals(text)(value))
+    case 'contains':
+      return (value) => typeof value === 'string' && value.toLowerCase().includes(wanted)
+    case 'startsWith':
+      return (value) => typeof value === 'string' && value.toLowerCase().startsWith(wanted)
+    case 'gt':
+      return (value) => value !== null && compare(type, value, first) > 0
+    case 'ge':
+      return (value) => value !== null && compare(type, value, first) >= 0
+    case 'lt':
+      return (value) => value !== null && compare(type, value, first) < 0
+    case 'le':
+      return (value) => value !== null && compare(type, value, first) <= 0
+  }
+}
+
+/** Compares a value with the text of a checked filter value, or of another value. */
+function compare(type: FieldType, value: string | number | boolean, text: string | number | boolean): number {
+  switch (type) {
+    case 'number':
+      return Number(value) - Number(text)
+    case 'dateTime':
+      return (parseDateTime(String(value)) ?? 0) - (parseDateTime(String(text)) ?? 0)
+    case 'quantity':
+      return compareQuantities(String(value), String(text))
+    case 'enumeration':
+      return order(String(value).toLowerCase(), String(text).toLowerCase())
+    default:
+      return order(String(value), String(text))
+  }
+}
+
+/** By code units: the same on every machine, whatever its language. */
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+function compileSearch<Row>(search: string, shape: ListShape<Row>): Test<Row> {
+  const fields = Object.values(shape.fields).filter((field) => field.isSearched === true)
+  const holds = (value: FieldValue) => typeof value === 'string' && value.toLowerCase().includes(search)
+  return (row) =>
+    fields.some((field) => holds(field.of(row))) ||
+    Object.values(shape.tagsOf?.(row) ?? {}).some((value) => holds(value))
+}
+
+type Keyed<Row> = { readonly row: Row; readonly key: FieldValue; readonly name: string }
+
+function sortRows<Row>(rows: readonly Row[], sort: string, shape: ListShape<Row>): Row[] {
+  const sign = sort.startsWith('-') ? -1 : 1
+  const field = own(shape.fields, sign < 0 ? sort.slice(1) : sort)
+  const compareKeys = keyComparison(field?.type ?? 'text')
+  const keyed = rows.map((row): Keyed<Row> => ({ row, key: field?.of(row) ?? null, name: shape.nameOf(row) }))
+  keyed.sort((a, b) => {
+    const nulls = Number(a.key === null) - Number(b.key === null)
+    if (nulls !== 0) return nulls
+    const difference = a.key === null ? 0 : sign * compareKeys(a.key, b.key)
+    return difference || order(a.name, b.name) || order(shape.idOf(a.row), shape.idOf(b.row))
+  })
+  return keyed.map(({ row }) => row)
+}
+
+/** Texts, which most lists are sorted by, are compared as they are: ten thousand rows take a hundred thousand steps. */
+function keyComparison(type: FieldType): (one: FieldValue, other: FieldValue) => number {
+  if (type === 'text') return (one, other) => order(one as string, other as string)
+  return (one, other) => compare(type, one as string, other as string)
+}

@@ -1,0 +1,93 @@
+import { notFound } from '../../core/errors.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import type { Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
+import type { ResourceView } from './resource.ts'
+
+type Where = { readonly services: Services; readonly fresh: boolean }
+
+/** @throws PlatformError NOT_FOUND */
+export async function findBoundary({ services, fresh }: Where, boundaryId: string): Promise<RecordOf<typeof Boundary>> {
+  const boundary = await services.records.get(Boundary, { name: boundaryId }, { fresh })
+  if (boundary === undefined) throw notFound(`Boundary "${boundaryId}"`)
+  return boundary
+}
+
+/** A group of a boundary. @throws PlatformError NOT_FOUND, also for a missing boundary */
+export async function findGroup(
+  { services, fresh }: Where,
+  boundaryId: string,
+  name: string,
+): Promise<RecordOf<typeof ResourceGroup>> {
+  const group = await services.records.get(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name }, { fresh })
+  if (group === undefined) throw notFound(`Resource group "${name}" of boundary "${boundaryId}"`)
+  return group
+}
+
+export type ClusterWords = ResourceView['cluster'] & { readonly version: string }
+
+const NO_CLUSTER: ClusterWords = {
+  id: '00000000-0000-0000-0000-000000000000',
+  name: '',
+  region: '',
+  domain: '',
+  version: '',
+}
+
+function wordsOf(cluster: RecordOf<typeof PlatformCluster>): ClusterWords {
+  const { displayName, region, domain } = cluster.spec
+  const { name: id, resourceVersion: version = '' } = cluster.metadata
+  return { id, name: displayName, region, domain, version }
+}
+
+/** Where a boundary's resources run when they do not say: the platform's own cluster. */
+export function defaultCluster(services: Services, _boundaryId: string): ClusterWords {
+  const own = services.records.peekAll(PlatformCluster).find((cluster) => cluster.spec.isPlatform)
+  return own === undefined ? NO_CLUSTER : wordsOf(own)
+}
+
+export function clusterWords(services: Services, boundaryId: string, clusterId: string | undefined): ClusterWords {
+  if (clusterId === undefined) return defaultCluster(services, boundaryId)
+  const cluster = services.records.peek(PlatformCluster, { name: clusterId })
+  return cluster === undefined ? { ...NO_CLUSTER, id: clusterId } : wordsOf(cluster)
+}
+
+/** Where a boundary may place resources. */
+export function isProjectedOn(services: Services, boundaryId: string, clusterId: string): boolean {
+  const cluster = services.records.peek(PlatformCluster, { name: clusterId })
+  return cluster?.spec.isPlatform === true || defaultCluster(services, boundaryId).id === clusterId
+}
+
+/**
+ * Makes views of the resources of one boundary. What they share is looked up once for all of them, so that a list of
+ * thousands costs no more look-ups than a single read.
+ */
+export function viewMaker<K extends AnyKind>(
+  services: Services,
+  boundaryId: string,
+): (object: RecordOf<K>, resourceGroup: string) => ResourceView<K> {
+  const found = services.records.peek(Boundary, { name: boundaryId })
+  const boundary = found?.spec.displayName ?? ''
+  const around = new Map<string | undefined, Pick<ResourceView<K>, 'cluster' | 'surroundings'>>()
+  const surroundingsOf = (clusterId: string | undefined) => {
+    const cluster = clusterWords(services, boundaryId, clusterId)
+    const surroundings = `${found?.metadata.resourceVersion} ${cluster.id} ${cluster.version}`
+    around.set(clusterId, { cluster, surroundings })
+    return { cluster, surroundings }
+  }
+  return (object, resourceGroup) => {
+    const { clusterId } = object.spec as { clusterId?: string | undefined }
+    const { cluster, surroundings } = around.get(clusterId) ?? surroundingsOf(clusterId)
+    return { object, boundaryId, boundary, resourceGroup, cluster, surroundings, services }
+  }
+}
+
+/** The groups of a boundary with their namespaces. */
+export function groupsOfBoundary(services: Services, boundaryId: string): { name: string; namespace: string }[] {
+  const groups = services.records.peekAll(ResourceGroup, { namespace: boundaryNamespace(boundaryId) })
+  return groups.map(({ metadata: { name } }) => ({ name, namespace: groupNamespace(boundaryId, name) }))
+}

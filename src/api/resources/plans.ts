@@ -1,0 +1,191 @@
+import { z } from 'zod'
+import { notFound } from '../../core/errors.ts'
+import { parseQuantity } from '../../core/quantity.ts'
+import { ComputePlan, type PlanFamily } from '../../crds/plans.ts'
+import { findVisibleBoundary } from '../callers/visibility.ts'
+import { ok } from '../http/answer.ts'
+import type { Services } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { authenticated, type RouteDraft, route } from '../http/route.ts'
+import type { RecordOf } from '../records/records.ts'
+import { pagedListOf } from './dto.ts'
+import { pagedParts } from './pages.ts'
+import type { ListShape } from './paging.ts'
+
+type Plan = RecordOf<typeof ComputePlan>
+
+/** What a node has left for new pods, in thousandths of a core and of a byte. */
+export type NodeRoom = { readonly cpu: bigint; readonly memory: bigint }
+
+/** What the platform's own cluster has room for. */
+export interface Capacity {
+  /** One entry for each node that takes pods; undefined where that is not known. */
+  rooms(): readonly NodeRoom[] | undefined
+}
+
+declare module '../http/context.ts' {
+  interface Services {
+    readonly capacity: Capacity
+  }
+}
+
+export const VERDICTS = ['Fits', 'Tight', 'DoesNotFit', 'Unknown'] as const
+export type Verdict = { verdict: (typeof VERDICTS)[number]; verdictReason: string | null }
+
+/** The fields of VectorResourcePlanDto, which the plans of all areas share (records: plans). */
+export const planFields = {
+  cpuLimit: z.string(),
+  cpuRequest: z.string(),
+  description: z.string(),
+  id: z.string().describe('What computePlan takes'),
+  isProductionReady: z.boolean(),
+  memoryLimit: z.string(),
+  memoryRequest: z.string(),
+  name: z.string(),
+  replicas: z.int(),
+  storageClass: z.string(),
+  storageSize: z.string(),
+  verdict: z.enum(VERDICTS).describe('Whether a new resource of this plan would find room now'),
+  verdictReason: z.string().nullable().describe('Null only where it fits'),
+}
+export type PlanDto = z.output<z.ZodObject<typeof planFields>>
+
+/** 20 % headroom: as much again as a quarter of what is asked for. */
+const TIGHT_NUMERATOR = 5n
+const TIGHT_DENOMINATOR = 4n
+
+/** Whether the replicas of a plan find room on the nodes as they are: requests decide, as they do for the scheduler. */
+export function verdictOf(
+  plan: Pick<Plan['spec'], 'cpuRequest' | 'memoryRequest' | 'replicas'>,
+  rooms: readonly NodeRoom[] | undefined,
+): Verdict {
+  if (rooms === undefined)
+    return { verdict: 'Unknown', verdictReason: 'The room on the nodes of the cluster is not known.' }
+  const each = { cpu: parseQuantity(plan.cpuRequest), memory: parseQuantity(plan.memoryRequest) }
+  const placed = place(each, plan.replicas, rooms)
+  if (placed < plan.replicas) {
+    const verdictReason = `Only ${placed} of ${plan.replicas} replicas with ${plan.cpuRequest} cpu and ${plan.memoryRequest} memory find a node.`
+    return { verdict: 'DoesNotFit', verdictReason }
+  }
+  const more = {
+    cpu: (each.cpu * TIGHT_NUMERATOR) / TIGHT_DENOMINATOR,
+    memory: (each.memory * TIGHT_NUMERATOR) / TIGHT_DENOMINATOR,
+  }
+  if (place(more, plan.replicas, rooms) < plan.replicas) {
+    return { verdict: 'Tight', verdictReason: 'It fits with less than 20 % of headroom.' }
+  }
+  return { verdict: 'Fits', verdictReason: null }
+}
+
+/** How many find a node when each takes the one with the most memory left. */
+function place(each: NodeRoom, count: number, rooms: readonly NodeRoom[]): number {
+  const left = rooms.map((room) => ({ ...room }))
+  for (let placed = 0; placed < count; placed += 1) {
+    const fitting = left.filter((room) => room.cpu >= each.cpu && room.memory >= each.memory)
+    const best = fitting.reduce<{ cpu: bigint; memory: bigint } | undefined>(
+      (most, room) => (most === undefined || room.memory > most.memory ? room : most),
+      undefined,
+    )
+    if (best === undefined) return placed
+    best.cpu -= each.cpu
+    best.memory -= each.memory
+  }
+  return count
+}
+
+export function planDto(plan: Plan, services: Services, productionReplicas: number): PlanDto {
+  const { spec } = plan
+  return {
+    cpuLimit: spec.cpuLimit,
+    cpuRequest: spec.cpuRequest,
+    description: spec.description,
+    id: plan.metadata.name,
+    isProductionReady: spec.replicas >= productionReplicas,
+    memoryLimit: spec.memoryLimit,
+    memoryRequest: spec.memoryRequest,
+    name: spec.displayName,
+    replicas: spec.replicas,
+    storageClass: spec.storageClass,
+    storageSize: spec.storageSize ?? '',
+    ...verdictOf(spec, services.capacity.rooms()),
+  }
+}
+
+const planShape: ListShape<PlanDto> = {
+  fields: {
+    name: { title: 'Name', type: 'text', of: (plan) => plan.name, isSearched: true },
+    verdict: { title: 'Verdict', type: 'enumeration', values: VERDICTS, of: (plan) => plan.verdict, isSorted: false },
+    isProductionReady: {
+      title: 'For production',
+      type: 'boolean',
+      of: (plan) => plan.isProductionReady,
+      isSorted: false,
+    },
+    memoryRequest: { title: 'Memory', type: 'quantity', of: (plan) => plan.memoryRequest, isFiltered: false },
+    cpuRequest: { title: 'CPU', type: 'quantity', of: (plan) => plan.cpuRequest, isFiltered: false },
+  },
+  defaultSort: 'memoryRequest',
+  nameOf: (plan) => plan.name,
+  idOf: (plan) => plan.id,
+}
+
+export type PlanRoutes = {
+  /** The URL segment: `vectorcomputeplans`. */
+  segment: string
+  family: PlanFamily
+  dto: z.ZodType
+  operations?: { list: string; get?: string }
+  /** From how many replicas on a plan is for production. */
+  productionReplicas: number
+  /** Fields of this family's plans beyond those that all have. */
+  more?: (plan: Plan) => object
+}
+
+/** The two plan routes of an area: signed-in callers who can see the boundary. Their 500 is a problem-details body. */
+export function planRoutes({ segment, family, dto, operations, productionReplicas, more }: PlanRoutes): RouteDraft[] {
+  const path = `{B}/resources/${segment}` as string
+  const toDto = (plan: Plan, services: Services) => ({
+    ...planDto(plan, services, productionReplicas),
+    ...more?.(plan),
+  })
+  const plansOf = ({ records }: Services) => records.peekAll(ComputePlan).filter(({ spec }) => spec.family === family)
+  return [
+    route(
+      'GET',
+      path,
+      {
+        auth: authenticated,
+        ...(operations !== undefined && { operation: operations.list }),
+        summary: `Compute plans of family ${family}, each with whether it would fit now`,
+        list: planShape,
+        reply: pagedListOf(dto),
+        answers: [200, 500],
+        errors: 'problem',
+      },
+      async (context) => {
+        await findVisibleBoundary(context, context.parameters.boundaryId ?? '')
+        const plans = plansOf(context.services).map((plan) => toDto(plan, context.services))
+        return pagedParts(plans, context.list, planShape, (plan) => plan)
+      },
+    ),
+    route(
+      'GET',
+      `${path}/{resourceId}` as string,
+      {
+        auth: authenticated,
+        ...(operations?.get !== undefined && { operation: operations.get }),
+        summary: `One compute plan of family ${family}`,
+        reply: dto,
+        answers: [200, 404, 500],
+        errors: 'problem',
+      },
+      async (context) => {
+        await findVisibleBoundary(context, context.parameters.boundaryId ?? '')
+        const id = context.parameters.resourceId
+        const plan = plansOf(context.services).find(({ metadata }) => metadata.name === id)
+        if (plan === undefined) throw notFound(`Compute plan "${id}" of family ${family}`)
+        return ok(toDto(plan, context.services), { etag: etagOf(plan) })
+      },
+    ),
+  ]
+}

@@ -1,0 +1,172 @@
+import type { z } from 'zod'
+import { timestamp } from '../../core/clock.ts'
+import { summarize } from '../../core/conditions.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
+import { idOf } from '../../core/ids.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+import { type Answer, accepted, ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { ACTIONS, ResourceActionResultDto, ScaleRequestDto, ScaleStatusDto } from './dto.ts'
+import { findResource, locate } from './findResource.ts'
+import { enforceQuota } from './quota.ts'
+import { actionOf, type GenericRoute } from './resource.ts'
+import { type AnyDeclaration, refuseWhileDeleting } from './writes.ts'
+
+type PowerSpec = { running?: boolean; restartedAt?: string; replicas?: number; computePlan?: string }
+
+/** Actions and scale: changes of intent that are words, not fields of the record. */
+export function powerRoutes<K extends AnyKind>(
+  kind: K,
+  declaration: AnyDeclaration<K>,
+): (readonly [GenericRoute, RouteDraft])[] {
+  const { segment, actionPrefix, singular, answers = {} } = declaration
+  const parameter = declaration.parameter ?? 'name'
+  const path = `{RG}/${segment}/{${parameter}}`
+  const scale = declaration.scale ?? { min: 0, max: 99 }
+  return [
+    [
+      'action',
+      route(
+        'PUT',
+        `${path}/actions/{action}` as string,
+        {
+          auth: action(actionOf(actionPrefix, 'write')),
+          operation: `Execute${singular}Action`,
+          summary: 'start, stop or restart',
+          reply: ResourceActionResultDto as z.ZodType,
+          answers: answers.action ?? [200, 202, 400, 404],
+        },
+        (context) => runAction(kind, context, parameter),
+      ),
+    ],
+    [
+      'getScale',
+      route(
+        'GET',
+        `${path}/scale` as string,
+        {
+          auth: action(actionOf(actionPrefix, 'read')),
+          operation: `Get${singular}Scale`,
+          summary: 'Current scale',
+          reply: ScaleStatusDto,
+          answers: answers.getScale ?? [200, 404],
+        },
+        async (context) => {
+          const { object } = await findResource(kind, context, parameter, declaration)
+          return ok(scaleStatus(object, scale), { etag: etagOf(object) })
+        },
+      ),
+    ],
+    [
+      'scale',
+      route(
+        'POST',
+        `${path}/scale` as string,
+        {
+          auth: action(actionOf(actionPrefix, 'scale')),
+          operation: `Scale${singular}`,
+          summary: 'Change the number of replicas',
+          body: ScaleRequestDto,
+          reply: ScaleStatusDto,
+          answers: answers.scale ?? [200, 202, 400, 404],
+        },
+        async (context) => {
+          const { targetScale } = context.body
+          if (targetScale < scale.min || targetScale > scale.max) {
+            const message = `must be from ${scale.min} to ${scale.max}`
+            throw badRequest(`targetScale ${message}.`, [{ field: 'targetScale', message }])
+          }
+          const { ref, place } = await locate(context, parameter)
+          const { object, isChanged } = await context.services.records.update(kind, ref, {
+            caller: context.caller,
+            ifMatch: context.ifMatch,
+            change: (stored) => {
+              refuseWhileDeleting(stored)
+              const spec = { ...(stored.spec as object), replicas: targetScale }
+              enforceQuota(kind, place, spec, context.services)
+              return spec
+            },
+          })
+          return (isChanged ? accepted : ok)(scaleStatus(object, scale), { etag: etagOf(object) })
+        },
+      ),
+    ],
+  ]
+}
+
+function scaleStatus(
+  object: { spec: object; status?: object | undefined },
+  { min, max }: { min: number; max: number },
+) {
+  const { replicas = 1, running = true } = object.spec as PowerSpec
+  const { replicas: current = 0, readyReplicas = 0 } = (object.status ?? {}) as {
+    replicas?: number
+    readyReplicas?: number
+  }
+  const wanted = running ? replicas : 0
+  return {
+    currentScale: current,
+    maxScale: max,
+    minScale: min,
+    readyScale: readyReplicas,
+    targetScale: replicas,
+    isScaling: current !== wanted || readyReplicas !== wanted,
+  }
+}
+
+async function runAction<K extends AnyKind>(kind: K, context: Context, parameter: string): Promise<Answer> {
+  const word = ACTIONS.find((name) => name === context.parameters.action)
+  if (word === undefined) {
+    throw new PlatformError('INVALID_ACTION', `There is no such action; allowed are ${ACTIONS.join(', ')}.`, {
+      allowed: ACTIONS,
+    })
+  }
+  const { ref, place } = await locate(context, parameter)
+  const now = timestamp(context.services.clock.now())
+  const { object, isChanged } = await context.services.records.update(kind, ref, {
+    caller: context.caller,
+    ifMatch: context.ifMatch,
+    change: (stored) => {
+      refuseWhileDeleting(stored)
+      const spec = stored.spec as PowerSpec
+      if (word === 'stop') return { ...spec, running: false }
+      if (word === 'start') {
+        const started = { ...spec, running: true, ...startReplicas(spec, context) }
+        enforceQuota(kind, place, started, context.services)
+        return started
+      }
+      if (spec.running === false) {
+        const { status, phase } = summarize(stored.status, false)
+        throw new PlatformError('INVALID_STATE', `"${place.name}" is stopped; start it instead.`, { status, phase })
+      }
+      return { ...spec, restartedAt: now }
+    },
+  })
+  const { status, phase } = summarize(object.status, false)
+  const { group } = kind.resource
+  const { namespace, name } = ref
+  return (isChanged ? accepted : ok)(
+    {
+      action: word,
+      changed: isChanged,
+      id: idOf({ kind: kind.kind, group, namespace, name }),
+      name,
+      phase,
+      requestedAt: now,
+      resourceGroup: place.resourceGroup,
+      status,
+    },
+    { etag: etagOf(object) },
+  )
+}
+
+/** A start of something scaled to nothing means: as many as the plan says, at least one. */
+function startReplicas(spec: PowerSpec, { services }: Context): { replicas?: number } {
+  if (spec.replicas !== 0) return {}
+  const plan =
+    spec.computePlan === undefined ? undefined : services.records.peek(ComputePlan, { name: spec.computePlan })
+  return { replicas: Math.max(1, plan?.spec.replicas ?? 1) }
+}

@@ -1,0 +1,81 @@
+import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
+import { idOf } from '../../core/ids.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import type { ListField, ListShape } from './paging.ts'
+import type { ResourceView } from './resource.ts'
+import type { AnyDeclaration } from './writes.ts'
+
+const NO_TAGS: Readonly<Record<string, string>> = {}
+
+function summaryOf(view: ResourceView) {
+  return summarize(view.object.status, view.object.metadata.deletionTimestamp !== undefined)
+}
+
+function headFields(): Record<string, ListField<ResourceView>> {
+  return {
+    name: { title: 'Name', type: 'text', of: (view) => view.object.metadata.name, isSearched: true },
+    status: { title: 'Status', type: 'enumeration', values: RESOURCE_STATES, of: (view) => summaryOf(view).status },
+    phase: { title: 'Phase', type: 'text', of: (view) => summaryOf(view).phase, isShown: false },
+    region: { title: 'Region', type: 'text', of: (view) => view.cluster.region },
+    clusterId: { title: 'Cluster id', type: 'text', of: (view) => view.cluster.id, isShown: false },
+    clusterName: { title: 'Cluster', type: 'text', of: (view) => view.cluster.name },
+    computePlan: {
+      title: 'Plan',
+      type: 'text',
+      of: (view) => (view.object.spec as { computePlan?: string }).computePlan,
+    },
+    createdAt: { title: 'Created', type: 'dateTime', of: (view) => view.object.metadata.creationTimestamp },
+    statusMessage: {
+      title: 'Message',
+      type: 'text',
+      of: (view) => summaryOf(view).statusMessage,
+      isFiltered: false,
+      isSorted: false,
+      isSearched: true,
+      isShown: false,
+    },
+  }
+}
+
+/** What lists of a kind's resources can be asked for; `isAcross` is the list over all groups of a boundary. */
+export function resourceShape<K extends AnyKind>(
+  declaration: AnyDeclaration<K>,
+  isAcross: boolean,
+): ListShape<ResourceView<K>> {
+  const group: ListField<ResourceView> = { title: 'Resource group', type: 'text', of: (view) => view.resourceGroup }
+  return {
+    fields: {
+      ...(headFields() as object),
+      ...(isAcross && { resourceGroup: group }),
+      ...declaration.fields,
+    } as ListShape<ResourceView<K>>['fields'],
+    defaultSort: 'name',
+    nameOf: (view) => view.object.metadata.name,
+    idOf: (view) => resourceId(view as unknown as ResourceView),
+    tagsOf: (view) => (view.object.spec as { tags?: Record<string, string> }).tags ?? NO_TAGS,
+  }
+}
+
+/** The id that the interface shows for a resource. */
+export function resourceId(view: Pick<ResourceView, 'object'>): string {
+  const { apiVersion, kind, metadata } = view.object
+  return idOf({ kind, group: apiVersion.split('/')[0] ?? '', namespace: metadata.namespace, name: metadata.name })
+}
+
+/** The head of every resource record (records: head of every resource record). */
+export function headOf(view: ResourceView, collection: string) {
+  const { metadata } = view.object
+  return {
+    id: resourceId(view),
+    name: metadata.name,
+    boundary: view.boundary,
+    boundaryId: view.boundaryId,
+    resourceGroup: view.resourceGroup,
+    collection,
+    clusterId: view.cluster.id,
+    clusterName: view.cluster.name,
+    region: view.cluster.region,
+    createdAt: metadata.creationTimestamp ?? '1970-01-01T00:00:00Z',
+    ...summaryOf(view),
+  }
+}

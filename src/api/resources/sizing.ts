@@ -1,0 +1,191 @@
+import { z } from 'zod'
+import { badRequest, type ErrorCode, PlatformError } from '../../core/errors.ts'
+import { RESOURCE_NAME_PATTERN } from '../../core/names.ts'
+import { compareQuantities, QUANTITY_PATTERN } from '../../core/quantity.ts'
+import { ComputePlan, type PlanFamily } from '../../crds/plans.ts'
+import type { Context, Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
+
+/**
+ * What records of every kind with plans have in common: sizes of their own over those of a plan, a cluster, an image
+ * (records: plans, head of every resource record).
+ */
+
+export const QuantityText = z
+  .string()
+  .max(32)
+  .regex(new RegExp(QUANTITY_PATTERN), 'must be a positive Kubernetes quantity')
+export const PlanId = z.string().max(52).regex(new RegExp(RESOURCE_NAME_PATTERN), 'must be the id of a compute plan')
+
+/** The fields of a spec that a plan also has. */
+export const SIZES = ['cpuRequest', 'cpuLimit', 'memoryRequest', 'memoryLimit', 'storageSize', 'storageClass'] as const
+export type Size = (typeof SIZES)[number]
+type Sizes = { readonly [Name in Size]?: string | null | undefined }
+
+export type Plan = RecordOf<typeof ComputePlan>
+
+/** What a spec with sizes has, whatever its kind. */
+export type SizedSpec = { [Name in Size]?: string | undefined } & {
+  computePlan?: string | undefined
+  clusterId?: string | undefined
+  replicas?: number | undefined
+  imageName?: string | undefined
+}
+
+/** What a body with sizes has. */
+export type SizedBody = Sizes & {
+  readonly computePlan?: string | null | undefined
+  readonly resourcePlanId?: string | null | undefined
+  readonly clusterId?: string | undefined
+  readonly replicas?: number | null | undefined
+  readonly imageName?: string | null | undefined
+}
+
+export type SizedView = {
+  readonly boundaryId: string
+  readonly form: 'create' | 'put' | 'patch'
+  readonly previous: { readonly spec: SizedSpec } | undefined
+  readonly services: Services
+  readonly context: Pick<Context, 'body'>
+}
+
+function planNamed(services: Services, name: string): Plan | undefined {
+  return services.records.peek(ComputePlan, { name })
+}
+
+/** The plan of who names none. Where two claim to be the default, the first by name, so that everybody sees the same. */
+export function defaultPlan(services: Services, family: PlanFamily): Plan | undefined {
+  const plans = services.records.peekAll(ComputePlan).filter(({ spec }) => spec.family === family && spec.isDefault)
+  return plans.sort((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1))[0]
+}
+
+/** The plan that a stored spec follows. */
+export function planOf(services: Services, family: PlanFamily, spec: Pick<SizedSpec, 'computePlan'>): Plan | undefined {
+  return spec.computePlan === undefined ? defaultPlan(services, family) : planNamed(services, spec.computePlan)
+}
+
+/** Whether a spec says all that a plan would, save storage and replicas. */
+export function isSizedByItself(sizes: Sizes): boolean {
+  const needed = [sizes.cpuRequest, sizes.cpuLimit, sizes.memoryRequest, sizes.memoryLimit]
+  return needed.every((size) => size !== undefined && size !== null)
+}
+
+/** The plan id that a record shows; null for what is sized by itself. */
+export function shownPlan(spec: SizedSpec, plan: Plan | undefined): string | null {
+  return spec.computePlan ?? (isSizedByItself(spec) ? null : (plan?.metadata.name ?? null))
+}
+
+/** What a spec really gets: its own sizes, else the plan's; null where neither says. */
+export function effectiveSizes(spec: SizedSpec, plan: Plan | undefined): Record<Size, string | null> {
+  const of = (size: Size) => spec[size] ?? (plan?.spec[size] || null)
+  return Object.fromEntries(SIZES.map((size) => [size, of(size)])) as Record<Size, string | null>
+}
+
+export function unprocessable(code: ErrorCode, field: string, value: string, message: string): PlatformError {
+  return new PlatformError(code, message, { field, value })
+}
+
+export type ChosenPlan = { named: string | undefined; effective: Plan | undefined }
+
+/** The plan id that a body means. Of a merge patch only what the patch names counts, since its base holds the old id. */
+function planIdOf(body: SizedBody, { form, context }: SizedView): string | undefined {
+  const named = form === 'patch' ? (context.body as Record<string, unknown>) : body
+  const [one, other] = [body.computePlan ?? undefined, body.resourcePlanId ?? undefined]
+  const [namesOne, namesOther] = [Object.hasOwn(named, 'computePlan'), Object.hasOwn(named, 'resourcePlanId')]
+  if (form === 'patch' && namesOne !== namesOther) return namesOne ? one : other
+  if (one !== undefined && other !== undefined && one !== other) {
+    throw badRequest('computePlan and resourcePlanId are the same thing and must not differ.', [
+      { field: 'resourcePlanId', message: 'differs from computePlan' },
+    ])
+  }
+  return one ?? other
+}
+
+/** @throws PlatformError PLAN_NOT_FOUND, PLAN_DEPRECATED, BAD_REQUEST */
+export function choosePlan(family: PlanFamily, body: SizedBody, view: SizedView): ChosenPlan {
+  const id = planIdOf(body, view)
+  const { services, previous } = view
+  if (id === undefined) {
+    const effective = defaultPlan(services, family)
+    if (isSizedByItself(body)) return { named: undefined, effective }
+    if (effective === undefined) {
+      const message = `No compute plan of family ${family} is the default: name one.`
+      throw unprocessable('PLAN_NOT_FOUND', 'computePlan', '', message)
+    }
+    return { named: effective.metadata.name, effective }
+  }
+  const plan = planNamed(services, id)
+  if (plan === undefined) throw unprocessable('PLAN_NOT_FOUND', 'computePlan', id, `There is no compute plan "${id}".`)
+  if (plan.spec.family !== family) {
+    throw badRequest(`Compute plan "${id}" is for ${plan.spec.family} resources.`, [
+      { field: 'computePlan', message: `must be a plan of family ${family}` },
+    ])
+  }
+  if (plan.spec.deprecated && previous?.spec.computePlan !== id) {
+    throw unprocessable('PLAN_DEPRECATED', 'computePlan', id, `Compute plan "${id}" is no longer offered.`)
+  }
+  return { named: id, effective: plan }
+}
+
+/**
+ * A value that equals the plan's is the plan's. So is one that repeats what a read showed of the former plan: who reads,
+ * changes the plan and writes back wants the new plan's sizes.
+ */
+export function chooseSizes(
+  family: PlanFamily,
+  body: SizedBody,
+  view: SizedView,
+  plan: Plan | undefined,
+): { [Name in Size]?: string | undefined } {
+  const previous = view.previous?.spec
+  const shown = previous === undefined ? undefined : effectiveSizes(previous, planOf(view.services, family, previous))
+  return Object.fromEntries(
+    SIZES.map((size) => {
+      const value = body[size] || undefined
+      const isOwn = previous?.[size] !== undefined
+      if (size === 'storageClass' && value !== undefined && value === shown?.storageClass)
+        return [size, previous?.[size]]
+      const isPlans = value === (plan?.spec[size] || undefined) && !(size === 'storageClass' && isOwn)
+      const isEcho = view.form === 'put' && !isOwn && value === shown?.[size]
+      return [size, isPlans || isEcho ? undefined : value]
+    }),
+  )
+}
+
+/** Always stored, so that a change of plan does not scale. */
+export function chooseReplicas(body: SizedBody, { previous }: SizedView, plan: Plan | undefined): number {
+  if (body.replicas === undefined && previous?.spec.replicas !== undefined) return previous.spec.replicas
+  return body.replicas ?? plan?.spec.replicas ?? 1
+}
+
+/** @throws PlatformError IMAGE_NOT_ALLOWED */
+export function chooseImage(body: SizedBody, { previous }: SizedView, isAllowed: boolean): string | undefined {
+  const image = body.imageName ?? undefined
+  if (image !== undefined && image !== previous?.spec.imageName && !isAllowed) {
+    throw unprocessable('IMAGE_NOT_ALLOWED', 'imageName', image, 'This platform runs its own images only.')
+  }
+  return image
+}
+
+/** A request of its own may be over the limit that the plan sets, which the rules of the kind cannot see. */
+export function refuseRequestOverLimit(next: SizedSpec, plan: Plan | undefined): void {
+  const sizes = effectiveSizes(next, plan)
+  for (const what of ['cpu', 'memory'] as const) {
+    const [request, limit] = [sizes[`${what}Request`], sizes[`${what}Limit`]]
+    if (request === null || limit === null || compareQuantities(request, limit) <= 0) continue
+    throw badRequest(`${what}Request ${request} is more than ${what}Limit ${limit}.`, [
+      { field: `${what}Limit`, message: `must not be less than ${what}Request` },
+    ])
+  }
+}
+
+/** The rule of the kind sees what a spec says; here also what it gets from its plan. */
+export function refuseShrinking(family: PlanFamily, next: SizedSpec, view: SizedView, plan: Plan | undefined): void {
+  const { previous, services } = view
+  if (previous === undefined) return
+  const before = effectiveSizes(previous.spec, planOf(services, family, previous.spec)).storageSize
+  const after = effectiveSizes(next, plan).storageSize
+  if (before === null || after === null || compareQuantities(after, before) >= 0) return
+  const message = `The volumes have ${before} and cannot shrink to ${after}.`
+  throw unprocessable('STORAGE_CANNOT_SHRINK', 'storageSize', after, message)
+}

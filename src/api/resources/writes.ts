@@ -1,0 +1,134 @@
+import type { z } from 'zod'
+import { summarize } from '../../core/conditions.ts'
+import { badRequest, type FieldError, PlatformError } from '../../core/errors.ts'
+import { isResourceName } from '../../core/names.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import type { Context } from '../http/context.ts'
+import { readModel } from '../http/model.ts'
+import { mergePatch } from '../records/mergePatch.ts'
+import type { RecordOf } from '../records/records.ts'
+import type { ResourceDeclaration, WriteView } from './resource.ts'
+
+/** A declaration whose schemas are only known to its area. */
+export type AnyDeclaration<K extends AnyKind> = ResourceDeclaration<K, z.ZodObject, z.ZodObject>
+
+/** What a body is read with: its schema, what it may repeat, and what is stored. */
+type Readable<K extends AnyKind> = Pick<AnyDeclaration<K>, 'body' | 'shownNames' | 'toBody'>
+
+/** Where a resource stands, from the path. */
+export type Place = { readonly boundaryId: string; readonly resourceGroup: string; readonly name: string }
+
+export function placeOf(context: Context, parameter: string): Place {
+  const { boundaryId = '', resourceGroupName = '', resourceGroup = '' } = context.parameters
+  return { boundaryId, resourceGroup: resourceGroupName || resourceGroup, name: context.parameters[parameter] ?? '' }
+}
+
+/** @throws PlatformError BAD_REQUEST for a name that no new resource may have */
+export function checkNewName(name: string, reserved: ReadonlySet<string>): void {
+  const refuse = (message: string) =>
+    badRequest(`The name "${name.slice(0, 64)}" cannot be given.`, [{ field: 'name', message }])
+  if (!isResourceName(name)) {
+    throw refuse('a name has 1 to 52 lower-case letters, digits and hyphens and begins and ends with a letter or digit')
+  }
+  if (reserved.has(name)) throw refuse('this name is reserved: a route of the interface stands in its place')
+}
+
+/**
+ * Splits a body into what may be written and what is only shown. Where the shown part names another resource than the
+ * path, the caller has mixed two up, and writing either would be wrong.
+ */
+function writablePart<K extends AnyKind>(
+  body: unknown,
+  place: Place,
+  declaration: Readable<K>,
+): Record<string, unknown> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new PlatformError('MODEL_BINDING_FAILED', 'The body must be a JSON object.', {
+      errors: [{ field: '', message: 'must be an object' }],
+    })
+  }
+  const errors: FieldError[] = []
+  const writable: Record<string, unknown> = {}
+  for (const [field, value] of Object.entries(body)) {
+    if (!declaration.shownNames.includes(field)) writable[field] = value
+    else if (Object.hasOwn(place, field) && value !== null && value !== place[field as keyof Place]) {
+      errors.push({ field, message: 'differs from the path of the request' })
+    }
+  }
+  if (errors.length > 0) throw badRequest('The body speaks of another resource than the path.', errors)
+  return writable
+}
+
+/** The body of a POST or PUT. @throws PlatformError MODEL_BINDING_FAILED, BAD_REQUEST */
+export function readBody<K extends AnyKind>(
+  body: unknown,
+  place: Place,
+  declaration: AnyDeclaration<K>,
+): Record<string, unknown> {
+  return readModel(declaration.body, writablePart(body, place, declaration))
+}
+
+/** The body that a merge patch makes of the stored resource. Null in the patch sets the default. */
+export function patchedBody<K extends AnyKind>(
+  patch: unknown,
+  place: Place,
+  stored: RecordOf<K>,
+  declaration: Readable<K>,
+): Record<string, unknown> {
+  const part = writablePart(patch, place, declaration)
+  // Unknown names are refused even where their value is null, which would vanish in the merge.
+  const unknown = Object.keys(part).filter((field) => !Object.hasOwn(declaration.body.shape, field))
+  if (unknown.length > 0) {
+    const errors = unknown.map((field) => ({ field, message: 'is not a field of this record' }))
+    throw new PlatformError('MODEL_BINDING_FAILED', 'The body has fields that this record does not have.', { errors })
+  }
+  return readModel(declaration.body, mergePatch(declaration.toBody(stored), part))
+}
+
+/** Immutable fields that a body leaves out stay as they are. */
+function withImmutable<K extends AnyKind>(
+  body: Record<string, unknown>,
+  kind: K,
+  stored: RecordOf<K>,
+  declaration: AnyDeclaration<K>,
+): Record<string, unknown> {
+  const before = declaration.toBody(stored)
+  const kept = kind.immutable.filter(
+    (field) => (body[field] ?? undefined) === undefined && Object.hasOwn(before, field),
+  )
+  return { ...body, ...Object.fromEntries(kept.map((field) => [field, before[field]])) }
+}
+
+export function specForCreate<K extends AnyKind>(
+  context: Context,
+  place: Place,
+  declaration: AnyDeclaration<K>,
+): object {
+  const view: WriteView<K> = { ...place, form: 'create', previous: undefined, services: context.services, context }
+  return declaration.toSpec(readBody(context.body, place, declaration), view)
+}
+
+export function specForUpdate<K extends AnyKind>(
+  kind: K,
+  context: Context,
+  place: Place,
+  declaration: AnyDeclaration<K>,
+  stored: RecordOf<K>,
+  form: 'put' | 'patch',
+): object {
+  refuseWhileDeleting(stored)
+  const body =
+    form === 'put' ? readBody(context.body, place, declaration) : patchedBody(context.body, place, stored, declaration)
+  const view: WriteView<K> = { ...place, form, previous: stored, services: context.services, context }
+  return declaration.toSpec(withImmutable(body, kind, stored, declaration), view)
+}
+
+/** @throws PlatformError INVALID_STATE */
+export function refuseWhileDeleting(object: {
+  metadata: { name: string; deletionTimestamp?: string }
+  status?: object | undefined
+}): void {
+  if (object.metadata.deletionTimestamp === undefined) return
+  const { status, phase } = summarize(object.status, true)
+  throw new PlatformError('INVALID_STATE', `"${object.metadata.name}" is being deleted.`, { status, phase })
+}

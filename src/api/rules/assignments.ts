@@ -1,0 +1,75 @@
+import { PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { RoleAssignment } from '../../crds/rbac.ts'
+import { isRootOnly, type Role } from '../../iam/roles.ts'
+import type { Principal, PrincipalType } from '../callers/principals.ts'
+import type { Services } from '../http/context.ts'
+import { findRole, type Granter, isInForce, refuseExceeding, rootOnlyRefused } from './grants.ts'
+
+export type NewAssignment = {
+  principalId: string
+  /** Looked up when absent. */
+  principalType?: PrincipalType | undefined
+  roleDefinitionName: string
+  scope: string
+  /** Absent at the root. */
+  boundaryId?: string | undefined
+}
+
+/**
+ * The rules of giving somebody a role, for REST and for kubectl; the first that is broken is the answer.
+ *
+ * @throws PlatformError unknown_role, forbidden, PRINCIPAL_NOT_FOUND, already_member, GRANT_EXCEEDS_CALLER
+ */
+export async function checkNewAssignment(
+  services: Services,
+  caller: Granter,
+  wanted: NewAssignment,
+): Promise<{ role: Role; principal: Principal }> {
+  const { principalId, principalType, roleDefinitionName, scope, boundaryId } = wanted
+  const role = findRole(services, roleDefinitionName)
+  if (boundaryId !== undefined && isRootOnly(role)) throw rootOnlyRefused(role, scope)
+  const principal = (await services.principals.find([principalId], boundaryId)).get(principalId)
+  const wantedType = principalType ?? principal?.principalType
+  if (principal === undefined || principal.principalType !== wantedType) {
+    const message = `No ${wantedType ?? 'principal'} has the id "${principalId}".`
+    throw new PlatformError('PRINCIPAL_NOT_FOUND', message, { principalId })
+  }
+  const namespace = boundaryId === undefined ? SYSTEM_NAMESPACE : boundaryNamespace(boundaryId)
+  const present = services.records
+    .peekAll(RoleAssignment, { namespace })
+    .filter(({ spec }) => spec.principalId === principalId && spec.scope === scope)
+    .some((one) => one.spec.roleDefinitionName === role.displayName && isInForce(services, one))
+  if (present) throw alreadyMember(principalId, role.displayName, scope)
+  const grant = { role, scope, principalIds: [principalId], boundaryId }
+  refuseExceeding(services, caller, grant, 'GRANT_EXCEEDS_CALLER')
+  return { role, principal }
+}
+
+export function alreadyMember(principalId: string, role: string, scope: string): PlatformError {
+  const message = `"${principalId}" already holds the role "${role}" at ${scope}.`
+  return new PlatformError('already_member', message, { principalId, roleDefinitionName: role, scope })
+}
+
+/**
+ * Why the role may not be given at the scope, to whomever; undefined where it may. What the API server asks with the
+ * virtual verb `grant`, before it is known for whom: a Platform Owner who gives a role to themselves is refused later.
+ */
+export function whyNotGiven(
+  services: Services,
+  { principalId }: Granter,
+  roleName: string,
+  scope: string,
+): string | undefined {
+  const action = scope === '/' ? 'rbac/members/admin' : 'boundaries/members/manage'
+  if (!services.access.isAllowed(principalId, action, scope)) return `The permission ${action} is missing at ${scope}.`
+  try {
+    const role = findRole(services, roleName)
+    if (scope !== '/' && isRootOnly(role)) throw rootOnlyRefused(role, scope)
+    refuseExceeding(services, { principalId }, { role, scope, principalIds: [] }, 'GRANT_EXCEEDS_CALLER')
+    return undefined
+  } catch (error) {
+    if (error instanceof PlatformError) return error.message
+    throw error
+  }
+}

@@ -1,0 +1,268 @@
+import type { Clock } from '../../core/clock.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { idOf, uuidV5 } from '../../core/ids.ts'
+import { INCARNATION_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/labels.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { parseScope, type Scope } from '../../core/scope.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { KINDS } from '../../crds/index.ts'
+import { PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { mayStandIn, scopeIncarnationOf, scopeObject } from '../../crds/scopeObjects.ts'
+import { GRANT_REFUSALS, type GrantRefusal, refusalOf } from '../../iam/granting.ts'
+import { everyoneIn, type Memberships } from '../../iam/groups.ts'
+import { leavesNoOwner, type OwnerAssignment } from '../../iam/owners.ts'
+import { BUILT_IN_ROLES, type Role } from '../../iam/roles.ts'
+import { boundaryScope } from '../callers/visibility.ts'
+import type { Caller, Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
+
+export const OWNER = 'Owner'
+/** Who asks, whichever way they came: rules look at nothing else. */
+export type Granter = Pick<Caller, 'principalId'>
+export type AssignmentRecord = RecordOf<typeof RoleAssignment>
+
+/** The role of this very name. @throws PlatformError unknown_role */
+export function findRole({ records }: Services, name: string): Role {
+  const role = knownRole(records, name)
+  if (role !== undefined) return role
+  const roleDefinitionName = name
+  throw new PlatformError('unknown_role', GRANT_REFUSALS.unknown(name), { roleDefinitionName })
+}
+
+export function knownRole(records: Services['records'], name: string): Role | undefined {
+  const builtIn = BUILT_IN_ROLES.find(({ displayName }) => displayName === name)
+  if (builtIn !== undefined) return builtIn
+  const custom = records.peekAll(RoleDefinition).find(({ spec }) => spec.displayName === name)
+  return custom === undefined ? undefined : { ...custom.spec, name: custom.metadata.name }
+}
+
+/** The groups that count in a boundary: its own and the platform's; of equal ids the members of both. */
+export function groupsIn({ records }: Services, boundaryId: string | undefined): Memberships {
+  const groups = new Map<string, readonly string[]>()
+  const homes = boundaryId === undefined ? [SYSTEM_NAMESPACE] : [boundaryNamespace(boundaryId), SYSTEM_NAMESPACE]
+  for (const namespace of homes) {
+    for (const { metadata, spec } of records.peekAll(PrincipalGroup, { namespace })) {
+      groups.set(metadata.name, [...(groups.get(metadata.name) ?? []), ...spec.memberIds])
+    }
+  }
+  return groups
+}
+
+/** A role for somebody; of a group everybody in it gains. */
+export type WantedGrant = {
+  role: Role
+  scope: string
+  principalIds: Iterable<string>
+  boundaryId?: string | undefined
+}
+
+/** Why the caller may not give the role; undefined where they may. */
+export function grantRefusal(services: Services, caller: Granter, grant: WantedGrant): GrantRefusal | undefined {
+  const groups = groupsIn(services, grant.boundaryId)
+  const gainerIds = new Set([...grant.principalIds].flatMap((id) => [...everyoneIn(id, groups)]))
+  const { role, scope } = grant
+  return refusalOf({ granterId: caller.principalId, gainerIds, role, scope }, services.access)
+}
+
+/** Nobody gives what they do not hold. @throws PlatformError forbidden, or `code` with the actions that are missing */
+export function refuseExceeding(
+  services: Services,
+  caller: Granter,
+  grant: WantedGrant,
+  code: 'GRANT_EXCEEDS_CALLER' | 'forbidden',
+): void {
+  const { role, scope } = grant
+  const refusal = grantRefusal(services, caller, grant)
+  if (refusal?.kind === 'RootOnly') throw rootOnlyRefused(role, scope)
+  if (refusal !== undefined) throw exceedingRefused(code, role, scope, refusal.actions)
+}
+
+export function rootOnlyRefused({ displayName }: Role, scope: string): PlatformError {
+  const message =
+    scope === '/' ? GRANT_REFUSALS.notYoursAtRoot(displayName) : GRANT_REFUSALS.rootOnly(displayName, scope)
+  return new PlatformError('forbidden', message, { roleDefinitionName: displayName, scope })
+}
+
+export function exceedingRefused(
+  code: 'GRANT_EXCEEDS_CALLER' | 'forbidden',
+  { displayName }: Role,
+  scope: string,
+  actions: readonly string[],
+): PlatformError {
+  const message = GRANT_REFUSALS.exceeding(displayName, scope)
+  return new PlatformError(code, message, { actions, roleDefinitionName: displayName, scope })
+}
+
+/** The life of the object at the scope, which a grant names so that a namesake made later does not have it. */
+export function incarnationAt({ records }: Services, scope: Scope): string | undefined {
+  return objectAt(records, scope)?.metadata.annotations?.[INCARNATION_ANNOTATION]
+}
+
+export function objectAt(records: Services['records'], scope: Scope): RecordOf<AnyKind> | undefined {
+  const target = scopeObject(scope)
+  const kind = KINDS.find(({ resource }) => resource === target?.resource)
+  return target === undefined || kind === undefined ? undefined : records.peek(kind, target)
+}
+
+/** Whether an assignment grants anything now, by its place, its end and the life of its scope. */
+export function isInForce(services: Services, assignment: AssignmentRecord): boolean {
+  const { metadata, spec } = assignment
+  const scope = parseScope(spec.scope)
+  if (scope === undefined || !mayStandIn(scope, metadata.namespace) || isOver(spec.expiresAt, services.clock)) {
+    return false
+  }
+  if (scope.level === 'root') return true
+  const incarnation = scopeIncarnationOf(assignment)
+  return incarnation !== undefined && incarnation === incarnationAt(services, scope)
+}
+
+export function isOver(expiresAt: string | undefined, clock: Clock): boolean {
+  return expiresAt !== undefined && !(clock.now() < Date.parse(expiresAt))
+}
+
+export function assignmentIdOf({ metadata: { namespace, name } }: AssignmentRecord): string {
+  return idOf({ group: RoleAssignment.resource.group, kind: RoleAssignment.kind, namespace, name })
+}
+
+type NewAssignment = {
+  principalId: string
+  principalType: 'User' | 'Group' | 'ServicePrincipal'
+  role: Role
+  scope: string
+  annotations?: Record<string, string>
+  expiresAt?: string | undefined
+  reason?: string | undefined
+}
+
+/**
+ * Writes an assignment under a name that follows from what it says, so that the same one asked for twice at once is
+ * made once. `isNew` is false where it was there.
+ */
+export async function writeAssignment(
+  services: Services,
+  caller: Caller,
+  { principalId, principalType, role, scope, annotations, expiresAt, reason }: NewAssignment,
+): Promise<{ object: AssignmentRecord; isNew: boolean }> {
+  const place = parseScope(scope)
+  if (place === undefined) throw new RangeError(`${scope} is no scope.`)
+  const scopeIncarnation = incarnationAt(services, place)
+  const name = uuidV5(['grant', principalId, role.displayName, scope, scopeIncarnation ?? ''].join('/'))
+  const spec = {
+    principalId,
+    principalType,
+    roleDefinitionName: role.displayName,
+    scope,
+    ...(scopeIncarnation === undefined ? {} : { scopeIncarnation }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(reason === undefined ? {} : { reason }),
+  }
+  const namespace = 'boundaryId' in place ? boundaryNamespace(place.boundaryId) : SYSTEM_NAMESPACE
+  const more = annotations === undefined ? {} : { annotations }
+  return services.records.create(RoleAssignment, { namespace, name, spec, caller, ...more, isSame: () => true })
+}
+
+/**
+ * Runs one change of owners of a scope at a time: two Owners who remove each other at once must not both succeed.
+ */
+const chains = new Map<string, Promise<unknown>>()
+export async function oneAtATime<Result>(scope: string, change: () => Promise<Result>): Promise<Result> {
+  const before = chains.get(scope) ?? Promise.resolve()
+  const mine = before.then(change, change)
+  chains.set(scope, mine)
+  try {
+    return await mine
+  } finally {
+    if (chains.get(scope) === mine) chains.delete(scope)
+  }
+}
+
+/** The Owner assignments at a scope itself; of a boundary also its first owner while no assignment says so yet. */
+async function ownersAt(services: Services, scope: Scope): Promise<OwnerAssignment[]> {
+  const isBoundary = scope.level === 'boundary'
+  const namespace = isBoundary ? boundaryNamespace(scope.boundaryId) : SYSTEM_NAMESPACE
+  const text = isBoundary ? boundaryScope(scope.boundaryId) : '/'
+  // From the API server: what another replica accepted a moment ago must count.
+  const all = await services.records.list(RoleAssignment, { namespace }, { fresh: true })
+  const owners = all
+    .filter(({ spec }) => spec.roleDefinitionName === OWNER && spec.scope === text)
+    .filter((assignment) => isInForce(services, assignment))
+    .map((assignment) => ({
+      id: assignmentIdOf(assignment),
+      principalId: assignment.spec.principalId,
+      expiresAt: assignment.spec.expiresAt === undefined ? undefined : Date.parse(assignment.spec.expiresAt),
+    }))
+  const boundary = isBoundary ? services.records.peek(Boundary, { name: scope.boundaryId }) : undefined
+  const isWritten = boundary?.metadata.annotations?.[INITIAL_OWNER_ASSIGNED_ANNOTATION] !== undefined
+  const first = isWritten ? undefined : boundary?.spec.initialOwner
+  if (first === undefined) return owners
+  return [...owners, { id: 'initial-owner', principalId: first.principalId, expiresAt: undefined }]
+}
+
+/** Everybody who acts as Owner of the scope: people and service accounts that exist and are enabled. */
+export async function actingOwners(services: Services, scope: Scope): Promise<Set<string>> {
+  const owners = await ownersAt(services, scope)
+  const acting = await actorsBehind(services, scope, owners)
+  return new Set(owners.flatMap(({ principalId }) => acting.get(principalId) ?? []))
+}
+
+/** How the world is after the change that is judged. */
+export type AfterChange = {
+  /** Ids of the assignments that are gone. */
+  removed?: ReadonlySet<string> | undefined
+  /** Who is in no group any more. */
+  withoutPrincipal?: string | undefined
+  groups?: Memberships | undefined
+}
+
+/** Whether the scope has no Owner left who can act, once the change is made. */
+export async function takesLastOwner(
+  services: Services,
+  scope: Scope,
+  { removed = new Set(), withoutPrincipal, groups }: AfterChange,
+): Promise<boolean> {
+  const owners = await ownersAt(services, scope)
+  const [acting, after] = await Promise.all([
+    actorsBehind(services, scope, owners),
+    actorsBehind(services, scope, owners, groups),
+  ])
+  const canAct = (id: string) => (after.get(id) ?? []).some((actor) => actor !== withoutPrincipal)
+  // Who leaves a group that is Owner takes themselves away from it, and with the last of them the group counts no more.
+  const emptied = owners.filter(({ principalId }) => (acting.get(principalId) ?? []).length > 0 && !canAct(principalId))
+  const gone = new Set([...removed, ...emptied.map(({ id }) => id)])
+  return leavesNoOwner(owners, gone, services.clock.now(), canAct)
+}
+
+/** Somebody must be left who governs the scope. @throws PlatformError of the code */
+export async function refuseLastOwner(
+  services: Services,
+  scope: Scope,
+  after: AfterChange,
+  code: 'LAST_OWNER' | 'last_owner',
+  extras: Record<string, unknown>,
+): Promise<void> {
+  if (!(await takesLastOwner(services, scope, after))) return
+  const message =
+    scope.level === 'root'
+      ? 'The platform would be left without an Owner: make somebody else Owner at the root first.'
+      : `Boundary "${scope.boundaryId}" would be left without an Owner: make somebody else Owner first.`
+  throw new PlatformError(code, message, extras)
+}
+
+/** By the principal of each owner: the people and service accounts behind it that can sign in. */
+async function actorsBehind(
+  services: Services,
+  scope: Scope,
+  owners: readonly OwnerAssignment[],
+  memberships?: Memberships,
+): Promise<Map<string, string[]>> {
+  const boundaryId = scope.level === 'root' ? undefined : scope.boundaryId
+  const groups = memberships ?? groupsIn(services, boundaryId)
+  const behind = new Map(owners.map(({ principalId }) => [principalId, everyoneIn(principalId, groups)]))
+  const known = await services.principals.find(
+    [...behind.values()].flatMap((ids) => [...ids]),
+    boundaryId,
+  )
+  const isActor = (id: string) => known.get(id)?.isEnabled === true && known.get(id)?.principalType !== 'Group'
+  return new Map([...behind].map(([id, everyone]) => [id, [...everyone].filter(isActor)]))
+}

@@ -1,0 +1,96 @@
+import { z } from 'zod'
+import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { RoleAssignment } from '../../crds/rbac.ts'
+import type { Context } from '../http/context.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import type { ListShape } from '../resources/paging.ts'
+import { type AssignmentRecord, assignmentIdOf, isInForce } from './grants.ts'
+
+export const PRINCIPAL_TYPES = ['User', 'Group', 'ServicePrincipal'] as const
+const ORIGINS = ['Direct', 'Inherited', 'JustInTime'] as const
+
+export const BoundaryMemberDto = z
+  .object({
+    assignmentId: Uuid,
+    boundaryId: Uuid,
+    principalId: Uuid,
+    principalType: z.enum(PRINCIPAL_TYPES),
+    displayName: z.string().nullable(),
+    email: z.string().nullable(),
+    roleDefinitionName: z.string(),
+    scope: z.string(),
+    origin: z.enum(ORIGINS),
+    isInherited: z.boolean().describe('Given above the boundary; it is taken away there'),
+    expiresAt: DateTime.nullable(),
+    createdAt: DateTime,
+    createdBy: z.string().nullable(),
+  })
+  .meta({ id: 'BoundaryMemberDto' })
+export type BoundaryMemberDto = z.output<typeof BoundaryMemberDto>
+
+type Named = { readonly displayName: string | null; readonly email: string | null }
+
+export function memberDto(
+  boundaryId: string,
+  assignment: AssignmentRecord,
+  principal: Named | undefined,
+): BoundaryMemberDto {
+  const { metadata, spec } = assignment
+  const isInherited = spec.scope === '/'
+  const origin = spec.jitRequestId !== undefined ? 'JustInTime' : isInherited ? 'Inherited' : 'Direct'
+  return {
+    assignmentId: assignmentIdOf(assignment),
+    boundaryId,
+    principalId: spec.principalId,
+    principalType: spec.principalType,
+    displayName: principal?.displayName ?? null,
+    email: principal?.email ?? null,
+    roleDefinitionName: spec.roleDefinitionName,
+    scope: spec.scope,
+    origin,
+    isInherited,
+    expiresAt: spec.expiresAt ?? null,
+    createdAt: metadata.creationTimestamp ?? '1970-01-01T00:00:00Z',
+    createdBy: metadata.annotations?.[CREATED_BY_ANNOTATION] ?? null,
+  }
+}
+
+/** Every assignment in force that reaches into the boundary: at the root, at the boundary, and below it. */
+export async function membersOf(
+  { services, fresh }: Pick<Context, 'services' | 'fresh'>,
+  boundaryId: string,
+): Promise<BoundaryMemberDto[]> {
+  const lists = await Promise.all(
+    [SYSTEM_NAMESPACE, boundaryNamespace(boundaryId)].map((namespace) =>
+      services.records.list(RoleAssignment, { namespace }, { fresh }),
+    ),
+  )
+  const assignments = lists.flat().filter((assignment) => isInForce(services, assignment))
+  const principals = await services.principals.find(
+    assignments.map(({ spec }) => spec.principalId),
+    boundaryId,
+  )
+  return assignments.map((assignment) => memberDto(boundaryId, assignment, principals.get(assignment.spec.principalId)))
+}
+
+export const memberShape: ListShape<BoundaryMemberDto> = {
+  fields: {
+    displayName: { title: 'Name', type: 'text', of: (row) => row.displayName, isFiltered: false, isSearched: true },
+    email: { title: 'E-mail', type: 'text', of: (row) => row.email, isSearched: true },
+    principalType: {
+      title: 'Type',
+      type: 'enumeration',
+      values: PRINCIPAL_TYPES,
+      of: (row) => row.principalType,
+      isSorted: false,
+    },
+    roleDefinitionName: { title: 'Role', type: 'text', of: (row) => row.roleDefinitionName },
+    origin: { title: 'Origin', type: 'enumeration', values: ORIGINS, of: (row) => row.origin, isSorted: false },
+    scope: { title: 'Scope', type: 'text', of: (row) => row.scope, isSorted: false },
+    createdAt: { title: 'Created', type: 'dateTime', of: (row) => row.createdAt, isFiltered: false },
+  },
+  defaultSort: 'displayName',
+  nameOf: (row) => row.displayName ?? row.principalId,
+  idOf: (row) => row.assignmentId,
+}

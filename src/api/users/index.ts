@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import type { UserRecord } from '../../adapters/identity/port.ts'
+import { notFound } from '../../core/errors.ts'
+import { isUuid } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { ok } from '../http/answer.ts'
+import type { Context, Services } from '../http/context.ts'
+import { authenticated, type RouteDraft, route } from '../http/route.ts'
+import { displayNameOf } from '../people/accounts.ts'
+import { DateTime, pagedListOf, Uuid } from '../resources/dto.ts'
+import { pagedParts } from '../resources/pages.ts'
+import type { ListShape } from '../resources/paging.ts'
+
+export const UserDto = z
+  .object({
+    id: Uuid,
+    userName: z.string(),
+    email: z.string().nullable(),
+    firstName: z.string().nullable(),
+    lastName: z.string().nullable(),
+    displayName: z.string(),
+    emailVerified: z.boolean(),
+    isEnabled: z.boolean(),
+    isExternal: z.boolean(),
+    tenantIds: z.array(Uuid),
+    createdAt: DateTime,
+    lastSignInAt: DateTime.nullable(),
+  })
+  .meta({ id: 'UserDto' })
+
+function userDto(user: UserRecord): z.output<typeof UserDto> {
+  const { id, userName, email = null, firstName = null, lastName = null, emailVerified, isEnabled, isExternal } = user
+  const { createdAt, lastSignInAt } = user
+  return {
+    id,
+    userName,
+    email,
+    firstName,
+    lastName,
+    displayName: displayNameOf(user),
+    emailVerified,
+    isEnabled,
+    isExternal,
+    tenantIds: [...user.tenantIds],
+    createdAt: new Date(createdAt).toISOString(),
+    lastSignInAt: lastSignInAt === undefined ? null : new Date(lastSignInAt).toISOString(),
+  }
+}
+
+const userShape: ListShape<UserRecord> = {
+  fields: {
+    displayName: { title: 'Name', type: 'text', of: displayNameOf, isSearched: true },
+    userName: { title: 'User name', type: 'text', of: ({ userName }) => userName, isSearched: true },
+    email: { title: 'E-mail', type: 'text', of: ({ email }) => email, isSearched: true },
+    isEnabled: { title: 'Enabled', type: 'boolean', of: ({ isEnabled }) => isEnabled },
+    createdAt: { title: 'Created', type: 'dateTime', of: ({ createdAt }) => new Date(createdAt).toISOString() },
+  },
+  defaultSort: 'displayName',
+  nameOf: displayNameOf,
+  idOf: ({ id }) => id,
+  limitName: 'max',
+  pageSizeDefault: 100,
+}
+
+/**
+ * The tenants whose users the caller may see: their own, and those of the boundaries whose members they may read;
+ * undefined for everybody's.
+ */
+async function visibleTenants({ services, caller }: Context): Promise<ReadonlySet<string> | undefined> {
+  const { access, accounts, records } = services
+  if (access.isAllowed(caller.principalId, 'rbac/members/admin', '/')) return undefined
+  const own = (await accounts.users.find(caller.principalId))?.tenantIds ?? []
+  const { boundaryIds } = access.boundariesOf(caller.principalId)
+  const theirs = boundaryIds
+    .filter((id) => access.isAllowed(caller.principalId, 'rbac/members/read', `/boundaries/${id}`))
+    .map((name) => tenantOf(services, records.peek(Boundary, { name })))
+  return new Set([...own, ...theirs.filter((id) => id !== undefined)])
+}
+
+function tenantOf(
+  { accounts }: Services,
+  boundary: Parameters<Services['accounts']['tenants']['ofBoundary']>[0] | undefined,
+) {
+  return boundary === undefined ? undefined : accounts.tenants.ofBoundary(boundary)
+}
+
+function isVisible(user: UserRecord, tenants: ReadonlySet<string> | undefined, callerId: string): boolean {
+  return tenants === undefined || user.id === callerId || user.tenantIds.some((id) => tenants.has(id))
+}
+
+async function listUsers(context: Context) {
+  const { services, caller, list } = context
+  const tenants = await visibleTenants(context)
+  const all = await services.accounts.users.list({ limit: Number.MAX_SAFE_INTEGER })
+  const rows = all.filter((user) => isVisible(user, tenants, caller.principalId))
+  return pagedParts(rows, list, userShape, userDto)
+}
+
+/** @throws PlatformError NOT_FOUND, alike for users who are not there and who may not be seen */
+async function readUser(context: Context<'userId'>) {
+  const { services, caller, parameters } = context
+  const { userId } = parameters
+  const user = isUuid(userId) ? await services.accounts.users.find(userId) : undefined
+  if (user === undefined || !isVisible(user, await visibleTenants(context), caller.principalId))
+    throw notFound('The user')
+  return ok(userDto(user))
+}
+
+export const userRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '/admin/users',
+    {
+      auth: authenticated,
+      summary: "The users of the caller's tenants",
+      query: z.object({ search: z.string().optional() }),
+      list: userShape as never,
+      reply: pagedListOf(UserDto),
+      answers: [200],
+    },
+    listUsers,
+  ),
+  route(
+    'GET',
+    '/admin/users/{userId}',
+    { auth: authenticated, summary: 'Read a user', reply: UserDto, answers: [200] },
+    readUser,
+  ),
+]

@@ -1,0 +1,67 @@
+import { expect } from 'chai'
+import { makeAccounts } from '../../../test/make/accounts.ts'
+import { ANNA, assign, B1, BERT, type Given } from '../../../test/make/authorizationRecords.ts'
+import { codeOf, makeFacade } from '../../../test/make/facade.ts'
+import { BUILT_IN_ROLES } from '../../iam/roles.ts'
+import { userRoutes } from './index.ts'
+
+const TENANT = '55555555-5555-4555-8555-555555555555'
+const OTHER = '66666666-6666-4666-8666-666666666666'
+type List = { items: { id: string; displayName: string }[] }
+
+function open(given: Given = {}, tenantIds: string[] = []) {
+  const { accounts, users } = makeAccounts()
+  const facade = makeFacade({ roles: [...BUILT_IN_ROLES], ...given }, { accounts })
+  facade.boundary(B1.slice('/boundaries/'.length), { tenantId: TENANT })
+  users.put({ id: ANNA, userName: 'anna', firstName: 'Anna', lastName: 'Arnold', tenantIds })
+  users.put({ id: BERT, userName: 'bert', email: 'bert@example.com', tenantIds: [TENANT] })
+  users.put({ userName: 'carl', tenantIds: [OTHER] })
+  const list = async (query: Record<string, string[]> = {}) => {
+    const { body } = (await facade.call(userRoutes, 'GET', '/admin/users', { query })) as { body: List }
+    return body.items.map(({ displayName }) => displayName)
+  }
+  const read = (id: string) => facade.call(userRoutes, 'GET', `/admin/users/${id}`)
+  return { list, read }
+}
+
+describe('users over REST', () => {
+  const cases: [string, Given, string[], string[]][] = [
+    ['a stranger sees only themselves', {}, [], ['Anna Arnold']],
+    ['a user of a tenant sees its users', {}, [TENANT], ['Anna Arnold', 'bert']],
+    [
+      'an owner of a boundary sees the users of its tenant',
+      { assignments: [assign('Owner', B1)] },
+      [],
+      ['Anna Arnold', 'bert'],
+    ],
+    [
+      'a Platform Owner sees all',
+      { assignments: [assign('Platform Owner', '/')] },
+      [],
+      ['Anna Arnold', 'bert', 'carl'],
+    ],
+    [
+      'whoever only reads secrets of a boundary sees none of its users',
+      { assignments: [assign('Secrets Reader', B1)] },
+      [],
+      ['Anna Arnold'],
+    ],
+  ]
+  for (const [title, given, tenants, wanted] of cases) {
+    it(title, async () => expect(await open(given, tenants).list()).to.deep.equal(wanted))
+  }
+
+  it('are searched by name and address, and cut at max', async () => {
+    const { list } = open({ assignments: [assign('Platform Owner', '/')] })
+    expect(await list({ search: ['BERT@ex'] })).to.deep.equal(['bert'])
+    expect(await list({ search: ['arnold'] })).to.deep.equal(['Anna Arnold'])
+    expect(await list({ max: ['2'] })).to.deep.equal(['Anna Arnold', 'bert'])
+    for (const max of ['0', '501', 'x']) expect((await codeOf(list({ max: [max] }))).code).to.equal('BAD_REQUEST')
+  })
+
+  it('who are hidden and who are not there answer the same', async () => {
+    const { read } = open()
+    expect((await codeOf(read(ANNA))).code).to.equal('none')
+    for (const id of [BERT, OTHER, 'nonsense']) expect((await codeOf(read(id))).code).to.equal('NOT_FOUND')
+  })
+})

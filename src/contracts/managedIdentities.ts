@@ -1,0 +1,26 @@
+import { uuidV5 } from '../core/ids.ts'
+
+/**
+ * The principal of a managed identity: name of its PlatformClient, client id and subject of its tokens. It follows from
+ * the incarnation, so that one made anew under the same name inherits no assignment, and from the place, so that a copy
+ * of the object in another group is somebody else.
+ */
+export function managedIdentityPrincipal(namespace: string, name: string, incarnation: string): string {
+  return uuidV5(['managed-identity', namespace, name, incarnation].join('/'))
+}
+
+/** The id of the identity of a workload. Asking for it twice, on two replicas at once even, makes one. */
+export function managedIdentityId(namespace: string, resourceUid: string): string {
+  return uuidV5(['managed-identity-of', namespace, resourceUid].join('/'))
+}
+
+/**
+ * The Secret of one version of the credentials. Each version has a Secret of its own, so that the controllers, which may
+ * read no Secret of the platform, never need to know what one holds.
+ */
+export function managedIdentitySecretName(principalId: string, version: number): string {
+  return `identity-${principalId}-${version}`
+}
+
+/** The key of a client's Secret that the local identity provider reads. */
+export const CLIENT_SECRET_KEY = 'client-secret'

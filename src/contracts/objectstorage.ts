@@ -1,0 +1,173 @@
+import { idOf } from '../core/ids.ts'
+import { childName, sha256 } from '../core/names.ts'
+
+/**
+ * What the facade and the controllers of object storage both have to know: how things are called at the store, how the
+ * Secret of a key is laid out, and the numbers that both hold callers to.
+ */
+
+/** Keys of one owner: of an account itself, and of one managed identity. */
+export const KEYS_OF_ONE_OWNER = 4
+/** Sessions of one account that have not ended. */
+export const SESSIONS_OF_ACCOUNT = 100
+/** The shortest name that a bucket may have at a store, and so an account, whose name begins it. */
+export const ACCOUNT_NAME_MIN_LENGTH = 3
+
+const STORE_NAME_MAX_LENGTH = 63
+
+/** The name of a bucket at the endpoint: `<account>-<name>`, or 50 characters of it and 12 hex digits of its SHA-256. */
+export function storeBucketName(account: string, bucket: string): string {
+  const whole = `${account}-${bucket}`
+  if (whole.length <= STORE_NAME_MAX_LENGTH) return whole
+  return `${whole.slice(0, 50)}-${sha256(whole).slice(0, 12)}`
+}
+
+/** The user at the store that one access key is of. The incarnation is random: no two keys ever share a user. */
+export function storeUserName(incarnation: string): string {
+  return `key-${incarnation}`
+}
+
+/** The Secret with the two halves of an access key, beside its object. */
+export function accessKeySecretName(name: string): string {
+  return childName('oak', name, 'key')
+}
+
+/** Entries of that Secret, under the names that S3 clients read from their environment. */
+const ACCESS_KEY_ID = 'AWS_ACCESS_KEY_ID'
+const SECRET_ACCESS_KEY = 'AWS_SECRET_ACCESS_KEY'
+
+export type AccessKeyPair = { accessKeyId: string; secretAccessKey: string }
+
+export function encodeAccessKey({ accessKeyId, secretAccessKey }: AccessKeyPair): Record<string, string> {
+  const encode = (text: string) => Buffer.from(text).toString('base64')
+  return { [ACCESS_KEY_ID]: encode(accessKeyId), [SECRET_ACCESS_KEY]: encode(secretAccessKey) }
+}
+
+/** Undefined where either half is missing: half a key opens nothing. */
+export function decodeAccessKey(data: Readonly<Record<string, string>> | undefined): AccessKeyPair | undefined {
+  const decode = (text: string | undefined) => Buffer.from(text ?? '', 'base64').toString('utf8')
+  const [accessKeyId, secretAccessKey] = [decode(data?.[ACCESS_KEY_ID]), decode(data?.[SECRET_ACCESS_KEY])]
+  return accessKeyId === '' || secretAccessKey === '' ? undefined : { accessKeyId, secretAccessKey }
+}
+
+/** The id that the interface shows for an access key. */
+export function accessKeyId(namespace: string | undefined, name: string): string {
+  return idOf({ group: 'data.freehold.dev', kind: 'ObjectAccessKey', namespace, name })
+}
+
+export const STORE_FEATURES = ['versioning', 'objectLock', 'quota', 'lifecycle', 'sts', 'publicAccess'] as const
+export type StoreFeature = (typeof STORE_FEATURES)[number]
+export type StoreFeatures = Readonly<Record<StoreFeature, boolean>>
+
+/** What a key may do: records of object storage. */
+export type StorePermission = 'Read' | 'Write' | 'ReadWrite' | 'Admin'
+
+/** What one key may do with one bucket of the store. */
+export type StoreGrant = { readonly bucket: string; readonly permission: StorePermission; readonly prefix?: string }
+
+/** A bucket of the store as it should be. */
+export type BucketSettings = {
+  /** At the store. */
+  readonly name: string
+  /** The incarnation of the object that it is of. A bucket of somebody else is never taken over. */
+  readonly owner: string
+  readonly versioning: 'Off' | 'Enabled' | 'Suspended'
+  readonly objectLock: boolean
+  readonly lockDays: number | undefined
+  /** Undefined is unlimited. */
+  readonly quotaBytes: number | undefined
+  readonly publicRead: boolean
+  readonly lifecycleRules: readonly {
+    id: string
+    prefix: string
+    expireDays?: number | undefined
+    noncurrentExpireDays?: number | undefined
+    abortUploadDays?: number | undefined
+    enabled: boolean
+  }[]
+  readonly corsRules: readonly {
+    origins: readonly string[]
+    methods: readonly string[]
+    headers: readonly string[]
+    maxAgeSeconds: number
+  }[]
+}
+
+export type KeyState = 'Active' | 'Inactive' | 'Expired'
+
+/**
+ * At this moment: a key that expired a second ago is not Active, whatever was written down last.
+ *
+ * @param now milliseconds
+ */
+export function keyState(
+  { spec }: { spec: { expiresAt?: string | undefined; isActive: boolean } },
+  now: number,
+): KeyState {
+  if (spec.expiresAt !== undefined && Date.parse(spec.expiresAt) <= now) return 'Expired'
+  return spec.isActive ? 'Active' : 'Inactive'
+}
+
+/** A field that needs what the store does not have. */
+export type Unsupported = { field: string; feature: StoreFeature }
+
+type Wish = readonly [isWanted: boolean, field: string, feature: StoreFeature]
+
+function firstLacking(wishes: readonly Wish[], features: StoreFeatures): Unsupported | undefined {
+  const found = wishes.find(([isWanted, , feature]) => isWanted && !features[feature])
+  return found === undefined ? undefined : { field: found[1], feature: found[2] }
+}
+
+export function accountLacks(
+  spec: {
+    quotaBytes?: number | undefined
+    quotaObjects?: number | undefined
+    enablePublicAccess?: boolean | undefined
+    defaultVersioning?: string | undefined
+  },
+  features: StoreFeatures,
+): Unsupported | undefined {
+  const wishes: Wish[] = [
+    [spec.quotaBytes !== undefined, 'quotaBytes', 'quota'],
+    [spec.quotaObjects !== undefined, 'quotaObjects', 'quota'],
+    [spec.enablePublicAccess === true, 'enablePublicAccess', 'publicAccess'],
+    [spec.defaultVersioning === 'Enabled', 'defaultVersioning', 'versioning'],
+  ]
+  return firstLacking(wishes, features)
+}
+
+export function bucketLacks(
+  spec: {
+    versioning?: string | undefined
+    objectLock?: boolean | undefined
+    quotaBytes?: number | undefined
+    publicRead?: boolean | undefined
+    lifecycleRules?: readonly unknown[] | undefined
+  },
+  features: StoreFeatures,
+): Unsupported | undefined {
+  const wishes: Wish[] = [
+    [spec.versioning !== undefined && spec.versioning !== 'Off', 'versioning', 'versioning'],
+    [spec.objectLock === true, 'objectLock', 'objectLock'],
+    [spec.quotaBytes !== undefined, 'quotaBytes', 'quota'],
+    [spec.publicRead === true, 'publicRead', 'publicAccess'],
+    [(spec.lifecycleRules ?? []).length > 0, 'lifecycleRules', 'lifecycle'],
+  ]
+  return firstLacking(wishes, features)
+}
+
+/** Where a Seaweed of the SeaweedFS operator stands, and the port that its gateway is spoken to at. */
+export type SeaweedPlace = {
+  readonly namespace: string
+  readonly name: string
+  /** Undefined where the configuration names an endpoint of its own. */
+  readonly port: number | undefined
+}
+
+/** The operator's default for `spec.s3.port`. */
+export const SEAWEED_PORT = 8333
+
+/** The Service that the operator puts before the gateways of a Seaweed (its README, "S3 API"). */
+export function seaweedEndpoint({ namespace, name }: Pick<SeaweedPlace, 'namespace' | 'name'>): string {
+  return `http://${name}-s3.${namespace}.svc:${SEAWEED_PORT}`
+}

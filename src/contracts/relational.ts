@@ -1,0 +1,203 @@
+import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../core/labels.ts'
+import { childName } from '../core/names.ts'
+
+/**
+ * What the facade and the controller of relational databases both have to know: how the children are called, where
+ * clients reach the engine, and how the Secret of the owner is laid out. Nobody else may guess these.
+ */
+
+/** PostgreSQL's port, on the instances and on the pooler. */
+export const RELATIONAL_PORT = 5432
+
+/** Names of a relational database's children, all in its own namespace. */
+export type RelationalNames = {
+  /** The Cluster of CloudNativePG; pods, volumes and Secrets of the engine begin with it. */
+  cluster: string
+  /** The Service that clients connect to: the primary. It keeps its name when another database takes over. */
+  primary: string
+  /** The Service of the replicas, for reading. */
+  replicas: string
+  /** The Service of type LoadBalancer. */
+  publicService: string
+  /** The Pooler, and the Service that the engine makes for it. */
+  pooler: string
+  /** The Secret with the name and password of the owner. */
+  owner: string
+  /** Secrets of the two logins of the editor. */
+  reader: string
+  writer: string
+  /** ObjectStore and ScheduledBackup. */
+  backup: string
+  /** The Secret with the credentials of the backup target. */
+  target: string
+  /** What was run in the editor. */
+  history: string
+  /** The ObjectStore that a restored database is read from. */
+  source: string
+}
+
+export function relationalNames(name: string): RelationalNames {
+  // Words in front: behind the name, the Services of `a` would have the names of those that the engine makes for `a-rw`.
+  return {
+    cluster: childName('relc', name),
+    primary: childName('relcrw', name),
+    replicas: childName('relcro', name),
+    publicService: childName('relcpublic', name),
+    pooler: childName('relcpool', name),
+    owner: childName('relcowner', name),
+    reader: childName('relcreader', name),
+    writer: childName('relcwriter', name),
+    backup: childName('relcbackup', name),
+    target: childName('relctarget', name),
+    source: childName('relcsource', name),
+    history: childName('relchistory', name),
+  }
+}
+
+/** The Secret in which CloudNativePG keeps the authority that signed the certificates of a Cluster: `ca.crt`. */
+export function authoritySecret(cluster: string): string {
+  return `${cluster}-ca`
+}
+
+/**
+ * Where the primary of this very database answers. It is the engine's own Service: ours may lead to another database
+ * (`connectTo`), whose rows are not for whoever may read this one's.
+ */
+export function engineHost(namespace: string, name: string): string {
+  return serviceHost(`${relationalNames(name).cluster}-rw`, namespace)
+}
+
+export type RelationalUsers = { owner: string; writer: string; reader: string }
+
+/** Who speaks to the engine for the editor. The owner is the tenant's to name, and may have one of our names. */
+export function relationalUsers(owner: string): RelationalUsers {
+  const free = (name: string) => (name === owner ? `${name}_1` : name)
+  return { owner, writer: free('app_writer'), reader: free('app_reader') }
+}
+
+/** Labels that our children of one database carry. */
+export function relationalSelector(name: string): Record<string, string> {
+  return { [OWNER_KIND_LABEL]: 'RelationalCluster', [OWNER_NAME_LABEL]: name }
+}
+
+/** Labels by which CloudNativePG marks the pods of a Cluster and says which is what (its labels and annotations page). */
+export const ENGINE_CLUSTER_LABEL = 'cnpg.io/cluster'
+export const ENGINE_ROLE_LABEL = 'cnpg.io/instanceRole'
+export const ENGINE_SCHEDULE_LABEL = 'cnpg.io/scheduled-backup'
+
+/** The Backup of a snapshot that we ask for. */
+export function snapshotBackupName(snapshotId: string): string {
+  return `rsnap-${snapshotId}`
+}
+
+/**
+ * The name under which a database writes into the backup target. The incarnation keeps a database that is made anew
+ * under an old name out of the former one's archive, which the engine would refuse to write to.
+ */
+export function serverName(cluster: string, incarnation: string): string {
+  return `${cluster}-${incarnation.replaceAll('-', '').slice(0, 12)}`
+}
+
+/** Of the Secrets of the owner and of the logins of the editor (kubernetes.io/basic-auth). */
+export const OWNER_SECRET_KEYS = { username: 'username', password: 'password' } as const
+
+export type ConnectionParts = {
+  host: string
+  port: number
+  database: string
+  username: string
+  password: string
+}
+
+export const SSL_MODE = 'require'
+
+/** The forms of one connection that drivers take. Every part is escaped as its form asks for. */
+export function connectionForms({ host, port, database, username, password }: ConnectionParts): {
+  uri: string
+  jdbc: string
+  adoNet: string
+} {
+  const [user, secret, base] = [username, password, database].map(encodeURIComponent)
+  const name = host.includes(':') ? `[${host}]` : host
+  return {
+    uri: `postgresql://${user}:${secret}@${name}:${port}/${base}?sslmode=${SSL_MODE}`,
+    jdbc: `jdbc:postgresql://${name}:${port}/${base}?user=${user}&password=${secret}&sslmode=${SSL_MODE}`,
+    adoNet: [
+      `Host=${adoNetValue(host)}`,
+      `Port=${port}`,
+      `Database=${adoNetValue(database)}`,
+      `Username=${adoNetValue(username)}`,
+      `Password=${adoNetValue(password)}`,
+      'SSL Mode=Require',
+    ].join(';'),
+  }
+}
+
+/** A value of an ADO.NET connection string: quoted where it holds what separates pairs. */
+function adoNetValue(value: string): string {
+  return /[;="' ]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
+}
+
+/** Where clients inside the cluster reach a Service of a database. */
+export function serviceHost(service: string, namespace: string): string {
+  return `${service}.${namespace}.svc`
+}
+
+/**
+ * Parameters of PostgreSQL that run commands or code, or that the platform and the engine set themselves. Taking one
+ * from a tenant would give a shell in the pod, or a database that the platform can neither back up nor reach.
+ */
+export const REFUSED_PARAMETERS: readonly string[] = [
+  'allow_alter_system',
+  'allow_system_table_mods',
+  'archive_cleanup_command',
+  'archive_command',
+  'archive_library',
+  'archive_mode',
+  'bonjour',
+  'bonjour_name',
+  'cluster_name',
+  'config_file',
+  'data_directory',
+  'data_sync_retry',
+  'dynamic_library_path',
+  'event_source',
+  'extension_control_path',
+  'external_pid_file',
+  'hba_file',
+  'hot_standby',
+  'ident_file',
+  'jit_provider',
+  'krb_server_keyfile',
+  'listen_addresses',
+  'local_preload_libraries',
+  'log_destination',
+  'log_directory',
+  'log_file_mode',
+  'log_filename',
+  'logging_collector',
+  'oauth_validator_libraries',
+  'port',
+  'primary_conninfo',
+  'primary_slot_name',
+  'promote_trigger_file',
+  'recovery_end_command',
+  'restart_after_crash',
+  'restore_command',
+  'session_preload_libraries',
+  'shared_preload_libraries',
+  'stats_temp_directory',
+  'synchronous_standby_names',
+  'syslog_facility',
+  'syslog_ident',
+  'unix_socket_directories',
+  'unix_socket_group',
+  'unix_socket_permissions',
+  'wal_level',
+]
+/** Families of such parameters. */
+export const REFUSED_PARAMETER_PREFIXES: readonly string[] = ['ssl', 'recovery_target']
+
+export function isRefusedParameter(name: string): boolean {
+  return REFUSED_PARAMETERS.includes(name) || REFUSED_PARAMETER_PREFIXES.some((prefix) => name.startsWith(prefix))
+}

@@ -1,0 +1,83 @@
+import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../core/labels.ts'
+import { childName } from '../core/names.ts'
+
+/**
+ * What the facade and the controller of SQL instances both have to know: names of the children, ports, logins and the
+ * layout of their Secrets. Nobody else may guess these.
+ */
+export const SQL_ENGINES = ['MsSql', 'MariaDb'] as const
+export type SqlEngineName = (typeof SQL_ENGINES)[number]
+
+export const SQL_PORTS: Readonly<Record<SqlEngineName, number>> = { MsSql: 1433, MariaDb: 3306 }
+export const SQL_DIALECTS = { MsSql: 'mssql', MariaDb: 'mariadb' } as const
+/** Never handed out, and never used for what a caller asks for. */
+export const ADMIN_USERS: Readonly<Record<SqlEngineName, string>> = { MsSql: 'sa', MariaDb: 'root' }
+/** The user of connection strings owns the database; the two others serve the editor. */
+export const SQL_USERS = { owner: 'app', writer: 'app_writer', reader: 'app_reader' } as const
+
+export function sqlNames(name: string) {
+  return {
+    workload: childName('sqli', name),
+    /** Headless Service of the one pod. */
+    peers: childName('sqlipeers', name),
+    publicService: childName('sqlipublic', name),
+    config: childName('sqli', name, 'config'),
+    logins: childName('sqli', name, 'logins'),
+    license: childName('sqli', name, 'license'),
+    history: childName('sqli', name, 'history'),
+  }
+}
+
+export function sqlSelector(name: string): Record<string, string> {
+  return { [OWNER_KIND_LABEL]: 'SqlInstance', [OWNER_NAME_LABEL]: name }
+}
+
+export function sqlHost(namespace: string, name: string): string {
+  return `${sqlNames(name).workload}.${namespace}.svc`
+}
+
+export type SqlPasswords = { admin: string; owner: string; writer: string; reader: string }
+const PASSWORDS = ['admin', 'owner', 'writer', 'reader'] as const
+
+export const passwordEntry = (whose: keyof SqlPasswords) => `${whose}-password`
+
+/** The `data` of the Secret of the logins. */
+export function encodePasswords(passwords: SqlPasswords): Record<string, string> {
+  return Object.fromEntries(PASSWORDS.map((whose) => [passwordEntry(whose), encoded(passwords[whose])]))
+}
+
+/** The inverse; undefined where one is missing, since without it nobody gets in. */
+export function decodePasswords(data: Readonly<Record<string, string>> | undefined): SqlPasswords | undefined {
+  const found = PASSWORDS.map((whose) => [whose, decoded(data?.[passwordEntry(whose)])] as const)
+  return found.some(([, text]) => text === undefined) ? undefined : (Object.fromEntries(found) as SqlPasswords)
+}
+
+/** A product key with who set it. Keys are numbered, so that one that is rejected can give way to the one before. */
+export type ProductKey = { key: string; setAt: string; setBy: string }
+
+export const productKeyEntry = (version: number) => `product-key.v${version}`
+
+export function encodeProductKey(version: number, { key, setAt, setBy }: ProductKey): Record<string, string> {
+  return {
+    [productKeyEntry(version)]: encoded(key),
+    [`set-at.v${version}`]: encoded(setAt),
+    [`set-by.v${version}`]: encoded(setBy),
+  }
+}
+
+export function decodeProductKey(
+  data: Readonly<Record<string, string>> | undefined,
+  version: number,
+): ProductKey | undefined {
+  const key = decoded(data?.[productKeyEntry(version)])
+  if (key === undefined) return undefined
+  return { key, setAt: decoded(data?.[`set-at.v${version}`]) ?? '', setBy: decoded(data?.[`set-by.v${version}`]) ?? '' }
+}
+
+function encoded(text: string): string {
+  return Buffer.from(text, 'utf8').toString('base64')
+}
+
+function decoded(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8')
+}

@@ -1,0 +1,78 @@
+import {
+  INCARNATION_ANNOTATION,
+  MANAGED_BY_LABEL,
+  OWNER_INCARNATION_ANNOTATION,
+  OWNER_KIND_LABEL,
+  OWNER_NAME_LABEL,
+} from '../../core/labels.ts'
+import type { KubeObject, ObjectMeta } from '../../core/object.ts'
+import { LIFE_LABEL, valueNames } from './names.ts'
+
+type Entry = { apiVersion: string; kind: string; metadata: ObjectMeta }
+
+const ENTRY = 'jwe'
+/** In the Secret of a key: the newest value once more, so that reading it is one call. It may lag behind. */
+const NEWEST = 'newest'
+
+/** The selector of the Secrets of an entry, of one life or of all. */
+export function valueSelector(entry: string, life?: number): string {
+  const { owner } = valueNames(entry, life ?? 0)
+  const all = `${OWNER_KIND_LABEL}=VaultEntry,${OWNER_NAME_LABEL}=${owner}`
+  return life === undefined ? all : `${all},${LIFE_LABEL}=${life}`
+}
+
+/**
+ * A Secret that holds one JWE. It does not carry the label by which the controllers watch Secrets: ten thousand values
+ * in their memory would serve nobody.
+ */
+export function jweSecret(entry: Entry, life: number, kind: 'key' | 'value', name: string, jwe: string): KubeObject {
+  const { namespace, name: entryName, uid = '', annotations } = entry.metadata
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: `freehold.dev/vault-${kind}`,
+    // A version never changes; a key is wrapped anew when the platform key is replaced.
+    ...(kind === 'value' && { immutable: true }),
+    metadata: {
+      name,
+      ...(namespace !== undefined && { namespace }),
+      labels: {
+        [MANAGED_BY_LABEL]: 'freehold-vaults',
+        [OWNER_KIND_LABEL]: entry.kind,
+        [OWNER_NAME_LABEL]: valueNames(entryName, life).owner,
+        [LIFE_LABEL]: String(life),
+      },
+      annotations: { [OWNER_INCARNATION_ANNOTATION]: annotations?.[INCARNATION_ANNOTATION] ?? '' },
+      ownerReferences: [
+        {
+          apiVersion: entry.apiVersion,
+          kind: entry.kind,
+          name: entryName,
+          uid,
+          controller: false,
+          blockOwnerDeletion: false,
+        },
+      ],
+    },
+    data: jweData(jwe),
+  }
+}
+
+export function jweData(jwe: string): Record<string, string> {
+  return { [ENTRY]: Buffer.from(jwe, 'utf8').toString('base64') }
+}
+
+/** The inverse; undefined where the content was removed. */
+export function jweOf(data: Readonly<Record<string, string>> | undefined): string | undefined {
+  const text = data?.[ENTRY]
+  return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8')
+}
+
+export function newestData(jwe: string): Record<string, string> {
+  return { [NEWEST]: Buffer.from(jwe, 'utf8').toString('base64') }
+}
+
+export function newestOf(data: Readonly<Record<string, string>> | undefined): string | undefined {
+  const text = data?.[NEWEST]
+  return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8')
+}

@@ -1,0 +1,164 @@
+import { cidrList } from '../core/cidr.ts'
+import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../core/labels.ts'
+import { childName, sha256 } from '../core/names.ts'
+
+/**
+ * What the facade and the controller of vector databases both have to know: how the children are called, where the
+ * engine answers, and how the Secret with the keys is laid out. Nobody else may guess these.
+ */
+
+/** The engine's fixed ports: REST, gRPC, and traffic between peers (Qdrant, `config/config.yaml`). */
+export const VECTOR_PORTS = { rest: 6333, grpc: 6334, peer: 6335 } as const
+/** The header that carries a key. */
+export const VECTOR_KEY_HEADER = 'api-key'
+/** The claim template of the StatefulSet; claims are `storage-<stateful set>-<ordinal>`. */
+export const VECTOR_VOLUME = 'storage'
+
+/** Names of a vector database's children, all in its own namespace. */
+export type VectorNames = {
+  /** StatefulSet, client Service, PodDisruptionBudget, Ingress, HTTPRoute and NetworkPolicy. */
+  workload: string
+  /** Headless Service of the peers. */
+  peers: string
+  /** The Service of type LoadBalancer. */
+  publicService: string
+  config: string
+  /** The Secret of the keys. */
+  keys: string
+}
+
+export function vectorNames(name: string): VectorNames {
+  return {
+    workload: childName('vc', name),
+    // A word in front: behind the name, the Services of `a` would have the names of those of `a-peers`.
+    peers: childName('vcpeers', name),
+    publicService: childName('vcpublic', name),
+    config: childName('vc', name, 'config'),
+    keys: childName('vc', name, 'apikey'),
+  }
+}
+
+/** Labels that select the pods and claims of one vector database in its namespace. */
+export function vectorSelector(name: string): Record<string, string> {
+  return { [OWNER_KIND_LABEL]: 'VectorCluster', [OWNER_NAME_LABEL]: name }
+}
+
+export function vectorClaimName(name: string, ordinal: number): string {
+  return `${VECTOR_VOLUME}-${vectorNames(name).workload}-${ordinal}`
+}
+
+/** The ordinal of a claim or pod of this vector database; undefined for anybody else's name. */
+export function vectorOrdinal(name: string, childNameOfPodOrClaim: string): number | undefined {
+  const workload = vectorNames(name).workload
+  for (const stem of [`${VECTOR_VOLUME}-${workload}-`, `${workload}-`]) {
+    const rest = childNameOfPodOrClaim.startsWith(stem) ? childNameOfPodOrClaim.slice(stem.length) : ''
+    if (/^(0|[1-9][0-9]{0,3})$/.test(rest)) return Number(rest)
+  }
+  return undefined
+}
+
+/** Where clients inside the cluster reach the engine (records of the interface: VectorConnectionInfo). */
+export function vectorEndpoints(namespace: string, name: string): { host: string; rest: string; grpc: string } {
+  const host = `${vectorNames(name).workload}.${namespace}.svc`
+  return { host, rest: `http://${host}:${VECTOR_PORTS.rest}`, grpc: `http://${host}:${VECTOR_PORTS.grpc}` }
+}
+
+/**
+ * The public host that a vector database gets where none is asked for: `<name>-<8 hex>.<cluster domain>`. The hex
+ * comes from the namespace, so that equal names of two groups get two hosts and a tenant cannot aim at another's.
+ */
+export function defaultVectorHost(namespace: string, name: string, clusterDomain: string): string {
+  return `${name}-${sha256(`vectorclusters/${namespace}/${name}`).slice(0, 8)}.${clusterDomain}`
+}
+
+/** The first label of a name must fit 63 characters; the longest resource name and its hash do (52 + 9). */
+export function isHostBelow(host: string, domain: string): boolean {
+  return host.length > domain.length + 1 && host.endsWith(`.${domain}`)
+}
+
+/** Ranges for a LoadBalancer Service; undefined for no restriction. */
+export function sourceRanges(allowedCidrs: string | undefined): string[] | undefined {
+  const ranges = cidrList(allowedCidrs)
+  return ranges.length === 0 ? undefined : ranges
+}
+
+/** One generation of keys. `id` is random and says nothing of the key; pods carry it, so that a remade key restarts them. */
+export type VectorKey = { version: number; id: string; apiKey: string; readOnlyApiKey: string }
+
+/**
+ * What the Secret of the keys says. `current` works on every serving peer; `pending` is being given to the peers in
+ * turn; `retired` worked before and is forgotten when no pod can ask for it any more. `current` is absent only where
+ * the Secret was lost while peers ran: then no key is known to work until the pending one has reached them all.
+ */
+export type VectorKeys = {
+  current: VectorKey | undefined
+  pending: VectorKey | undefined
+  retired: VectorKey | undefined
+  /** RFC 3339. */
+  createdAt: string
+  rotatedAt: string | undefined
+}
+
+const API_KEY = 'api-key'
+const READ_ONLY_API_KEY = 'read-only-api-key'
+
+/** The key of the Secret under which pods of a rollout find the key of a version. */
+export function apiKeyEntry(version: number): string {
+  return `${API_KEY}.v${version}`
+}
+export function readOnlyApiKeyEntry(version: number): string {
+  return `${READ_ONLY_API_KEY}.v${version}`
+}
+
+const encode = (text: string) => Buffer.from(text, 'utf8').toString('base64')
+
+/**
+ * The `data` of the Secret. `api-key` and `read-only-api-key` are always the working keys, for whoever mounts the
+ * Secret; beside them each generation has entries of its own, to which pod templates refer.
+ */
+export function encodeVectorKeys(keys: VectorKeys): Record<string, string> {
+  const entries: Record<string, string> = { 'created-at': keys.createdAt }
+  if (keys.rotatedAt !== undefined) entries['rotated-at'] = keys.rotatedAt
+  for (const role of ['current', 'pending', 'retired'] as const) {
+    const key = keys[role]
+    if (key === undefined) continue
+    entries[`${role}-version`] = String(key.version)
+    entries[`key-id.v${key.version}`] = key.id
+    entries[apiKeyEntry(key.version)] = key.apiKey
+    entries[readOnlyApiKeyEntry(key.version)] = key.readOnlyApiKey
+  }
+  if (keys.current !== undefined) {
+    entries[API_KEY] = keys.current.apiKey
+    entries[READ_ONLY_API_KEY] = keys.current.readOnlyApiKey
+  }
+  return Object.fromEntries(Object.entries(entries).map(([name, text]) => [name, encode(text)]))
+}
+
+/** The inverse. A generation with a missing part counts as absent: half a key is no key. */
+export function decodeVectorKeys(data: Readonly<Record<string, string>> | undefined): VectorKeys | undefined {
+  if (data === undefined) return undefined
+  const text = (name: string) =>
+    data[name] === undefined ? undefined : Buffer.from(data[name], 'base64').toString('utf8')
+  const generation = (role: string): VectorKey | undefined => {
+    const version = Number(text(`${role}-version`))
+    if (!Number.isSafeInteger(version) || version < 1) return undefined
+    const [id, apiKey, readOnlyApiKey] = [
+      text(`key-id.v${version}`),
+      text(apiKeyEntry(version)),
+      text(readOnlyApiKeyEntry(version)),
+    ]
+    if (id === undefined || apiKey === undefined || readOnlyApiKey === undefined) return undefined
+    return { version, id, apiKey, readOnlyApiKey }
+  }
+  const keys = { current: generation('current'), pending: generation('pending'), retired: generation('retired') }
+  if (keys.current === undefined && keys.pending === undefined) return undefined
+  return { ...keys, createdAt: text('created-at') ?? '', rotatedAt: text('rotated-at') }
+}
+
+/** The first version whose engine accepts two keys at once (`service.alt_api_key`, qdrant/qdrant 7835). */
+const FIRST_MINOR_WITH_TWO_KEYS = 17
+
+export function acceptsTwoKeys(vectorVersion: string): boolean {
+  const [major, minor] = vectorVersion.split('.').map(Number)
+  return major === 1 && minor !== undefined && minor >= FIRST_MINOR_WITH_TWO_KEYS
+}

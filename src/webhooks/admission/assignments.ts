@@ -1,0 +1,48 @@
+import { isEqual } from '../../api/records/mergePatch.ts'
+import { checkNewAssignment } from '../../api/rules/assignments.ts'
+import {
+  type AssignmentRecord,
+  assignmentIdOf,
+  findRole,
+  refuseExceeding,
+  refuseLastOwner,
+} from '../../api/rules/grants.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { type Judged, requireAction, scopeOfRecord } from './change.ts'
+
+/** Giving a role, giving it for longer or shorter, and taking it away. */
+export async function judgeAssignment(judged: Judged<AssignmentRecord>): Promise<void> {
+  const { services, caller, boundaryId, place, next, previous } = judged
+  requireAction(services, caller, boundaryId === undefined ? 'rbac/members/admin' : 'boundaries/members/manage', place)
+  if (next === undefined) return refuseLosingOwner(judged)
+  if (previous !== undefined) return judgeEnd(judged, next, previous)
+  const { spec } = next
+  scopeOfRecord(services, next)
+  if (spec.jitRequestId !== undefined) {
+    throw new PlatformError('forbidden', 'jitRequestId is written with the approval of a request only.')
+  }
+  const { principalId, principalType, roleDefinitionName, scope } = spec
+  await checkNewAssignment(services, caller, { principalId, principalType, roleDefinitionName, scope, boundaryId })
+}
+
+/** Nothing but the end can change; a later one is a grant, an earlier one takes away. */
+async function judgeEnd(judged: Judged<AssignmentRecord>, next: AssignmentRecord, previous: AssignmentRecord) {
+  const { services, caller, boundaryId } = judged
+  if (isEqual(next.spec, previous.spec)) return
+  const { principalId, roleDefinitionName, scope, expiresAt } = next.spec
+  if (endOf(expiresAt) < endOf(previous.spec.expiresAt)) return refuseLosingOwner(judged)
+  const grant = { role: findRole(services, roleDefinitionName), scope, principalIds: [principalId], boundaryId }
+  refuseExceeding(services, caller, grant, 'GRANT_EXCEEDS_CALLER')
+}
+
+async function refuseLosingOwner({ services, boundaryId, place, previous }: Judged<AssignmentRecord>): Promise<void> {
+  if (previous === undefined) return
+  const assignmentId = assignmentIdOf(previous)
+  const code = boundaryId === undefined ? 'last_owner' : 'LAST_OWNER'
+  await refuseLastOwner(services, place, { removed: new Set([assignmentId]) }, code, { assignmentId })
+}
+
+/** Milliseconds since the epoch; an assignment without an end ends after all others. */
+function endOf(expiresAt: string | undefined): number {
+  return expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt)
+}

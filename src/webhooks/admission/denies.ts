@@ -1,0 +1,18 @@
+import { checkDeny, refuseLockout, refuseOwnDeny } from '../../api/rbac/denies.ts'
+import { isEqual } from '../../api/records/mergePatch.ts'
+import type { RecordOf } from '../../api/records/records.ts'
+import { DenyAssignment } from '../../crds/rbac.ts'
+import { closed, type Judged, requireAction, scopeOfRecord } from './change.ts'
+
+/** A deny is changed and taken away only by whom it does not reach, and never locks everybody out. */
+export async function judgeDeny(judged: Judged<RecordOf<typeof DenyAssignment>>): Promise<void> {
+  const { services, caller, boundaryId, place, next, previous } = judged
+  if (boundaryId === undefined) throw closed(DenyAssignment, 'at the root by tenants')
+  requireAction(services, caller, 'rbac/members/write', place)
+  if (next !== undefined && previous !== undefined && isEqual(next.spec, previous.spec)) return
+  if (previous !== undefined) refuseOwnDeny(services, caller, boundaryId, previous)
+  if (next === undefined) return
+  if (previous === undefined) scopeOfRecord(services, next)
+  await checkDeny(services, boundaryId, next.spec)
+  await refuseLockout(services, boundaryId, next.spec)
+}

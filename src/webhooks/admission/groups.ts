@@ -1,0 +1,50 @@
+import { refuseSheddingDenies } from '../../api/rbac/denies.ts'
+import { checkMembers, refuseTakenName, refuseWidening } from '../../api/rbac/groups.ts'
+import { isEqual } from '../../api/records/mergePatch.ts'
+import type { RecordOf } from '../../api/records/records.ts'
+import { groupsIn, refuseLastOwner } from '../../api/rules/grants.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { PrincipalGroup } from '../../crds/rbac.ts'
+import type { Memberships } from '../../iam/groups.ts'
+import { closed, type Judged, requireAction } from './change.ts'
+
+type GroupRecord = RecordOf<typeof PrincipalGroup>
+
+/** Whoever comes into a group gets its roles, whoever goes loses them: membership is granting. */
+export async function judgeGroup(judged: Judged<GroupRecord>): Promise<void> {
+  const { services, caller, boundaryId, place, next, previous } = judged
+  if (boundaryId === undefined) throw closed(PrincipalGroup, 'at the root by tenants')
+  requireAction(services, caller, 'rbac/members/write', place)
+  if (next !== undefined && previous !== undefined && isEqual(next.spec, previous.spec)) return
+  const groups = groupsAfter(judged)
+  if (next !== undefined) {
+    const { name: id } = next.metadata
+    const { displayName, memberIds } = next.spec
+    const present = new Set(previous?.spec.memberIds)
+    const added = memberIds.filter((member) => !present.has(member))
+    if (previous === undefined) await refuseIdOfOthers(judged, id)
+    await checkMembers(services, boundaryId, { id, memberIds, added })
+    refuseTakenName(services, boundaryId, { id, displayName })
+    if (added.length > 0) refuseWidening(services, caller, boundaryId, { id, added, groups }, 'GRANT_EXCEEDS_CALLER')
+  }
+  refuseSheddingDenies(services, caller, boundaryId, groups)
+  const groupId = (next ?? previous)?.metadata.name
+  await refuseLastOwner(services, place, { groups }, 'last_owner', { groupId })
+}
+
+/**
+ * By REST the id of a group is random. One of a person's id would be taken for that person, where a deny spares them.
+ *
+ * @throws PlatformError already_exists
+ */
+async function refuseIdOfOthers({ services, boundaryId }: Judged<GroupRecord>, id: string): Promise<void> {
+  if ((await services.principals.find([id], boundaryId)).size === 0) return
+  throw new PlatformError('already_exists', `The id "${id}" is that of another principal.`, { id })
+}
+
+function groupsAfter({ services, boundaryId, next, previous }: Judged<GroupRecord>): Memberships {
+  const groups = new Map(groupsIn(services, boundaryId))
+  if (next !== undefined) groups.set(next.metadata.name, next.spec.memberIds)
+  else if (previous !== undefined) groups.delete(previous.metadata.name)
+  return groups
+}

@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import { boundaryScope } from '../../api/callers/visibility.ts'
+import type { Services } from '../../api/http/context.ts'
+import type { AnyObject } from '../../api/records/records.ts'
+import { oneAtATime } from '../../api/rules/grants.ts'
+import { ERROR_STATUS, PlatformError } from '../../core/errors.ts'
+import { boundaryOfNamespace } from '../../core/names.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { KINDS } from '../../crds/index.ts'
+import { RoleDefinition } from '../../crds/rbac.ts'
+import { principalOfUser } from '../authorizer/index.ts'
+import type { Change } from './change.ts'
+import { judge } from './judge.ts'
+import { type Caches, servicesOfNow } from './now.ts'
+
+const API_VERSION = 'admission.k8s.io/v1'
+const IAM = 'iam.freehold.dev'
+
+const Stored = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string() }),
+  spec: z.looseObject({}),
+})
+
+/** Of an AdmissionReview what decides. */
+const Review = z.object({
+  apiVersion: z.literal(API_VERSION),
+  kind: z.literal('AdmissionReview'),
+  request: z.object({
+    uid: z.string().min(1),
+    operation: z.enum(['CREATE', 'UPDATE', 'DELETE']),
+    resource: z.object({ group: z.string(), resource: z.string() }),
+    subResource: z.string().optional(),
+    namespace: z.string().optional(),
+    userInfo: z.object({ username: z.string().optional() }),
+    object: Stored.nullish(),
+    oldObject: Stored.nullish(),
+  }),
+})
+type Request = z.output<typeof Review>['request']
+
+type Status = { code: number; reason: string; message: string; details?: { causes: { reason: string }[] } }
+export type AdmissionAnswer = {
+  apiVersion: string
+  kind: 'AdmissionReview'
+  response: { uid: string; allowed: boolean; status?: Status }
+}
+
+export type AdmissionOptions = {
+  services: Services
+  caches: Caches
+  /** False until boundaries, people and the rest are known: before that everything is refused. */
+  isReady: () => boolean
+}
+
+/**
+ * Answers AdmissionReviews (admission.k8s.io/v1) of the kinds of access control: a write by kubectl is admitted where
+ * the REST interface would accept it, by the same rules and in the same words. What decides is read from the API server
+ * for each review. Answers undefined for a body that is no such review.
+ *
+ * @throws KubeError where the API server could not be asked; the write is then refused, since the webhook fails closed
+ */
+export function createAdmission({ services, caches, isReady }: AdmissionOptions) {
+  return async (body: unknown): Promise<AdmissionAnswer | undefined> => {
+    const parsed = Review.safeParse(body)
+    if (!parsed.success) return undefined
+    const { request } = parsed.data
+    const answer = (status?: Status): AdmissionAnswer => ({
+      apiVersion: API_VERSION,
+      kind: 'AdmissionReview',
+      response: { uid: request.uid, allowed: status === undefined, ...(status === undefined ? {} : { status }) },
+    })
+    try {
+      if (!isReady()) throw new PlatformError('SERVICE_UNAVAILABLE', 'The platform is starting: try again in a moment.')
+      const change = changeOf(request)
+      const boundaryId = boundaryOfNamespace(change.namespace ?? '')
+      // Where REST changes owners and denies one at a time, this waits for its turn.
+      await oneAtATime(boundaryId === undefined ? '/' : boundaryScope(boundaryId), async () => {
+        const everywhere = change.kind === RoleDefinition
+        await judge(await servicesOfNow(services, caches, { boundaryId, everywhere }), change)
+      })
+      return answer()
+    } catch (error) {
+      if (error instanceof PlatformError) return answer(statusOf(error))
+      throw error
+    }
+  }
+}
+
+/** @throws PlatformError FORBIDDEN for who is no principal, and for what is no kind of access control */
+function changeOf({ operation, resource, subResource = '', namespace, userInfo, object, oldObject }: Request): Change {
+  const principalId = principalOfUser(userInfo.username)
+  if (principalId === undefined) throw new PlatformError('FORBIDDEN', 'The caller is no principal of the platform.')
+  const kind = KINDS.find((one) => one.resource.group === resource.group && one.resource.plural === resource.resource)
+  if (kind === undefined || resource.group !== IAM || subResource !== '') {
+    throw new PlatformError('FORBIDDEN', `${resource.resource}.${resource.group} is not written by tenants.`)
+  }
+  const [next, previous] = [asObject(kind, object), asObject(kind, oldObject)]
+  return { operation, kind, caller: { principalId }, namespace, next, previous }
+}
+
+/** The API server has checked what comes against the schema; defaults are in it. */
+function asObject(kind: AnyKind, object: Request['object']): AnyObject | undefined {
+  if (object === null || object === undefined) return undefined
+  return { ...object, apiVersion: kind.apiVersion, kind: kind.kind } as unknown as AnyObject
+}
+
+/** Never 409: kubectl would take it for a conflict of versions and try again and again. */
+function statusOf({ code, message, extras }: PlatformError): Status {
+  const errors = (extras.errors ?? []) as { field: string; message: string }[]
+  const fields = errors.map(({ field, message: why }) => ` ${field}: ${why}.`).join('')
+  const details = { causes: [{ reason: code, message }] }
+  if (ERROR_STATUS[code] === 403) return { code: 403, reason: 'Forbidden', message, details }
+  if (ERROR_STATUS[code] === 503) return { code: 503, reason: 'ServiceUnavailable', message, details }
+  return { code: 422, reason: 'UnprocessableEntity', message: message + fields, details }
+}

@@ -1,0 +1,51 @@
+import type { Services } from '../../api/http/context.ts'
+import { findBoundary } from '../../api/resources/places.ts'
+import { refuseWhileDeleting } from '../../api/resources/writes.ts'
+import { boundaryOfNamespace } from '../../core/names.ts'
+import { ROOT_SCOPE, type Scope } from '../../core/scope.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import {
+  BoundaryTrust,
+  DenyAssignment,
+  JitRequest,
+  PrincipalGroup,
+  RoleAssignment,
+  RoleDefinition,
+} from '../../crds/rbac.ts'
+import { judgeAssignment } from './assignments.ts'
+import { type Change, closed, type Judged } from './change.ts'
+import { judgeDeny } from './denies.ts'
+import { judgeGroup } from './groups.ts'
+import { judgeRequest } from './requests.ts'
+import { judgeRole } from './roles.ts'
+import { judgeTrust } from './trusts.ts'
+
+type Judge = (judged: Judged<never>) => Promise<void> | void
+
+const JUDGES = new Map<AnyKind, Judge>([
+  [RoleAssignment, judgeAssignment],
+  [DenyAssignment, judgeDeny],
+  [PrincipalGroup, judgeGroup],
+  [RoleDefinition, judgeRole],
+  [JitRequest, judgeRequest],
+  [BoundaryTrust, judgeTrust],
+])
+
+/**
+ * Whether REST would accept the write. Administrators of the cluster and the platform itself are not asked about.
+ *
+ * @throws PlatformError with the words of REST where it would not
+ */
+export async function judge(services: Services, change: Change): Promise<void> {
+  const { kind, caller, namespace = '', operation } = change
+  const judgeKind = JUDGES.get(kind)
+  if (judgeKind === undefined) throw closed(kind, 'by tenants')
+  const boundaryId = boundaryOfNamespace(namespace)
+  if (boundaryId !== undefined && operation === 'CREATE') {
+    refuseWhileDeleting(await findBoundary({ services, fresh: false }, boundaryId))
+  }
+  const place: Scope = boundaryId === undefined ? ROOT_SCOPE : { level: 'boundary', boundaryId }
+  const next = operation === 'DELETE' ? undefined : change.next
+  const previous = operation === 'CREATE' ? undefined : change.previous
+  await judgeKind({ services, caller, boundaryId, place, next: next as never, previous: previous as never })
+}

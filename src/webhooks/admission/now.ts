@@ -1,0 +1,126 @@
+import { type AccessOptions, createAccess } from '../../api/callers/access.ts'
+import { recordedPrincipals } from '../../api/callers/principals.ts'
+import type { Services } from '../../api/http/context.ts'
+import type { ListFilter, RecordOf, Records } from '../../api/records/records.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { type KubeObject, type ObjectRef, objectKey, type Resource } from '../../core/object.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { BoundaryTrust, DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import type { WatchCache } from '../../kube/cache.ts'
+
+export type Caches = AccessOptions['caches']
+
+/** What rules of granting decide by; everything else may be a moment old. */
+const DECIDING: readonly AnyKind[] = [RoleAssignment, DenyAssignment, PrincipalGroup, RoleDefinition, BoundaryTrust]
+
+type Reach = {
+  /** Whose records are read beside the platform's. */
+  boundaryId: string | undefined
+  /** Who holds what in every boundary, for a role that may be given anywhere. Denies stay where they are. */
+  everywhere: boolean
+}
+
+/** The namespaces that a kind is read in; undefined for all. */
+type Homes = (kind: AnyKind) => readonly string[] | undefined
+
+/**
+ * The services with the records and decisions that the API server has now. A cache hears of a change a moment later, and
+ * much later where its watch is cut: until then somebody whose role was taken away could still hand it on. So the
+ * records of access control are listed for each review; there are few such writes.
+ */
+export async function servicesOfNow(services: Services, caches: Caches, reach: Reach): Promise<Services> {
+  const homes: Homes = (kind) => {
+    const isWide = reach.everywhere && (kind === RoleAssignment || kind === PrincipalGroup)
+    return isWide || kind.placement === 'cluster' ? undefined : homesOf(reach.boundaryId)
+  }
+  const lists = await Promise.all(DECIDING.map((kind) => listNow(services.records, kind, homes(kind))))
+  const now = new Map(DECIDING.map((kind, index) => [kind as AnyKind, lists[index] ?? []]))
+  const records = recordsWith(services.records, now, homes)
+  const { clock, log } = services
+  const access = createAccess({ caches: cachesWith(caches, now, reach.boundaryId), clock, log })
+  return { ...services, records, access, principals: principalsOf(services, records) }
+}
+
+/** Groups come from what was read now; people and accounts are those of the identity provider in use. */
+function principalsOf(services: Services, records: Records): Services['principals'] {
+  const ofNow = recordedPrincipals(records)
+  return {
+    async find(ids, boundaryId) {
+      const wanted = [...ids]
+      const [known, now] = await Promise.all([
+        services.principals.find(wanted, boundaryId),
+        ofNow.find(wanted, boundaryId),
+      ])
+      return new Map([...known, ...now])
+    },
+  }
+}
+
+function homesOf(boundaryId: string | undefined): readonly string[] {
+  return boundaryId === undefined ? [SYSTEM_NAMESPACE] : [SYSTEM_NAMESPACE, boundaryNamespace(boundaryId)]
+}
+
+async function listNow(records: Records, kind: AnyKind, homes: readonly string[] | undefined): Promise<KubeObject[]> {
+  const filters: ListFilter[] = homes === undefined ? [{}] : homes.map((namespace) => ({ namespace }))
+  const lists = await Promise.all(filters.map((filter) => records.list(kind, filter, { fresh: true })))
+  return lists.flat() as KubeObject[]
+}
+
+type Now = ReadonlyMap<AnyKind, readonly KubeObject[]>
+
+function recordsWith(records: Records, now: Now, homesOfKind: Homes): Records {
+  /** Undefined for what was not read. */
+  const read = (kind: AnyKind, namespace: string | undefined) => {
+    const homes = homesOfKind(kind)
+    return homes === undefined || homes.includes(namespace ?? '') ? now.get(kind) : undefined
+  }
+  const peek = <K extends AnyKind>(kind: K, ref: ObjectRef) => {
+    const key = objectKey(ref.namespace, ref.name)
+    const found = read(kind, ref.namespace)
+    if (found === undefined) return records.peek(kind, ref)
+    return found.find(({ metadata }) => objectKey(metadata.namespace, metadata.name) === key) as RecordOf<K> | undefined
+  }
+  const peekAll = <K extends AnyKind>(kind: K, filter: ListFilter = {}) => {
+    const { namespace, boundaryId } = filter
+    const found = boundaryId === undefined ? read(kind, namespace) : undefined
+    if (found === undefined) return records.peekAll(kind, filter)
+    const here = namespace === undefined ? found : found.filter(({ metadata }) => metadata.namespace === namespace)
+    return here as unknown as readonly RecordOf<K>[]
+  }
+  return {
+    peek,
+    peekAll,
+    get: (kind, ref, options) => records.get(kind, ref, options),
+    list: (kind, filter, options) => records.list(kind, filter, options),
+    create: () => refuseWriting(),
+    update: () => refuseWriting(),
+    remove: () => refuseWriting(),
+  }
+}
+
+function refuseWriting(): never {
+  throw new TypeError('A review of admission writes nothing.')
+}
+
+/** Caches that hold what was read, for the decisions; of boundaries only the one that is asked about is told. */
+function cachesWith(caches: Caches, now: Now, boundaryId: string | undefined): Caches {
+  const read = new Map([...now].map(([kind, objects]) => [kind.resource, objects]))
+  return {
+    has: (resource) => read.has(resource) || caches.has(resource),
+    get<T extends KubeObject>(resource: Resource) {
+      const cache = caches.get<T>(resource)
+      const told = (read.get(resource) ?? (resource === Boundary.resource ? own(cache) : [])) as readonly T[]
+      const subscribe: WatchCache<T>['subscribe'] = (handler) => {
+        for (const object of told) handler({ type: 'added', object } as never)
+        return () => undefined
+      }
+      return { get: (namespace, name) => cache.get(namespace, name), list: (filter) => cache.list(filter), subscribe }
+    },
+  }
+
+  function own<T extends KubeObject>(cache: Pick<WatchCache<T>, 'get'>): readonly T[] {
+    const boundary = boundaryId === undefined ? undefined : cache.get(undefined, boundaryId)
+    return boundary === undefined ? [] : [boundary]
+  }
+}

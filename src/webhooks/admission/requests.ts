@@ -1,0 +1,50 @@
+import { isEqual } from '../../api/records/mergePatch.ts'
+import type { RecordOf } from '../../api/records/records.ts'
+import { findRole, rootOnlyRefused } from '../../api/rules/grants.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { formatScope } from '../../core/scope.ts'
+import { JitRequest } from '../../crds/rbac.ts'
+import { isRootOnly } from '../../iam/roles.ts'
+import { closed, type Judged, requireAction, scopeOfRecord } from './change.ts'
+
+type RequestRecord = RecordOf<typeof JitRequest>
+
+/** People ask for themselves and take back what they asked; what becomes of it is not for them to write. */
+export function judgeRequest(judged: Judged<RequestRecord>): void {
+  const { services, caller, boundaryId, place, next, previous } = judged
+  if (boundaryId === undefined) throw closed(JitRequest, 'at the root')
+  const { principalId } = caller
+  const isOwn = (next ?? previous)?.spec.principalId === principalId
+  if (previous !== undefined) {
+    if (!services.access.isAllowed(principalId, 'rbac/members/write', formatScope(place))) {
+      requireAction(services, caller, 'boundaries/read', place)
+      if (!isOwn) throw new PlatformError('forbidden', 'This is the request of somebody else.')
+    }
+    if (next === undefined || isEqual(next.spec, previous.spec)) return
+    throw new PlatformError('forbidden', 'A request does not change: delete it and ask anew.')
+  }
+  if (next === undefined) return
+  requireAction(services, caller, 'boundaries/read', place)
+  if (!isOwn) throw new PlatformError('forbidden', 'A role is asked for by whom it is for.')
+  refuseDecision(next)
+  const role = findRole(services, next.spec.roleDefinitionName)
+  if (isRootOnly(role)) throw rootOnlyRefused(role, next.spec.scope)
+  scopeOfRecord(services, next)
+  const { roleDefinitionName, scope } = next.spec
+  const isOpen = services.records
+    .peekAll(JitRequest, { namespace: boundaryNamespace(boundaryId) })
+    .filter(({ spec }) => spec.decision === undefined && spec.principalId === principalId)
+    .some(({ spec }) => spec.roleDefinitionName === roleDefinitionName && spec.scope === scope)
+  if (!isOpen) return
+  const message = `You have asked for the role "${roleDefinitionName}" at ${scope} already.`
+  throw new PlatformError('duplicate_pending', message, { roleDefinitionName, scope })
+}
+
+const DECISION = ['decision', 'decidedAt', 'decidedBy', 'decisionReason'] as const
+
+/** @throws PlatformError BAD_REQUEST */
+function refuseDecision({ spec }: RequestRecord): void {
+  const field = DECISION.find((name) => spec[name] !== undefined)
+  if (field !== undefined) throw badRequest('The request was refused.', [{ field, message: 'is not for who asks' }])
+}

@@ -1,0 +1,32 @@
+import type { Services } from '../../api/http/context.ts'
+import { checkTrust, isTrusted, trustedAlready } from '../../api/rbac/trusts.ts'
+import { isEqual } from '../../api/records/mergePatch.ts'
+import type { RecordOf } from '../../api/records/records.ts'
+import { incarnationAt } from '../../api/rules/grants.ts'
+import { badRequest } from '../../core/errors.ts'
+import type { BoundaryTrust } from '../../crds/rbac.ts'
+import { type Judged, requireAction } from './change.ts'
+
+type TrustRecord = RecordOf<typeof BoundaryTrust>
+
+export function judgeTrust({ services, caller, place, next, previous }: Judged<TrustRecord>): void {
+  requireAction(services, caller, 'rbac/boundaryTrusts/admin', place)
+  if (next === undefined || (previous !== undefined && isEqual(next.spec, previous.spec))) return
+  checkTrust(services, next.spec)
+  if (previous !== undefined) return
+  checkLife(services, next.spec.boundaryId, 'boundaryIncarnation', next)
+  checkLife(services, next.spec.trustedBoundaryId, 'trustedBoundaryIncarnation', next)
+  if (isTrusted(services, next.spec)) throw trustedAlready(next.spec)
+}
+
+/** @throws PlatformError BAD_REQUEST */
+function checkLife(
+  services: Services,
+  boundaryId: string,
+  field: 'boundaryIncarnation' | 'trustedBoundaryIncarnation',
+  { spec }: TrustRecord,
+): void {
+  const life = incarnationAt(services, { level: 'boundary', boundaryId })
+  if (spec[field] === undefined || spec[field] === life) return
+  throw badRequest('The trust was refused.', [{ field, message: 'is not that of the boundary' }])
+}

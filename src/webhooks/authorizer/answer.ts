@@ -1,0 +1,42 @@
+import type { Access } from '../../api/http/context.ts'
+import type { Question } from './question.ts'
+
+/**
+ * The status of a SubjectAccessReview. `denied` ends the matter, whatever later authorizers would say; neither
+ * allowed nor denied leaves it to them.
+ */
+export type Verdict = { readonly allowed: boolean; readonly denied?: true; readonly reason: string }
+
+/** Why a principal may not give a role at a scope, in the words of REST; undefined where they may. */
+export type WhyNotGiven = (principalId: string, roleName: string, scope: string) => string | undefined
+
+/** The evaluator's answer in the terms of the API server, from memory alone. */
+export function answerTo(
+  question: Question,
+  access: Pick<Access, 'explain' | 'scopesWith'>,
+  whyNotGiven: WhyNotGiven,
+): Verdict {
+  if (question.asks === 'nothing') return { allowed: question.isAllowed, reason: question.reason }
+  if (question.asks === 'grant') {
+    const { principalId, roleName, scope } = question
+    const why = whyNotGiven(principalId, roleName, scope)
+    return { allowed: why === undefined, reason: why ?? `Holds all of "${roleName}" at ${scope}` }
+  }
+  const { principalId, action, scope, isOfAll } = question
+  const { allowed, reason, decidedBy } = access.explain(principalId, action, scope)
+  if (reason === 'DeniedByAssignment')
+    return { allowed: false, denied: true, reason: `${action} is denied at ${decidedBy?.scope ?? scope}.` }
+  if (!allowed) return { allowed: false, reason: `The permission ${action} is missing at ${scope}.` }
+  const closed = isOfAll ? closedBelow(access.scopesWith(principalId, action).denied, scope) : undefined
+  if (closed !== undefined) {
+    // A list cannot leave out one object. Denied, or a later authorizer might show it.
+    const sentence = `${action} is denied at ${closed}, so that not all can be asked for: name the object.`
+    return { allowed: false, denied: true, reason: sentence }
+  }
+  return { allowed: true, reason: `${decidedBy?.roleDefinitionName ?? reason} at ${decidedBy?.scope ?? scope}` }
+}
+
+function closedBelow(denied: readonly string[], scope: string): string | undefined {
+  const prefix = scope === '/' ? '/' : `${scope}/`
+  return denied.find((one) => one.startsWith(prefix))
+}
