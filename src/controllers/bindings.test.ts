@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { BOUNDARY_ID, ControllerBench } from '../../test/make/controllers.ts'
+import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { PlatformUser } from '../crds/identity.ts'

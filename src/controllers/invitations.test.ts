@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { BOUNDARY_ID, ControllerBench } from '../../test/make/controllers.ts'
+import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { MemberInvitation, PasswordReset } from '../crds/invitations.ts'
 import { invitationController, passwordResetController } from './invitations.ts'

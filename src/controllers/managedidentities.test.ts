@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { BOUNDARY_ID, ControllerBench } from '../../test/make/controllers.ts'
 import { StandInApp } from '../../test/make/workload.ts'
+import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
 import { FINALIZER, INCARNATION_ANNOTATION, OWNER_KIND_LABEL } from '../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { BOUNDARY_ID, ControllerBench } from '../../test/make/controllers.ts'
+import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
 import { INCARNATION_ANNOTATION, SCOPE_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { groupNamespace } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { ControllerBench } from '../../test/make/controllers.ts'
+import { ControllerBench } from '../../test/worlds/controllers.ts'
 import { OutgoingError } from '../adapters/outgoing/port.ts'
 import { verificationRecord } from '../contracts/sso.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'

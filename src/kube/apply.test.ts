@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { expectReason } from '../../test/make/kubeContract.ts'
+import { expectReason } from '../../test/suites/kubeContract.ts'
 import { OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import type { KubeObject } from '../core/object.ts'
 import { APPLIED_ANNOTATION, applyIfChanged, NotOurs, prune, withHash } from './apply.ts'

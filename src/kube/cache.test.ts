@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../test/make/clock.ts'
-import { until } from '../../test/make/kubeContract.ts'
+import { until } from '../../test/suites/kubeContract.ts'
 import {
   added,
   bookmark,
@@ -12,7 +12,7 @@ import {
   refuse,
   sent,
   WatchServer,
-} from '../../test/make/watchServer.ts'
+} from '../../test/worlds/watchServer.ts'
 import type { KubeObject } from '../core/object.ts'
 import { configMap } from './builtin.ts'
 import { type CacheEvent, WatchCache, type WatchCacheOptions } from './cache.ts'

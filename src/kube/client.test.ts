@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { expectReason } from '../../test/make/kubeContract.ts'
-import { type PlayedRequest, refuse, WatchServer } from '../../test/make/watchServer.ts'
+import { expectReason } from '../../test/suites/kubeContract.ts'
+import { type PlayedRequest, refuse, WatchServer } from '../../test/worlds/watchServer.ts'
 import type { KubeObject } from '../core/object.ts'
 import { configMap } from './builtin.ts'
 import { createKubeClient, type KubeClient, type KubeClientOptions } from './client.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { expectReason, kubeClientContract } from '../../test/make/kubeContract.ts'
+import { expectReason, kubeClientContract } from '../../test/suites/kubeContract.ts'
 import type { KubeObject } from '../core/object.ts'
 import { configMap, secret } from './builtin.ts'
 import { FakeKubeClient } from './fake.ts'

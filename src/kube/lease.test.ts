@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ManualClock, settle } from '../../test/make/clock.ts'
-import { expectReason } from '../../test/make/kubeContract.ts'
+import { expectReason } from '../../test/suites/kubeContract.ts'
 import { lease as leaseResource } from './builtin.ts'
 import { FakeKubeClient } from './fake.ts'
 import { LeaderLease, LeaseLost, type LeaseObject } from './lease.ts'

@@ -1,7 +1,7 @@
 import { Pool } from 'undici'
 import { OwnPlatform } from '../cluster/platform.ts'
-import { makeServiceAccount, tokenFor } from '../make/tenant.ts'
 import { until } from '../make/until.ts'
+import { makeServiceAccount, tokenFor } from '../worlds/tenant.ts'
 import type { BenchmarkOptions } from './index.ts'
 import { percentiles } from './load.ts'
 import { circumstances, UNLIMITED } from './stage.ts'

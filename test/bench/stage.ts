@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { load as parseYaml } from 'js-yaml'
 import { OwnPlatform, type OwnPlatformOptions } from '../cluster/platform.ts'
-import { type Fleet, makeFleet, untilFleetIsReady } from '../make/fleet.ts'
-import { tokenFor } from '../make/tenant.ts'
+import { type Fleet, makeFleet, untilFleetIsReady } from '../worlds/fleet.ts'
+import { tokenFor } from '../worlds/tenant.ts'
 import type { Arm } from './load.ts'
 
 /** A platform with databases on it, and the two ways to read them. */

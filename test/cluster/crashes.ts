@@ -7,9 +7,9 @@ import type { AnyKind } from '../../src/crds/define.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { lease } from '../../src/kube/builtin.ts'
 import type { ProxiedRequest } from '../faults/proxy.ts'
-import { isReady, objectOf } from '../make/fleet.ts'
 import { differences, type Replacements, snapshot } from '../make/snapshot.ts'
 import { until } from '../make/until.ts'
+import { isReady, objectOf } from '../worlds/fleet.ts'
 import { OwnPlatform } from './platform.ts'
 
 const isWrite = ({ verb }: ProxiedRequest) => ['create', 'update', 'patch', 'delete', 'deletecollection'].includes(verb)

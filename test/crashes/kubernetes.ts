@@ -5,7 +5,7 @@ import { compareQuantities } from '../../src/core/quantity.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import { namespace, persistentVolumeClaim, pod, service } from '../../src/kube/builtin.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../src/kube/postgresql.ts'
-import { KubernetesPlay } from '../make/kubernetesPlay.ts'
+import { KubernetesPlay } from '../worlds/kubernetesPlay.ts'
 import { NAMESPACE_FINALIZER, type PlayedApiServer, RESOURCES } from './apiServer.ts'
 import type { Engines } from './engines.ts'
 

@@ -13,9 +13,9 @@ import { VectorCluster } from '../../src/crds/vector.ts'
 import { configMap, namespace as namespaceResource, secret, statefulSet } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError, type KubeError } from '../../src/kube/errors.ts'
-import { RULE_CASES } from '../make/ruleCases.ts'
-import { administrator, bindEdit, clientWithToken, makeServiceAccount, type ServiceAccount } from '../make/tenant.ts'
+import { RULE_CASES } from '../cases/ruleCases.ts'
 import { until } from '../make/until.ts'
+import { administrator, bindEdit, clientWithToken, makeServiceAccount, type ServiceAccount } from '../worlds/tenant.ts'
 
 const object = (kind: AnyKind, name: string, namespace: string | undefined, spec: object): KubeObject => ({
   apiVersion: kind.apiVersion,

@@ -10,8 +10,8 @@ import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { limitRange, namespace, networkPolicy, resourceQuota, roleBinding } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
-import { administrator, testPlatform } from '../make/tenant.ts'
 import { until } from '../make/until.ts'
+import { administrator, testPlatform } from '../worlds/tenant.ts'
 
 const run = promisify(execFile)
 

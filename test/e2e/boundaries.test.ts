@@ -5,8 +5,17 @@ import { Boundary } from '../../src/crds/boundaries.ts'
 import { namespace } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
-import { call, expectCall, itemsOf, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../make/platform.ts'
-import { administrator, testPlatform } from '../make/tenant.ts'
+import {
+  call,
+  expectCall,
+  itemsOf,
+  makeBoundary,
+  makeCaller,
+  makeGroup,
+  uniqueName,
+  until,
+} from '../worlds/platform.ts'
+import { administrator, testPlatform } from '../worlds/tenant.ts'
 
 describe('boundaries', () => {
   let admin: KubeClient

@@ -12,7 +12,7 @@ import { RoleAssignment } from '../../src/crds/rbac.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { Browser, type Shown } from '../make/browser.ts'
 import { makePerson, type TestPerson } from '../make/people.ts'
-import { call, makeBoundary, makeGroup, uniqueName, until } from '../make/platform.ts'
+import { call, makeBoundary, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import {
   administrator,
   bindEdit,
@@ -20,7 +20,7 @@ import {
   makeServiceAccount,
   PLATFORM_VARIABLE,
   testPlatform,
-} from '../make/tenant.ts'
+} from '../worlds/tenant.ts'
 
 const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
 

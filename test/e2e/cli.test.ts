@@ -5,8 +5,8 @@ import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { load } from 'js-yaml'
 import { groupNamespace } from '../../src/core/names.ts'
-import { call, makeCaller, uniqueName, until } from '../make/platform.ts'
-import { PLATFORM_VARIABLE, testPlatform } from '../make/tenant.ts'
+import { call, makeCaller, uniqueName, until } from '../worlds/platform.ts'
+import { PLATFORM_VARIABLE, testPlatform } from '../worlds/tenant.ts'
 
 const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
 

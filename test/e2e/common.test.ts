@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { call, makeCaller } from '../make/platform.ts'
+import { call, makeCaller } from '../worlds/platform.ts'
 
 type Manifest = { module: string; files: { path: string; mediaType: string; sizeBytes: number }[] }
 

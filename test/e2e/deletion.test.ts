@@ -8,9 +8,9 @@ import { VectorCluster } from '../../src/crds/vector.ts'
 import { namespace, persistentVolume } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
-import { isReady, objectOf } from '../make/fleet.ts'
-import { call, expectCall, makeBoundary, makeGroup, until } from '../make/platform.ts'
-import { administrator } from '../make/tenant.ts'
+import { isReady, objectOf } from '../worlds/fleet.ts'
+import { call, expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
 
 const WITHIN = 60_000
 const DATABASE = { computePlan: 'vector-medium', enableIngress: true }

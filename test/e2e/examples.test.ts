@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { testPlatform } from '../make/tenant.ts'
+import { testPlatform } from '../worlds/tenant.ts'
 
 const run = promisify(execFile)
 const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'

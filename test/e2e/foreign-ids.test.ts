@@ -8,7 +8,7 @@ import {
   makeGroup,
   type TestCaller,
   uniqueName,
-} from '../make/platform.ts'
+} from '../worlds/platform.ts'
 
 type Request = { method: Method; path: string; body?: object }
 

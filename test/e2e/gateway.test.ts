@@ -10,8 +10,8 @@ import { isKubeError } from '../../src/kube/errors.ts'
 import { httpRoute } from '../../src/kube/gateway.ts'
 import { gatewayApiDefinitions, gatewayApiIsMissing } from '../cluster/gatewayApi.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
-import { makeFleet, objectOf } from '../make/fleet.ts'
 import { until } from '../make/until.ts'
+import { makeFleet, objectOf } from '../worlds/fleet.ts'
 
 type Route = KubeObject & { spec: { parentRefs: object[]; hostnames: string[] } }
 

@@ -11,7 +11,7 @@ import {
   makeBoundary,
   makeCaller,
   makeGroup,
-} from '../make/platform.ts'
+} from '../worlds/platform.ts'
 
 /** Requests under way at once: the platform shares the machine with other tests. */
 const AT_ONCE = 8

@@ -6,9 +6,18 @@ import { PlatformUser } from '../../src/crds/identity.ts'
 import { DEFAULT_TENANT_ID, PlatformTenant, RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { coded } from '../make/coded.ts'
-import { objectOf } from '../make/fleet.ts'
-import { call, expectCall, itemsOf, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../make/platform.ts'
-import { administrator, makeServiceAccount } from '../make/tenant.ts'
+import { objectOf } from '../worlds/fleet.ts'
+import {
+  call,
+  expectCall,
+  itemsOf,
+  makeBoundary,
+  makeCaller,
+  makeGroup,
+  uniqueName,
+  until,
+} from '../worlds/platform.ts'
+import { administrator, makeServiceAccount } from '../worlds/tenant.ts'
 
 type Member = { assignmentId: string; principalId: string; roleDefinitionName: string; origin: string; scope: string }
 

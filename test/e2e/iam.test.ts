@@ -4,7 +4,7 @@ import type { AnyKind } from '../../src/crds/define.ts'
 import { RoleDefinition } from '../../src/crds/rbac.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { coded } from '../make/coded.ts'
-import { objectOf } from '../make/fleet.ts'
+import { objectOf } from '../worlds/fleet.ts'
 import {
   call,
   expectCall,
@@ -14,8 +14,8 @@ import {
   type TestCaller,
   uniqueName,
   until,
-} from '../make/platform.ts'
-import { administrator } from '../make/tenant.ts'
+} from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
 
 type Member = { assignmentId: string; principalId: string; roleDefinitionName: string; origin: string; scope: string }
 

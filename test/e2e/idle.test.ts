@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
-import { makeFleet, untilFleetIsReady } from '../make/fleet.ts'
+import { makeFleet, untilFleetIsReady } from '../worlds/fleet.ts'
 
 const DATABASES = 1_000
 const QUIET_SECONDS = 120

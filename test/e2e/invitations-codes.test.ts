@@ -7,8 +7,8 @@ import { PlatformUser } from '../../src/crds/identity.ts'
 import { MemberInvitation, PasswordReset } from '../../src/crds/invitations.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { makePerson, personToken, type TestPerson, tokenFromMail } from '../make/people.ts'
-import { type CallOptions, call, expectCall, itemsOf, makeBoundary, uniqueName, until } from '../make/platform.ts'
-import { administrator } from '../make/tenant.ts'
+import { type CallOptions, call, expectCall, itemsOf, makeBoundary, uniqueName, until } from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
 
 const PASSWORD = 'Correct-horse-7'
 const anonymous = { token: null }

@@ -14,8 +14,8 @@ import { DEFAULT_TENANT_ID } from '../../src/crds/rbac.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { mailsTo, personToken, tokenFromMail } from '../make/people.ts'
-import { call, expectCall, itemsOf, makeBoundary, makeCaller, uniqueName, until } from '../make/platform.ts'
-import { administrator, testPlatform } from '../make/tenant.ts'
+import { call, expectCall, itemsOf, makeBoundary, makeCaller, uniqueName, until } from '../worlds/platform.ts'
+import { administrator, testPlatform } from '../worlds/tenant.ts'
 
 const PASSWORD = 'Correct-horse-7'
 const anonymous = { token: null }

@@ -12,8 +12,8 @@ import {
   makeGroup,
   type TestCaller,
   until,
-} from '../make/platform.ts'
-import { administrator } from '../make/tenant.ts'
+} from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
 
 type Jit = { id: string; status: string; activeUntil: string | null; decidedBy: string | null; principalId: string }
 type Coded = { code: string; actions?: string[] }

@@ -11,7 +11,7 @@ import { brokerAlias, brokerCallback } from '../../src/contracts/sso.ts'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
 import { silentLog } from '../../src/core/log.ts'
 import { type Keycloak, keycloakIsMissing, startKeycloak } from '../cluster/keycloak.ts'
-import { identityContract } from '../make/identityContract.ts'
+import { identityContract } from '../suites/identityContract.ts'
 
 const REALM = 'freehold'
 const AUDIENCE = 'platform-kubernetes-client'

@@ -12,7 +12,7 @@ import { loadKubeconfig, parseKubeconfig } from '../../src/kube/kubeconfig.ts'
 import { LeaderLease } from '../../src/kube/lease.ts'
 import { startTestControlPlane, type TestControlPlane } from '../cluster/index.ts'
 import { type FaultProxy, startProxy } from '../faults/proxy.ts'
-import { kubeClientContract, until } from '../make/kubeContract.ts'
+import { kubeClientContract, until } from '../suites/kubeContract.ts'
 
 const { configMap, statefulSet, namespace: namespaceResource, service, secret } = builtin
 type ConfigMap = KubeObject & { data?: Record<string, string> }

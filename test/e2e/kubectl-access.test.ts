@@ -9,7 +9,8 @@ import { Boundary } from '../../src/crds/boundaries.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
-import { type AccessQuestion, questionsAbout } from '../make/accessQuestions.ts'
+import { type AccessQuestion, questionsAbout } from '../cases/accessQuestions.ts'
+import { SeededRandom } from '../make/random.ts'
 import {
   call,
   expectCall,
@@ -19,9 +20,8 @@ import {
   type TestCaller,
   uniqueName,
   until,
-} from '../make/platform.ts'
-import { SeededRandom } from '../make/random.ts'
-import { administrator, clientWithToken, testPlatform } from '../make/tenant.ts'
+} from '../worlds/platform.ts'
+import { administrator, clientWithToken, testPlatform } from '../worlds/tenant.ts'
 
 type Ran = { code: number; stdout: string; stderr: string }
 type Kubectl = (args: string, input?: object) => Promise<Ran>

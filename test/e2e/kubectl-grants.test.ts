@@ -4,9 +4,9 @@ import { boundaryNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
-import { type GivenObject, GRANTING_CASES, type GrantingCase, type GrantingWorld } from '../make/grantingCases.ts'
-import { call, itemsOf, makeBoundary, makeCaller, until } from '../make/platform.ts'
-import { administrator, clientWithToken } from '../make/tenant.ts'
+import { type GivenObject, GRANTING_CASES, type GrantingCase, type GrantingWorld } from '../cases/grantingCases.ts'
+import { call, itemsOf, makeBoundary, makeCaller, until } from '../worlds/platform.ts'
+import { administrator, clientWithToken } from '../worlds/tenant.ts'
 
 type Prepared = { world: GrantingWorld; token: string; tenant: KubeClient }
 

@@ -9,9 +9,9 @@ import { MemberInvitation, PasswordReset } from '../../src/crds/invitations.ts'
 import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
 import { BoundaryTrust, DenyAssignment, PlatformTenant, PrincipalGroup, RoleAssignment } from '../../src/crds/rbac.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
-import { call, expectCall, makeBoundary, makeCaller, makeGroup, until } from '../make/platform.ts'
-import { RULE_CASES } from '../make/ruleCases.ts'
-import { administrator, clientWithToken, tokenFor } from '../make/tenant.ts'
+import { RULE_CASES } from '../cases/ruleCases.ts'
+import { call, expectCall, makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
+import { administrator, clientWithToken, tokenFor } from '../worlds/tenant.ts'
 
 /** A spec that the rules of the kind admit. */
 const caseOf = (kind: AnyKind) => RULE_CASES.find((one) => one.kind === kind && one.refused.length === 0)?.next ?? {}

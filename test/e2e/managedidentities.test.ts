@@ -9,8 +9,17 @@ import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
-import { call, expectCall, itemsOf, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../make/platform.ts'
-import { administrator, tokenFor } from '../make/tenant.ts'
+import {
+  call,
+  expectCall,
+  itemsOf,
+  makeBoundary,
+  makeCaller,
+  makeGroup,
+  uniqueName,
+  until,
+} from '../worlds/platform.ts'
+import { administrator, tokenFor } from '../worlds/tenant.ts'
 
 type Credentials = {
   clientId: string

@@ -6,8 +6,8 @@ import { ADDITIONS } from '../../src/api/additions.ts'
 import type { Route } from '../../src/api/http/route.ts'
 import { ROUTES } from '../../src/api/index.ts'
 import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
-import { expectCall, makeBoundary, makeCaller, makeGroup, ownerToken } from '../make/platform.ts'
-import { testPlatform } from '../make/tenant.ts'
+import { expectCall, makeBoundary, makeCaller, makeGroup, ownerToken } from '../worlds/platform.ts'
+import { testPlatform } from '../worlds/tenant.ts'
 
 type Row = {
   method: string

@@ -9,8 +9,8 @@ import { type Seaweed, seaweedObstacle } from '../../src/desired/objectstorage/s
 import { secret } from '../../src/kube/builtin.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { seaweed } from '../../src/kube/seaweedfs.ts'
-import { type Account, type Bucket, objectStorageSuite } from '../make/objectStorageSuite.ts'
-import { call, expectCall, itemsOf, makeGroup, uniqueName, until } from '../make/platform.ts'
+import { type Account, type Bucket, objectStorageSuite } from '../suites/objectStorageSuite.ts'
+import { call, expectCall, itemsOf, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 
 describe('accounts and buckets of object storage', () => {
   const { world, running, makeAccount, makeBucket, issue, clientOf, put, get, code } = objectStorageSuite()

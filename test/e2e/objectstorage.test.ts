@@ -13,9 +13,9 @@ import { accessKeySecretName } from '../../src/contracts/objectstorage.ts'
 import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
 import { ObjectAccessKey } from '../../src/crds/objectstorage.ts'
 import { secret } from '../../src/kube/builtin.ts'
-import { type Issued, objectStorageSuite } from '../make/objectStorageSuite.ts'
-import { call, expectCall, itemsOf, makeCaller, uniqueName, until } from '../make/platform.ts'
 import { statusOf } from '../make/s3Client.ts'
+import { type Issued, objectStorageSuite } from '../suites/objectStorageSuite.ts'
+import { call, expectCall, itemsOf, makeCaller, uniqueName, until } from '../worlds/platform.ts'
 
 const FIVE_MEBIBYTES = 5 * 1024 * 1024
 

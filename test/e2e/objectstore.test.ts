@@ -8,11 +8,11 @@ import type { KubeObject } from '../../src/core/object.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import { type SeaweedFs, seaweedfsIsMissing, startSeaweedfs } from '../cluster/seaweedfs.ts'
-import { objectStoreContract, type StoreClient, settings } from '../make/objectStoreContract.ts'
 import { clientOf, s3Client } from '../make/s3Client.ts'
-import { StorageBench } from '../make/storageBench.ts'
-import { testPlatform } from '../make/tenant.ts'
 import { until } from '../make/until.ts'
+import { objectStoreContract, type StoreClient, settings } from '../suites/objectStoreContract.ts'
+import { StorageBench } from '../worlds/storageWorld.ts'
+import { testPlatform } from '../worlds/tenant.ts'
 
 type Data = { data?: Record<string, string> }
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { boundaryNamespace } from '../../src/core/names.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
-import { call, makeBoundary, makeCaller, makeGroup, until } from '../make/platform.ts'
-import { administrator, testPlatform } from '../make/tenant.ts'
+import { call, makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
+import { administrator, testPlatform } from '../worlds/tenant.ts'
 
 type Result = { action: string; allowed: boolean; reason: string; decidedBy: { kind: string; scope: string } | null }
 type Results = { principalId: string; results: Result[] }

@@ -9,11 +9,11 @@ import { RelationalCluster } from '../../src/crds/relational.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { postgresqlIsMissing, type SqlServer, startPostgresql } from '../cluster/sqlServers.ts'
-import { editorRoutesSuite, POSTGRESQL_EDITOR, type QueryResult, type Row } from '../make/editorRoutesSuite.ts'
 import { announce } from '../make/engines.ts'
-import { call, expectCall, makeBoundary, makeGroup, until } from '../make/platform.ts'
 import { makeRoles } from '../make/postgresqlRoles.ts'
-import { administrator } from '../make/tenant.ts'
+import { editorRoutesSuite, POSTGRESQL_EDITOR, type QueryResult, type Row } from '../suites/editorRoutesSuite.ts'
+import { call, expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
 
 describe('the editor of relational databases', function () {
   this.timeout(180_000)

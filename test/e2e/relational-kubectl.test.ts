@@ -11,10 +11,10 @@ import { namespace as namespaces } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { POSTGRESQL, postgresqlCluster } from '../../src/kube/postgresql.ts'
-import { isReady, objectOf } from '../make/fleet.ts'
-import { makeBoundary, makeGroup } from '../make/platform.ts'
-import { administrator, bindEdit, clientWithToken, makeServiceAccount, testPlatform } from '../make/tenant.ts'
 import { until } from '../make/until.ts'
+import { isReady, objectOf } from '../worlds/fleet.ts'
+import { makeBoundary, makeGroup } from '../worlds/platform.ts'
+import { administrator, bindEdit, clientWithToken, makeServiceAccount, testPlatform } from '../worlds/tenant.ts'
 
 const run = promisify(execFile)
 

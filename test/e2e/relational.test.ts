@@ -8,7 +8,7 @@ import { service } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { postgresqlCluster } from '../../src/kube/postgresql.ts'
-import { objectOf } from '../make/fleet.ts'
+import { objectOf } from '../worlds/fleet.ts'
 import {
   call,
   expectCall,
@@ -19,8 +19,8 @@ import {
   type TestCaller,
   uniqueName,
   until,
-} from '../make/platform.ts'
-import { administrator } from '../make/tenant.ts'
+} from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
 
 type Snapshot = { id: string; name: string; status: string; kind: string; completedAt: string | null }
 type Window = { isAvailable: boolean; earliest: string | null; latest: string | null; archiving: string }

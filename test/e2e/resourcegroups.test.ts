@@ -8,8 +8,17 @@ import { VectorCluster } from '../../src/crds/vector.ts'
 import { namespace } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
-import { call, expectCall, itemsOf, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../make/platform.ts'
-import { administrator } from '../make/tenant.ts'
+import {
+  call,
+  expectCall,
+  itemsOf,
+  makeBoundary,
+  makeCaller,
+  makeGroup,
+  uniqueName,
+  until,
+} from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
 
 type Summary = { name: string; collection: string; resourceGroup: string; href: string }
 type Validation = {

@@ -5,8 +5,8 @@ import { RoleAssignment } from '../../src/crds/rbac.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
 import { makePerson } from '../make/people.ts'
-import { tokenFor } from '../make/tenant.ts'
 import { until } from '../make/until.ts'
+import { tokenFor } from '../worlds/tenant.ts'
 
 type Answer = { status: number; body: { id: string; code: string; assignmentId: string } }
 

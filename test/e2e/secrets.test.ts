@@ -11,10 +11,10 @@ import { KINDS } from '../../src/crds/index.ts'
 import * as builtin from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { POSTGRESQL } from '../../src/kube/postgresql.ts'
-import { call, expectCall, makeBoundary, makeGroup, uniqueName, until } from '../make/platform.ts'
 import { s3Client, statusOf } from '../make/s3Client.ts'
-import { administrator, makeServiceAccount, testPlatform } from '../make/tenant.ts'
-import { canary, makeVault } from '../make/vaultWorld.ts'
+import { call, expectCall, makeBoundary, makeGroup, uniqueName, until } from '../worlds/platform.ts'
+import { administrator, makeServiceAccount, testPlatform } from '../worlds/tenant.ts'
+import { canary, makeVault } from '../worlds/vaultWorld.ts'
 
 /** Where a secret might be found again: as it is, and in the forms that careless code writes it in. */
 function formsOf(secret: string): string[] {
@@ -205,7 +205,7 @@ describe('secrets', () => {
     const group = await makeGroup(boundary.id)
     const path = `/boundaries/${boundary.id}/resourcegroups/${group.name}/resources/vectorclusters/guarded`
     await expectCall(201, 'POST', path, {})
-    const { token } = await (await import('../make/platform.ts')).makeCaller({ Reader: `/boundaries/${boundary.id}` })
+    const { token } = await (await import('../worlds/platform.ts')).makeCaller({ Reader: `/boundaries/${boundary.id}` })
     expect((await call('GET', path, undefined, { token })).status).to.equal(200)
     expect((await call('GET', `${path}/apikey`, undefined, { token })).status).to.equal(403)
     expect((await call('POST', `${path}/apikey/rotate`, undefined, { token })).status).to.equal(403)

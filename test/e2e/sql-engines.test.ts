@@ -7,8 +7,8 @@ import {
   startMariadb,
   startPostgresql,
 } from '../cluster/sqlServers.ts'
-import { CONTRACT_TABLES, run, type SqlWorld, sqlContract } from '../make/sqlContract.ts'
-import { engineSuite } from '../make/sqlEngineSuite.ts'
+import { CONTRACT_TABLES, run, type SqlWorld, sqlContract } from '../suites/sqlContract.ts'
+import { engineSuite } from '../suites/sqlEngineSuite.ts'
 
 const ENGINES = [
   { name: 'PostgreSQL', missing: postgresqlIsMissing(), start: startPostgresql, schema: 'public' },

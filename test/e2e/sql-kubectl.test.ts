@@ -16,9 +16,9 @@ import {
 } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { announceEdition } from '../make/engines.ts'
-import { call, expectCall, makeBoundary, makeCaller, makeGroup } from '../make/platform.ts'
-import { administrator, testPlatform } from '../make/tenant.ts'
 import { until } from '../make/until.ts'
+import { call, expectCall, makeBoundary, makeCaller, makeGroup } from '../worlds/platform.ts'
+import { administrator, testPlatform } from '../worlds/tenant.ts'
 
 const run = promisify(execFile)
 

@@ -4,7 +4,7 @@ import { groupNamespace } from '../../src/core/names.ts'
 import { mariadbIsMissing, type SqlServer, startMariadb } from '../cluster/sqlServers.ts'
 import { announce } from '../make/engines.ts'
 import { OtherSession } from '../make/heldRows.ts'
-import { call, expectCall, makeBoundary, makeGroup, until } from '../make/platform.ts'
+import { call, expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
 
 type ErrorAnswer = { code: string; error: string; index?: number }
 

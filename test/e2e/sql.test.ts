@@ -5,10 +5,10 @@ import type { KubeObject } from '../../src/core/object.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { mariadbIsMissing, type SqlServer, startMariadb } from '../cluster/sqlServers.ts'
-import { editorRoutesSuite, MARIADB_EDITOR } from '../make/editorRoutesSuite.ts'
 import { announce } from '../make/engines.ts'
-import { call, expectCall, makeBoundary, makeGroup, until } from '../make/platform.ts'
-import { administrator } from '../make/tenant.ts'
+import { editorRoutesSuite, MARIADB_EDITOR } from '../suites/editorRoutesSuite.ts'
+import { call, expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
 
 type Dto = {
   status: string

@@ -6,8 +6,8 @@ import { PlatformTenant, PrincipalGroup } from '../../src/crds/rbac.ts'
 import { SsoConnection } from '../../src/crds/sso.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
-import { call, type ErrorBody, expectCall, makeBoundary, makeCaller, uniqueName, until } from '../make/platform.ts'
-import { administrator } from '../make/tenant.ts'
+import { call, type ErrorBody, expectCall, makeBoundary, makeCaller, uniqueName, until } from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
 
 type Binding = {
   id: string

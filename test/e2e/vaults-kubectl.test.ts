@@ -9,9 +9,9 @@ import { SecretVault, VaultEntry } from '../../src/crds/vaults.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
-import { call, type ErrorBody, expectCall, makeCaller, uniqueName, until } from '../make/platform.ts'
-import { administrator, clientWithToken, testPlatform } from '../make/tenant.ts'
-import { canary, makeGroupPlace, makeVault, type SecretBody, type VaultPlace } from '../make/vaultWorld.ts'
+import { call, type ErrorBody, expectCall, makeCaller, uniqueName, until } from '../worlds/platform.ts'
+import { administrator, clientWithToken, testPlatform } from '../worlds/tenant.ts'
+import { canary, makeGroupPlace, makeVault, type SecretBody, type VaultPlace } from '../worlds/vaultWorld.ts'
 
 type Ran = { code: number; stdout: string; stderr: string }
 

@@ -14,9 +14,9 @@ import {
   makeCaller,
   uniqueName,
   until,
-} from '../make/platform.ts'
-import { administrator } from '../make/tenant.ts'
-import { canary, makeGroupPlace, makeVault, type SecretBody, type VaultPlace } from '../make/vaultWorld.ts'
+} from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
+import { canary, makeGroupPlace, makeVault, type SecretBody, type VaultPlace } from '../worlds/vaultWorld.ts'
 
 const codeOf = async (method: Method, path: string, body?: unknown, token?: string) => {
   const answer = await call<ErrorBody>(method, path, body, token === undefined ? {} : { token })

@@ -13,8 +13,8 @@ import { persistentVolumeClaim, pod, secret, service, statefulSet } from '../../
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
-import { testPlatform } from '../make/tenant.ts'
 import { until } from '../make/until.ts'
+import { testPlatform } from '../worlds/tenant.ts'
 
 const run = promisify(execFile)
 

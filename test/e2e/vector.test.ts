@@ -13,8 +13,8 @@ import {
   type TestCaller,
   uniqueName,
   until,
-} from '../make/platform.ts'
-import { administrator } from '../make/tenant.ts'
+} from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
 
 type KeyDto = { apiKey: string; pendingApiKey: string | null; version: number; rotationState: string }
 

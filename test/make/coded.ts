@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { call } from './platform.ts'
+import { call } from '../worlds/platform.ts'
 
 export type Coded = { code: string; module: string; actions?: string[]; scope?: string; id?: string }
 

@@ -1,7 +1,7 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SqlServer } from '../cluster/sqlServers.ts'
-import { testPlatform } from './tenant.ts'
+import { testPlatform } from '../worlds/tenant.ts'
 import { until } from './until.ts'
 
 /** Tells the platform of an engine that really runs under a name of the cluster, though pods are played. */

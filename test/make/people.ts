@@ -10,8 +10,8 @@ import { parseRing, signingKeyAt } from '../../src/identity/keyRing.ts'
 import { KEYS_SECRET } from '../../src/identity/keyStore.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
-import { ownerToken } from './platform.ts'
-import { administrator, testPlatform } from './tenant.ts'
+import { ownerToken } from '../worlds/platform.ts'
+import { administrator, testPlatform } from '../worlds/tenant.ts'
 import { until } from './until.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import type { AccessKeyPair } from '../../src/contracts/objectstorage.ts'
-import type { StoreClient } from './objectStoreContract.ts'
+import type { StoreClient } from '../suites/objectStoreContract.ts'
 
 /** An ordinary S3 client. `destroy` it. */
 export function s3Client(endpoint: string, credentials: AccessKeyPair & { sessionToken?: string }): S3Client {

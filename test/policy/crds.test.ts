@@ -6,7 +6,7 @@ import { brokenRules, isTransition } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { crdManifest } from '../../src/crds/manifest.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
-import { RULE_CASES } from '../make/ruleCases.ts'
+import { RULE_CASES } from '../cases/ruleCases.ts'
 
 const root = join(import.meta.dirname, '../..')
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { identityContract } from '../../../test/make/identityContract.ts'
+import { identityContract } from '../../../test/suites/identityContract.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { SsoConnection } from '../../crds/sso.ts'
 import {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { objectStoreContract } from '../../../test/make/objectStoreContract.ts'
+import { objectStoreContract } from '../../../test/suites/objectStoreContract.ts'
 import { parseAccess } from './accessLog.ts'
 import { FakeObjectStore } from './fake.ts'
 import { grantStatements, hasSubject, publicStatement, subjectOf, withSubject } from './policies.ts'

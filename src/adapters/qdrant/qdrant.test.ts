@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { request } from 'undici'
-import { type StandIn, startQdrantStandIn } from '../../../test/make/qdrantStandIn.ts'
+import { type StandIn, startQdrantStandIn } from '../../../test/worlds/qdrantStandIn.ts'
 import { createQdrantClient } from './client.ts'
 import { FakeQdrant } from './fake.ts'
 import { playedEngine } from './played.ts'

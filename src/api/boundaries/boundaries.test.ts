@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ANNA, assign, B1, B2, BERT, deny, SHOP, trust } from '../../../test/make/authorizationRecords.ts'
-import { CLUSTER_ID, codeOf, makeFacade } from '../../../test/make/facade.ts'
+import { CLUSTER_ID, codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ANNA, assign, B1, BERT, TEAM } from '../../../test/make/authorizationRecords.ts'
-import { codeOf, makeFacade } from '../../../test/make/facade.ts'
+import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformUser } from '../../crds/identity.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { forge, goodClaims, pairOf, SECONDS, SUBJECT } from '../../../test/make/forgedTokens.ts'
-import { outcome, tokenWorld } from '../../../test/make/tokenWorld.ts'
+import { forge, goodClaims, pairOf, SECONDS, SUBJECT } from '../../../test/cases/forgedTokens.ts'
+import { outcome, tokenWorld } from '../../../test/worlds/tokenWorld.ts'
 import { TOKEN_ALGORITHMS } from './tokens.ts'
 
 describe('the keys of the issuer of access tokens', () => {

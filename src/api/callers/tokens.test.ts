@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { NOW, RIGHT, SECONDS, SUBJECT, WRONG } from '../../../test/make/forgedTokens.ts'
-import { outcome, tokenWorld } from '../../../test/make/tokenWorld.ts'
+import { NOW, RIGHT, SECONDS, SUBJECT, WRONG } from '../../../test/cases/forgedTokens.ts'
+import { outcome, tokenWorld } from '../../../test/worlds/tokenWorld.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { authorizationHeader, type Caller, TOKEN_ALGORITHMS } from './tokens.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import request from 'supertest'
-import { bearer, startFacade } from '../../../test/make/facadeServer.ts'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { SERVED_ROUTES } from '../index.ts'
 import type { Route } from './route.ts'

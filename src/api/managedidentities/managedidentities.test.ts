@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { assign, B1 } from '../../../test/make/authorizationRecords.ts'
-import { codeOf, makeFacade } from '../../../test/make/facade.ts'
 import { StandInApp } from '../../../test/make/workload.ts'
+import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { managedIdentityPrincipal, managedIdentitySecretName } from '../../contracts/managedIdentities.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import request from 'supertest'
-import { bearer, startFacade } from '../../../test/make/facadeServer.ts'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { FakeObjectStore } from '../../adapters/objectstorage/fake.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { groupNamespace } from '../../core/names.ts'

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
-import { codeOf, makeFacade } from '../../../test/make/facade.ts'
+import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { DOCUMENTED_MODULES, loadDocumentation } from './documentation.ts'
 import { commonRoutes } from './index.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ANNA, assign, B1, B2, BERT, deny, SHOP, TEAM } from '../../../test/make/authorizationRecords.ts'
-import { codeOf, makeFacade } from '../../../test/make/facade.ts'
+import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { checkAccessRoutes, readChecks } from './checkAccess.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import request from 'supertest'
-import { bearer, startFacade } from '../../../test/make/facadeServer.ts'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
 import { type BatchRequest, type SqlEngine, SqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
 import { groupNamespace } from '../../core/names.ts'

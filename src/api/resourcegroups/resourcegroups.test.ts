@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ANNA, assign, B1, B2, BERT, deny, SHOP, trust } from '../../../test/make/authorizationRecords.ts'
-import { CLUSTER_ID, codeOf, makeFacade } from '../../../test/make/facade.ts'
+import { CLUSTER_ID, codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { type ClaimType, claimName } from '../../core/nameClaims.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'

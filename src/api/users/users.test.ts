@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { makeAccounts } from '../../../test/make/accounts.ts'
 import { ANNA, assign, B1, BERT, type Given } from '../../../test/make/authorizationRecords.ts'
-import { codeOf, makeFacade } from '../../../test/make/facade.ts'
+import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { userRoutes } from './index.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import request from 'supertest'
-import { bearer, CLUSTER, startFacade } from '../../../test/make/facadeServer.ts'
+import { bearer, CLUSTER, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { encodeVectorKeys, vectorNames } from '../../contracts/vector.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'

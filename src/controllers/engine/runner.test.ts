@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { BOUNDARY_ID } from '../../../test/make/controllers.ts'
-import { controllerWorld, makeChild } from '../../../test/make/runner.ts'
+import { BOUNDARY_ID } from '../../../test/worlds/controllers.ts'
+import { controllerWorld, makeChild } from '../../../test/worlds/runner.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { controllerWorld, makeChild } from '../../../test/make/runner.ts'
+import { controllerWorld, makeChild } from '../../../test/worlds/runner.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { VectorCluster } from '../../crds/vector.ts'

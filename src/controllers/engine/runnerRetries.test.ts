@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { controllerWorld, makeChild } from '../../../test/make/runner.ts'
+import { controllerWorld, makeChild } from '../../../test/worlds/runner.ts'
 import { done, stalled } from '../../core/outcome.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { configMap } from '../../kube/builtin.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import type { ControllerBench } from '../../../test/make/controllers.ts'
-import { type Shown, StorageBench, USAGE_INTERVAL } from '../../../test/make/storageBench.ts'
+import type { ControllerBench } from '../../../test/worlds/controllers.ts'
+import { type Shown, StorageBench, USAGE_INTERVAL } from '../../../test/worlds/storageWorld.ts'
 import { FakeObjectStore } from '../../adapters/objectstorage/fake.ts'
 import { type AccessKeyPair, accessKeySecretName, decodeAccessKey } from '../../contracts/objectstorage.ts'
 import type { KubeObject } from '../../core/object.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { RelationalWorld } from '../../../test/make/relationalWorld.ts'
+import { RelationalWorld } from '../../../test/worlds/relationalWorld.ts'
 import { type LoginNames, SqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { RelationalCluster } from '../../crds/relational.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { TARGET } from '../../../test/make/relational.ts'
-import { RelationalWorld, SNAPSHOT } from '../../../test/make/relationalWorld.ts'
+import { RelationalWorld, SNAPSHOT } from '../../../test/worlds/relationalWorld.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { loadAll } from 'js-yaml'
-import { ControllerBench } from '../../../test/make/controllers.ts'
+import { ControllerBench } from '../../../test/worlds/controllers.ts'
 import { silentEngine } from '../../adapters/sql/played.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { StatefulWorld } from '../../../test/make/statefulWorld.ts'
+import { StatefulWorld } from '../../../test/worlds/statefulWorld.ts'
 import { encodeProductKey } from '../../contracts/sql.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { SqlInstance } from '../../crds/sql.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { StatefulWorld } from '../../../test/make/statefulWorld.ts'
+import { StatefulWorld } from '../../../test/worlds/statefulWorld.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
 import type { AnyKind } from '../../crds/define.ts'

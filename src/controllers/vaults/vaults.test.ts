@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { ControllerBench } from '../../../test/make/controllers.ts'
+import { ControllerBench } from '../../../test/worlds/controllers.ts'
 import { FakePlatformKeys } from '../../adapters/platformkeys/fake.ts'
 import { openValue, unwrapDataKey, wrappingKeyId } from '../../contracts/vaults/envelope.ts'
 import { entryName, keyContext, valueContext, valueNames } from '../../contracts/vaults/names.ts'

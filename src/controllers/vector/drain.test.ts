@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { HOME, VectorWorld } from '../../../test/make/vectorWorld.ts'
+import { HOME, VectorWorld } from '../../../test/worlds/vectorWorld.ts'
 import { playedEngine } from '../../adapters/qdrant/played.ts'
 import { persistentVolumeClaim, pod, statefulSet } from '../../kube/builtin.ts'
 

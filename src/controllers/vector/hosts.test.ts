@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { DOMAIN, HOME, VectorWorld } from '../../../test/make/vectorWorld.ts'
+import { DOMAIN, HOME, VectorWorld } from '../../../test/worlds/vectorWorld.ts'
 import { defaultVectorHost } from '../../contracts/vector.ts'
 import { claimName } from '../../core/nameClaims.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'

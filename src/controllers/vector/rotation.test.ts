@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { HOME, VectorWorld } from '../../../test/make/vectorWorld.ts'
+import { HOME, VectorWorld } from '../../../test/worlds/vectorWorld.ts'
 import { secret } from '../../kube/builtin.ts'
 
 /** What people are shown as the working key must work: on every peer where the engine accepts two, else on one at least. */

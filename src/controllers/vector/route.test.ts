@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { settle } from '../../../test/make/clock.ts'
-import { DOMAIN, HOME, VectorWorld } from '../../../test/make/vectorWorld.ts'
+import { DOMAIN, HOME, VectorWorld } from '../../../test/worlds/vectorWorld.ts'
 import type { Gateway } from '../../crds/clusters.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { VectorCluster } from '../../crds/vector.ts'

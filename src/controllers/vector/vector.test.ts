@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { BOUNDARY_ID, DOMAIN, HOME, VectorWorld } from '../../../test/make/vectorWorld.ts'
+import { BOUNDARY_ID, DOMAIN, HOME, VectorWorld } from '../../../test/worlds/vectorWorld.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'

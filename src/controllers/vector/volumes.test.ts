@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { HOME, VectorWorld } from '../../../test/make/vectorWorld.ts'
+import { HOME, VectorWorld } from '../../../test/worlds/vectorWorld.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import {
   configMap,

@@ -2,7 +2,7 @@ import { decodeVectorKeys, vectorNames } from '../../../src/contracts/vector.ts'
 import { VectorCluster } from '../../../src/crds/vector.ts'
 import { KEY_ANNOTATION } from '../../../src/desired/vector/index.ts'
 import { pod, statefulSet } from '../../../src/kube/builtin.ts'
-import type { Workload } from '../../make/kubernetesPlay.ts'
+import type { Workload } from '../../worlds/kubernetesPlay.ts'
 import type { Flow, Step } from '../flow.ts'
 import type { World } from '../world.ts'
 

@@ -3,6 +3,7 @@ import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/clie
 import { groupNamespace } from '../../src/core/names.ts'
 import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
+import { s3Client, statusOf } from '../make/s3Client.ts'
 import {
   call,
   expectCall,
@@ -12,9 +13,8 @@ import {
   type TestCaller,
   uniqueName,
   until,
-} from './platform.ts'
-import { s3Client, statusOf } from './s3Client.ts'
-import { administrator, testPlatform } from './tenant.ts'
+} from '../worlds/platform.ts'
+import { administrator, testPlatform } from '../worlds/tenant.ts'
 
 export type Account = {
   name: string

@@ -10,10 +10,10 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { parseScope } from '../../src/core/scope.ts'
 import { RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
 import { actionNames, compilePermissions } from '../../src/iam/permissions.ts'
+import { until } from '../make/until.ts'
 import { administrator, makeServiceAccount, testPlatform, tokenFor } from './tenant.ts'
-import { until } from './until.ts'
 
-export { until } from './until.ts'
+export { until } from '../make/until.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
 export type Answer<Body> = { status: number; headers: Headers; text: string; body: Body }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { hostileTexts } from './hostileSql.ts'
-import { call, expectCall, type Method, makeCaller } from './platform.ts'
+import { hostileTexts } from '../cases/hostileSql.ts'
+import { call, expectCall, type Method, makeCaller } from '../worlds/platform.ts'
 
 export type Row = { values: Record<string, unknown>; version: string }
 type Page = { rows: Row[]; hasMore: boolean; totalRows: number | null }

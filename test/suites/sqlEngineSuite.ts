@@ -3,11 +3,11 @@ import { expect } from 'chai'
 import type { RowChange } from '../../src/adapters/sql/port.ts'
 import type { Table } from '../../src/editor/catalogue.ts'
 import type { SqlValue } from '../../src/editor/values.ts'
+import { hostileStatements, hostileTexts } from '../cases/hostileSql.ts'
 import type { SqlServer } from '../cluster/sqlServers.ts'
-import { OtherSession } from './heldRows.ts'
-import { hostileStatements, hostileTexts } from './hostileSql.ts'
+import { OtherSession } from '../make/heldRows.ts'
+import { until } from '../make/until.ts'
 import { bound, faultOf, insert, page, run, type SqlWorld, tableOf } from './sqlContract.ts'
-import { until } from './until.ts'
 
 type World = SqlWorld & { server: SqlServer }
 type TypeCase = [type: string, encoding: string, ...values: SqlValue[]]

@@ -6,7 +6,7 @@ import type { AnyKind } from '../../src/crds/define.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
-import { until } from './until.ts'
+import { until } from '../make/until.ts'
 
 /** A boundary with groups and many databases, made as a Git tool makes them. */
 export type Fleet = { boundaryId: string; groups: string[]; namespaces: string[]; databases: number }

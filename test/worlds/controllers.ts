@@ -13,7 +13,7 @@ import type { AnyKind } from '../../src/crds/define.ts'
 import { namespace } from '../../src/kube/builtin.ts'
 import { CacheSet } from '../../src/kube/caches.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
-import { ManualClock, settle } from './clock.ts'
+import { ManualClock, settle } from '../make/clock.ts'
 
 export const BOUNDARY_ID = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
 

@@ -10,7 +10,7 @@ import { DEFAULT_PLANS } from '../../src/crds/defaultPlans.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { storageClass } from '../../src/kube/builtin.ts'
-import { settle } from './clock.ts'
+import { settle } from '../make/clock.ts'
 import { ControllerBench } from './controllers.ts'
 import { KubernetesPlay } from './kubernetesPlay.ts'
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { isStoreError, type ObjectStore } from '../../src/adapters/objectstorage/port.ts'
 import type { AccessKeyPair, BucketSettings, StoreGrant } from '../../src/contracts/objectstorage.ts'
-import { until } from './until.ts'
+import { until } from '../make/until.ts'
 
 /** The HTTP status that an ordinary client with this pair gets; undefined is nobody in particular. */
 export type StoreClient = (

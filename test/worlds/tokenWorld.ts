@@ -3,8 +3,8 @@ import { keepTokenKeys, type TokenKeys } from '../../src/api/callers/tokenKeys.t
 import { createTokenVerifier, TOKEN_ALGORITHMS, type TokenVerifier } from '../../src/api/callers/tokens.ts'
 import { PlatformError } from '../../src/core/errors.ts'
 import { silentLog } from '../../src/core/log.ts'
-import { ManualClock } from './clock.ts'
-import { type Algorithm, AUDIENCE, type Forge, forge, ISSUER, NOW, type Pair, pairOf } from './forgedTokens.ts'
+import { type Algorithm, AUDIENCE, type Forge, forge, ISSUER, NOW, type Pair, pairOf } from '../cases/forgedTokens.ts'
+import { ManualClock } from '../make/clock.ts'
 
 /** The subject of the token, or the code of the refusal. */
 export async function outcome(verifier: TokenVerifier, authorization: string | undefined): Promise<string> {

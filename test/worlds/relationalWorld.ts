@@ -12,8 +12,8 @@ import { RelationalCluster } from '../../src/crds/relational.ts'
 import { RelationalSnapshot } from '../../src/crds/relationalSnapshots.ts'
 import { customResourceDefinition, secret } from '../../src/kube/builtin.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../src/kube/postgresql.ts'
+import type { TARGET } from '../make/relational.ts'
 import { ControllerBench } from './controllers.ts'
-import type { TARGET } from './relational.ts'
 
 const FILE = new URL('../../deploy/played/cloudnative-pg.yaml', import.meta.url)
 const DEFINITIONS = (loadAll(readFileSync(FILE, 'utf8')) as KubeObject[]).map((definition) => ({

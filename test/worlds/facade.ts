@@ -25,9 +25,9 @@ import { ComputePlan } from '../../src/crds/plans.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import type { Evaluator } from '../../src/iam/evaluate.ts'
-import { ANNA, evaluatorOf, type Given } from './authorizationRecords.ts'
-import { ManualClock } from './clock.ts'
-import { makeVaults } from './vaults.ts'
+import { ANNA, evaluatorOf, type Given } from '../make/authorizationRecords.ts'
+import { ManualClock } from '../make/clock.ts'
+import { makeVaults } from '../make/vaults.ts'
 
 type Stored = { apiVersion: string; kind: string; metadata: KubeObject['metadata']; spec: object; status?: object }
 

@@ -29,9 +29,9 @@ import { scopeObject } from '../../src/crds/scopeObjects.ts'
 import { CacheSet } from '../../src/kube/caches.ts'
 import type { WriteObserver } from '../../src/kube/client.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
-import { makeAccounts } from './accounts.ts'
-import { makeSso } from './sso.ts'
-import { makeVaults } from './vaults.ts'
+import { makeAccounts } from '../make/accounts.ts'
+import { makeSso } from '../make/sso.ts'
+import { makeVaults } from '../make/vaults.ts'
 
 export const CLUSTER = '77777777-7777-4777-8777-777777777777'
 /** Of everything that is put here; grants name it. */

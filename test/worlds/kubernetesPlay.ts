@@ -1,7 +1,7 @@
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { persistentVolumeClaim, pod, secret, statefulSet } from '../../src/kube/builtin.ts'
 import type { FakeKubeClient } from '../../src/kube/fake.ts'
-import { settle } from './clock.ts'
+import { settle } from '../make/clock.ts'
 
 export type Workload = KubeObject & {
   spec: { replicas: number; template: { metadata: { annotations: Record<string, string> } } }

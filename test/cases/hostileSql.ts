@@ -1,4 +1,4 @@
-import { SeededRandom } from './random.ts'
+import { SeededRandom } from '../make/random.ts'
 
 const PIECES = [
   "'",
