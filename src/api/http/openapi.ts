@@ -159,11 +159,13 @@ function describeAuthorization({ authorization, scope }: Route): string {
   }
 }
 
-function pathParameters({ path }: Route): z.ZodObject {
+function pathParameters({ path, opaque }: Route): z.ZodObject {
   const names = templateSegments(path).filter(({ kind }) => kind !== 'literal')
-  return z.object(
-    Object.fromEntries(names.map(({ text: name }) => [name, name === 'boundaryId' ? z.uuid() : z.string()])),
-  )
+  const schemaOf = (name: string) => {
+    if (name === 'boundaryId') return z.uuid()
+    return opaque.includes(name) ? z.string().describe('Any text, percent-encoded') : z.string()
+  }
+  return z.object(Object.fromEntries(names.map(({ text: name }) => [name, schemaOf(name)])))
 }
 
 function queryParameters(route: Route): z.ZodObject {

@@ -36,6 +36,8 @@ export type Route = {
   readonly method: Method
   /** Written out, with parameters in braces. */
   readonly path: string
+  /** Parameters of the path that may hold any text, such as the key of a row; below the scope only. */
+  readonly opaque: readonly string[]
   readonly authorization: Authorization
   /** Where the permission is asked for; undefined without an action. */
   readonly scope: ScopeLevel | undefined
@@ -85,6 +87,7 @@ export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply
   summary: string
   operation?: string
   scope?: ScopeLevel
+  opaque?: readonly string[]
   scopeFrom?: Route['scopeFrom']
   mayPass?: Route['mayPass']
   answersUnknownCallers?: true
@@ -134,6 +137,7 @@ export function route<
   return {
     method,
     path: expanded,
+    opaque: declaration.opaque ?? [],
     authorization: auth,
     scope: auth.kind === 'iam' ? (declaration.scope ?? levelOfPath(expanded)) : undefined,
     scopeFrom: declaration.scopeFrom,

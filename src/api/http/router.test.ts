@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { SeededRandom } from '../../../test/make/random.ts'
 import { placesOf, scopeOfPath } from '../callers/scopes.ts'
 import { SERVED_ROUTES } from '../index.ts'
 import { area, authenticated, planned, type Route } from './route.ts'
@@ -118,6 +119,88 @@ describe('what a path names', () => {
       planned('GET', '/a/{other}', { auth: authenticated, answers: [200] }),
     ])
     expect(() => new Router(routes)).to.throw(TypeError)
+  })
+})
+
+describe('parameters that may hold any text', () => {
+  const router = new Router(SERVED_ROUTES)
+  const opaque = SERVED_ROUTES.filter((each) => each.opaque.length > 0)
+  const everyByte = (text: string) =>
+    [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
+  const spellings = [encodeURIComponent, everyByte, (text: string) => everyByte(text).toUpperCase()]
+  const pathOf = ({ path }: Route, encode: (text: string) => string, texts: Readonly<Record<string, string>>) =>
+    path
+      .replace('{boundaryId}', B)
+      .replace(/\{([A-Za-z]+)\}/g, (_, name: string) => (texts[name] === undefined ? 'orders' : encode(texts[name])))
+
+  it('are those that name schemas, tables and rows, below the scope of their routes', () => {
+    expect(opaque.length).to.equal(14)
+    for (const each of opaque) {
+      const named = [...each.path.matchAll(/\{([A-Za-z]+)\}/g)].map(([, name]) => name ?? '')
+      const [first = ''] = named.filter((name) => each.opaque.includes(name))
+      expect(each.path.split('/').indexOf(`{${first}}`), each.path).to.be.greaterThan(7)
+      expect(
+        named.slice(named.indexOf(first)).every((name) => each.opaque.includes(name)),
+        each.path,
+      ).to.equal(true)
+    }
+  })
+
+  it('keep any text in any encoding, on the route and at the scope of a plain one', () => {
+    const random = new SeededRandom(20_261_122)
+    const odd = [
+      '',
+      '.',
+      '..',
+      '/',
+      'a/b',
+      '../../..',
+      '\\',
+      '\0',
+      '\r\n',
+      '\u0085',
+      '\u2028',
+      '%',
+      '%2F',
+      '%252F',
+      ':bulk',
+    ]
+    const words = [...odd, ...'e\u0301 é 1 or 1=1;+&?#=~-_. rows editor tables __proto__ 😀 \ufeff \u202e'.split(' ')]
+    const textOf = () =>
+      Array.from({ length: 1 + random.below(4) }, () => random.pick(words)).join(random.pick(['', '/']))
+    for (let round = 0; round < 120; round += 1) {
+      const texts = {
+        schema: textOf(),
+        table: textOf(),
+        pkValue: round < words.length ? (words[round] ?? '') : textOf(),
+      }
+      for (const each of opaque) {
+        const plain = router.find(
+          each.method,
+          pathOf(each, encodeURIComponent, { schema: 's', table: 't', pkValue: '1' }),
+        )
+        for (const encode of spellings) {
+          const found = router.find(each.method, pathOf(each, encode, texts))
+          expect(found?.route, JSON.stringify(texts)).to.equal(plain?.route)
+          const shown = Object.entries(texts).filter(([name]) => each.path.includes(`{${name}}`))
+          expect(found?.parameters).to.deep.equal({ ...plain?.parameters, ...Object.fromEntries(shown) })
+          expect(scopeOfPath(placesOf(each), found?.segments ?? [])).to.deep.equal(
+            scopeOfPath(placesOf(each), plain?.segments ?? []),
+          )
+        }
+      }
+    }
+  })
+
+  for (const raw of ['%', '%2', '%zz', '%ff', '%c0%af', '%ed%a0%80', 'é', ' ', '"', '<', '\u0000'])
+    it(`hold no broken encoding: ${JSON.stringify(raw)}`, () => {
+      const path = `${GROUP}/resources/sqlclusters/s/editor/tables/dbo/t/rows/${raw}`
+      expect(router.find('DELETE', path)).to.equal(undefined)
+    })
+
+  it('take the longest key that an engine can index', () => {
+    const path = `${GROUP}/resources/sqlclusters/s/editor/tables/dbo/t/rows/${everyByte('x'.repeat(3072))}`
+    expect(router.find('DELETE', path)?.parameters.pkValue).to.equal('x'.repeat(3072))
   })
 })
 

@@ -5,6 +5,8 @@ import { templateSegments } from './template.ts'
 type Node = {
   readonly literals: Map<string, Node>
   parameter: Node | undefined
+  /** A parameter that may hold any text. */
+  opaque: Node | undefined
   /** A closing parameter that takes the rest of the path. */
   rest: Node | undefined
   /** Two only where a uuid and a word mean different things in one place. */
@@ -20,11 +22,14 @@ export type Match = {
 }
 
 function node(): Node {
-  return { literals: new Map(), parameter: undefined, rest: undefined, routes: new Map() }
+  return { literals: new Map(), parameter: undefined, opaque: undefined, rest: undefined, routes: new Map() }
 }
 
-/** No path of the interface is longer; the check keeps the cost of hostile input constant. */
-export const PATH_MAX_LENGTH = 2048
+/**
+ * The check keeps the cost of hostile input constant. The longest path names the row of a table by the longest key that
+ * an engine can index: 3,072 bytes in MariaDB, each of them encoded as three characters.
+ */
+export const PATH_MAX_LENGTH = 12_288
 const SEGMENT_MAX_LENGTH = 512
 /** Documentation paths may be deep; everything else ends far before. */
 const SEGMENTS_MAX = 24
@@ -32,7 +37,8 @@ const SEGMENTS_MAX = 24
 /**
  * Finds the route of a request by walking its segments, so that the last of four hundred routes is found as fast as the
  * first. A literal segment is preferred to a parameter. There is one spelling of each path: doubled or trailing slashes,
- * dot segments, other letter case and needless percent encoding name nothing.
+ * dot segments, other letter case and needless percent encoding name nothing. Parameters that a route declares `opaque`
+ * are the exception: they hold whatever text their percent encoding says.
  */
 export class Router {
   readonly #root = node()
@@ -52,6 +58,7 @@ export class Router {
       } else {
         names.push(segment.text)
         if (segment.kind === 'rest') at = at.rest ??= node()
+        else if (route.opaque.includes(segment.text)) at = at.opaque ??= node()
         else at = at.parameter ??= node()
       }
     }
@@ -115,21 +122,32 @@ function walk(
     if (found !== undefined) return found
     values.length = depth
   }
-  if (at.parameter !== undefined) {
-    const value = decodeSegment(segment)
-    if (value !== undefined) {
-      const depth = values.length
-      values.push(value)
-      const found = walk(at.parameter, method, segments, index + 1, values)
-      if (found !== undefined) return found
-      values.length = depth
-    }
-  }
+  const found =
+    walkInto(at.parameter, decodeSegment, method, segments, index, values) ??
+    walkInto(at.opaque, decodeOpaque, method, segments, index, values)
+  if (found !== undefined) return found
   if (at.rest === undefined) return undefined
   const rest = segments.slice(index).map(decodeSegment)
   if (rest.includes(undefined)) return undefined
   values.push(rest.join('/'))
   return at.rest
+}
+
+function walkInto(
+  next: Node | undefined,
+  decode: (raw: string) => string | undefined,
+  method: Method,
+  segments: readonly string[],
+  index: number,
+  values: string[],
+): Node | undefined {
+  const value = next === undefined ? undefined : decode(segments[index] ?? '')
+  if (next === undefined || value === undefined) return undefined
+  const depth = values.length
+  values.push(value)
+  const found = walk(next, method, segments, index + 1, values)
+  if (found === undefined) values.length = depth
+  return found
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not pass.
@@ -149,6 +167,22 @@ export function decodeSegment(raw: string): string | undefined {
   try {
     const value = decodeURIComponent(raw)
     return FORBIDDEN.test(value) || value.normalize('NFC') !== value ? undefined : value
+  } catch {
+    return undefined
+  }
+}
+
+/** What `encodeURIComponent` and stricter encoders write: characters of a URI, everything else as UTF-8 in percents. */
+const ENCODED = /^(?:[!$&'()*+,;=:@\w.~-]|%[0-9a-f]{2})*$/i
+
+/**
+ * The text of a segment that may hold any: empty, dots, slashes, control characters, decomposed letters, in whatever
+ * encoding. Undefined for what encodes no text.
+ */
+function decodeOpaque(raw: string): string | undefined {
+  if (!ENCODED.test(raw)) return undefined
+  try {
+    return decodeURIComponent(raw)
   } catch {
     return undefined
   }

@@ -71,6 +71,9 @@ const RowQuery = z.strictObject({
   sort: z.string().min(1).max(129).optional().describe('A column, with a minus in front for descending'),
 })
 
+/** Names in a database and keys of its rows hold whatever they like. */
+const OPAQUE = { opaque: ['schema', 'table', 'pkValue'] } as const
+
 /**
  * The routes of the editor (interface section 4.5) but for the history, for whichever area has a database to edit: what
  * differs is where the database is, which rights count, and the dialect.
@@ -150,6 +153,7 @@ function rowRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
       'GET',
       rows,
       {
+        ...OPAQUE,
         auth: action(actions.dataRead),
         summary: 'Rows in the order of the primary key',
         query: RowQuery,
@@ -162,6 +166,7 @@ function rowRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
       'POST',
       rows,
       {
+        ...OPAQUE,
         auth: action(actions.dataWrite),
         summary: 'Insert a row',
         body: RowMutationRequest,
@@ -180,6 +185,7 @@ function rowRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
       'PATCH',
       `${rows}/{pkValue}` as string,
       {
+        ...OPAQUE,
         auth: action(actions.dataWrite),
         summary: 'Change the row of a key',
         body: RowMutationRequest,
@@ -203,7 +209,7 @@ function rowRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
     route(
       'DELETE',
       `${rows}/{pkValue}` as string,
-      { auth: action(actions.dataWrite), summary: 'Delete the row of a key', answers: [200, 204] },
+      { ...OPAQUE, auth: action(actions.dataWrite), summary: 'Delete the row of a key', answers: [200, 204] },
       async (context) => {
         const { pkValue = '' } = context.parameters as Record<string, string>
         await changeRows(context, await open(context), (table) => [
@@ -217,14 +223,14 @@ function rowRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
 
 function bulkRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
   const rows = `${base}/editor/tables/{schema}/{table}/rows` as string
-  const auth = action(actions.dataWrite)
+  const bulk = { ...OPAQUE, auth: action(actions.dataWrite) }
   const reply = BulkRowsResultDto
   const present = <Row>(found: readonly (Row | undefined)[]) => found.filter((row) => row !== undefined)
   return [
     route(
       'POST',
       `${rows}:bulk` as string,
-      { auth, summary: 'Change many rows, all or none', body: BulkUpdateRowsRequest, reply, answers: [200] },
+      { ...bulk, summary: 'Change many rows, all or none', body: BulkUpdateRowsRequest, reply, answers: [200] },
       async (context) => {
         const { rows: wanted } = context.body
         const found = await changeRows(context, await open(context), (table) =>
@@ -241,7 +247,7 @@ function bulkRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
     route(
       'POST',
       `${rows}:bulk-delete` as string,
-      { auth, summary: 'Delete many rows, all or none', body: BulkDeleteRowsRequest, reply, answers: [200] },
+      { ...bulk, summary: 'Delete many rows, all or none', body: BulkDeleteRowsRequest, reply, answers: [200] },
       async (context) => {
         const { keys } = context.body
         const found = await changeRows(context, await open(context), (table) =>
@@ -257,7 +263,7 @@ function bulkRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
     route(
       'POST',
       `${rows}:bulk-insert` as string,
-      { auth, summary: 'Insert many rows, all or none', body: BulkInsertRowsRequest, reply, answers: [200, 201] },
+      { ...bulk, summary: 'Insert many rows, all or none', body: BulkInsertRowsRequest, reply, answers: [200, 201] },
       async (context) => {
         const { rows: wanted } = context.body
         const found = await changeRows(context, await open(context), (table) =>
