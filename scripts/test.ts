@@ -13,7 +13,12 @@ const JOBS = 3
 /** Files with a platform of their own mostly wait for it; more than two at once would starve each other on two cores. */
 const ALONE_JOBS = 2
 
+/** Slowest files that a run names at its end. */
+const SLOWEST = 10
+
 type Counts = { passes: number; failures: number; pending: number }
+/** Time in tests and hooks by file, in milliseconds. */
+const milliseconds = new Map<string, number>()
 type Selection = { checks: boolean; unit: boolean; e2e: boolean; rest: string[] }
 
 /**
@@ -38,9 +43,17 @@ async function main(): Promise<void> {
   }
   if (selection.unit) for (const counts of await unit(selection.rest)) add(counts)
   if (selection.e2e) add(await endToEnd(selection.rest))
+  if (milliseconds.size > SLOWEST) console.log(`\nSlowest files:\n${slowest().join('\n')}`)
   const skipped = total.pending > 0 ? `, ${total.pending} skipped` : ''
   console.log(`\n${total.passes} passed, ${total.failures} failed${skipped}`)
   process.exitCode = total.failures > 0 || total.passes === 0 ? 1 : 0
+}
+
+function slowest(): string[] {
+  return [...milliseconds]
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, SLOWEST)
+    .map(([file, time]) => `${(time / 1000).toFixed(1).padStart(7)} s  ${file}`)
 }
 
 function select(words: string[]): Selection {
@@ -152,7 +165,10 @@ async function mocha(
   console.log(`   ${title}: ${Math.round((performance.now() - started) / 1000)} s`)
   const lines = readFileSync(counts, 'utf8').split('\n').filter(Boolean)
   rmSync(folder, { recursive: true })
-  const found = lines.map((line) => JSON.parse(line) as Counts).at(-1) ?? { passes: 0, failures: 0, pending: 0 }
+  const nothing = { passes: 0, failures: 0, pending: 0, milliseconds: {} }
+  const { milliseconds: times, ...found } =
+    lines.map((line) => JSON.parse(line) as Counts & { milliseconds: Record<string, number> }).at(-1) ?? nothing
+  for (const [file, time] of Object.entries<number>(times)) milliseconds.set(file, (milliseconds.get(file) ?? 0) + time)
   // A runner that died counts as a failure, whatever it had counted before.
   return status !== 0 && found.failures === 0 ? { ...found, failures: 1 } : found
 }

@@ -55,13 +55,13 @@ describe('documentation files', () => {
   }
 
   it('exist for every module of the interface', () => {
-    const golden = resolve(import.meta.dirname, '../../test/policy/golden/routes.json')
+    const golden = resolve(import.meta.dirname, '../../../test/policy/golden/routes.json')
     const { modules } = JSON.parse(readFileSync(golden, 'utf8')) as { modules: string[] }
     expect(Object.keys(DOCUMENTED_MODULES).sort()).to.deep.equal(modules.sort())
   })
 
   it('exist for the areas that are built', () => {
-    const real = loadDocumentation(resolve(import.meta.dirname, '../../docs/areas'), '0', () => undefined)
+    const real = loadDocumentation(resolve(import.meta.dirname, '../../../docs/areas'), '0', () => undefined)
     for (const module of ['boundaries', 'resource-groups', 'rbac']) {
       expect(real.manifest(module)?.files.length, module).to.be.greaterThan(0)
     }
