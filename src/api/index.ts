@@ -2,6 +2,8 @@ import { ADDITIONS } from './additions.ts'
 import { boundaryRoutes } from './boundaries/index.ts'
 import { memberRoutes } from './boundaries/members.ts'
 import { tenantRoutes } from './boundaries/tenant.ts'
+import { tenantMoveRoutes } from './boundaries/tenantMove.ts'
+import { documentOf } from './http/openapi.ts'
 import { type Area, area, type Route } from './http/route.ts'
 import { reservedNamesOf } from './http/router.ts'
 import { invitationRoutes } from './invitations/index.ts'
@@ -49,7 +51,7 @@ export const AREAS: readonly Area[] = [
   area('monitoring', 'monitoring', [plannedMonitoring]),
   area('registry', 'registry', [plannedRegistry]),
   area('blueprints', 'blueprints', [plannedBlueprints]),
-  area('rbac', 'rbac', [rbacRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes]),
+  area('rbac', 'rbac', [rbacRoutes, tenantMoveRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes]),
   area('kernel', 'kernel', [plannedKernel]),
   area('lifecycle', 'lifecycle', [plannedLifecycle]),
 ]
@@ -60,26 +62,14 @@ export const ROUTES: readonly Route[] = AREAS.flatMap((entry) => entry.routes)
 /** Every route of the platform, additions included: what the router serves and the documents describe. */
 export const SERVED_ROUTES: readonly Route[] = [...ROUTES, ...ADDITIONS]
 
-/** The modules that have documents (interface section 4.1). */
-export const MODULES = [
-  'db-vector',
-  'db-sql',
-  'db-relational',
-  'containerinstances',
-  'staticwebapps',
-  'boundaries',
-  'secrets',
-  'monitoring',
-  'registry',
-  'jobs',
-  'functions',
-  'lifecycle',
-  'objectstorage',
-  'blueprints',
-  'resource-groups',
-  'rbac',
-  'managed-identity',
-] as const
+/**
+ * The OpenAPI 3.1 document of one module, from the very table that routes its requests. Undefined where no route names
+ * the module.
+ */
+export function openApiDocument(module: string): object | undefined {
+  const routes = SERVED_ROUTES.filter((route) => route.module === module)
+  return routes.length === 0 ? undefined : documentOf(module, routes)
+}
 
 /** Names that no resource, group or namespace may have: a literal segment of some route stands in their place. */
 export function reservedNames(): string[] {

@@ -312,7 +312,6 @@ export const OPERATIONS = {
   "DeleteAdminIamMembersByTenantId": { method: 'DELETE', path: '/admin/iam/members/{userId}/{tenantId}' },
   "PostBoundariesProvidersAuthorizationGroups": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/groups' },
   "PostBoundariesProvidersAuthorizationPurge": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/purge' },
-  "PostBoundariesProvidersAuthorizationTenantMove": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/tenant-move' },
   "PostBoundariesProvidersAuthorizationCheckAccess": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/checkAccess' },
   "GetBoundariesProvidersAuthorizationDenyAssignments": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/denyAssignments', query: ["filter", "page", "pageSize", "principalId", "search", "sort"], paged: true },
   "PostBoundariesProvidersAuthorizationDenyAssignments": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/denyAssignments' },
@@ -320,6 +319,7 @@ export const OPERATIONS = {
   "DeleteBoundariesProvidersAuthorizationDenyAssignmentsByDenyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/providers/authorization/denyAssignments/{denyId}' },
   "GetBoundariesIamMembers": { method: 'GET', path: '/boundaries/{boundaryId}/iam/members', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "DeleteBoundariesIamMembersByUserId": { method: 'DELETE', path: '/boundaries/{boundaryId}/iam/members/{userId}' },
+  "PostBoundariesProvidersAuthorizationTenantMove": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/tenant-move' },
   "GetBoundariesProvidersAuthorizationInvitations": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/invitations', query: ["filter", "page", "pageSize", "search", "sort", "status"], paged: true },
   "PostBoundariesProvidersAuthorizationInvitations": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/invitations' },
   "DeleteBoundariesProvidersAuthorizationInvitationsByInvitationId": { method: 'DELETE', path: '/boundaries/{boundaryId}/providers/authorization/invitations/{invitationId}' },
@@ -587,12 +587,12 @@ export interface OperationTypes {
   "PostAdminIamMembers": { body: AddMemberRequestInput; reply: PlatformMemberDto }
   "PostBoundariesProvidersAuthorizationGroups": { body: CreateBoundaryGroupRequestInput; reply: BoundaryGroupDto }
   "PostBoundariesProvidersAuthorizationPurge": { body: unknown; reply: AuthorizationPurgeResult }
-  "PostBoundariesProvidersAuthorizationTenantMove": { body: BoundaryTenantMoveRequestInput; reply: BoundaryTenantMoveResult }
   "PostBoundariesProvidersAuthorizationCheckAccess": { body: CheckAccessRequestDtoInput; reply: CheckAccessResultDto }
   "GetBoundariesProvidersAuthorizationDenyAssignments": { body: unknown; reply: { items: Array<DenyAssignmentDto>; pagination: PaginationMeta } }
   "PostBoundariesProvidersAuthorizationDenyAssignments": { body: CreateDenyAssignmentRequestInput; reply: DenyAssignmentDto }
   "GetBoundariesProvidersAuthorizationDenyAssignmentsByDenyId": { body: unknown; reply: DenyAssignmentDto }
   "GetBoundariesIamMembers": { body: unknown; reply: { items: Array<IamMemberDto>; pagination: PaginationMeta } }
+  "PostBoundariesProvidersAuthorizationTenantMove": { body: BoundaryTenantMoveRequestInput; reply: BoundaryTenantMoveResult }
   "GetBoundariesProvidersAuthorizationInvitations": { body: unknown; reply: { items: Array<InvitationDto>; pagination: PaginationMeta } }
   "PostBoundariesProvidersAuthorizationInvitations": { body: CreateInvitationRequestInput; reply: InvitationDto }
   "PostBoundariesProvidersAuthorizationInvitationsInvitationIdResend": { body: unknown; reply: InvitationDto }

@@ -44,7 +44,13 @@ const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }
   'config.ts': { may: ['core'] },
 }
 
-type Import = { from: string; to: string; isType: boolean; target: string; statement: string }
+/**
+ * Folders of `src/api` that every area stands on. All others are areas: an area imports base rooms and itself, never a
+ * neighbour, so that it can be read, changed and removed alone.
+ */
+const API_BASE_ROOMS = ['http', 'callers', 'records', 'resources', 'rules', 'people', 'databases']
+
+type Import = { from: string; to: string; file: string; isType: boolean; target: string; statement: string }
 
 function sources(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -72,6 +78,7 @@ function importsOf(path: string): Import[] {
     .map(({ isType, target, statement }) => ({
       from: relative(root, path),
       to: target.startsWith('.') ? roomOf(resolve(dirname(path), target)) : target,
+      file: target.startsWith('.') ? resolve(dirname(path), target) : target,
       isType: isType || /^(import|export)\s+\{(\s*type\s[^,}]+,?)+\s*\}/.test(statement),
       target,
       statement,
@@ -84,6 +91,25 @@ function isAllowed(found: Import, room: string): boolean {
   if (found.to === room || rule.may.includes(found.to)) return true
   if (found.isType && rule.types?.includes(found.to)) return true
   return rule.port?.includes(found.to) === true && (/\/port\.ts$/.test(found.target) || found.isType)
+}
+
+/** The folder of `src/api` that a module lies in; undefined for its root and for other rooms. */
+const apiFolderOf = (path: string) => /^src\/api\/([^/]+)\//.exec(relative(root, path))?.[1]
+const isArea = (folder: string) => !API_BASE_ROOMS.includes(folder)
+
+/** The modules that lie on a circle of imports, each with the next one on it. */
+function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const done = new Set<string>()
+  const circles: string[] = []
+  const visit = (module: string, way: readonly string[]): void => {
+    const start = way.indexOf(module)
+    if (start >= 0) circles.push([...way.slice(start), module].map((path) => relative(root, path)).join(' -> '))
+    if (start >= 0 || done.has(module)) return
+    for (const next of graph.get(module) ?? []) visit(next, [...way, module])
+    done.add(module)
+  }
+  for (const module of graph.keys()) visit(module, [])
+  return circles
 }
 
 describe('import rules', () => {
@@ -103,6 +129,38 @@ describe('import rules', () => {
     const own = imports.filter((found) => found.target.startsWith('.'))
     const broken = own.filter((found) => !isAllowed(found, found.room))
     expect(broken.map((found) => `${found.from}: ${found.statement.replaceAll(/\s+/g, ' ')}`)).to.deep.equal([])
+  })
+
+  it('has no circle of imports, types included', () => {
+    const graph = new Map(modules.map((path) => [path, importsOf(path).map(({ file }) => file)]))
+    const edges = [...graph.values()].flat().filter((file) => graph.has(file))
+    expect(graph.size).to.be.greaterThan(500)
+    expect(edges.length).to.be.greaterThan(2 * graph.size)
+    expect(circlesIn(graph)).to.deep.equal([])
+  })
+
+  const within = imports.filter(({ target, room }) => target.startsWith('.') && (room === 'api' || room === 'webhooks'))
+  const toAreas = within.filter(({ file }) => isArea(apiFolderOf(file) ?? 'http'))
+
+  it('lets no base room of the facade, nor the webhooks, import an area or the table of areas', () => {
+    const folders = new Set(modules.map(apiFolderOf).filter((folder) => folder !== undefined))
+    expect([...folders]).to.include.members(API_BASE_ROOMS)
+    const base = modules.filter(
+      (path) => API_BASE_ROOMS.includes(apiFolderOf(path) ?? '') || roomOf(path) === 'webhooks',
+    )
+    expect(base.length).to.be.greaterThan(70)
+    const isBase = new Set(base.map((path) => relative(root, path)))
+    const isTable = (file: string) => /^src\/api\/[^/]+$/.test(relative(root, file))
+    const broken = within.filter((found) => isBase.has(found.from) && (toAreas.includes(found) || isTable(found.file)))
+    expect(broken.map(({ from, target }) => `${from}: ${target}`)).to.deep.equal([])
+  })
+
+  it('lets no area of the facade import another', () => {
+    const areaOf = (from: string) => apiFolderOf(join(root, from))
+    const own = toAreas.filter(({ from, file }) => areaOf(from) === apiFolderOf(file))
+    expect(own.length).to.be.greaterThan(100)
+    const broken = toAreas.filter(({ from, file }) => (areaOf(from) ?? apiFolderOf(file)) !== apiFolderOf(file))
+    expect(broken.map(({ from, target }) => `${from}: ${target}`)).to.deep.equal([])
   })
 
   it('keeps the Kubernetes client library in the kube room', () => {

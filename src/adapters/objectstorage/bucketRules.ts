@@ -11,7 +11,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3'
 import type { BucketSettings } from '../../contracts/objectstorage.ts'
-import type { Options } from './buckets.ts'
+import type { Options } from './calls.ts'
 import { attempt } from './failures.ts'
 
 /** Rules for browsers of other origins (S3, CORSRule). Silent where nothing differs. */

@@ -14,7 +14,7 @@ import {
 import type { BucketSettings } from '../../contracts/objectstorage.ts'
 import { setStatements } from './bucketPolicies.ts'
 import { ensureCors, ensureLifecycle } from './bucketRules.ts'
-import type { Clients } from './client.ts'
+import { type Clients, type Options, optionsOf } from './calls.ts'
 import { emptyBucket } from './emptying.ts'
 import { attempt, codeOf } from './failures.ts'
 import { PUBLIC_SID, publicStatement } from './policies.ts'
@@ -26,9 +26,6 @@ import {
   type StoreCall,
   StoreError,
 } from './port.ts'
-
-export type Options = { abortSignal?: AbortSignal }
-export const optionsOf = ({ signal }: StoreCall): Options => (signal === undefined ? {} : { abortSignal: signal })
 
 /** Pages of 1,000 versions that one look at the use of a bucket reads. */
 const USE_PAGES_MAX = 1_000

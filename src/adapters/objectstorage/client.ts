@@ -3,17 +3,9 @@ import { S3Client } from '@aws-sdk/client-s3'
 import { type AccessKeyPair, STORE_FEATURES, type StoreFeatures } from '../../contracts/objectstorage.ts'
 import { fileAudit } from './accessLog.ts'
 import { bucketCalls } from './buckets.ts'
+import type { Driver } from './calls.ts'
 import type { ObjectStore, StoreInfo } from './port.ts'
 import { userCalls } from './users.ts'
-
-/**
- * How the drivers of this file differ: all of them speak S3, and IAM for users and keys. Grants stand in the policies of
- * buckets, because the policy of a user may be as short as 2,048 bytes, which is some twenty buckets.
- */
-export type Driver = {
-  name: string
-  features: StoreFeatures
-}
 
 const features = (...present: readonly (keyof StoreFeatures)[]): StoreFeatures =>
   Object.fromEntries(STORE_FEATURES.map((name) => [name, present.includes(name)])) as StoreFeatures
@@ -51,8 +43,6 @@ export type StoreOptions = {
 
 /** IAM is signed for this region wherever it stands (AWS, "IAM endpoints and quotas"). */
 const IAM_REGION = 'us-east-1'
-
-export type Clients = { s3: S3Client; iam: IAMClient; driver: Driver }
 
 /**
  * An S3 store over its own interface. Import this file when there is a store to open: the AWS clients behind it are

@@ -5,7 +5,7 @@ import {
   ListObjectVersionsCommand,
   type S3Client,
 } from '@aws-sdk/client-s3'
-import type { Options } from './buckets.ts'
+import type { Options } from './calls.ts'
 import { attempt } from './failures.ts'
 
 /** Pages of 1,000 versions that one call deletes: a pass of a controller must end. */

@@ -11,15 +11,12 @@ import {
 } from '@aws-sdk/client-iam'
 import type { AccessKeyPair } from '../../contracts/objectstorage.ts'
 import { setStatements } from './bucketPolicies.ts'
-import type { Clients } from './client.ts'
+import { type Clients, type Options, optionsOf } from './calls.ts'
 import { attempt } from './failures.ts'
 import { grantStatements, subjectOf } from './policies.ts'
 import { type KeyRequest, type ObjectStore, type StoreCall, StoreError } from './port.ts'
 
 const GONE = ['NoSuchEntity']
-
-type Options = { abortSignal?: AbortSignal }
-const optionsOf = ({ signal }: StoreCall): Options => (signal === undefined ? {} : { abortSignal: signal })
 
 /** Users, keys and grants, through IAM's own actions (AWS IAM API reference, version 2010-05-08). */
 export function userCalls(clients: Clients): Pick<ObjectStore, 'ensureKey' | 'removeKey' | 'lastUsed'> {

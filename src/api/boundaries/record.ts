@@ -10,20 +10,8 @@ import { resourcesOfBoundary } from '../resources/contents.ts'
 import { DateTime, Tags, Uuid } from '../resources/dto.ts'
 import type { ListShape } from '../resources/paging.ts'
 import { defaultCluster, groupsOfBoundary } from '../resources/places.ts'
+import { BoundaryQuotaDto, quotaDto } from '../resources/quotaRecord.ts'
 import { usageOf } from '../resources/usage.ts'
-
-/** Limits over a boundary or group, and what is used of each; null is unlimited. */
-export const BoundaryQuotaDto = z
-  .object({
-    cpu: z.string().nullable(),
-    memory: z.string().nullable(),
-    storage: z.string().nullable(),
-    resourceGroups: z.int().nullable(),
-    resources: z.int().nullable(),
-    pods: z.int().nullable(),
-  })
-  .meta({ id: 'BoundaryQuota' })
-type BoundaryQuotaDto = z.output<typeof BoundaryQuotaDto>
 
 export const BoundaryDto = z
   .object({
@@ -52,13 +40,6 @@ export const BoundaryDto = z
 export type BoundaryDto = z.output<typeof BoundaryDto>
 
 export const BoundaryBody = z.strictObject({ displayName: DisplayName })
-
-export function quotaDto(
-  limits: { [Name in keyof BoundaryQuotaDto]?: BoundaryQuotaDto[Name] | undefined },
-): BoundaryQuotaDto {
-  const { cpu = null, memory = null, storage = null, resourceGroups = null, resources = null, pods = null } = limits
-  return { cpu, memory, storage, resourceGroups, resources, pods }
-}
 
 /** The record without what depends on who asks. Everything counted is counted now and stored nowhere. */
 export function boundaryDto(services: Services, boundary: BoundaryRecord): BoundaryDto {

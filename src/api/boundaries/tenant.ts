@@ -5,10 +5,10 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { checkTenant, moveTenant } from '../rbac/tenantMove.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { BoundaryDto, boundaryDto } from './record.ts'
+import { checkTenant, moveTenant } from './tenantMove.ts'
 
 const MoveBoundaryTenantRequest = z
   .strictObject({ tenantId: Uuid.nullish().describe('Null detaches') })

@@ -1,3 +1,4 @@
+import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { PrincipalGroup } from '../../crds/rbac.ts'
@@ -29,6 +30,10 @@ declare module '../http/context.ts' {
   interface Services {
     readonly principals: Principals
   }
+}
+
+export function principalNotFound(principalId: string): PlatformError {
+  return new PlatformError('principal_not_found', `No principal has the id "${principalId}".`, { principalId })
 }
 
 /** Principals of the local identity provider, from the caches. */

@@ -6,7 +6,6 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi'
 import { VERSION } from '../../core/release.ts'
-import { SERVED_ROUTES } from '../index.ts'
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, sortsOf } from '../resources/paging.ts'
 import type { Route } from './route.ts'
 import { templateSegments } from './template.ts'
@@ -62,15 +61,6 @@ const TYPES: Readonly<Record<string, z.ZodType>> = {
   uuid: z.uuid(),
   'date-time': z.iso.datetime({ offset: true }),
   'string[]': z.array(z.string()),
-}
-
-/**
- * The OpenAPI 3.1 document of one module, from the very table that routes its requests. Undefined where no route names
- * the module.
- */
-export function openApiDocument(module: string): object | undefined {
-  const routes = SERVED_ROUTES.filter((route) => route.module === module)
-  return routes.length === 0 ? undefined : documentOf(module, routes)
 }
 
 /** A document over any routes. */

@@ -8,6 +8,7 @@ import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import type { SecretReader } from '../records/secrets.ts'
 import { DateTime } from '../resources/dto.ts'
+import { untilChanged } from '../resources/untilChanged.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { type IdentityRecord, isReady, principalOf } from './record.ts'
 
@@ -33,25 +34,6 @@ export const ManagedIdentityCredentialsDto = z
     secretVersion: z.int(),
   })
   .meta({ id: 'ManagedIdentityCredentialsDto' })
-
-/** The controller makes secrets within moments; a request that rotates waits so long. */
-const WAIT_MILLISECONDS = 3_000
-const POLL_MILLISECONDS = 50
-
-/** The last look at an object that changes within moments. */
-export async function untilChanged(
-  context: Context,
-  look: () => Promise<boolean>,
-  milliseconds = WAIT_MILLISECONDS,
-): Promise<boolean> {
-  const { clock } = context.services
-  const deadline = clock.monotonic() + milliseconds
-  for (;;) {
-    if (await look()) return true
-    if (clock.monotonic() >= deadline || context.signal.aborted) return false
-    await new Promise<void>((resolve) => clock.setTimeout(resolve, POLL_MILLISECONDS))
-  }
-}
 
 /** @throws PlatformError INVALID_STATE while the secret that was asked for is not there */
 export async function readCredentials(

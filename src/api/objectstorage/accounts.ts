@@ -3,7 +3,8 @@ import { badRequest, PlatformError } from '../../core/errors.ts'
 import { ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import type { RouteDraft } from '../http/route.ts'
 import { chooseCluster } from '../resources/chooseCluster.ts'
-import { resource, type WriteView } from '../resources/resource.ts'
+import { resource } from '../resources/resource.ts'
+import type { WriteView } from '../resources/types.ts'
 import {
   type AccountBody,
   type AccountObject,

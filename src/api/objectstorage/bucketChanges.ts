@@ -4,7 +4,8 @@ import { AccountBucket } from '../../crds/objectstorage.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { patchedBody, placeOf, refuseWhileDeleting } from '../resources/writes.ts'
+import { placeOf } from '../resources/places.ts'
+import { patchedBody, refuseWhileDeleting } from '../resources/writes.ts'
 import {
   type AccountObject,
   BucketCreateDto,

@@ -3,7 +3,7 @@ import { summarize } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { ObjectAccessKey } from '../../crds/objectstorage.ts'
 import type { Context } from '../http/context.ts'
-import { untilChanged } from '../managedidentities/credentials.ts'
+import { untilChanged } from '../resources/untilChanged.ts'
 import type { KeyObject } from './record.ts'
 import { storeOf } from './store.ts'
 

@@ -17,8 +17,8 @@ import {
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, headFields, recordSchemas, Tags, Uuid } from '../resources/dto.ts'
-import type { ResourceView } from '../resources/resource.ts'
 import { headOf } from '../resources/shape.ts'
+import type { ResourceView } from '../resources/types.ts'
 
 export type AccountObject = RecordOf<typeof ObjectStorageAccount>
 export type BucketObject = RecordOf<typeof AccountBucket>

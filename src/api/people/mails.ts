@@ -1,12 +1,12 @@
 import type { Mail } from '../../adapters/mail/port.ts'
-import type { InvitationRecord } from '../invitations/record.ts'
+import type { MemberInvitation } from '../../crds/invitations.ts'
 
 /** One line of a mail: names that people chose must not add lines of their own to what we say. */
 function line(text: string): string {
   return text.replace(/\s+/gu, ' ').trim()
 }
 
-export function invitationMail({ spec }: InvitationRecord, boundary: string, link: string): Mail {
+export function invitationMail({ spec }: Pick<MemberInvitation, 'spec'>, boundary: string, link: string): Mail {
   const inviter = line(spec.invitedByName ?? 'An administrator')
   const name = line([spec.firstName, spec.lastName].filter((part) => part !== undefined).join(' '))
   return {

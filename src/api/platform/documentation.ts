@@ -18,22 +18,22 @@ export type DocsManifestDto = z.output<typeof DocsManifestDto>
 
 /** Modules of the interface (section 4.1), what they are called, and the pages of `docs/areas` that speak of each. */
 export const DOCUMENTED_MODULES: Readonly<Record<string, { title: string; areas: readonly string[] }>> = {
-  'db-vector': { title: 'Vector databases', areas: ['vector', 'plans'] },
-  'db-sql': { title: 'SQL instances', areas: ['sql', 'plans'] },
-  'db-relational': { title: 'Relational databases', areas: ['relational', 'plans'] },
+  'db-vector': { title: 'Vector databases', areas: ['vector', 'data', 'plans'] },
+  'db-sql': { title: 'SQL instances', areas: ['sql', 'data', 'plans'] },
+  'db-relational': { title: 'Relational databases', areas: ['relational', 'data', 'plans'] },
   containerinstances: { title: 'Container instances', areas: ['containerinstances', 'plans'] },
   staticwebapps: { title: 'Static web apps', areas: ['staticwebapps'] },
   boundaries: { title: 'Boundaries', areas: ['boundaries', 'crosslink', 'network'] },
-  secrets: { title: 'Secret vaults', areas: ['secrets'] },
+  secrets: { title: 'Secret vaults', areas: ['secrets', 'data'] },
   monitoring: { title: 'Monitoring', areas: ['monitoring'] },
   registry: { title: 'Registry', areas: ['registry'] },
   jobs: { title: 'Jobs', areas: ['jobs'] },
   functions: { title: 'Functions', areas: ['functions', 'plans'] },
   lifecycle: { title: 'Lifecycle', areas: ['lifecycle'] },
-  objectstorage: { title: 'Object storage', areas: ['objectstorage'] },
+  objectstorage: { title: 'Object storage', areas: ['objectstorage', 'data'] },
   blueprints: { title: 'Blueprints', areas: ['blueprints'] },
   'resource-groups': { title: 'Resource groups', areas: ['resourcegroups', 'kernel'] },
-  rbac: { title: 'Authorization, identity and administration', areas: ['rbac', 'identity'] },
+  rbac: { title: 'Authorization, identity and administration', areas: ['rbac', 'identity', 'invitations', 'kubectl'] },
   'managed-identity': { title: 'Managed identities', areas: ['managedidentities'] },
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
@@ -58,6 +58,13 @@ describe('documentation files', () => {
     const golden = resolve(import.meta.dirname, '../../../test/policy/golden/routes.json')
     const { modules } = JSON.parse(readFileSync(golden, 'utf8')) as { modules: string[] }
     expect(Object.keys(DOCUMENTED_MODULES).sort()).to.deep.equal(modules.sort())
+  })
+
+  it('hold every page of an area', () => {
+    const pages = readdirSync(resolve(import.meta.dirname, '../../../docs/areas'))
+    const named = new Set(Object.values(DOCUMENTED_MODULES).flatMap(({ areas }) => areas))
+    expect(pages.filter((page) => !named.has(page.replace(/\.md$/, '')))).to.deep.equal([])
+    expect(pages.length).to.be.greaterThan(10)
   })
 
   it('exist for the areas that are built', () => {

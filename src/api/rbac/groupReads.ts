@@ -14,9 +14,10 @@ import { pagedParts } from '../resources/pages.ts'
 import type { ListShape } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
+import { refuseSheddingDenies } from '../rules/denies.ts'
 import { assignmentIdOf, groupsIn, isInForce, oneAtATime, refuseLastOwner } from '../rules/grants.ts'
-import { refuseSheddingDenies } from './denies.ts'
-import { BoundaryGroupDto, checkMembers, groupDto, refuseTakenName, refuseWidening } from './groups.ts'
+import { checkMembers, refuseTakenName, refuseWidening } from '../rules/groups.ts'
+import { BoundaryGroupDto, groupDto } from './groups.ts'
 
 type GroupRecord = RecordOf<typeof PrincipalGroup>
 type One = Context<'boundaryId' | 'groupId'>

@@ -1,32 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { Description, DisplayName, Uuid } from '../../crds/fields.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
-import { brokenNesting, groupsAround, type Memberships } from '../../iam/groups.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import { created } from '../http/answer.ts'
-import type { Context, Services } from '../http/context.ts'
+import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import {
-  findRole,
-  type Granter,
-  groupsIn,
-  isInForce,
-  knownRole,
-  oneAtATime,
-  refuseExceeding,
-  rootOnlyRefused,
-  writeAssignment,
-} from '../rules/grants.ts'
-import { principalNotFound } from './denies.ts'
+import { findRole, oneAtATime, refuseExceeding, rootOnlyRefused, writeAssignment } from '../rules/grants.ts'
+import { checkMembers, refuseTakenName } from '../rules/groups.ts'
 
 const CreateBoundaryGroupRequest = z
   .strictObject({
@@ -111,56 +99,6 @@ async function createGroup(context: Create) {
       throw error
     }
   })
-}
-
-/** @throws PlatformError principal_not_found, group_cycle */
-export async function checkMembers(
-  services: Services,
-  boundaryId: string,
-  { id, memberIds, added }: { id: string; memberIds: readonly string[]; added: readonly string[] },
-): Promise<void> {
-  const known = await services.principals.find(added, boundaryId)
-  for (const member of added) if (!known.has(member)) throw principalNotFound(member)
-  if (brokenNesting(id, memberIds, groupsIn(services, boundaryId)) === undefined) return
-  throw new PlatformError('group_cycle', 'Groups may be nested five deep and never in a circle.', { memberIds })
-}
-
-/** @throws PlatformError already_exists */
-export function refuseTakenName(
-  { records }: Services,
-  boundaryId: string,
-  { id, displayName }: { id: string; displayName: string },
-): void {
-  const present = records.peekAll(PrincipalGroup, { namespace: boundaryNamespace(boundaryId) })
-  if (!present.some(({ metadata, spec }) => metadata.name !== id && spec.displayName === displayName)) return
-  throw new PlatformError('already_exists', `The boundary has a group "${displayName}" already.`, { displayName })
-}
-
-/**
- * Who comes into a group gains every role of it and of the groups around it. Also for a group that is new: roles may
- * have been given to its id before, or be left of an earlier group.
- *
- * @param groups the memberships once the change is made
- * @throws PlatformError of the code
- */
-export function refuseWidening(
-  services: Services,
-  caller: Granter,
-  boundaryId: string,
-  { id, added, groups }: { id: string; added: readonly string[]; groups: Memberships },
-  code: 'GRANT_EXCEEDS_CALLER' | 'forbidden',
-): void {
-  if (added.length === 0) return
-  const gaining = groupsAround(id, groups).add(id)
-  const given = services.records
-    .peekAll(RoleAssignment, { namespace: boundaryNamespace(boundaryId) })
-    .filter(({ spec }) => spec.principalType === 'Group' && gaining.has(spec.principalId))
-    .filter((assignment) => isInForce(services, assignment))
-  for (const { spec } of given) {
-    const role = knownRole(services.records, spec.roleDefinitionName)
-    if (role === undefined) continue
-    refuseExceeding(services, caller, { role, scope: spec.scope, principalIds: added, boundaryId }, code)
-  }
 }
 
 export const groupRoutes: readonly RouteDraft[] = [

@@ -13,9 +13,9 @@ import { DateTime, pagedListOf, Uuid } from '../resources/dto.ts'
 import { pagedParts } from '../resources/pages.ts'
 import type { ListShape } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
+import { refuseSheddingDenies } from '../rules/denies.ts'
 import { assignmentIdOf, groupsIn, oneAtATime, refuseLastOwner } from '../rules/grants.ts'
 import { BoundaryMemberDto, membersOf, PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
-import { refuseSheddingDenies } from './denies.ts'
 
 const IamMemberDto = z
   .object({

@@ -5,7 +5,6 @@ import { groupRoutes } from './groups.ts'
 import { iamMemberRoutes } from './iamMembers.ts'
 import { platformMemberRoutes } from './platformMembers.ts'
 import { purgeRoutes } from './purge.ts'
-import { tenantMoveRoutes } from './tenantMove.ts'
 import { trustRoutes } from './trusts.ts'
 
 export const rbacRoutes: readonly RouteDraft[] = [
@@ -13,7 +12,6 @@ export const rbacRoutes: readonly RouteDraft[] = [
   ...platformMemberRoutes,
   ...groupRoutes,
   ...purgeRoutes,
-  ...tenantMoveRoutes,
   ...checkAccessRoutes,
   ...denyRoutes,
   ...iamMemberRoutes,

@@ -10,6 +10,7 @@ import { JitRequest, RoleAssignment } from '../../crds/rbac.ts'
 import { scopeIncarnationOf } from '../../crds/scopeObjects.ts'
 import { activeUntil, JIT_STATES, jitAssignmentName, jitAssignmentSpec, jitState } from '../../iam/jit.ts'
 import { isRootOnly } from '../../iam/roles.ts'
+import { principalNotFound } from '../callers/principals.ts'
 import { boundaryScope, findVisibleBoundary } from '../callers/visibility.ts'
 import { created, noContent, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -29,7 +30,6 @@ import {
   oneAtATime,
   rootOnlyRefused,
 } from '../rules/grants.ts'
-import { principalNotFound } from './denies.ts'
 
 type JitRecord = RecordOf<typeof JitRequest>
 

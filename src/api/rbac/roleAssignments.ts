@@ -6,6 +6,7 @@ import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
 import { Description, DisplayName, Uuid } from '../../crds/fields.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly } from '../../iam/roles.ts'
+import { principalNotFound } from '../callers/principals.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import { created, noContent } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -31,7 +32,6 @@ import {
   writeAssignment,
 } from '../rules/grants.ts'
 import { PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
-import { principalNotFound } from './denies.ts'
 import { roleIdOf } from './roleDefinitions.ts'
 
 const STATUSES = ['Active', 'Expired'] as const

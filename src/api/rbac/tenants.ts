@@ -11,12 +11,12 @@ import { created, noContent, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
+import { isEnabled, verifiedDomains } from '../people/singleSignOn.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, pagedListOf, Uuid } from '../resources/dto.ts'
 import { pagedParts } from '../resources/pages.ts'
 import type { ListShape } from '../resources/paging.ts'
 import { oneAtATime } from '../rules/grants.ts'
-import { isEnabled, verifiedDomains } from '../sso/record.ts'
 
 type TenantRecord = RecordOf<typeof PlatformTenant>
 

@@ -1,32 +1,20 @@
 import { z } from 'zod'
-import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
+import { notFound } from '../../core/errors.ts'
 import { idOf, uuidV5 } from '../../core/ids.ts'
 import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { Uuid } from '../../crds/fields.ts'
 import { BoundaryTrust } from '../../crds/rbac.ts'
-import { actionNames, compilePermissions } from '../../iam/permissions.ts'
-import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { created, noContent } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import type { RecordOf } from '../records/records.ts'
 import { DateTime, pagedListOf, Uuid as UuidDto } from '../resources/dto.ts'
 import { pagedParts } from '../resources/pages.ts'
 import type { ListShape } from '../resources/paging.ts'
 import { incarnationAt } from '../rules/grants.ts'
-
-type TrustRecord = RecordOf<typeof BoundaryTrust>
-
-/** What may be lent: what every reader sees, and the pulling of images. */
-const LENDABLE: ReadonlySet<string> = new Set([
-  ...BUILT_IN_ROLES.filter(({ displayName }) => displayName === 'Reader').flatMap((role) =>
-    actionNames(compilePermissions(role).belowRoot),
-  ),
-  'registry/pull',
-])
+import { checkTrust, isTrusted, type TrustRecord, trustedAlready } from '../rules/trusts.ts'
 
 const CreateTrustRequest = z
   .strictObject({
@@ -86,44 +74,6 @@ const trustShape: ListShape<TrustRecord> = {
 
 type Create = Context<string, unknown, z.output<typeof CreateTrustRequest>>
 
-export type WantedTrust = Pick<z.output<typeof CreateTrustRequest>, 'boundaryId' | 'trustedBoundaryId' | 'actions'> & {
-  expiresAt?: string | null | undefined
-}
-
-/** @throws PlatformError BAD_REQUEST, boundary_not_found */
-export function checkTrust(services: Services, wanted: WantedTrust): void {
-  const { boundaryId, trustedBoundaryId, actions } = wanted
-  const errors = actions.flatMap((name, index) =>
-    LENDABLE.has(name) ? [] : [{ field: `actions.${index}`, message: 'is no action that a trust can lend' }],
-  )
-  if (boundaryId === trustedBoundaryId) {
-    errors.push({ field: 'trustedBoundaryId', message: 'a boundary needs no trust in itself' })
-  }
-  if (typeof wanted.expiresAt === 'string' && Date.parse(wanted.expiresAt) <= services.clock.now()) {
-    errors.push({ field: 'expiresAt', message: 'must lie in the future' })
-  }
-  if (errors.length > 0) throw badRequest('The trust was refused.', errors)
-  for (const id of [boundaryId, trustedBoundaryId]) {
-    const boundary = services.records.peek(Boundary, { name: id })
-    if (boundary !== undefined && boundary.metadata.deletionTimestamp === undefined) continue
-    throw new PlatformError('boundary_not_found', `Boundary "${id}" was not found.`, { boundaryId: id })
-  }
-}
-
-export function isTrusted(services: Services, { boundaryId, trustedBoundaryId }: WantedTrust): boolean {
-  return services.records
-    .peekAll(BoundaryTrust, { namespace: SYSTEM_NAMESPACE })
-    .some(
-      ({ spec }) =>
-        spec.boundaryId === boundaryId && spec.trustedBoundaryId === trustedBoundaryId && isOfThisLife(services, spec),
-    )
-}
-
-export function trustedAlready({ boundaryId, trustedBoundaryId }: WantedTrust): PlatformError {
-  const message = `Boundary "${boundaryId}" trusts "${trustedBoundaryId}" already.`
-  return new PlatformError('already_exists', message, { boundaryId, trustedBoundaryId })
-}
-
 /** @throws PlatformError BAD_REQUEST, boundary_not_found, already_exists */
 async function createTrust({ services, caller, body }: Create) {
   checkTrust(services, body)
@@ -145,16 +95,6 @@ async function createTrust({ services, caller, body }: Create) {
       })
   if (made?.isNew !== true) throw trustedAlready(body)
   return created(trustDto(services, made.object), { etag: etagOf(made.object) })
-}
-
-function isOfThisLife(services: Services, spec: TrustRecord['spec']): boolean {
-  const lives: [string, string | undefined][] = [
-    [spec.boundaryId, spec.boundaryIncarnation],
-    [spec.trustedBoundaryId, spec.trustedBoundaryIncarnation],
-  ]
-  return lives.every(
-    ([boundaryId, life]) => life === undefined || life === incarnationAt(services, { level: 'boundary', boundaryId }),
-  )
 }
 
 /** @throws PlatformError NOT_FOUND */

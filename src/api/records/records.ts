@@ -1,6 +1,6 @@
 import type { ObjectMeta, ObjectRef } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import type { Caller } from '../http/context.ts'
+import type { Caller } from '../callers/tokens.ts'
 
 /** An object of ours, for code that does not know its kind. */
 export type AnyObject = {

@@ -18,7 +18,7 @@ import {
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { ExternalAddressDto } from '../resources/dto.ts'
-import { findResource } from '../resources/findResource.ts'
+import { findResource } from '../resources/places.ts'
 import type { RelationalObject } from './record.ts'
 
 /** The database that the connection Services lead to: another one where that has taken the name over. */

@@ -13,7 +13,7 @@ import { type EditorPlace, historyAt } from '../databases/editor/place.ts'
 import { editorRoutes } from '../databases/editor/routes.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RouteDraft } from '../http/route.ts'
-import { findResource } from '../resources/findResource.ts'
+import { findResource } from '../resources/places.ts'
 import { loginOf, textOf } from './access.ts'
 import type { RelationalObject } from './record.ts'
 

@@ -10,9 +10,9 @@ import {
 import { isEqual } from '../records/mergePatch.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, headFields, recordSchemas, Tags, Uuid } from '../resources/dto.ts'
-import type { ResourceView } from '../resources/resource.ts'
 import { headOf } from '../resources/shape.ts'
 import { effectiveSizes, PlanId, planOf, QuantityText, shownPlan } from '../resources/sizing.ts'
+import type { ResourceView } from '../resources/types.ts'
 
 export type RelationalObject = RecordOf<typeof RelationalCluster>
 export type RelationalSpec = RelationalObject['spec']

@@ -2,7 +2,6 @@ import { isRefusedParameter } from '../../contracts/relational.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { NEWEST_RELATIONAL_VERSION, type RelationalCluster } from '../../crds/relational.ts'
 import { chooseCluster } from '../resources/chooseCluster.ts'
-import type { WriteView } from '../resources/resource.ts'
 import {
   chooseImage,
   choosePlan,
@@ -11,6 +10,7 @@ import {
   refuseRequestOverLimit,
   refuseShrinking,
 } from '../resources/sizing.ts'
+import type { WriteView } from '../resources/types.ts'
 import { hiddenFields, type RelationalBody, type RelationalSpec } from './record.ts'
 
 export type RelationalWrite = WriteView<typeof RelationalCluster>

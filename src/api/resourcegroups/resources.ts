@@ -5,8 +5,8 @@ import { COLLECTIONS, type GroupResource } from '../resources/contents.ts'
 import { headFields, Tags, Uuid } from '../resources/dto.ts'
 import type { ListShape } from '../resources/paging.ts'
 import { viewMaker } from '../resources/places.ts'
-import { actionOf, type ResourceView } from '../resources/resource.ts'
 import { headOf, resourceShape } from '../resources/shape.ts'
+import { actionOf, type ResourceView } from '../resources/types.ts'
 
 export const ResourceSummaryDto = z
   .object({

@@ -3,15 +3,13 @@ import { FINALIZER, INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { boundaryNamespaceObject, groupNamespaceObject } from '../../core/namespaces.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { SecretVault } from '../../crds/vaults.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { BoundaryRecord } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
 import { resourcesOfGroup } from '../resources/contents.ts'
 import { findBoundary, findGroup } from '../resources/places.ts'
 import { checkNewName, refuseWhileDeleting } from '../resources/writes.ts'
-import { keepsSecrets } from '../vaults/index.ts'
-import type { VaultRecord } from '../vaults/record.ts'
+import { isProtected } from '../rules/protection.ts'
 import type { GroupRecord } from './record.ts'
 
 type GroupContext = Context<'boundaryId' | 'resourceGroupName'>
@@ -80,22 +78,12 @@ function refuseOverQuota({ records }: Services, boundary: BoundaryRecord, name: 
   })
 }
 
-/** Fields of a spec that keep a resource's data from going with its group. */
-type Protected = { deletionProtection?: boolean; onDelete?: 'Delete' | 'Retain' }
-
-function isVault(object: { kind: string }): object is VaultRecord {
-  return object.kind === SecretVault.kind
-}
-
 /** Deletes the group and, in dependency order, everything in it. @throws PlatformError DELETION_PROTECTED, NOT_FOUND */
 export async function deleteGroup(context: GroupContext): Promise<{ isGone: boolean }> {
   const { services, caller, ifMatch, parameters } = context
   const { boundaryId, resourceGroupName: name } = parameters
   const group = await findGroup(context, boundaryId, name)
-  const held = resourcesOfGroup(services, boundaryId, name).filter(({ object }) => {
-    const { deletionProtection = false, onDelete = 'Delete' } = object.spec as Protected
-    return deletionProtection || onDelete === 'Retain' || (isVault(object) && keepsSecrets({ services, object }))
-  })
+  const held = resourcesOfGroup(services, boundaryId, name).filter(({ object }) => isProtected(services, object))
   if (held.length > 0 && group.metadata.deletionTimestamp === undefined) {
     const resources = held.map(({ kind, object }) => `${kind.segment}/${object.metadata.name}`).sort()
     const message = `Resource group "${name}" holds ${held.length} resources whose data is to be kept.`

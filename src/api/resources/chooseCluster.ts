@@ -1,7 +1,7 @@
 import { PlatformError } from '../../core/errors.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { clusterWords, defaultCluster, isProjectedOn } from './places.ts'
-import type { WriteView } from './resource.ts'
+import type { WriteView } from './types.ts'
 
 /**
  * The cluster for a body: what it names, at creation else the boundary's default. The id that an answer showed may be

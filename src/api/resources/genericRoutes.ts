@@ -8,17 +8,25 @@ import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { ListConfigDto, pagedListOf } from './dto.ts'
-import { findResource, locate } from './findResource.ts'
 import { listConfig, planChoices } from './listConfig.ts'
 import { pagedParts } from './pages.ts'
-import { findBoundary, findGroup, groupsOfBoundary, viewMaker } from './places.ts'
+import {
+  findBoundary,
+  findGroup,
+  findResource,
+  groupsOfBoundary,
+  locate,
+  type Place,
+  placeOf,
+  viewMaker,
+} from './places.ts'
 import { underPlatformName } from './platformNames.ts'
 import { powerRoutes } from './powerRoutes.ts'
 import { enforceQuota } from './quota.ts'
 import { RecordTexts } from './recordTexts.ts'
-import { actionOf, type GenericRoute, type ResourceView } from './resource.ts'
 import { resourceShape } from './shape.ts'
-import { type AnyDeclaration, checkNewName, type Place, placeOf, specForCreate, specForUpdate } from './writes.ts'
+import { type AnyDeclaration, actionOf, type GenericRoute, type ResourceView } from './types.ts'
+import { checkNewName, specForCreate, specForUpdate } from './writes.ts'
 
 /** The generic routes of section 4.2 of the interface for one kind. */
 export function genericRoutes<K extends AnyKind>(kind: K, given: unknown): RouteDraft[] {

@@ -4,9 +4,9 @@ import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import type { Services } from '../http/context.ts'
+import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
-import type { ResourceView } from './resource.ts'
+import type { ResourceView } from './types.ts'
 
 type Where = { readonly services: Services; readonly fresh: boolean }
 
@@ -26,6 +26,39 @@ export async function findGroup(
   const group = await services.records.get(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name }, { fresh })
   if (group === undefined) throw notFound(`Resource group "${name}" of boundary "${boundaryId}"`)
   return group
+}
+
+/** Where a resource stands, from the path. */
+export type Place = { readonly boundaryId: string; readonly resourceGroup: string; readonly name: string }
+
+export function placeOf(context: Context, parameter: string): Place {
+  const { boundaryId = '', resourceGroupName = '', resourceGroup = '' } = context.parameters
+  return { boundaryId, resourceGroup: resourceGroupName || resourceGroup, name: context.parameters[parameter] ?? '' }
+}
+
+/** The reference of the resource that the path names, in a group that exists. */
+export async function locate(
+  context: Context,
+  parameter: string,
+): Promise<{ ref: { namespace: string; name: string }; place: Place }> {
+  const place = placeOf(context, parameter)
+  const { boundaryId, resourceGroup, name } = place
+  await findGroup(context, boundaryId, resourceGroup)
+  return { ref: { namespace: groupNamespace(boundaryId, resourceGroup), name }, place }
+}
+
+/** The resource that the path names. @throws PlatformError NOT_FOUND */
+export async function findResource<K extends AnyKind>(
+  kind: K,
+  context: Context,
+  parameter = 'name',
+  declaration: { segment: string } = { segment: kind.segment },
+): Promise<{ object: RecordOf<K>; place: Place; ref: { namespace: string; name: string } }> {
+  const { ref, place } = await locate(context, parameter)
+  const object = await context.services.records.get(kind, ref, { fresh: context.fresh })
+  if (object === undefined)
+    throw notFound(`"${place.name}" of ${declaration.segment} in group "${place.resourceGroup}"`)
+  return { object, place, ref }
 }
 
 export type ClusterWords = ResourceView['cluster'] & { readonly version: string }

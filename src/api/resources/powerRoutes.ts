@@ -10,10 +10,10 @@ import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { ACTIONS, ResourceActionResultDto, ScaleRequestDto, ScaleStatusDto } from './dto.ts'
-import { findResource, locate } from './findResource.ts'
+import { findResource, locate } from './places.ts'
 import { enforceQuota } from './quota.ts'
-import { actionOf, type GenericRoute } from './resource.ts'
-import { type AnyDeclaration, refuseWhileDeleting } from './writes.ts'
+import { type AnyDeclaration, actionOf, type GenericRoute } from './types.ts'
+import { refuseWhileDeleting } from './writes.ts'
 
 type PowerSpec = { running?: boolean; restartedAt?: string; replicas?: number; computePlan?: string }
 

@@ -6,8 +6,8 @@ import type { AnyKind } from '../../crds/define.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Services } from '../http/context.ts'
 import { type GroupResource, resourcesOfBoundary, resourcesOfGroup } from './contents.ts'
+import type { Place } from './places.ts'
 import { type Usage, usageOf } from './usage.ts'
-import type { Place } from './writes.ts'
 
 const NAMES = ['cpu', 'memory', 'storage', 'pods', 'resources'] as const
 type Limits = { readonly [Name in (typeof NAMES)[number]]?: string | number | undefined }

@@ -1,5 +1,5 @@
 import type { AnyKind } from '../../crds/define.ts'
-import type { ResourceView } from './resource.ts'
+import type { ResourceView } from './types.ts'
 
 type Entry = { readonly version: string; readonly text: string }
 

@@ -2,8 +2,7 @@ import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
 import { idOf } from '../../core/ids.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { ListField, ListShape } from './paging.ts'
-import type { ResourceView } from './resource.ts'
-import type { AnyDeclaration } from './writes.ts'
+import type { AnyDeclaration, ResourceView } from './types.ts'
 
 const NO_TAGS: Readonly<Record<string, string>> = {}
 

@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import { summarize } from '../../core/conditions.ts'
 import { badRequest, type FieldError, PlatformError } from '../../core/errors.ts'
 import { isResourceName } from '../../core/names.ts'
@@ -7,21 +6,11 @@ import type { Context } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
 import { mergePatch } from '../records/mergePatch.ts'
 import type { RecordOf } from '../records/records.ts'
-import type { ResourceDeclaration, WriteView } from './resource.ts'
-
-/** A declaration whose schemas are only known to its area. */
-export type AnyDeclaration<K extends AnyKind> = ResourceDeclaration<K, z.ZodObject, z.ZodObject>
+import type { Place } from './places.ts'
+import type { AnyDeclaration, WriteView } from './types.ts'
 
 /** What a body is read with: its schema, what it may repeat, and what is stored. */
 type Readable<K extends AnyKind> = Pick<AnyDeclaration<K>, 'body' | 'shownNames' | 'toBody'>
-
-/** Where a resource stands, from the path. */
-export type Place = { readonly boundaryId: string; readonly resourceGroup: string; readonly name: string }
-
-export function placeOf(context: Context, parameter: string): Place {
-  const { boundaryId = '', resourceGroupName = '', resourceGroup = '' } = context.parameters
-  return { boundaryId, resourceGroup: resourceGroupName || resourceGroup, name: context.parameters[parameter] ?? '' }
-}
 
 /** @throws PlatformError BAD_REQUEST for a name that no new resource may have */
 export function checkNewName(name: string, reserved: ReadonlySet<string>): void {

@@ -4,6 +4,7 @@ import { idOf, uuidV5 } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { parseScope, type Scope } from '../../core/scope.ts'
+import { Turns } from '../../core/turns.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
@@ -162,19 +163,14 @@ export async function writeAssignment(
   return services.records.create(RoleAssignment, { namespace, name, spec, caller, ...more, isSame: () => true })
 }
 
+const turns = new Turns()
+
 /**
- * Runs one change of owners of a scope at a time: two Owners who remove each other at once must not both succeed.
+ * Runs one change of grants at a scope at a time. Within this process only: what another replica does at the same moment
+ * is seen by the controller of owners, not here.
  */
-const chains = new Map<string, Promise<unknown>>()
-export async function oneAtATime<Result>(scope: string, change: () => Promise<Result>): Promise<Result> {
-  const before = chains.get(scope) ?? Promise.resolve()
-  const mine = before.then(change, change)
-  chains.set(scope, mine)
-  try {
-    return await mine
-  } finally {
-    if (chains.get(scope) === mine) chains.delete(scope)
-  }
+export function oneAtATime<Result>(scope: string, change: () => Promise<Result>): Promise<Result> {
+  return turns.take(scope, change)
 }
 
 /** The Owner assignments at a scope itself; of a boundary also its first owner while no assignment says so yet. */

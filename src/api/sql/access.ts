@@ -23,7 +23,7 @@ import { type EditorPlace, historyAt } from '../databases/editor/place.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { ExternalAddressDto, HealthCheckDto, HealthReportDto } from '../resources/dto.ts'
-import { findResource } from '../resources/findResource.ts'
+import { findResource } from '../resources/places.ts'
 import type { SqlObject } from './record.ts'
 
 async function passwordsOf(object: SqlObject, { sql }: Services) {

@@ -7,7 +7,7 @@ import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { DateTime } from '../resources/dto.ts'
-import { findResource } from '../resources/findResource.ts'
+import { findResource } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import type { SqlObject } from './record.ts'
 

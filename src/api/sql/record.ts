@@ -11,9 +11,9 @@ import {
 import { isEqual } from '../records/mergePatch.ts'
 import type { RecordOf } from '../records/records.ts'
 import { headFields, recordSchemas, Tags, Uuid } from '../resources/dto.ts'
-import type { ResourceView } from '../resources/resource.ts'
 import { headOf } from '../resources/shape.ts'
 import { effectiveSizes, PlanId, planOf, QuantityText, shownPlan } from '../resources/sizing.ts'
+import type { ResourceView } from '../resources/types.ts'
 
 export type SqlObject = RecordOf<typeof SqlInstance>
 export type SqlSpec = SqlObject['spec']

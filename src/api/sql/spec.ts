@@ -2,7 +2,6 @@ import { badRequest } from '../../core/errors.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { defaultEdition, newestVersion, type SqlInstance } from '../../crds/sql.ts'
 import { chooseCluster } from '../resources/chooseCluster.ts'
-import type { WriteView } from '../resources/resource.ts'
 import {
   choosePlan,
   chooseSizes,
@@ -12,6 +11,7 @@ import {
   refuseShrinking,
   unprocessable,
 } from '../resources/sizing.ts'
+import type { WriteView } from '../resources/types.ts'
 import { hiddenFields, type SqlBody, type SqlSpec } from './record.ts'
 
 export type SqlWrite = WriteView<typeof SqlInstance>

@@ -10,7 +10,8 @@ import type { KubeObject } from '../../core/object.ts'
 import type { PlatformTenant } from '../../crds/rbac.ts'
 import type { SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
 import type { WatchCache } from '../../kube/cache.ts'
-import { type ConnectionRecord, type SsoServices, verifiedDomains } from './record.ts'
+import { verifiedDomains } from '../people/singleSignOn.ts'
+import type { ConnectionRecord, SsoServices } from './record.ts'
 
 export type FollowerOptions = {
   connections: Pick<WatchCache<SsoConnection & KubeObject>, 'get' | 'subscribe'>

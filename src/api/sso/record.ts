@@ -8,6 +8,7 @@ import { DisplayName, ResourceName } from '../../crds/fields.ts'
 import { PlatformTenant } from '../../crds/rbac.ts'
 import { ClaimName, SSO_PROTOCOLS, type SsoConnection, type SsoIdentityProvider } from '../../crds/sso.ts'
 import type { Context, Services } from '../http/context.ts'
+import { isEnabled } from '../people/singleSignOn.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { SecretReader } from '../records/secrets.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
@@ -126,18 +127,6 @@ export function requireTenant({ services, parameters }: Context<'tenantId'>): Re
 }
 
 export const connectionRef = (tenantId: string) => ({ namespace: SYSTEM_NAMESPACE, name: tenantId })
-
-/** Domains that count: those that the controller has seen the record of. */
-export function verifiedDomains({ spec, status }: Pick<ConnectionRecord, 'spec' | 'status'>): string[] {
-  return spec.domains.filter((name) =>
-    status?.domains?.some(({ domain, status: state }) => domain === name && state === 'Verified'),
-  )
-}
-
-/** Whether anybody can sign in through it: somebody's domain, and a provider for it. */
-export function isEnabled(connection: Pick<ConnectionRecord, 'spec' | 'status'>): boolean {
-  return verifiedDomains(connection).length > 0 && connection.spec.identityProviders.some(({ enabled }) => enabled)
-}
 
 export function providerDto(
   { sso }: Services,

@@ -4,6 +4,7 @@ import { SecretVault } from '../../crds/vaults.ts'
 import { action, authenticated, dataAction, type RouteDraft, route } from '../http/route.ts'
 import { pagedListOf } from '../resources/dto.ts'
 import { resource } from '../resources/resource.ts'
+import { keepsSecrets } from '../rules/protection.ts'
 import type { Vaults } from './keys.ts'
 import { listAccessible, listSecrets, listVersions, readByVaultName, readSecret, readVersion } from './read.ts'
 import {
@@ -14,7 +15,6 @@ import {
   SecretVersionDto,
   secretCount,
   secretShape,
-  secretsOf,
   type VaultView,
   vaultDto,
   vaultRecord,
@@ -33,13 +33,8 @@ declare module '../http/context.ts' {
 const SECRETS = '{RG}/secretvaults/{resourceName}/secrets'
 const SECRET = '{RG}/secretvaults/{resourceName}/secrets/{secretName}'
 
-/** Whether a vault may not go because it keeps secrets that nobody may take away. */
-export function keepsSecrets({ services, object }: Pick<VaultView, 'services' | 'object'>): boolean {
-  return object.spec.enablePurgeProtection && secretsOf(services, object).length > 0
-}
-
 function refuseProtected(view: VaultView): void {
-  if (!keepsSecrets(view)) return
+  if (!keepsSecrets(view.services, view.object)) return
   const { name } = view.object.metadata
   throw new PlatformError('DELETION_PROTECTED', `Vault "${name}" is under purge protection and holds secrets.`, {
     resources: [`${COLLECTION}/${name}`],

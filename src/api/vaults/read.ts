@@ -7,6 +7,7 @@ import { etagOf } from '../http/etag.ts'
 import { pagedParts } from '../resources/pages.ts'
 import { findBoundary, groupsOfBoundary, viewMaker } from '../resources/places.ts'
 import { resourceId } from '../resources/shape.ts'
+import { secretsOf } from '../rules/protection.ts'
 import {
   findEntry,
   findSecret,
@@ -25,7 +26,6 @@ import {
   secretCount,
   secretDto,
   secretShape,
-  secretsOf,
   type VaultRecord,
   versionDto,
   versionShape,

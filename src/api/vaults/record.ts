@@ -1,21 +1,15 @@
 import { z } from 'zod'
-import {
-  currentVersion,
-  isKnown,
-  isLive,
-  purgeTime,
-  type VersionRecord,
-  versionsOf,
-} from '../../contracts/vaults/history.ts'
+import { currentVersion, isLive, purgeTime, type VersionRecord, versionsOf } from '../../contracts/vaults/history.ts'
 import { secretUri, vaultUri } from '../../contracts/vaults/names.ts'
 import { summarize } from '../../core/conditions.ts'
-import { type SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import type { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, headFields, recordSchemas, Tags, Uuid } from '../resources/dto.ts'
 import type { ListShape } from '../resources/paging.ts'
-import type { ResourceView } from '../resources/resource.ts'
 import { headOf } from '../resources/shape.ts'
+import type { ResourceView } from '../resources/types.ts'
+import { secretsOf } from '../rules/protection.ts'
 
 export type VaultRecord = RecordOf<typeof SecretVault>
 export type EntryRecord = RecordOf<typeof VaultEntry>
@@ -36,14 +30,6 @@ export const vaultRecord = recordSchemas(
     tags: Tags,
   },
 )
-
-/** The secrets of a vault that have a version and are not purged. */
-export function secretsOf(services: Services, vault: VaultRecord): EntryRecord[] {
-  const { namespace, name } = vault.metadata
-  return services.records
-    .peekAll(VaultEntry, { namespace })
-    .filter((entry) => entry.spec.vaultName === name && isKnown(entry))
-}
 
 export function secretCount(services: Services, vault: VaultRecord): number {
   return secretsOf(services, vault).filter(isLive).length

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { SecretVault } from '../../crds/vaults.ts'
 import { isEqual } from '../records/mergePatch.ts'
 import { chooseCluster } from '../resources/chooseCluster.ts'
-import type { WriteView } from '../resources/resource.ts'
+import type { WriteView } from '../resources/types.ts'
 import type { VaultRecord, vaultRecord } from './record.ts'
 
 export type VaultBody = z.output<typeof vaultRecord.body>

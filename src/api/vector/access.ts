@@ -14,7 +14,8 @@ import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import type { ExternalAddressDto } from '../resources/dto.ts'
-import { findResource } from '../resources/findResource.ts'
+import { findResource } from '../resources/places.ts'
+import { untilChanged } from '../resources/untilChanged.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { hostOf, type VectorObject, type VectorView } from './record.ts'
 
@@ -27,10 +28,6 @@ export type ApiKeyDto = {
   version: number
   rotationState: 'Applied' | 'Applying'
 }
-
-/** The controller makes keys within moments; a request waits so long and then says how far it is. */
-const KEY_WAIT_MILLISECONDS = 3_000
-const KEY_POLL_MILLISECONDS = 50
 
 async function readKeys(context: Context, object: VectorObject): Promise<VectorKeys | undefined> {
   const { namespace = '', name } = object.metadata
@@ -105,21 +102,15 @@ export async function rotateApiKey(context: Context): Promise<Answer<ApiKeyDto>>
       return { ...stored.spec, apiKeyVersion: apiKeyVersion + 1 }
     },
   })
-  const keys = (await waitForKeys(context, object, object.spec.apiKeyVersion)) ?? before
-  const dto = keyDto(keys, object.spec.apiKeyVersion)
+  const { apiKeyVersion } = object.spec
+  let keys = before
+  await untilChanged(context, async () => {
+    keys = (await readKeys(context, object)) ?? keys
+    return keys.pending?.version === apiKeyVersion || keys.current?.version === apiKeyVersion
+  })
+  const dto = keyDto(keys, apiKeyVersion)
   if (dto === undefined) throw notYet(object)
   return ok(dto, { headers: NO_STORE, etag: etagOf(object) })
-}
-
-async function waitForKeys(context: Context, object: VectorObject, version: number): Promise<VectorKeys | undefined> {
-  const { clock } = context.services
-  const deadline = clock.monotonic() + KEY_WAIT_MILLISECONDS
-  for (;;) {
-    const keys = await readKeys(context, object)
-    if (keys?.pending?.version === version || keys?.current?.version === version) return keys
-    if (clock.monotonic() >= deadline || context.signal.aborted) return keys
-    await new Promise<void>((resolve) => clock.setTimeout(resolve, KEY_POLL_MILLISECONDS))
-  }
 }
 
 export function connectionInfo({ object }: VectorView) {

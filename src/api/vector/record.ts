@@ -4,9 +4,9 @@ import { VECTOR_VERSIONS, type VectorCluster } from '../../crds/vector.ts'
 import { isEqual } from '../records/mergePatch.ts'
 import type { RecordOf } from '../records/records.ts'
 import { headFields, recordSchemas, Tags, Uuid } from '../resources/dto.ts'
-import type { ResourceView } from '../resources/resource.ts'
 import { headOf } from '../resources/shape.ts'
 import { effectiveSizes, PlanId, planOf, QuantityText, shownPlan } from '../resources/sizing.ts'
+import type { ResourceView } from '../resources/types.ts'
 
 export type VectorObject = RecordOf<typeof VectorCluster>
 export type VectorSpec = VectorObject['spec']

@@ -5,7 +5,6 @@ import { NEWEST_VECTOR_VERSION, type VectorCluster } from '../../crds/vector.ts'
 import { chooseCluster } from '../resources/chooseCluster.ts'
 import { clusterWords } from '../resources/places.ts'
 import { holderOf } from '../resources/platformNames.ts'
-import type { WriteView } from '../resources/resource.ts'
 import {
   chooseImage,
   choosePlan,
@@ -14,6 +13,7 @@ import {
   refuseRequestOverLimit,
   refuseShrinking,
 } from '../resources/sizing.ts'
+import type { WriteView } from '../resources/types.ts'
 import type { VectorBody, VectorSpec } from './record.ts'
 
 export type VectorWrite = WriteView<typeof VectorCluster>

@@ -2,42 +2,10 @@ import { type KubeObject, objectKey, type Resource, refOf, resourceId } from '..
 import { applyIfChanged } from '../../kube/apply.ts'
 import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import type { CacheView, Workspace } from './controller.ts'
 import type { Expectations } from './expectations.ts'
 import { occupantId, StalledError, WaitingError } from './interruptions.ts'
 import { belongsTo, OWNER_INDEX, type Owner, withOwner } from './ownership.ts'
-
-export type Ensured<T extends KubeObject> = {
-  object: T
-  /** Whether a write was needed. */
-  changed: boolean
-}
-
-/** The objects that belong to the object of a pass. */
-export interface Children {
-  /**
-   * Makes the object be as desired: owner, labels and incarnation are added; nothing is sent where nothing differs.
-   *
-   * @throws StalledError NameOccupied where an object of that name belongs to somebody else
-   * @throws WaitingError WaitingForDependency while the one before is still being deleted
-   */
-  ensure<T extends KubeObject>(desired: T, options: { resource: Resource }): Promise<Ensured<T>>
-  /**
-   * The child as observed: from the cache, or by GET where the resource has none. Undefined where it is
-   * absent or belongs to somebody else.
-   */
-  get<T extends KubeObject = KubeObject>(
-    resource: Resource,
-    namespace: string | undefined,
-    name: string,
-  ): Promise<T | undefined>
-  /** Children of an observed resource, by the owner's uid or incarnation. */
-  owned<T extends KubeObject = KubeObject>(resource: Resource): readonly T[]
-  /** Deletes a child with preconditions on uid and version. True once it is gone; nothing foreign is touched. */
-  remove(resource: Resource, namespace: string | undefined, name: string): Promise<boolean>
-  /** Deletes the children of an observed resource whose names are not listed; answers the names that were deleted. */
-  prune(resource: Resource, keepNames: readonly string[]): Promise<readonly string[]>
-}
+import type { CacheView, Children, Ensured, Workspace } from './pass.ts'
 
 /** Children of one object during one pass. */
 export class PassChildren implements Children {

@@ -1,102 +1,10 @@
-import type { Clock } from '../../core/clock.ts'
-import type { Log } from '../../core/log.ts'
-import type { KubeObject, Resource } from '../../core/object.ts'
-import type { Outcome } from '../../core/outcome.ts'
-import type { Reason } from '../../core/reasons.ts'
-import type { AnyKind, ObjectOf, StatusOf } from '../../crds/define.ts'
-import type { CacheHandler, WatchCache } from '../../kube/cache.ts'
-import type { KubeClient } from '../../kube/client.ts'
-import type { Children } from './children.ts'
+import type { Resource } from '../../core/object.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import type { Observed, Rights, Side, Step } from './pass.ts'
 
-export type { Children, Ensured } from './children.ts'
 export { StalledError, WaitingError } from './interruptions.ts'
+export type { CacheView, Children, Ensured, Observed, Pass, Place, Rights, Side, Step, Workspace } from './pass.ts'
 export { steps } from './steps.ts'
-
-/** What a controller reads of a cache. Objects are frozen and without managedFields. */
-export type CacheView<T extends KubeObject = KubeObject> = Pick<
-  WatchCache<T>,
-  'get' | 'list' | 'byIndex' | 'byUid' | 'isAtLeast' | 'subscribe'
->
-
-/** One cluster as a controller sees it: a client that writes, and caches that are kept current by watches. */
-export interface Workspace {
-  readonly client: KubeClient
-  /** @throws Error for a resource that no controller declared in `observes` or `reads` */
-  cache<T extends KubeObject = KubeObject>(resource: Resource): CacheView<T>
-  isCached(resource: Resource): boolean
-  /** Whether the API server knows the type. Asked of optional ones, before anything of them is read or written. */
-  isServed(resource: Resource): boolean
-  /** Hears when an optional type begins or ceases to be served. */
-  onServed(resource: Resource, listener: () => void): () => void
-  /**
-   * Secrets of the namespace, which begin to be watched with the first call. Undefined until the first listing is
-   * there: whoever cannot wait asks the API server.
-   */
-  secrets(namespace: string): CacheView | undefined
-  /** Hears of changed Secrets in the namespaces that are watched. */
-  subscribeSecrets(handler: CacheHandler<KubeObject>): () => void
-  /** Hears when the first listing of the Secrets of a namespace is there. */
-  onSecretsSynced(listener: (namespace: string) => void): () => void
-}
-
-/**
- * Where an object stands, from the labels of its namespace. The engine checks it before the first step: a kind of a
- * group has both fields, a kind of a boundary has `boundaryId`.
- */
-export type Place = { readonly boundaryId?: string; readonly resourceGroup?: string }
-
-/** One look at one object. Steps read it, hand things on through `state`, and answer an outcome. */
-export type Pass<K extends AnyKind = AnyKind, State = undefined> = {
-  readonly kind: K
-  /** `<namespace>/<name>`, or the name of a cluster-scoped object. */
-  readonly key: string
-  /** As the cache holds it, after incarnation and finalizer were put on. Frozen. */
-  readonly object: ObjectOf<K>
-  /** The random id that the object got once; children carry it, so that a namesake made later does not inherit them. */
-  readonly incarnation: string
-  readonly place: Place
-  readonly records: Workspace
-  /** Where children go: the same workspace as `records` in one cluster. */
-  readonly workloads: Workspace
-  readonly children: Children
-  readonly clock: Clock
-  readonly log: Log
-  /** The time of this pass, RFC 3339. One pass has one time. */
-  readonly now: string
-  /** What earlier steps of this pass left for later ones; made afresh for each pass. */
-  readonly state: State
-  /** Fields for the one status patch at the end of the pass; later calls win. */
-  report(fields: Partial<StatusOf<K>>): void
-  /** Whether anything of the resource serves now; tells Degraded from Failed. */
-  serving(value: boolean): void
-  /** An event of its own, for what is not an outcome. Outcomes make theirs when they change. */
-  event(type: 'Normal' | 'Warning', reason: Reason, note: string): void
-}
-
-/** One named part of a reconcile. Its name appears in logs, so it is a function with a name, not an arrow in a list. */
-export type Step<K extends AnyKind = AnyKind, State = undefined> = (pass: Pass<K, State>) => Outcome | Promise<Outcome>
-
-/** Kinds of ours stand in `records`, all others in `workloads`, unless a controller says otherwise. */
-export type Side = 'records' | 'workloads'
-
-/** Objects whose changes wake a controller. Children wake their owner; others say themselves whom they concern. */
-export type Observed =
-  | Resource
-  | {
-      resource: Resource
-      in?: Side
-      /** The keys that a change of this object concerns. */
-      keysOf: (object: KubeObject, records: Workspace) => readonly string[]
-    }
-
-/** A right that a controller needs, for the generated roles of the operator. */
-export type Rights = {
-  resource: Pick<Resource, 'group' | 'plural'>
-  verbs: readonly string[]
-  resourceNames?: readonly string[]
-  /** Only in the platform's own namespace; else in the whole cluster. */
-  in?: 'system'
-}
 
 export type ControllerOptions<K extends AnyKind, State> = {
   /** What wakes this controller, besides the kind itself. Everything observed can be read from its cache. */

@@ -1,6 +1,6 @@
 import { type KubeObject, objectKey } from '../../core/object.ts'
 import { compareVersions } from '../../kube/version.ts'
-import type { CacheView } from './controller.ts'
+import type { CacheView } from './pass.ts'
 
 type Expectation = { object: KubeObject; view: CacheView; removed: boolean }
 

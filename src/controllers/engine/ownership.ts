@@ -10,7 +10,7 @@ import {
 } from '../../core/labels.ts'
 import { childName } from '../../core/names.ts'
 import { type KubeObject, objectKey, ownerReferenceTo, type Resource } from '../../core/object.ts'
-import type { Place } from './controller.ts'
+import type { Place } from './pass.ts'
 
 /** Whose children a pass makes. */
 export type Owner = {

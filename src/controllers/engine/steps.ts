@@ -1,6 +1,6 @@
 import { done, type Outcome } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import type { Pass, Step } from './controller.ts'
+import type { Pass, Step } from './pass.ts'
 
 /** Where a pass stands, for the log line of a throw. Kept beside the pass, so that steps cannot write it. */
 const progress = new WeakMap<object, string>()

@@ -1,6 +1,6 @@
-import { checkDeny, refuseLockout, refuseOwnDeny } from '../../api/rbac/denies.ts'
 import { isEqual } from '../../api/records/mergePatch.ts'
 import type { RecordOf } from '../../api/records/records.ts'
+import { checkDeny, refuseLockout, refuseOwnDeny } from '../../api/rules/denies.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
 import { closed, type Judged, requireAction, scopeOfRecord } from './change.ts'
 

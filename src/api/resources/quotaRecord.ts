@@ -1,0 +1,21 @@
+import { z } from 'zod'
+
+/** Limits over a boundary or group, and what is used of each; null is unlimited. */
+export const BoundaryQuotaDto = z
+  .object({
+    cpu: z.string().nullable(),
+    memory: z.string().nullable(),
+    storage: z.string().nullable(),
+    resourceGroups: z.int().nullable(),
+    resources: z.int().nullable(),
+    pods: z.int().nullable(),
+  })
+  .meta({ id: 'BoundaryQuota' })
+type BoundaryQuotaDto = z.output<typeof BoundaryQuotaDto>
+
+export function quotaDto(
+  limits: { [Name in keyof BoundaryQuotaDto]?: BoundaryQuotaDto[Name] | undefined },
+): BoundaryQuotaDto {
+  const { cpu = null, memory = null, storage = null, resourceGroups = null, resources = null, pods = null } = limits
+  return { cpu, memory, storage, resourceGroups, resources, pods }
+}

@@ -1,0 +1,108 @@
+import type { z } from 'zod'
+import type { ErrorCode } from '../../core/errors.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import type { PlanFamily } from '../../crds/plans.ts'
+import type { ActionName } from '../../iam/actions.ts'
+import type { Context, Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
+import type { ListField } from './paging.ts'
+
+/** The twelve generic routes of section 4.2 of the interface. */
+export const GENERIC_ROUTES = [
+  'list',
+  'config',
+  'get',
+  'create',
+  'update',
+  'patch',
+  'delete',
+  'action',
+  'getScale',
+  'scale',
+  'listAll',
+  'configAll',
+] as const
+export type GenericRoute = (typeof GENERIC_ROUTES)[number]
+
+/** A resource with the things around it that its record shows. Built for each request, so that names are of now. */
+export type ResourceView<K extends AnyKind = AnyKind> = {
+  readonly object: RecordOf<K>
+  readonly boundaryId: string
+  /** Display name. */
+  readonly boundary: string
+  readonly resourceGroup: string
+  readonly cluster: { readonly id: string; readonly name: string; readonly region: string; readonly domain: string }
+  /** Versions of the boundary and the cluster, for what is kept of a record. */
+  readonly surroundings: string
+  readonly services: Services
+}
+
+/** Where a body is to become a spec. */
+export type WriteView<K extends AnyKind = AnyKind> = {
+  readonly boundaryId: string
+  readonly resourceGroup: string
+  readonly name: string
+  readonly form: 'create' | 'put' | 'patch'
+  /** Undefined at creation. */
+  readonly previous: RecordOf<K> | undefined
+  readonly services: Services
+  readonly context: Context
+}
+
+export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body extends z.ZodObject> = {
+  /** The URL segment, `collection` in records. */
+  segment: string
+  /** Of the action names: `vectorcluster` in `vectorcluster/read`. */
+  actionPrefix: string
+  /** Of the operation names: List<Plural>, Get<Singular>. */
+  plural: string
+  singular: string
+  dto: Dto
+  body: Body
+  /** Shown fields, taken and ignored in bodies. */
+  shownNames: readonly string[]
+  toDto: (view: ResourceView<K>) => z.input<Dto>
+  /**
+   * The stored form of the writable fields, where null means "the plan's": what a merge patch is laid over. The record
+   * that a GET shows will not do, because it holds the plan's own values, which would then be stored.
+   */
+  toBody: (object: RecordOf<K>) => z.output<Body>
+  /**
+   * The whole spec for a body; fields that no body shows come from `previous`.
+   *
+   * @throws PlatformError for what the schema cannot see: plan, cluster, quota
+   */
+  toSpec: (body: z.output<Body>, view: WriteView<K>) => object
+  /**
+   * The version of what a record shows beyond the object, its boundary and its cluster (its plan). Declare it where that
+   * is all: then records are kept as texts until something changes.
+   */
+  dependsOn?: (view: ResourceView<K>) => string
+  /** The family of plans that the `config` routes offer. */
+  planFamily?: PlanFamily
+  omit?: readonly GenericRoute[]
+  /** Beyond those that every resource has. */
+  fields?: Readonly<Record<string, ListField<ResourceView<K>>>>
+  /** Values of the body's enumerations, for the `config` routes. */
+  enumerations?: Readonly<Record<string, readonly string[]>>
+  scale?: { min: number; max: number }
+  /** What is answered where names are unique on the platform and another resource has it; ALREADY_EXISTS. */
+  nameTaken?: ErrorCode
+  /** Whether its controller must see each deletion, from the first moment on. */
+  hasFinalizer?: boolean
+  /** Called before the object is deleted; throws to refuse. */
+  beforeDelete?: (view: ResourceView<K>) => void | Promise<void>
+  /** The name of a path parameter other than `name` (`appName`). */
+  parameter?: string
+  answers?: Partial<Record<GenericRoute, readonly number[]>>
+}
+
+export type PowerAction = 'read' | 'write' | 'delete' | 'scale'
+
+/** The action name of a verb on a kind. Its being one of the interface's is held by the test of the route table. */
+export function actionOf(prefix: string, verb: PowerAction): ActionName {
+  return `${prefix}/${verb}` as ActionName
+}
+
+/** A declaration whose schemas are only known to its area. */
+export type AnyDeclaration<K extends AnyKind> = ResourceDeclaration<K, z.ZodObject, z.ZodObject>

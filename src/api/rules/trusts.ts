@@ -1,0 +1,72 @@
+import { badRequest, PlatformError } from '../../core/errors.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { BoundaryTrust } from '../../crds/rbac.ts'
+import { actionNames, compilePermissions } from '../../iam/permissions.ts'
+import { BUILT_IN_ROLES } from '../../iam/roles.ts'
+import type { Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
+import { incarnationAt } from './grants.ts'
+
+export type TrustRecord = RecordOf<typeof BoundaryTrust>
+
+/** What may be lent: what every reader sees, and the pulling of images. */
+const LENDABLE: ReadonlySet<string> = new Set([
+  ...BUILT_IN_ROLES.filter(({ displayName }) => displayName === 'Reader').flatMap((role) =>
+    actionNames(compilePermissions(role).belowRoot),
+  ),
+  'registry/pull',
+])
+
+export type WantedTrust = {
+  /** The boundary that grants. */
+  boundaryId: string
+  /** The boundary whose people may. */
+  trustedBoundaryId: string
+  actions: string[]
+  expiresAt?: string | null | undefined
+}
+
+/** @throws PlatformError BAD_REQUEST, boundary_not_found */
+export function checkTrust(services: Services, wanted: WantedTrust): void {
+  const { boundaryId, trustedBoundaryId, actions } = wanted
+  const errors = actions.flatMap((name, index) =>
+    LENDABLE.has(name) ? [] : [{ field: `actions.${index}`, message: 'is no action that a trust can lend' }],
+  )
+  if (boundaryId === trustedBoundaryId) {
+    errors.push({ field: 'trustedBoundaryId', message: 'a boundary needs no trust in itself' })
+  }
+  if (typeof wanted.expiresAt === 'string' && Date.parse(wanted.expiresAt) <= services.clock.now()) {
+    errors.push({ field: 'expiresAt', message: 'must lie in the future' })
+  }
+  if (errors.length > 0) throw badRequest('The trust was refused.', errors)
+  for (const id of [boundaryId, trustedBoundaryId]) {
+    const boundary = services.records.peek(Boundary, { name: id })
+    if (boundary !== undefined && boundary.metadata.deletionTimestamp === undefined) continue
+    throw new PlatformError('boundary_not_found', `Boundary "${id}" was not found.`, { boundaryId: id })
+  }
+}
+
+export function isTrusted(services: Services, { boundaryId, trustedBoundaryId }: WantedTrust): boolean {
+  return services.records
+    .peekAll(BoundaryTrust, { namespace: SYSTEM_NAMESPACE })
+    .some(
+      ({ spec }) =>
+        spec.boundaryId === boundaryId && spec.trustedBoundaryId === trustedBoundaryId && isOfThisLife(services, spec),
+    )
+}
+
+export function trustedAlready({ boundaryId, trustedBoundaryId }: WantedTrust): PlatformError {
+  const message = `Boundary "${boundaryId}" trusts "${trustedBoundaryId}" already.`
+  return new PlatformError('already_exists', message, { boundaryId, trustedBoundaryId })
+}
+
+function isOfThisLife(services: Services, spec: TrustRecord['spec']): boolean {
+  const lives: [string, string | undefined][] = [
+    [spec.boundaryId, spec.boundaryIncarnation],
+    [spec.trustedBoundaryId, spec.trustedBoundaryIncarnation],
+  ]
+  return lives.every(
+    ([boundaryId, life]) => life === undefined || life === incarnationAt(services, { level: 'boundary', boundaryId }),
+  )
+}
