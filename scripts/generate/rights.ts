@@ -176,6 +176,8 @@ export function accessObjects(
       [
         { resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete', 'deletecollection'] },
         { resource: podsProxy, verbs: ['get', 'create', 'delete'] },
+        // Pods that a StatefulSet left behind when it was replaced around them.
+        { resource: { group: '', plural: 'pods' }, verbs: ['delete'] },
       ],
       'rbac',
     ),

@@ -1,5 +1,12 @@
-import { OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { OWNER_INCARNATION_ANNOTATION, PREFIX } from '../core/labels.ts'
 import type { EffectivePlan } from './plans.ts'
+
+/** On a StatefulSet: the size that its claim template was written with, which the API server may store as another one. */
+export const STORAGE_SIZE_ANNOTATION = `${PREFIX}storage-size`
+
+export function storageSizeAnnotation({ storageSize }: Pick<EffectivePlan, 'storageSize'>): Record<string, string> {
+  return storageSize === undefined ? {} : { [STORAGE_SIZE_ANNOTATION]: storageSize }
+}
 
 /** The claim template of a StatefulSet: one volume for each pod, which no other pod mounts. */
 export function volumeClaimTemplate({

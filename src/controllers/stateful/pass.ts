@@ -1,5 +1,6 @@
+import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { childName } from '../../core/names.ts'
-import type { KubeObject, ObjectMeta } from '../../core/object.ts'
+import type { KubeObject, ObjectMeta, Resource } from '../../core/object.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { EffectivePlan } from '../../desired/plans.ts'
@@ -55,4 +56,15 @@ export function podsOfStateful(pass: StatefulPass): Pod[] {
     .cache<Pod & KubeObject>(pod)
     .list({ namespace })
     .filter((each) => ordinalOf(pass, each.metadata.name) !== undefined)
+}
+
+/**
+ * Pods or claims of this name that carry our labels, whichever life they are of, asked of the API server: for a teardown,
+ * which must not miss what the cache has not heard of yet.
+ */
+export async function liveOfStateful<T extends KubeObject>(pass: StatefulPass, resource: Resource): Promise<T[]> {
+  const { namespace, name } = placeOfStateful(pass)
+  const labelSelector = `${OWNER_KIND_LABEL}=${pass.kind.kind},${OWNER_NAME_LABEL}=${name}`
+  const { items } = await pass.workloads.client.list<T>(resource, { namespace, labelSelector })
+  return items.filter((each) => ordinalOf(pass, each.metadata.name) !== undefined)
 }

@@ -1,19 +1,73 @@
 import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
 import { type Resource, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
-import { namespace as namespaces, persistentVolumeClaim, secret, statefulSet } from '../../kube/builtin.ts'
+import { namespace as namespaces, persistentVolumeClaim, pod, secret, statefulSet } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { placeOfStateful, podsOfStateful, type StatefulPass, workloadOf } from './pass.ts'
-import { claimsByName, isOurClaim, markClaim, retainedFor } from './volumes.ts'
+import { liveOfStateful, ordinalOf, placeOfStateful, podsOfStateful, type StatefulPass, workloadOf } from './pass.ts'
+import type { Claim, Pod, StatefulSet } from './types.ts'
+import { isOfFormerLife, isOurClaim, markClaim, retainedFor } from './volumes.ts'
 
-/** First the pods, then what they wrote to: a volume is never pulled from under one. */
+/**
+ * First the pods, then what they wrote to: a volume is never pulled from under one.
+ *
+ *   StatefulSet with pods ── no replicas ──> seen by its controller ── delete ──> gone ──> volumes
+ *   pods without a StatefulSet (it was being replaced) ── delete, highest first ──> gone ──^
+ *
+ * A StatefulSet that is deleted outright leaves a pass of its controller under way, which may still make a claim that
+ * nobody owns. Once that controller has seen that no replicas are wanted, it makes none.
+ */
 export async function removeWorkload(pass: StatefulPass): Promise<Outcome> {
   const { namespace } = placeOfStateful(pass)
-  const gone = await pass.children.remove(statefulSet, namespace, workloadOf(pass))
-  if (namespaceIsGoing(pass)) return done()
-  if (!gone) return waiting('TearingDown', 'The workload is being deleted.')
-  const left = podsOfStateful(pass).map(({ metadata }) => metadata.name)
-  return left.length === 0 ? done() : waiting('TearingDown', `Pods are shutting down: ${left.sort().join(', ')}.`)
+  const name = workloadOf(pass)
+  if (namespaceIsGoing(pass)) {
+    await pass.children.remove(statefulSet, namespace, name)
+    return done()
+  }
+  const workload = await pass.children.get<StatefulSet>(statefulSet, namespace, name)
+  if (workload?.metadata.deletionTimestamp !== undefined)
+    return waiting('TearingDown', 'The workload is being deleted.')
+  if (workload !== undefined && !(await isScaledDown(pass, workload))) return shuttingDown(podsOfStateful(pass))
+  // The cache may be behind on what was made last, and nobody looks for it later.
+  const left = await liveOfStateful<Pod>(pass, pod)
+  if (left.length > 0) {
+    if (workload === undefined) await removePods(pass, left)
+    return shuttingDown(left)
+  }
+  const gone = await pass.children.remove(statefulSet, namespace, name)
+  return gone ? done() : waiting('TearingDown', 'The workload is being deleted.')
+}
+
+/** Whether the StatefulSet's controller knows that no replicas are wanted, and counts none; tells it so first. */
+async function isScaledDown(pass: StatefulPass, workload: StatefulSet): Promise<boolean> {
+  const { metadata, spec, status = {} } = workload
+  if ((spec.replicas ?? 1) > 0) {
+    const { uid, resourceVersion } = metadata
+    await pass.workloads.client.mergePatch(
+      statefulSet,
+      refOf(workload),
+      { spec: { replicas: 0 } },
+      { uid, resourceVersion },
+    )
+    return false
+  }
+  return (status.observedGeneration ?? 0) >= (metadata.generation ?? 1) && (status.replicas ?? 0) === 0
+}
+
+/** What a StatefulSet left behind when it was deleted around its pods; nothing else would ever delete them. */
+async function removePods(pass: StatefulPass, pods: readonly Pod[]): Promise<void> {
+  const ordinal = (each: Pod) => ordinalOf(pass, each.metadata.name) ?? 0
+  for (const each of pods.toSorted((a, b) => ordinal(b) - ordinal(a))) {
+    if (each.metadata.deletionTimestamp !== undefined) continue
+    await pass.workloads.client.remove(pod, refOf(each), { uid: each.metadata.uid })
+  }
+}
+
+function shuttingDown(pods: readonly Pod[]): Outcome {
+  const names = pods.map(({ metadata }) => metadata.name).sort()
+  return waiting(
+    'TearingDown',
+    names.length === 0 ? 'Pods are shutting down.' : `Pods are shutting down: ${names.join(', ')}.`,
+  )
 }
 
 /**
@@ -64,13 +118,17 @@ async function keepSecret(pass: StatefulPass, name: string): Promise<void> {
   await pass.workloads.client.mergePatch(secret, refOf(found), patch, { uid, resourceVersion })
 }
 
-/** Deletes the volumes, or keeps them for a new resource of this name: what the accepted deletion asked for. */
+/**
+ * Deletes the volumes, or keeps them for a new resource of this name: what the accepted deletion asked for. Those that a
+ * former life of this name left behind go the same way, so that deleting a resource always frees its name.
+ */
 export async function removeVolumes(pass: StatefulPass): Promise<Outcome> {
-  const ours = [...claimsByName(pass).values()].filter((claim) => isOurClaim(pass, claim))
-  const { namespace } = placeOfStateful(pass)
-  const going = namespaceIsGoing(pass)
+  const claims = (await liveOfStateful<Claim>(pass, persistentVolumeClaim)).filter(
+    (claim) => isOurClaim(pass, claim) || isOfFormerLife(pass, claim),
+  )
   if (keepsData(pass)) {
-    for (const claim of ours) {
+    for (const claim of claims) {
+      if (claim.metadata.deletionTimestamp !== undefined) continue
       await markClaim(pass, claim, {
         [RETAINED_FOR_ANNOTATION]: retainedFor(pass),
         [OWNER_INCARNATION_ANNOTATION]: null,
@@ -78,13 +136,18 @@ export async function removeVolumes(pass: StatefulPass): Promise<Outcome> {
     }
     return done()
   }
-  for (const claim of ours) await pass.children.remove(persistentVolumeClaim, namespace, claim.metadata.name)
+  const left: string[] = []
+  for (const claim of claims) {
+    const { uid, resourceVersion, deletionTimestamp, name } = claim.metadata
+    if (deletionTimestamp === undefined) {
+      const rest = await pass.workloads.client.remove(persistentVolumeClaim, refOf(claim), { uid, resourceVersion })
+      if (rest === undefined) continue
+    }
+    left.push(name)
+  }
   // The deletion of a namespace takes its claims along; waiting here would only hold it up.
-  if (going) return done()
-  const left = [...claimsByName(pass).values()]
-    .filter((claim) => isOurClaim(pass, claim))
-    .map(({ metadata }) => metadata.name)
-  return left.length === 0 ? done() : waiting('TearingDown', `Volumes are being deleted: ${left.sort().join(', ')}.`)
+  if (left.length === 0 || namespaceIsGoing(pass)) return done()
+  return waiting('TearingDown', `Volumes are being deleted: ${left.sort().join(', ')}.`)
 }
 
 function namespaceIsGoing(pass: StatefulPass): boolean {

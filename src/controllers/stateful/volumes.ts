@@ -1,7 +1,13 @@
-import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
+import {
+  OWNER_INCARNATION_ANNOTATION,
+  OWNER_KIND_LABEL,
+  OWNER_NAME_LABEL,
+  RETAINED_FOR_ANNOTATION,
+} from '../../core/labels.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { compareQuantities } from '../../core/quantity.ts'
+import { STORAGE_SIZE_ANNOTATION } from '../../desired/volumeClaims.ts'
 import { persistentVolumeClaim, statefulSet, storageClass } from '../../kube/builtin.ts'
 import { ordinalOf, placeOfStateful, planOfStateful, type StatefulPass, VOLUME, workloadOf } from './pass.ts'
 import type { Claim, StatefulSet } from './types.ts'
@@ -27,6 +33,17 @@ export function isOurClaim(pass: StatefulPass, claim: Claim): boolean {
   return claim.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === pass.incarnation
 }
 
+/** Of a former resource of this kind and name, whose teardown was cut short: not kept on purpose, and nobody's any more. */
+export function isOfFormerLife(pass: StatefulPass, { metadata: { labels, annotations } }: Claim): boolean {
+  const { name } = placeOfStateful(pass)
+  return (
+    labels?.[OWNER_KIND_LABEL] === pass.kind.kind &&
+    labels[OWNER_NAME_LABEL] === name &&
+    annotations?.[OWNER_INCARNATION_ANNOTATION] !== undefined &&
+    annotations[OWNER_INCARNATION_ANNOTATION] !== pass.incarnation
+  )
+}
+
 /**
  * Looks at the claims that are there before a StatefulSet would take them unasked: ours, those kept for a new resource
  * of this name, which are taken back here, or somebody else's, which nobody touches.
@@ -40,10 +57,10 @@ export async function adoptVolumes(pass: StatefulPass): Promise<Outcome> {
       return waiting('WaitingForVolume', `${what} of a namesake is still being deleted.`)
     }
     if (claim.metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== retainedFor(pass)) {
-      return stalled(
-        'NameOccupied',
-        `${what} exists and does not belong to this resource. Delete it, or choose another name.`,
-      )
+      const why = isOfFormerLife(pass, claim)
+        ? `is left from a former ${pass.kind.kind} of this name. Delete this resource, which deletes the volume or keeps it for the next one (onDelete), and create it again.`
+        : 'exists and does not belong to this resource. Delete it, or choose another name.'
+      return stalled('NameOccupied', `${what} ${why}`)
     }
     await markClaim(pass, claim, { [OWNER_INCARNATION_ANNOTATION]: pass.incarnation, [RETAINED_FOR_ANNOTATION]: null })
   }
@@ -93,10 +110,12 @@ export async function growVolumes(pass: StatefulPass): Promise<Outcome> {
   const { state } = pass
   const wanted = planOfStateful(pass).storageSize ?? '0'
   const small = [...state.claims.values()].filter((claim) => compareQuantities(requested(claim), wanted) < 0)
-  const obstacle = small.map((claim) => growthObstacle(pass, claim)).find((found) => found !== undefined)
+  const obstacle =
+    small.map((claim) => growthObstacle(pass, claim)).find((found) => found !== undefined) ??
+    storedOtherwise(pass, wanted)
   if (obstacle !== undefined) {
     // Everything else of the spec is still applied, with the size that the volumes have.
-    state.plan = { ...planOfStateful(pass), storageSize: templateSize(pass) ?? wanted }
+    keepTemplateSize(pass)
     state.volumes = stalled('ConfigurationInvalid', obstacle)
     return done()
   }
@@ -138,11 +157,40 @@ function isGrowing(claim: Claim, wanted: string): boolean {
   return capacity !== undefined && compareQuantities(capacity, wanted) < 0
 }
 
+/**
+ * Deletes the StatefulSet around its pods, once it has made all its claims: a pass of its controller that is still under
+ * way would make the missing ones for a StatefulSet that is gone.
+ */
 async function replaceTemplate(pass: StatefulPass, wanted: string): Promise<Outcome> {
   const size = templateSize(pass)
   const observed = observedWorkload(pass)
   if (observed === undefined || size === undefined || compareQuantities(size, wanted) === 0) return done()
+  if (!hasAllClaims(pass, observed)) {
+    keepTemplateSize(pass)
+    pass.state.volumes ??= waiting('WaitingForVolume', 'The volumes are being made; then they grow.')
+    return done()
+  }
   const { uid, resourceVersion } = observed.metadata
   await pass.workloads.client.remove(statefulSet, refOf(observed), { uid, resourceVersion, propagation: 'Orphan' })
   return done()
+}
+
+function hasAllClaims(pass: StatefulPass, { metadata, spec, status = {} }: StatefulSet): boolean {
+  const ordinals = Array.from({ length: spec.replicas ?? 1 }, (_, ordinal) => ordinal)
+  const isSeen = (status.observedGeneration ?? 0) >= (metadata.generation ?? 1)
+  return isSeen && ordinals.every((ordinal) => pass.state.claims.has(ordinal))
+}
+
+/** Leaves the claim template as it is, which nobody can change. */
+function keepTemplateSize(pass: StatefulPass): void {
+  const plan = planOfStateful(pass)
+  pass.state.plan = { ...plan, storageSize: templateSize(pass) ?? plan.storageSize }
+}
+
+/** A StatefulSet that was made with this very size and has another one: to replace it again would never end. */
+function storedOtherwise(pass: StatefulPass, wanted: string): string | undefined {
+  const size = templateSize(pass)
+  const asked = observedWorkload(pass)?.metadata.annotations?.[STORAGE_SIZE_ANNOTATION]
+  if (size === undefined || asked !== wanted || compareQuantities(size, wanted) === 0) return undefined
+  return `storageSize is ${wanted}, which the API server stores as ${size}. Set storageSize to ${size}.`
 }

@@ -152,12 +152,43 @@ describe('the volumes of a vector database', () => {
       expect(taken?.['freehold.dev/incarnation-of-owner']).to.be.a('string')
     })
 
-    it('are not taken from a namesake that did not keep them for it', async () => {
+    describe('beside one that a former life of its name left behind', () => {
+      const claimRef = { namespace: HOME, name: 'storage-vc-products-0' }
+      beforeEach(async () => {
+        world.client.edit(persistentVolumeClaim, claimRef, ({ metadata }) => {
+          metadata.annotations = { ...metadata.annotations, 'freehold.dev/incarnation-of-owner': 'another' }
+        })
+        await world.converge()
+      })
+
+      it('do not take it, and say how the name is freed', async () => {
+        expect(await world.says()).to.match(
+          /^Degraded NameOccupied: Volume claim "storage-vc-products-0" is left from a former VectorCluster of this name\. Delete this resource, /,
+        )
+        expect((await claim())?.metadata.annotations?.['freehold.dev/incarnation-of-owner']).to.equal('another')
+      })
+
+      it('free the name', async () => {
+        await remove()
+        expect(await exists()).to.equal(false)
+        expect(await claim()).to.equal(undefined)
+      })
+
+      it('keep it for the next one where the data is kept', async () => {
+        await world.change({ onDelete: 'Retain' })
+        await remove()
+        expect(await size()).to.equal('10Gi')
+        expect((await claim())?.metadata.annotations?.['freehold.dev/retained-for']).to.equal('VectorCluster/products')
+      })
+    })
+
+    it('leave a claim of their name alone that nobody of ours made', async () => {
       world.client.edit(persistentVolumeClaim, { namespace: HOME, name: 'storage-vc-products-0' }, ({ metadata }) => {
-        metadata.annotations = { ...metadata.annotations, 'freehold.dev/incarnation-of-owner': 'another' }
+        metadata.annotations = {}
+        metadata.labels = {}
       })
       await world.converge()
-      expect(await world.says()).to.match(/^Degraded NameOccupied: Volume claim "storage-vc-products-0"/)
+      expect(await world.says()).to.match(/^Degraded NameOccupied: .* exists and does not belong to this resource\./)
       await remove()
       expect(await exists()).to.equal(false)
       expect(await size()).to.equal('10Gi')

@@ -2,7 +2,7 @@ import { passwordEntry, productKeyEntry, SQL_PORTS, sqlNames, sqlSelector } from
 import { PREFIX } from '../../core/labels.ts'
 import { sha256 } from '../../core/names.ts'
 import { defaultEdition, newestVersion } from '../../crds/sql.ts'
-import { volumeClaimTemplate } from '../volumeClaims.ts'
+import { storageSizeAnnotation, volumeClaimTemplate } from '../volumeClaims.ts'
 import { engineConfiguration, engineMemoryMb } from './config.ts'
 import { type Child, labelsOf, metadataOf, type SqlInput } from './types.ts'
 
@@ -23,7 +23,7 @@ export function statefulSet(input: SqlInput): Child<'StatefulSet'> {
   return {
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
-    metadata: metadataOf(input, sqlNames(name).workload),
+    metadata: { ...metadataOf(input, sqlNames(name).workload), annotations: storageSizeAnnotation(input.plan) },
     spec: {
       replicas: input.replicas,
       serviceName: sqlNames(name).peers,

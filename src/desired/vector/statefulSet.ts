@@ -8,7 +8,7 @@ import {
 } from '../../contracts/vector.ts'
 import { PREFIX } from '../../core/labels.ts'
 import { sha256 } from '../../core/names.ts'
-import { volumeClaimTemplate } from '../volumeClaims.ts'
+import { storageSizeAnnotation, volumeClaimTemplate } from '../volumeClaims.ts'
 import { PRODUCTION_YAML, STORAGE_PATH } from './config.ts'
 import { labelsOf, metadataOf } from './metadata.ts'
 import type { Child, VectorInput } from './types.ts'
@@ -28,7 +28,7 @@ export function statefulSet(input: VectorInput): Child<'StatefulSet', { spec: Re
   return {
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
-    metadata: metadataOf(input, names.workload),
+    metadata: { ...metadataOf(input, names.workload), annotations: storageSizeAnnotation(input.plan) },
     spec: {
       replicas: input.peers,
       serviceName: names.peers,

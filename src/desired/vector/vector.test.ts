@@ -121,7 +121,7 @@ describe('the children of a vector database', () => {
     expect(vectorWorkload(input)).to.deep.equal({
       apiVersion: 'apps/v1',
       kind: 'StatefulSet',
-      metadata: metadata('vc-products'),
+      metadata: { ...metadata('vc-products'), annotations: { 'freehold.dev/storage-size': '50Gi' } },
       spec: {
         replicas: 3,
         serviceName: 'vcpeers-products',
