@@ -156,12 +156,12 @@ class CachedAccess implements Access {
 
   #assignment({ type, object }: CacheEvent<Assignment>): void {
     const id = recordId(RoleAssignment.resource, object)
-    const scope = type === 'removed' ? undefined : standing(object)
+    const scope = type === 'removed' ? undefined : ownScope(object)
     const incarnation = scopeIncarnationOf(object)
     // Made by kubectl or Git without saying of which life: nothing, until the controller has told.
     const isOfNone = scope !== undefined && scope.level !== 'root' && incarnation === undefined
     const named = scope === undefined || isOfNone ? [] : [{ scope, incarnation }]
-    this.#judge(`assignment ${id}`, named, (counts) => {
+    this.#recheck(`assignment ${id}`, named, (counts) => {
       this.#dropAssignment(id)
       if (!counts) return
       const { principalId, principalType, roleDefinitionName: roleName, expiresAt, jitRequestId } = object.spec
@@ -180,9 +180,9 @@ class CachedAccess implements Access {
   /** A deny that cannot be read leaves what it was before; one that is gone, or of another life, ends. */
   #deny({ type, object }: CacheEvent<Denial>): void {
     const id = recordId(DenyAssignment.resource, object)
-    const scope = type === 'removed' ? undefined : standing(object)
+    const scope = type === 'removed' ? undefined : ownScope(object)
     const named = scope === undefined ? [] : [{ scope, incarnation: scopeIncarnationOf(object) }]
-    this.#judge(`deny ${id}`, named, (counts) => {
+    this.#recheck(`deny ${id}`, named, (counts) => {
       const { policy } = this.#evaluator
       if (!counts) {
         policy.removeDeny(id)
@@ -216,7 +216,7 @@ class CachedAccess implements Access {
             incarnation: object.spec.trustedBoundaryIncarnation,
           },
         ]
-    this.#judge(`trust ${id}`, named, (counts) => {
+    this.#recheck(`trust ${id}`, named, (counts) => {
       const { policy } = this.#evaluator
       if (!counts) policy.removeTrust(id)
       else policy.upsertTrust({ id, boundaryId, trustedBoundaryId, actions, bidirectional, ...expiry(expiresAt) })
@@ -227,7 +227,7 @@ class CachedAccess implements Access {
    * Says whether a record counts: now, and again whenever an object whose incarnation it names comes, goes or comes
    * back. A record that names no place does not count.
    */
-  #judge(id: string, named: readonly Named[], decide: (counts: boolean) => void): void {
+  #recheck(id: string, named: readonly Named[], decide: (counts: boolean) => void): void {
     for (const key of this.#waitsFor.get(id) ?? []) {
       const waiting = this.#waiting.get(key)
       waiting?.delete(id)
@@ -235,14 +235,15 @@ class CachedAccess implements Access {
     }
     this.#waitsFor.delete(id)
     const pinned = named.filter(({ incarnation }) => incarnation !== undefined)
-    const judge = () => decide(named.length > 0 && pinned.every((one) => one.incarnation === this.#incarnationAt(one)))
+    const recheck = () =>
+      decide(named.length > 0 && pinned.every((one) => one.incarnation === this.#incarnationAt(one)))
     const keys = pinned.flatMap(({ scope }) => scopeObject(scope)?.key ?? [])
     for (const key of keys) {
       const waiting = this.#waiting.get(key) ?? new Map<string, () => void>()
-      this.#waiting.set(key, waiting.set(id, judge))
+      this.#waiting.set(key, waiting.set(id, recheck))
     }
     if (keys.length > 0) this.#waitsFor.set(id, keys)
-    judge()
+    recheck()
   }
 
   #incarnationAt({ scope }: Named): string | undefined {
@@ -254,7 +255,7 @@ class CachedAccess implements Access {
 
   /** Something that records are about came, went or came back. */
   #scopeObject(resource: Resource, { metadata: { namespace, name } }: KubeObject): void {
-    for (const judge of this.#waiting.get(scopeObjectKey(resource, namespace, name))?.values() ?? []) judge()
+    for (const recheck of this.#waiting.get(scopeObjectKey(resource, namespace, name))?.values() ?? []) recheck()
   }
 
   /** The initial owner is an Owner until the controller has written the assignment, and never again after. */
@@ -307,7 +308,7 @@ function recordId({ group, kind }: Resource, { metadata: { namespace = '', name 
 }
 
 /** The scope of a record that may speak of it where it stands. */
-function standing(object: { spec: { scope: string }; metadata: { namespace?: string } }): Scope | undefined {
+function ownScope(object: { spec: { scope: string }; metadata: { namespace?: string } }): Scope | undefined {
   const scope = parseScope(object.spec.scope)
   return scope !== undefined && mayStandIn(scope, object.metadata.namespace) ? scope : undefined
 }

@@ -105,17 +105,17 @@ export function viewMaker<K extends AnyKind>(
 ): (object: RecordOf<K>, resourceGroup: string) => ResourceView<K> {
   const found = services.records.peek(Boundary, { name: boundaryId })
   const boundary = found?.spec.displayName ?? ''
-  const around = new Map<string | undefined, Pick<ResourceView<K>, 'cluster' | 'surroundings'>>()
-  const surroundingsOf = (clusterId: string | undefined) => {
+  const around = new Map<string | undefined, Pick<ResourceView<K>, 'cluster' | 'contextVersion'>>()
+  const contextOf = (clusterId: string | undefined) => {
     const cluster = clusterWords(services, boundaryId, clusterId)
-    const surroundings = `${found?.metadata.resourceVersion} ${cluster.id} ${cluster.version}`
-    around.set(clusterId, { cluster, surroundings })
-    return { cluster, surroundings }
+    const contextVersion = `${found?.metadata.resourceVersion} ${cluster.id} ${cluster.version}`
+    around.set(clusterId, { cluster, contextVersion })
+    return { cluster, contextVersion }
   }
   return (object, resourceGroup) => {
     const { clusterId } = object.spec as { clusterId?: string | undefined }
-    const { cluster, surroundings } = around.get(clusterId) ?? surroundingsOf(clusterId)
-    return { object, boundaryId, boundary, resourceGroup, cluster, surroundings, services }
+    const { cluster, contextVersion } = around.get(clusterId) ?? contextOf(clusterId)
+    return { object, boundaryId, boundary, resourceGroup, cluster, contextVersion, services }
   }
 }
 

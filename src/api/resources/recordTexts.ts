@@ -24,7 +24,7 @@ export class RecordTexts<K extends AnyKind> {
   textOf(view: ResourceView<K>): string {
     const { uid, resourceVersion } = view.object.metadata
     if (this.#dependsOn === undefined || uid === undefined) return JSON.stringify(this.#toDto(view))
-    const version = `${resourceVersion} ${view.surroundings} ${this.#dependsOn(view)}`
+    const version = `${resourceVersion} ${view.contextVersion} ${this.#dependsOn(view)}`
     const known = this.#entries.get(uid)
     if (known?.version === version) return known.text
     const text = JSON.stringify(this.#toDto(view))

@@ -33,7 +33,7 @@ export type ResourceView<K extends AnyKind = AnyKind> = {
   readonly resourceGroup: string
   readonly cluster: { readonly id: string; readonly name: string; readonly region: string; readonly domain: string }
   /** Versions of the boundary and the cluster, for what is kept of a record. */
-  readonly surroundings: string
+  readonly contextVersion: string
   readonly services: Services
 }
 

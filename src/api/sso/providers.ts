@@ -49,7 +49,7 @@ function vetAddress(field: string, address: string, allowedHosts: readonly strin
 }
 
 /** @throws PlatformError BAD_REQUEST, URL_NOT_ALLOWED, unknown_role, NOT_IMPLEMENTED, UPSTREAM_FAILED; the first wins */
-async function judge(context: Context, provider: SsoIdentityProvider): Promise<void> {
+async function checkProvider(context: Context, provider: SsoIdentityProvider): Promise<void> {
   const { services, signal } = context
   const broken = brokenRules(SsoConnection, { domains: [], identityProviders: [provider] })
   if (broken.length > 0) throw badRequest('The identity provider was refused.', broken)
@@ -94,7 +94,7 @@ export async function createProvider(context: Context<'tenantId', unknown, Creat
   const provider = readProvider(services, fields, hasSecret ? UNWRITTEN : undefined)
   const connectionBefore = services.records.peek(SsoConnection, connectionRef(tenantId))
   refuseTaken(connectionBefore, provider.alias)
-  await judge(context, provider)
+  await checkProvider(context, provider)
   return oneAtATime(`sso of ${tenantId}`, async () => {
     const connection = await openConnection(services, caller, tenantId)
     refuseTaken(connection, provider.alias)
@@ -214,7 +214,10 @@ export async function patchProvider(context: OfAlias) {
   requireTenant(context)
   const { connection, provider: before } = requireProvider(context)
   const first = patched(context, before)
-  await judge(context, first.clientSecret === undefined ? first.next : { ...first.next, clientSecretName: UNWRITTEN })
+  await checkProvider(
+    context,
+    first.clientSecret === undefined ? first.next : { ...first.next, clientSecretName: UNWRITTEN },
+  )
   let replaced: string | undefined
   const object = await withSecret(services, connection, first.clientSecret, async (secretName) => {
     const { object } = await services.records.update(SsoConnection, connectionRef(tenantId), {
