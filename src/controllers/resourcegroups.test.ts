@@ -5,7 +5,11 @@ import { groupNamespace } from '../core/names.ts'
 import { boundaryNamespaceObject } from '../core/namespaces.ts'
 import type { KubeObject } from '../core/object.ts'
 import { Boundary } from '../crds/boundaries.ts'
+import { ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
+import { RelationalCluster } from '../crds/relational.ts'
+import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { SecretVault, VaultEntry } from '../crds/vaults.ts'
 import { VectorCluster } from '../crds/vector.ts'
 import { limitRange, namespace, networkPolicy, resourceQuota, roleBinding } from '../kube/builtin.ts'
 import { resourceGroupController } from './resourcegroups.ts'
@@ -161,6 +165,46 @@ describe('the resource group controller', () => {
       bench.client.edit(namespace, { name: SPACE }, ({ metadata }) => {
         metadata.finalizers = []
       })
+      await bench.rest()
+      expect(await stored()).to.equal(undefined)
+    })
+
+    for (const [kind, spec, owner, ownerSpec] of [
+      [RelationalSnapshot, { clusterName: 'orders', name: 'last', kind: 'Final' }, RelationalCluster, {}],
+      [VaultEntry, { vaultName: 'orders', secretName: 'key' }, SecretVault, {}],
+      [ObjectAccessKey, { accountName: 'orders', permission: 'Read' }, ObjectStorageAccount, {}],
+    ] as const) {
+      it(`leaves a ${kind.kind} to its ${owner.kind} while that is there`, async () => {
+        const name = 'f0854e45-9295-490e-92af-fd60a52b56f3'
+        bench.seed(owner, 'orders', ownerSpec, { namespace: SPACE, finalizers: ['freehold.dev/teardown'] })
+        bench.seed(kind, name, spec, { namespace: SPACE })
+        await bench.rest()
+        await remove()
+        expect((await bench.find(owner.resource, 'orders', SPACE))?.metadata.deletionTimestamp).to.be.a('string')
+        expect(await bench.find(kind.resource, name, SPACE)).to.not.equal(undefined)
+        bench.client.edit(owner.resource, { namespace: SPACE, name: 'orders' }, ({ metadata }) => {
+          metadata.finalizers = []
+        })
+        await bench.rest()
+        expect(await bench.find(kind.resource, name, SPACE)).to.equal(undefined)
+        expect(await stored()).to.equal(undefined)
+      })
+    }
+
+    it('keeps a snapshot that outlived its database, says so, and goes once that is deleted', async () => {
+      const name = 'f0854e45-9295-490e-92af-fd60a52b56f3'
+      bench.seed(RelationalSnapshot, name, { clusterName: 'orders', name: 'last', kind: 'Final' }, { namespace: SPACE })
+      bench.client.edit(RelationalSnapshot.resource, { namespace: SPACE, name }, (object) => {
+        object.status = { completedAt: '2026-01-01T00:00:00Z' }
+      })
+      await bench.rest()
+      await remove()
+      expect((await stored()).status).to.include({ status: 'Deleting', phase: 'DeletionBlocked' })
+      expect((await stored()).status?.statusMessage).to.contain(
+        `snapshots that were kept: RelationalSnapshot "${name}"`,
+      )
+      expect((await bench.find(namespace, SPACE))?.metadata.deletionTimestamp).to.equal(undefined)
+      await bench.client.remove(RelationalSnapshot.resource, { namespace: SPACE, name })
       await bench.rest()
       expect(await stored()).to.equal(undefined)
     })

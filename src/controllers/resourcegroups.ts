@@ -6,7 +6,11 @@ import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { KINDS } from '../crds/index.ts'
+import { ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
+import { RelationalCluster } from '../crds/relational.ts'
+import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { SecretVault, VaultEntry } from '../crds/vaults.ts'
 import { groupNetworkPolicy } from '../desired/isolation.ts'
 import { groupCountVerdict, quotaSentence } from '../desired/quota.ts'
 import { groupLimitRange, groupResourceQuota, SECRET_BINDINGS, secretBindings } from '../desired/resourcegroups.ts'
@@ -107,17 +111,26 @@ export async function limitRequests(pass: ResourceGroupPass): Promise<Outcome> {
   return done()
 }
 
+/** Kinds whose objects go with another one, which deletes them in its own order, and the field that names it. */
+const GO_WITH: readonly { kind: AnyKind; owner: AnyKind; field: string }[] = [
+  { kind: RelationalSnapshot, owner: RelationalCluster, field: 'clusterName' },
+  { kind: VaultEntry, owner: SecretVault, field: 'vaultName' },
+  { kind: ObjectAccessKey, owner: ObjectStorageAccount, field: 'accountName' },
+]
+
 /**
  * Deletes what is in the group by its own deletes and waits for each, because the namespace's deletion has no order:
- * it would take the Secrets and rights that a resource needs to leave its engine in good order.
+ * it would take the Secrets and rights that a resource needs to leave its engine in good order. What goes with another
+ * resource is left to that one. Snapshots that outlive their database were kept on purpose: they hold the group.
  */
 export async function removeResources(pass: ResourceGroupPass): Promise<Outcome> {
   const left: string[] = []
+  const kept: string[] = []
   for (const { resource } of GROUP_KINDS) {
-    const objects = pass.records.cache(resource).list({ namespace: home(pass) })
-    for (const object of objects) {
-      if (object.metadata.deletionTimestamp !== undefined) continue
-      await pass.records.client.remove(resource, refOf(object), { uid: object.metadata.uid })
+    for (const object of pass.records.cache(resource).list({ namespace: home(pass) })) {
+      if (object.metadata.deletionTimestamp !== undefined || isLeftToOwner(pass, object)) continue
+      if (isKeptSnapshot(object)) kept.push(nameOf(object))
+      else await pass.records.client.remove(resource, refOf(object), { uid: object.metadata.uid })
     }
     left.push(
       ...pass.records
@@ -127,9 +140,25 @@ export async function removeResources(pass: ResourceGroupPass): Promise<Outcome>
     )
   }
   if (left.length === 0) return done()
-  const shown = left.slice(0, 5).join(', ')
-  const more = left.length > 5 ? ` and ${left.length - 5} more` : ''
-  return waiting('TearingDown', `Waiting for the deletion of ${shown}${more}.`)
+  if (kept.length < left.length) return waiting('TearingDown', `Waiting for the deletion of ${listOf(left)}.`)
+  const message = `The group holds snapshots that were kept: ${listOf(kept)}. Restore them into another group if they are needed, and delete them.`
+  return waiting('DeletionBlocked', message)
+}
+
+function listOf(names: readonly string[]): string {
+  const shown = names.slice(0, 5).join(', ')
+  return names.length > 5 ? `${shown} and ${names.length - 5} more` : shown
+}
+
+function isLeftToOwner(pass: ResourceGroupPass, object: KubeObject): boolean {
+  const rule = GO_WITH.find(({ kind }) => kind.kind === object.kind)
+  const name = rule === undefined ? undefined : (object.spec as Record<string, unknown>)[rule.field]
+  if (rule === undefined || typeof name !== 'string') return false
+  return pass.records.cache(rule.owner.resource).get(home(pass), name) !== undefined
+}
+
+function isKeptSnapshot({ kind, status }: KubeObject): boolean {
+  return kind === RelationalSnapshot.kind && (status as RelationalSnapshot['status'])?.completedAt !== undefined
 }
 
 function nameOf(object: KubeObject): string {

@@ -302,6 +302,10 @@ export const RelationalCluster = defineKind({
     destinationPath: DESTINATION_PATH.optional(),
     origin: origin.optional().describe('What it was restored from; absent for one that was made empty'),
     tookOverAt: z.string().optional().describe('When the connection Services of spec.takesOver were led here'),
+    finalSnapshotAt: z
+      .string()
+      .optional()
+      .describe('When the last snapshot of a database that is being deleted was begun; absent before'),
     editorAdmittedFor: z
       .string()
       .optional()

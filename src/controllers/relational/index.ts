@@ -37,7 +37,7 @@ import {
   resolvePlan,
 } from './resolve.ts'
 import { relationalSnapshotController } from './snapshots.ts'
-import { removeEngine, removeSnapshots, removeSurroundings, takeFinalSnapshot } from './teardown.ts'
+import { releaseConnections, removeEngine, removeSnapshots, removeSurroundings, takeFinalSnapshot } from './teardown.ts'
 import {
   type EngineBackup,
   newRelationalState,
@@ -148,7 +148,7 @@ export function relationalControllers(
       admitEditor(given),
       judgeHealth,
     ),
-    finalize: steps(takeFinalSnapshot, removeSnapshots, removeEngine, removeSurroundings),
+    finalize: steps(releaseConnections, takeFinalSnapshot, removeSnapshots, removeEngine, removeSurroundings),
   })
   return [clusters, relationalSnapshotController(given)]
 }

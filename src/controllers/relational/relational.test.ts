@@ -265,6 +265,83 @@ describe('the controller of relational databases', () => {
     expect((await spec()).running, 'who takes it back is left alone').to.equal(true)
   })
 
+  it('says of a snapshot whose end is not a time what to set', async () => {
+    await begin()
+    world.database('orders')
+    await world.snapshot('orders', { retentionDays: 1 })
+    world.bench.client.edit(RelationalSnapshot.resource, { namespace: world.home, name: SNAPSHOT }, (object) => {
+      object.status = { ...(object.status as object), completedAt: 'yesterday' }
+    })
+    await world.bench.rest()
+    expect((await world.status(SNAPSHOT, RelationalSnapshot)).statusMessage).to.equal(
+      'status.completedAt is "yesterday", which is not a time; set it to the time when the backup ended.',
+    )
+  })
+
+  it('leads connections back that led to a database which goes', async () => {
+    await begin()
+    world.database('heir')
+    world.database('orders', { connectTo: 'heir', running: false })
+    await world.bench.rest()
+    await world.bench.client.remove(RelationalCluster.resource, { namespace: world.home, name: 'heir' })
+    await world.bench.rest()
+    const found = await world.bench.find<KubeObject & { spec: { connectTo?: string; selector?: object } }>(
+      RelationalCluster.resource,
+      'orders',
+      world.home,
+    )
+    expect(found?.spec.connectTo).to.equal(undefined)
+    const address = await world.bench.find<KubeObject & { spec: { selector?: object } }>(
+      service,
+      'relcrw-orders',
+      world.home,
+    )
+    expect(address?.spec.selector).to.include({ 'cnpg.io/cluster': 'relc-orders' })
+  })
+
+  describe('with a last snapshot', () => {
+    const snapshots = async () => (await world.bench.client.list(RelationalSnapshot.resource)).items
+    const remove = async () => {
+      await world.bench.client.remove(RelationalCluster.resource, { namespace: world.home, name: 'orders' })
+      await world.bench.rest()
+    }
+    beforeEach(async () => {
+      await begin()
+      world.database('orders', { finalSnapshotOnDelete: true })
+      await world.bench.rest()
+      await world.play('orders')
+    })
+
+    it('starts for it where it was stopped', async () => {
+      await world.change('orders', { running: false })
+      await world.play('orders', { readyInstances: 0 })
+      await remove()
+      expect(await snapshots()).to.deep.equal([])
+      const engine = await world.bench.find(postgresqlCluster, 'relc-orders', world.home)
+      expect(engine?.metadata.annotations?.['cnpg.io/hibernation']).to.equal('off')
+      await world.play('orders')
+      expect((await snapshots()).map(({ spec }) => (spec as { kind: string }).kind)).to.deep.equal(['Final'])
+      const backups = (await world.bench.client.list(postgresqlBackup)).items
+      expect(backups).to.have.length(1)
+    })
+
+    it('takes another one only after a while where somebody deletes it', async () => {
+      await remove()
+      for (let round = 0; round < 5; round += 1) {
+        for (const { metadata } of await snapshots())
+          await world.bench.client.remove(RelationalSnapshot.resource, metadata)
+        await world.bench.rest()
+      }
+      expect(await snapshots()).to.deep.equal([])
+      expect((await world.status('orders')).statusMessage).to.match(
+        /^The last snapshot was deleted before it was complete; another is taken at /,
+      )
+      await world.bench.clock.advance(11 * 60_000)
+      await world.bench.rest()
+      expect(await snapshots()).to.have.length(1)
+    })
+  })
+
   it('goes with its snapshots, or leaves them and a last one', async () => {
     await begin()
     world.database('orders', { onDelete: 'Retain' })

@@ -67,6 +67,10 @@ async function expire(pass: SnapshotPass): Promise<Outcome> {
   const { spec, status, metadata } = pass.object
   if (spec.retentionDays === undefined || status?.completedAt === undefined) return done()
   const ends = Date.parse(status.completedAt) + spec.retentionDays * DAY
+  if (Number.isNaN(ends)) {
+    const message = `status.completedAt is "${status.completedAt}", which is not a time; set it to the time when the backup ended.`
+    return stalled('ConfigurationInvalid', message)
+  }
   pass.report({ expiresAt: timestamp(ends) })
   const left = ends - pass.clock.now()
   if (left > 0) return done({ after: Math.min(left, LONGEST_TIMER) })
@@ -100,7 +104,8 @@ function checkSnapshot({ backupTarget }: Pick<RelationalOptions, 'backupTarget'>
     if (serverName === undefined || destinationPath === undefined || firstReadyAt === undefined) {
       return waiting('WaitingForDependency', `Database "${spec.clusterName}" is not ready yet.`)
     }
-    if (!cluster.spec.running) {
+    // One that is deleted was started for its last snapshot.
+    if (!cluster.spec.running && cluster.metadata.deletionTimestamp === undefined) {
       return waiting('WaitingForDependency', `Database "${spec.clusterName}" is stopped.`)
     }
     return done()
@@ -128,7 +133,8 @@ async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
   // What went wrong before is the engine's word about the store.
   if (phase === 'failed') return stalled('EngineRefused', error ?? 'The engine could not take the backup.')
   if (phase !== 'completed') return waiting('BackingUp', `The backup is ${phase}.`)
-  const completedAt = stoppedAt ?? pass.now
+  // What an engine writes is not ours to trust: a time that is none would stop every pass to come.
+  const completedAt = stoppedAt !== undefined && !Number.isNaN(Date.parse(stoppedAt)) ? stoppedAt : pass.now
   const { retentionDays } = object.spec
   pass.report({
     backupId,

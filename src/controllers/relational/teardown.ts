@@ -1,8 +1,10 @@
 import { ENGINE_CLUSTER_LABEL, relationalNames, serverName } from '../../contracts/relational.ts'
+import { timestamp } from '../../core/clock.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
+import { HIBERNATION_ANNOTATION } from '../../desired/relational/index.ts'
 import {
   namespace as namespaces,
   networkPolicy,
@@ -19,7 +21,14 @@ import {
   postgresqlPooler,
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
-import { observedEngine, placeOfPass, type RelationalPass, type StoredSnapshot } from './types.ts'
+import {
+  type EngineCluster,
+  observedEngine,
+  placeOfPass,
+  type RelationalPass,
+  type StoredCluster,
+  type StoredSnapshot,
+} from './types.ts'
 import { stamp } from './workload.ts'
 
 function namespaceIsGoing(pass: RelationalPass): boolean {
@@ -42,37 +51,79 @@ function ownSnapshots(pass: RelationalPass): StoredSnapshot[] {
     .filter(({ spec, status }) => spec.clusterName === name && (status?.serverName ?? server) === server)
 }
 
+/** Connections that led here lead back to the databases that they are named after: nothing else would ever lead them back. */
+export async function releaseConnections(pass: RelationalPass): Promise<Outcome> {
+  const { namespace, name } = placeOfPass(pass)
+  for (const other of pass.records.cache<StoredCluster>(pass.kind.resource).list({ namespace })) {
+    const { uid, deletionTimestamp } = other.metadata
+    if (other.spec.connectTo !== name || deletionTimestamp !== undefined) continue
+    await pass.records.client.mergePatch(pass.kind.resource, refOf(other), { spec: { connectTo: null } }, { uid })
+  }
+  return done()
+}
+
+const HOW = 'To delete it without one, set finalSnapshotOnDelete to false and onDelete to Delete.'
+/** Milliseconds until a last snapshot is taken again that somebody deleted before it was complete. */
+const SNAPSHOT_RETRY = 10 * 60_000
+
 /**
  * A last snapshot, where one is asked for: by `finalSnapshotOnDelete`, or by keeping the data, which is kept in
- * snapshots. Of a database that never ran there is nothing to keep, and the deletion of a namespace is not held up.
+ * snapshots. A stopped database is started for it. Of a database that never ran there is nothing to keep, and the
+ * deletion of a namespace is not held up.
  */
 export async function takeFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
-  const { spec, status, metadata } = pass.object
+  const { spec, status } = pass.object
+  const engine = observedEngine(pass)
   if (!spec.finalSnapshotOnDelete && spec.onDelete !== 'Retain') return done()
-  if (namespaceIsGoing(pass) || observedEngine(pass) === undefined || status?.firstReadyAt === undefined) return done()
-  const { namespace, name } = placeOfPass(pass)
-  const id = finalSnapshotId(pass)
-  const found = pass.records.cache<StoredSnapshot>(RelationalSnapshot.resource).get(namespace, id)
+  if (namespaceIsGoing(pass) || engine === undefined || status?.firstReadyAt === undefined) return done()
+  // The engine goes only once the snapshot was complete, whatever became of it since.
+  if (engine.metadata.deletionTimestamp !== undefined) return done()
+  const { namespace } = placeOfPass(pass)
+  const found = pass.records.cache<StoredSnapshot>(RelationalSnapshot.resource).get(namespace, finalSnapshotId(pass))
   if (found?.status?.completedAt !== undefined) return done()
-  const how = 'To delete it without one, set finalSnapshotOnDelete to false and onDelete to Delete.'
   if (status.backupEnabled !== true) {
-    return waiting('TearingDown', `A last snapshot is asked for, but nothing is backed up. ${how}`)
+    return waiting('TearingDown', `A last snapshot is asked for, but nothing is backed up. ${HOW}`)
   }
-  if (found === undefined) {
-    const snapshot: KubeObject = {
-      apiVersion: RelationalSnapshot.apiVersion,
-      kind: RelationalSnapshot.kind,
-      metadata: { name: id, namespace },
-      spec: { clusterName: name, name: `final-${stamp(metadata.deletionTimestamp ?? '')}`, kind: 'Final' },
-    }
-    try {
-      await pass.records.client.create(RelationalSnapshot.resource, snapshot)
-    } catch (error) {
-      if (!isKubeError(error, 'AlreadyExists')) throw error
-    }
+  if (found !== undefined) {
+    pass.report({ finalSnapshotAt: status.finalSnapshotAt ?? found.metadata.creationTimestamp })
+    const said = found.status?.statusMessage ?? 'It has begun.'
+    return waiting('BackingUp', `The last snapshot is being taken: ${said} ${HOW}`)
   }
-  const said = found?.status?.statusMessage ?? 'It has begun.'
-  return waiting('BackingUp', `The last snapshot is being taken: ${said} ${how}`)
+  return (await wakeEngine(pass, engine)) ?? beginFinalSnapshot(pass)
+}
+
+/** Starts a stopped database, which could not take a snapshot. Undefined once an instance is ready. */
+async function wakeEngine(pass: RelationalPass, engine: EngineCluster): Promise<Outcome | undefined> {
+  const { annotations, uid } = engine.metadata
+  if (annotations?.[HIBERNATION_ANNOTATION] === 'on') {
+    const patch = { metadata: { annotations: { [HIBERNATION_ANNOTATION]: 'off' } } }
+    await pass.workloads.client.mergePatch(postgresqlCluster, refOf(engine), patch, { uid })
+  } else if ((engine.status?.readyInstances ?? 0) > 0) return undefined
+  return waiting('BackingUp', `The last snapshot is taken once an instance is ready. ${HOW}`)
+}
+
+async function beginFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
+  const { status, metadata } = pass.object
+  const { namespace, name } = placeOfPass(pass)
+  const again = status?.finalSnapshotAt === undefined ? 0 : Date.parse(status.finalSnapshotAt) + SNAPSHOT_RETRY
+  const left = again - pass.clock.now()
+  if (left > 0) {
+    const message = `The last snapshot was deleted before it was complete; another is taken at ${timestamp(again)}. ${HOW}`
+    return waiting('BackingUp', message, left)
+  }
+  const snapshot: KubeObject = {
+    apiVersion: RelationalSnapshot.apiVersion,
+    kind: RelationalSnapshot.kind,
+    metadata: { name: finalSnapshotId(pass), namespace },
+    spec: { clusterName: name, name: `final-${stamp(metadata.deletionTimestamp ?? '')}`, kind: 'Final' },
+  }
+  try {
+    await pass.records.client.create(RelationalSnapshot.resource, snapshot)
+  } catch (error) {
+    if (!isKubeError(error, 'AlreadyExists')) throw error
+  }
+  pass.report({ finalSnapshotAt: pass.now })
+  return waiting('BackingUp', `The last snapshot is being taken: It has begun. ${HOW}`)
 }
 
 /** Snapshots go with the database unless they are to be kept; the last one always stays. */

@@ -102,6 +102,16 @@ export const relationalFlows: readonly Flow[] = [
   },
   {
     ...common,
+    title: 'a stopped relational database is started for its last snapshot, and another leads its connections back',
+    given: [
+      make('orders', { finalSnapshotOnDelete: true }),
+      change('stops it', { running: false }, async (world) => (await statusOf(world)) === 'Stopped'),
+      make('reports', { connectTo: 'orders' }),
+    ],
+    steps: [remove],
+  },
+  {
+    ...common,
     title: 'a relational database is deleted, and a last snapshot stays',
     given: [make('orders', { onDelete: 'Retain' })],
     steps: [remove],
