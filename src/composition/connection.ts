@@ -32,6 +32,7 @@ export function connect(options: ConnectionOptions): Connection {
   let heard: WriteObserver | undefined
   const observer: WriteObserver = {
     written: (resource, object) => heard?.written(resource, object),
+    read: (resource, object) => heard?.read?.(resource, object),
     removed: (resource, ref, uid) => heard?.removed(resource, ref, uid),
   }
   const client = createKubeClient(loadKubeconfig(options.kubeconfig, options.context), {

@@ -151,7 +151,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     return () => this.#handlers.delete(handler)
   }
 
-  /** The API server's answer to a write of ours: readers see it at once, unless the stream is further already. */
+  /** The API server's answer to a call of ours: readers see it at once, unless the stream is further already. */
   observeWrite(object: T): void {
     const { resourceVersion, namespace } = object.metadata
     if (resourceVersion === undefined || (this.namespace !== undefined && namespace !== this.namespace)) return

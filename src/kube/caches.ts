@@ -108,12 +108,14 @@ export class CacheSet {
   }
 
   observer(): WriteObserver {
+    const answered = (resource: Resource, object: KubeObject) => {
+      this.#caches.get(resourceId(resource))?.observeWrite(object)
+      this.#optional.get(resourceId(resource))?.observeWrite(object)
+      for (const scoped of this.#scopedOf(resource)) scoped.observeWrite(object)
+    }
     return {
-      written: (resource, object) => {
-        this.#caches.get(resourceId(resource))?.observeWrite(object)
-        this.#optional.get(resourceId(resource))?.observeWrite(object)
-        for (const scoped of this.#scopedOf(resource)) scoped.observeWrite(object)
-      },
+      written: answered,
+      read: answered,
       removed: (resource, ref, uid) => {
         this.#caches.get(resourceId(resource))?.observeRemoval(ref, uid)
         this.#optional.get(resourceId(resource))?.observeRemoval(ref, uid)

@@ -109,6 +109,7 @@ export class Caller {
     const deadline = AbortSignal.timeout(options.timeout ?? this.#options.timeout ?? DEFAULT_TIMEOUT)
     const signal = anySignal(options.signal, deadline)
     this.#budget.earn()
+    let isDoubtful = false
     for (let count = 1; ; count += 1) {
       options.signal?.throwIfAborted()
       try {
@@ -116,7 +117,9 @@ export class Caller {
       } catch (thrown) {
         options.signal?.throwIfAborted()
         if (thrown instanceof FencedError) throw thrown.cause
-        const error = isKubeError(thrown) ? thrown : errorFromTransport(attempt, thrown, !wasNotSent(thrown))
+        const found = isKubeError(thrown) ? thrown : errorFromTransport(attempt, thrown, !wasNotSent(thrown))
+        const error = isDoubtful ? found.afterLostAnswer() : found
+        isDoubtful ||= found.maybeApplied
         const pause = this.#pause(error, request, count)
         if (pause === undefined || deadline.aborted) throw error
         this.#options.log.debug({ attempt: count, pause, reason: error.reason }, error.message)

@@ -93,9 +93,11 @@ export interface KubeClient {
   close(): Promise<void>
 }
 
-/** Hears the API server's answer to each write of this process, so that caches show it at once. */
+/** Hears the API server's answers to this process, so that caches show at once what it knows. */
 export type WriteObserver = {
   written(resource: Resource, object: KubeObject): void
+  /** An object was asked for by name. */
+  read?(resource: Resource, object: KubeObject): void
   /** The object is gone for good; `uid` is unknown where the server did not say. */
   removed(resource: Resource, ref: ObjectRef, uid: string | undefined): void
 }
@@ -135,7 +137,10 @@ class HttpKubeClient implements KubeClient {
 
   async get<T extends KubeObject>(resource: Resource, ref: ObjectRef, options: CallOptions = {}): Promise<T> {
     const path = resourcePath(resource, ref)
-    return this.#caller.json<T>({ verb: 'get', resource, ref }, { method: 'GET', path, idempotent: true }, options)
+    const request = { method: 'GET', path, idempotent: true } as const
+    const answer = await this.#caller.json<T>({ verb: 'get', resource, ref }, request, options)
+    if (answer.kind === resource.kind) this.#observer?.read?.(resource, answer)
+    return answer
   }
 
   async list<T extends KubeObject>(resource: Resource, options: ListOptions = {}): Promise<ListResult<T>> {
@@ -262,9 +267,10 @@ class HttpKubeClient implements KubeClient {
       this.#observer?.removed(resource, ref, answer.details?.uid ?? answer.metadata?.uid ?? uid)
       return undefined
     } catch (error) {
-      const gone = isKubeError(error, 'NotFound') && !error.typeMissing && options.mustExist !== true
-      if (gone) return undefined
-      throw error
+      if (!isKubeError(error, 'NotFound') || error.typeMissing) throw error
+      // After a lost answer it is most likely gone by this very call.
+      if (options.mustExist === true && !error.repeated) throw error
+      return undefined
     }
   }
 

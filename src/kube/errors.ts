@@ -31,6 +31,7 @@ export type KubeErrorDetail = {
   retryAfterSeconds?: number | undefined
   typeMissing?: boolean | undefined
   maybeApplied?: boolean | undefined
+  repeated?: boolean | undefined
   cause?: unknown
 }
 
@@ -51,6 +52,8 @@ export class KubeError extends Error {
   readonly typeMissing: boolean
   /** The request was sent and no answer came: a write may or may not have happened. */
   readonly maybeApplied: boolean
+  /** An earlier attempt of this call got no answer, so what stands in the way may be its own success. */
+  readonly repeated: boolean
 
   constructor(reason: KubeErrorReason, message: string, detail: KubeErrorDetail) {
     super(message, detail.cause === undefined ? undefined : { cause: detail.cause })
@@ -65,6 +68,12 @@ export class KubeError extends Error {
     this.retryAfterSeconds = detail.retryAfterSeconds
     this.typeMissing = detail.typeMissing ?? false
     this.maybeApplied = detail.maybeApplied ?? false
+    this.repeated = detail.repeated ?? false
+  }
+
+  /** The same, of a call that was sent before. */
+  afterLostAnswer(): KubeError {
+    return new KubeError(this.reason, this.message, { ...this, name: this.objectName, repeated: true })
   }
 }
 

@@ -132,7 +132,9 @@ export class FakeKubeClient implements KubeClient {
 
   async get<T extends KubeObject = KubeObject>(resource: Resource, ref: ObjectRef): Promise<T> {
     this.#called('get', resource, ref)
-    return structuredClone(this.#find<T>(resource, ref, 'get'))
+    const found = this.#find<T>(resource, ref, 'get')
+    this.#options.observer?.read?.(resource, structuredClone(found))
+    return structuredClone(found)
   }
 
   async list<T extends KubeObject = KubeObject>(resource: Resource, options: ListOptions = {}): Promise<ListResult<T>> {

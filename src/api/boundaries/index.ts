@@ -127,7 +127,7 @@ export const boundaryRoutes: readonly RouteDraft[] = [
     '{B}',
     { auth: action('boundaries/read'), summary: 'Read a boundary', reply: BoundaryDto, answers: [200] },
     async (context) => {
-      const boundary = await findBoundary(context, context.parameters.boundaryId)
+      const boundary = await findBoundary(context, context.parameters.boundaryId, context)
       return ok(shown(context, boundary), { etag: etagOf(boundary) })
     },
   ),

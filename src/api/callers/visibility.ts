@@ -56,5 +56,5 @@ function isVisible({ access }: Services, principalId: string, boundaryId: string
  */
 export async function findVisibleBoundary(context: Context, boundaryId: string): Promise<BoundaryRecord> {
   if (!isVisible(context.services, context.caller.principalId, boundaryId)) throw notFound(`Boundary "${boundaryId}"`)
-  return findBoundary(context, boundaryId)
+  return findBoundary(context, boundaryId, context)
 }

@@ -91,7 +91,7 @@ async function peopleOf(context: Context<'boundaryId'>): Promise<IamMemberDto[]>
  */
 async function removePerson({ services, caller, parameters }: Context<'boundaryId' | 'userId'>) {
   const { boundaryId, userId } = parameters
-  await findBoundary({ services, fresh: false }, boundaryId)
+  await findBoundary({ services }, boundaryId)
   const namespace = boundaryNamespace(boundaryId)
   const { records } = services
   return oneAtATime(boundaryScope(boundaryId), async () => {

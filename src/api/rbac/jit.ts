@@ -195,7 +195,7 @@ type Decide = Context<'boundaryId' | 'jitId', unknown, z.output<typeof JitDecisi
 async function decidable(context: Decide): Promise<JitRecord> {
   const { services, caller, parameters } = context
   const { boundaryId } = parameters
-  await findBoundary({ services, fresh: false }, boundaryId)
+  await findBoundary({ services }, boundaryId)
   const request = await findRequest(context)
   const { spec } = request
   if (spec.principalId === caller.principalId) {

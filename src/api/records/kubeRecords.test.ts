@@ -5,6 +5,7 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { CacheSet } from '../../kube/caches.ts'
 import type { WriteObserver } from '../../kube/client.ts'
+import { KubeError, type KubeErrorReason } from '../../kube/errors.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import type { Caller } from '../http/context.ts'
 import { createRecords } from './kubeRecords.ts'
@@ -16,16 +17,18 @@ const caller: Caller = { principalId: '22222222-2222-4222-8222-222222222222', pr
 
 describe('records over the API server', () => {
   let client: FakeKubeClient
+  let caches: CacheSet
   let records: ReturnType<typeof createRecords>
   beforeEach(() => {
     const late: { observer?: WriteObserver } = {}
     client = new FakeKubeClient({
       observer: {
         written: (...given) => late.observer?.written(...given),
+        read: (...given) => late.observer?.read?.(...given),
         removed: (...given) => late.observer?.removed(...given),
       },
     })
-    const caches = new CacheSet({ client })
+    caches = new CacheSet({ client })
     late.observer = caches.observer()
     for (const kind of [VectorCluster, ResourceGroup]) caches.add(kind.resource)
     records = createRecords({ client, caches })
@@ -170,10 +173,83 @@ describe('records over the API server', () => {
     expect(verbs()).to.deep.equal([])
   })
 
-  it('are not there without a call', async () => {
+  it('are not there only once the API server has said so', async () => {
     expect(await codeOf(scale(1))).to.equal('NOT_FOUND')
     expect(await codeOf(records.remove(VectorCluster, ref, { caller }))).to.equal('NOT_FOUND')
-    expect(verbs()).to.deep.equal([])
+    expect(verbs()).to.deep.equal(['get', 'get'])
+  })
+
+  describe('that another replica made a moment ago', () => {
+    beforeEach(() => {
+      client.seed(VectorCluster.resource, {
+        apiVersion: VectorCluster.apiVersion,
+        kind: 'VectorCluster',
+        metadata: { ...ref },
+        spec: VectorCluster.spec.parse({ replicas: 1 }),
+      })
+    })
+
+    it('are read', async () => {
+      expect((await records.get(VectorCluster, ref))?.spec.replicas).to.equal(1)
+      expect(verbs()).to.deep.equal(['get'])
+    })
+
+    it('are known from then on', async () => {
+      await records.get(VectorCluster, ref)
+      expect(records.peek(VectorCluster, ref)?.spec.replicas).to.equal(1)
+    })
+
+    it('are changed', async () => {
+      expect((await scale(2)).object.spec.replicas).to.equal(2)
+      expect(verbs()).to.deep.equal(['get', 'patch'])
+    })
+
+    it('are deleted', async () => {
+      expect(await records.remove(VectorCluster, ref, { caller })).to.deep.equal({ isGone: true })
+      expect(verbs()).to.deep.equal(['get', 'delete'])
+    })
+  })
+
+  describe('whose first answer was lost', () => {
+    /** The write happened; the client tried again and met its own success. */
+    const meetItself = (
+      verb: string,
+      reason: KubeErrorReason,
+      detail: { maybeApplied?: boolean; repeated?: boolean },
+    ) => {
+      const write = verb === 'create' ? client.create.bind(client) : client.mergePatch.bind(client)
+      const lost = async (...given: Parameters<typeof client.create>) => {
+        await (write as (...given: unknown[]) => Promise<unknown>)(...given)
+        throw new KubeError(reason, 'lost', { status: 0, ...detail })
+      }
+      const unheard = new FakeKubeClient()
+      Object.assign(unheard, { get: client.get.bind(client), remove: client.remove.bind(client) })
+      return createRecords({
+        client: Object.assign(unheard, verb === 'create' ? { create: lost } : { mergePatch: lost }),
+        caches,
+      })
+    }
+
+    it('are new where the API server has them', async () => {
+      const doubtful = meetItself('create', 'Unavailable', { maybeApplied: true })
+      expect((await doubtful.create(VectorCluster, { ...ref, spec: { replicas: 1 }, caller })).isNew).to.equal(true)
+    })
+
+    it('are changed, and read as they are from then on', async () => {
+      await create()
+      const doubtful = meetItself('patch', 'Conflict', { repeated: true })
+      const change = { caller, ifMatch: 1, change: ({ spec }: { spec: object }) => ({ ...spec, replicas: 4 }) }
+      const { object, isChanged } = await doubtful.update(VectorCluster, ref, change)
+      expect([object.spec.replicas, isChanged]).to.deep.equal([4, true])
+      expect(records.peek(VectorCluster, ref)?.spec.replicas).to.equal(4)
+    })
+
+    it('conflict all the same where somebody else was first', async () => {
+      await create()
+      const doubtful = meetItself('patch', 'Conflict', { repeated: false })
+      const change = { caller, ifMatch: 1, change: ({ spec }: { spec: object }) => ({ ...spec, replicas: 4 }) }
+      expect(await codeOf(doubtful.update(VectorCluster, ref, change))).to.equal('CONFLICT')
+    })
   })
 
   it('never make a path of a name that no object can have', async () => {

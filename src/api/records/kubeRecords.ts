@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
 import { ACTOR_ANNOTATION, CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, isResourceName, isUuid } from '../../core/names.ts'
-import type { KubeObject, ObjectRef, Resource } from '../../core/object.ts'
+import type { KubeObject, ObjectMeta, ObjectRef, Resource } from '../../core/object.ts'
 import { type AnyKind, type BrokenRule, brokenRules } from '../../crds/define.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { WatchCache } from '../../kube/cache.ts'
@@ -49,8 +49,9 @@ class KubeRecords implements Records {
   }
 
   async get<K extends AnyKind>(kind: K, ref: ObjectRef, options: ReadOptions = {}): Promise<RecordOf<K> | undefined> {
-    if (options.fresh !== true) return this.peek(kind, ref)
-    // A name that no object can have must not become a path of the API server.
+    const known = options.fresh === true ? undefined : this.peek(kind, ref)
+    if (known !== undefined) return known
+    // Another replica may have made it a moment ago, before its watch tells this one. A name that no object can have must not become a path of the API server.
     if (!isNameOf(kind, ref.name)) return undefined
     try {
       return typed<K>(await this.#client.get(kind.resource, ref))
@@ -118,10 +119,12 @@ class KubeRecords implements Records {
       return { object: made, isNew: true }
     } catch (error) {
       if (namespace !== undefined && isKubeError(error, 'NotFound') && !error.typeMissing) throw namespaceMissing(error)
-      if (!isKubeError(error, 'AlreadyExists')) throw error
-      // Another replica or kubectl was first; or the first answer to this very request was lost.
+      if (!isKubeError(error) || !(error.reason === 'AlreadyExists' || error.maybeApplied)) throw error
+      // Another replica or kubectl was first; or the answer to this very request was lost.
       const stored = await this.get(kind, ref, { fresh: true })
       if (stored === undefined) throw error
+      if ((request.incarnation === undefined || error.maybeApplied) && isSameLife(stored, object))
+        return { object: stored, isNew: true }
       return { object: sameOrTaken(kind, stored, spec, request), isNew: false }
     }
   }
@@ -159,9 +162,17 @@ class KubeRecords implements Records {
       metadata: { annotations: { [ACTOR_ANNOTATION]: `${generation + 1} ${caller.principalId}` } },
       spec: patch,
     }
-    const object = typed<K>(await this.#client.mergePatch(kind.resource, ref, body, { resourceVersion, uid }))
-    if (object === undefined) throw new TypeError('The API server answered nothing.')
-    return { object, isChanged: true }
+    try {
+      const object = typed<K>(await this.#client.mergePatch(kind.resource, ref, body, { resourceVersion, uid }))
+      if (object === undefined) throw new TypeError('The API server answered nothing.')
+      return { object, isChanged: true }
+    } catch (error) {
+      if (!isKubeError(error, 'Conflict') || !error.repeated) throw error
+      // The answer to the first attempt was lost: what is in the way of the second may be its success.
+      const stored = await this.get(kind, ref, { fresh: true })
+      if (stored?.metadata.uid !== uid || !isEqual(readModel(kind.spec, stored?.spec), spec)) throw error
+      return { object: stored as RecordOf<K>, isChanged: true }
+    }
   }
 
   /**
@@ -203,6 +214,11 @@ function typed<K extends AnyKind>(object: KubeObject | undefined): RecordOf<K> |
 function isNameOf(kind: AnyKind, name: string): boolean {
   if (kind.name === 'uuid') return isUuid(name)
   return kind.name === 'resource' ? isResourceName(name) : /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name)
+}
+
+/** Both come from one request to create: the incarnation is random. */
+function isSameLife(stored: { metadata: ObjectMeta }, sent: KubeObject): boolean {
+  return stored.metadata.annotations?.[INCARNATION_ANNOTATION] === sent.metadata.annotations?.[INCARNATION_ANNOTATION]
 }
 
 function stale(current: { metadata: { name: string; generation?: number } }): PlatformError {

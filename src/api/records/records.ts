@@ -62,8 +62,9 @@ export type UpdateRequest<K extends AnyKind> = {
 export type RemoveRequest = { caller: Caller; ifMatch?: number | undefined }
 
 /**
- * Custom resources as the facade reads and writes them. Reads come from the watch caches, own writes included at once.
- * Every accepted write is one call to the API server, every refused one none.
+ * Custom resources as the facade reads and writes them. Reads come from the watch caches, own writes included at once;
+ * what the cache does not have is asked for, since another replica may just have made it. Every accepted write is one
+ * call to the API server, every refused one none, save for the question whether an unknown object exists.
  */
 export interface Records {
   /** From the cache only, without waiting: for names, plans and other things beside the point of a request. */

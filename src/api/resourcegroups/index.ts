@@ -116,7 +116,7 @@ const groupRoutes: readonly RouteDraft[] = [
     { auth: action('resourcegroups/read'), summary: 'Read a group', reply: ResourceGroupDto, answers: [200] },
     async (context) => {
       const { boundaryId, resourceGroupName } = context.parameters
-      const group = await findGroup(context, boundaryId, resourceGroupName)
+      const group = await findGroup(context, boundaryId, resourceGroupName, context)
       return ok(shown(context, boundaryId, group), { etag: etagOf(group) })
     },
   ),

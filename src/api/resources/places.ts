@@ -5,23 +5,36 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Context, Services } from '../http/context.ts'
-import type { RecordOf } from '../records/records.ts'
+import type { ReadOptions, RecordOf } from '../records/records.ts'
 import type { ResourceView } from './types.ts'
 
-type Where = { readonly services: Services; readonly fresh: boolean }
+type Where = { readonly services: Services }
 
-/** @throws PlatformError NOT_FOUND */
-export async function findBoundary({ services, fresh }: Where, boundaryId: string): Promise<RecordOf<typeof Boundary>> {
+/**
+ * A boundary, from the cache unless it is itself what a caller wants read through.
+ *
+ * @throws PlatformError NOT_FOUND
+ */
+export async function findBoundary(
+  { services }: Where,
+  boundaryId: string,
+  { fresh }: ReadOptions = {},
+): Promise<RecordOf<typeof Boundary>> {
   const boundary = await services.records.get(Boundary, { name: boundaryId }, { fresh })
   if (boundary === undefined) throw notFound(`Boundary "${boundaryId}"`)
   return boundary
 }
 
-/** A group of a boundary. @throws PlatformError NOT_FOUND, also for a missing boundary */
+/**
+ * A group of a boundary, from the cache unless it is itself what a caller wants read through.
+ *
+ * @throws PlatformError NOT_FOUND, also for a missing boundary
+ */
 export async function findGroup(
-  { services, fresh }: Where,
+  { services }: Where,
   boundaryId: string,
   name: string,
+  { fresh }: ReadOptions = {},
 ): Promise<RecordOf<typeof ResourceGroup>> {
   const group = await services.records.get(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name }, { fresh })
   if (group === undefined) throw notFound(`Resource group "${name}" of boundary "${boundaryId}"`)

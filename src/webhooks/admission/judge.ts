@@ -42,7 +42,7 @@ export async function judge(services: Services, change: Change): Promise<void> {
   if (judgeKind === undefined) throw closed(kind, 'by tenants')
   const boundaryId = boundaryOfNamespace(namespace)
   if (boundaryId !== undefined && operation === 'CREATE') {
-    refuseWhileDeleting(await findBoundary({ services, fresh: false }, boundaryId))
+    refuseWhileDeleting(await findBoundary({ services }, boundaryId))
   }
   const place: Scope = boundaryId === undefined ? ROOT_SCOPE : { level: 'boundary', boundaryId }
   const next = operation === 'DELETE' ? undefined : change.next
