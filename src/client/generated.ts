@@ -643,7 +643,7 @@ export interface OperationTypes {
 
 export type AcceptInvitationRequestInput = { token: string }
 export type AccessCheckInput = { action: string; isDataAction?: boolean | null; scope?: string | null }
-export type AccessCheckResult = { action: string; scope: string; allowed: boolean; reason: "AllowedByAssignment" | "AllowedByTrust" | "DeniedByAssignment" | "NoAssignment" | "RootOnly"; decidedBy: DecidingGrant | null }
+export type AccessCheckResult = { action: string; scope: string; allowed: boolean; reason: "AllowedByAssignment" | "AllowedByTrust" | "DeniedByAssignment" | "NoAssignment" | "RootOnly" | "PrincipalDisabled" | "PrincipalNotFound"; decidedBy: DecidingGrant | null }
 export type AccessibleVaultDto = { id: string; name: string; boundaryId: string; resourceGroup: string; vaultUri: string; secretCount: number; canRead: boolean; canWrite: boolean }
 export type AccessKeyDto = { id: string; accessKeyId: string; accountName: string; managedIdentityId: string | null; ownerType: "Account" | "ManagedIdentity"; description: string | null; permission: "Read" | "Write" | "ReadWrite" | "Admin"; buckets: Array<string> | null; status: "Active" | "Inactive" | "Expired"; createdAt: string; createdBy: string | null; expiresAt: string | null; lastUsedAt: string | null }
 export type AddBoundaryMemberRequestInput = { principalId: string; principalType?: "User" | "Group" | "ServicePrincipal" | null; roleDefinitionName: string }
@@ -653,7 +653,7 @@ export type BoundaryDto = { id: string; displayName: string; tenantId: string | 
 export type BoundaryGroupDto = { id: string; boundaryId: string; displayName: string; description: string; memberIds: Array<string>; memberCount: number; roleDefinitionName: string | null; createdAt: string }
 export type BoundaryMemberDto = { assignmentId: string; boundaryId: string; principalId: string; principalType: "User" | "Group" | "ServicePrincipal"; displayName: string | null; email: string | null; roleDefinitionName: string; scope: string; origin: "Direct" | "Inherited" | "JustInTime"; isInherited: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
 export type BoundaryQuota = { cpu: string | null; memory: string | null; storage: string | null; resourceGroups: number | null; resources: number | null; pods: number | null }
-export type BoundaryTenantMoveRequestInput = { tenantId?: string | null; fromTenantId?: string | null }
+export type BoundaryTenantMoveRequestInput = { tenantId: string | null; fromTenantId?: string | null }
 export type BoundaryTenantMoveResult = { boundaryId: string; tenantId: string | null; movedAssignments: number; removedAssignments: number }
 export type BucketCreateDtoInput = { name: string; versioning?: "Off" | "Enabled" | "Suspended" | null; objectLock?: boolean; lockDays?: number | null; quotaBytes?: number | null; publicRead?: boolean; lifecycleRules?: Array<{ id: string; prefix?: string; expireDays?: number | null; noncurrentExpireDays?: number | null; abortUploadDays?: number | null; enabled?: boolean }>; corsRules?: Array<{ origins: Array<string>; methods: Array<"GET" | "PUT" | "POST" | "DELETE" | "HEAD">; headers?: Array<string>; maxAgeSeconds?: number }>; tags?: Record<string, string> }
 export type BucketDto = { id: string; name: string; accountName: string; storeName: string; url: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; statusMessage: string | null; versioning: "Off" | "Enabled" | "Suspended"; objectLock: boolean; lockDays: number | null; quotaBytes: number | null; publicRead: boolean; lifecycleRules: Array<LifecycleRuleDto>; corsRules: Array<CorsRuleDto>; tags: Record<string, string>; objectCount: number; usedBytes: number; usageAt: string | null; createdAt: string }
@@ -723,7 +723,7 @@ export type ListFilter = { field: string; operators: Array<string>; values: Arra
 export type ManagedIdentityCredentialsDto = { grantType: "client_credentials"; clientId: string; clientSecret: string; tokenUrl: string; audience: string; realm: string; expiresAt: string | null; secretVersion: number }
 export type ManagedIdentityDto = { id: string; resourceUid: string; resourceName: string; resourceType: "apps" | "containerinstances" | "staticwebapps" | "jobs" | "functionnamespaces"; boundaryId: string; resourceGroup: string; principalId: string; clientId: string; status: "Provisioning" | "Ready" | "Failed" | "Deleting"; statusMessage: string | null; createdAt: string; lastTokenAt: string | null; roleAssignments: Array<ManagedIdentityRole> }
 export type ManagedIdentityRole = { assignmentId: string; roleDefinitionName: string; scope: string }
-export type MoveBoundaryTenantRequestInput = { tenantId?: string | null }
+export type MoveBoundaryTenantRequestInput = { tenantId: string | null }
 export type NamedPort = { name: string; port: number; protocol: string }
 export type NameRule = { pattern: string; maxLength: number; reserved: Array<string> }
 export type NamespaceOwnerDto = { namespace: string; boundaryId: string; boundary: string; resourceGroup: string | null; clusterId: string; scope: string }

@@ -44,8 +44,11 @@ export function localAdministration(client: KubeClient, users?: WatchCache<KubeO
       connection: SsoConnection.resource,
     },
     rules: PASSWORD_POLICY,
-    hash: async (password) => JSON.stringify(await hashPassword(password, timestamp(systemClock.now()))),
-    endSessions: (userId) => secretStateStore(client).removeOf(userId),
+    hash: async (password, keepSession) => {
+      const changedAt = timestamp(systemClock.now())
+      return JSON.stringify(await hashPassword(password, { changedAt, keepSession }))
+    },
+    endSessions: (userId, keepSession) => secretStateStore(client).removeOf(userId, keepSession),
   })
 }
 

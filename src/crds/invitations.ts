@@ -43,7 +43,7 @@ export const MemberInvitation = defineKind({
       .describe('What the mail calls the inviter; "An administrator" when absent'),
     hasAccount: z
       .boolean()
-      .describe('Whether the address had an account when it was invited; else one is made; immutable'),
+      .describe('Whether the address had an account when the invitation was last sent; else one is made'),
     accountId: Uuid.optional().describe(
       'Id of the account that is made, chosen before so that a second try meets it; immutable',
     ),
@@ -69,7 +69,7 @@ export const MemberInvitation = defineKind({
       .describe('Whether the invited person was told of the expiry once; later calls are told of the state'),
   }),
   status: resourceStatus,
-  immutable: ['email', 'roleDefinitionName', 'scope', 'scopeIncarnation', 'invitedBy', 'hasAccount', 'accountId'],
+  immutable: ['email', 'roleDefinitionName', 'scope', 'scopeIncarnation', 'invitedBy', 'accountId'],
   columns: [
     { name: 'Email', path: '.spec.email' },
     { name: 'Role', path: '.spec.roleDefinitionName' },

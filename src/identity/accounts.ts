@@ -1,5 +1,6 @@
 import type { Account, FindAccount } from 'oidc-provider'
-import type { PasswordVerifier } from './passwords.ts'
+import type { PasswordChange, PasswordVerifier } from './passwords.ts'
+import { grantsOf, sessionIdOf } from './state.ts'
 import type { IdentityUser, UserStore } from './users.ts'
 
 /** Which claims each scope brings (OIDC Core section 5.4). `typ` tells ID tokens, as Keycloak does. */
@@ -17,12 +18,24 @@ export function accountFinder(users: UserStore, passwords: PasswordVerifier): Fi
   return async ({ oidc }, userId, token) => {
     const user = await users.find(userId)
     if (user?.isEnabled !== true) return undefined
-    const signedInAt = token !== undefined && 'authTime' in token ? token.authTime : oidc.session?.loginTs
-    const changedAt = await passwords.changedAt?.(userId)
-    // Sign-ins are known to the second: one of that very second is believed.
-    const isStale = changedAt !== undefined && signedInAt !== undefined && signedInAt < Math.floor(changedAt / 1000)
-    return isStale ? undefined : accountOf(user)
+    const ofToken = token !== undefined && 'authTime' in token ? token : undefined
+    const signedInAt = ofToken === undefined ? oidc.session?.loginTs : ofToken.authTime
+    const grants = ofToken === undefined ? grantsOf(oidc.session) : [ofToken.grantId ?? '']
+    const change = await passwords.lastChange?.(userId)
+    return isStale(signedInAt, grants, change) ? undefined : accountOf(user)
   }
+}
+
+/** Whether the sign-in was before the password was changed, and not the one in which the person changed it. */
+function isStale(
+  signedInAt: number | undefined,
+  grants: readonly string[],
+  change: PasswordChange | undefined,
+): boolean {
+  if (signedInAt === undefined || change === undefined) return false
+  // Sign-ins are known to the second: one of that very second is believed.
+  if (signedInAt >= Math.floor(change.at / 1000)) return false
+  return !grants.some((grantId) => sessionIdOf(grantId) === change.keepSession)
 }
 
 function accountOf(user: IdentityUser): Account {

@@ -11,8 +11,15 @@ import type { KubeObject } from '../kube/object.ts'
 export interface PasswordVerifier {
   /** @throws Error where the store does not answer or holds what is not readable */
   verify(userId: string, password: string): Promise<boolean>
-  /** When it was set last, milliseconds since the epoch: who signed in before that must do so again. */
-  changedAt?(userId: string): Promise<number | undefined>
+  /** When it was set last: who signed in before that must do so again. */
+  lastChange?(userId: string): Promise<PasswordChange | undefined>
+}
+
+export type PasswordChange = {
+  /** Milliseconds since the epoch. */
+  at: number
+  /** The session in which the person changed it, as the `sid` of its tokens: it goes on. */
+  keepSession: string | undefined
 }
 
 /** The entry of the Secret `user-<uuid>-password`. */
@@ -35,6 +42,7 @@ const StoredPassword = z.object({
   salt: z.base64().min(1),
   hash: z.base64().min(1),
   changedAt: z.string().optional(),
+  keepSession: z.string().max(64).optional(),
 })
 /** RFC 7914 with its parameters. `salt` and `hash` are base64, `changedAt` is RFC 3339. */
 export type StoredPassword = z.output<typeof StoredPassword>
@@ -44,8 +52,12 @@ const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
 /** One spelling of each text: keyboards differ in which they send (RFC 8265 section 4.2). */
 const normal = (password: string) => password.normalize('NFC')
 
-/** @param changedAt RFC 3339 */
-export async function hashPassword(password: string, changedAt?: string): Promise<StoredPassword> {
+/** @param change when it was set (RFC 3339), and the session that goes on */
+export async function hashPassword(
+  password: string,
+  change: { changedAt?: string; keepSession?: string | undefined } = {},
+): Promise<StoredPassword> {
+  const { changedAt, keepSession } = change
   const salt = randomBytes(16)
   const hash = await derive(normal(password), salt, HASH_BYTES, limited(COST))
   return {
@@ -54,6 +66,7 @@ export async function hashPassword(password: string, changedAt?: string): Promis
     salt: salt.toString('base64'),
     hash: hash.toString('base64'),
     ...(changedAt === undefined ? {} : { changedAt }),
+    ...(keepSession === undefined ? {} : { keepSession }),
   }
 }
 
@@ -95,9 +108,10 @@ export function secretPasswords(
       const isRight = await isPassword(password, found ?? (await decoy))
       return found !== undefined && isRight
     },
-    async changedAt(userId) {
-      const time = Date.parse((await stored(userId))?.changedAt ?? '')
-      return Number.isNaN(time) ? undefined : time
+    async lastChange(userId) {
+      const found = await stored(userId)
+      const at = Date.parse(found?.changedAt ?? '')
+      return Number.isNaN(at) ? undefined : { at, keepSession: found?.keepSession }
     },
   }
 }

@@ -5,7 +5,7 @@ import { SIGNING_ALGORITHM, type SigningKey } from './keyRing.ts'
 import type { PasswordVerifier } from './passwords.ts'
 import { deviceSettings, logoutSettings, renderError } from './shownPages.ts'
 import type { SigningKeys } from './signingKeys.ts'
-import { digest } from './state.ts'
+import { sessionIdOf } from './state.ts'
 import type { UserStore } from './users.ts'
 
 /** The resource (RFC 8707) that every token is for. Callers need not name it. */
@@ -176,7 +176,7 @@ async function personOf(
   return {
     ...personClaims(user),
     // A person is told from a service account by having one.
-    sid: digest(token.grantId ?? ''),
+    sid: sessionIdOf(token.grantId ?? ''),
     ...(source?.authTime === undefined ? {} : { auth_time: source.authTime }),
   }
 }

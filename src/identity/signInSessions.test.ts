@@ -5,6 +5,7 @@ import { PASSWORD, PATH, signInWorld, USER } from '../../test/make/signIn.ts'
 import { secret } from '../kube/builtin.ts'
 import type { KubeObject } from '../kube/object.ts'
 import { PASSWORD_ENTRY, passwordSecretName } from './passwords.ts'
+import { secretStateStore } from './state.ts'
 
 describe('what a sign-in at the local provider gives, and how it ends', function () {
   this.timeout(20_000)
@@ -81,9 +82,8 @@ describe('what a sign-in at the local provider gives, and how it ends', function
     expect((await revoke({ client_id: 'freehold-cli', token: 'unknown' })).status, 'RFC 7009 section 2.2').to.equal(200)
   })
 
-  it('ends what was signed in to before the password was changed', async () => {
-    const { answer } = await world.signIn()
-    const changed = { ...world.stored, changedAt: new Date(Date.now() + 2_000).toISOString() }
+  const changePassword = (keepSession?: unknown) => {
+    const changed = { ...world.stored, changedAt: new Date(Date.now() + 2_000).toISOString(), keepSession }
     world.kube.edit<KubeObject & { data?: Record<string, string> }>(
       secret,
       { namespace: 'freehold-system', name: passwordSecretName(USER) },
@@ -91,6 +91,21 @@ describe('what a sign-in at the local provider gives, and how it ends', function
         object.data = { [PASSWORD_ENTRY]: Buffer.from(JSON.stringify(changed)).toString('base64') }
       },
     )
+  }
+
+  it('keeps the session in which the password was changed, for its tokens and its browser', async () => {
+    const { answer } = await world.signIn()
+    const { sid } = decodeJwt(answer.body.access_token ?? '')
+    changePassword(sid)
+    await secretStateStore(world.kube).removeOf(USER, String(sid))
+    expect((await world.refresh(answer.body.refresh_token)).status).to.equal(200)
+    const page = await world.browser.open(world.authorizationUrl(pkcePair().challenge))
+    expect(page.html).to.not.contain('type="password"')
+  })
+
+  it('ends what was signed in to before the password was changed', async () => {
+    const { answer } = await world.signIn()
+    changePassword()
     expect((await world.refresh(answer.body.refresh_token)).body.error).to.equal('invalid_grant')
     expect((await world.browser.open(world.authorizationUrl(pkcePair().challenge))).html).to.contain('type="password"')
   })

@@ -3,7 +3,7 @@ import { ManualClock, settle } from '../../test/make/clock.ts'
 import { silentLog } from '../core/log.ts'
 import { secret } from '../kube/builtin.ts'
 import { FakeKubeClient } from '../kube/fake.ts'
-import { type StateRecord, secretStateStore, stateName } from './state.ts'
+import { type StateRecord, secretStateStore, sessionIdOf, stateName } from './state.ts'
 import { createSweeper } from './sweeper.ts'
 
 const record = (id: string, expiresAt: number, more: Partial<StateRecord> = {}): StateRecord => ({
@@ -45,6 +45,20 @@ describe('sign-ins in Secrets', () => {
     await store.write(record('b', 2_000_000_000, { userId: 'v' }))
     await store.removeOf('u')
     expect(await left()).to.deep.equal([stateName('Session', 'b')])
+  })
+
+  it('end with their user but for one grant, and the sign-in that it came of', async () => {
+    const store = secretStateStore(kube)
+    const grant = (id: string) => ({ ...record(id, 2_000_000_000, { userId: 'u' }), name: stateName('Grant', id) })
+    const session = (id: string, grantId: string) =>
+      record(id, 2_000_000_000, {
+        userId: 'u',
+        entries: { value: { authorizations: { 'freehold-cli': { grantId } } } },
+      })
+    for (const one of [grant('kept'), grant('other'), session('a', 'kept'), session('b', 'other')])
+      await store.write(one)
+    await store.removeOf('u', sessionIdOf('kept'))
+    expect(await left()).to.have.members([stateName('Grant', 'kept'), stateName('Session', 'a')])
   })
 
   it('are removed when they have expired, and nothing is asked while there are none', async () => {

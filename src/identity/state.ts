@@ -31,8 +31,8 @@ export interface StateStore {
    */
   change(name: string, change: (record: StateRecord) => StateRecord): Promise<boolean>
   remove(name: string): Promise<void>
-  /** Ends every sign-in and grant of a user. */
-  removeOf(userId: string): Promise<void>
+  /** Ends every sign-in and grant of a user, but for one grant, named by its `sid`, and the sign-in that it came of. */
+  removeOf(userId: string, keepSession?: string): Promise<void>
   /** Removes what expired before `now` (seconds); tells when the next does. */
   sweep(now: number): Promise<number | undefined>
 }
@@ -107,8 +107,10 @@ export function secretStateStore(
     async remove(name) {
       await drop(name)
     },
-    async removeOf(userId) {
-      for (const { metadata } of await list({ [STATE_USER_LABEL]: userId })) await drop(metadata.name)
+    async removeOf(userId, keepSession) {
+      for (const found of await list({ [STATE_USER_LABEL]: userId })) {
+        if (keepSession === undefined || !belongsTo(recordOf(found), keepSession)) await drop(found.metadata.name)
+      }
     },
     async sweep(now) {
       let next: number | undefined
@@ -151,6 +153,22 @@ function objectOf(record: StateRecord, namespace: string, resourceVersion?: stri
     type: 'Opaque',
     data: { [ENTRY]: Buffer.from(JSON.stringify(entries)).toString('base64') },
   }
+}
+
+/** The `sid` in the tokens of a grant: what a hash leaves of its id. */
+export function sessionIdOf(grantId: string): string {
+  return digest(grantId)
+}
+
+/** Whether it is the grant of that `sid`, or the browser's sign-in from which that grant came. */
+function belongsTo({ name, entries }: StateRecord, sessionId: string): boolean {
+  return name === `identity-grant-${sessionId}` || grantsOf(entries.value).some((id) => sessionIdOf(id) === sessionId)
+}
+
+/** The grants that a browser's sign-in was used for, one for each program. */
+export function grantsOf(session: object | undefined): string[] {
+  const { authorizations = {} } = (session ?? {}) as { authorizations?: Record<string, { grantId?: unknown }> }
+  return Object.values(authorizations).flatMap(({ grantId }) => (typeof grantId === 'string' ? [grantId] : []))
 }
 
 /** @throws Error for a Secret that is not ours; the message names no content */

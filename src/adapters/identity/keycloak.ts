@@ -76,6 +76,13 @@ function keycloakUsers(admin: KeycloakAdmin, organizations: KeycloakOrganization
     const { body } = await admin.call('GET', `/users?${new URLSearchParams(query)}`, { signal })
     return read(z.array(UserRepresentation), body)
   }
+  async function endOtherSessions(userId: string, kept: string, signal?: AbortSignal): Promise<void> {
+    const { body } = await admin.call('GET', `${pathOf(userId)}/sessions`, { signal })
+    for (const { id } of read(z.array(z.looseObject({ id: z.string() })), body)) {
+      if (id === kept) continue
+      await admin.call('DELETE', `/sessions/${encodeURIComponent(id)}`, { accepted: [404], signal })
+    }
+  }
   const signOut = async (userId: string, signal?: AbortSignal) => {
     await admin.call('POST', `${pathOf(userId)}/logout`, { accepted: [404], signal })
   }
@@ -115,7 +122,7 @@ function keycloakUsers(admin: KeycloakAdmin, organizations: KeycloakOrganization
       const { id, userName, password, email, emailVerified, firstName, lastName } = user
       if (id !== undefined) {
         const made = await importOne({ ...user, id }, signal)
-        if (password !== undefined) await this.setPassword(id, password, signal)
+        if (password !== undefined) await this.setPassword(id, password, { signal })
         return made
       }
       const answer = await admin.call('POST', '/users', {
@@ -148,7 +155,7 @@ function keycloakUsers(admin: KeycloakAdmin, organizations: KeycloakOrganization
       if (answer.status === 400) throw refused(answer, false)
       return recordOf(await existing(userId, signal), signal)
     },
-    async setPassword(userId, password, signal) {
+    async setPassword(userId, password, { keepSession, signal } = {}) {
       const answer = await admin.call('PUT', `${pathOf(userId)}/reset-password`, {
         body: { type: 'password', value: password, temporary: false },
         accepted: [400, 404],
@@ -156,7 +163,8 @@ function keycloakUsers(admin: KeycloakAdmin, organizations: KeycloakOrganization
       })
       if (answer.status === 404) throw new IdentityProviderError('NotFound', 'There is no such user.')
       if (answer.status === 400) throw refused(answer, true)
-      await signOut(userId, signal)
+      if (keepSession === undefined) await signOut(userId, signal)
+      else await endOtherSessions(userId, keepSession, signal)
     },
     async hasLocalPassword(userId, signal) {
       const { status, body } = await admin.call('GET', `${pathOf(userId)}/credentials`, { accepted: [404], signal })

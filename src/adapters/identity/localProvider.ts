@@ -22,9 +22,9 @@ export type LocalProviderOptions = {
   users?: { list(): readonly KubeObject[]; get(namespace: string, name: string): KubeObject | undefined }
   rules: PasswordRules
   /** The text that is stored for a password. */
-  hash: (password: string) => Promise<string>
-  /** Ends what the user signed in to. */
-  endSessions: (userId: string) => Promise<void>
+  hash: (password: string, keepSession?: string) => Promise<string>
+  /** Ends what the user signed in to, but for the session that is kept. */
+  endSessions: (userId: string, keepSession?: string) => Promise<void>
 }
 
 type UserObject = PlatformUser & KubeObject
@@ -70,10 +70,10 @@ function localUsers({ client, resources, users, rules, hash, endSessions }: Loca
       throw new IdentityProviderError('PasswordRefused', 'The password does not keep the rules for passwords.')
     }
   }
-  async function storePassword(user: UserObject, password: string): Promise<void> {
+  async function storePassword(user: UserObject, password: string, keepSession?: string): Promise<void> {
     const { apiVersion, kind, metadata } = user
     const name = `user-${metadata.name}-password`
-    const data = { 'password.json': base64(await hash(password)) }
+    const data = { 'password.json': base64(await hash(password, keepSession)) }
     // It goes with the user, whoever deletes that.
     const ownerReferences = [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '' }]
     await putSecret({ client, resources }, { ...metadataOf(name), ownerReferences }, data)
@@ -131,11 +131,11 @@ function localUsers({ client, resources, users, rules, hash, endSessions }: Loca
       const next = await client.mergePatch<UserObject>(resources.user, { namespace, name: userId }, patch, { uid })
       return userOf(next)
     },
-    async setPassword(userId, password) {
+    async setPassword(userId, password, { keepSession } = {}) {
       const found = existing(await newest(userId))
       assertAccepted(password, found.spec)
-      await storePassword(found, password)
-      await endSessions(userId)
+      await storePassword(found, password, keepSession)
+      await endSessions(userId, keepSession)
     },
     async hasLocalPassword(userId) {
       if ((await find(userId)) === undefined) return false

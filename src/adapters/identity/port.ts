@@ -15,8 +15,8 @@ export interface UserDirectory {
   create(user: NewUser, signal?: AbortSignal): Promise<UserRecord>
   /** Absent fields stay. @throws IdentityProviderError NotFound, NameTaken */
   update(userId: string, change: UserChange, signal?: AbortSignal): Promise<UserRecord>
-  /** Ends all sessions of the user. @throws IdentityProviderError NotFound, PasswordRefused */
-  setPassword(userId: string, password: string, signal?: AbortSignal): Promise<void>
+  /** Ends the sessions of the user, all but one where that is named. @throws IdentityProviderError NotFound, PasswordRefused */
+  setPassword(userId: string, password: string, options?: SetPasswordOptions): Promise<void>
   /** Whether this provider itself knows a password of the user; false for unknown ids. */
   hasLocalPassword(userId: string, signal?: AbortSignal): Promise<boolean>
   /** Without effect for a member. @throws IdentityProviderError NotFound */
@@ -55,6 +55,11 @@ export type UserRecord = {
   tenantIds: readonly string[]
   createdAt: number
   lastSignInAt?: number
+}
+export type SetPasswordOptions = {
+  /** The `sid` claim of the tokens whose session goes on. */
+  keepSession?: string | undefined
+  signal?: AbortSignal | undefined
 }
 export type UserQuery = {
   /** Part of a name or of an address. */

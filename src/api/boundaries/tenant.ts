@@ -11,7 +11,7 @@ import { BoundaryDto, boundaryDto } from './record.ts'
 import { checkTenant, moveTenant } from './tenantMove.ts'
 
 const MoveBoundaryTenantRequest = z
-  .strictObject({ tenantId: Uuid.nullish().describe('Null detaches') })
+  .strictObject({ tenantId: Uuid.nullable().describe('Null detaches') })
   .meta({ id: 'MoveBoundaryTenantRequest' })
 
 function shown({ services, caller }: Context, boundary: BoundaryRecord) {
@@ -38,7 +38,10 @@ export const tenantRoutes: readonly RouteDraft[] = [
       const tenantId = body.tenantId ?? undefined
       checkTenant(services, tenantId, 'TENANT_NOT_FOUND')
       if (boundary.spec.tenantId === tenantId) return shown(context, boundary)
-      return shown(context, (await moveTenant(services, caller, boundaryId, tenantId, ifMatch)).boundary)
+      return shown(
+        context,
+        (await moveTenant(services, caller, { boundaryId, tenantId, ifMatch, lastOwner: 'LAST_OWNER' })).boundary,
+      )
     },
   ),
 ]

@@ -3,19 +3,20 @@ import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { Uuid } from '../../crds/fields.ts'
-import { BoundaryTrust, PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
+import { BoundaryTrust, PlatformTenant, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { type BoundaryRecord, boundaryScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Caller, Services } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
+import type { RecordOf } from '../records/records.ts'
 import { Uuid as UuidDto } from '../resources/dto.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { isInForce, isOver, oneAtATime } from '../rules/grants.ts'
+import { assignmentIdOf, groupsIn, isInForce, isOver, oneAtATime, refuseLastOwner } from '../rules/grants.ts'
 
 const BoundaryTenantMoveRequest = z
   .strictObject({
-    tenantId: Uuid.nullish().describe('Null detaches'),
+    tenantId: Uuid.nullable().describe('Null detaches'),
     fromTenantId: Uuid.nullish().describe('Refused where the boundary belongs to another one'),
   })
   .meta({ id: 'BoundaryTenantMoveRequest' })
@@ -42,28 +43,33 @@ export function checkTenant(
 }
 
 /**
- * Gives a boundary to another tenant, or to none. Assignments of people outside the new tenant go, unless a trust
- * covers them; service accounts and groups stay. They go before the boundary changes hands, so that the same request
- * repeated after a failure finishes the work.
+ * Gives a boundary to another tenant, or to none. People outside the new tenant lose their assignments in the boundary
+ * and their places in its groups, unless a trust covers them; service accounts stay. They go before the boundary changes
+ * hands, so that the same request repeated after a failure finishes the work.
+ *
+ * @param lastOwner the code that answers where nobody inside the new tenant could act as Owner
  */
 export async function moveTenant(
   services: Services,
   caller: Caller,
-  boundaryId: string,
-  tenantId: string | undefined,
-  ifMatch?: number,
+  { boundaryId, tenantId, ifMatch, lastOwner }: Move,
 ): Promise<TenantMove> {
   return oneAtATime(boundaryScope(boundaryId), async () => {
     const namespace = boundaryNamespace(boundaryId)
-    const all = await services.records.list(RoleAssignment, { namespace }, { fresh: true })
-    const people = await services.principals.find(all.map(({ spec }) => spec.principalId))
-    const covered = trustedPeople(services, boundaryId)
-    const outside = all.filter(({ spec: { principalId, principalType } }) => {
-      if (principalType !== 'User' || tenantId === undefined || covered.has(principalId)) return false
-      return people.get(principalId)?.tenantIds.includes(tenantId) !== true
-    })
-    for (const { metadata } of outside) {
+    const found = await outsidersOf(services, boundaryId, tenantId)
+    const removed = new Set(found.assignments.map(assignmentIdOf))
+    const groups = new Map(groupsIn(services, boundaryId))
+    for (const { name, memberIds } of found.groups) groups.set(name, memberIds)
+    await refuseLastOwner(services, { level: 'boundary', boundaryId }, { removed, groups }, lastOwner, { tenantId })
+    for (const { metadata } of found.assignments) {
       await services.records.remove(RoleAssignment, { namespace, name: metadata.name }, { caller })
+    }
+    for (const { name } of found.groups) {
+      const change = ({ spec }: RecordOf<typeof PrincipalGroup>) => ({
+        ...spec,
+        memberIds: found.without(spec.memberIds),
+      })
+      await services.records.update(PrincipalGroup, { namespace, name }, { caller, change })
     }
     const { object } = await services.records.update(
       Boundary,
@@ -78,9 +84,43 @@ export async function moveTenant(
         },
       },
     )
-    const removedAssignments = outside.length
-    return { boundary: object, movedAssignments: all.length - removedAssignments, removedAssignments }
+    const removedAssignments = removed.size
+    return { boundary: object, movedAssignments: found.total - removedAssignments, removedAssignments }
   })
+}
+
+type Move = {
+  boundaryId: string
+  tenantId: string | undefined
+  ifMatch?: number | undefined
+  lastOwner: 'LAST_OWNER' | 'last_owner'
+}
+
+/** What people outside the tenant hold in the boundary: their assignments, and the groups that would shrink. */
+async function outsidersOf(services: Services, boundaryId: string, tenantId: string | undefined) {
+  const namespace = boundaryNamespace(boundaryId)
+  const [all, groups] = await Promise.all([
+    services.records.list(RoleAssignment, { namespace }, { fresh: true }),
+    services.records.list(PrincipalGroup, { namespace }, { fresh: true }),
+  ])
+  const ids = [...all.map(({ spec }) => spec.principalId), ...groups.flatMap(({ spec }) => spec.memberIds)]
+  const known = await services.principals.find(ids, boundaryId)
+  const covered = trustedPeople(services, boundaryId)
+  const isOutside = (id: string, type = known.get(id)?.principalType) =>
+    tenantId !== undefined && type === 'User' && !covered.has(id) && !known.get(id)?.tenantIds.includes(tenantId)
+  const without = (memberIds: readonly string[]) => memberIds.filter((id) => !isOutside(id))
+  return {
+    total: all.length,
+    assignments: all.filter(({ spec }) => isOutside(spec.principalId, spec.principalType)),
+    groups: groups
+      .map(({ metadata, spec }) => ({
+        name: metadata.name,
+        before: spec.memberIds,
+        memberIds: without(spec.memberIds),
+      }))
+      .filter(({ before, memberIds }) => memberIds.length < before.length),
+    without,
+  }
 }
 
 /** Who holds an assignment in a boundary whose people this one trusts. */
@@ -123,7 +163,12 @@ export const tenantMoveRoutes: readonly RouteDraft[] = [
           tenantId: current,
         })
       }
-      const { movedAssignments, removedAssignments } = await moveTenant(services, caller, boundaryId, tenantId, ifMatch)
+      const { movedAssignments, removedAssignments } = await moveTenant(services, caller, {
+        boundaryId,
+        tenantId,
+        ifMatch,
+        lastOwner: 'last_owner',
+      })
       return ok({ boundaryId, tenantId: tenantId ?? null, movedAssignments, removedAssignments })
     },
   ),

@@ -15,6 +15,8 @@ export type Caller = Readonly<{
   displayName?: string
   /** Only an address that the issuer has verified. */
   email?: string
+  /** The session of a person that the token came of (OpenID Connect's `sid`). */
+  sessionId?: string
   /** When a person last proved who they are. */
   authTime?: number
   expiresAt: number
@@ -170,12 +172,14 @@ function callerOf(claims: JWTPayload, nowSeconds: number): Caller {
   }
   const displayName = text(claims.name) ?? text(claims.preferred_username)
   const email = claims.email_verified === true ? text(claims.email) : undefined
+  const sessionId = text(claims.sid)
   const authTime = typeof claims.auth_time === 'number' ? claims.auth_time * 1000 : undefined
   return Object.freeze({
     principalId: sub,
     principalType: isServiceAccount(claims) ? 'ServicePrincipal' : 'User',
     ...(displayName === undefined ? {} : { displayName }),
     ...(email === undefined ? {} : { email }),
+    ...(sessionId === undefined ? {} : { sessionId }),
     ...(authTime === undefined ? {} : { authTime }),
     expiresAt: exp * 1000,
   })

@@ -9,7 +9,7 @@ import { MemberInvitation } from '../../crds/invitations.ts'
 import { isAddress, isOpen, isSameAddress, stateAt } from '../../iam/invitations.ts'
 import { type BoundaryRecord, boundaryScope } from '../callers/visibility.ts'
 import { created } from '../http/answer.ts'
-import type { Context, Services } from '../http/context.ts'
+import type { Caller, Context, Services } from '../http/context.ts'
 import { invitationMail } from '../people/mails.ts'
 import { findRole, incarnationAt } from '../rules/grants.ts'
 import { holdsDirectly, invitedScope, requireGrantRights, requireSomethingAt } from './grants.ts'
@@ -51,6 +51,7 @@ export async function createInvitation(context: Context<'boundaryId', unknown, R
   const scopeIncarnation = incarnationAt(services, scope)
   const namespace = boundaryNamespace(boundaryId)
   refuseDuplicate(services.records.peekAll(MemberInvitation, { namespace }), email, services.clock.now())
+  refuseFlood(services, caller, namespace, email)
   if (user !== undefined && holdsDirectly(services, user.id, role.displayName, scope, text)) {
     throw new PlatformError('already_member', `The person has the role "${role.displayName}" at ${text} already.`)
   }
@@ -100,6 +101,26 @@ function refuseDuplicate(invitations: readonly InvitationRecord[], email: string
   const isOpenForIt = ({ spec }: InvitationRecord) => isOpen(stateAt(spec, now)) && isSameAddress(spec.email, email)
   if (!invitations.some(isOpenForIt)) return
   throw new PlatformError('duplicate_pending', 'The address has an open invitation to this boundary already.')
+}
+
+/**
+ * Inviting, revoking and inviting again is sending again: an address gets no more mails so than by resends, of one
+ * boundary or of one inviter.
+ *
+ * @throws PlatformError TOO_MANY_REQUESTS
+ */
+function refuseFlood({ records, accounts, clock }: Services, caller: Caller, namespace: string, email: string): void {
+  const { free, interval } = accounts.resendLimits
+  const since = clock.now() - interval
+  const sent = records
+    .peekAll(MemberInvitation)
+    .filter(({ metadata, spec }) => metadata.namespace === namespace || spec.invitedBy === caller.principalId)
+    .filter(({ spec }) => isSameAddress(spec.email, email) && Date.parse(spec.lastSentAt ?? '') > since)
+    .map(({ spec }) => Date.parse(spec.lastSentAt ?? ''))
+  if (sent.length <= free) return
+  const retryAfterSeconds = Math.max(1, Math.ceil((Math.min(...sent) - since) / 1000))
+  const message = `The address was invited ${sent.length} times lately: invite it again later.`
+  throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds })
 }
 
 /**

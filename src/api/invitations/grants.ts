@@ -3,8 +3,19 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
-import type { Caller, Services } from '../http/context.ts'
-import { exceedingRefused, grantRefusal, isInForce, objectAt, rootOnlyRefused } from '../rules/grants.ts'
+import { boundaryScope } from '../callers/visibility.ts'
+import type { Services } from '../http/context.ts'
+import {
+  exceedingRefused,
+  type Granter,
+  grantRefusal,
+  incarnationAt,
+  isInForce,
+  knownRole,
+  objectAt,
+  rootOnlyRefused,
+} from '../rules/grants.ts'
+import type { InvitationRecord } from './record.ts'
 
 /** @throws PlatformError invalid_state for what is no scope, lies outside the boundary, or does not suit the role */
 export function invitedScope(text: string, boundaryId: string, role: Role): Scope {
@@ -27,7 +38,7 @@ export function invitedScope(text: string, boundaryId: string, role: Role): Scop
  */
 export function requireGrantRights(
   services: Services,
-  caller: Caller,
+  caller: Granter,
   invitee: string | undefined,
   role: Role,
   boundaryId: string,
@@ -44,6 +55,49 @@ export function requireGrantRights(
 export function requireSomethingAt({ records }: Services, scope: Scope): void {
   if (scope.level === 'root' || objectAt(records, scope) !== undefined) return
   throw new PlatformError('invalid_state', 'There is nothing at the scope.')
+}
+
+/**
+ * What an invitation promises must still be there when it is accepted, and whoever invited must still be allowed to
+ * give it.
+ *
+ * @throws PlatformError invalid_state
+ */
+export async function refuseWithoutGround(
+  services: Services,
+  { metadata, spec }: InvitationRecord,
+  inviteeId: string,
+): Promise<void> {
+  const role = knownRole(services.records, spec.roleDefinitionName)
+  if (role === undefined) throw outdated(`The role "${spec.roleDefinitionName}" no longer exists`)
+  const scope = parseScope(spec.scope)
+  const isThere = scope?.level === 'root' || (scope !== undefined && objectAt(services.records, scope) !== undefined)
+  if (scope === undefined || !isThere || incarnationAt(services, scope) !== spec.scopeIncarnation)
+    throw outdated(`What was at ${spec.scope} no longer exists`)
+  const boundaryId = (metadata.namespace ?? '').slice('boundary-'.length)
+  if (!(await mayStillInvite(services, spec.invitedBy, { inviteeId, role, boundaryId, scope: spec.scope })))
+    throw outdated('Whoever invited you may no longer give this role')
+}
+
+function outdated(why: string): PlatformError {
+  return new PlatformError('invalid_state', `${why}: ask for a new invitation.`)
+}
+
+type Promised = { inviteeId: string; role: Role; boundaryId: string; scope: string }
+
+async function mayStillInvite(services: Services, inviterId: string, promised: Promised): Promise<boolean> {
+  const { inviteeId, role, boundaryId, scope } = promised
+  const inviter = (await services.principals.find([inviterId])).get(inviterId)
+  const mayInvite = () =>
+    services.access.isAllowed(inviterId, 'boundaries/invitations/create', boundaryScope(boundaryId))
+  if (inviter?.isEnabled !== true || !mayInvite()) return false
+  try {
+    requireGrantRights(services, { principalId: inviterId }, inviteeId, role, boundaryId, scope)
+    return true
+  } catch (error) {
+    if (error instanceof PlatformError) return false
+    throw error
+  }
 }
 
 /** Where an assignment at the scope stands. */

@@ -15,13 +15,12 @@ import { pagedListOf } from '../resources/dto.ts'
 import { pagedParts } from '../resources/pages.ts'
 import { findBoundary } from '../resources/places.ts'
 import { createInvitation, deliver, linkOf } from './create.ts'
-import { acceptInvitation, assignmentRef, setInvitationPassword, showInvitation } from './link.ts'
+import { acceptInvitation, assignmentRef, setInvitationPassword, showInvitation, takeBackAssignment } from './link.ts'
 import {
   AcceptInvitationRequest,
   CreateInvitationRequest,
   InvitationAcceptedDto,
   InvitationDto,
-  type InvitationRecord,
   InvitationSignInDto,
   invitationDto,
   invitationShape,
@@ -80,21 +79,17 @@ async function revokeInvitation(context: Context<'boundaryId' | 'invitationId'>)
       return { ...spec, state: 'Revoked' }
     },
   })
-  await takeBack(context, found)
+  // An accept that was cut off may have left its assignment; with the invitation that goes too.
+  if (services.records.peek(RoleAssignment, assignmentRef(found)) !== undefined)
+    await takeBackAssignment(services, found, caller)
   return noContent()
-}
-
-/** An accept that was cut off may have left its assignment; with the invitation that goes too. */
-async function takeBack({ services, caller }: Context<string>, invitation: InvitationRecord): Promise<void> {
-  const ref = assignmentRef(invitation)
-  if (services.records.peek(RoleAssignment, ref) === undefined) return
-  await services.records.remove(RoleAssignment, ref, { caller })
 }
 
 /** @throws PlatformError not_found, invalid_state, resend_limit */
 async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>) {
   const { services, caller, parameters } = context
-  const { ref } = await findInvitation(context)
+  const { found, ref } = await findInvitation(context)
+  const user = await services.accounts.users.findByEmail(found.spec.email)
   const { token, hash } = newLinkToken([parameters.boundaryId, parameters.invitationId])
   const { object } = await services.records.update(MemberInvitation, ref, {
     caller,
@@ -102,7 +97,9 @@ async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>)
       const now = services.clock.now()
       const refusal = refuseResend(spec, now, services.accounts.resendLimits)
       if (refusal !== undefined) throw new PlatformError(refusal.code, refusal.message)
-      return { ...spec, tokenHash: hash, resendCount: spec.resendCount + 1, lastSentAt: timestamp(now) }
+      // The address may have got an account elsewhere, which then is the one to accept with.
+      const hasAccount = spec.hasAccount || (user !== undefined && user.id !== spec.accountId)
+      return { ...spec, hasAccount, tokenHash: hash, resendCount: spec.resendCount + 1, lastSentAt: timestamp(now) }
     },
   })
   const boundary = services.records.peek(Boundary, { name: parameters.boundaryId })

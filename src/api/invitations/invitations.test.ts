@@ -5,6 +5,7 @@ import { ANNA, assign, B1, BERT, type Given } from '../../../test/make/authoriza
 import { ManualClock } from '../../../test/make/clock.ts'
 import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { PlatformUser } from '../../crds/identity.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
 import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
@@ -27,6 +28,11 @@ function open(
   const { accounts, users, mailer } = makeAccounts({ clock, mail })
   const facade = makeFacade({ roles: [...BUILT_IN_ROLES], ...given }, { clock, accounts })
   facade.boundary(BOUNDARY, tenantId === null ? {} : { tenantId })
+  for (const [name, userName] of [
+    [ANNA, 'anna'],
+    [BERT, 'bert'],
+  ] as const)
+    facade.records.put(PlatformUser, { namespace: SYSTEM_NAMESPACE, name }, { userName })
   for (const { name, ...spec } of BUILT_IN_ROLES) facade.records.put(RoleDefinition, { name }, spec)
   const call = (method: string, path: string, request: object = {}) =>
     facade.call(invitationRoutes, method, path, request) as Promise<{

@@ -20,7 +20,7 @@ import {
 import { ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { addressOf, requireGoodPassword } from '../people/accounts.ts'
-import { assignmentNamespace } from './grants.ts'
+import { assignmentNamespace, refuseWithoutGround } from './grants.ts'
 import type { AcceptInvitationRequest, InvitationRecord, SetInvitationPasswordRequest } from './record.ts'
 
 /** What a link leads to, by its two ids; undefined for a token that is malformed, unknown or replaced. */
@@ -71,7 +71,7 @@ export async function showInvitation({ services, parameters }: Context<'token'>)
   const status = found === undefined ? undefined : stateAt(found.spec, services.clock.now())
   if (found === undefined || status === undefined || !isOpen(status)) throw notFound('The invitation')
   const { spec, metadata } = found
-  const boundary = services.records.peek(Boundary, { name: (metadata.namespace ?? '').slice('boundary-'.length) })
+  const boundary = services.records.peek(Boundary, { name: boundaryIdOf(metadata) })
   return ok({
     email: spec.email,
     boundary: boundary?.spec.displayName ?? '',
@@ -162,7 +162,9 @@ export async function acceptInvitation(context: Context<string, unknown, z.outpu
     if (refusal.code === 'expired') await tellExpiry(services, invitation, caller)
     throwRefusal(refusal)
   }
+  await refuseWithoutGround(services, invitation, caller.principalId)
   const { ref, isNew } = await assign(services, invitation, caller)
+  const hasJoined = await joinTenant(services, invitation, caller)
   try {
     await services.records.update(
       MemberInvitation,
@@ -180,10 +182,13 @@ export async function acceptInvitation(context: Context<string, unknown, z.outpu
     )
   } catch (error) {
     // Revoked or accepted meanwhile: what was given for nothing is taken back.
-    if (error instanceof PlatformError && isNew) await services.records.remove(RoleAssignment, ref, { caller })
+    if (error instanceof PlatformError) {
+      if (isNew) await takeBackAssignment(services, invitation, caller)
+      if (hasJoined !== undefined) await services.accounts.users.leaveTenant(caller.principalId, hasJoined)
+    }
     throw error
   }
-  const boundaryId = (metadata.namespace ?? '').slice('boundary-'.length)
+  const boundaryId = boundaryIdOf(metadata)
   return ok({ boundaryId, assignmentId: ref.name, roleDefinitionName: spec.roleDefinitionName, scope: spec.scope })
 }
 
@@ -192,6 +197,41 @@ export function assignmentRef({ metadata, spec }: InvitationRecord): { namespace
   const scope = parseScope(spec.scope)
   if (scope === undefined) throw new PlatformError('invalid_state', 'The scope of the invitation is not one.')
   return { namespace: assignmentNamespace(scope), name: uuidV5(`invitation/${metadata.name}/${metadata.uid}`) }
+}
+
+/** Takes back what accepting gave. Whoever revokes at the same moment may have been faster. */
+export async function takeBackAssignment(
+  { records }: Services,
+  invitation: InvitationRecord,
+  caller: Caller,
+): Promise<void> {
+  try {
+    await records.remove(RoleAssignment, assignmentRef(invitation), { caller })
+  } catch (error) {
+    if (!(error instanceof PlatformError && error.code === 'NOT_FOUND')) throw error
+  }
+}
+
+/**
+ * Whoever accepts an invitation to a boundary belongs to its tenant from then on.
+ *
+ * @returns the tenant, where the person did not belong to it before
+ */
+async function joinTenant(
+  { accounts, records }: Services,
+  { metadata }: InvitationRecord,
+  { principalId, principalType }: Caller,
+): Promise<string | undefined> {
+  const boundary = records.peek(Boundary, { name: boundaryIdOf(metadata) })
+  const tenantId = boundary === undefined ? undefined : accounts.tenants.ofBoundary(boundary)
+  const user = principalType === 'User' ? await accounts.users.find(principalId) : undefined
+  if (tenantId === undefined || user === undefined || user.tenantIds.includes(tenantId)) return undefined
+  await accounts.users.joinTenant(principalId, tenantId)
+  return tenantId
+}
+
+function boundaryIdOf({ namespace = '' }: InvitationRecord['metadata']): string {
+  return namespace.slice('boundary-'.length)
 }
 
 async function assign({ records }: Services, invitation: InvitationRecord, caller: Caller) {

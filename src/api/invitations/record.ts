@@ -16,7 +16,7 @@ export const InvitationDto = z
     roleDefinitionName: z.string(),
     scope: z.string(),
     status: z.enum(INVITATION_STATES),
-    hasAccount: z.boolean().describe('Whether the address had an account when it was invited'),
+    hasAccount: z.boolean().describe('Whether the address had an account when the invitation was last sent'),
     invitedBy: z.string().describe('The principal who invited'),
     createdAt: DateTime,
     expiresAt: DateTime,
@@ -107,7 +107,7 @@ export function invitationDto(
 /** @param now what the status is told by */
 export const invitationShape = (now: () => number): ListShape<InvitationRecord> => ({
   fields: {
-    email: { title: 'E-mail', type: 'text', of: ({ spec }) => spec.email, isSearched: true },
+    email: { title: 'E-mail', type: 'text', of: ({ spec }) => spec.email, isSearched: true, isSorted: false },
     roleDefinitionName: { title: 'Role', type: 'text', of: ({ spec }) => spec.roleDefinitionName },
     status: {
       title: 'Status',

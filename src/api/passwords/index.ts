@@ -14,7 +14,7 @@ import {
   PasswordResetResult,
   passwordPolicyDto,
 } from '../people/passwordRecord.ts'
-import { confirmReset, requestReset, showReset } from './reset.ts'
+import { confirmReset, endResets, requestReset, showReset } from './reset.ts'
 
 /** How long ago a person may have signed in (interface section 8). */
 const SIGN_IN_AGE = 300_000
@@ -39,7 +39,8 @@ async function changePassword(context: Context<string, unknown, z.output<typeof 
   if (caller.authTime === undefined || now - caller.authTime > SIGN_IN_AGE)
     throw new PlatformError('reauth_required', 'Sign in again first: the last sign-in is more than 5 minutes ago.')
   await requireGoodPassword(services.accounts, body.password, user.email)
-  await users.setPassword(user.id, body.password)
+  await endResets(services, user.id)
+  await users.setPassword(user.id, body.password, { keepSession: caller.sessionId })
   return ok({ changedAt: new Date(now).toISOString() })
 }
 

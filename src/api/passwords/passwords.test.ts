@@ -74,6 +74,35 @@ describe('password resets over REST', () => {
     expect(codes.map(({ code }) => code).sort()).to.deep.equal(['none', 'not_found'])
   })
 
+  const ends: [string, (world: ReturnType<typeof open>, other: string) => Promise<unknown>][] = [
+    ['another link set the password', ({ confirm }, other) => confirm(other, 'Another-horse-8')],
+    [
+      'the person changed the password',
+      ({ change, users }) => {
+        users.passwords.set(ANNA, PASSWORD)
+        return change('Another-horse-8')
+      },
+    ],
+    [
+      'the account was made anew under the same id and address',
+      async ({ users, records }) => {
+        for (const { metadata, spec } of records.peekAll(PasswordReset))
+          records.put(PasswordReset, { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z' }, spec)
+        users.put({ id: ANNA, userName: 'anna', email: EMAIL, createdAt: Date.UTC(2026, 0, 1, 0, 0, 1) })
+      },
+    ],
+  ]
+  for (const [title, end] of ends) {
+    it(`end where ${title}`, async () => {
+      const world = open()
+      const [link, other] = [await world.token(), await world.token()]
+      await end(world, other)
+      const before = world.users.passwords.get(ANNA)
+      expect((await codeOf(world.confirm(link, 'Stolen-horse-9'))).code).to.equal('not_found')
+      expect(world.users.passwords.get(ANNA)).to.equal(before)
+    })
+  }
+
   it('keep the link where the password is not good, and say every broken rule', async () => {
     const { token, confirm } = open()
     const link = await token()

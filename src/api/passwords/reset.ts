@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
+import type { UserRecord } from '../../adapters/identity/port.ts'
 import { timestamp } from '../../core/clock.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { isSameHash, newLinkToken, readLinkToken } from '../../core/linkToken.ts'
@@ -72,6 +73,19 @@ function isExpired({ clock }: Services, { spec }: ResetRecord): boolean {
   return Date.parse(spec.expiresAt) <= clock.now()
 }
 
+/** The links that are open for a person end with the password that they would have replaced. */
+export async function endResets({ records }: Services, userId: string, except?: string): Promise<void> {
+  const all = await records.list(PasswordReset, { namespace }, { fresh: true })
+  const open = all.filter(({ metadata, spec }) => spec.userId === userId && metadata.name !== except)
+  for (const { metadata } of open) {
+    try {
+      await records.remove(PasswordReset, { namespace, name: metadata.name }, { caller: callerFor(userId) })
+    } catch (error) {
+      if (!(error instanceof PlatformError && error.code === 'NOT_FOUND')) throw error
+    }
+  }
+}
+
 /** GET /identity/password-reset/{token}. @throws PlatformError NOT_FOUND for links that can no longer be used */
 export async function showReset({ services, parameters }: Context<'token'>) {
   const found = await findReset(services, parameters.token, false)
@@ -93,8 +107,9 @@ export async function confirmReset(context: Context<'token', unknown, z.output<t
   if (isExpired(services, found)) throw new PlatformError('expired', 'The link has expired: ask for a new one.')
   const { userId, email } = found.spec
   const user = await users.find(userId)
-  // The address may belong to somebody else by now.
-  if (user === undefined || !user.isEnabled || user.email?.toLowerCase() !== email.toLowerCase()) throw unknown()
+  // The address may belong to somebody else by now, and the id to an account that was made anew.
+  const isTheirs = user?.email?.toLowerCase() === email.toLowerCase() && !isYounger(user, found)
+  if (user === undefined || !user.isEnabled || !isTheirs) throw unknown()
   await requireGoodPassword(services.accounts, body.password, user.email)
   await services.records.update(
     PasswordReset,
@@ -107,10 +122,16 @@ export async function confirmReset(context: Context<'token', unknown, z.output<t
       },
     },
   )
+  await endResets(services, userId, found.metadata.name)
   await users.setPassword(userId, body.password)
   // Whoever reads the mail has the address.
   if (!user.emailVerified) await users.update(userId, { emailVerified: true })
   return ok({ signInUrl })
+}
+
+function isYounger({ createdAt }: UserRecord, { metadata }: ResetRecord): boolean {
+  // The API server tells creation to the second.
+  return Math.floor(createdAt / 1000) * 1000 > Date.parse(metadata.creationTimestamp ?? '')
 }
 
 function unknown(): PlatformError {

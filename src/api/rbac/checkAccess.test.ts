@@ -1,6 +1,8 @@
 import { expect } from 'chai'
 import { ANNA, assign, B1, B2, BERT, deny, SHOP, TEAM } from '../../../test/make/authorizationRecords.ts'
 import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { checkAccessRoutes, readChecks } from './checkAccess.ts'
 
@@ -23,6 +25,7 @@ describe('checkAccess', () => {
       denies: [deny(SHOP, ['vectorcluster/delete'], { id: 'hold' })],
     })
     facade.boundary(ONE)
+    facade.records.put(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: BERT }, { userName: 'bert' })
     return facade
   }
   const ask = async (checks: object[], more: object = {}) =>
@@ -110,6 +113,37 @@ describe('checkAccess', () => {
     const { principalId, results } = await ask([{ action: 'jobs/read' }], { principalId: BERT })
     expect(principalId).to.equal(BERT)
     expect(results[0]?.decidedBy).to.deep.include({ id: 'later', expiresAt: '2027-01-01T00:00:00.000Z' })
+  })
+
+  const ended: [string, typeof PlatformUser | typeof PlatformClient, object, object][] = [
+    ['a disabled person', PlatformUser, { userName: 'bert', isEnabled: false }, { reason: 'PrincipalDisabled' }],
+    [
+      'a disabled service account',
+      PlatformClient,
+      { displayName: 'bert', secretName: 'x', isEnabled: false },
+      { reason: 'PrincipalDisabled' },
+    ],
+  ]
+  for (const [title, kind, spec, expected] of ended) {
+    it(`allows ${title} nothing, whatever its assignments say, and says why`, async () => {
+      const facade = owner()
+      facade.records.remove(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: BERT }, {} as never)
+      facade.records.put(kind, { namespace: SYSTEM_NAMESPACE, name: BERT }, spec)
+      const { body } = await facade.call(checkAccessRoutes, 'POST', path, {
+        body: { principalId: BERT, action: 'jobs/read' },
+      })
+      expect((body as Results).results).to.deep.equal([
+        { action: 'jobs/read', scope: B1, allowed: false, decidedBy: null, ...expected },
+      ])
+    })
+  }
+
+  it('allows a deleted principal nothing', async () => {
+    const facade = owner()
+    await facade.records.remove(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: BERT }, {} as never)
+    const body = { principalId: BERT, action: 'jobs/read' }
+    const answer = await facade.call(checkAccessRoutes, 'POST', path, { body })
+    expect((answer.body as Results).results[0]).to.deep.include({ allowed: false, reason: 'PrincipalNotFound' })
   })
 
   it('tells nobody else about others', async () => {

@@ -6,11 +6,22 @@ import { findAction, isKnownAction, isOpenAction, OPEN_ACTION_PREFIXES } from '.
 import type { Decision } from '../../iam/records.ts'
 import { boundaryScope, findVisibleBoundary } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
-import type { Context } from '../http/context.ts'
+import type { Caller, Context, Services } from '../http/context.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 
 const CHECKS_MAX = 100
+
+/** Whatever its assignments say, a principal that cannot sign in may do nothing. */
+const PRINCIPAL_REASONS = ['PrincipalDisabled', 'PrincipalNotFound'] as const
+const REASONS = [
+  'AllowedByAssignment',
+  'AllowedByTrust',
+  'DeniedByAssignment',
+  'NoAssignment',
+  'RootOnly',
+  ...PRINCIPAL_REASONS,
+] as const
 
 const AccessCheck = z
   .strictObject({
@@ -37,7 +48,7 @@ const AccessCheckResult = z
     action: z.string(),
     scope: z.string(),
     allowed: z.boolean(),
-    reason: z.enum(['AllowedByAssignment', 'AllowedByTrust', 'DeniedByAssignment', 'NoAssignment', 'RootOnly']),
+    reason: z.enum(REASONS),
     decidedBy: z
       .object({
         kind: z.enum(['RoleAssignment', 'DenyAssignment', 'JitRequest', 'BoundaryTrust']),
@@ -101,7 +112,23 @@ function scopeErrors(text: string | null | undefined, boundaryId: string, path: 
   return [{ field, message: 'lies outside the boundary of the request' }]
 }
 
-function resultOf(check: Check, { allowed, reason, decidedBy }: Decision): z.output<typeof AccessCheckResult> {
+/** Why the principal may do nothing at all; undefined for one that can act. */
+async function principalRefusal(
+  { principals }: Services,
+  caller: Caller,
+  principalId: string,
+  boundaryId: string,
+): Promise<(typeof PRINCIPAL_REASONS)[number] | undefined> {
+  // The caller's token was verified for this request.
+  if (principalId === caller.principalId) return undefined
+  const found = (await principals.find([principalId], boundaryId)).get(principalId)
+  if (found === undefined) return 'PrincipalNotFound'
+  return found.isEnabled ? undefined : 'PrincipalDisabled'
+}
+
+type Answer = Omit<Decision, 'reason'> & { reason: (typeof REASONS)[number] }
+
+function resultOf(check: Check, { allowed, reason, decidedBy }: Answer): z.output<typeof AccessCheckResult> {
   if (decidedBy === undefined) return { ...check, allowed, reason, decidedBy: null }
   const { kind, id, roleDefinitionName = null, scope, viaGroupId = null, expiresAt } = decidedBy
   const expiry = expiresAt === undefined ? null : new Date(expiresAt).toISOString()
@@ -127,7 +154,15 @@ async function checkAccess(context: Context<'boundaryId', unknown, CheckAccessRe
   }
   const checks = readChecks(body, boundaryId)
   const evaluatedAt = new Date(clock.now()).toISOString()
-  const results = checks.map((check) => resultOf(check, access.explain(principalId, check.action, check.scope)))
+  const refusal = await principalRefusal(services, caller, principalId, boundaryId)
+  const results = checks.map((check) =>
+    resultOf(
+      check,
+      refusal === undefined
+        ? access.explain(principalId, check.action, check.scope)
+        : { allowed: false, reason: refusal },
+    ),
+  )
   return ok({ principalId, evaluatedAt, results })
 }
 

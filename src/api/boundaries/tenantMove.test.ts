@@ -1,0 +1,73 @@
+import { expect } from 'chai'
+import { ANNA, assign, B1, BERT, TEAM } from '../../../test/make/authorizationRecords.ts'
+import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
+import { PlatformTenant, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import { BUILT_IN_ROLES } from '../../iam/roles.ts'
+import { tenantRoutes } from './tenant.ts'
+import { tenantMoveRoutes } from './tenantMove.ts'
+
+const BOUNDARY = B1.slice('/boundaries/'.length)
+const namespace = boundaryNamespace(BOUNDARY)
+const TENANT = '55555555-5555-4555-8555-555555555555'
+const ROBOT = '66666666-6666-4666-8666-666666666666'
+
+/** ANNA belongs to the tenant, BERT does not, ROBOT is a service account. */
+function open(
+  given: Record<string, [principalId: string, principalType: string, role: string]>,
+  members: string[] = [],
+) {
+  const facade = makeFacade({ roles: [...BUILT_IN_ROLES], assignments: [assign('Owner', '/')] })
+  const { records } = facade
+  facade.boundary(BOUNDARY)
+  records.put(PlatformTenant, { name: TENANT }, { displayName: 'Acme' })
+  records.put(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: ANNA }, { userName: 'anna', tenantIds: [TENANT] })
+  records.put(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: BERT }, { userName: 'bert' })
+  records.put(PlatformClient, { namespace: SYSTEM_NAMESPACE, name: ROBOT }, { displayName: 'robot', secretName: 'x' })
+  records.put(PrincipalGroup, { namespace, name: TEAM }, { displayName: 'Team', memberIds: members })
+  for (const [name, [principalId, principalType, roleDefinitionName]] of Object.entries(given))
+    records.put(RoleAssignment, { namespace, name }, { principalId, principalType, roleDefinitionName, scope: B1 })
+  const body = { tenantId: TENANT }
+  const doors = {
+    last_owner: () => facade.call(tenantMoveRoutes, 'POST', `${B1}/providers/authorization/tenant-move`, { body }),
+    LAST_OWNER: () => facade.call(tenantRoutes, 'POST', `${B1}/tenant`, { body }),
+  }
+  const left = () => records.peekAll(RoleAssignment).map(({ metadata }) => metadata.name)
+  return { ...facade, doors, left }
+}
+
+describe('moving a boundary to another tenant', () => {
+  for (const code of ['last_owner', 'LAST_OWNER'] as const) {
+    describe(`by the route that answers ${code}`, () => {
+      const refused: [string, Parameters<typeof open>][] = [
+        ['the only Owner is outside the tenant', [{ owner: [BERT, 'User', 'Owner'], anna: [ANNA, 'User', 'Reader'] }]],
+        ['everybody in the group that is Owner is outside', [{ team: [TEAM, 'Group', 'Owner'] }, [BERT]]],
+      ]
+      for (const [title, given] of refused) {
+        it(`is refused, and takes nothing, where ${title}`, async () => {
+          const { doors, left, records } = open(...given)
+          const before = left()
+          expect((await codeOf(doors[code]())).code).to.equal(code)
+          expect(left()).to.deep.equal(before)
+          expect(records.peekAll(PrincipalGroup)[0]?.spec.memberIds).to.deep.equal(given[1] ?? [])
+        })
+      }
+
+      it('takes people outside the tenant out of assignments and groups, and nobody else', async () => {
+        const { doors, left, records } = open(
+          {
+            owner: [ANNA, 'User', 'Owner'],
+            bert: [BERT, 'User', 'Reader'],
+            robot: [ROBOT, 'ServicePrincipal', 'Reader'],
+            team: [TEAM, 'Group', 'Contributor'],
+          },
+          [ANNA, BERT, ROBOT],
+        )
+        await doors[code]()
+        expect(left()).to.have.members(['owner', 'robot', 'team'])
+        expect(records.peekAll(PrincipalGroup)[0]?.spec.memberIds).to.deep.equal([ANNA, ROBOT])
+      })
+    })
+  }
+})
