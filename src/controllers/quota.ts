@@ -2,35 +2,21 @@ import { BOUNDARY_LABEL, GROUP_LABEL } from '../core/labels.ts'
 import { boundaryNamespace, boundaryOfNamespace } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome, stalled } from '../core/outcome.ts'
+import { demandOf, type Sizable } from '../core/sizing/demand.ts'
+import { planFor } from '../core/sizing/plans.ts'
+import { limitsAmounts, type QuotaUser, quotaSentence, quotaVerdict } from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
-import { ObjectStorageAccount } from '../crds/objectstorage.ts'
-import { ComputePlan, type PlanFamily } from '../crds/plans.ts'
-import { RelationalCluster } from '../crds/relational.ts'
+import { RESOURCE_KINDS } from '../crds/index.ts'
+import { ComputePlan } from '../crds/plans.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
-import { SqlInstance } from '../crds/sql.ts'
-import { SecretVault } from '../crds/vaults.ts'
-import { VectorCluster } from '../crds/vector.ts'
-import { demandOf } from '../desired/demand.ts'
-import { choosePlan, type PlanOverrides } from '../desired/plans.ts'
-import { limitsAmounts, type QuotaUser, quotaSentence, quotaVerdict } from '../desired/quota.ts'
 import { namespace as namespaces } from '../kube/builtin.ts'
 import type { Observed, Pass, Workspace } from './engine/controller.ts'
 import { PHASE_INDEX } from './engine/phaseIndex.ts'
 
 type Cached<T> = T & { [key: string]: unknown }
 
-/** The kinds that a quota is shared by, each with the family of its plans. What has none counts as one resource. */
-const USERS: readonly { kind: AnyKind; family?: PlanFamily }[] = [
-  { kind: VectorCluster, family: 'Vector' },
-  { kind: RelationalCluster, family: 'Relational' },
-  { kind: SqlInstance, family: 'Sql' },
-  { kind: SecretVault },
-  { kind: ObjectStorageAccount },
-]
-
-type Sized = PlanOverrides & { replicas?: number; running?: boolean; walStorageSize?: string }
-type User = KubeObject & { spec: Sized }
+type User = KubeObject & Sizable
 
 /** Two kinds may use one name in a namespace. */
 const quotaKey = (kind: AnyKind, key: string) => `${key}/${kind.plural}`
@@ -51,7 +37,7 @@ function quotaUsers(records: Workspace, boundaryId: string): QuotaUser[] {
     .cache(namespaces)
     .list()
     .filter(({ metadata }) => metadata.labels?.[BOUNDARY_LABEL] === boundaryId)
-  return USERS.flatMap(({ kind, family }) =>
+  return RESOURCE_KINDS.flatMap((kind) =>
     homes.flatMap(({ metadata: { name: namespace, labels } }) =>
       records
         .cache<User>(kind.resource)
@@ -62,10 +48,7 @@ function quotaUsers(records: Workspace, boundaryId: string): QuotaUser[] {
           let entry = known.get(key)
           if (entry?.version !== version) {
             const resourceGroup = labels?.[GROUP_LABEL] ?? ''
-            entry = {
-              version,
-              user: quotaUser({ key, resourceGroup, object, choice: family && choosePlan(family, object.spec, plans) }),
-            }
+            entry = { version, user: quotaUser(kind, { key, resourceGroup, object, plans }) }
             known.set(key, entry)
           }
           return entry.user ?? []
@@ -76,19 +59,15 @@ function quotaUsers(records: Workspace, boundaryId: string): QuotaUser[] {
 
 const MOST_KNOWN = 20_000
 
-function quotaUser(of: {
-  key: string
-  resourceGroup: string
-  object: User
-  choice: ReturnType<typeof choosePlan> | undefined
-}): QuotaUser | undefined {
-  const { key, resourceGroup, object, choice } = of
+function quotaUser(
+  { sized }: AnyKind,
+  of: { key: string; resourceGroup: string; object: User; plans: readonly ComputePlan[] },
+): QuotaUser | undefined {
+  const { key, resourceGroup, object, plans } = of
+  const plan = sized === undefined ? undefined : planFor(sized, object.spec, plans)
+  if (sized !== undefined && plan?.spec.family !== sized) return undefined
   const createdAt = object.metadata.creationTimestamp ?? ''
-  if (choice === undefined) return { key, createdAt, resourceGroup, demand: {} }
-  if (choice.kind === 'refused') return undefined
-  const { replicas = choice.plan.replicas, running = true, walStorageSize: extraStorage } = object.spec
-  const demand = demandOf(choice.plan, { replicas, running, extraStorage })
-  return { key, createdAt, resourceGroup, demand }
+  return { key, createdAt, resourceGroup, demand: demandOf(object, plan) }
 }
 
 /**
@@ -134,7 +113,7 @@ export function quotaObservers(kind: AnyKind): Observed[] {
       resource: ResourceGroup.resource,
       keysOf: ({ metadata }, records) => waiting(records, boundaryOfNamespace(metadata.namespace ?? '')),
     },
-    ...USERS.map(({ kind: user }) => ({
+    ...RESOURCE_KINDS.map((user) => ({
       resource: user.resource,
       keysOf: ({ metadata }: KubeObject, records: Workspace) => {
         const home = records.cache(namespaces).get(undefined, metadata.namespace ?? '')

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { ErrorCode, FieldError } from '../core/errors.ts'
 import type { ClaimType } from '../core/nameClaims.ts'
 import type { ObjectMeta, Resource } from '../core/object.ts'
+import type { PlanFamily } from '../core/sizing/plans.ts'
 
 /** API groups: `freehold.dev` for `core`, else `<group>.freehold.dev`. */
 export const API_GROUPS = ['core', 'iam', 'data', 'compute', 'delivery', 'registry', 'monitoring', 'lifecycle'] as const
@@ -93,6 +94,8 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   partOf?: { collection: string; nameOf: (objectName: string) => string | undefined }
   /** Its objects belong to a resource and are none of their own: no quota counts them, no list of resources has them. */
   isPart?: boolean
+  /** The family of compute plans that its objects take their sizes from; what has none counts as one resource. */
+  sized?: PlanFamily
   /** Fields that may be set at creation only by who holds the virtual verb, because they open something else. */
   grantedFields?: Readonly<Record<string, string>>
 }

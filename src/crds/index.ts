@@ -56,3 +56,11 @@ export const KINDS: readonly AnyKind[] = [
   AccountBucket,
   ObjectAccessKey,
 ]
+
+/**
+ * Kinds whose objects are resources of a group, each a collection of the interface: what quotas count and lists of
+ * resources hold. Those that belong to a resource (a bucket to its account) are not among them.
+ */
+export const RESOURCE_KINDS: readonly AnyKind[] = KINDS.filter(
+  ({ placement, actions, isPart }) => placement === 'group' && actions !== undefined && isPart !== true,
+)

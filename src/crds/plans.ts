@@ -1,9 +1,7 @@
 import { z } from 'zod'
+import { PLAN_FAMILIES } from '../core/sizing/plans.ts'
 import { defineKind, type ObjectOf } from './define.ts'
 import { Description, DisplayName, Quantity } from './fields.ts'
-
-export const PLAN_FAMILIES = ['Vector', 'Relational', 'Sql', 'ContainerInstance', 'App', 'Function', 'Job'] as const
-export type PlanFamily = (typeof PLAN_FAMILIES)[number]
 
 /** A size that resources are offered in. Administrators change the offer with kubectl. */
 export const ComputePlan = defineKind({
@@ -37,7 +35,7 @@ export const ComputePlan = defineKind({
     isDefault: z
       .boolean()
       .default(false)
-      .describe('True for the plan of resources that name none; of several in a family the first by name'),
+      .describe('True for the plan of resources that name none; of several in a family the oldest'),
     deprecated: z
       .boolean()
       .default(false)

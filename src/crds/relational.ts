@@ -259,6 +259,7 @@ const range = z.object({
 export const RelationalCluster = defineKind({
   group: 'data',
   kind: 'RelationalCluster',
+  sized: 'Relational',
   plural: 'relationalclusters',
   shortNames: ['relc'],
   placement: 'group',

@@ -30,8 +30,8 @@ export const SQL_EDITIONS = {
 export const PAID_EDITIONS: readonly string[] = ['Standard', 'Enterprise']
 export const LICENSE_STATES = ['NotRequired', 'Missing', 'Applying', 'Active', 'Rejected'] as const
 
-const VERSIONS = ['2019', '2022', '10.11', '11.4', '11.8'] as const
-const EDITIONS = ['Express', 'Developer', 'Evaluation', 'Standard', 'Enterprise', 'Community'] as const
+const VERSIONS = [...SQL_VERSIONS.MsSql, ...SQL_VERSIONS.MariaDb] as const
+const EDITIONS = [...SQL_EDITIONS.MsSql, ...SQL_EDITIONS.MariaDb] as const
 
 export function newestVersion(engine: SqlEngineName): string {
   return SQL_VERSIONS[engine].at(-1) ?? ''
@@ -127,7 +127,8 @@ function belongs(field: 'engineVersion' | 'edition', of: Record<SqlEngineName, r
   }
 }
 
-const MSSQL_MEMORY = '2Gi'
+/** SQL Server does not start with less. */
+export const MSSQL_MEMORY = '2Gi'
 
 const rules: Rule<Spec>[] = [
   tagKeyRule,
@@ -167,6 +168,7 @@ const rules: Rule<Spec>[] = [
 export const SqlInstance = defineKind({
   group: 'data',
   kind: 'SqlInstance',
+  sized: 'Sql',
   plural: 'sqlinstances',
   segment: 'sqlclusters',
   shortNames: ['sqli'],

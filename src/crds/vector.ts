@@ -96,6 +96,7 @@ const rules: Rule<Spec>[] = [
 export const VectorCluster = defineKind({
   group: 'data',
   kind: 'VectorCluster',
+  sized: 'Vector',
   plural: 'vectorclusters',
   shortNames: ['vc'],
   placement: 'group',
@@ -108,6 +109,10 @@ export const VectorCluster = defineKind({
   status: resourceStatus.extend({
     replicas: WantedReplicas,
     readyReplicas: ReadyReplicas,
+    volumes: z
+      .int()
+      .optional()
+      .describe('Volumes that are kept while spec.replicas is 0, which quotas of storage count; absent otherwise'),
     selector: PodSelector,
     apiKeyVersion: z
       .int()

@@ -1,5 +1,5 @@
 import { OWNER_INCARNATION_ANNOTATION, PREFIX } from '../core/labels.ts'
-import type { EffectivePlan } from './plans.ts'
+import type { EffectivePlan } from '../core/sizing/plans.ts'
 
 /** On a StatefulSet: the size that its claim template was written with, which the API server may store as another one. */
 export const STORAGE_SIZE_ANNOTATION = `${PREFIX}storage-size`

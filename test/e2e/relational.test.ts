@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import type { RelationalClusterDto } from '../../src/api/relational/record.ts'
 import type { PagedListResponse } from '../../src/api/resources/paging.ts'
+import type { RelationalClusterDto } from '../../src/client/generated.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { VectorClusterDto } from '../../src/api/vector/record.ts'
+import type { VectorClusterDto } from '../../src/client/generated.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import type { KubeClient } from '../../src/kube/client.ts'

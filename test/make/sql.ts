@@ -1,8 +1,8 @@
+import { choosePlan } from '../../src/core/sizing/plans.ts'
 import { DEFAULT_PLANS } from '../../src/crds/defaultPlans.ts'
 import type { SpecOf } from '../../src/crds/define.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { SqlInstance } from '../../src/crds/sql.ts'
-import { choosePlan } from '../../src/desired/plans.ts'
 import type { SqlInput } from '../../src/desired/sql/index.ts'
 
 /** What the builders of the children of an instance named `books` take, with the plan chosen from those installed. */

@@ -1,9 +1,9 @@
 import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
+import { choosePlan } from '../../src/core/sizing/plans.ts'
 import { DEFAULT_PLANS } from '../../src/crds/defaultPlans.ts'
 import type { SpecOf } from '../../src/crds/define.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
-import { choosePlan } from '../../src/desired/plans.ts'
 import type { VectorInput } from '../../src/desired/vector/index.ts'
 
 export type VectorSpec = SpecOf<typeof VectorCluster>

@@ -1,21 +1,8 @@
-import { ACCOUNT_NAME_MIN_LENGTH, accountLacks } from '../../contracts/objectstorage.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { PlatformError } from '../../core/errors.ts'
 import { ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import type { RouteDraft } from '../http/route.ts'
-import { chooseCluster } from '../resources/chooseCluster.ts'
 import { resource } from '../resources/resource.ts'
-import type { WriteView } from '../resources/types.ts'
-import {
-  type AccountBody,
-  type AccountObject,
-  type AccountView,
-  accountDto,
-  accountRecord,
-  bucketsOf,
-  COLLECTION,
-  useOfAccount,
-} from './record.ts'
-import { refuseLacking } from './store.ts'
+import { type AccountObject, type AccountView, accountRecord, bucketsOf, COLLECTION, useOfAccount } from './record.ts'
 
 /** List, read, create, replace, patch, delete, the list over groups and its configuration (interface section 4.12). */
 export const accountRoutes: readonly RouteDraft[] = resource(ObjectStorageAccount, {
@@ -23,14 +10,8 @@ export const accountRoutes: readonly RouteDraft[] = resource(ObjectStorageAccoun
   actionPrefix: COLLECTION,
   plural: 'ObjectStorageAccounts',
   singular: 'ObjectStorageAccount',
-  dto: accountRecord.dto,
-  body: accountRecord.body,
-  shownNames: accountRecord.shownNames,
-  toDto: accountDto,
-  toBody: ({ spec }) => ({ ...spec }),
-  toSpec: accountSpec,
+  ...accountRecord,
   omit: ['config', 'action', 'getScale', 'scale'],
-  enumerations: { defaultVersioning: ['Off', 'Enabled'] },
   beforeDelete: refuseDeletion,
   fields: {
     enablePublicAccess: {
@@ -54,33 +35,6 @@ export const accountRoutes: readonly RouteDraft[] = resource(ObjectStorageAccoun
   },
   // The interface names no operations in this area.
 }).map((draft) => ({ ...draft, operation: undefined }))
-
-/** @throws PlatformError BAD_REQUEST, CLUSTER_NOT_PROJECTED, FEATURE_UNSUPPORTED */
-function accountSpec(body: AccountBody, view: WriteView<typeof ObjectStorageAccount>): object {
-  if (view.form === 'create') checkName(view)
-  const spec = {
-    clusterId: chooseCluster(body.clusterId, view),
-    quotaBytes: body.quotaBytes ?? undefined,
-    quotaObjects: body.quotaObjects ?? undefined,
-    maxBuckets: body.maxBuckets,
-    enablePublicAccess: body.enablePublicAccess,
-    defaultVersioning: body.defaultVersioning,
-    auditEnabled: body.auditEnabled,
-    deletionProtection: body.deletionProtection,
-    tags: body.tags,
-  }
-  const features = view.services.objectStorage.store?.info.features
-  if (features !== undefined) refuseLacking(accountLacks(spec, features))
-  return spec
-}
-
-function checkName({ name }: WriteView<typeof ObjectStorageAccount>): void {
-  if (name.length < ACCOUNT_NAME_MIN_LENGTH) {
-    throw badRequest(`The name "${name}" cannot be given.`, [
-      { field: 'name', message: `an account has a name of at least ${ACCOUNT_NAME_MIN_LENGTH} characters` },
-    ])
-  }
-}
 
 function refuseDeletion({ object, services, resourceGroup }: AccountView): void {
   refuseProtected(object)

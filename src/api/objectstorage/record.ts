@@ -1,6 +1,13 @@
 import { z } from 'zod'
-import { accessKeyId, keyState, storeBucketName } from '../../contracts/objectstorage.ts'
+import {
+  ACCOUNT_NAME_MIN_LENGTH,
+  accessKeyId,
+  accountLacks,
+  keyState,
+  storeBucketName,
+} from '../../contracts/objectstorage.ts'
 import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
+import { badRequest } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
 import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
 import {
@@ -10,15 +17,16 @@ import {
   KEY_PERMISSIONS,
   LifecycleRule,
   type ObjectAccessKey,
-  type ObjectStorageAccount,
+  ObjectStorageAccount,
   QUOTA_MIN_BYTES,
   VERSIONING,
 } from '../../crds/objectstorage.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
-import { DateTime, headFields, recordSchemas, Tags, Uuid } from '../resources/dto.ts'
-import { headOf } from '../resources/shape.ts'
+import { DateTime, headFields, Tags, Uuid } from '../resources/dto.ts'
+import { recordOf } from '../resources/record.ts'
 import type { ResourceView } from '../resources/types.ts'
+import { refuseLacking } from './store.ts'
 
 export type AccountObject = RecordOf<typeof ObjectStorageAccount>
 export type BucketObject = RecordOf<typeof AccountBucket>
@@ -29,33 +37,39 @@ export const COLLECTION = 'objectstorageaccounts'
 const QuotaBytes = z.int().min(QUOTA_MIN_BYTES)
 const NEVER = '1970-01-01T00:00:00Z'
 
+const use = (field: keyof ReturnType<typeof useOfAccount>) => (view: AccountView) =>
+  useOfAccount(view.services, view.object)[field]
+
 /** ObjectStorageAccountDto (records: object storage). */
-export const accountRecord = recordSchemas(
-  'ObjectStorageAccountDto',
-  {
-    ...headFields,
-    endpoint: z.string().describe('Where workloads reach the store; empty until it is known'),
-    regionName: z.string(),
-    publicEndpoint: z.string().nullable(),
-    forcePathStyle: z.boolean(),
-    bucketCount: z.int(),
-    objectCount: z.int(),
-    usedBytes: z.int(),
-    usageAt: DateTime.nullable().describe('When the newest of these figures was found'),
+export const accountRecord = recordOf(ObjectStorageAccount, {
+  id: 'ObjectStorageAccountDto',
+  computed: {
+    endpoint: [
+      z.string().describe('Where workloads reach the store; empty until it is known'),
+      ({ object }) => object.status?.endpoint ?? '',
+    ],
+    regionName: [z.string(), ({ object }) => object.status?.regionName ?? ''],
+    publicEndpoint: [z.string().nullable(), ({ object }) => object.status?.publicEndpoint],
+    forcePathStyle: [z.boolean(), ({ object }) => object.status?.forcePathStyle ?? true],
+    bucketCount: [z.int(), use('bucketCount')],
+    objectCount: [z.int(), use('objectCount')],
+    usedBytes: [z.int(), use('usedBytes')],
+    usageAt: [DateTime.nullable().describe('When the newest of these figures was found'), use('usageAt')],
   },
-  {
-    clusterId: Uuid.describe("Where it lies; the platform's own cluster when absent"),
-    quotaBytes: QuotaBytes.nullable().describe('Over all buckets; null is unlimited'),
-    quotaObjects: z.int().min(1).nullable(),
-    maxBuckets: z.int().min(1).max(1000),
-    enablePublicAccess: z.boolean().describe('No bucket may be public while false'),
-    defaultVersioning: z.enum(['Off', 'Enabled']),
-    auditEnabled: z.boolean(),
-    deletionProtection: z.boolean(),
-    tags: Tags,
+  refine: (draft, view) => {
+    if (view.form === 'create') checkName(view)
+    const features = view.services.objectStorage.store?.info.features
+    if (features !== undefined) refuseLacking(accountLacks(draft, features))
+    return {}
   },
-)
-export type AccountBody = z.output<typeof accountRecord.body>
+})
+
+function checkName({ name }: { name: string }): void {
+  if (name.length >= ACCOUNT_NAME_MIN_LENGTH) return
+  throw badRequest(`"${name}" is not a valid name for an account.`, [
+    { field: 'name', message: `must have at least ${ACCOUNT_NAME_MIN_LENGTH} characters` },
+  ])
+}
 
 /** What the buckets of one account hold, from their own figures. */
 export function useOfAccount(services: Services, { metadata }: AccountObject) {
@@ -72,26 +86,6 @@ export function useOfAccount(services: Services, { metadata }: AccountObject) {
 export function bucketsOf(services: Services, namespace: string | undefined, account: string): BucketObject[] {
   const all = services.records.peekAll(AccountBucket, { namespace })
   return all.filter(({ spec }) => spec.accountName === account)
-}
-
-export function accountDto(view: AccountView): z.input<typeof accountRecord.dto> {
-  const { spec, status } = view.object
-  return {
-    ...headOf(view as unknown as ResourceView, COLLECTION),
-    quotaBytes: spec.quotaBytes ?? null,
-    quotaObjects: spec.quotaObjects ?? null,
-    maxBuckets: spec.maxBuckets,
-    enablePublicAccess: spec.enablePublicAccess,
-    defaultVersioning: spec.defaultVersioning,
-    auditEnabled: spec.auditEnabled,
-    deletionProtection: spec.deletionProtection,
-    endpoint: status?.endpoint ?? '',
-    regionName: status?.regionName ?? '',
-    publicEndpoint: status?.publicEndpoint ?? null,
-    forcePathStyle: status?.forcePathStyle ?? true,
-    ...useOfAccount(view.services, view.object),
-    tags: spec.tags,
-  }
 }
 
 const { expireDays, noncurrentExpireDays, abortUploadDays } = LifecycleRule.shape

@@ -2,13 +2,7 @@ import { z } from 'zod'
 import type { BlobStore } from '../../adapters/blobs/port.ts'
 import type { SqlEngine } from '../../adapters/sql/port.ts'
 import { PlatformError } from '../../core/errors.ts'
-import {
-  ARCHIVING_STATES,
-  POOLER_MODES,
-  RELATIONAL_EXTENSIONS,
-  RELATIONAL_VERSIONS,
-  RelationalCluster,
-} from '../../crds/relational.ts'
+import { ARCHIVING_STATES, RelationalCluster } from '../../crds/relational.ts'
 import { connectionRoutes } from '../databases/connectionRoutes.ts'
 import { historyRoute } from '../databases/editor/routes.ts'
 import { ok } from '../http/answer.ts'
@@ -18,11 +12,11 @@ import { ExternalAddressDto, pagedListOf } from '../resources/dto.ts'
 import { findResource } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
-import { planOf } from '../resources/sizing.ts'
+import { storageField } from '../resources/sizing.ts'
 import { externalAddress, readConnectionString } from './access.ts'
 import { historyOf } from './editor.ts'
 import { RelationalHealthDto, relationalHealth } from './health.ts'
-import { COLLECTION, isBackedUp, relationalDto, relationalRecord, storedBody } from './record.ts'
+import { COLLECTION, isBackedUp, relationalRecord } from './record.ts'
 import { RestoreResultDto, RestoreSnapshotRequest, restoreSnapshot } from './restore.ts'
 import {
   CreateSnapshotRequest,
@@ -34,7 +28,6 @@ import {
   SnapshotDto,
   snapshotShape,
 } from './snapshots.ts'
-import { relationalSpec } from './spec.ts'
 
 declare module '../http/context.ts' {
   interface Services {
@@ -66,20 +59,7 @@ export const relationalRoutes: readonly RouteDraft[] = [
     actionPrefix: 'relationalcluster',
     plural: 'Clusters',
     singular: 'Cluster',
-    dto: relationalRecord.dto,
-    body: relationalRecord.body,
-    shownNames: relationalRecord.shownNames,
-    toDto: relationalDto,
-    dependsOn: (view) => planOf(view.services, 'Relational', view.object.spec)?.metadata.resourceVersion ?? '',
-    toBody: storedBody,
-    toSpec: relationalSpec,
-    planFamily: 'Relational',
-    enumerations: {
-      engineVersion: RELATIONAL_VERSIONS,
-      extensions: RELATIONAL_EXTENSIONS,
-      poolerMode: POOLER_MODES,
-    },
-    scale: { min: 1, max: 9 },
+    ...relationalRecord,
     beforeDelete: ({ object }) => {
       if (!object.spec.deletionProtection) return
       const message = `"${object.metadata.name}" is protected: set deletionProtection to false first.`
@@ -101,13 +81,7 @@ export const relationalRoutes: readonly RouteDraft[] = [
         of: ({ object, services }) => isBackedUp(object.spec, services.relational.hasBackupTarget),
         isSorted: false,
       },
-      storageSize: {
-        title: 'Storage',
-        type: 'quantity',
-        of: ({ object, services }) =>
-          object.spec.storageSize ?? planOf(services, 'Relational', object.spec)?.spec.storageSize,
-        isFiltered: false,
-      },
+      storageSize: storageField(RelationalCluster),
       lastBackupAt: {
         title: 'Last backup',
         type: 'dateTime',

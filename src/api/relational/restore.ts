@@ -14,7 +14,7 @@ import { findGroup, placeOf, viewMaker } from '../resources/places.ts'
 import { enforceQuota } from '../resources/quota.ts'
 import { type Plan, planOf, QuantityText, unprocessable } from '../resources/sizing.ts'
 import { checkNewName } from '../resources/writes.ts'
-import { COLLECTION, type RelationalObject, relationalDto, relationalRecord } from './record.ts'
+import { COLLECTION, type RelationalObject, relationalRecord } from './record.ts'
 import { findSnapshot, leastStorage, recoveryWindow, type SnapshotObject, snapshotState } from './snapshots.ts'
 
 const Name = z.string().max(52).regex(new RegExp(RESOURCE_NAME_PATTERN), 'must be a resource name')
@@ -76,7 +76,7 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
     caller,
     ...(isElsewhere && { annotations: { [RESTORE_ANNOTATION]: objectKey(home, snapshot.metadata.name) } }),
   })
-  const cluster = relationalDto(viewMaker<typeof RelationalCluster>(services, from.boundaryId)(object, group))
+  const cluster = relationalRecord.toDto(viewMaker<typeof RelationalCluster>(services, from.boundaryId)(object, group))
   return accepted({ cluster, snapshotId: snapshot.metadata.name, targetTime }, { etag: etagOf(object) })
 }
 

@@ -3,6 +3,7 @@ import { notFound } from '../../core/errors.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { ACTIONS } from '../../iam/actions.ts'
 import { boundaryScope, findVisibleBoundary, groupScope } from '../callers/visibility.ts'
@@ -10,7 +11,7 @@ import { acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
-import { COLLECTIONS, readResources } from '../resources/contents.ts'
+import { readResources } from '../resources/contents.ts'
 import { ListConfigDto, pagedListOf } from '../resources/dto.ts'
 import { listConfig } from '../resources/listConfig.ts'
 import { type NameUse, ResourceNameValidationDto, validateName } from '../resources/names.ts'
@@ -173,7 +174,7 @@ const resourceRoutes: readonly RouteDraft[] = [
       summary: 'Whether a name may be given to a new resource',
       query: z.object({
         collection: z
-          .enum(COLLECTIONS.map(({ segment }) => segment))
+          .enum(RESOURCE_KINDS.map(({ segment }) => segment))
           .optional()
           .describe('Only resources of this collection count; all when absent'),
       }),
@@ -190,7 +191,7 @@ const resourceRoutes: readonly RouteDraft[] = [
       const use: NameUse = {
         holders: resources.filter(({ kind, object }) => isAsked(kind) && object.metadata.name === resourceName),
         isReadable: (resource) => mayRead(context, boundaryId, resource),
-        takenElsewhere: COLLECTIONS.filter(isAsked)
+        takenElsewhere: RESOURCE_KINDS.filter(isAsked)
           .filter((kind) => isTakenElsewhere(context.services, kind, { namespace, name: resourceName }))
           .map(({ segment }) => segment),
       }
@@ -219,7 +220,7 @@ const resourceRoutes: readonly RouteDraft[] = [
       answers: [200],
     },
     (context) => {
-      const prefixes = COLLECTIONS.map(({ actions, plural }) => `${actions ?? plural}/`)
+      const prefixes = RESOURCE_KINDS.map(({ actions, plural }) => `${actions ?? plural}/`)
       return boundaryConfig(context, boundaryResourcesShape, 'resources', prefixes)
     },
   ),

@@ -4,11 +4,11 @@ import { CLUSTER_ID, codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { type ClaimType, claimName } from '../../core/nameClaims.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { KubeError } from '../../kube/errors.ts'
-import { COLLECTIONS } from '../resources/contents.ts'
 import { resourceGroupRoutes as routes } from './index.ts'
 
 const [ONE, TWO] = [B1.slice(12), B2.slice(12)]
@@ -191,7 +191,7 @@ describe('resource groups', () => {
   })
 
   it('can be asked for the resources of each collection, by the word that paths have for it', async () => {
-    for (const { segment } of COLLECTIONS) {
+    for (const { segment } of RESOURCE_KINDS) {
       const query = { filter: [`collection:eq:${segment}`] }
       const { status, body } = await shop().call(routes, 'GET', `${SHOP}/resources`, { query })
       expect(status, segment).to.equal(200)

@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { resourceScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
-import { COLLECTIONS, type GroupResource } from '../resources/contents.ts'
+import type { GroupResource } from '../resources/contents.ts'
 import { headFields, Tags, Uuid } from '../resources/dto.ts'
 import type { ListShape } from '../resources/paging.ts'
 import { viewMaker } from '../resources/places.ts'
@@ -60,7 +61,7 @@ function summaryShape(isAcross: boolean): ListShape<SummaryView> {
       collection: {
         title: 'Collection',
         type: 'enumeration',
-        values: COLLECTIONS.map(({ segment }) => segment),
+        values: RESOURCE_KINDS.map(({ segment }) => segment),
         of: (view) => view.collection,
       },
       resourceGroup: { title: 'Resource group', type: 'text', of: (view) => view.resourceGroup },

@@ -1,6 +1,6 @@
 import { groupNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import { KINDS } from '../../crds/index.ts'
+import { RESOURCE_KINDS } from '../../crds/index.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { groupsOfBoundary } from './places.ts'
@@ -12,17 +12,9 @@ export type GroupResource = {
   readonly resourceGroup: string
 }
 
-/**
- * Kinds whose objects are resources of a group, each a collection of the interface. Those that belong to a resource (a
- * bucket to its account) are not counted.
- */
-export const COLLECTIONS: readonly AnyKind[] = KINDS.filter(
-  ({ placement, actions, isPart }) => placement === 'group' && actions !== undefined && isPart !== true,
-)
-
 export function resourcesOfGroup(services: Services, boundaryId: string, group: string): GroupResource[] {
   const namespace = groupNamespace(boundaryId, group)
-  return COLLECTIONS.flatMap((kind) =>
+  return RESOURCE_KINDS.flatMap((kind) =>
     services.records.peekAll(kind, { namespace }).map((object) => ({ kind, object, resourceGroup: group })),
   )
 }
@@ -41,7 +33,7 @@ export async function readResources(
   if (!fresh) return groups.flatMap((group) => resourcesOfGroup(services, boundaryId, group))
   const lists = await Promise.all(
     groups.flatMap((group) =>
-      COLLECTIONS.map(async (kind) => {
+      RESOURCE_KINDS.map(async (kind) => {
         const filter = { namespace: groupNamespace(boundaryId, group) }
         const objects = await services.records.list(kind, filter, { fresh })
         return objects.map((object) => ({ kind, object, resourceGroup: group }))

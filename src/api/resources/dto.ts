@@ -25,42 +25,6 @@ export const headFields = {
 
 export const Tags = z.record(z.string(), z.string().max(256)).describe('At most 50 pairs')
 
-/**
- * The record of a kind in its two forms: `dto`, what answers hold (every field, null included), and `body`, the writable
- * fields, each of which may be absent. Bodies may also repeat the shown fields, which are then ignored; anything else is
- * refused.
- */
-export type RecordSchemas<Shown extends z.ZodRawShape, Writable extends z.ZodRawShape> = {
-  readonly dto: z.ZodObject<Shown & Writable>
-  readonly body: z.ZodObject<{ [Name in keyof Writable]: z.ZodOptional<Writable[Name] & z.ZodType> }>
-  readonly shownNames: readonly string[]
-  readonly writableNames: readonly string[]
-}
-
-export function recordSchemas<Shown extends z.ZodRawShape, Writable extends z.ZodRawShape>(
-  id: string,
-  shown: Shown,
-  writable: Writable,
-): RecordSchemas<Shown, Writable> {
-  const readOnly = Object.fromEntries(
-    Object.entries(shown).map(([name, schema]) => [
-      name,
-      (schema as z.ZodType).meta({ ...metaOf(schema), readOnly: true }),
-    ]),
-  )
-  const optional = Object.fromEntries(Object.entries(writable).map(([name, schema]) => [name, z.optional(schema)]))
-  return {
-    dto: z.object({ ...readOnly, ...writable }).meta({ id }) as never,
-    body: z.strictObject(optional) as never,
-    shownNames: Object.keys(shown),
-    writableNames: Object.keys(writable),
-  }
-}
-
-function metaOf(schema: unknown): object {
-  return (schema as z.ZodType).meta() ?? {}
-}
-
 export const PaginationMetaDto = z
   .object({
     hasNextPage: z.boolean(),

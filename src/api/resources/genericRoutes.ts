@@ -85,7 +85,7 @@ function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>):
         collection: segment,
         context,
         enumerations: declaration.enumerations ?? {},
-        plans: declaration.planFamily === undefined ? [] : planChoices(context.services, declaration.planFamily),
+        plans: kind.sized === undefined ? [] : planChoices(context.services, kind.sized),
         limits:
           declaration.scale === undefined ? {} : { minScale: declaration.scale.min, maxScale: declaration.scale.max },
         actionPrefix,

@@ -1,5 +1,7 @@
 import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN } from '../../core/names.ts'
-import { ComputePlan, type PlanFamily } from '../../crds/plans.ts'
+import { compareQuantities } from '../../core/quantity.ts'
+import { defaultPlan, type PlanFamily } from '../../core/sizing/plans.ts'
+import { ComputePlan } from '../../crds/plans.ts'
 import { ACTIONS } from '../../iam/actions.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { ListConfigDto } from './dto.ts'
@@ -84,11 +86,16 @@ function heldActions({ context, actionPrefix }: ListConfigParts): string[] {
   return names.filter((name) => services.access.isAllowed(caller.principalId, name, scope))
 }
 
-/** The plans that a new resource of a family can take. */
+/** The plans that a new resource of a family can take, in the order of the plan lists. */
 export function planChoices(services: Services, family: PlanFamily): ListConfigDto['plans'] {
-  return services.records
-    .peekAll(ComputePlan)
+  const plans = services.records.peekAll(ComputePlan)
+  const first = defaultPlan(family, plans)
+  return plans
     .filter(({ spec }) => spec.family === family && !spec.deprecated)
-    .map(({ metadata, spec }) => ({ id: metadata.name, name: spec.displayName, isDefault: spec.isDefault }))
-    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .sort(
+      (one, other) =>
+        compareQuantities(one.spec.memoryRequest, other.spec.memoryRequest) ||
+        (one.spec.displayName < other.spec.displayName ? -1 : 1),
+    )
+    .map((plan) => ({ id: plan.metadata.name, name: plan.spec.displayName, isDefault: plan === first }))
 }

@@ -2,9 +2,20 @@ import { z } from 'zod'
 import { badRequest, type ErrorCode, PlatformError } from '../../core/errors.ts'
 import { RESOURCE_NAME_PATTERN } from '../../core/names.ts'
 import { compareQuantities, QUANTITY_PATTERN } from '../../core/quantity.ts'
-import { ComputePlan, type PlanFamily } from '../../crds/plans.ts'
+import {
+  defaultPlan,
+  type PlanFamily,
+  type PlanOverrides,
+  requestOverLimit,
+  SIZES,
+  type Size,
+} from '../../core/sizing/plans.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { ComputePlan } from '../../crds/plans.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
+import type { ListField } from './paging.ts'
+import type { ResourceView } from './types.ts'
 
 /**
  * What records of every kind with plans have in common: sizes of their own over those of a plan, a cluster, an image
@@ -17,16 +28,12 @@ export const QuantityText = z
   .regex(new RegExp(QUANTITY_PATTERN), 'must be a positive Kubernetes quantity')
 export const PlanId = z.string().max(52).regex(new RegExp(RESOURCE_NAME_PATTERN), 'must be the id of a compute plan')
 
-/** The fields of a spec that a plan also has. */
-export const SIZES = ['cpuRequest', 'cpuLimit', 'memoryRequest', 'memoryLimit', 'storageSize', 'storageClass'] as const
-export type Size = (typeof SIZES)[number]
 type Sizes = { readonly [Name in Size]?: string | null | undefined }
 
 export type Plan = RecordOf<typeof ComputePlan>
 
 /** What a spec with sizes has, whatever its kind. */
-export type SizedSpec = { [Name in Size]?: string | undefined } & {
-  computePlan?: string | undefined
+export type SizedSpec = PlanOverrides & {
   clusterId?: string | undefined
   replicas?: number | undefined
   imageName?: string | undefined
@@ -53,15 +60,11 @@ function planNamed(services: Services, name: string): Plan | undefined {
   return services.records.peek(ComputePlan, { name })
 }
 
-/** The plan of who names none. Where two claim to be the default, the first by name, so that everybody sees the same. */
-export function defaultPlan(services: Services, family: PlanFamily): Plan | undefined {
-  const plans = services.records.peekAll(ComputePlan).filter(({ spec }) => spec.family === family && spec.isDefault)
-  return plans.sort((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1))[0]
-}
-
 /** The plan that a stored spec follows. */
 export function planOf(services: Services, family: PlanFamily, spec: Pick<SizedSpec, 'computePlan'>): Plan | undefined {
-  return spec.computePlan === undefined ? defaultPlan(services, family) : planNamed(services, spec.computePlan)
+  return spec.computePlan === undefined
+    ? defaultPlan(family, services.records.peekAll(ComputePlan))
+    : planNamed(services, spec.computePlan)
 }
 
 /** Whether a spec says all that a plan would, save storage and replicas. */
@@ -106,7 +109,7 @@ export function choosePlan(family: PlanFamily, body: SizedBody, view: SizedView)
   const id = planIdOf(body, view)
   const { services, previous } = view
   if (id === undefined) {
-    const effective = defaultPlan(services, family)
+    const effective = defaultPlan(family, services.records.peekAll(ComputePlan))
     if (isSizedByItself(body)) return { named: undefined, effective }
     if (effective === undefined) {
       const message = `No compute plan of family ${family} is the default: name one.`
@@ -145,16 +148,30 @@ export function chooseSizes(
       const isOwn = previous?.[size] !== undefined
       if (size === 'storageClass' && value !== undefined && value === shown?.storageClass)
         return [size, previous?.[size]]
-      const isPlans = value === (plan?.spec[size] || undefined) && !(size === 'storageClass' && isOwn)
-      const isEcho = view.form === 'put' && !isOwn && value === shown?.[size]
+      const isPlans = isSame(size, value, plan?.spec[size] || undefined) && !(size === 'storageClass' && isOwn)
+      const isEcho = view.form === 'put' && !isOwn && isSame(size, value, shown?.[size] ?? undefined)
       return [size, isPlans || isEcho ? undefined : value]
     }),
   )
 }
 
+/** Quantities are the same amount however they are written: `1000m` is `1`. */
+function isSame(size: Size, one: string | undefined, other: string | undefined): boolean {
+  if (one === undefined || other === undefined || size === 'storageClass') return one === other
+  return compareQuantities(one, other) === 0
+}
+
+/** Whether a merge patch sets a field back to its default, which its merged body no longer shows. */
+export function isReset({ form, context }: Pick<SizedView, 'form' | 'context'>, field: string): boolean {
+  return form === 'patch' && (context.body as Record<string, unknown>)[field] === null
+}
+
 /** Always stored, so that a change of plan does not scale. */
-export function chooseReplicas(body: SizedBody, { previous }: SizedView, plan: Plan | undefined): number {
-  if (body.replicas === undefined && previous?.spec.replicas !== undefined) return previous.spec.replicas
+export function chooseReplicas(body: SizedBody, view: SizedView, plan: Plan | undefined): number {
+  const { previous } = view
+  if (body.replicas === undefined && previous?.spec.replicas !== undefined && !isReset(view, 'replicas')) {
+    return previous.spec.replicas
+  }
   return body.replicas ?? plan?.spec.replicas ?? 1
 }
 
@@ -169,14 +186,17 @@ export function chooseImage(body: SizedBody, { previous }: SizedView, isAllowed:
 
 /** A request of its own may be over the limit that the plan sets, which the rules of the kind cannot see. */
 export function refuseRequestOverLimit(next: SizedSpec, plan: Plan | undefined): void {
-  const sizes = effectiveSizes(next, plan)
-  for (const what of ['cpu', 'memory'] as const) {
-    const [request, limit] = [sizes[`${what}Request`], sizes[`${what}Limit`]]
-    if (request === null || limit === null || compareQuantities(request, limit) <= 0) continue
-    throw badRequest(`${what}Request ${request} is more than ${what}Limit ${limit}.`, [
-      { field: `${what}Limit`, message: `must not be less than ${what}Request` },
-    ])
-  }
+  const over = requestOverLimit(effectiveSizes(next, plan))
+  if (over === undefined) return
+  const { what, request, limit } = over
+  const [above, below] = [`${what}Request`, `${what}Limit`] as const
+  const origin = (field: typeof above | typeof below) =>
+    next[field] === undefined && plan !== undefined ? ` of compute plan "${plan.metadata.name}"` : ''
+  throw badRequest(`${above} ${request}${origin(above)} is more than ${below} ${limit}${origin(below)}.`, [
+    next[below] === undefined && next[above] !== undefined
+      ? { field: above, message: `must not be more than ${below}` }
+      : { field: below, message: `must not be less than ${above}` },
+  ])
 }
 
 /** The rule of the kind sees what a spec says; here also what it gets from its plan. */
@@ -188,4 +208,17 @@ export function refuseShrinking(family: PlanFamily, next: SizedSpec, view: Sized
   if (before === null || after === null || compareQuantities(after, before) >= 0) return
   const message = `The volumes have ${before} and cannot shrink to ${after}.`
   throw unprocessable('STORAGE_CANNOT_SHRINK', 'storageSize', after, message)
+}
+
+/** The list field of a kind with volumes. */
+export function storageField<K extends AnyKind>({ sized }: K): ListField<ResourceView<K>> {
+  return {
+    title: 'Storage',
+    type: 'quantity',
+    of: ({ object, services }) => {
+      const spec = object.spec as SizedSpec
+      return spec.storageSize ?? (sized && planOf(services, sized, spec)?.spec.storageSize)
+    },
+    isFiltered: false,
+  }
 }

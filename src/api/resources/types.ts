@@ -1,7 +1,6 @@
 import type { z } from 'zod'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import type { PlanFamily } from '../../crds/plans.ts'
 import type { ActionName } from '../../iam/actions.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -78,8 +77,6 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
    * is all: then records are kept as texts until something changes.
    */
   dependsOn?: (view: ResourceView<K>) => string
-  /** The family of plans that the `config` routes offer. */
-  planFamily?: PlanFamily
   omit?: readonly GenericRoute[]
   /** Beyond those that every resource has. */
   fields?: Readonly<Record<string, ListField<ResourceView<K>>>>

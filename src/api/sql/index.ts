@@ -3,7 +3,7 @@ import type { BlobStore } from '../../adapters/blobs/port.ts'
 import type { SqlEngine } from '../../adapters/sql/port.ts'
 import { SQL_ENGINES } from '../../contracts/sql.ts'
 import { PlatformError } from '../../core/errors.ts'
-import { LICENSE_STATES, SQL_EDITIONS, SQL_VERSIONS, SqlInstance } from '../../crds/sql.ts'
+import { LICENSE_STATES, SqlInstance } from '../../crds/sql.ts'
 import { connectionRoutes } from '../databases/connectionRoutes.ts'
 import { editorRoutes, historyRoute } from '../databases/editor/routes.ts'
 import { ok } from '../http/answer.ts'
@@ -14,12 +14,11 @@ import { ExternalAddressDto, HealthReportDto } from '../resources/dto.ts'
 import { findResource } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
-import { planOf } from '../resources/sizing.ts'
+import { storageField } from '../resources/sizing.ts'
 import { GENERIC_ROUTES, type GenericRoute } from '../resources/types.ts'
 import { editorPlace, externalAddress, historyOf, readConnectionString, sqlHealth } from './access.ts'
 import { LicenseDto, SetLicenseRequest, setLicense } from './license.ts'
-import { COLLECTION, sqlDto, sqlRecord, storedBody } from './record.ts'
-import { sqlSpec } from './spec.ts'
+import { COLLECTION, editionOf, licenseOf, sqlRecord, versionOf } from './record.ts'
 
 declare module '../http/context.ts' {
   interface Services {
@@ -48,19 +47,7 @@ const generic = (omit: readonly GenericRoute[]) =>
     actionPrefix: 'sqlcluster',
     plural: 'SqlInstances',
     singular: 'SqlInstance',
-    dto: sqlRecord.dto,
-    body: sqlRecord.body,
-    shownNames: sqlRecord.shownNames,
-    toDto: sqlDto,
-    dependsOn: (view) => planOf(view.services, 'Sql', view.object.spec)?.metadata.resourceVersion ?? '',
-    toBody: storedBody,
-    toSpec: sqlSpec,
-    planFamily: 'Sql',
-    enumerations: {
-      engine: SQL_ENGINES,
-      engineVersion: [...SQL_VERSIONS.MsSql, ...SQL_VERSIONS.MariaDb],
-      edition: [...SQL_EDITIONS.MsSql, ...SQL_EDITIONS.MariaDb],
-    },
+    ...sqlRecord,
     beforeDelete: ({ object }) => {
       if (!object.spec.deletionProtection) return
       const message = `"${object.metadata.name}" is protected: set deletionProtection to false first.`
@@ -68,16 +55,16 @@ const generic = (omit: readonly GenericRoute[]) =>
     },
     fields: {
       engine: { title: 'Engine', type: 'enumeration', values: SQL_ENGINES, of: ({ object }) => object.spec.engine },
-      edition: { title: 'Edition', type: 'text', of: (view) => sqlDto(view).edition },
-      engineVersion: { title: 'Version', type: 'text', of: (view) => sqlDto(view).engineVersion, isSorted: false },
+      edition: { title: 'Edition', type: 'text', of: editionOf },
+      engineVersion: { title: 'Version', type: 'text', of: versionOf, isSorted: false },
       licenseStatus: {
         title: 'License',
         type: 'enumeration',
         values: LICENSE_STATES,
-        of: (view) => sqlDto(view).licenseStatus,
+        of: licenseOf,
         isSorted: false,
       },
-      storageSize: { title: 'Storage', type: 'quantity', of: (view) => sqlDto(view).storageSize, isFiltered: false },
+      storageSize: storageField(SqlInstance),
     },
     omit,
   })

@@ -16,12 +16,10 @@ import {
   secretCount,
   secretShape,
   type VaultView,
-  vaultDto,
   vaultRecord,
   versionShape,
 } from './record.ts'
 import { SetSecretRequest } from './requests.ts'
-import { vaultBody, vaultSpec } from './spec.ts'
 import { deleteSecret, purgeSecret, recoverSecret, setSecret } from './write.ts'
 
 declare module '../http/context.ts' {
@@ -48,12 +46,7 @@ export const vaultRoutes: readonly RouteDraft[] = [
     actionPrefix: 'secretvault',
     plural: 'SecretVaults',
     singular: 'SecretVault',
-    dto: vaultRecord.dto,
-    body: vaultRecord.body,
-    shownNames: vaultRecord.shownNames,
-    toDto: vaultDto,
-    toBody: vaultBody,
-    toSpec: vaultSpec,
+    ...vaultRecord,
     omit: ['action', 'getScale', 'scale'],
     nameTaken: 'VAULT_NAME_TAKEN',
     hasFinalizer: true,

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { currentVersion, isLive, purgeTime, type VersionRecord, versionsOf } from '../../contracts/vaults/history.ts'
 import { secretUri, vaultUri } from '../../contracts/vaults/names.ts'
 import { summarize } from '../../core/conditions.ts'
-import type { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import { SecretVault, type VaultEntry } from '../../crds/vaults.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
-import { DateTime, headFields, recordSchemas, Tags, Uuid } from '../resources/dto.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
 import type { ListShape } from '../resources/paging.ts'
-import { headOf } from '../resources/shape.ts'
+import { recordOf } from '../resources/record.ts'
 import type { ResourceView } from '../resources/types.ts'
 import { secretsOf } from '../rules/protection.ts'
 
@@ -16,38 +16,21 @@ export type EntryRecord = RecordOf<typeof VaultEntry>
 export type VaultView = ResourceView<typeof SecretVault>
 export const COLLECTION = 'secretvaults'
 
-const { statusMessage: _statusMessage, ...head } = headFields
-
 /** SecretVaultDto (interface section 2). */
-export const vaultRecord = recordSchemas(
-  'SecretVaultDto',
-  { ...head, secretCount: z.int().describe('Live ones'), vaultUri: z.string().nullable() },
-  {
-    clusterId: Uuid.describe("Where it stands; the platform's own cluster when absent"),
-    enablePurgeProtection: z.boolean().describe('Never turned off again'),
-    softDeleteEnabled: z.boolean().describe('Never turned off again'),
-    softDeleteRetentionDays: z.int().min(7).max(90),
-    tags: Tags,
+export const vaultRecord = recordOf(SecretVault, {
+  id: 'SecretVaultDto',
+  headless: ['statusMessage'],
+  computed: {
+    secretCount: [z.int().describe('Live ones'), ({ services, object }) => secretCount(services, object)],
+    vaultUri: [
+      z.string().nullable(),
+      ({ services, object }) => vaultUri(services.vaults.baseUrl, object.metadata.name),
+    ],
   },
-)
+})
 
 export function secretCount(services: Services, vault: VaultRecord): number {
   return secretsOf(services, vault).filter(isLive).length
-}
-
-export function vaultDto(view: VaultView): z.input<typeof vaultRecord.dto> {
-  const { object, services } = view
-  const { statusMessage: _, ...shown } = headOf(view as unknown as ResourceView, COLLECTION)
-  const { enablePurgeProtection, softDeleteEnabled, softDeleteRetentionDays, tags } = object.spec
-  return {
-    ...shown,
-    enablePurgeProtection,
-    softDeleteEnabled,
-    softDeleteRetentionDays,
-    tags,
-    secretCount: secretCount(services, object),
-    vaultUri: vaultUri(services.vaults.baseUrl, object.metadata.name),
-  }
 }
 
 export const AccessibleVaultDto = z

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { QdrantPort } from '../../adapters/qdrant/port.ts'
-import { VECTOR_VERSIONS, VectorCluster } from '../../crds/vector.ts'
+import { VectorCluster } from '../../crds/vector.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
@@ -9,11 +9,10 @@ import { DateTime, ExternalAddressDto, healthReportFields } from '../resources/d
 import { findResource, viewMaker } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
-import { planOf } from '../resources/sizing.ts'
+import { storageField } from '../resources/sizing.ts'
 import { connectionInfo, externalAddress, readApiKey, rotateApiKey } from './access.ts'
 import { vectorHealth } from './health.ts'
-import { COLLECTION, storedBody, type VectorView, vectorDto, vectorRecord } from './record.ts'
-import { vectorSpec } from './spec.ts'
+import { COLLECTION, type VectorView, vectorRecord } from './record.ts'
 
 declare module '../http/context.ts' {
   interface Services {
@@ -88,16 +87,7 @@ export const vectorRoutes: readonly RouteDraft[] = [
     actionPrefix: 'vectorcluster',
     plural: 'VectorClusters',
     singular: 'VectorCluster',
-    dto: vectorRecord.dto,
-    body: vectorRecord.body,
-    shownNames: vectorRecord.shownNames,
-    toDto: vectorDto,
-    dependsOn: (view) => planOf(view.services, 'Vector', view.object.spec)?.metadata.resourceVersion ?? '',
-    toBody: storedBody,
-    toSpec: vectorSpec,
-    planFamily: 'Vector',
-    enumerations: { vectorVersion: VECTOR_VERSIONS },
-    scale: { min: 0, max: 99 },
+    ...vectorRecord,
     fields: {
       vectorVersion: { title: 'Version', type: 'text', of: ({ object }) => object.spec.vectorVersion },
       enableIngress: {
@@ -113,13 +103,7 @@ export const vectorRoutes: readonly RouteDraft[] = [
         isSorted: false,
       },
       replicas: { title: 'Replicas', type: 'number', of: ({ object }) => object.spec.replicas },
-      storageSize: {
-        title: 'Storage',
-        type: 'quantity',
-        of: ({ object, services }) =>
-          object.spec.storageSize ?? planOf(services, 'Vector', object.spec)?.spec.storageSize,
-        isFiltered: false,
-      },
+      storageSize: storageField(VectorCluster),
     },
   }),
   ...planRoutes({

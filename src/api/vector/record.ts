@@ -1,88 +1,64 @@
 import { z } from 'zod'
-import { defaultVectorHost } from '../../contracts/vector.ts'
-import { VECTOR_VERSIONS, type VectorCluster } from '../../crds/vector.ts'
-import { isEqual } from '../records/mergePatch.ts'
+import { defaultVectorHost, isHostBelow } from '../../contracts/vector.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { VectorCluster } from '../../crds/vector.ts'
 import type { RecordOf } from '../records/records.ts'
-import { headFields, recordSchemas, Tags, Uuid } from '../resources/dto.ts'
-import { headOf } from '../resources/shape.ts'
-import { effectiveSizes, PlanId, planOf, QuantityText, shownPlan } from '../resources/sizing.ts'
-import type { ResourceView } from '../resources/types.ts'
+import { clusterWords } from '../resources/places.ts'
+import { holderOf } from '../resources/platformNames.ts'
+import { recordOf } from '../resources/record.ts'
+import type { ResourceView, WriteView } from '../resources/types.ts'
 
 export type VectorObject = RecordOf<typeof VectorCluster>
-export type VectorSpec = VectorObject['spec']
 export type VectorView = ResourceView<typeof VectorCluster>
 export const COLLECTION = 'vectorclusters'
 
-const { collection, boundary, boundaryId, resourceGroup, ...otherHead } = headFields
-
-/** VectorClusterDto (records: vector databases). */
-export const vectorRecord = recordSchemas(
-  'VectorClusterDto',
-  {
-    boundary,
-    boundaryId,
-    resourceGroup,
-    collection,
-    ...otherHead,
-    publicEndpoint: z.string().nullable().describe('Where it is reached from outside, once it is'),
-    readyReplicas: z.int().nullable(),
-  },
-  {
-    clusterId: Uuid.describe("Where it runs; the platform's own cluster when absent"),
-    allowedCidrs: z.string().max(2400).nullable().describe('Networks that may use the public paths; null for all'),
-    apiKeyEnabled: z.boolean(),
-    computePlan: PlanId.nullable().describe('A plan of family Vector; its default when absent'),
-    resourcePlanId: PlanId.nullable().describe('The same as computePlan'),
-    cpuLimit: QuantityText.nullable(),
-    cpuRequest: QuantityText.nullable().describe("Overrides the plan's"),
-    enableIngress: z.boolean(),
-    enableLoadBalancer: z.boolean(),
-    imageName: z.string().min(1).max(255).nullable().describe('An image of your own, where the platform allows it'),
-    ingressHost: z.string().max(253).nullable(),
-    memoryLimit: QuantityText.nullable(),
-    memoryRequest: QuantityText.nullable(),
-    vectorVersion: z.enum(VECTOR_VERSIONS).describe('Up one minor version at a time, never down'),
-    replicas: z.int().min(0).max(99).nullable().describe('0 keeps the data and runs nothing'),
-    storageClass: z.string().max(63).nullable(),
-    storageSize: QuantityText.nullable().describe('Grows only'),
-    tags: Tags,
-  },
-)
-export type VectorBody = z.output<typeof vectorRecord.body>
-export type VectorClusterDto = z.output<typeof vectorRecord.dto>
-
-/** The host that it has or will have; undefined where it has none. */
+/** The host that it has or will have; undefined if it has none. */
 export function hostOf(view: Pick<VectorView, 'object' | 'cluster'>): string | undefined {
   const { spec, status, metadata } = view.object
   if (spec.ingressHost !== undefined || !spec.enableIngress) return spec.ingressHost
   return status?.ingressHost ?? defaultVectorHost(metadata.namespace ?? '', metadata.name, view.cluster.domain)
 }
 
-export function vectorDto(view: VectorView): VectorClusterDto {
-  const { spec, status } = view.object
-  const plan = planOf(view.services, 'Vector', spec)
-  const planId = shownPlan(spec, plan)
-  return {
-    ...headOf(view as unknown as ResourceView, COLLECTION),
-    ...effectiveSizes(spec, plan),
-    allowedCidrs: spec.allowedCidrs ?? null,
-    apiKeyEnabled: spec.apiKeyEnabled,
-    computePlan: planId,
-    resourcePlanId: planId,
-    enableIngress: spec.enableIngress,
-    enableLoadBalancer: spec.enableLoadBalancer,
-    imageName: spec.imageName ?? null,
-    ingressHost: hostOf(view) ?? null,
-    publicEndpoint: status?.publicEndpoint ?? null,
-    vectorVersion: spec.vectorVersion,
-    readyReplicas: status?.readyReplicas ?? null,
-    replicas: spec.replicas ?? plan?.spec.replicas ?? null,
-    tags: spec.tags,
-  }
-}
+/** VectorClusterDto (records: vector databases). */
+export const vectorRecord = recordOf(VectorCluster, {
+  id: 'VectorClusterDto',
+  hidden: ['running', 'restartedAt', 'onDelete', 'apiKeyVersion'],
+  computed: {
+    publicEndpoint: [
+      z.string().nullable().describe('Where it is reached from outside, once it is'),
+      ({ object }) => object.status?.publicEndpoint,
+    ],
+    readyReplicas: [z.int().nullable(), ({ object }) => object.status?.readyReplicas],
+  },
+  shownAs: { ingressHost: hostOf },
+  kept: ['vectorVersion'],
+  allowsOwnImages: ({ vector }) => vector.allowOwnImages,
+  refine: ({ ingressHost, clusterId }, view) => ({ ingressHost: chooseHost(ingressHost, clusterId, view) }),
+})
 
-/** The stored form, where an absent size means the plan's: what a merge patch is laid over. */
-export function storedBody({ spec }: VectorObject): VectorBody {
-  const { running: _running, restartedAt: _restarted, onDelete: _onDelete, apiKeyVersion: _version, ...body } = spec
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => !isEqual(value, undefined))) as VectorBody
+/** @throws PlatformError BAD_REQUEST, HOST_TAKEN */
+function chooseHost(
+  host: string | undefined,
+  clusterId: string | undefined,
+  { services, boundaryId, resourceGroup, name, previous }: WriteView<typeof VectorCluster>,
+): string | undefined {
+  if (host === undefined) return undefined
+  const namespace = groupNamespace(boundaryId, resourceGroup)
+  const { domain } = clusterWords(services, boundaryId, clusterId)
+  if (host === defaultVectorHost(namespace, name, domain)) return undefined
+  if (host === previous?.spec.ingressHost) return host
+  if (!isHostBelow(host, domain)) {
+    throw badRequest(`The host must lie below "${domain}".`, [
+      { field: 'ingressHost', message: `must end with .${domain}` },
+    ])
+  }
+  const holder = holderOf(services, 'Host', host)
+  if (
+    holder !== undefined &&
+    !(holder.kind === 'VectorCluster' && holder.namespace === namespace && holder.name === name)
+  ) {
+    throw new PlatformError('HOST_TAKEN', `The host "${host}" is taken.`, { field: 'ingressHost', value: host })
+  }
+  return host
 }

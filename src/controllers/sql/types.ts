@@ -1,8 +1,8 @@
 import type { SqlEngine } from '../../adapters/sql/port.ts'
 import type { SqlPasswords } from '../../contracts/sql.ts'
 import type { Outcome } from '../../core/outcome.ts'
+import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import type { SqlInstance } from '../../crds/sql.ts'
-import type { EffectivePlan } from '../../desired/plans.ts'
 import type { Pass } from '../engine/controller.ts'
 import type { Claim, StatefulSet } from '../stateful/types.ts'
 

@@ -29,6 +29,7 @@ export function drainBeforeShrinking({
 }: Pick<VectorOptions, 'engine'>): Step<typeof VectorCluster, VectorState> {
   return async function drainBeforeShrinking(pass: VectorPass): Promise<Outcome> {
     const wanted = wantedPeers(pass)
+    pass.report({ volumes: pass.object.spec.replicas === 0 ? pass.state.claims.size : undefined })
     const ordinals = [...pass.state.claims.keys()].sort((a, b) => a - b)
     const drained = ordinals.filter((ordinal) => isDrained(pass, ordinal))
     const members = (ordinals.at(-1) ?? -1) + 1

@@ -1,9 +1,9 @@
 import { relationalSelector } from '../../contracts/relational.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import type { ObjectMeta } from '../../core/object.ts'
+import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import type { StatusOf } from '../../crds/define.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
-import type { EffectivePlan } from '../plans.ts'
 
 /** Where the platform keeps backups: a bucket that speaks S3. */
 export type BackupTarget = {

@@ -1,8 +1,8 @@
 import { sqlSelector } from '../../contracts/sql.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import type { ObjectMeta } from '../../core/object.ts'
+import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import type { SqlInstance } from '../../crds/sql.ts'
-import type { EffectivePlan } from '../plans.ts'
 
 /** Everything that the children of a SQL instance depend on, decided before. */
 export type SqlInput = {

@@ -1,8 +1,8 @@
 import type { VectorKey } from '../../contracts/vector.ts'
 import type { ObjectMeta } from '../../core/object.ts'
+import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import type { Gateway } from '../../crds/clusters.ts'
 import type { VectorCluster } from '../../crds/vector.ts'
-import type { EffectivePlan } from '../plans.ts'
 
 /** Everything that the children of a vector database depend on, decided before. */
 export type VectorInput = {

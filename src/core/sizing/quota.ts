@@ -1,4 +1,5 @@
-import { formatBytes, formatCores, parseQuantity } from '../core/quantity.ts'
+import { formatBytes, formatCores, parseQuantity } from '../quantity.ts'
+import type { Demand } from './demand.ts'
 
 /** Limits as a Boundary or ResourceGroup has them; absent is unlimited. */
 export type QuotaLimits = {
@@ -9,9 +10,6 @@ export type QuotaLimits = {
   resources?: number | undefined
   resourceGroups?: number | undefined
 }
-
-/** What one resource asks for, over all its replicas. */
-export type Demand = { cpu?: string; memory?: string; storage?: string; pods?: number }
 
 /** A resource with its demand. Age decides who was first, then the key, so that the order is total. */
 export type QuotaUser = { key: string; createdAt: string; resourceGroup: string; demand: Demand }
@@ -121,24 +119,9 @@ const SHOWN: Record<(typeof AMOUNTS)[number], (thousandths: bigint) => string> =
   resources: count,
 }
 
-/** A demand is looked at once for each resource beside it. */
-const parsed = new WeakMap<Demand, Amounts>()
-
 /** In thousandths, exactly; a resource counts as one of `resources` whatever it asks for. */
-function amountsOf(demand: Demand): Amounts {
-  const known = parsed.get(demand) ?? parse(demand)
-  parsed.set(demand, known)
-  return known
-}
-
-function parse({ cpu = '0', memory = '0', storage = '0', pods = 0 }: Demand): Amounts {
-  return {
-    cpu: parseQuantity(cpu),
-    memory: parseQuantity(memory),
-    storage: parseQuantity(storage),
-    pods: BigInt(pods) * 1000n,
-    resources: 1000n,
-  }
+function amountsOf({ pods, ...demand }: Demand): Amounts {
+  return { ...demand, pods: BigInt(pods) * 1000n, resources: 1000n }
 }
 
 function zero(): Amounts {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { computePlans } from '../../test/make/vector.ts'
-import type { ComputePlan } from '../crds/plans.ts'
+import { computePlans } from '../../../test/make/vector.ts'
+import type { ComputePlan } from '../../crds/plans.ts'
 import { choosePlan, type PlanOverrides } from './plans.ts'
 
 const VECTOR_PLANS = computePlans()
@@ -60,8 +60,21 @@ describe('the plan that a resource gets', () => {
     it(sentence, () => expect(chosen(spec, from)).to.match(expected))
   }
 
-  it('is the first by name where two claim to be the default', () => {
-    const two = VECTOR_PLANS.map((plan) => ({ ...plan, spec: { ...plan.spec, isDefault: true } })).reverse()
-    expect(chosen({}, two)).to.include({ name: 'vector-dev' })
+  const [dev, ...others] = VECTOR_PLANS as [ComputePlan, ...ComputePlan[]]
+  const made = (name: string, on: string, spec: Partial<ComputePlan['spec']> = {}): ComputePlan => ({
+    ...dev,
+    metadata: { name, creationTimestamp: on },
+    spec: { ...dev.spec, isDefault: true, ...spec },
   })
+  const [old, recent] = ['2026-01-01T00:00:00Z', '2026-06-01T00:00:00Z']
+  const defaults: [sentence: string, plans: ComputePlan[], name: string][] = [
+    ['is the older default if there are two', [made('a', recent), made('b', old), ...others], 'b'],
+    ['is the first by name of two defaults of one age', [made('b', old), made('a', old)], 'a'],
+    ['is a default that is still offered', [made('a', old, { deprecated: true }), made('b', recent)], 'b'],
+    ['is a default that agrees with itself', [made('a', old, { memoryLimit: '1' }), made('b', recent)], 'b'],
+    ['is a deprecated default if there is no other', [made('a', old, { deprecated: true })], 'a'],
+  ]
+  for (const [sentence, from, name] of defaults) {
+    it(sentence, () => expect(chosen({}, from)).to.include({ name }))
+  }
 })

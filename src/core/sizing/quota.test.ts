@@ -1,12 +1,18 @@
 import { expect } from 'chai'
+import { parseQuantity } from '../quantity.ts'
 import { groupCountVerdict, type QuotaLimits, type QuotaUser, quotaSentence, quotaVerdict } from './quota.ts'
 
-const user = (key: string, age: number, demand: QuotaUser['demand'] = {}, resourceGroup = 'shop'): QuotaUser => ({
-  key,
-  createdAt: `2026-01-01T00:00:${String(age).padStart(2, '0')}Z`,
-  resourceGroup,
-  demand,
-})
+type Asked = { cpu?: string; memory?: string; storage?: string; pods?: number }
+
+const user = (key: string, age: number, asked: Asked = {}, resourceGroup = 'shop'): QuotaUser => {
+  const { cpu = '0', memory = '0', storage = '0', pods = 0 } = asked
+  return {
+    key,
+    createdAt: `2026-01-01T00:00:${String(age).padStart(2, '0')}Z`,
+    resourceGroup,
+    demand: { cpu: parseQuantity(cpu), memory: parseQuantity(memory), storage: parseQuantity(storage), pods },
+  }
+}
 
 function verdict(limits: QuotaLimits, subject: QuotaUser, others: QuotaUser[], group: QuotaLimits = {}): string {
   const answer = quotaVerdict({ boundary: limits, groups: new Map([['shop', group]]), subject, others })

@@ -1,0 +1,190 @@
+import { z } from 'zod'
+import type { AnyKind, SpecOf } from '../../crds/define.ts'
+import type { Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
+import { chooseCluster } from './chooseCluster.ts'
+import { headFields } from './dto.ts'
+import { headOf } from './shape.ts'
+import {
+  chooseImage,
+  choosePlan,
+  chooseReplicas,
+  chooseSizes,
+  effectiveSizes,
+  isReset,
+  type Plan,
+  PlanId,
+  planOf,
+  refuseRequestOverLimit,
+  refuseShrinking,
+  type SizedBody,
+  type SizedSpec,
+  shownPlan,
+} from './sizing.ts'
+import type { ResourceView, WriteView } from './types.ts'
+
+type Values<K extends AnyKind> = { readonly [Field in keyof SpecOf<K>]?: (view: ResourceView<K>) => unknown }
+
+/** Only what differs from the fields of the kind; everything else follows from `defineKind`. */
+export type RecordDifferences<K extends AnyKind> = {
+  /** The name of the record in documents. */
+  id: string
+  /** Fields of the head that this record does not have. */
+  headless?: readonly (keyof typeof headFields)[]
+  /** Fields of the spec that no body shows. */
+  hidden?: readonly (keyof SpecOf<K> & string)[]
+  /** Fields that answers compute and that bodies may repeat without effect. */
+  computed?: Readonly<Record<string, readonly [schema: z.ZodType, of: (view: ResourceView<K>) => unknown]>>
+  /** Fields whose value in answers is not simply the stored one. */
+  shownAs?: Values<K>
+  /** The same for optional fields that answers never leave null. */
+  filled?: Values<K>
+  /** Fields with a default that a PUT without them leaves as they are, because the change must be asked for. */
+  kept?: readonly (keyof SpecOf<K> & string)[]
+  /** Whether this platform lets a resource name an image of its own. */
+  allowsOwnImages?: (services: Services) => boolean
+  /** Fields that the area decides itself; it throws to refuse. */
+  refine?: (draft: Partial<SpecOf<K>>, view: WriteView<K>, plan: Plan | undefined) => Partial<SpecOf<K>>
+}
+
+/** What the generic routes need of a record (`ResourceDeclaration`). */
+export type ResourceRecord<K extends AnyKind> = {
+  readonly dto: z.ZodObject
+  readonly body: z.ZodObject
+  readonly shownNames: readonly string[]
+  readonly enumerations: Readonly<Record<string, readonly string[]>>
+  readonly scale?: { min: number; max: number }
+  readonly toDto: (view: ResourceView<K>) => Record<string, unknown>
+  readonly toBody: (object: RecordOf<K>) => Record<string, unknown>
+  readonly toSpec: (body: Record<string, unknown>, view: WriteView<K>) => object
+  readonly dependsOn?: (view: ResourceView<K>) => string
+}
+
+/**
+ * The record of a kind of resources: `dto`, what answers hold (every field, null included), and `body`, the writable
+ * fields, each of which may be absent or null, which sets the default. Fields, bounds, defaults and descriptions are
+ * those of the kind.
+ */
+export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDifferences<K>): ResourceRecord<K> {
+  const { id, headless = [], hidden = [], computed = {}, filled = {} } = differences
+  const fields = Object.entries(kind.spec.shape as Record<string, z.ZodType>)
+    .filter(([name]) => !(hidden as readonly string[]).includes(name))
+    .map(([name, schema]) => ({ name, ...fieldOf(schema), isFilled: Object.hasOwn(filled, name) }))
+  const head = Object.entries(headFields).filter(([name]) => !(headless as readonly string[]).includes(name))
+  const shown = [...head, ...Object.entries(computed).map(([name, [schema]]) => [name, schema] as const)]
+  const planId =
+    kind.sized === undefined ? [] : [['resourcePlanId', PlanId.nullable().describe('The same as computePlan')] as const]
+  const bounds = fields.find(({ name }) => name === 'replicas')?.value as z.ZodInt | undefined
+  return {
+    dto: z
+      .object(
+        Object.fromEntries([
+          ...shown.map(([name, schema]) => [name, schema.meta({ ...schema.meta(), readOnly: true })]),
+          ...fields.map(({ name, value, isOptional, isFilled }) => [
+            name,
+            isOptional && !isFilled ? described(value.nullable(), value) : value,
+          ]),
+          ...planId,
+        ]),
+      )
+      .meta({ id }),
+    body: z.strictObject(
+      Object.fromEntries([
+        ...fields.map(({ name, value }) => [name, described(value.nullish(), value)]),
+        ...planId.map(([name, schema]) => [name, schema.optional()]),
+      ]),
+    ),
+    shownNames: shown.map(([name]) => name),
+    enumerations: Object.fromEntries(fields.flatMap(({ name, value }) => choicesOf(name, value))),
+    ...(bounds !== undefined && { scale: { min: bounds.minValue ?? 0, max: bounds.maxValue ?? 0 } }),
+    toDto: dtoMaker(kind, differences, fields),
+    toBody: ({ spec }) => stored(spec, (name) => !(hidden as readonly string[]).includes(name)),
+    toSpec: specMaker(kind, differences),
+    ...(kind.sized !== undefined && { dependsOn: (view) => planOfView(kind, view)?.metadata.resourceVersion ?? '' }),
+  }
+}
+
+/** The value of a field without its wrappers, which say whether it may be absent. */
+export function fieldOf(schema: z.ZodType): { value: z.ZodType; isOptional: boolean; hasDefault: boolean } {
+  let [value, isOptional, hasDefault] = [schema, false, false]
+  while (value instanceof z.ZodOptional || value instanceof z.ZodDefault || value instanceof z.ZodPrefault) {
+    if (value instanceof z.ZodOptional) isOptional = true
+    else hasDefault = true
+    value = value.unwrap() as z.ZodType
+  }
+  return { value: described(value, schema), isOptional: isOptional && !hasDefault, hasDefault }
+}
+
+function described<Schema extends z.ZodType>(schema: Schema, { description }: z.ZodType): Schema {
+  return description === undefined ? schema : schema.meta({ ...schema.meta(), description })
+}
+
+function choicesOf(name: string, value: z.ZodType): (readonly [string, readonly string[]])[] {
+  const choice = value instanceof z.ZodArray ? value.element : value
+  return choice instanceof z.ZodEnum ? [[name, choice.options as readonly string[]]] : []
+}
+
+function stored(spec: object, isKept: (name: string) => boolean): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(spec).filter(([name, value]) => isKept(name) && value !== undefined && value !== null),
+  )
+}
+
+function planOfView<K extends AnyKind>({ sized }: K, { services, object }: ResourceView<K>): Plan | undefined {
+  return sized === undefined ? undefined : planOf(services, sized, object.spec as SizedSpec)
+}
+
+function dtoMaker<K extends AnyKind>(
+  kind: K,
+  { headless = [], computed = {}, shownAs = {}, filled = {} }: RecordDifferences<K>,
+  fields: readonly { name: string }[],
+): ResourceRecord<K>['toDto'] {
+  const others = Object.entries<((view: ResourceView<K>) => unknown) | undefined>({ ...shownAs, ...filled })
+  const computedFields = Object.entries(computed)
+  return (view) => {
+    const spec = view.object.spec as SizedSpec & Record<string, unknown>
+    const dto: Record<string, unknown> = headOf(view as unknown as ResourceView, kind.segment)
+    for (const name of headless) delete dto[name]
+    for (const [name, [, of]] of computedFields) dto[name] = of(view) ?? null
+    for (const { name } of fields) if (name !== 'clusterId') dto[name] = spec[name] ?? null
+    if (kind.sized !== undefined) {
+      const plan = planOfView(kind, view)
+      const planId = shownPlan(spec, plan)
+      Object.assign(dto, effectiveSizes(spec, plan), { computePlan: planId, resourcePlanId: planId })
+      if (Object.hasOwn(kind.spec.shape, 'replicas')) dto.replicas = spec.replicas ?? plan?.spec.replicas ?? null
+    }
+    for (const [name, of] of others) dto[name] = of?.(view) ?? null
+    return dto
+  }
+}
+
+/** @throws PlatformError CLUSTER_NOT_PROJECTED, and of kinds with sizes what `sizing.ts` refuses */
+function specMaker<K extends AnyKind>(kind: K, differences: RecordDifferences<K>): ResourceRecord<K>['toSpec'] {
+  const { hidden = [], kept = [], allowsOwnImages, refine } = differences
+  const hasReplicas = Object.hasOwn(kind.spec.shape, 'replicas')
+  return (body, view) => {
+    const previous: Record<string, unknown> = { ...(view.previous?.spec as object | undefined) }
+    const stays = kept.filter((name) => (body[name] ?? undefined) === undefined && !isReset(view, name))
+    const { resourcePlanId: _, ...given } = body
+    const draft: Record<string, unknown> = {
+      ...Object.fromEntries([...hidden, ...stays].map((name) => [name, previous[name]])),
+      ...stored(given, (name) => given[name] !== ''),
+      clusterId: chooseCluster((body.clusterId as string | null) ?? undefined, view),
+    }
+    const plan = kind.sized === undefined ? undefined : choosePlan(kind.sized, body as SizedBody, view)
+    if (kind.sized !== undefined && plan !== undefined) {
+      Object.assign(
+        draft,
+        { computePlan: plan.named },
+        chooseSizes(kind.sized, body as SizedBody, view, plan.effective),
+      )
+      if (hasReplicas) draft.replicas = chooseReplicas(body as SizedBody, view, plan.effective)
+      if (allowsOwnImages !== undefined) {
+        draft.imageName = chooseImage(body as SizedBody, view, allowsOwnImages(view.services))
+      }
+      refuseRequestOverLimit(draft as SizedSpec, plan.effective)
+      refuseShrinking(kind.sized, draft as SizedSpec, view, plan.effective)
+    }
+    return { ...draft, ...refine?.(draft as Partial<SpecOf<K>>, view, plan?.effective) }
+  }
+}

@@ -1,0 +1,36 @@
+import { isQuantity, parseQuantity } from '../quantity.ts'
+import type { PlanOverrides, SizingPlan } from './plans.ts'
+
+/** The fields of any kind that decide what it asks for; each kind has some of them. */
+export type Sizable = {
+  spec: PlanOverrides & {
+    /** A second volume beside the first. */
+    walStorageSize?: string | undefined
+    replicas?: number | undefined
+    running?: boolean | undefined
+  }
+  status?: { replicas?: number; volumes?: number } | undefined
+}
+
+/** In thousandths of a core and of a byte; `pods` is a count. */
+export type Demand = { cpu: bigint; memory: bigint; storage: bigint; pods: number }
+
+/**
+ * What a resource asks for over all its replicas: cpu and memory while it runs, storage as long as it has volumes. One
+ * that is scaled to zero keeps the volumes of the replicas that it had.
+ */
+export function demandOf({ spec, status }: Sizable, plan: SizingPlan | undefined): Demand {
+  const wanted = spec.replicas ?? plan?.spec.replicas ?? 0
+  const running = spec.running === false ? 0 : wanted
+  const volumes = wanted > 0 ? wanted : (status?.volumes ?? status?.replicas ?? 0)
+  const of = (size: 'cpuRequest' | 'memoryRequest' | 'storageSize') => amount(spec[size] ?? plan?.spec[size])
+  return {
+    cpu: of('cpuRequest') * BigInt(running),
+    memory: of('memoryRequest') * BigInt(running),
+    storage: (of('storageSize') + amount(spec.walStorageSize)) * BigInt(volumes),
+    pods: running,
+  }
+}
+
+const amount = (quantity: string | undefined) =>
+  quantity !== undefined && isQuantity(quantity) ? parseQuantity(quantity) : 0n
