@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { secretBlobs } from '../adapters/blobs/secrets.ts'
+import { startWorkers } from '../adapters/workers/pool.ts'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
 import { createAccess } from '../api/callers/access.ts'
 import { directoryPrincipals } from '../api/callers/directoryPrincipals.ts'
@@ -23,6 +24,8 @@ import { systemClock } from '../core/clock.ts'
 import { VERSION } from '../core/release.ts'
 import { KINDS } from '../crds/index.ts'
 import { PlatformTenant } from '../crds/rbac.ts'
+import { RelationalCluster } from '../crds/relational.ts'
+import { SqlInstance } from '../crds/sql.ts'
 import { SsoConnection } from '../crds/sso.ts'
 import { node, pod } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -85,6 +88,10 @@ export async function runFacade(
   ]
   const vaultKeys = await platformKeys(configuration, log)
   const engines = sqlEngines(configuration)
+  const workers = startWorkers()
+  // Ready before anybody can ask them, and no cost where there is no database.
+  for (const { resource } of [SqlInstance, RelationalCluster])
+    caches.get(resource).subscribe(() => workers.warm(), { replay: true })
   const services: Services = {
     records,
     principals:
@@ -119,6 +126,7 @@ export async function runFacade(
       hasBackupTarget: backupTarget(configuration) !== undefined,
     },
     objectStorage: { store, secrets: kubeSecrets(client) },
+    workers,
     managedIdentities: {
       secrets: kubeSecrets(client),
       signIn: {
@@ -173,6 +181,7 @@ export async function runFacade(
       await webhooks?.stop()
       await identity?.stop()
       await store?.close()
+      await workers.stop()
       await tokens.stop()
       vaultKeys.stop()
       await caches.stopAll()

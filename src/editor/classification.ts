@@ -45,3 +45,8 @@ export type Judgement = { kind: StatementKind; tables: string[]; isDestructive: 
 export function refused(kind: 'Admin' | 'Transaction' | 'Unknown', refusal: string, tables: string[] = []): Judgement {
   return { kind, tables, isDestructive: false, refusal }
 }
+
+/** Of a batch whose statements could not be told apart. */
+export function unread(text: string, judgement: Judgement): Classification {
+  return { statements: [{ index: 0, text, parameters: [], ...judgement }], kind: judgement.kind }
+}

@@ -5,12 +5,15 @@ import {
   type Statement,
   type StatementKind,
   strongest,
+  unread,
 } from './classification.ts'
-import type { Dialect } from './dialect.ts'
+import { DIALECTS, type Dialect } from './dialect.ts'
 import { statementsOf, type Token, tokensOf } from './lexer.ts'
 
 /** Statements of a batch; more is a script, which is not what an editor is for. */
 const STATEMENTS_MAX = 200
+/** Words and signs of a batch: parsers take time and memory with their number, and a batch of an editor is far below. */
+const TOKENS_MAX = 20_000
 /** Deeper nesting is an attack on a parser. */
 const DEPTH_MAX = 100
 
@@ -25,13 +28,14 @@ export async function classify(
   sql: string,
   parameters: ReadonlySet<string> = new Set(),
 ): Promise<Classification> {
-  const tokens = tokensOf(dialect, sql)
+  const tokens = tokensOf(dialect, sql, TOKENS_MAX)
+  if (tokens === undefined) return unread(sql, refused('Unknown', `A batch has at most ${TOKENS_MAX} words and signs.`))
   const obstacle = obstacleIn(tokens)
-  if (obstacle !== undefined) return ofOne(sql, refused('Unknown', obstacle))
+  if (obstacle !== undefined) return unread(sql, refused('Unknown', obstacle))
   const pieces = statementsOf(dialect, tokens)
-  if (pieces.length === 0) return ofOne(sql, refused('Unknown', 'There is no statement in it.'))
+  if (pieces.length === 0) return unread(sql, refused('Unknown', 'There is no statement in it.'))
   if (pieces.length > STATEMENTS_MAX)
-    return ofOne(sql, refused('Unknown', `A batch has at most ${STATEMENTS_MAX} statements.`))
+    return unread(sql, refused('Unknown', `A batch has at most ${STATEMENTS_MAX} statements.`))
   const judge = await judgeOf(dialect)
   const statements: Statement[] = pieces.map((piece, index) => {
     const bound = bind(dialect, piece, parameters)
@@ -49,10 +53,6 @@ function alone(dialect: Dialect, judgement: Judgement, count: number): Judgement
   }
 }
 
-function ofOne(text: string, judgement: Judgement): Classification {
-  return { statements: [{ index: 0, text, parameters: [], ...judgement }], kind: judgement.kind }
-}
-
 function obstacleIn(tokens: readonly Token[]): string | undefined {
   let depth = 0
   for (const { kind, text } of tokens) {
@@ -65,10 +65,27 @@ function obstacleIn(tokens: readonly Token[]): string | undefined {
   return undefined
 }
 
-/** Parsers are large: each is loaded when the first batch of its dialect comes. */
-async function judgeOf(dialect: Dialect): Promise<(text: string, piece: readonly Token[]) => Judgement> {
+type Judge = (text: string, piece: readonly Token[]) => Judgement
+const judges = new Map<Dialect, Promise<Judge>>()
+
+/** Parsers are large: each is loaded once, when the first batch of its dialect comes. */
+function judgeOf(dialect: Dialect): Promise<Judge> {
+  const known = judges.get(dialect)
+  if (known !== undefined) return known
+  const loading = loadJudge(dialect)
+  judges.set(dialect, loading)
+  loading.catch(() => judges.delete(dialect))
+  return loading
+}
+
+async function loadJudge(dialect: Dialect): Promise<Judge> {
   if (dialect === 'postgresql') return (await import('./postgresql.ts')).loadJudge()
   return (await import('./parsed.ts')).loadJudge(dialect)
+}
+
+/** Before the first batch comes. A parser's first statement takes as long as its loading. */
+export async function loadParsers(): Promise<void> {
+  for (const dialect of DIALECTS) await classify(dialect, 'select 1')
 }
 
 /** Puts the engine's own form of a parameter where `@name` stands. SQL Server has that form already. */

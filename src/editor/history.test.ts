@@ -40,15 +40,15 @@ describe('the history of the editor', () => {
     expect([kept.length, kept[0]?.id, kept.at(-1)?.id]).to.deep.equal([1000, 'new', '998'])
   })
 
-  it('gives up the oldest where it would not fit', () => {
+  it('gives up the oldest where it would not fit', async () => {
     const many = Array.from({ length: 500 }, (_, index) =>
       entry(Math.sin(index).toString(36), '2026-03-01T00:00:00.000Z'),
     )
-    const packed = packHistory(many, 2_000)
+    const packed = await packHistory(many, 2_000)
     expect(packed.length).to.be.at.most(2_000)
-    const back = unpackHistory(packed)
+    const back = await unpackHistory(packed)
     expect(back).to.deep.equal(many.slice(0, back.length))
     expect(back.length).to.be.greaterThan(0)
-    expect(unpackHistory(Buffer.from('nonsense'))).to.deep.equal([])
+    expect(await unpackHistory(Buffer.from('nonsense'))).to.deep.equal([])
   })
 })

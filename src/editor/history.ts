@@ -1,4 +1,5 @@
-import { gunzipSync, gzipSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
 import type { StatementKind } from './classification.ts'
 import type { Dialect } from './dialect.ts'
 import { tokensOf } from './lexer.ts'
@@ -54,17 +55,17 @@ export function withEntry(history: readonly HistoryEntry[], entry: HistoryEntry)
 }
 
 /** As it is stored; where it is too long, the oldest go. */
-export function packHistory(history: readonly HistoryEntry[], maxBytes: number): Uint8Array {
+export async function packHistory(history: readonly HistoryEntry[], maxBytes: number): Promise<Uint8Array> {
   for (let count = history.length; ; count = Math.floor(count * 0.8)) {
-    const packed = gzipSync(JSON.stringify(history.slice(0, count)))
+    const packed = await promisify(gzip)(JSON.stringify(history.slice(0, count)))
     if (packed.length <= maxBytes || count === 0) return packed
   }
 }
 
 /** The inverse. What is not readable is no history: it must not keep anybody from working. */
-export function unpackHistory(bytes: Uint8Array): HistoryEntry[] {
+export async function unpackHistory(bytes: Uint8Array): Promise<HistoryEntry[]> {
   try {
-    const found = JSON.parse(gunzipSync(bytes).toString('utf8')) as unknown
+    const found = JSON.parse((await promisify(gunzip)(bytes)).toString('utf8')) as unknown
     return Array.isArray(found) ? (found as HistoryEntry[]) : []
   } catch {
     return []

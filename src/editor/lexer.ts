@@ -66,11 +66,17 @@ const RULES: Record<Dialect, readonly Rule[]> = {
 /** What begins a quote or comment: where no rule took it, it is not closed. */
 const OPENERS: Record<Dialect, RegExp> = { postgresql: /['"]/, mariadb: /['"`]/, mssql: /['"[]/ }
 
-/** Reads a batch as the engine's own lexer does. Never throws: what cannot be read is one `broken` token. */
-export function tokensOf(dialect: Dialect, sql: string): Token[] {
+/**
+ * Reads a batch as the engine's own lexer does. Never throws: what cannot be read is one `broken` token. Undefined for
+ * more than `max` tokens.
+ */
+export function tokensOf(dialect: Dialect, sql: string): Token[]
+export function tokensOf(dialect: Dialect, sql: string, max: number): Token[] | undefined
+export function tokensOf(dialect: Dialect, sql: string, max = Number.POSITIVE_INFINITY): Token[] | undefined {
   const tokens: Token[] = []
   let at = 0
   while (at < sql.length) {
+    if (tokens.length >= max) return undefined
     const token = tokenAt(dialect, sql, at, tokens.at(-1))
     tokens.push(token)
     at += token.text.length

@@ -12,8 +12,18 @@ const BUILDS = {
 } as const
 type Parsed = keyof typeof BUILDS
 
-/** The parser takes time and memory with the number of words; a batch of an editor is far below. */
-const TOKENS_MAX = 20_000
+/** Statements that are never run, by their first words: the parsers do not read all of them. */
+const ADMINISTERS: Readonly<Record<Parsed, RegExp>> = {
+  mariadb:
+    /^(shutdown|kill|flush|purge|reset|install|uninstall|backup|change master|(start|stop) (all )?(slave|replica)\w*)\b/,
+  mssql: /^(backup|restore|shutdown|dbcc|kill|reconfigure|deny|bulk insert|checkpoint)\b/,
+}
+const TRANSACTS: Readonly<Record<Parsed, RegExp>> = {
+  mariadb: /^(start transaction|begin|commit|rollback|savepoint|release savepoint|xa)\b/,
+  mssql: /^(begin (distributed )?tran(saction)?|commit|rollback|save tran(saction)?)\b/,
+}
+const ADMINISTERING = 'It administers the server.'
+const TRANSACTING = 'A batch is one transaction of its own, which it cannot end or divide.'
 
 const KINDS: Readonly<Record<string, StatementKind>> = {
   select: 'Read',
@@ -71,7 +81,9 @@ export function loadJudge(dialect: Parsed): (text: string, piece: readonly Token
   const library = createRequire(import.meta.url)(file) as { Parser: new () => Parser }
   const parser = new library.Parser()
   return (text, piece) => {
-    if (piece.length > TOKENS_MAX) return refused('Unknown', `A statement has at most ${TOKENS_MAX} words and signs.`)
+    const words = wordsOf(piece)
+    if (ADMINISTERS[dialect].test(words)) return refused('Admin', ADMINISTERING)
+    if (TRANSACTS[dialect].test(words)) return refused('Transaction', TRANSACTING)
     try {
       const tree = parser.astify(text, { database: name })
       const [only, ...more] = Array.isArray(tree) ? (tree as unknown[]) : [tree]
@@ -98,11 +110,15 @@ function judge(dialect: Parsed, tree: Node, piece: readonly Token[], tables: str
   if (server !== undefined) return refused('Admin', `${server.text} is for administrators.`, tables)
   if (kind === undefined || kind === 'Unknown')
     return refused('Unknown', 'Statements of this kind are not taken.', tables)
-  if (kind === 'Admin') return refused('Admin', 'It administers the server.', tables)
-  if (kind === 'Transaction')
-    return refused('Transaction', 'A batch is one transaction of its own, which it cannot end or divide.', tables)
+  if (kind === 'Admin') return refused('Admin', ADMINISTERING, tables)
+  if (kind === 'Transaction') return refused('Transaction', TRANSACTING, tables)
   const into = intoOf(tree)
-  const weighed = kind === 'Read' && into === 'table' ? 'Ddl' : kind === 'Read' && locks(tree) ? 'Write' : kind
+  const weighed =
+    kind === 'Read' && into === 'table'
+      ? 'Ddl'
+      : kind === 'Read' && (locks(tree) || holds(dialect, piece))
+        ? 'Write'
+        : kind
   if (into === 'elsewhere') return refused('Unknown', 'What a query finds can only be shown.', tables)
   if (isTwofold(dialect, kind as 'Read', piece)) return refused('Unknown', 'It can be read in two ways.', tables)
   if (
@@ -139,6 +155,27 @@ function locks(tree: Node): boolean {
     if (node.locking_read !== undefined && node.locking_read !== null) found = true
   })
   return found
+}
+
+/** Hints of SQL Server whose locks outlast the reading of a row. */
+const HOLDING_HINTS = /^(xlock|updlock|tablock|tablockx|holdlock|serializable|repeatableread)$/i
+/** Functions of MariaDB that hold others up, or change what others see. */
+const HOLDING_FUNCTIONS = /^(get_lock|release_lock|release_all_locks|sleep|nextval|setval)$/i
+
+function holds(dialect: Parsed, piece: readonly Token[]): boolean {
+  const shown = piece.filter(({ kind }) => kind !== 'space')
+  return shown.some(({ kind, text }, index) => {
+    if (kind !== 'word') return false
+    const next = shown[index + 1]?.text ?? ''
+    if (/^next$/i.test(text) && /^value$/i.test(next)) return true
+    return dialect === 'mssql' ? HOLDING_HINTS.test(text) : next === '(' && HOLDING_FUNCTIONS.test(text)
+  })
+}
+
+/** The first words of a statement, in lower case. */
+function wordsOf(piece: readonly Token[]): string {
+  const words = piece.filter(({ kind }) => kind === 'word').slice(0, 4)
+  return words.map(({ text }) => text.toLowerCase()).join(' ')
 }
 
 function destroys(tree: Node, kind: StatementKind, piece: readonly Token[]): boolean {

@@ -84,6 +84,9 @@ const WRITES = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt'])
 const SERVER_FUNCTIONS =
   /^(pg_read_|pg_ls_|pg_stat_file|pg_terminate_backend|pg_cancel_backend|pg_reload_conf|pg_rotate|pg_switch_|pg_create_|pg_drop_|pg_logical_|pg_replication|pg_promote|set_config$|lo_|dblink|query_to_xml|cursor_to_xml|table_to_xml|schema_to_xml|database_to_xml)/i
 
+/** Functions of a query that hold others up while it runs and after, or change what others see. */
+const HOLDING_FUNCTIONS = /^(pg_sleep|pg_advisory_|pg_try_advisory_|pg_notify$|pg_export_snapshot$|nextval$|setval$)/i
+
 type Node = Record<string, unknown>
 
 /** PostgreSQL's own parser, as a library. */
@@ -177,6 +180,7 @@ function look(name: string, child: Node, found: Survey): void {
     const words = (child.funcname as { String?: { sval?: string } }[] | undefined) ?? []
     const called = words.at(-1)?.String?.sval ?? ''
     if (SERVER_FUNCTIONS.test(called)) found.function = called
+    if (HOLDING_FUNCTIONS.test(called)) found.locks = true
   }
 }
 

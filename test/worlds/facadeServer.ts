@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { silentEngine } from '../../src/adapters/sql/played.ts'
+import { inlineWorkers } from '../../src/adapters/workers/inline.ts'
 import { kubeNamespaces } from '../../src/api/boundaries/namespaces.ts'
 import { createAccess } from '../../src/api/callers/access.ts'
 import { recordedPrincipals } from '../../src/api/callers/principals.ts'
@@ -113,6 +114,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
       },
       accounts: makeAccounts().accounts,
       objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
+      workers: inlineWorkers,
       sso: makeSso().sso,
       managedIdentities: {
         secrets: kubeSecrets(client),

@@ -3,6 +3,8 @@ import request from 'supertest'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
 import { type BatchRequest, type SqlEngine, SqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
+import { inlineWorkers } from '../../adapters/workers/inline.ts'
+import { type WorkRefusal, WorkRefused } from '../../adapters/workers/port.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { secret } from '../../kube/builtin.ts'
@@ -54,8 +56,10 @@ class FakeEngine implements SqlEngine {
 describe('the editor of relational databases over REST', () => {
   let server: Awaited<ReturnType<typeof startFacade>>
   let engine: FakeEngine
+  let refusal: WorkRefused | undefined
   beforeEach(async () => {
     engine = new FakeEngine()
+    refusal = undefined
     const late: { read?: ReturnType<typeof kubeSecrets>['read'] } = {}
     server = await startFacade(
       {},
@@ -66,6 +70,10 @@ describe('the editor of relational databases over REST', () => {
           blobs: fakeBlobs(),
           allowOwnImages: false,
           hasBackupTarget: false,
+        },
+        workers: {
+          ...inlineWorkers,
+          run: (...given) => (refusal === undefined ? inlineWorkers.run(...given) : Promise.reject(refusal)),
         },
       },
     )
@@ -182,6 +190,33 @@ describe('the editor of relational databases over REST', () => {
     expect(await codes('nobody')).to.equal('404 NOT_FOUND')
     const { body } = await call('get', '/orders/editor/schemas')
     expect(body.error).to.contain('played')
+  })
+
+  it('says what a batch does while the database is stopped, or has no login yet', async () => {
+    database('stopped', { running: false })
+    server.put(RelationalCluster, 'young', {}, NAMESPACE)
+    for (const name of ['stopped', 'young']) {
+      const { status, body } = await call('post', `/${name}/editor/query`).send({ sql: 'select 1; drop table t' })
+      expect([status, body.classification?.kind, body.executed], name).to.deep.equal([200, 'Ddl', false])
+    }
+    expect((await query('stopped', 'select 1')).body.code).to.equal('INSTANCE_STOPPED')
+  })
+
+  it('reads large batches beside other requests: so many of each caller, and none for ever', async () => {
+    database('orders')
+    const refusals: [WorkRefusal, string][] = [
+      ['TooMany', '429 TOO_MANY_REQUESTS 7'],
+      ['Busy', '503 SERVICE_UNAVAILABLE 7'],
+      ['Overdue', '422 STATEMENT_REFUSED undefined'],
+    ]
+    for (const [reason, due] of refusals) {
+      refusal = new WorkRefused(reason, 7)
+      const { status, body, headers } = await query('orders', "select 'secret'")
+      expect(`${status} ${body.code} ${headers['retry-after']}`).to.equal(due)
+    }
+    const history = await call('get', '/orders/editor/history')
+    expect(JSON.stringify(history.body)).to.not.contain('secret')
+    expect(engine.runs).to.deep.equal([])
   })
 
   it('tells the size of the database with its health, as the reader, and nothing where nobody answers', async () => {

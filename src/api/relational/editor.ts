@@ -9,7 +9,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import type { SqlLevel } from '../../editor/classification.ts'
 import { notYet } from '../databases/databaseAccess.ts'
-import { type EditorPlace, historyAt } from '../databases/editor/place.ts'
+import { type EditorDatabase, type EditorPlace, historyAt } from '../databases/editor/place.ts'
 import { editorRoutes } from '../databases/editor/routes.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RouteDraft } from '../http/route.ts'
@@ -36,10 +36,10 @@ export const additionalEditorRoutes: readonly RouteDraft[] = editorRoutes({
     dataRead: ACTIONS.reader,
     dataWrite: ACTIONS.writer,
   },
-  open: async (context) => editorPlace((await findResource(RelationalCluster, context)).object, context),
+  find: async (context) => editorDatabase((await findResource(RelationalCluster, context)).object, context),
 })
 
-export function historyOf(object: RelationalObject, { relational }: Services): EditorPlace['history'] {
+export function historyOf(object: RelationalObject, { relational }: Services): EditorDatabase['history'] {
   const { name } = object.metadata
   return historyAt(RelationalCluster, object, {
     blobs: relational.blobs,
@@ -48,11 +48,20 @@ export function historyOf(object: RelationalObject, { relational }: Services): E
   })
 }
 
-/** The very database of that name as the editor works with it, also where its connection Services lead to another. */
-export async function editorPlace(
-  object: RelationalObject,
-  { services }: Pick<Context, 'services'>,
-): Promise<EditorPlace> {
+/** The very database of that name as the editor knows it, also where its connection Services lead to another. */
+export function editorDatabase(object: RelationalObject, { services }: Pick<Context, 'services'>): EditorDatabase {
+  return {
+    dialect: 'postgresql',
+    database: databaseOf(object),
+    actionOf: (level: SqlLevel) => ACTIONS[level],
+    history: historyOf(object, services),
+    open: () => openEditor(object, services),
+  }
+}
+
+const databaseOf = ({ spec, status }: RelationalObject) => status?.origin?.databaseName ?? spec.databaseName
+
+async function openEditor(object: RelationalObject, services: Services): Promise<EditorPlace> {
   const { namespace = '', name } = object.metadata
   if (!object.spec.running) throw new PlatformError('INSTANCE_STOPPED', `"${name}" is stopped; start it first.`)
   const { engine, secrets } = services.relational
@@ -65,21 +74,16 @@ export async function editorPlace(
   ])
   if (owner === undefined || writer === undefined || reader === undefined) throw notYet(object, 'The login')
   const logins = { owner, writer, reader }
-  const database = object.status?.origin?.databaseName ?? object.spec.databaseName
   return {
     engine,
-    dialect: 'postgresql',
-    database,
-    actionOf: (level: SqlLevel) => ACTIONS[level],
     target: (level: SqlLevel) => ({
       dialect: 'postgresql',
       host: engineHost(namespace, name),
       port: RELATIONAL_PORT,
-      database,
+      database: databaseOf(object),
       user: logins[level].username,
       password: logins[level].password,
       certificateAuthority: textOf(authority, 'ca.crt') ?? '',
     }),
-    history: historyOf(object, services),
   }
 }

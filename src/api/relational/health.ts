@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import type { Context } from '../http/context.ts'
 import { type HealthCheckDto, healthReportFields } from '../resources/dto.ts'
-import { editorPlace } from './editor.ts'
+import { editorDatabase } from './editor.ts'
 import type { RelationalObject } from './record.ts'
 
 export const RelationalHealthDto = z
@@ -47,7 +47,7 @@ const SIZE = 'SELECT pg_catalog.pg_database_size(pg_catalog.current_database())'
 async function databaseSize(object: RelationalObject, context: Context): Promise<number | null> {
   if (!object.spec.running || (object.status?.readyReplicas ?? 0) === 0) return null
   try {
-    const place = await editorPlace(object, context)
+    const place = await editorDatabase(object, context).open()
     const { results } = await place.engine.run(
       place.target('reader'),
       {

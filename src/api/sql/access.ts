@@ -19,7 +19,7 @@ import {
   notYet,
   publicHost,
 } from '../databases/databaseAccess.ts'
-import { type EditorPlace, historyAt } from '../databases/editor/place.ts'
+import { type EditorDatabase, type EditorPlace, historyAt } from '../databases/editor/place.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { ExternalAddressDto, HealthCheckDto, HealthReportDto } from '../resources/dto.ts'
@@ -114,7 +114,7 @@ export async function sqlHealth(object: SqlObject, context: Context): Promise<z.
   const began = clock.monotonic()
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(HEALTH_MILLISECONDS)])
   try {
-    const place = await editorPlace(object, context)
+    const place = await editorDatabase(object, context).open()
     await sql.engines[object.spec.engine].describe(place.target('reader'), { signal })
     return report('Healthy', null, [pod, check('Engine', 'Healthy', null, Math.round(clock.monotonic() - began))])
   } catch {
@@ -128,7 +128,7 @@ export async function sqlHealth(object: SqlObject, context: Context): Promise<z.
 
 const ACTIONS = { reader: 'sqlcluster/dataRead', writer: 'sqlcluster/dataWrite', owner: 'sqlcluster/write' } as const
 
-export function historyOf(object: SqlObject, { sql }: Services): EditorPlace['history'] {
+export function historyOf(object: SqlObject, { sql }: Services): EditorDatabase['history'] {
   const { name } = object.metadata
   return historyAt(SqlInstance, object, {
     blobs: sql.blobs,
@@ -137,27 +137,31 @@ export function historyOf(object: SqlObject, { sql }: Services): EditorPlace['hi
   })
 }
 
-/** The database of an instance as the editor works with it. */
-export async function editorPlace(object: SqlObject, { services }: Pick<Context, 'services'>): Promise<EditorPlace> {
+/** The database of an instance as the editor knows it. */
+export function editorDatabase(object: SqlObject, { services }: Pick<Context, 'services'>): EditorDatabase {
+  const { engine, databaseName: database } = object.spec
+  return {
+    dialect: SQL_DIALECTS[engine],
+    database,
+    actionOf: (level: SqlLevel) => ACTIONS[level],
+    history: historyOf(object, services),
+    open: () => openEditor(object, services),
+  }
+}
+
+async function openEditor(object: SqlObject, services: Services): Promise<EditorPlace> {
   const { namespace = '', name } = object.metadata
   const { engine, databaseName: database, running } = object.spec
   if (!running) throw new PlatformError('INSTANCE_STOPPED', `"${name}" is stopped; start it first.`)
   const passwords = await passwordsOf(object, services)
-  const host = sqlHost(namespace, name)
-  const dialect = SQL_DIALECTS[engine]
+  const place = {
+    dialect: SQL_DIALECTS[engine],
+    host: sqlHost(namespace, name),
+    port: SQL_PORTS[engine],
+    database,
+  }
   return {
     engine: services.sql.engines[engine],
-    dialect,
-    database,
-    actionOf: (level: SqlLevel) => ACTIONS[level],
-    target: (level: SqlLevel) => ({
-      dialect,
-      host,
-      port: SQL_PORTS[engine],
-      database,
-      user: SQL_USERS[level],
-      password: passwords[level],
-    }),
-    history: historyOf(object, services),
+    target: (level: SqlLevel) => ({ ...place, user: SQL_USERS[level], password: passwords[level] }),
   }
 }

@@ -16,7 +16,7 @@ import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
 import { storageField } from '../resources/sizing.ts'
 import { GENERIC_ROUTES, type GenericRoute } from '../resources/types.ts'
-import { editorPlace, externalAddress, historyOf, readConnectionString, sqlHealth } from './access.ts'
+import { editorDatabase, externalAddress, historyOf, readConnectionString, sqlHealth } from './access.ts'
 import { LicenseDto, SetLicenseRequest, setLicense } from './license.ts'
 import { COLLECTION, editionOf, licenseOf, sqlRecord, versionOf } from './record.ts'
 
@@ -118,7 +118,7 @@ export const sqlRoutes: readonly RouteDraft[] = [
       dataRead: 'sqlcluster/dataRead',
       dataWrite: 'sqlcluster/dataWrite',
     },
-    open: async (context) => editorPlace(await objectOf(context), context),
+    find: async (context) => editorDatabase(await objectOf(context), context),
   }),
   historyRoute({
     base: BASE,

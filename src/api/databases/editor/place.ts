@@ -18,16 +18,22 @@ import { versionOf } from '../../../editor/rows.ts'
 import type { ActionName } from '../../../iam/actions.ts'
 import type { EditorRow } from './dto.ts'
 
-/** One database as the editor works with it. The area that it belongs to says where it is and who may do what. */
-export type EditorPlace = {
-  engine: SqlEngine
+/** One database as the editor knows it without its engine. The area that it belongs to says who may do what. */
+export type EditorDatabase = {
   dialect: Dialect
   database: string
   /** What a batch of that level needs. */
   actionOf(level: SqlLevel): ActionName
+  history: { blobs: BlobStore; namespace: string; name: string; owner: BlobOwner }
+  /** @throws PlatformError INSTANCE_STOPPED, INVALID_STATE while there is no login yet */
+  open(): Promise<EditorPlace>
+}
+
+/** Where the engine of a database is. */
+export type EditorPlace = {
+  engine: SqlEngine
   /** Under the login of that level. */
   target(level: SqlLevel): SqlTarget
-  history: { blobs: BlobStore; namespace: string; name: string; owner: BlobOwner }
 }
 
 /** Where the history of a database is kept: with its object, and gone with it. */
@@ -35,7 +41,7 @@ export function historyAt(
   { apiVersion, kind }: Pick<AnyKind, 'apiVersion' | 'kind'>,
   { metadata: { namespace = '', name, uid = '' } }: Pick<KubeObject, 'metadata'>,
   { blobs, name: blob, labels }: { blobs: BlobStore; name: string; labels: Record<string, string> },
-): EditorPlace['history'] {
+): EditorDatabase['history'] {
   return { blobs, namespace, name: blob, owner: { apiVersion, kind, name, uid, labels } }
 }
 
@@ -94,18 +100,18 @@ export function rowDto(table: Table, row: Row): EditorRow {
 const WRITE_ATTEMPTS = 8
 
 /** Puts an entry in front. Several may do so at once; each looks again where another was faster. */
-export async function remember({ history }: EditorPlace, entry: HistoryEntry): Promise<void> {
+export async function remember({ history }: Pick<EditorDatabase, 'history'>, entry: HistoryEntry): Promise<void> {
   const { blobs, namespace, name, owner } = history
   for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt += 1) {
     const stored = await blobs.read({ namespace, name })
-    const entries = withEntry(stored === undefined ? [] : unpackHistory(stored.bytes), entry)
-    const bytes = packHistory(entries, blobs.maxBytes)
+    const entries = withEntry(stored === undefined ? [] : await unpackHistory(stored.bytes), entry)
+    const bytes = await packHistory(entries, blobs.maxBytes)
     if (await blobs.write({ namespace, name }, bytes, { version: stored?.version, owner })) return
   }
   throw new PlatformError('SERVICE_UNAVAILABLE', 'The history of the editor could not be written; nothing else failed.')
 }
 
-export async function recall({ history }: Pick<EditorPlace, 'history'>): Promise<HistoryEntry[]> {
+export async function recall({ history }: Pick<EditorDatabase, 'history'>): Promise<HistoryEntry[]> {
   const { blobs, namespace, name } = history
   const stored = await blobs.read({ namespace, name })
   return stored === undefined ? [] : unpackHistory(stored.bytes)

@@ -3,34 +3,41 @@ import type { z } from 'zod'
 import type { BatchOutcome } from '../../../adapters/sql/port.ts'
 import { PlatformError } from '../../../core/errors.ts'
 import { type Classification, levelOf, needsConfirmation, type SqlLevel } from '../../../editor/classification.ts'
-import { classify } from '../../../editor/classify.ts'
-import { type HistoryEntry, maskedSql } from '../../../editor/history.ts'
+import type { HistoryEntry } from '../../../editor/history.ts'
 import { type Answer, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import type { EditorQueryRequest, EditorQueryResult } from './dto.ts'
-import { type EditorPlace, refusalOf, remember } from './place.ts'
+import { type EditorDatabase, type EditorPlace, refusalOf, remember } from './place.ts'
+import { readBatch } from './reading.ts'
 
 type Request = z.output<typeof EditorQueryRequest>
-type Asked = { context: Context; place: EditorPlace; request: Request; classification: Classification; began: number }
+type Asked = {
+  context: Context
+  database: EditorDatabase
+  request: Request
+  classification: Classification
+  masked: string
+  began: number
+}
 
-/** Classifies a batch, says whether the caller may run it, and runs it where that is asked for. */
+/** Classifies a batch, says whether the caller may run it, and runs it where that is asked for: only that needs an engine. */
 export async function queryEditor(
   context: Context,
-  place: EditorPlace,
+  database: EditorDatabase,
   request: Request,
 ): Promise<Answer<EditorQueryResult>> {
   const began = context.services.clock.monotonic()
-  const names = new Set(Object.keys(request.parameters ?? {}))
-  const classification = await classify(place.dialect, request.sql, names)
-  const asked: Asked = { context, place, request, classification, began }
+  const place = request.execute ? await database.open() : undefined
+  const { classification, masked } = await readBatch(context, database.dialect, request)
+  const asked: Asked = { context, database, request, classification, masked, began }
   const level = levelOf(classification.kind)
   const missing = needed(classification).find((each) => !holds(asked, each))
-  const action = place.actionOf(missing ?? level ?? 'owner')
+  const action = database.actionOf(missing ?? level ?? 'owner')
   const isAuthorized = missing === undefined
   const shown = { classification: classificationDto(classification), requiredAction: action, authorized: isAuthorized }
-  if (!request.execute) return ok({ ...shown, ...nothingRun(asked) })
+  if (place === undefined) return ok({ ...shown, ...nothingRun(asked) })
   await refuse(asked, level, isAuthorized, action)
-  const outcome = await run(asked, highest(asked, level ?? 'owner'))
+  const outcome = await run(asked, place, highest(asked, level ?? 'owner'))
   const historyId = await record(asked, outcome.failure === undefined ? 'Succeeded' : 'Failed', outcome)
   const { failure, messages } = outcome
   return ok({
@@ -102,13 +109,13 @@ function needed({ statements }: Classification): SqlLevel[] {
   return (['owner', 'writer', 'reader'] as const).filter((level) => levels.has(level))
 }
 
-function holds({ context, place }: Asked, level: SqlLevel): boolean {
+function holds({ context, database }: Asked, level: SqlLevel): boolean {
   const { access } = context.services
-  return access.isAllowed(context.caller.principalId, place.actionOf(level), context.scope ?? '/')
+  return access.isAllowed(context.caller.principalId, database.actionOf(level), context.scope ?? '/')
 }
 
-async function run(asked: Asked, level: SqlLevel): Promise<BatchOutcome> {
-  const { context, place, request, classification } = asked
+async function run(asked: Asked, place: EditorPlace, level: SqlLevel): Promise<BatchOutcome> {
+  const { context, request, classification } = asked
   const target = place.target(level)
   const database = request.database ?? target.database
   try {
@@ -131,7 +138,7 @@ async function run(asked: Asked, level: SqlLevel): Promise<BatchOutcome> {
 
 /** Who ran what stays known. Where it cannot be kept, the batch has run all the same, and the answer shows no id. */
 async function record(
-  { context, place, request, classification, began }: Asked,
+  { context, database, request, classification, masked, began }: Asked,
   outcome: HistoryEntry['outcome'],
   ran: BatchOutcome | undefined,
   error?: string,
@@ -145,8 +152,8 @@ async function record(
     executedAt: new Date(services.clock.now()).toISOString(),
     executedBy: caller.displayName ?? caller.email ?? caller.principalId,
     principalId: caller.principalId,
-    database: request.database ?? place.database,
-    sql: maskedSql(place.dialect, request.sql),
+    database: request.database ?? database.database,
+    sql: masked,
     kind: classification.kind,
     outcome,
     durationMs: Math.round(services.clock.monotonic() - began),
@@ -156,7 +163,7 @@ async function record(
     error: error ?? ran?.failure?.code ?? null,
   }
   try {
-    await remember(place, entry)
+    await remember(database, entry)
     return entry.id
   } catch (thrown) {
     log.warn({ err: thrown }, 'The history of the editor could not be written.')

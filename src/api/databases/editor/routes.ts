@@ -21,7 +21,7 @@ import {
   EditorSchemaDto,
   RowMutationRequest,
 } from './dto.ts'
-import { type EditorPlace, recall, refusalOf } from './place.ts'
+import { type EditorDatabase, recall, refusalOf } from './place.ts'
 import { queryEditor } from './query.ts'
 import { changeRows, columnDto, each, keyOf, keyOfPath, rowPage, writtenValues } from './rows.ts'
 
@@ -29,15 +29,15 @@ export type EditorRoutes = {
   /** The path of one database: `{RG}/sqlclusters/{name}`. */
   base: string
   actions: { read: ActionName; schemaRead: ActionName; dataRead: ActionName; dataWrite: ActionName }
-  /** @throws PlatformError where the database is not there, or stopped */
-  open(context: Context): Promise<EditorPlace>
+  /** @throws PlatformError NOT_FOUND */
+  find(context: Context): Promise<EditorDatabase>
 }
 
 export type HistoryRoute = {
   base: string
   read: ActionName
   /** Only the history, which is there while the database is not. */
-  history(context: Context): Promise<Pick<EditorPlace, 'history'>>
+  history(context: Context): Promise<Pick<EditorDatabase, 'history'>>
 }
 
 const historyShape: ListShape<HistoryEntry> = {
@@ -98,7 +98,7 @@ export function historyRoute({ base, read, history }: HistoryRoute): RouteDraft 
 }
 
 function queryRoutes(editor: EditorRoutes): RouteDraft[] {
-  const { base, actions, open } = editor
+  const { base, actions, find } = editor
   return [
     route(
       'POST',
@@ -110,7 +110,7 @@ function queryRoutes(editor: EditorRoutes): RouteDraft[] {
         reply: EditorQueryResultDto,
         answers: [200],
       },
-      async (context) => queryEditor(context, await open(context), context.body),
+      async (context) => queryEditor(context, await find(context), context.body),
     ),
     route(
       'GET',
@@ -122,7 +122,7 @@ function queryRoutes(editor: EditorRoutes): RouteDraft[] {
         answers: [200],
       },
       async (context) => {
-        const place = await open(context)
+        const place = await (await find(context)).open()
         try {
           const found = await place.engine.catalogue(place.target('reader'), { signal: context.signal })
           const shown = (tables: (typeof found.schemas)[number]['tables']) =>
@@ -146,7 +146,7 @@ function queryRoutes(editor: EditorRoutes): RouteDraft[] {
   ]
 }
 
-function rowRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
+function rowRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
   const rows = `${base}/editor/tables/{schema}/{table}/rows` as string
   return [
     route(
@@ -160,7 +160,7 @@ function rowRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
         reply: EditorRowPageDto,
         answers: [200],
       },
-      async (context) => ok(await rowPage(context, await open(context), context.query)),
+      async (context) => ok(await rowPage(context, await (await find(context)).open(), context.query)),
     ),
     route(
       'POST',
@@ -175,7 +175,7 @@ function rowRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
       },
       async (context) => {
         const { values } = context.body
-        const [row] = await changeRows(context, await open(context), (table) => [
+        const [row] = await changeRows(context, await (await find(context)).open(), (table) => [
           { kind: 'insert', values: writtenValues(table, values) },
         ])
         return created(row ?? { values: {}, version: '' })
@@ -195,7 +195,7 @@ function rowRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
       async (context) => {
         const { values, ifVersion } = context.body
         const { pkValue = '' } = context.parameters as Record<string, string>
-        const [row] = await changeRows(context, await open(context), (table) => [
+        const [row] = await changeRows(context, await (await find(context)).open(), (table) => [
           {
             kind: 'update',
             key: keyOfPath(table, pkValue),
@@ -212,7 +212,7 @@ function rowRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
       { ...OPAQUE, auth: action(actions.dataWrite), summary: 'Delete the row of a key', answers: [200, 204] },
       async (context) => {
         const { pkValue = '' } = context.parameters as Record<string, string>
-        await changeRows(context, await open(context), (table) => [
+        await changeRows(context, await (await find(context)).open(), (table) => [
           { kind: 'delete', key: keyOfPath(table, pkValue), ifVersion: undefined },
         ])
         return noContent()
@@ -221,7 +221,7 @@ function rowRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
   ]
 }
 
-function bulkRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
+function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
   const rows = `${base}/editor/tables/{schema}/{table}/rows` as string
   const bulk = { ...OPAQUE, auth: action(actions.dataWrite) }
   const reply = BulkRowsResultDto
@@ -233,7 +233,7 @@ function bulkRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
       { ...bulk, summary: 'Change many rows, all or none', body: BulkUpdateRowsRequest, reply, answers: [200] },
       async (context) => {
         const { rows: wanted } = context.body
-        const found = await changeRows(context, await open(context), (table) =>
+        const found = await changeRows(context, await (await find(context)).open(), (table) =>
           each(wanted, ({ key, values, ifVersion }) => ({
             kind: 'update' as const,
             key: keyOf(table, key),
@@ -250,7 +250,7 @@ function bulkRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
       { ...bulk, summary: 'Delete many rows, all or none', body: BulkDeleteRowsRequest, reply, answers: [200] },
       async (context) => {
         const { keys } = context.body
-        const found = await changeRows(context, await open(context), (table) =>
+        const found = await changeRows(context, await (await find(context)).open(), (table) =>
           each(keys, ({ key, ifVersion }) => ({
             kind: 'delete' as const,
             key: keyOf(table, key),
@@ -266,7 +266,7 @@ function bulkRoutes({ base, actions, open }: EditorRoutes): RouteDraft[] {
       { ...bulk, summary: 'Insert many rows, all or none', body: BulkInsertRowsRequest, reply, answers: [200, 201] },
       async (context) => {
         const { rows: wanted } = context.body
-        const found = await changeRows(context, await open(context), (table) =>
+        const found = await changeRows(context, await (await find(context)).open(), (table) =>
           each(wanted, (values) => ({ kind: 'insert' as const, values: writtenValues(table, values) })),
         )
         return created({ affected: found.length, rows: present(found) })

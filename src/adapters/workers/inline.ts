@@ -1,0 +1,11 @@
+import type { Workers } from './port.ts'
+import { TASKS } from './tasks.ts'
+
+/** The same tasks in the thread of the caller, without limits. For tests. */
+export const inlineWorkers: Workers = {
+  async run(name, input) {
+    return (await TASKS[name](input)) as never
+  },
+  warm: () => undefined,
+  stop: async () => undefined,
+}

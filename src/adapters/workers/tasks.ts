@@ -1,0 +1,13 @@
+import { type ReadBatch, readBatch } from '../../editor/batch.ts'
+import { loadParsers } from '../../editor/classify.ts'
+import type { Dialect } from '../../editor/dialect.ts'
+
+/** Pure functions of what can be sent to another thread. */
+export const TASKS = {
+  readBatch: ({ dialect, sql, parameters }: { dialect: Dialect; sql: string; parameters: readonly string[] }) =>
+    readBatch(dialect, sql, new Set(parameters)) satisfies Promise<ReadBatch>,
+  warm: (_: null) => loadParsers(),
+}
+
+export type TaskName = Exclude<keyof typeof TASKS, 'warm'>
+export type TaskOf<Name extends keyof typeof TASKS> = (typeof TASKS)[Name]
