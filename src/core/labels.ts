@@ -21,6 +21,9 @@ export const SCOPE_INCARNATION_ANNOTATION = `${PREFIX}scope-incarnation`
 export const ACTOR_ANNOTATION = `${PREFIX}actor`
 /** Who created the object, for `createdBy`. */
 export const CREATED_BY_ANNOTATION = `${PREFIX}created-by`
+export function createdByOf({ annotations }: { annotations?: Record<string, string> }): string | null {
+  return annotations?.[CREATED_BY_ANNOTATION] ?? null
+}
 /** On an assignment at the root: the tenant with whose membership it was given, and goes. */
 export const TENANT_ANNOTATION = `${PREFIX}tenant`
 /** On a Boundary: its initial owner was made Owner by an assignment, and from then on only assignments count. */

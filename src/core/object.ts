@@ -16,6 +16,11 @@ export type ObjectMeta = {
   managedFields?: unknown[]
 }
 
+/** When an object was created; the epoch for one that no API server has stored. */
+export function createdAtOf({ creationTimestamp }: Pick<ObjectMeta, 'creationTimestamp'>): string {
+  return creationTimestamp ?? '1970-01-01T00:00:00Z'
+}
+
 export type OwnerReference = {
   apiVersion: string
   kind: string

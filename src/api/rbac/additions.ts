@@ -1,15 +1,15 @@
 import type { RouteDraft } from '../http/route.ts'
-import { groupReadRoutes } from './groupReads.ts'
+import { groups } from './groups.ts'
 import { jitRoutes } from './jit.ts'
-import { assignmentRoutes } from './roleAssignments.ts'
+import { roleAssignments } from './roleAssignments.ts'
 import { roleDefinitionRoutes } from './roleDefinitions.ts'
-import { tenantAdminRoutes } from './tenants.ts'
+import { tenants } from './tenants.ts'
 
 /** What authorization has beyond the interface: reading back and correcting what the interface lets one make. */
 export const additionalAuthorizationRoutes: readonly RouteDraft[] = [
   ...roleDefinitionRoutes,
-  ...assignmentRoutes,
-  ...groupReadRoutes,
+  ...roleAssignments.routes(),
+  ...groups.routes('list', 'get', 'patch', 'remove'),
   ...jitRoutes,
-  ...tenantAdminRoutes,
+  ...tenants.routes(),
 ]

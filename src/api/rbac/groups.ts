@@ -1,20 +1,32 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { boundaryNamespace } from '../../core/names.ts'
 import { Description, DisplayName, Uuid } from '../../crds/fields.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
 import { boundaryScope } from '../callers/visibility.ts'
-import { created } from '../http/answer.ts'
-import type { Context } from '../http/context.ts'
-import { etagOf } from '../http/etag.ts'
-import { action, type RouteDraft, route } from '../http/route.ts'
+import type { Context, Services } from '../http/context.ts'
+import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
+import { collection } from '../resources/collection/collection.ts'
+import { dateTime, text } from '../resources/collection/columns.ts'
+import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
-import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { findRole, oneAtATime, refuseExceeding, rootOnlyRefused, writeAssignment } from '../rules/grants.ts'
-import { checkMembers, refuseTakenName } from '../rules/groups.ts'
+import { refuseSheddingDenies } from '../rules/denies.ts'
+import {
+  assignmentIdOf,
+  findRole,
+  groupsIn,
+  isInForce,
+  oneAtATime,
+  refuseExceeding,
+  refuseLastOwner,
+  rootOnlyRefused,
+  writeAssignment,
+} from '../rules/grants.ts'
+import { checkMembers, refuseTakenName, refuseWidening } from '../rules/groups.ts'
+
+type GroupRecord = RecordOf<typeof PrincipalGroup>
 
 const CreateBoundaryGroupRequest = z
   .strictObject({
@@ -25,7 +37,7 @@ const CreateBoundaryGroupRequest = z
   })
   .meta({ id: 'CreateBoundaryGroupRequest' })
 
-export const BoundaryGroupDto = z
+const BoundaryGroupDto = z
   .object({
     id: UuidDto,
     boundaryId: UuidDto,
@@ -38,31 +50,31 @@ export const BoundaryGroupDto = z
   })
   .meta({ id: 'BoundaryGroupDto' })
 
-export function groupDto(
-  boundaryId: string,
-  { metadata, spec }: RecordOf<typeof PrincipalGroup>,
-  roleDefinitionName: string | null,
-): z.output<typeof BoundaryGroupDto> {
-  const { displayName, description, memberIds } = spec
-  const createdAt = metadata.creationTimestamp ?? '1970-01-01T00:00:00Z'
-  const memberCount = memberIds.length
-  return {
-    id: metadata.name,
-    boundaryId,
-    displayName,
-    description,
-    memberIds,
-    memberCount,
-    roleDefinitionName,
-    createdAt,
+const UpdateBoundaryGroupRequest = z
+  .strictObject({
+    displayName: DisplayName.optional().describe('Unique in the boundary'),
+    description: Description.nullish(),
+    memberIds: z.array(Uuid).max(1000).nullish().describe('All members from now on; null leaves none'),
+  })
+  .meta({ id: 'UpdateBoundaryGroupRequest' })
+type Change = Context<string, unknown, z.output<typeof UpdateBoundaryGroupRequest>>
+
+/** The role that each group holds at the boundary itself, the first by name of several. */
+function rolesByGroup(services: Services, { namespace, boundaryId }: BoundaryHome) {
+  const roles = new Map<string, string>()
+  for (const assignment of services.records.peekAll(RoleAssignment, { namespace })) {
+    const { principalId, roleDefinitionName, scope } = assignment.spec
+    if (scope !== boundaryScope(boundaryId) || !isInForce(services, assignment)) continue
+    const known = roles.get(principalId)
+    if (known === undefined || roleDefinitionName < known) roles.set(principalId, roleDefinitionName)
   }
+  return roles
 }
 
-type Create = Context<'boundaryId', unknown, z.output<typeof CreateBoundaryGroupRequest>>
+type Create = Context<string, unknown, z.output<typeof CreateBoundaryGroupRequest>>
 
 /** Giving a role to a group gives it to its members. @throws PlatformError unknown_role, forbidden */
-function roleToGive({ services, caller, body, parameters }: Create): Role | undefined {
-  const { boundaryId } = parameters
+function roleToGive({ services, caller, body }: Create, boundaryId: string): Role | undefined {
   if (body.roleDefinitionName === null || body.roleDefinitionName === undefined) return undefined
   const scope = boundaryScope(boundaryId)
   const role = findRole(services, body.roleDefinitionName)
@@ -72,15 +84,12 @@ function roleToGive({ services, caller, body, parameters }: Create): Role | unde
 }
 
 /** @throws PlatformError unknown_role, forbidden, principal_not_found, group_cycle, already_exists */
-async function createGroup(context: Create) {
-  const { services, caller, body, parameters } = context
-  const { boundaryId } = parameters
-  refuseWhileDeleting(await findBoundary(context, boundaryId))
-  const role = roleToGive(context)
+async function makeGroup(context: Create, { boundaryId, namespace }: BoundaryHome) {
+  const { services, caller, body } = context
+  const role = roleToGive(context, boundaryId)
   const memberIds = [...new Set(body.memberIds)]
   const id = randomUUID()
   await checkMembers(services, boundaryId, { id, memberIds, added: memberIds })
-  const namespace = boundaryNamespace(boundaryId)
   return oneAtATime(`${boundaryScope(boundaryId)}/groups`, async () => {
     const { displayName, description } = body
     refuseTakenName(services, boundaryId, { id, displayName })
@@ -91,8 +100,7 @@ async function createGroup(context: Create) {
     const assignment = role === undefined ? undefined : await writeAssignment(services, caller, { ...grant, role })
     try {
       const spec = { displayName, description: description ?? '', memberIds }
-      const { object } = await services.records.create(PrincipalGroup, { namespace, name: id, spec, caller })
-      return created(groupDto(boundaryId, object, role?.displayName ?? null), { etag: etagOf(object) })
+      return await services.records.create(PrincipalGroup, { namespace, name: id, spec, caller })
     } catch (error) {
       const name = assignment?.object.metadata.name
       if (name !== undefined) await services.records.remove(RoleAssignment, { namespace, name }, { caller })
@@ -101,17 +109,80 @@ async function createGroup(context: Create) {
   })
 }
 
-export const groupRoutes: readonly RouteDraft[] = [
-  route(
-    'POST',
-    '{B}/providers/authorization/groups',
-    {
-      auth: action('rbac/members/write'),
-      summary: 'Make a group of principals, with a role at the boundary if one is named',
-      body: CreateBoundaryGroupRequest,
-      reply: BoundaryGroupDto,
-      answers: [200, 201],
-    },
-    createGroup,
-  ),
-]
+/** @throws PlatformError principal_not_found, group_cycle, forbidden, last_owner, already_exists */
+async function checkChange({ services, caller, body }: Change, group: GroupRecord, home: BoundaryHome): Promise<void> {
+  refuseWhileDeleting(home.owner)
+  const { boundaryId } = home
+  const id = group.metadata.name
+  if (body.memberIds !== undefined) {
+    const memberIds = [...new Set(body.memberIds ?? [])]
+    const added = memberIds.filter((member) => !group.spec.memberIds.includes(member))
+    await checkMembers(services, boundaryId, { id, memberIds, added })
+    const groups = new Map(groupsIn(services, boundaryId)).set(id, memberIds)
+    refuseWidening(services, caller, boundaryId, { id, added, groups }, 'forbidden')
+    refuseSheddingDenies(services, caller, boundaryId, groups)
+    await refuseLastOwner(services, { level: 'boundary', boundaryId }, { groups }, 'last_owner', { groupId: id })
+  }
+  if (body.displayName !== undefined) refuseTakenName(services, boundaryId, { id, displayName: body.displayName })
+}
+
+/** Its assignments go first, so that no assignment of nobody is left behind. @throws PlatformError forbidden, last_owner */
+async function beforeRemoval({ services, caller }: Context, group: GroupRecord, home: BoundaryHome): Promise<void> {
+  const { namespace, boundaryId } = home
+  const groupId = group.metadata.name
+  const groups = new Map(groupsIn(services, boundaryId)).set(groupId, [])
+  const all = await services.records.list(RoleAssignment, { namespace }, { fresh: true })
+  const own = all.filter(({ spec }) => spec.principalId === groupId)
+  refuseSheddingDenies(services, caller, boundaryId, groups)
+  const after = { removed: new Set(own.map(assignmentIdOf)), groups }
+  await refuseLastOwner(services, { level: 'boundary', boundaryId }, after, 'last_owner', { groupId })
+  for (const { metadata } of own) {
+    await services.records.remove(RoleAssignment, { namespace, name: metadata.name }, { caller })
+  }
+}
+
+export const groups = collection(PrincipalGroup, {
+  path: '{B}/providers/authorization/groups',
+  item: 'groupId',
+  noun: 'Group',
+  home: inBoundary,
+  keyOf: 'name',
+  may: { read: action('rbac/members/read'), write: action('rbac/members/write') },
+  dto: BoundaryGroupDto,
+  around: (_groups, { services }, home) => rolesByGroup(services, home),
+  toDto: ({ metadata, spec }, { home, around }) => ({
+    boundaryId: home.boundaryId,
+    memberCount: spec.memberIds.length,
+    roleDefinitionName: around.get(metadata.name) ?? null,
+  }),
+  columns: { displayName: text('Name', { isSearched: true }), createdAt: dateTime('Created') },
+  sort: 'displayName',
+  name: 'displayName',
+  list: { summary: 'The groups of the boundary' },
+  get: { summary: 'Read a group' },
+  create: {
+    summary: 'Make a group of principals, with a role at the boundary if one is named',
+    body: CreateBoundaryGroupRequest,
+    answers: [200, 201],
+    make: makeGroup,
+  },
+  patch: {
+    summary: 'Change the name or the members of a group',
+    body: UpdateBoundaryGroupRequest,
+    answers: [200],
+    turn: ({ boundaryId }) => boundaryScope(boundaryId),
+    before: checkChange,
+    toSpec: ({ spec }, { body }) => ({
+      ...spec,
+      ...(body.displayName === undefined ? {} : { displayName: body.displayName }),
+      ...(body.description === undefined ? {} : { description: body.description ?? '' }),
+      ...(body.memberIds === undefined ? {} : { memberIds: [...new Set(body.memberIds ?? [])] }),
+    }),
+  },
+  remove: {
+    summary: 'Remove a group and what it was given',
+    answers: [204],
+    turn: ({ boundaryId }) => boundaryScope(boundaryId),
+    before: beforeRemoval,
+  },
+})

@@ -1,18 +1,18 @@
 import type { RouteDraft } from '../http/route.ts'
 import { checkAccessRoutes } from './checkAccess.ts'
-import { denyRoutes } from './denies.ts'
-import { groupRoutes } from './groups.ts'
+import { denies } from './denies.ts'
+import { groups } from './groups.ts'
 import { iamMemberRoutes } from './iamMembers.ts'
 import { platformMemberRoutes } from './platformMembers.ts'
 import { purgeRoutes } from './purge.ts'
-import { trustRoutes } from './trusts.ts'
+import { trusts } from './trusts.ts'
 
 export const rbacRoutes: readonly RouteDraft[] = [
-  ...trustRoutes,
+  ...trusts.routes(),
   ...platformMemberRoutes,
-  ...groupRoutes,
+  ...groups.routes('create'),
   ...purgeRoutes,
   ...checkAccessRoutes,
-  ...denyRoutes,
+  ...denies.routes(),
   ...iamMemberRoutes,
 ]

@@ -1,24 +1,18 @@
 import { z } from 'zod'
-import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
-import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
-import { boundaryNamespace } from '../../core/names.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
 import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
 import { Description, DisplayName, Uuid } from '../../crds/fields.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly } from '../../iam/roles.ts'
 import { principalNotFound } from '../callers/principals.ts'
 import { boundaryScope } from '../callers/visibility.ts'
-import { created, noContent } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
-import { etagOf } from '../http/etag.ts'
-import { action, type RouteDraft, route } from '../http/route.ts'
-import { DateTime, pagedListOf, Uuid as UuidDto } from '../resources/dto.ts'
-import { pagedParts } from '../resources/pages.ts'
-import type { ListShape } from '../resources/paging.ts'
-import { findBoundary } from '../resources/places.ts'
-import { refuseWhileDeleting } from '../resources/writes.ts'
+import { action } from '../http/route.ts'
+import { collection } from '../resources/collection/collection.ts'
+import { dateTime, enumeration, text } from '../resources/collection/columns.ts'
+import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
+import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import {
-  type AssignmentRecord,
   assignmentIdOf,
   exceedingRefused,
   findRole,
@@ -26,7 +20,6 @@ import {
   isInForce,
   knownRole,
   objectAt,
-  oneAtATime,
   refuseLastOwner,
   rootOnlyRefused,
   writeAssignment,
@@ -62,45 +55,6 @@ const RoleAssignmentDto = z
     status: z.enum(STATUSES).describe('Expired also where the thing at the scope is another one by now'),
   })
   .meta({ id: 'RoleAssignmentDto' })
-type RoleAssignmentDto = z.output<typeof RoleAssignmentDto>
-
-function assignmentDto(services: Services, assignment: AssignmentRecord): RoleAssignmentDto {
-  const { metadata, spec } = assignment
-  const role = knownRole(services.records, spec.roleDefinitionName)
-  return {
-    id: assignmentIdOf(assignment),
-    principalId: spec.principalId,
-    principalType: spec.principalType,
-    roleDefinitionName: spec.roleDefinitionName,
-    roleDefinitionId: role === undefined ? null : roleIdOf(role.name),
-    scope: spec.scope,
-    expiresAt: spec.expiresAt ?? null,
-    reason: spec.reason ?? null,
-    createdAt: metadata.creationTimestamp ?? '1970-01-01T00:00:00Z',
-    createdBy: metadata.annotations?.[CREATED_BY_ANNOTATION] ?? null,
-    status: isInForce(services, assignment) ? 'Active' : 'Expired',
-  }
-}
-
-const assignmentShape: ListShape<RoleAssignmentDto> = {
-  fields: {
-    principalId: { title: 'Principal', type: 'text', of: (row) => row.principalId, isSorted: false },
-    principalType: {
-      title: 'Type',
-      type: 'enumeration',
-      values: PRINCIPAL_TYPES,
-      of: (row) => row.principalType,
-      isSorted: false,
-    },
-    roleDefinitionName: { title: 'Role', type: 'text', of: (row) => row.roleDefinitionName, isSearched: true },
-    scope: { title: 'Scope', type: 'text', of: (row) => row.scope },
-    status: { title: 'Status', type: 'enumeration', values: STATUSES, of: (row) => row.status, isSorted: false },
-    createdAt: { title: 'Created', type: 'dateTime', of: (row) => row.createdAt },
-  },
-  defaultSort: '-createdAt',
-  nameOf: (row) => row.roleDefinitionName,
-  idOf: (row) => row.id,
-}
 
 /** @throws PlatformError BAD_REQUEST */
 function readScope(services: Services, text: string, boundaryId: string): Scope {
@@ -112,14 +66,12 @@ function readScope(services: Services, text: string, boundaryId: string): Scope 
   return scope
 }
 
-type Create = Context<'boundaryId', unknown, z.output<typeof CreateRoleAssignmentRequest>>
+type Create = Context<string, unknown, z.output<typeof CreateRoleAssignmentRequest>>
 
 /** @throws PlatformError unknown_role, forbidden, BAD_REQUEST, principal_not_found, already_exists; the first wins */
-async function createAssignment(context: Create) {
-  const { services, caller, body, parameters } = context
-  const { boundaryId } = parameters
+async function makeAssignment(context: Create, { boundaryId }: BoundaryHome) {
+  const { services, caller, body } = context
   const { principalId } = body
-  refuseWhileDeleting(await findBoundary(context, boundaryId))
   const text = body.scope ?? boundaryScope(boundaryId)
   const role = findRole(services, body.roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, text)
@@ -148,63 +100,48 @@ async function createAssignment(context: Create) {
     const message = `"${principalId}" already holds the role "${role.displayName}" at ${text}.`
     throw new PlatformError('already_exists', message, { id: assignmentIdOf(object) })
   }
-  return created(assignmentDto(services, object), { etag: etagOf(object) })
+  return { object }
 }
 
-/** @throws PlatformError NOT_FOUND, also for what stands above the boundary; last_owner */
-async function removeAssignment(context: Context<'boundaryId' | 'assignmentId'>) {
-  const { services, caller, ifMatch, parameters } = context
-  const { boundaryId, assignmentId } = parameters
-  await findBoundary(context, boundaryId)
-  const namespace = boundaryNamespace(boundaryId)
-  return oneAtATime(boundaryScope(boundaryId), async () => {
-    const all = await services.records.list(RoleAssignment, { namespace }, { fresh: true })
-    const found = all.find((one) => assignmentIdOf(one) === assignmentId)
-    if (found === undefined) throw notFound(`Assignment "${assignmentId}" of boundary "${boundaryId}"`)
-    const removed = new Set([assignmentId])
-    await refuseLastOwner(services, { level: 'boundary', boundaryId }, { removed }, 'last_owner', { assignmentId })
-    await services.records.remove(RoleAssignment, { namespace, name: found.metadata.name }, { caller, ifMatch })
-    return noContent()
-  })
-}
-
-const BASE = '{B}/providers/authorization/roleAssignments'
-export const assignmentRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    BASE,
-    {
-      auth: action('rbac/members/read'),
-      summary: 'The assignments of the boundary, at it and at anything in it',
-      list: assignmentShape as never,
-      reply: pagedListOf(RoleAssignmentDto),
-      answers: [200],
+export const roleAssignments = collection(RoleAssignment, {
+  path: '{B}/providers/authorization/roleAssignments',
+  item: 'assignmentId',
+  noun: 'Assignment',
+  home: inBoundary,
+  may: { read: action('rbac/members/read'), write: action('rbac/members/write') },
+  dto: RoleAssignmentDto,
+  toDto: (assignment, { services }) => {
+    const role = knownRole(services.records, assignment.spec.roleDefinitionName)
+    return {
+      roleDefinitionId: role === undefined ? null : roleIdOf(role.name),
+      status: isInForce(services, assignment) ? ('Active' as const) : ('Expired' as const),
+    }
+  },
+  columns: {
+    principalId: text('Principal', { isSorted: false }),
+    principalType: enumeration('Type', PRINCIPAL_TYPES, { isSorted: false }),
+    roleDefinitionName: text('Role', { isSearched: true }),
+    scope: text('Scope'),
+    status: enumeration('Status', STATUSES, { isSorted: false }),
+    createdAt: dateTime('Created'),
+  },
+  sort: '-createdAt',
+  name: 'roleDefinitionName',
+  list: { summary: 'The assignments of the boundary, at it and at anything in it' },
+  create: {
+    summary: 'Give a role at the boundary or at something in it',
+    body: CreateRoleAssignmentRequest,
+    answers: [201],
+    make: makeAssignment,
+  },
+  remove: {
+    summary: 'Take a role away',
+    answers: [204],
+    turn: ({ boundaryId }) => boundaryScope(boundaryId),
+    before: ({ services }, assignment, { boundaryId }) => {
+      const assignmentId = assignmentIdOf(assignment)
+      const after = { removed: new Set([assignmentId]) }
+      return refuseLastOwner(services, { level: 'boundary', boundaryId }, after, 'last_owner', { assignmentId })
     },
-    async (context) => {
-      const { services, fresh, list, parameters } = context
-      const { boundaryId } = parameters
-      await findBoundary(context, boundaryId)
-      const all = await services.records.list(RoleAssignment, { namespace: boundaryNamespace(boundaryId) }, { fresh })
-      const rows = all.map((assignment) => assignmentDto(services, assignment))
-      return pagedParts(rows, list, assignmentShape, (row) => row)
-    },
-  ),
-  route(
-    'POST',
-    BASE,
-    {
-      auth: action('rbac/members/write'),
-      summary: 'Give a role at the boundary or at something in it',
-      body: CreateRoleAssignmentRequest,
-      reply: RoleAssignmentDto,
-      answers: [201],
-    },
-    createAssignment,
-  ),
-  route(
-    'DELETE',
-    `${BASE}/{assignmentId}`,
-    { auth: action('rbac/members/write'), summary: 'Take a role away', answers: [204] },
-    removeAssignment,
-  ),
-]
+  },
+})

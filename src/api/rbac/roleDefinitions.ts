@@ -3,10 +3,9 @@ import { idOf } from '../../core/ids.ts'
 import { RoleDefinition } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES, isRootOnly, type Role } from '../../iam/roles.ts'
 import type { Services } from '../http/context.ts'
-import { action, type RouteDraft, route } from '../http/route.ts'
-import { pagedListOf, Uuid } from '../resources/dto.ts'
-import { pagedParts } from '../resources/pages.ts'
-import type { ListShape } from '../resources/paging.ts'
+import { action, type RouteDraft } from '../http/route.ts'
+import { flag, listRoute, text } from '../resources/collection/columns.ts'
+import { Uuid } from '../resources/dto.ts'
 import { findBoundary } from '../resources/places.ts'
 
 const RoleDefinitionDto = z
@@ -27,17 +26,6 @@ type RoleDefinitionDto = z.output<typeof RoleDefinitionDto>
 
 export function roleIdOf(name: string): string {
   return idOf({ group: RoleDefinition.resource.group, kind: RoleDefinition.kind, name })
-}
-
-const roleShape: ListShape<RoleDefinitionDto> = {
-  fields: {
-    displayName: { title: 'Name', type: 'text', of: (row) => row.displayName, isSearched: true },
-    isBuiltIn: { title: 'Built in', type: 'boolean', of: (row) => row.isBuiltIn, isSorted: false },
-    isRootOnly: { title: 'At the root only', type: 'boolean', of: (row) => row.isRootOnly, isSorted: false },
-  },
-  defaultSort: 'displayName',
-  nameOf: (row) => row.displayName,
-  idOf: (row) => row.id,
 }
 
 function roleDto(role: Role, isBuiltIn: boolean): RoleDefinitionDto {
@@ -67,19 +55,20 @@ function everyRole({ records }: Services): RoleDefinitionDto[] {
 }
 
 export const roleDefinitionRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '{B}/providers/authorization/roleDefinitions',
-    {
-      auth: action('rbac/members/read'),
-      summary: 'The roles that can be given, and what each holds',
-      list: roleShape as never,
-      reply: pagedListOf(RoleDefinitionDto),
-      answers: [200],
+  listRoute('{B}/providers/authorization/roleDefinitions', {
+    auth: action('rbac/members/read'),
+    summary: 'The roles that can be given, and what each holds',
+    dto: RoleDefinitionDto,
+    columns: {
+      displayName: text('Name', { isSearched: true }),
+      isBuiltIn: flag('Built in', { isSorted: false }),
+      isRootOnly: flag('At the root only', { isSorted: false }),
     },
-    async (context) => {
-      await findBoundary(context, context.parameters.boundaryId)
-      return pagedParts(everyRole(context.services), context.list, roleShape, (row) => row)
+    sort: 'displayName',
+    name: 'displayName',
+    rows: async (context) => {
+      await findBoundary(context, context.parameters.boundaryId ?? '')
+      return everyRole(context.services)
     },
-  ),
+  }),
 ]

@@ -1,20 +1,17 @@
 import { z } from 'zod'
-import { notFound } from '../../core/errors.ts'
-import { idOf, uuidV5 } from '../../core/ids.ts'
-import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
+import { uuidV5 } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { Uuid } from '../../crds/fields.ts'
 import { BoundaryTrust } from '../../crds/rbac.ts'
-import { created, noContent } from '../http/answer.ts'
-import type { Context, Services } from '../http/context.ts'
-import { etagOf } from '../http/etag.ts'
-import { action, type RouteDraft, route } from '../http/route.ts'
-import { DateTime, pagedListOf, Uuid as UuidDto } from '../resources/dto.ts'
-import { pagedParts } from '../resources/pages.ts'
-import type { ListShape } from '../resources/paging.ts'
+import type { Context } from '../http/context.ts'
+import { action } from '../http/route.ts'
+import { collection } from '../resources/collection/collection.ts'
+import { dateTime } from '../resources/collection/columns.ts'
+import { atPlatform } from '../resources/collection/homes.ts'
+import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { incarnationAt } from '../rules/grants.ts'
-import { checkTrust, isTrusted, type TrustRecord, trustedAlready } from '../rules/trusts.ts'
+import { checkTrust, isTrusted, trustedAlready } from '../rules/trusts.ts'
 
 const CreateTrustRequest = z
   .strictObject({
@@ -41,109 +38,53 @@ const TrustDto = z
   })
   .meta({ id: 'TrustDto' })
 
-function trustIdOf({ metadata: { namespace, name } }: TrustRecord): string {
-  return idOf({ group: BoundaryTrust.resource.group, kind: BoundaryTrust.kind, namespace, name })
-}
-
-function trustDto({ records }: Services, trust: TrustRecord): z.output<typeof TrustDto> {
-  const { metadata, spec } = trust
-  const nameOf = (id: string) => records.peek(Boundary, { name: id })?.spec.displayName ?? ''
-  return {
-    id: trustIdOf(trust),
-    boundaryId: spec.boundaryId,
-    boundary: nameOf(spec.boundaryId),
-    trustedBoundaryId: spec.trustedBoundaryId,
-    trustedBoundary: nameOf(spec.trustedBoundaryId),
-    actions: spec.actions,
-    bidirectional: spec.bidirectional,
-    expiresAt: spec.expiresAt ?? null,
-    createdAt: metadata.creationTimestamp ?? '1970-01-01T00:00:00Z',
-    createdBy: metadata.annotations?.[CREATED_BY_ANNOTATION] ?? null,
-  }
-}
-
-const trustShape: ListShape<TrustRecord> = {
-  fields: {
-    createdAt: { title: 'Created', type: 'dateTime', of: ({ metadata }) => metadata.creationTimestamp },
-    expiresAt: { title: 'Expires', type: 'dateTime', of: ({ spec }) => spec.expiresAt },
-  },
-  defaultSort: '-createdAt',
-  nameOf: trustIdOf,
-  idOf: trustIdOf,
-}
-
-type Create = Context<string, unknown, z.output<typeof CreateTrustRequest>>
-
 /** @throws PlatformError BAD_REQUEST, boundary_not_found, already_exists */
-async function createTrust({ services, caller, body }: Create) {
+async function makeTrust({ services, caller, body }: Context<string, unknown, z.output<typeof CreateTrustRequest>>) {
   checkTrust(services, body)
   const { boundaryId, trustedBoundaryId } = body
   const boundaryIncarnation = incarnationAt(services, { level: 'boundary', boundaryId })
   const trustedBoundaryIncarnation = incarnationAt(services, { level: 'boundary', boundaryId: trustedBoundaryId })
-  const name = uuidV5(
-    ['trust', boundaryId, boundaryIncarnation ?? '', trustedBoundaryId, trustedBoundaryIncarnation ?? ''].join('/'),
-  )
-  const spec = { ...body, boundaryIncarnation, trustedBoundaryIncarnation }
-  const made = isTrusted(services, body)
-    ? undefined
-    : await services.records.create(BoundaryTrust, {
-        namespace: SYSTEM_NAMESPACE,
-        name,
-        spec,
-        caller,
-        isSame: () => true,
-      })
-  if (made?.isNew !== true) throw trustedAlready(body)
-  return created(trustDto(services, made.object), { etag: etagOf(made.object) })
+  if (isTrusted(services, body)) throw trustedAlready(body)
+  const made = await services.records.create(BoundaryTrust, {
+    namespace: SYSTEM_NAMESPACE,
+    name: uuidV5(
+      ['trust', boundaryId, boundaryIncarnation ?? '', trustedBoundaryId, trustedBoundaryIncarnation ?? ''].join('/'),
+    ),
+    spec: { ...body, boundaryIncarnation, trustedBoundaryIncarnation },
+    caller,
+    isSame: () => true,
+  })
+  if (!made.isNew) throw trustedAlready(body)
+  return made
 }
 
-/** @throws PlatformError NOT_FOUND */
-async function removeTrust({ services, caller, ifMatch, parameters }: Context<'trustId'>) {
-  const trusts = services.records.peekAll(BoundaryTrust, { namespace: SYSTEM_NAMESPACE })
-  const found = trusts.find((trust) => trustIdOf(trust) === parameters.trustId)
-  if (found === undefined) throw notFound(`Trust "${parameters.trustId}"`)
-  const { name } = found.metadata
-  await services.records.remove(BoundaryTrust, { namespace: SYSTEM_NAMESPACE, name }, { caller, ifMatch })
-  return noContent()
-}
-
-export const trustRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '/admin/boundary-trusts',
-    {
-      auth: action('rbac/boundaryTrusts/admin'),
-      summary: 'The trusts between boundaries',
-      query: z.object({ boundaryId: Uuid.optional().describe('On either side') }),
-      list: trustShape as never,
-      reply: pagedListOf(TrustDto),
-      answers: [200],
-    },
-    async ({ services, fresh, query, list }) => {
-      const { boundaryId } = query
-      const all = await services.records.list(BoundaryTrust, { namespace: SYSTEM_NAMESPACE }, { fresh })
-      const rows = all.filter(
-        ({ spec }) => boundaryId === undefined || [spec.boundaryId, spec.trustedBoundaryId].includes(boundaryId),
-      )
-      return pagedParts(rows, list, trustShape, (trust) => trustDto(services, trust))
-    },
-  ),
-  route(
-    'POST',
-    '/admin/boundary-trusts',
-    {
-      auth: action('rbac/boundaryTrusts/admin'),
-      summary: 'Let the people of one boundary read in another',
-      body: CreateTrustRequest,
-      reply: TrustDto,
-      answers: [200, 201],
-    },
-    createTrust,
-  ),
-  route(
-    'DELETE',
-    '/admin/boundary-trusts/{trustId}',
-    { auth: action('rbac/boundaryTrusts/admin'), summary: 'End a trust', answers: [200, 204] },
-    removeTrust,
-  ),
-]
+const admin = action('rbac/boundaryTrusts/admin')
+export const trusts = collection(BoundaryTrust, {
+  path: '/admin/boundary-trusts',
+  item: 'trustId',
+  noun: 'Trust',
+  home: atPlatform,
+  may: { read: admin, write: admin },
+  dto: TrustDto,
+  toDto: ({ spec }, { services }) => {
+    const nameOf = (id: string) => services.records.peek(Boundary, { name: id })?.spec.displayName ?? ''
+    return { boundary: nameOf(spec.boundaryId), trustedBoundary: nameOf(spec.trustedBoundaryId) }
+  },
+  columns: { createdAt: dateTime('Created'), expiresAt: dateTime('Expires') },
+  sort: '-createdAt',
+  list: {
+    summary: 'The trusts between boundaries',
+    query: z.object({ boundaryId: Uuid.optional().describe('On either side') }),
+    where:
+      ({ boundaryId }) =>
+      ({ spec }) =>
+        boundaryId === undefined || [spec.boundaryId, spec.trustedBoundaryId].includes(boundaryId),
+  },
+  create: {
+    summary: 'Let the people of one boundary read in another',
+    body: CreateTrustRequest,
+    answers: [200, 201],
+    make: makeTrust,
+  },
+  remove: { summary: 'End a trust', answers: [200, 204] },
+})

@@ -1,0 +1,268 @@
+import { randomUUID } from 'node:crypto'
+import type { z } from 'zod'
+import { notFound } from '../../../core/errors.ts'
+import { idOf } from '../../../core/ids.ts'
+import { createdByOf } from '../../../core/labels.ts'
+import { createdAtOf } from '../../../core/object.ts'
+import type { AnyKind } from '../../../crds/define.ts'
+import { type Answer, acceptedEmpty, noContent } from '../../http/answer.ts'
+import type { Context } from '../../http/context.ts'
+import { etagOf } from '../../http/etag.ts'
+import { type RouteDraft, route } from '../../http/route.ts'
+import type { RecordOf } from '../../records/records.ts'
+import { oneAtATime } from '../../rules/grants.ts'
+import { untilChanged } from '../untilChanged.ts'
+import { refuseWhileDeleting } from '../writes.ts'
+import { listRoute } from './columns.ts'
+import type { Home } from './homes.ts'
+import {
+  type Collection,
+  type CollectionDeclaration,
+  type Creation,
+  type Made,
+  OPERATIONS,
+  type Operation,
+} from './types.ts'
+
+/** A declaration whose schemas and home are known to its area only. */
+// biome-ignore lint/suspicious/noExplicitAny: the area's own types have been checked where it declares them
+type Erased = CollectionDeclaration<AnyKind, any, any, z.ZodObject, z.ZodObject, z.ZodType, z.ZodType, z.ZodObject>
+type Entry = RecordOf<AnyKind>
+
+/** What the API server takes for the name of an object of ours (RFC 1123 subdomain); anything else is nobody's. */
+const OBJECT_NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/
+
+/**
+ * Declares the objects of a kind that live at the platform, in a boundary, in a group or in another resource, and are
+ * no resources themselves: their routes, the way to find one, and its record. Everything that such routes have in
+ * common is decided here: what is looked up first, what an absent one is answered, what is shown and how a list is
+ * asked, ETag and If-Match, 201 against 200, 202 against 204.
+ *
+ * What the declaration's functions throw is the answer; they run in this order: `home`, the refusal to make anything in
+ * what is being deleted, then of a creation `toSpec` or `make`, of a patch `before` and `toSpec`, of a removal `before`.
+ */
+export function collection<
+  K extends AnyKind,
+  H extends Home,
+  Dto extends z.ZodObject,
+  Around = undefined,
+  ListQuery extends z.ZodObject = z.ZodObject,
+  CreateBody extends z.ZodType = z.ZodUndefined,
+  PatchBody extends z.ZodType = z.ZodUndefined,
+  RemoveQuery extends z.ZodObject = z.ZodObject,
+>(
+  kind: K,
+  declaration: CollectionDeclaration<K, H, Around, Dto, ListQuery, CreateBody, PatchBody, RemoveQuery>,
+): Collection<K, H> {
+  const parts = new Parts(kind, declaration as unknown as Erased)
+  const made: Record<Operation, RouteDraft | undefined> = {
+    list: listOf(parts),
+    create: createOf(parts),
+    get: getOf(parts),
+    patch: patchOf(parts),
+    remove: removeOf(parts),
+  }
+  const present = OPERATIONS.filter((name) => made[name] !== undefined)
+  return {
+    routes: (...names) => (names.length === 0 ? present : names).map((name) => made[name] as RouteDraft),
+    find: (context) => parts.find(context) as never,
+    show: (context, object, home) => parts.answer(200, context, home, { object: object as Entry }),
+  }
+}
+
+/** What the routes of one collection share. */
+class Parts {
+  readonly kind: AnyKind
+  readonly declaration: Erased
+
+  constructor(kind: AnyKind, declaration: Erased) {
+    this.kind = kind
+    this.declaration = declaration
+  }
+
+  async all(context: Context, home: Home, fresh = context.fresh): Promise<readonly Entry[]> {
+    const { holds } = this.declaration
+    const objects = await context.services.records.list(this.kind, { namespace: home.namespace }, { fresh })
+    return holds === undefined ? objects : objects.filter((object) => holds(object, home, context))
+  }
+
+  async find(context: Context): Promise<{ object: Entry; home: Home }> {
+    const home = await this.declaration.home(context)
+    return { object: await this.findIn(context, home), home }
+  }
+
+  /** @throws PlatformError NOT_FOUND */
+  async findIn(context: Context, home: Home, fresh = context.fresh): Promise<Entry> {
+    const { item, noun, missing, isFresh = fresh } = this.declaration
+    const key = context.parameters[item] ?? ''
+    const found = await this.#look(key, context, home, isFresh)
+    if (found !== undefined) return found
+    throw missing?.(key, home) ?? notFound(`${noun} "${key.slice(0, 128)}"${home.words}`)
+  }
+
+  async #look(key: string, context: Context, home: Home, fresh: boolean): Promise<Entry | undefined> {
+    const { keyOf = (object: Entry) => this.idOf(object), holds } = this.declaration
+    if (keyOf === 'name') {
+      if (!OBJECT_NAME.test(key)) return undefined
+      const ref = { namespace: home.namespace, name: key }
+      const object = await context.services.records.get(this.kind, ref, { fresh })
+      return object !== undefined && holds?.(object, home, context) === false ? undefined : object
+    }
+    const age = ({ metadata }: Entry) => `${metadata.creationTimestamp} ${metadata.name}`
+    const named = (await this.all(context, home, fresh)).filter((object) => keyOf(object) === key)
+    return named.sort((one, other) => (age(one) < age(other) ? -1 : 1))[0]
+  }
+
+  idOf({ metadata: { namespace, name } }: Entry): string {
+    if (this.declaration.keyOf === 'name') return name
+    return idOf({ group: this.kind.resource.group, kind: this.kind.kind, namespace, name })
+  }
+
+  async recordsOf(objects: readonly Entry[], context: Context, home: Home): Promise<Record<string, unknown>[]> {
+    const { around, toDto, dto } = this.declaration
+    const view = { services: context.services, context, home, around: await around?.(objects, context, home) }
+    const names = Object.keys(dto.shape)
+    return objects.map((object) => {
+      const { metadata, spec } = object
+      const given = { id: this.idOf(object), createdAt: createdAtOf(metadata), createdBy: createdByOf(metadata) }
+      const shown: Record<string, unknown> = { ...(spec as object), ...given, ...toDto(object, view) }
+      return Object.fromEntries(names.map((name) => [name, shown[name] ?? null]))
+    })
+  }
+
+  async answer(status: number, context: Context, home: Home, made: Made<AnyKind>): Promise<Answer<never>> {
+    const { object, more, headers } = made
+    const [record] = await this.recordsOf([object], context, home)
+    const body = more === undefined ? record : { ...record, ...more }
+    return { status, headers: { ...headers, etag: etagOf(object) }, body: body as never }
+  }
+}
+
+function inTurn<Result>(key: string | undefined, work: () => Promise<Result>): Promise<Result> {
+  return key === undefined ? work() : oneAtATime(key, work)
+}
+
+function listOf(parts: Parts): RouteDraft {
+  const { declaration } = parts
+  const { path, may, list, home } = declaration
+  return listRoute(path, {
+    ...declaration,
+    ...list,
+    auth: may.read,
+    rows: async (context) => {
+      const found = await home(context)
+      const objects = await parts.all(context, found)
+      const wanted = list.where === undefined ? objects : objects.filter(list.where(context.query, context))
+      return parts.recordsOf(wanted, context, found)
+    },
+  })
+}
+
+function getOf(parts: Parts): RouteDraft | undefined {
+  const { path, item, may, dto, get } = parts.declaration
+  if (get === undefined) return undefined
+  return route(
+    'GET',
+    `${path}/{${item}}` as string,
+    { auth: may.read, ...get, reply: dto as z.ZodType, answers: [200] },
+    async (context) => {
+      const { object, home } = await parts.find(context)
+      return parts.answer(200, context, home, { object })
+    },
+  )
+}
+
+function createOf(parts: Parts): RouteDraft | undefined {
+  const { path, may, dto, create } = parts.declaration
+  if (create === undefined || may.write === undefined) return undefined
+  const { summary, body, answers, reply = dto, status = 201, turn } = create
+  return route(
+    'POST',
+    path,
+    { auth: may.write, summary, body, reply: reply as z.ZodType, answers },
+    async (context) => {
+      const home: Home = await parts.declaration.home(context)
+      if (home.owner !== undefined) refuseWhileDeleting(home.owner)
+      return inTurn(turn?.(home, context), async () => {
+        const made = await make(parts.kind, create, context, home)
+        return parts.answer(made.isNew === false ? 200 : status, context, home, made)
+      })
+    },
+  )
+}
+
+async function make(
+  kind: AnyKind,
+  // biome-ignore lint/suspicious/noExplicitAny: see Erased
+  create: Creation<AnyKind, any, z.ZodType>,
+  context: Context,
+  home: Home,
+): Promise<Made<AnyKind>> {
+  if ('make' in create) return create.make(context, home)
+  const spec = await create.toSpec(context, home)
+  const name = create.nameOf?.(context, home) ?? randomUUID()
+  const { services, caller } = context
+  return services.records.create(kind, { namespace: home.namespace, name, spec, caller, ...create.options })
+}
+
+function patchOf(parts: Parts): RouteDraft | undefined {
+  const { path, item, may, dto, patch } = parts.declaration
+  if (patch === undefined || may.write === undefined) return undefined
+  const { summary, body, answers, turn, before, toSpec, after } = patch
+  return route(
+    'PATCH',
+    `${path}/{${item}}` as string,
+    {
+      auth: may.write,
+      summary,
+      body,
+      mediaTypes: ['application/merge-patch+json', 'application/json'],
+      reply: dto as z.ZodType,
+      answers,
+    },
+    async (context) => {
+      const home: Home = await parts.declaration.home(context)
+      return inTurn(turn?.(home, context), async () => {
+        const found = await parts.findIn(context, home)
+        await before?.(context, found, home)
+        const { services, caller, ifMatch } = context
+        const change = (stored: Entry) => {
+          refuseWhileDeleting(stored)
+          return toSpec(stored, context, home)
+        }
+        const { namespace, name } = found.metadata
+        const ref = { namespace, name }
+        const { object } = await services.records.update(parts.kind, ref, { caller, ifMatch, change })
+        return parts.answer(200, context, home, { object: (await after?.(context, object)) ?? object })
+      })
+    },
+  )
+}
+
+function removeOf(parts: Parts): RouteDraft | undefined {
+  const { path, item, may, remove } = parts.declaration
+  const auth = may.delete ?? may.write
+  if (remove === undefined || auth === undefined) return undefined
+  const { summary, query, answers, turn, before, waits = false } = remove
+  return route(
+    'DELETE',
+    `${path}/{${item}}` as string,
+    { auth, summary, answers, ...(query !== undefined && { query }) },
+    async (context) => {
+      const home: Home = await parts.declaration.home(context)
+      const key = turn?.(home, context)
+      return inTurn(key, async () => {
+        const found = await parts.findIn(context, home, context.fresh || key !== undefined)
+        const isCompared = (await before?.(context as never, found, home)) === true
+        const { records } = context.services
+        const { namespace, name, uid } = found.metadata
+        const ref = { namespace, name }
+        const ifMatch = isCompared ? undefined : context.ifMatch
+        const { isGone } = await records.remove(parts.kind, ref, { caller: context.caller, ifMatch })
+        if (isGone || !waits) return noContent()
+        const look = async () => records.peek(parts.kind, ref)?.metadata.uid !== uid
+        return (await untilChanged(context, look)) ? noContent() : acceptedEmpty()
+      })
+    },
+  )
+}

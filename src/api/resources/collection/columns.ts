@@ -1,0 +1,89 @@
+import type { z } from 'zod'
+import type { Context } from '../../http/context.ts'
+import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
+import { pagedListOf } from '../dto.ts'
+import { pagedParts } from '../pages.ts'
+import type { FieldType, FieldValue, ListField, ListShape } from '../paging.ts'
+
+/** What a list can be asked for by one field of its records. */
+export type Column = Omit<ListField<never>, 'of'>
+type Options = Omit<Column, 'title' | 'type' | 'values'>
+
+const column =
+  (type: FieldType) =>
+  (title: string, options: Options = {}): Column => ({ title, type, ...options })
+
+export const text = column('text')
+export const number = column('number')
+export const flag = column('boolean')
+export const dateTime = column('dateTime')
+export const enumeration = (title: string, values: readonly string[], options: Options = {}): Column => ({
+  title,
+  type: 'enumeration',
+  values,
+  ...options,
+})
+
+/** How a list over records is asked: each column is the field of that name, as the record shows it. */
+export type Columns<Dto extends object> = {
+  readonly columns: { readonly [Name in keyof Dto & string]?: Column }
+  /** The default order: a column, with `-` in front for the largest first. */
+  readonly sort: string
+  /** The field that orders what is equal by `sort`; `id` if absent. */
+  readonly name?: keyof Dto & string
+  /** The field that no two records share; `id` if absent. */
+  readonly id?: keyof Dto & string
+  /** Whether `tags.<key>` is a filter. */
+  readonly isTagged?: boolean
+} & Pick<ListShape<Dto>, 'limitName' | 'pageSizeDefault'>
+
+export function shapeOf<Dto extends object>(declaration: Columns<Dto>): ListShape<Dto> {
+  const { columns, sort, id = 'id', name = id, isTagged = false, limitName, pageSizeDefault } = declaration
+  const fieldOf = (field: string) => (row: Dto) => (row as Record<string, FieldValue>)[field]
+  const textOf = (field: string) => (row: Dto) => String(fieldOf(field)(row) ?? '')
+  return {
+    fields: Object.fromEntries(
+      Object.entries(columns).map(([field, shown]) => [field, { ...(shown as Column), of: fieldOf(field) }]),
+    ),
+    defaultSort: sort,
+    nameOf: textOf(name),
+    idOf: textOf(id),
+    ...(isTagged && { tagsOf: (row) => (row as { tags: Record<string, string> }).tags }),
+    ...(limitName !== undefined && { limitName }),
+    ...(pageSizeDefault !== undefined && { pageSizeDefault }),
+  }
+}
+
+type ListDeclaration<Dto extends z.ZodObject, Query extends z.ZodObject> = Columns<z.output<Dto>> & {
+  auth: Authorization
+  summary: string
+  operation?: string
+  query?: Query
+  dto: Dto
+  answers?: readonly number[]
+  /** Every record that the caller may see; filtered, searched, sorted and cut here. */
+  rows: (context: Context<string, z.output<Query>>) => readonly z.output<Dto>[] | Promise<readonly z.output<Dto>[]>
+}
+
+/** A route that lists records, wherever they come from. */
+export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z.ZodObject>(
+  path: string,
+  declaration: ListDeclaration<Dto, Query>,
+): RouteDraft {
+  const { auth, summary, operation, query, dto, rows, answers = [200] } = declaration
+  const list = shapeOf(declaration)
+  return route(
+    'GET',
+    path,
+    {
+      auth,
+      summary,
+      list,
+      reply: pagedListOf(dto) as z.ZodType,
+      answers,
+      ...(operation !== undefined && { operation }),
+      ...(query !== undefined && { query: query as z.ZodObject }),
+    },
+    async (context) => pagedParts(await rows(context as never), context.list, list, (row) => row),
+  )
+}

@@ -1,0 +1,140 @@
+import type { z } from 'zod'
+import type { PlatformError } from '../../../core/errors.ts'
+import type { AnyKind } from '../../../crds/define.ts'
+import type { Answer } from '../../http/answer.ts'
+import type { Context, Services } from '../../http/context.ts'
+import type { Authorization, RouteDraft } from '../../http/route.ts'
+import type { CreateRequest, RecordOf } from '../../records/records.ts'
+import type { Columns } from './columns.ts'
+import type { Home } from './homes.ts'
+
+/** What a record is made of beside its object. */
+export type View<H extends Home, Around> = {
+  readonly services: Services
+  readonly context: Context
+  readonly home: H
+  /** What `around` looked up once for all records of the answer. */
+  readonly around: Around
+}
+
+type SpecOf<K extends AnyKind> = RecordOf<K> extends { spec: infer Spec } ? Spec : never
+type Given = 'id' | 'createdAt' | 'createdBy'
+
+/** The fields of a record that its object does not have under the same name; others may be shown differently. */
+export type Shown<K extends AnyKind, Dto extends z.ZodObject> = Partial<z.input<Dto>> &
+  Pick<z.input<Dto>, Exclude<keyof z.input<Dto>, keyof SpecOf<K> | Given>>
+
+/** Changes that take turns with others under the same key, within this process. */
+type Turn<H extends Home> = { turn?: (home: H, context: Context) => string }
+
+export type Made<K extends AnyKind> = {
+  object: RecordOf<K>
+  /** False if the very same object was there already: 200 in place of 201. */
+  isNew?: boolean
+  /** Fields that only this answer has. */
+  more?: object
+  headers?: Record<string, string>
+}
+
+export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> = Turn<H> & {
+  summary: string
+  body: Body
+  answers: readonly number[]
+  /** The record if the answer has more fields than others. */
+  reply?: z.ZodObject
+  /** What a new object is answered with; 201. */
+  status?: 201 | 202
+} & (
+    | {
+        /** The checks and the spec that they lead to. @throws PlatformError */
+        toSpec: (context: Context<string, unknown, z.output<Body>>, home: H) => object | Promise<object>
+        /** A new uuid if absent. */
+        nameOf?: (context: Context<string, unknown, z.output<Body>>, home: H) => string
+        options?: Pick<CreateRequest<K>, 'finalizers' | 'isSame'>
+      }
+    | {
+        /** For what takes more than one write, or has a name that decides whether it is new. */
+        make: (context: Context<string, unknown, z.output<Body>>, home: H) => Promise<Made<K>>
+      }
+  )
+
+export type Patch<K extends AnyKind, H extends Home, Body extends z.ZodType> = Turn<H> & {
+  summary: string
+  body: Body
+  answers: readonly number[]
+  /** Checks that need more than the object itself. */
+  before?: (context: Context<string, unknown, z.output<Body>>, object: RecordOf<K>, home: H) => void | Promise<void>
+  /** The next spec. Asked again with the newer object after a conflict. */
+  toSpec: (stored: RecordOf<K>, context: Context<string, unknown, z.output<Body>>, home: H) => object
+  /** Waits for what the answer says to be so. */
+  after?: (context: Context, object: RecordOf<K>) => Promise<RecordOf<K>>
+}
+
+export type Removal<K extends AnyKind, H extends Home, Query extends z.ZodObject> = Turn<H> & {
+  summary: string
+  query?: Query
+  answers: readonly number[]
+  /** Throws to refuse. True if it has written to the object, so that If-Match has been compared already. */
+  before?: (context: Context<string, z.output<Query>>, object: RecordOf<K>, home: H) => unknown
+  /** Waits a moment for the finalizer: 204 once the object is gone, else 202. Without it, always 204. */
+  waits?: true
+}
+
+export type CollectionDeclaration<
+  K extends AnyKind,
+  H extends Home,
+  Around,
+  Dto extends z.ZodObject,
+  ListQuery extends z.ZodObject,
+  CreateBody extends z.ZodType,
+  PatchBody extends z.ZodType,
+  RemoveQuery extends z.ZodObject,
+> = Columns<z.output<Dto>> & {
+  /** As the interface writes it, with `{B}` and `{RG}`. */
+  path: string
+  /** The parameter of one object's path. */
+  item: string
+  /** What an error calls one. */
+  noun: string
+  /** Where they lie. @throws PlatformError NOT_FOUND */
+  home: (context: Context) => H | Promise<H>
+  /** Which objects in the namespace belong to it and may be seen by the caller; all if absent. */
+  holds?: (object: RecordOf<K>, home: H, context: Context) => boolean
+  /**
+   * The part of the path that names one: its `id` if absent, `name` if that is the object's name. Of several with the
+   * same, the oldest counts.
+   */
+  keyOf?: 'name' | ((object: RecordOf<K>) => string)
+  /** Looks one up past the cache. */
+  isFresh?: true
+  /** How a missing one is answered; NOT_FOUND if absent. */
+  missing?: (key: string, home: H) => PlatformError
+  may: { read: Authorization; write?: Authorization; delete?: Authorization }
+  /** Fields are filled from the spec's of the same name, with null if the spec has none. */
+  dto: Dto
+  around?: (objects: readonly RecordOf<K>[], context: Context, home: H) => Around | Promise<Around>
+  toDto: (object: RecordOf<K>, view: View<H, Around>) => Shown<K, Dto>
+  list: {
+    summary: string
+    query?: ListQuery
+    operation?: string
+    /** What the query selects. */
+    where?: (query: z.output<ListQuery>, context: Context) => (object: RecordOf<K>) => boolean
+  }
+  get?: { summary: string }
+  create?: Creation<K, H, CreateBody>
+  patch?: Patch<K, H, PatchBody>
+  remove?: Removal<K, H, RemoveQuery>
+}
+
+export const OPERATIONS = ['list', 'create', 'get', 'patch', 'remove'] as const
+export type Operation = (typeof OPERATIONS)[number]
+
+export type Collection<K extends AnyKind, H extends Home> = {
+  /** Those of the declared routes; all if none is named. */
+  readonly routes: (...names: Operation[]) => RouteDraft[]
+  /** The object that the path names, for routes of the area's own. @throws PlatformError NOT_FOUND */
+  readonly find: (context: Context) => Promise<{ object: RecordOf<K>; home: H }>
+  /** The record of an object as 200 answers it, with its ETag. */
+  readonly show: (context: Context, object: RecordOf<K>, home: H) => Promise<Answer<never>>
+}
