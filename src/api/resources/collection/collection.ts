@@ -29,9 +29,6 @@ import {
 type Erased = CollectionDeclaration<AnyKind, any, any, z.ZodObject, z.ZodObject, z.ZodType, z.ZodType, z.ZodObject>
 type Entry = RecordOf<AnyKind>
 
-/** What the API server takes for the name of an object of ours (RFC 1123 subdomain); anything else is nobody's. */
-const OBJECT_NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/
-
 /**
  * Declares the objects of a kind that live at the platform, in a boundary, in a group or in another resource, and are
  * no resources themselves: their routes, the way to find one, and its record. Everything that such routes have in
@@ -103,14 +100,15 @@ class Parts {
   async #look(key: string, context: Context, home: Home, fresh: boolean): Promise<Entry | undefined> {
     const { keyOf = (object: Entry) => this.idOf(object), holds } = this.declaration
     if (keyOf === 'name') {
-      if (!OBJECT_NAME.test(key)) return undefined
       const ref = { namespace: home.namespace, name: key }
       const object = await context.services.records.get(this.kind, ref, { fresh })
       return object !== undefined && holds?.(object, home, context) === false ? undefined : object
     }
     const age = ({ metadata }: Entry) => `${metadata.creationTimestamp} ${metadata.name}`
     const named = (await this.all(context, home, fresh)).filter((object) => keyOf(object) === key)
-    return named.sort((one, other) => (age(one) < age(other) ? -1 : 1))[0]
+    const [oldest] = named.sort((one, other) => (age(one) < age(other) ? -1 : 1))
+    // Another replica may have made it a moment ago, before its watch tells this one.
+    return oldest !== undefined || fresh ? oldest : this.#look(key, context, home, true)
   }
 
   idOf({ metadata: { namespace, name } }: Entry): string {
