@@ -1,4 +1,3 @@
-import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../core/labels.ts'
 import { childName } from '../core/names.ts'
 
 /**
@@ -73,11 +72,6 @@ export type RelationalUsers = { owner: string; writer: string; reader: string }
 export function relationalUsers(owner: string): RelationalUsers {
   const free = (name: string) => (name === owner ? `${name}_1` : name)
   return { owner, writer: free('app_writer'), reader: free('app_reader') }
-}
-
-/** Labels that our children of one database carry. */
-export function relationalSelector(name: string): Record<string, string> {
-  return { [OWNER_KIND_LABEL]: 'RelationalCluster', [OWNER_NAME_LABEL]: name }
 }
 
 /** Labels by which CloudNativePG marks the pods of a Cluster and says which is what (its labels and annotations page). */

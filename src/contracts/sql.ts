@@ -1,4 +1,3 @@
-import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../core/labels.ts'
 import { childName } from '../core/names.ts'
 
 /**
@@ -26,10 +25,6 @@ export function sqlNames(name: string) {
     license: childName('sqli', name, 'license'),
     history: childName('sqli', name, 'history'),
   }
-}
-
-export function sqlSelector(name: string): Record<string, string> {
-  return { [OWNER_KIND_LABEL]: 'SqlInstance', [OWNER_NAME_LABEL]: name }
 }
 
 export function sqlHost(namespace: string, name: string): string {

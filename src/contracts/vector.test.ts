@@ -5,11 +5,10 @@ import {
   defaultVectorHost,
   encodeVectorKeys,
   isHostBelow,
-  vectorClaimName,
   vectorEndpoints,
   vectorNames,
-  vectorOrdinal,
 } from './vector.ts'
+import { claimName, ordinalOf } from './workloads.ts'
 
 const key = (version: number) => ({
   version,
@@ -57,8 +56,9 @@ describe('what the facade and the controller of vector databases share', () => {
   })
 
   it('knows its own pods and claims by ordinal and nobody else’s', () => {
-    expect(vectorOrdinal('products', vectorClaimName('products', 12))).to.equal(12)
-    expect(vectorOrdinal('products', 'vc-products-0')).to.equal(0)
+    const { workload } = vectorNames('products')
+    expect(ordinalOf(workload, claimName(workload, 12))).to.equal(12)
+    expect(ordinalOf(workload, 'vc-products-0')).to.equal(0)
     for (const foreign of [
       'vc-products-x',
       'vc-products',
@@ -66,7 +66,7 @@ describe('what the facade and the controller of vector databases share', () => {
       'storage-vc-product-0',
       'vc-products-01',
     ]) {
-      expect(vectorOrdinal('products', foreign), foreign).to.equal(undefined)
+      expect(ordinalOf(workload, foreign), foreign).to.equal(undefined)
     }
   })
 

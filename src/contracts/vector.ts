@@ -1,5 +1,3 @@
-import { cidrList } from '../core/cidr.ts'
-import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../core/labels.ts'
 import { childName, sha256 } from '../core/names.ts'
 
 /**
@@ -11,8 +9,6 @@ import { childName, sha256 } from '../core/names.ts'
 export const VECTOR_PORTS = { rest: 6333, grpc: 6334, peer: 6335 } as const
 /** The header that carries a key. */
 export const VECTOR_KEY_HEADER = 'api-key'
-/** The claim template of the StatefulSet; claims are `storage-<stateful set>-<ordinal>`. */
-export const VECTOR_VOLUME = 'storage'
 
 /** Names of a vector database's children, all in its own namespace. */
 export type VectorNames = {
@@ -38,25 +34,6 @@ export function vectorNames(name: string): VectorNames {
   }
 }
 
-/** Labels that select the pods and claims of one vector database in its namespace. */
-export function vectorSelector(name: string): Record<string, string> {
-  return { [OWNER_KIND_LABEL]: 'VectorCluster', [OWNER_NAME_LABEL]: name }
-}
-
-export function vectorClaimName(name: string, ordinal: number): string {
-  return `${VECTOR_VOLUME}-${vectorNames(name).workload}-${ordinal}`
-}
-
-/** The ordinal of a claim or pod of this vector database; undefined for anybody else's name. */
-export function vectorOrdinal(name: string, childNameOfPodOrClaim: string): number | undefined {
-  const workload = vectorNames(name).workload
-  for (const stem of [`${VECTOR_VOLUME}-${workload}-`, `${workload}-`]) {
-    const rest = childNameOfPodOrClaim.startsWith(stem) ? childNameOfPodOrClaim.slice(stem.length) : ''
-    if (/^(0|[1-9][0-9]{0,3})$/.test(rest)) return Number(rest)
-  }
-  return undefined
-}
-
 /** Where clients inside the cluster reach the engine (records of the interface: VectorConnectionInfo). */
 export function vectorEndpoints(namespace: string, name: string): { host: string; rest: string; grpc: string } {
   const host = `${vectorNames(name).workload}.${namespace}.svc`
@@ -74,12 +51,6 @@ export function defaultVectorHost(namespace: string, name: string, clusterDomain
 /** The first label of a name must fit 63 characters; the longest resource name and its hash do (52 + 9). */
 export function isHostBelow(host: string, domain: string): boolean {
   return host.length > domain.length + 1 && host.endsWith(`.${domain}`)
-}
-
-/** Ranges for a LoadBalancer Service; undefined for no restriction. */
-export function sourceRanges(allowedCidrs: string | undefined): string[] | undefined {
-  const ranges = cidrList(allowedCidrs)
-  return ranges.length === 0 ? undefined : ranges
 }
 
 /** One generation of keys. `id` is random and says nothing of the key; pods carry it, so that a remade key restarts them. */

@@ -76,7 +76,7 @@ function quotaUser(
  *
  * @param isGivingBack it is stopped by what is asked for now, which always helps, whatever the quota has become since
  */
-export function checkQuotaOf<K extends AnyKind, State>(pass: Pass<K, State>, isGivingBack: boolean): Outcome {
+export function checkQuotaOf(pass: Pick<Pass, 'place' | 'records' | 'kind' | 'key'>, isGivingBack: boolean): Outcome {
   const { boundaryId, resourceGroup } = pass.place
   const boundary = pass.records.cache<Cached<Boundary>>(Boundary.resource).get(undefined, boundaryId ?? '')
   if (boundaryId === undefined || boundary === undefined || isGivingBack) return done()

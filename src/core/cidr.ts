@@ -59,7 +59,7 @@ export function isCidrList(text: string): boolean {
   return parts.length <= 50 && parts.every(isCanonicalCidr)
 }
 
-/** The networks of a checked list; empty for an absent or empty one, which means no restriction. */
-export function cidrList(text: string | undefined): string[] {
-  return text === undefined || text === '' ? [] : text.split(',')
+/** The networks that may connect, of a checked list; undefined for no restriction. */
+export function sourceRanges(allowedCidrs: string | undefined): string[] | undefined {
+  return allowedCidrs === undefined || allowedCidrs === '' ? undefined : allowedCidrs.split(',')
 }

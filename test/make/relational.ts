@@ -1,7 +1,7 @@
 import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import type { SpecOf } from '../../src/crds/define.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
-import type { RelationalInput } from '../../src/desired/relational/index.ts'
+import { relationalInput as inputOf, type RelationalInput } from '../../src/desired/relational/index.ts'
 
 export type RelationalSpec = SpecOf<typeof RelationalCluster>
 
@@ -31,7 +31,7 @@ export function relationalInput(
   over: Partial<RelationalInput> = {},
 ): RelationalInput {
   const cluster = relationalCluster(spec)
-  return {
+  const input = inputOf({
     cluster,
     plan: {
       cpuRequest: '500m',
@@ -53,6 +53,6 @@ export function relationalInput(
     origin: undefined,
     target: TARGET,
     installedExtensions: [],
-    ...over,
-  }
+  })
+  return { ...input, ...over }
 }

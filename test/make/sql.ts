@@ -3,7 +3,7 @@ import { DEFAULT_PLANS } from '../../src/crds/defaultPlans.ts'
 import type { SpecOf } from '../../src/crds/define.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { SqlInstance } from '../../src/crds/sql.ts'
-import type { SqlInput } from '../../src/desired/sql/index.ts'
+import { sqlInput as inputOf, type SqlInput } from '../../src/desired/sql/index.ts'
 
 /** What the builders of the children of an instance named `books` take, with the plan chosen from those installed. */
 export function sqlInput(spec: Partial<SpecOf<typeof SqlInstance>> = {}, over: Partial<SqlInput> = {}): SqlInput {
@@ -23,5 +23,6 @@ export function sqlInput(spec: Partial<SpecOf<typeof SqlInstance>> = {}, over: P
   )
   const choice = choosePlan('Sql', instance.spec, plans)
   if (choice.kind === 'refused') throw new Error(choice.message)
-  return { instance, plan: choice.plan, incarnation: 'one', replicas: 1, productKeyVersion: undefined, ...over }
+  const { plan } = choice
+  return { ...inputOf({ instance, plan, incarnation: 'one', replicas: 1, productKeyVersion: undefined }), ...over }
 }

@@ -4,7 +4,7 @@ import { DEFAULT_PLANS } from '../../src/crds/defaultPlans.ts'
 import type { SpecOf } from '../../src/crds/define.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
-import type { VectorInput } from '../../src/desired/vector/index.ts'
+import { vectorInput as inputOf, type VectorInput } from '../../src/desired/vector/index.ts'
 
 export type VectorSpec = SpecOf<typeof VectorCluster>
 
@@ -43,7 +43,7 @@ export function vectorInput(spec: Partial<VectorSpec> = {}, over: Partial<Vector
   const cluster = vectorCluster(spec)
   const choice = choosePlan('Vector', cluster.spec, computePlans())
   if (choice.kind === 'refused') throw new Error(choice.message)
-  return {
+  const input = inputOf({
     cluster,
     plan: choice.plan,
     incarnation: 'incarnation-products',
@@ -52,6 +52,6 @@ export function vectorInput(spec: Partial<VectorSpec> = {}, over: Partial<Vector
     host: undefined,
     ingressClassName: undefined,
     gateway: undefined,
-    ...over,
-  }
+  })
+  return { ...input, ...over }
 }

@@ -1,10 +1,4 @@
-import {
-  authoritySecret,
-  engineHost,
-  RELATIONAL_PORT,
-  relationalNames,
-  relationalSelector,
-} from '../../contracts/relational.ts'
+import { authoritySecret, engineHost, RELATIONAL_PORT, relationalNames } from '../../contracts/relational.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import type { SqlLevel } from '../../editor/classification.ts'
@@ -44,7 +38,6 @@ export function historyOf(object: RelationalObject, { relational }: Services): E
   return historyAt(RelationalCluster, object, {
     blobs: relational.blobs,
     name: relationalNames(name).history,
-    labels: relationalSelector(name),
   })
 }
 

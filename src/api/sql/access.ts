@@ -1,13 +1,5 @@
 import type { z } from 'zod'
-import {
-  decodePasswords,
-  SQL_DIALECTS,
-  SQL_PORTS,
-  SQL_USERS,
-  sqlHost,
-  sqlNames,
-  sqlSelector,
-} from '../../contracts/sql.ts'
+import { decodePasswords, SQL_DIALECTS, SQL_PORTS, SQL_USERS, sqlHost, sqlNames } from '../../contracts/sql.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SqlInstance } from '../../crds/sql.ts'
@@ -133,7 +125,6 @@ export function historyOf(object: SqlObject, { sql }: Services): EditorDatabase[
   return historyAt(SqlInstance, object, {
     blobs: sql.blobs,
     name: sqlNames(name).history,
-    labels: sqlSelector(name),
   })
 }
 

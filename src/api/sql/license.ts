@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { encodeProductKey, sqlNames, sqlSelector } from '../../contracts/sql.ts'
+import { encodeProductKey, sqlNames } from '../../contracts/sql.ts'
+import { ownerSelector } from '../../contracts/workloads.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { LICENSE_STATES, PAID_EDITIONS, SqlInstance } from '../../crds/sql.ts'
@@ -52,7 +53,7 @@ export async function setLicense(
   await services.sql.secretWriter.put(
     { namespace: ref.namespace, name: sqlNames(ref.name).license },
     encodeProductKey(version, { key: body.productKey, setAt, setBy: caller.principalId }),
-    { apiVersion, kind, name: ref.name, uid, labels: sqlSelector(ref.name) },
+    { apiVersion, kind, name: ref.name, uid, labels: ownerSelector(kind, ref.name) },
   )
   const { object } = await services.records.update(SqlInstance, ref, {
     caller,

@@ -19,14 +19,13 @@ import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { type Controller, controller, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { holdsName } from '../nameClaims.ts'
+import { withSecretRights } from '../workload/secrets.ts'
 import { bucketsOf, ENGINE_MISSING, findAccount, keysOfAccount, type StorageOptions, withStore } from './shared.ts'
 
 type KeyPass = Pass<typeof ObjectAccessKey>
 
 /** Milliseconds between two looks at when a key was last used; also the longest that an expiry is slept over. */
 const LAST_USE_INTERVAL = 3_600_000
-/** Milliseconds until the rights on Secrets of a new namespace are looked at again; no watch tells of them. */
-const RIGHTS_RETRY = 2_000
 
 /**
  * Keeps one user with one key at the store for each access key. The store makes the pair and it is kept in a Secret
@@ -50,12 +49,7 @@ export function accessKeyController({ store }: StorageOptions): Controller {
 
   async function ensureKey(pass: KeyPass): Promise<Outcome> {
     if (store === undefined) return ENGINE_MISSING
-    try {
-      return await withStore(() => ensureAtStore(pass, store))
-    } catch (error) {
-      if (!isKubeError(error, 'Forbidden')) throw error
-      return waiting('WaitingForGroup', 'The rights on Secrets of this namespace are not there yet.', RIGHTS_RETRY)
-    }
+    return withSecretRights(() => withStore(() => ensureAtStore(pass, store)))
   }
 
   async function lookAtUse(pass: KeyPass): Promise<Outcome> {

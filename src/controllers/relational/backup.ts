@@ -1,8 +1,6 @@
 import { relationalNames, relationalUsers, serverName } from '../../contracts/relational.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import type { KubeObject } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import type { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import {
   destinationPath,
@@ -13,20 +11,16 @@ import {
   targetSecret,
 } from '../../desired/relational/index.ts'
 import { secret } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
 import { barmanObjectStore } from '../../kube/postgresql.ts'
-import type { Step } from '../engine/controller.ts'
+import { readSecret, type SecretObject, withSecretRights } from '../workload/secrets.ts'
 import {
   INSTALL_PLUGIN,
   placeOfPass,
   type RelationalOptions,
   type RelationalPass,
-  type RelationalState,
+  type RelationalStep,
   type StoredSnapshot,
 } from './types.ts'
-
-type RelationalStep = Step<typeof RelationalCluster, RelationalState>
-type SecretObject = KubeObject & { data?: Record<string, string> }
 
 /** The Secret with the credentials of the backup target, in the platform's own namespace. */
 export const BACKUP_SECRET = 'freehold-backup-target'
@@ -63,21 +57,16 @@ export function resolveBackup({ backupTarget: target }: Pick<RelationalOptions, 
   }
 }
 
-/** Milliseconds until the rights on Secrets of a new namespace are looked at again; no watch tells of them. */
-const RIGHTS_RETRY = 2_000
-/** Until a Secret of the administrator's is looked for again: the operator may read it, but not watch. */
+/** Milliseconds until a Secret of the administrator's is looked for again: the operator may read it, but not watch. */
 const TARGET_RETRY = 30_000
 
 /** The Secrets are written before the Cluster: no instance is told of a password or a store that it cannot read. */
 export function ensureSecrets(options: RelationalOptions): RelationalStep {
-  return async function ensureSecrets(pass: RelationalPass): Promise<Outcome> {
-    try {
+  return function ensureSecrets(pass: RelationalPass): Promise<Outcome> {
+    return withSecretRights(async () => {
       await ensureLogins(pass, options)
       return await ensureTarget(pass, options)
-    } catch (error) {
-      if (!isKubeError(error, 'Forbidden')) throw error
-      return waiting('WaitingForGroup', 'The rights on Secrets of this namespace are not there yet.', RIGHTS_RETRY)
-    }
+    })
   }
 }
 
@@ -93,7 +82,7 @@ async function ensureLogins(pass: RelationalPass, { generatePassword }: Relation
     const stored = cached ?? (await freshPassword(pass, stands))
     const password = stored ?? (login === 'owner' ? await inherited(pass) : undefined) ?? generatePassword()
     const parts = { username: users[login], password }
-    await pass.children.ensure(loginSecret({ cluster: object }, login, parts), { resource: secret })
+    await pass.children.ensure(loginSecret(object, login, parts), { resource: secret })
     if (login === 'owner') state.owner = parts
   }
 }
@@ -105,13 +94,7 @@ async function inherited(pass: RelationalPass): Promise<string | undefined> {
 }
 
 async function freshPassword(pass: RelationalPass, name: string): Promise<string | undefined> {
-  const { namespace } = placeOfPass(pass)
-  try {
-    return passwordOf(await pass.workloads.client.get<SecretObject>(secret, { namespace, name }))
-  } catch (error) {
-    if (isKubeError(error, 'NotFound')) return undefined
-    throw error
-  }
+  return passwordOf(await readSecret(pass, placeOfPass(pass).namespace, name))
 }
 
 function passwordOf(found: SecretObject | undefined): string | undefined {
@@ -130,17 +113,11 @@ async function ensureTarget(pass: RelationalPass, { backupTarget: target }: Rela
     const message = `Secret "${BACKUP_SECRET}" with ${TARGET_KEYS.id} and ${TARGET_KEYS.secret} is not in ${SYSTEM_NAMESPACE}.`
     return waiting('WaitingForDependency', message, TARGET_RETRY)
   }
-  await pass.children.ensure(targetSecret({ cluster: pass.object }, target, credentials), { resource: secret })
+  await pass.children.ensure(targetSecret(pass.object, target, credentials), { resource: secret })
   return done()
 }
 
 async function targetCredentials(pass: RelationalPass): Promise<Readonly<Record<string, string>> | undefined> {
-  try {
-    const ref = { namespace: SYSTEM_NAMESPACE, name: BACKUP_SECRET }
-    const { data } = await pass.workloads.client.get<SecretObject>(secret, ref)
-    return data?.[TARGET_KEYS.id] === undefined || data[TARGET_KEYS.secret] === undefined ? undefined : data
-  } catch (error) {
-    if (isKubeError(error, 'NotFound')) return undefined
-    throw error
-  }
+  const data = (await readSecret(pass, SYSTEM_NAMESPACE, BACKUP_SECRET))?.data
+  return data?.[TARGET_KEYS.id] === undefined || data[TARGET_KEYS.secret] === undefined ? undefined : data
 }

@@ -2,7 +2,8 @@ import { ENGINE_CLUSTER_LABEL, RELATIONAL_PORT, relationalNames } from '../../co
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { archivingGaps, type EngineView, recoveryOf, relationalImage } from '../../desired/relational/index.ts'
 import { barmanObjectStore } from '../../kube/postgresql.ts'
-import { loadBalancerAddresses } from '../loadBalancer.ts'
+import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
+import { isStarting, judgeStop } from '../workload/judge.ts'
 import {
   backupsOf,
   type EngineCluster,
@@ -52,7 +53,7 @@ export function reportStatus(pass: RelationalPass): Outcome {
   const addresses = addressesOf(pass)
   const complete = isComplete(pass)
   pass.report({
-    replicas: state.instances,
+    replicas: state.replicas,
     readyReplicas: ready,
     selector: `${ENGINE_CLUSTER_LABEL}=${relationalNames(object.metadata.name).cluster}`,
     currentPrimary: engine?.status?.currentPrimary,
@@ -132,8 +133,8 @@ function isComplete({ object, state }: RelationalPass): boolean {
   return (
     object.spec.running &&
     status.phase === HEALTHY &&
-    status.readyInstances === state.instances &&
-    status.instances === state.instances &&
+    status.readyInstances === state.replicas &&
+    status.instances === state.replicas &&
     status.image === relationalImage(object.spec)
   )
 }
@@ -147,19 +148,19 @@ export async function judgeHealth(pass: RelationalPass): Promise<Outcome> {
 }
 
 async function judge(pass: RelationalPass): Promise<Outcome> {
-  if (!pass.object.spec.running) return judgeStop(pass)
+  if (!pass.object.spec.running) return judgeStopped(pass)
   const unfinished = judgeInstances(pass)
   if (unfinished !== undefined) return unfinished
   const taken = await takeOver(pass)
   if (taken.kind !== 'done') return taken
-  return pass.state.volumes ?? judgeVolumes(pass) ?? judgeBackup(pass) ?? judgeAddress(pass)
+  return pass.state.volumes ?? judgeVolumes(pass) ?? judgeBackup(pass) ?? judgePublic(pass)
 }
 
-function judgeStop({ state }: RelationalPass): Outcome {
+function judgeStopped({ state }: RelationalPass): Outcome {
   const left = readyInstances(state.engine)
+  const going = `${left} instances are shutting down.`
   const isHibernated = condition(state.engine, 'cnpg.io/hibernation')?.status === 'True'
-  if (!isHibernated || left > 0) return waiting('Stopping', `${left} instances are shutting down.`)
-  return done({ reason: 'Stopped', message: 'No instance runs; the data is kept.' })
+  return isHibernated ? judgeStop(left, going, 'No instance runs; the data is kept.') : waiting('Stopping', going)
 }
 
 const AFTER_COMPLETION = new Set<unknown>(['Available', 'PartiallyAvailable', 'ArchivingFailing', 'BackupFailing'])
@@ -171,12 +172,10 @@ function judgeInstances(pass: RelationalPass): Outcome | undefined {
   const { status = {} } = state.engine ?? {}
   const { phase = '', phaseReason = '' } = status
   const said = phase === '' ? '' : ` ${[phase, phaseReason].filter((part) => part !== '').join(': ')}.`
-  const progress = `${readyInstances(state.engine)} of ${state.instances} instances are ready.${phase === HEALTHY ? '' : said}`
+  const progress = `${readyInstances(state.engine)} of ${state.replicas} instances are ready.${phase === HEALTHY ? '' : said}`
   if (HOPELESS.includes(phase)) return stalled('EngineRefused', progress)
   const before = object.status
-  if (before?.phase === 'Stopped' || before?.phase === 'Stopping' || before?.phase === 'Starting') {
-    return waiting('Starting', progress)
-  }
+  if (isStarting(pass)) return waiting('Starting', progress)
   if (before?.firstReadyAt === undefined) {
     return waiting(state.origin === undefined ? 'WaitingForWorkload' : 'Restoring', progress)
   }
@@ -204,16 +203,12 @@ function judgeBackup({ object, state }: RelationalPass): Outcome | undefined {
   return backup?.status === 'False' ? degraded('BackupFailing', backup.message ?? 'The last backup failed.') : undefined
 }
 
-function judgeAddress(pass: RelationalPass): Outcome {
-  if (pass.object.spec.enableLoadBalancer && addressesOf(pass) === undefined) {
-    return waiting('WaitingForAddress', 'The load balancer has no address yet.')
-  }
-  const { instances } = pass.state
-  return done({ message: instances === 1 ? 'The instance is ready.' : `All ${instances} instances are ready.` })
+function judgePublic(pass: RelationalPass): Outcome {
+  const { replicas } = pass.state
+  const ready = replicas === 1 ? 'The instance is ready.' : `All ${replicas} instances are ready.`
+  return judgeAddress(pass, addressesOf(pass), ready)
 }
 
 function addressesOf(pass: RelationalPass): string[] | undefined {
-  if (!pass.object.spec.enableLoadBalancer) return undefined
-  const { namespace, name } = placeOfPass(pass)
-  return loadBalancerAddresses(pass.workloads, namespace, relationalNames(name).publicService)
+  return publicAddresses(pass, relationalNames(pass.object.metadata.name).publicService)
 }

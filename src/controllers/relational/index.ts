@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { ENGINE_CLUSTER_LABEL, relationalNames } from '../../contracts/relational.ts'
 import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
-import { PlatformCluster } from '../../crds/clusters.ts'
-import { ComputePlan } from '../../crds/plans.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import {
@@ -23,25 +21,21 @@ import {
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
 import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
-import { quotaObservers } from '../quota.ts'
+import { findCluster } from '../workload/home.ts'
+import { childRights, workloadObservers } from '../workload/observers.ts'
+import { checkImage, checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { BACKUP_SECRET, ensureSecrets, resolveBackup } from './backup.ts'
 import { admitEditor } from './editor.ts'
 import { judgeHealth, observeEngine, reportStatus } from './health.ts'
-import {
-  checkEngine,
-  checkImage,
-  checkQuota,
-  checkReferences,
-  findCluster,
-  resolveOrigin,
-  resolvePlan,
-} from './resolve.ts'
+import { checkEngine, checkReferences, limitConnections, resolveOrigin } from './resolve.ts'
 import { relationalSnapshotController } from './snapshots.ts'
 import { releaseConnections, removeEngine, removeSnapshots, removeSurroundings, takeFinalSnapshot } from './teardown.ts'
 import {
   type EngineBackup,
   newRelationalState,
+  observedEngine,
   type RelationalOptions,
+  type RelationalPass,
   type RelationalState,
   type StoredCluster,
   type StoredSnapshot,
@@ -93,13 +87,7 @@ const OTHERS: readonly Observed[] = [
       return keys(here.filter(({ spec }) => spec.connectTo === name))
     },
   },
-  {
-    resource: ComputePlan.resource,
-    keysOf: ({ metadata }, records) =>
-      keys(all(records).filter(({ spec }) => (spec.computePlan ?? metadata.name) === metadata.name)),
-  },
-  { resource: PlatformCluster.resource, keysOf: (_, records) => keys(all(records)) },
-  ...quotaObservers(RelationalCluster),
+  ...workloadObservers(RelationalCluster),
 ]
 
 const CHILDREN = [
@@ -114,11 +102,13 @@ const CHILDREN = [
 
 /** Secrets of the group are not here: they are opened namespace by namespace, by bindings of the group. */
 const WRITES: readonly Rights[] = [
-  ...CHILDREN.map((resource) => ({ resource, verbs: ['get', 'create', 'patch', 'delete'] })),
+  ...childRights(CHILDREN),
   { resource: RelationalCluster.resource, verbs: ['get', 'patch'] },
   { resource: RelationalSnapshot.resource, verbs: ['create', 'delete'] },
   { resource: secret, verbs: ['get'], resourceNames: [BACKUP_SECRET], in: 'system' },
 ]
+
+const isMade = (pass: RelationalPass) => observedEngine(pass) !== undefined
 
 /** Keeps relational databases as their specs say: docs/areas/relational.md. */
 export function relationalControllers(
@@ -135,8 +125,9 @@ export function relationalControllers(
       findCluster,
       checkImage(given),
       checkEngine,
-      resolvePlan,
-      checkQuota,
+      resolvePlan({ scales: { fewest: 1 } }),
+      limitConnections,
+      checkQuota(isMade),
       checkReferences,
       resolveBackup(given),
       resolveOrigin(given),

@@ -2,37 +2,19 @@ import { RESTORE_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { objectKey } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { choosePlan } from '../../core/sizing/plans.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import type { Origin } from '../../desired/relational/index.ts'
 import { postgresqlCluster, postgresqlDatabase, postgresqlPooler } from '../../kube/postgresql.ts'
-import type { Step } from '../engine/controller.ts'
-import { fillReplicas, findHome } from '../placement.ts'
-import { checkQuotaOf } from '../quota.ts'
 import {
   INSTALL_ENGINE,
-  observedEngine,
   type RelationalOptions,
   type RelationalPass,
-  type RelationalState,
+  type RelationalStep,
   type Stored,
   type StoredSnapshot,
 } from './types.ts'
-
-type RelationalStep = Step<typeof RelationalCluster, RelationalState>
-
-export function findCluster({ object, records }: RelationalPass): Outcome {
-  return findHome(records, object.spec.clusterId).obstacle ?? done()
-}
-
-export function checkImage({ allowOwnImages }: Pick<RelationalOptions, 'allowOwnImages'>): RelationalStep {
-  return function checkImage({ object }: RelationalPass): Outcome {
-    if (object.spec.imageName === undefined || allowOwnImages) return done()
-    return stalled('ConfigurationInvalid', 'imageName is set, but this platform runs only images of its own.')
-  }
-}
 
 /** Without the engine's types nothing can be written. A watch of their definitions wakes us when they come. */
 export function checkEngine({ workloads, object }: RelationalPass): Outcome {
@@ -45,25 +27,12 @@ export function checkEngine({ workloads, object }: RelationalPass): Outcome {
   return needed.every((resource) => workloads.isServed(resource)) ? done() : stalled('EngineMissing', INSTALL_ENGINE)
 }
 
-/** The plan, and the number of instances: filled in once from the plan where it was left out. */
-export async function resolvePlan(pass: RelationalPass): Promise<Outcome> {
-  const { object, records, state } = pass
-  const plans = records.cache<Stored<ComputePlan>>(ComputePlan.resource)
-  const choice = choosePlan('Relational', object.spec, plans.list())
-  if (choice.kind === 'refused') return stalled(choice.reason, choice.message)
-  if (choice.plan.storageSize === undefined) {
-    return stalled('ConfigurationInvalid', `Compute plan "${choice.name}" names no storage; set storageSize.`)
-  }
-  const connections = Number(plans.get(undefined, choice.name)?.spec.extras.maxConnections)
-  state.plan = choice.plan
+/** How many connections the plan allows; the engine's own default where it does not say. */
+export function limitConnections({ records, state }: RelationalPass): Outcome {
+  const plan = records.cache<Stored<ComputePlan>>(ComputePlan.resource).get(undefined, state.planName)
+  const connections = Number(plan?.spec.extras.maxConnections)
   state.maxConnections = Number.isSafeInteger(connections) && connections > 0 ? connections : undefined
-  state.instances = object.spec.replicas ?? Math.max(1, choice.plan.replicas)
-  if (object.spec.replicas === undefined) await fillReplicas(pass, state.instances)
   return done()
-}
-
-export function checkQuota(pass: RelationalPass): Outcome {
-  return checkQuotaOf(pass, observedEngine(pass) !== undefined && !pass.object.spec.running)
 }
 
 /** The database that the connection Services are to point to. */

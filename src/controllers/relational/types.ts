@@ -2,12 +2,14 @@ import type { SqlEngine } from '../../adapters/sql/port.ts'
 import { relationalNames } from '../../contracts/relational.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { Outcome } from '../../core/outcome.ts'
-import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
 import type { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import type { BackupPlace, BackupTarget, EngineView, Origin } from '../../desired/relational/index.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
-import type { Pass, Workspace } from '../engine/controller.ts'
+import type { Pass, Step, Workspace } from '../engine/controller.ts'
+import { newWorkloadState, placeOfPass, type WorkloadState } from '../workload/pass.ts'
+
+export { placeOfPass } from '../workload/pass.ts'
 
 /** What the controllers of relational databases are given by the composition root. */
 export type RelationalOptions = {
@@ -22,11 +24,9 @@ export type RelationalOptions = {
 }
 
 /** What steps of one pass hand on. Each field is set by the step named, and read by later ones only. */
-export type RelationalState = {
-  /** resolvePlan */
-  plan: EffectivePlan | undefined
+export type RelationalState = WorkloadState & {
+  /** limitConnections */
   maxConnections: number | undefined
-  instances: number
   /** checkStorage: of the volumes for the log; undefined for none. */
   walStorageSize: string | undefined
   /** resolveBackup */
@@ -45,9 +45,8 @@ export type RelationalState = {
 
 export function newRelationalState(): RelationalState {
   return {
-    plan: undefined,
+    ...newWorkloadState(),
     maxConnections: undefined,
-    instances: 1,
     walStorageSize: undefined,
     backup: undefined,
     origin: undefined,
@@ -59,17 +58,7 @@ export function newRelationalState(): RelationalState {
 }
 
 export type RelationalPass = Pass<typeof RelationalCluster, RelationalState>
-
-export function placeOfPass(pass: RelationalPass): { namespace: string; name: string } {
-  const { namespace = '', name } = pass.object.metadata
-  return { namespace, name }
-}
-
-/** The plan, in steps after `resolvePlan`. */
-export function planOf(pass: RelationalPass): EffectivePlan {
-  if (pass.state.plan === undefined) throw new Error('resolvePlan must run before.')
-  return pass.state.plan
-}
+export type RelationalStep = Step<typeof RelationalCluster, RelationalState>
 
 export type Stored<T> = T & { [key: string]: unknown }
 export type StoredCluster = Stored<RelationalCluster>

@@ -2,7 +2,8 @@ import { ENGINE_CLUSTER_LABEL, relationalNames } from '../../contracts/relationa
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
-import { observedEngine, placeOfPass, planOf, type RelationalPass, type StoredCluster } from './types.ts'
+import { planOf } from '../workload/pass.ts'
+import { observedEngine, placeOfPass, type RelationalPass, type StoredCluster } from './types.ts'
 
 /** The sizes of the two kinds of volumes that an instance has. */
 export type VolumeSizes = { storageSize: string | undefined; walStorageSize: string | undefined }

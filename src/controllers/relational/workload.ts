@@ -3,29 +3,28 @@ import { idOf } from '../../core/ids.ts'
 import { BACKUP_ANNOTATION } from '../../core/labels.ts'
 import { type KubeObject, type Resource, refOf } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
-import type { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
-import { type RelationalInput, relationalChildren } from '../../desired/relational/index.ts'
+import { type RelationalInput, relationalChildren, relationalInput } from '../../desired/relational/index.ts'
 import { service } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { knownResource } from '../../kube/known.ts'
 import {
   barmanObjectStore,
   postgresqlBackup,
+  postgresqlCluster,
   postgresqlDatabase,
   postgresqlPooler,
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
-import type { Step } from '../engine/controller.ts'
+import { pruneChildren, writeChildren } from '../workload/children.ts'
+import { planOf } from '../workload/pass.ts'
 import {
   backupsOf,
   type EngineBackup,
   type EngineCluster,
   placeOfPass,
-  planOf,
   type RelationalOptions,
   type RelationalPass,
-  type RelationalState,
+  type RelationalStep,
 } from './types.ts'
 
 /** Children that come and go with options of the spec; the others are always there. */
@@ -37,36 +36,29 @@ const PRUNED: readonly Resource[] = [
   barmanObjectStore,
 ]
 
-type RelationalStep = Step<typeof RelationalCluster, RelationalState>
-
 /** Writes the children. The Cluster stands behind the stores and Secrets that it names. */
 export function applyChildren(options: Pick<RelationalOptions, 'backupTarget'>): RelationalStep {
   return async function applyChildren(pass: RelationalPass): Promise<Outcome> {
     const children = relationalChildren(inputOf(pass, options))
-    for (const object of children) {
-      const { object: written } = await pass.children.ensure(object, { resource: knownResource(object) })
-      if (object.kind === 'Cluster') pass.state.engine = written as EngineCluster
-    }
-    for (const resource of PRUNED) {
-      const names = children.filter(({ kind }) => kind === resource.kind).map(({ metadata }) => metadata.name)
-      await pass.children.prune(resource, names)
-    }
+    const written = await writeChildren(pass, children)
+    pass.state.engine = written.find(({ kind }) => kind === postgresqlCluster.kind) as EngineCluster
+    await pruneChildren(pass, children, PRUNED)
     return done()
   }
 }
 
 function inputOf(pass: RelationalPass, { backupTarget }: Pick<RelationalOptions, 'backupTarget'>): RelationalInput {
   const { object, state } = pass
-  return {
+  return relationalInput({
     cluster: { ...object, spec: { ...object.spec, walStorageSize: state.walStorageSize } },
     plan: planOf(pass),
     maxConnections: state.maxConnections,
-    instances: state.instances,
+    instances: state.replicas,
     backup: state.backup,
     origin: state.origin,
     target: backupTarget,
     installedExtensions: installedExtensions(pass),
-  }
+  })
 }
 
 type Database = KubeObject & { spec: { extensions?: { name: string }[] } }

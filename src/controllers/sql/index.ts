@@ -1,52 +1,30 @@
 import { sqlNames } from '../../contracts/sql.ts'
-import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
-import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
-import { PlatformCluster } from '../../crds/clusters.ts'
-import { ComputePlan } from '../../crds/plans.ts'
 import { SqlInstance } from '../../crds/sql.ts'
 import {
   configMap,
   namespace,
   networkPolicy,
   persistentVolumeClaim,
-  pod,
   secret,
   service,
   statefulSet,
   storageClass,
 } from '../../kube/builtin.ts'
-import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
-import { quotaObservers } from '../quota.ts'
+import { type Controller, controller, type Rights, steps } from '../engine/controller.ts'
+import { isMade, observeWorkload } from '../stateful/pass.ts'
 import { removeSurroundings, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
 import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../stateful/volumes.ts'
-import { checkQuota, chooseLicense, ensureLogins, randomPassword, resolvePlan } from './resolve.ts'
+import { findCluster } from '../workload/home.ts'
+import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
+import { checkQuota, resolvePlan } from '../workload/resolve.ts'
+import { checkBackup, chooseLicense, ensureLogins, randomPassword } from './resolve.ts'
 import { newSqlState, type SqlOptions, type SqlState } from './types.ts'
-import { applyWorkload, judgeHealth, observeWorkload, prepareEngine, reportStatus } from './workload.ts'
-
-type Cached = SqlInstance & { [key: string]: unknown }
-
-const all = (records: Workspace) => records.cache<Cached>(SqlInstance.resource).list()
-const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
-
-const OTHERS: readonly Observed[] = [
-  {
-    resource: pod,
-    keysOf: ({ metadata: { labels, namespace: home } }) =>
-      labels?.[OWNER_KIND_LABEL] === SqlInstance.kind ? [objectKey(home, labels[OWNER_NAME_LABEL] ?? '')] : [],
-  },
-  {
-    resource: ComputePlan.resource,
-    keysOf: ({ metadata }, records) =>
-      keys(all(records).filter(({ spec }) => (spec.computePlan ?? metadata.name) === metadata.name)),
-  },
-  { resource: PlatformCluster.resource, keysOf: (_, records) => keys(all(records)) },
-  ...quotaObservers(SqlInstance),
-]
+import { applyWorkload, judgeHealth, prepareEngine, reportStatus } from './workload.ts'
 
 const CHILDREN = [statefulSet, service, configMap, networkPolicy] as const
 
 const WRITES: readonly Rights[] = [
-  ...CHILDREN.map((resource) => ({ resource, verbs: ['get', 'create', 'patch', 'delete'] })),
+  ...childRights(CHILDREN),
   { resource: persistentVolumeClaim, verbs: ['get', 'patch', 'delete'] },
   { resource: SqlInstance.resource, verbs: ['get', 'patch'] },
 ]
@@ -55,14 +33,16 @@ const WRITES: readonly Rights[] = [
 export function sqlController(options: Omit<SqlOptions, 'generatePassword'> & Partial<SqlOptions>): Controller {
   const given: SqlOptions = { generatePassword: randomPassword, ...options }
   return controller<typeof SqlInstance, SqlState>(SqlInstance, {
-    observes: [...CHILDREN, persistentVolumeClaim, secret, ...OTHERS],
+    observes: [...CHILDREN, persistentVolumeClaim, secret, podObserver(SqlInstance), ...workloadObservers(SqlInstance)],
     reads: [namespace, storageClass],
     writes: WRITES,
     state: newSqlState,
     reconcile: steps(
       observeWorkload,
-      resolvePlan,
-      checkQuota,
+      findCluster,
+      checkBackup,
+      resolvePlan(),
+      checkQuota(isMade),
       adoptVolumes,
       keepStorageClass,
       checkStorage,

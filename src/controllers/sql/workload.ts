@@ -2,48 +2,38 @@ import { isSqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
 import { ADMIN_USERS, SQL_DIALECTS, SQL_PORTS, SQL_USERS, sqlHost, sqlNames } from '../../contracts/sql.ts'
 import { sha256 } from '../../core/names.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { defaultEdition, PAID_EDITIONS, type SqlInstance } from '../../crds/sql.ts'
-import { type SqlInput, sqlSurroundings, sqlWorkload } from '../../desired/sql/index.ts'
-import { service, statefulSet } from '../../kube/builtin.ts'
-import { knownResource } from '../../kube/known.ts'
-import type { Step } from '../engine/controller.ts'
-import { loadBalancerAddresses } from '../loadBalancer.ts'
+import { defaultEdition, PAID_EDITIONS } from '../../crds/sql.ts'
+import { sqlInput, sqlSurroundings, sqlWorkload } from '../../desired/sql/index.ts'
+import { service } from '../../kube/builtin.ts'
 import { isRolledOut, podTroubleOf } from '../stateful/health.ts'
-import { placeOfStateful, planOfStateful, podsOfStateful, workloadOf } from '../stateful/pass.ts'
+import { podsLeft, podsOfStateful } from '../stateful/pass.ts'
 import type { StatefulSet } from '../stateful/types.ts'
-import type { SqlOptions, SqlPass, SqlState } from './types.ts'
+import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
+import { pruneChildren, writeChildren } from '../workload/children.ts'
+import { judgeStart, judgeStop } from '../workload/judge.ts'
+import { placeOfPass, planOf } from '../workload/pass.ts'
+import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
 
 /** What the controller of StatefulSets writes on each pod: the template that it was made from. */
 const REVISION_LABEL = 'controller-revision-hash'
 /** Milliseconds until an engine that did not answer is asked again. */
 const ENGINE_RETRY = 5_000
 
-export function observeWorkload(pass: SqlPass): Outcome {
-  const { namespace } = placeOfStateful(pass)
-  const found = pass.workloads.cache<StatefulSet>(statefulSet).get(namespace, workloadOf(pass))
-  const ours = found?.metadata.ownerReferences?.some(({ uid }) => uid === pass.object.metadata.uid) === true
-  const ready = (ours ? found?.status?.readyReplicas : undefined) ?? 0
-  pass.report({ readyReplicas: ready })
-  pass.serving(ready > 0)
-  return done()
-}
-
 /** Writes the children, the StatefulSet last, so that the pod finds what it mounts. */
 export async function applyWorkload(pass: SqlPass): Promise<Outcome> {
   const { object, incarnation, state } = pass
-  const input: SqlInput = {
+  const input = sqlInput({
     instance: object,
-    plan: planOfStateful(pass),
+    plan: planOf(pass),
     incarnation,
     replicas: object.spec.running ? 1 : 0,
     productKeyVersion: state.productKeyVersion,
-  }
+  })
   const surroundings = sqlSurroundings(input)
-  for (const child of surroundings) await pass.children.ensure(child, { resource: knownResource(child) })
-  const services = surroundings.filter(({ kind }) => kind === 'Service').map(({ metadata }) => metadata.name)
-  await pass.children.prune(service, services)
-  const applied = await pass.children.ensure(sqlWorkload(input), { resource: statefulSet })
-  state.workload = applied.object as StatefulSet
+  await writeChildren(pass, surroundings)
+  await pruneChildren(pass, surroundings, [service])
+  const [workload] = await writeChildren(pass, [sqlWorkload(input)])
+  state.workload = workload as StatefulSet
   return done()
 }
 
@@ -66,7 +56,7 @@ export function reportStatus(pass: SqlPass): Outcome {
  * Makes database and logins in an engine that runs, and asks it what it is. Once for each engine, set of logins and
  * product key: the hash of what was prepared stands in the status.
  */
-export function prepareEngine({ engines }: Pick<SqlOptions, 'engines'>): Step<typeof SqlInstance, SqlState> {
+export function prepareEngine({ engines }: Pick<SqlOptions, 'engines'>): SqlStep {
   return async function prepareEngine(pass: SqlPass): Promise<Outcome> {
     const { object, state } = pass
     const { spec, status } = object
@@ -117,7 +107,7 @@ function judgeEdition(pass: SqlPass, reported: string | null): Outcome | undefin
 }
 
 function adminTarget(pass: SqlPass, password: string): SqlTarget {
-  const { namespace, name } = placeOfStateful(pass)
+  const { namespace, name } = placeOfPass(pass)
   const { engine } = pass.object.spec
   return {
     dialect: SQL_DIALECTS[engine],
@@ -131,14 +121,11 @@ function adminTarget(pass: SqlPass, password: string): SqlTarget {
 
 export function judgeHealth(pass: SqlPass): Outcome {
   const { state, object } = pass
-  if (!object.spec.running) return judgeStop(pass)
-  return judgePod(pass) ?? state.engine ?? state.volumes ?? judgeAddress(pass)
-}
-
-function judgeStop(pass: SqlPass): Outcome {
-  const left = Math.max(podsOfStateful(pass).length, pass.state.workload?.status?.replicas ?? 0)
-  if (left > 0) return waiting('Stopping', 'The engine is shutting down.')
-  return done({ reason: 'Stopped', message: 'The engine does not run; the data is kept.' })
+  if (!object.spec.running) {
+    return judgeStop(podsLeft(pass), 'The engine is shutting down.', 'The engine does not run; the data is kept.')
+  }
+  const address = judgeAddress(pass, addressesOf(pass), 'The engine is ready.')
+  return judgePod(pass) ?? state.engine ?? state.volumes ?? address
 }
 
 function judgePod(pass: SqlPass): Outcome | undefined {
@@ -146,12 +133,10 @@ function judgePod(pass: SqlPass): Outcome | undefined {
   if (isRolledOut(workload)) return undefined
   const trouble = podTroubleOf(podsOfStateful(pass))
   if (trouble !== undefined) return judgeTrouble(pass, trouble)
-  const { phase, firstReadyAt, restartedAt, observedGeneration } = pass.object.status ?? {}
   const message = 'The engine is not ready yet.'
-  if (pass.object.spec.restartedAt !== undefined && pass.object.spec.restartedAt !== restartedAt)
-    return waiting('Restarting', message)
-  if (phase === 'Stopped' || phase === 'Stopping' || phase === 'Starting') return waiting('Starting', message)
-  if (firstReadyAt === undefined) return waiting('WaitingForWorkload', message)
+  const starting = judgeStart(pass, message)
+  if (starting !== undefined) return starting
+  const { phase, observedGeneration } = pass.object.status ?? {}
   const isSettled = observedGeneration === pass.object.metadata.generation && phase === 'Available'
   return isSettled ? degraded('PartiallyAvailable', message) : waiting('RollingOut', message)
 }
@@ -176,14 +161,6 @@ function judgeTrouble(pass: SqlPass, trouble: Outcome): Outcome {
   return waiting('RollingOut', 'The engine does not start with the newest product key; the one before counts again.')
 }
 
-function judgeAddress(pass: SqlPass): Outcome {
-  if (pass.object.spec.enableLoadBalancer && addressesOf(pass) === undefined)
-    return waiting('WaitingForAddress', 'The load balancer has no address yet.')
-  return done({ message: 'The engine is ready.' })
-}
-
 function addressesOf(pass: SqlPass): string[] | undefined {
-  if (!pass.object.spec.enableLoadBalancer) return undefined
-  const { namespace, name } = placeOfStateful(pass)
-  return loadBalancerAddresses(pass.workloads, namespace, sqlNames(name).publicService)
+  return publicAddresses(pass, sqlNames(pass.object.metadata.name).publicService)
 }

@@ -1,37 +1,38 @@
-import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
+import { ordinalOf as ordinalIn, ownerSelector } from '../../contracts/workloads.ts'
 import { childName } from '../../core/names.ts'
-import type { KubeObject, ObjectMeta, Resource } from '../../core/object.ts'
-import type { Outcome } from '../../core/outcome.ts'
-import type { EffectivePlan } from '../../core/sizing/plans.ts'
-import type { AnyKind } from '../../crds/define.ts'
-import { pod } from '../../kube/builtin.ts'
-import type { Pass } from '../engine/controller.ts'
-import type { Claim, Pod } from './types.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import { done, type Outcome } from '../../core/outcome.ts'
+import { pod, statefulSet } from '../../kube/builtin.ts'
+import {
+  newWorkloadState,
+  placeOfPass as placeOfStateful,
+  planOf as planOfStateful,
+  type WorkloadPass,
+  type WorkloadState,
+} from '../workload/pass.ts'
+import type { Claim, Pod, StatefulSet } from './types.ts'
 
-/** The claim template of every StatefulSet of ours; claims are `storage-<stateful set>-<ordinal>`. */
-export const VOLUME = 'storage'
+export { STORAGE_VOLUME as VOLUME } from '../../contracts/workloads.ts'
+export { placeOfStateful, planOfStateful }
+
+/** What the steps over a StatefulSet with a volume for each pod hand on besides. */
+export type StatefulState = WorkloadState & {
+  /** adoptVolumes: the claims that exist, by ordinal. */
+  claims: ReadonlyMap<number, Claim>
+  /** growVolumes: why volumes are not yet as asked for. */
+  volumes: Outcome | undefined
+  /** applyWorkload */
+  workload: StatefulSet | undefined
+}
+
+export function newStatefulState(): StatefulState {
+  return { ...newWorkloadState(), claims: new Map(), volumes: undefined, workload: undefined }
+}
 
 /** A pass over a kind that runs as a StatefulSet with a volume for each pod. */
-export type StatefulPass = Pick<Pass, 'incarnation' | 'records' | 'workloads' | 'children'> & {
-  readonly kind: Pick<AnyKind, 'kind' | 'shortNames'>
-  readonly object: { metadata: ObjectMeta; spec: { readonly onDelete?: unknown } }
-  readonly state: {
-    plan: EffectivePlan | undefined
-    /** The claims that exist, by ordinal. */
-    claims: ReadonlyMap<number, Claim>
-    /** Why volumes are not yet as asked for. */
-    volumes: Outcome | undefined
-  }
-}
-
-export function placeOfStateful({ object }: Pick<StatefulPass, 'object'>): { namespace: string; name: string } {
-  const { namespace = '', name } = object.metadata
-  return { namespace, name }
-}
-
-export function planOfStateful({ state }: StatefulPass): EffectivePlan {
-  if (state.plan === undefined) throw new Error('The plan must be resolved before.')
-  return state.plan
+export type StatefulPass = WorkloadPass & {
+  readonly object: { readonly spec: { readonly onDelete?: unknown } }
+  readonly state: StatefulState
 }
 
 /** The name of the StatefulSet: `<short name>-<name>`. */
@@ -39,14 +40,22 @@ export function workloadOf({ kind, object }: Pick<StatefulPass, 'kind' | 'object
   return childName(kind.shortNames[0] ?? '', object.metadata.name)
 }
 
+/** The StatefulSet that is there, where it is ours. */
+export function observedWorkload(pass: StatefulPass): StatefulSet | undefined {
+  const { namespace } = placeOfStateful(pass)
+  const found = pass.workloads.cache<StatefulSet>(statefulSet).get(namespace, workloadOf(pass))
+  const owners = found?.metadata.ownerReferences ?? []
+  return owners.some(({ uid }) => uid === pass.object.metadata.uid) ? found : undefined
+}
+
+/** Whether the StatefulSet is there, so that stopping it gives something back. */
+export function isMade(pass: StatefulPass): boolean {
+  return observedWorkload(pass) !== undefined
+}
+
 /** The ordinal of a claim or pod of this resource; undefined for anybody else's name. */
 export function ordinalOf(pass: Pick<StatefulPass, 'kind' | 'object'>, podOrClaim: string): number | undefined {
-  const workload = workloadOf(pass)
-  for (const stem of [`${VOLUME}-${workload}-`, `${workload}-`]) {
-    const rest = podOrClaim.startsWith(stem) ? podOrClaim.slice(stem.length) : ''
-    if (/^(0|[1-9][0-9]{0,3})$/.test(rest)) return Number(rest)
-  }
-  return undefined
+  return ordinalIn(workloadOf(pass), podOrClaim)
 }
 
 /** Pods of this resource that are still there, in any state. */
@@ -58,13 +67,27 @@ export function podsOfStateful(pass: StatefulPass): Pod[] {
     .filter((each) => ordinalOf(pass, each.metadata.name) !== undefined)
 }
 
+/** The count of the StatefulSet follows a moment after the pods; until it does, a reader would see pods that are gone. */
+export function podsLeft(pass: StatefulPass): number {
+  return Math.max(podsOfStateful(pass).length, pass.state.workload?.status?.replicas ?? 0)
+}
+
+/** How many pods are ready, said first: a later step may stop the pass, and what runs goes on meanwhile. */
+export function observeWorkload(pass: StatefulPass): Outcome {
+  const ready = observedWorkload(pass)?.status?.readyReplicas ?? 0
+  pass.report({ readyReplicas: ready })
+  pass.serving(ready > 0)
+  return done()
+}
+
 /**
  * Pods or claims of this name that carry our labels, whichever life they are of, asked of the API server: for a teardown,
  * which must not miss what the cache has not heard of yet.
  */
 export async function liveOfStateful<T extends KubeObject>(pass: StatefulPass, resource: Resource): Promise<T[]> {
   const { namespace, name } = placeOfStateful(pass)
-  const labelSelector = `${OWNER_KIND_LABEL}=${pass.kind.kind},${OWNER_NAME_LABEL}=${name}`
+  const selector = Object.entries(ownerSelector(pass.kind.kind, name))
+  const labelSelector = selector.map(([label, value]) => `${label}=${value}`).join(',')
   const { items } = await pass.workloads.client.list<T>(resource, { namespace, labelSelector })
   return items.filter((each) => ordinalOf(pass, each.metadata.name) !== undefined)
 }

@@ -7,9 +7,9 @@ import {
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { compareQuantities } from '../../core/quantity.ts'
-import { STORAGE_SIZE_ANNOTATION } from '../../desired/volumeClaims.ts'
+import { STORAGE_SIZE_ANNOTATION } from '../../desired/workload/pod.ts'
 import { persistentVolumeClaim, statefulSet, storageClass } from '../../kube/builtin.ts'
-import { ordinalOf, placeOfStateful, planOfStateful, type StatefulPass, VOLUME, workloadOf } from './pass.ts'
+import { observedWorkload, ordinalOf, placeOfStateful, planOfStateful, type StatefulPass, VOLUME } from './pass.ts'
 import type { Claim, StatefulSet } from './types.ts'
 
 /** Who may have a kept volume back: a resource of this kind and name, in the same namespace. */
@@ -135,13 +135,6 @@ export async function growVolumes(pass: StatefulPass): Promise<Outcome> {
 /** The size in the claim template of the StatefulSet that is there. */
 function templateSize(pass: StatefulPass): string | undefined {
   return observedWorkload(pass)?.spec.volumeClaimTemplates?.[0]?.spec?.resources?.requests?.storage
-}
-
-function observedWorkload(pass: StatefulPass): StatefulSet | undefined {
-  const { namespace } = placeOfStateful(pass)
-  const found = pass.workloads.cache<StatefulSet>(statefulSet).get(namespace, workloadOf(pass))
-  const owners = found?.metadata.ownerReferences ?? []
-  return owners.some(({ uid }) => uid === pass.object.metadata.uid) ? found : undefined
 }
 
 function growthObstacle(pass: StatefulPass, claim: Claim): string | undefined {

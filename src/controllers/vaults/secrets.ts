@@ -4,14 +4,8 @@ import { apiVersionOf } from '../../core/object.ts'
 import { type Outcome, waiting } from '../../core/outcome.ts'
 import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
+import { RIGHTS_RETRY, rightsMissing } from '../workload/secrets.ts'
 import { absent, type EntryPass, placeOfEntry } from './types.ts'
-
-/** Milliseconds until the rights on Secrets of a new namespace are looked at again; no watch tells of them. */
-export const RIGHTS_RETRY = 2_000
-
-export function rightsMissing(): Outcome {
-  return waiting('WaitingForGroup', 'The rights on Secrets of this namespace are not there yet.', RIGHTS_RETRY)
-}
 
 /** Deletes the Secrets of one life, or of all. An outcome where it could not be done yet. */
 export async function removeSecrets(pass: EntryPass, life?: number): Promise<Outcome | undefined> {

@@ -24,7 +24,8 @@ import { MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { pruneVersions, rightsMissing } from './secrets.ts'
+import { rightsMissing } from '../workload/secrets.ts'
+import { pruneVersions } from './secrets.ts'
 import {
   absent,
   comeBack,

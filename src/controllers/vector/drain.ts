@@ -1,13 +1,13 @@
 import { isEngineError, type PeerAddress, type QdrantPort } from '../../adapters/qdrant/port.ts'
-import { vectorClaimName, vectorNames } from '../../contracts/vector.ts'
+import { vectorNames } from '../../contracts/vector.ts'
+import { claimName } from '../../contracts/workloads.ts'
 import { PREFIX } from '../../core/labels.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import type { VectorCluster } from '../../crds/vector.ts'
 import { type CollectionView, type DrainAction, nextDrainAction } from '../../desired/vector/index.ts'
 import { persistentVolumeClaim, pod } from '../../kube/builtin.ts'
-import type { Step } from '../engine/controller.ts'
 import { markClaim } from '../stateful/volumes.ts'
-import { placeOfPass, type VectorOptions, type VectorPass, type VectorState, wantedPeers } from './types.ts'
+import { placeOfPass, wantedReplicas } from '../workload/pass.ts'
+import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
 
 /** On the claim of a peer that was emptied and taken out of the cluster: only such a claim goes with its peer. */
 export const DRAINED_ANNOTATION = `${PREFIX}drained`
@@ -24,11 +24,9 @@ const DEADLINE = 24 * 60 * 60 * 1000
  *        ^                                                                                                      │
  *        └──────────────────────────────────────── the next highest ────────────────────────────────────────────┘
  */
-export function drainBeforeShrinking({
-  engine,
-}: Pick<VectorOptions, 'engine'>): Step<typeof VectorCluster, VectorState> {
+export function drainBeforeShrinking({ engine }: Pick<VectorOptions, 'engine'>): VectorStep {
   return async function drainBeforeShrinking(pass: VectorPass): Promise<Outcome> {
-    const wanted = wantedPeers(pass)
+    const wanted = wantedReplicas(pass)
     pass.report({ volumes: pass.object.spec.replicas === 0 ? pass.state.claims.size : undefined })
     const ordinals = [...pass.state.claims.keys()].sort((a, b) => a - b)
     const drained = ordinals.filter((ordinal) => isDrained(pass, ordinal))
@@ -59,7 +57,7 @@ async function dropVolumes(pass: VectorPass, drained: readonly number[]): Promis
   const { workload } = vectorNames(name)
   for (const ordinal of drained) {
     if (pass.workloads.cache(pod).get(namespace, `${workload}-${ordinal}`) !== undefined) continue
-    await pass.children.remove(persistentVolumeClaim, namespace, vectorClaimName(name, ordinal))
+    await pass.children.remove(persistentVolumeClaim, namespace, claimName(workload, ordinal))
     pass.report({ drainingSince: undefined })
   }
   return waiting('Draining', `Peer ${workload}-${drained[0]} is empty and is being taken away.`)

@@ -1,9 +1,7 @@
 import { vectorNames } from '../../contracts/vector.ts'
-import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
-import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
+import { keyOf, objectKey } from '../../core/object.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
-import { ComputePlan } from '../../crds/plans.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import {
   configMap,
@@ -11,7 +9,6 @@ import {
   namespace,
   networkPolicy,
   persistentVolumeClaim,
-  pod,
   podDisruptionBudget,
   secret,
   service,
@@ -19,38 +16,27 @@ import {
   storageClass,
 } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
-import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import { type Controller, controller, type Observed, type Rights, steps } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject } from '../nameClaims.ts'
-import { quotaObservers } from '../quota.ts'
+import { isMade, observeWorkload } from '../stateful/pass.ts'
 import { removeSurroundings, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
 import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../stateful/volumes.ts'
+import { findCluster } from '../workload/home.ts'
+import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
+import { checkImage, checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { drainBeforeShrinking } from './drain.ts'
-import { judgeHealth, observeWorkload, reportStatus } from './health.ts'
+import { judgeHealth, reportStatus } from './health.ts'
 import { claimHost, releaseHosts, wantedHost } from './hosts.ts'
 import { ensureKeys, randomVectorKey, trackRotation } from './keys.ts'
-import { checkImage, checkQuota, findCluster, resolvePlan } from './resolve.ts'
 import { newVectorState, type VectorOptions, type VectorState } from './types.ts'
 import { applyWorkload } from './workload.ts'
 
 type Cached = VectorCluster & { [key: string]: unknown }
 
-const all = (records: Workspace) => records.cache<Cached>(VectorCluster.resource).list()
-const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
-
 /** What wakes a vector database besides itself and its children, and whom exactly. */
 const OTHERS: readonly Observed[] = [
-  {
-    resource: pod,
-    keysOf: ({ metadata: { labels, namespace: home } }) =>
-      labels?.[OWNER_KIND_LABEL] === VectorCluster.kind ? [objectKey(home, labels[OWNER_NAME_LABEL] ?? '')] : [],
-  },
-  {
-    resource: ComputePlan.resource,
-    keysOf: ({ metadata }, records) =>
-      keys(all(records).filter(({ spec }) => (spec.computePlan ?? metadata.name) === metadata.name)),
-  },
-  { resource: PlatformCluster.resource, keysOf: (_, records) => keys(all(records)) },
+  podObserver(VectorCluster),
   // The holder, and whoever waits for the host to become free.
   {
     resource: NameClaim.resource,
@@ -59,17 +45,20 @@ const OTHERS: readonly Observed[] = [
       const waiting = records.cache<Cached>(VectorCluster.resource).byIndex(PHASE_INDEX, 'NameOccupied')
       const domains = records.cache<PlatformCluster & { [key: string]: unknown }>(PlatformCluster.resource).list()
       const wants = waiting.filter((each) => domains.some(({ spec }) => wantedHost(each, spec.domain) === value))
-      return [...(holder.kind === VectorCluster.kind ? [objectKey(holder.namespace, holder.name)] : []), ...keys(wants)]
+      return [
+        ...(holder.kind === VectorCluster.kind ? [objectKey(holder.namespace, holder.name)] : []),
+        ...wants.map(keyOf),
+      ]
     },
   },
-  ...quotaObservers(VectorCluster),
+  ...workloadObservers(VectorCluster),
 ]
 
 const CHILDREN = [statefulSet, service, configMap, ingress, httpRoute, networkPolicy, podDisruptionBudget] as const
 
 /** Secrets and the proxy of pods are not here: they are opened namespace by namespace, by bindings of the group. */
 const WRITES: readonly Rights[] = [
-  ...CHILDREN.map((resource) => ({ resource, verbs: ['get', 'create', 'patch', 'delete'] })),
+  ...childRights(CHILDREN),
   { resource: persistentVolumeClaim, verbs: ['get', 'patch', 'delete'] },
   { resource: VectorCluster.resource, verbs: ['get', 'patch'] },
   CLAIM_RIGHTS,
@@ -87,8 +76,8 @@ export function vectorController(options: Omit<VectorOptions, 'generateKey'> & P
       observeWorkload,
       findCluster,
       checkImage(given),
-      resolvePlan,
-      checkQuota,
+      resolvePlan({ scales: { fewest: 0 } }),
+      checkQuota(isMade),
       claimHost,
       adoptVolumes,
       keepStorageClass,

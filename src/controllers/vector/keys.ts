@@ -1,16 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { decodeVectorKeys, type VectorKey, type VectorKeys, vectorNames } from '../../contracts/vector.ts'
-import type { KubeObject } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
-import type { VectorCluster } from '../../crds/vector.ts'
 import { KEY_ANNOTATION, keySecret, settledKeys, wantedKeys } from '../../desired/vector/index.ts'
 import { secret, statefulSet } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
-import type { Step } from '../engine/controller.ts'
 import { isRolledOut } from '../stateful/health.ts'
 import type { StatefulSet } from '../stateful/types.ts'
-import { placeOfPass, type VectorOptions, type VectorPass, type VectorState } from './types.ts'
+import { placeOfPass } from '../workload/pass.ts'
+import { readSecret, type SecretObject, withSecretRights } from '../workload/secrets.ts'
+import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
 
 /** Keys of 256 random bits, and an id that has nothing to do with them. */
 export function randomVectorKey(version: number): VectorKey {
@@ -18,40 +16,30 @@ export function randomVectorKey(version: number): VectorKey {
   return { version, id: randomBytes(6).toString('hex'), apiKey: key(), readOnlyApiKey: key() }
 }
 
-type SecretObject = KubeObject & { data?: Record<string, string> }
-
-/** Milliseconds until the rights on Secrets of a new namespace are looked at again; no watch tells of them. */
-const RIGHTS_RETRY = 2_000
-
 /**
  * Makes the keys, and a pending generation where a newer version is asked for. The Secret is written before the
  * workload: no pod is ever told of a key that is not stored.
  */
-export function ensureKeys({
-  generateKey,
-}: Pick<VectorOptions, 'generateKey'>): Step<typeof VectorCluster, VectorState> {
+export function ensureKeys({ generateKey }: Pick<VectorOptions, 'generateKey'>): VectorStep {
   return async function ensureKeys(pass: VectorPass): Promise<Outcome> {
     const { spec } = pass.object
     if (!spec.apiKeyEnabled) return done()
-    try {
-      let made: VectorKey | undefined
-      const generate = (version: number) => {
-        made ??= generateKey(version)
-        return made
-      }
-      const peersMayRun = peersWereGivenKeys(pass)
-      const decide = (stored: VectorKeys | undefined) =>
-        wantedKeys(stored, spec.apiKeyVersion, { peersMayRun, now: pass.now, generate })
+    let made: VectorKey | undefined
+    const generate = (version: number) => {
+      made ??= generateKey(version)
+      return made
+    }
+    const peersMayRun = peersWereGivenKeys(pass)
+    const decide = (stored: VectorKeys | undefined) =>
+      wantedKeys(stored, spec.apiKeyVersion, { peersMayRun, now: pass.now, generate })
+    return withSecretRights(async () => {
       const stored = await storedKeys(pass)
       const wanted = decide(stored)
       // Keys that are written over are lost, so what is stored is read afresh before it is replaced.
       pass.state.keys = wanted === stored ? wanted : decide(await freshKeys(pass))
       await storeKeys(pass, pass.state.keys)
       return done()
-    } catch (error) {
-      if (!isKubeError(error, 'Forbidden')) throw error
-      return waiting('WaitingForGroup', 'The rights on Secrets of this namespace are not there yet.', RIGHTS_RETRY)
-    }
+    })
   }
 }
 
@@ -64,13 +52,7 @@ async function storedKeys(pass: VectorPass): Promise<VectorKeys | undefined> {
 /** Past every cache. Whether the Secret is ours at all is checked where it is written. */
 async function freshKeys(pass: VectorPass): Promise<VectorKeys | undefined> {
   const { namespace, name } = placeOfPass(pass)
-  try {
-    const ref = { namespace, name: vectorNames(name).keys }
-    return decodeVectorKeys((await pass.workloads.client.get<SecretObject>(secret, ref)).data)
-  } catch (error) {
-    if (isKubeError(error, 'NotFound')) return undefined
-    throw error
-  }
+  return decodeVectorKeys((await readSecret(pass, namespace, vectorNames(name).keys))?.data)
 }
 
 function peersWereGivenKeys(pass: VectorPass): boolean {
@@ -81,7 +63,7 @@ function peersWereGivenKeys(pass: VectorPass): boolean {
 
 /** Silent where nothing differs; heals what somebody else changed about the Secret. */
 async function storeKeys(pass: VectorPass, keys: VectorKeys): Promise<void> {
-  await pass.children.ensure(keySecret({ cluster: pass.object }, keys), { resource: secret })
+  await pass.children.ensure(keySecret(pass.object, keys), { resource: secret })
 }
 
 /** Milliseconds until the rollout after a promotion is begun. */

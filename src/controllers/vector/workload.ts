@@ -1,19 +1,20 @@
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import {
-  type HttpRoute,
-  judgeRoute,
   podKeys,
-  type RouteVerdict,
   type VectorInput,
+  vectorInput,
   vectorSurroundings,
   vectorWorkload,
 } from '../../desired/vector/index.ts'
-import { ingress, podDisruptionBudget, service, statefulSet } from '../../kube/builtin.ts'
+import { type HttpRoute, judgeRoute, type RouteVerdict } from '../../desired/workload/host.ts'
+import { ingress, podDisruptionBudget, service } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
-import { knownResource } from '../../kube/known.ts'
 import type { StatefulSet } from '../stateful/types.ts'
-import { planOf, type VectorPass } from './types.ts'
+import { pruneChildren, writeChildren } from '../workload/children.ts'
+import { gatewayOf } from '../workload/home.ts'
+import { planOf } from '../workload/pass.ts'
+import type { VectorPass } from './types.ts'
 
 /** Children that come and go with options of the spec; the others are always there. */
 const PRUNED: readonly Resource[] = [service, ingress, httpRoute, podDisruptionBudget]
@@ -22,19 +23,11 @@ const PRUNED: readonly Resource[] = [service, ingress, httpRoute, podDisruptionB
 export async function applyWorkload(pass: VectorPass): Promise<Outcome> {
   const input = inputOf(pass)
   const surroundings = vectorSurroundings(input)
-  const written: KubeObject[] = []
-  for (const desired of surroundings) {
-    const { object } = await pass.children.ensure(desired, { resource: knownResource(desired) })
-    written.push(object)
-  }
-  pass.state.route = verdictOf(pass, written)
-  for (const resource of PRUNED) {
-    if (resource === ingress && isHandingOver(pass)) continue
-    const names = surroundings.filter(({ kind }) => kind === resource.kind).map(({ metadata }) => metadata.name)
-    await pass.children.prune(resource, names)
-  }
-  const { object } = await pass.children.ensure(vectorWorkload(input), { resource: statefulSet })
-  pass.state.workload = object as StatefulSet
+  pass.state.route = verdictOf(input, await writeChildren(pass, surroundings))
+  const pruned = isHandingOver(pass) ? PRUNED.filter((resource) => resource !== ingress) : PRUNED
+  await pruneChildren(pass, surroundings, pruned)
+  const [workload] = await writeChildren(pass, [vectorWorkload(input)])
+  pass.state.workload = workload as StatefulSet
   return done()
 }
 
@@ -47,7 +40,7 @@ function isHandingOver({ object, state }: VectorPass): boolean {
 
 function inputOf(pass: VectorPass): VectorInput {
   const { object, state, incarnation } = pass
-  return {
+  return vectorInput({
     cluster: object,
     plan: planOf(pass),
     incarnation,
@@ -55,12 +48,12 @@ function inputOf(pass: VectorPass): VectorInput {
     keys: state.keys === undefined ? undefined : podKeys(state.keys, object.spec.vectorVersion),
     host: state.host,
     ingressClassName: state.home?.spec.ingressClassName,
-    gateway: state.gateway,
-  }
+    gateway: gatewayOf(pass),
+  })
 }
 
 /** What the Gateway says of the route; undefined where none was written. */
-function verdictOf({ state }: VectorPass, written: readonly KubeObject[]): RouteVerdict | undefined {
+function verdictOf({ gateway }: VectorInput, written: readonly KubeObject[]): RouteVerdict | undefined {
   const route = written.find(({ kind }) => kind === httpRoute.kind)
-  return route === undefined || state.gateway === undefined ? undefined : judgeRoute(route as HttpRoute, state.gateway)
+  return route === undefined || gateway === undefined ? undefined : judgeRoute(route as HttpRoute, gateway)
 }

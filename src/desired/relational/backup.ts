@@ -1,6 +1,8 @@
 import { relationalNames, snapshotBackupName } from '../../contracts/relational.ts'
+import type { RelationalCluster } from '../../crds/relational.ts'
 import type { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
-import { type BackupTarget, base64, type Child, child, type RelationalInput } from './types.ts'
+import { type Child, child, secret } from '../workload/child.ts'
+import { type BackupTarget, base64, ENGINE_API, PLUGIN_API, type RelationalInput, relationalShared } from './types.ts'
 
 /** The plugin that writes backups and the log to an object store. */
 export const BARMAN_PLUGIN = 'barman-cloud.cloudnative-pg.io'
@@ -22,8 +24,7 @@ export function destinationPath(
 export function ownStore(input: RelationalInput): Child<'ObjectStore'> | undefined {
   const { backup } = input
   if (backup === undefined) return undefined
-  const name = relationalNames(input.cluster.metadata.name).backup
-  const store = objectStore(input, name, backup.target, backup.destinationPath)
+  const store = objectStore(input, input.names.backup, backup.target, backup.destinationPath)
   // The window that callers see is the store's own, and retention counts from here.
   return backup.retentionDays === undefined
     ? store
@@ -34,13 +35,12 @@ export function ownStore(input: RelationalInput): Child<'ObjectStore'> | undefin
 export function originStore(input: RelationalInput): Child<'ObjectStore'> | undefined {
   const { origin, target } = input
   if (origin === undefined || target === undefined) return undefined
-  return objectStore(input, relationalNames(input.cluster.metadata.name).source, target, origin.destinationPath)
+  return objectStore(input, input.names.source, target, origin.destinationPath)
 }
 
 function objectStore(input: RelationalInput, name: string, target: BackupTarget, path: string): Child<'ObjectStore'> {
-  const secret = relationalNames(input.cluster.metadata.name).target
-  const key = (entry: string) => ({ name: secret, key: entry })
-  return child(input, 'barmancloud.cnpg.io/v1', 'ObjectStore', name, {
+  const key = (entry: string) => ({ name: input.names.target, key: entry })
+  const spec = {
     configuration: {
       destinationPath: path,
       ...(target.endpoint === undefined ? {} : { endpointURL: target.endpoint }),
@@ -59,26 +59,23 @@ function objectStore(input: RelationalInput, name: string, target: BackupTarget,
         { name: 'AWS_RESPONSE_CHECKSUM_VALIDATION', value: 'when_required' },
       ],
     },
-  })
+  }
+  return child(input, { apiVersion: PLUGIN_API, kind: 'ObjectStore', name }, { spec })
 }
 
 /** Our copy of the target's credentials in the namespace of the database: the engine reads Secrets beside its pods only. */
 export function targetSecret(
-  input: Pick<RelationalInput, 'cluster'>,
+  cluster: RelationalCluster,
   target: BackupTarget,
   credentials: Readonly<Record<string, string>>,
 ) {
-  const { spec: _spec, ...rest } = child(input, 'v1', 'Secret', relationalNames(input.cluster.metadata.name).target, {})
-  const region = target.region === undefined ? {} : { [REGION_KEY]: base64(target.region) }
-  return {
-    ...rest,
-    type: 'Opaque',
-    data: {
-      [TARGET_KEYS.id]: credentials[TARGET_KEYS.id] ?? '',
-      [TARGET_KEYS.secret]: credentials[TARGET_KEYS.secret] ?? '',
-      ...region,
-    },
+  const shared = relationalShared(cluster)
+  const data = {
+    [TARGET_KEYS.id]: credentials[TARGET_KEYS.id] ?? '',
+    [TARGET_KEYS.secret]: credentials[TARGET_KEYS.secret] ?? '',
+    ...(target.region === undefined ? {} : { [REGION_KEY]: base64(target.region) }),
   }
+  return secret(shared, shared.names.target, data)
 }
 
 /**
@@ -86,17 +83,17 @@ export function targetSecret(
  * base there is nothing to restore. Its Backups belong to nobody: the snapshots made of them decide how long they live.
  */
 export function scheduledBackup(input: RelationalInput): Child<'ScheduledBackup'> | undefined {
-  const { cluster, backup } = input
+  const { cluster, backup, names } = input
   if (backup === undefined) return undefined
-  const names = relationalNames(cluster.metadata.name)
   const { backupSchedule, running, archivingSuspended } = cluster.spec
-  return child(input, 'postgresql.cnpg.io/v1', 'ScheduledBackup', names.backup, {
+  const spec = {
     schedule: `0 ${backupSchedule}`,
     immediate: true,
     suspend: !running || archivingSuspended,
     backupOwnerReference: 'none',
     ...backupOf(names.cluster),
-  })
+  }
+  return child(input, { apiVersion: ENGINE_API, kind: 'ScheduledBackup', name: names.backup }, { spec })
 }
 
 function backupOf(cluster: string): Record<string, unknown> {
@@ -112,7 +109,7 @@ function backupOf(cluster: string): Record<string, unknown> {
 export function snapshotBackup(snapshot: RelationalSnapshot): Child<'Backup'> {
   const { name, namespace = '' } = snapshot.metadata
   return {
-    apiVersion: 'postgresql.cnpg.io/v1',
+    apiVersion: ENGINE_API,
     kind: 'Backup',
     metadata: { name: snapshotBackupName(name), namespace },
     spec: backupOf(relationalNames(snapshot.spec.clusterName).cluster),

@@ -1,14 +1,15 @@
 import { relationalNames, serviceHost } from '../../contracts/relational.ts'
+import { type Child, child } from '../workload/child.ts'
+import { resourcesOf } from '../workload/pod.ts'
 import { BARMAN_PLUGIN } from './backup.ts'
 import { editorRoles } from './logins.ts'
-import { type Child, child, type RelationalInput } from './types.ts'
+import { ENGINE_API, type RelationalInput } from './types.ts'
 
 /** Annotations of CloudNativePG (its labels and annotations page). */
 export const HIBERNATION_ANNOTATION = 'cnpg.io/hibernation'
 export const SKIP_ARCHIVING_ANNOTATION = 'cnpg.io/skipWalArchiving'
 export const RESTARTED_AT_ANNOTATION = 'kubectl.kubernetes.io/restartedAt'
 
-const API = 'postgresql.cnpg.io/v1'
 /** The name of the external cluster that a restored one is read from. */
 const ORIGIN = 'origin'
 
@@ -19,15 +20,17 @@ export function relationalImage(spec: { imageName?: string | undefined; engineVe
 
 /** The Cluster of CloudNativePG: instances, volumes, archive, and what it is made from. */
 export function postgresqlClusterObject(input: RelationalInput): Child<'Cluster'> {
-  const { cluster, plan, instances } = input
+  const { cluster, plan, instances, names } = input
   const { spec } = cluster
   const { walStorageSize } = spec
-  return child(
-    input,
-    API,
-    'Cluster',
-    relationalNames(cluster.metadata.name).cluster,
-    {
+  const identity = {
+    apiVersion: ENGINE_API,
+    kind: 'Cluster',
+    name: names.cluster,
+    annotations: annotations(input),
+  } as const
+  return child(input, identity, {
+    spec: {
       instances,
       imageName: relationalImage(spec),
       // A minor update or a changed setting moves the primary by itself: nobody is there to do it.
@@ -36,10 +39,7 @@ export function postgresqlClusterObject(input: RelationalInput): Child<'Cluster'
       enableSuperuserAccess: false,
       storage: volume(plan.storageSize ?? '', plan.storageClass),
       ...(walStorageSize === undefined ? {} : { walStorage: volume(walStorageSize, plan.storageClass) }),
-      resources: {
-        requests: { cpu: plan.cpuRequest, memory: plan.memoryRequest },
-        limits: { cpu: plan.cpuLimit, memory: plan.memoryLimit },
-      },
+      resources: resourcesOf(plan),
       affinity: {
         enablePodAntiAffinity: true,
         topologyKey: 'kubernetes.io/hostname',
@@ -53,8 +53,7 @@ export function postgresqlClusterObject(input: RelationalInput): Child<'Cluster'
       // Clients use our own Services, which can be led to another Cluster; the one for writing cannot be left out.
       managed: { roles: editorRoles(input), services: { disabledDefaultServices: ['ro', 'r'] } },
     },
-    annotations(input),
-  )
+  })
 }
 
 function annotations({ cluster: { spec } }: RelationalInput): Record<string, string> {
@@ -84,8 +83,8 @@ function settings({ cluster: { spec }, maxConnections, instances }: RelationalIn
  * How the first instance gets its data. CloudNativePG reads this once, so it may stay as it was when the origin is gone.
  * Without a time the restore ends where the snapshot does (`targetImmediate`).
  */
-function bootstrap({ cluster, origin: from }: RelationalInput): object {
-  const secret = { name: relationalNames(cluster.metadata.name).owner }
+function bootstrap({ cluster, names, origin: from }: RelationalInput): object {
+  const secret = { name: names.owner }
   if (from === undefined) {
     const { databaseName, ownerName } = cluster.spec
     return { initdb: { database: databaseName, owner: ownerName, secret } }
@@ -102,16 +101,16 @@ function bootstrap({ cluster, origin: from }: RelationalInput): object {
   }
 }
 
-function origin({ cluster, origin: from }: RelationalInput): object {
-  const barmanObjectName = relationalNames(cluster.metadata.name).source
+function origin({ names, origin: from }: RelationalInput): object {
+  const barmanObjectName = names.source
   return {
     name: ORIGIN,
     plugin: { name: BARMAN_PLUGIN, parameters: { barmanObjectName, serverName: from?.serverName } },
   }
 }
 
-function archiver({ cluster, backup }: RelationalInput): object {
-  const barmanObjectName = relationalNames(cluster.metadata.name).backup
+function archiver({ names, backup }: RelationalInput): object {
+  const barmanObjectName = names.backup
   return {
     name: BARMAN_PLUGIN,
     isWALArchiver: true,
@@ -120,9 +119,7 @@ function archiver({ cluster, backup }: RelationalInput): object {
 }
 
 /** Names beyond the engine's own under which clients connect, so that their certificate check succeeds. */
-function publicNames({ cluster }: RelationalInput): string[] {
-  const { name, namespace = '' } = cluster.metadata
-  const names = relationalNames(name)
+function publicNames({ cluster, names, namespace }: RelationalInput): string[] {
   // One that takes a name over answers under it too.
   const taken = cluster.spec.takesOver === undefined ? [] : [relationalNames(cluster.spec.takesOver)]
   return [names, ...taken].flatMap(({ primary, replicas }) =>

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../core/object.ts'
 import { originStore, ownStore, scheduledBackup } from './backup.ts'
 import { postgresqlClusterObject } from './cluster.ts'
-import { databaseObject, networkPolicy, pooler, primaryService, publicService, replicaService } from './network.ts'
+import { databaseObject, loadBalancer, policy, pooler, primaryService, replicaService } from './network.ts'
 import type { RelationalInput } from './types.ts'
 
 export {
@@ -15,7 +15,7 @@ export {
 export { HIBERNATION_ANNOTATION, RESTARTED_AT_ANNOTATION, relationalImage } from './cluster.ts'
 export { LOGINS, type Login, loginSecret } from './logins.ts'
 export { archivingGaps, type EngineView, type Recovery, recoveryOf } from './recovery.ts'
-export type { BackupPlace, BackupTarget, Origin, RelationalInput } from './types.ts'
+export { type BackupPlace, type BackupTarget, type Origin, type RelationalInput, relationalInput } from './types.ts'
 
 /**
  * The children of a relational database in the order in which they are written, without the Secrets, which come first.
@@ -23,10 +23,10 @@ export type { BackupPlace, BackupTarget, Origin, RelationalInput } from './types
  */
 export function relationalChildren(input: RelationalInput): KubeObject[] {
   const objects = [
-    networkPolicy(input),
+    policy(input),
     primaryService(input),
     replicaService(input),
-    publicService(input),
+    loadBalancer(input),
     originStore(input),
     ownStore(input),
     postgresqlClusterObject(input),

@@ -1,5 +1,7 @@
-import { relationalNames, relationalUsers } from '../../contracts/relational.ts'
-import { base64, child, type RelationalInput } from './types.ts'
+import { relationalUsers } from '../../contracts/relational.ts'
+import type { RelationalCluster } from '../../crds/relational.ts'
+import { secret } from '../workload/child.ts'
+import { base64, type RelationalInput, relationalShared } from './types.ts'
 
 /** A Secret that says so has its password set at once, and not when the engine next looks (CloudNativePG, roles). */
 const RELOAD_LABEL = 'cnpg.io/reload'
@@ -12,18 +14,16 @@ export type Login = (typeof LOGINS)[number]
 
 /** Name and password of a login, in the form that CloudNativePG takes (kubernetes.io/basic-auth). */
 export function loginSecret(
-  input: Pick<RelationalInput, 'cluster'>,
+  cluster: RelationalCluster,
   login: Login,
   { username, password }: { username: string; password: string },
 ) {
-  const name = relationalNames(input.cluster.metadata.name)[login]
-  const { spec: _spec, metadata, ...rest } = child(input, 'v1', 'Secret', name, {})
-  return {
-    ...rest,
-    metadata: { ...metadata, labels: { ...metadata.labels, [RELOAD_LABEL]: 'true' } },
+  const shared = relationalShared(cluster)
+  const data = { username: base64(username), password: base64(password) }
+  return secret(shared, shared.names[login], data, {
     type: 'kubernetes.io/basic-auth',
-    data: { username: base64(username), password: base64(password) },
-  }
+    labels: { [RELOAD_LABEL]: 'true' },
+  })
 }
 
 /**
@@ -31,8 +31,7 @@ export function loginSecret(
  * roles' passwords can be guessed from. What they may do is granted by the owner, table by table.
  */
 export function editorRoles(input: RelationalInput): object[] {
-  const { cluster, origin } = input
-  const names = relationalNames(cluster.metadata.name)
+  const { cluster, origin, names } = input
   const users = relationalUsers(origin?.ownerName ?? cluster.spec.ownerName)
   return (['reader', 'writer'] as const).map((login) => ({
     name: users[login],

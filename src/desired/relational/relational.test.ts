@@ -368,9 +368,9 @@ describe('the Secrets of its logins', () => {
   for (const login of LOGINS) {
     it(`are what CloudNativePG takes for a password, and takes at once: ${login}`, () => {
       const input = relationalInput({})
-      const { metadata, type, data } = loginSecret(input, login, { username: 'u', password: 'p' })
+      const { metadata, type, data } = loginSecret(input.cluster, login, { username: 'u', password: 'p' })
       expect(metadata).to.include({ name: `relc${login}-orders`, namespace: 'shop-0123456789' })
-      expect(metadata.labels['cnpg.io/reload']).to.equal('true')
+      expect(metadata.labels?.['cnpg.io/reload']).to.equal('true')
       expect([type, data]).to.deep.equal(['kubernetes.io/basic-auth', { username: 'dQ==', password: 'cA==' }])
     })
   }

@@ -1,9 +1,8 @@
-import { relationalSelector } from '../../contracts/relational.ts'
-import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
-import type { ObjectMeta } from '../../core/object.ts'
+import { type RelationalNames, relationalNames } from '../../contracts/relational.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import type { StatusOf } from '../../crds/define.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
+import { type WorkloadInput, workloadInput } from '../workload/child.ts'
 
 /** Where the platform keeps backups: a bucket that speaks S3. */
 export type BackupTarget = {
@@ -26,8 +25,8 @@ export type BackupPlace = {
   retentionDays: number | undefined
 }
 
-/** Everything that the children of a relational database depend on, decided before. */
-export type RelationalInput = {
+/** What the steps decide about a relational database, beyond what its spec says. */
+export type RelationalDecisions = {
   cluster: RelationalCluster
   plan: EffectivePlan
   /** `max_connections` where the parameters name none. */
@@ -42,35 +41,22 @@ export type RelationalInput = {
   installedExtensions: readonly string[]
 }
 
-export type Child<Kind extends string> = {
-  apiVersion: string
-  kind: Kind
-  metadata: ObjectMeta
-  spec: Record<string, unknown>
-}
+/** Everything that the children of a relational database depend on, decided before. */
+export type RelationalInput = RelationalDecisions & RelationalShared
 
 /** As the `data` of a Secret has it. */
 export const base64 = (text: string) => Buffer.from(text, 'utf8').toString('base64')
 
-export function labelsOf(cluster: RelationalCluster): Record<string, string> {
-  return {
-    ...relationalSelector(cluster.metadata.name),
-    [MANAGED_BY_LABEL]: MANAGED_BY,
-    'app.kubernetes.io/name': 'postgresql',
-    'app.kubernetes.io/instance': cluster.metadata.name,
-  }
+type RelationalShared = WorkloadInput<RelationalNames>
+
+export function relationalShared(cluster: RelationalCluster): RelationalShared {
+  return workloadInput(cluster, relationalNames(cluster.metadata.name), 'postgresql')
 }
 
-export function child<Kind extends string>(
-  { cluster }: Pick<RelationalInput, 'cluster'>,
-  apiVersion: string,
-  kind: Kind,
-  name: string,
-  spec: Record<string, unknown>,
-  annotations?: Record<string, string>,
-): Child<Kind> {
-  const { namespace = '' } = cluster.metadata
-  const metadata: ObjectMeta = { name, namespace, labels: labelsOf(cluster) }
-  if (annotations !== undefined && Object.keys(annotations).length > 0) metadata.annotations = annotations
-  return { apiVersion, kind, metadata, spec }
+export function relationalInput(decided: RelationalDecisions): RelationalInput {
+  return { ...relationalShared(decided.cluster), ...decided }
 }
+
+/** The API groups of CloudNativePG and of its plugin for backups. */
+export const ENGINE_API = 'postgresql.cnpg.io/v1'
+export const PLUGIN_API = 'barmancloud.cnpg.io/v1'

@@ -1,6 +1,5 @@
-import { sqlNames } from '../../contracts/sql.ts'
 import { parseQuantity } from '../../core/quantity.ts'
-import { type Child, metadataOf, type SqlInput } from './types.ts'
+import type { SqlInput } from './types.ts'
 
 const BYTES_OF_MIB = 1024n * 1024n
 /** Of the memory that the pod may have; the rest is for connections and for what the engine does besides. */
@@ -27,13 +26,4 @@ export function engineConfiguration(input: Pick<SqlInput, 'instance' | 'plan'>):
     '',
   ]
   return { 'freehold.cnf': lines.join('\n') }
-}
-
-export function configMap(input: SqlInput): Child<'ConfigMap', { data: Record<string, string> }> {
-  return {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: metadataOf(input, sqlNames(input.instance.metadata.name).config),
-    data: engineConfiguration(input),
-  }
 }

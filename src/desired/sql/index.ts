@@ -1,34 +1,32 @@
-import { encodePasswords, type SqlPasswords, sqlNames } from '../../contracts/sql.ts'
+import { encodePasswords, SQL_PORTS, type SqlPasswords } from '../../contracts/sql.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { configMap } from './config.ts'
-import { clientService, networkPolicy, peerService, publicService } from './network.ts'
-import { type Child, metadataOf, type SqlInput } from './types.ts'
+import type { SqlInstance } from '../../crds/sql.ts'
+import { configMap, secret } from '../workload/child.ts'
+import { networkPolicy, publicService, service, servicePort } from '../workload/network.ts'
+import { engineConfiguration } from './config.ts'
+import { type SqlInput, sqlShared } from './types.ts'
 
-export { statefulSet as sqlWorkload } from './statefulSet.ts'
-export type { SqlInput } from './types.ts'
+export { sqlWorkload } from './statefulSet.ts'
+export { type SqlInput, sqlInput } from './types.ts'
 
-/** The children in the order in which they are written; the Secret comes before them, the StatefulSet after. */
+/** The children beside the Secret, which is written before them, and the StatefulSet, which is written last. */
 export function sqlSurroundings(input: SqlInput): KubeObject[] {
+  const { names } = input
+  const port = SQL_PORTS[input.instance.spec.engine]
+  const ports = [servicePort('sql', port)]
   const objects = [
-    configMap(input),
-    peerService(input),
-    clientService(input),
-    networkPolicy(input),
-    publicService(input),
+    configMap(input, names.config, engineConfiguration(input)),
+    // The StatefulSet needs one, for the name of its pod.
+    service(input, names.peers, { clusterIP: 'None', ports }),
+    service(input, names.workload, { type: 'ClusterIP', ports }),
+    networkPolicy(input, names.workload, { clientPorts: [port] }),
+    publicService(input, names.publicService, { ports }),
   ]
   return objects.filter((object) => object !== undefined)
 }
 
 /** The Secret of the logins. Passwords are generated elsewhere: this only lays them out. */
-export function loginSecret(
-  input: Pick<SqlInput, 'instance'>,
-  passwords: SqlPasswords,
-): Child<'Secret', { type: string; data: Record<string, string> }> {
-  return {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: metadataOf(input, sqlNames(input.instance.metadata.name).logins),
-    type: 'Opaque',
-    data: encodePasswords(passwords),
-  }
+export function loginSecret(instance: SqlInstance, passwords: SqlPasswords) {
+  const shared = sqlShared(instance)
+  return secret(shared, shared.names.logins, encodePasswords(passwords))
 }

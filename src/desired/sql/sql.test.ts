@@ -149,7 +149,7 @@ describe('the children of a SQL instance', () => {
       () => {
         const input = sqlInput(MARIADB)
         const passwords = { admin: 'pw-a', owner: 'pw-o', writer: 'pw-w', reader: 'pw-r' }
-        const secret = loginSecret(input, passwords)
+        const secret = loginSecret(input.instance, passwords)
         const rest = JSON.stringify([...all(input), sqlWorkload(input)])
         return [Object.keys(secret.data).length, rest.includes('pw-')]
       },

@@ -1,11 +1,10 @@
-import { sqlSelector } from '../../contracts/sql.ts'
-import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
-import type { ObjectMeta } from '../../core/object.ts'
+import { sqlNames } from '../../contracts/sql.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import type { SqlInstance } from '../../crds/sql.ts'
+import { type WorkloadInput, workloadInput } from '../workload/child.ts'
 
-/** Everything that the children of a SQL instance depend on, decided before. */
-export type SqlInput = {
+/** What the steps decide about a SQL instance, beyond what its spec says. */
+export type SqlDecisions = {
   instance: SqlInstance
   plan: EffectivePlan
   incarnation: string
@@ -15,23 +14,20 @@ export type SqlInput = {
   productKeyVersion: number | undefined
 }
 
-/** A child before it is owned: name, namespace, labels and the fields that we decide. */
-export type Child<Kind extends string, Fields extends object = { spec: Record<string, unknown> }> = {
-  apiVersion: string
-  kind: Kind
-  metadata: ObjectMeta
-} & Fields
+type SqlShared = WorkloadInput<ReturnType<typeof sqlNames>>
 
-export function labelsOf({ instance }: Pick<SqlInput, 'instance'>): Record<string, string> {
-  return {
-    ...sqlSelector(instance.metadata.name),
-    [MANAGED_BY_LABEL]: MANAGED_BY,
-    'app.kubernetes.io/name': instance.spec.engine === 'MsSql' ? 'mssql' : 'mariadb',
-    'app.kubernetes.io/instance': instance.metadata.name,
-  }
+/** Everything that the children of a SQL instance depend on, decided before. */
+export type SqlInput = SqlDecisions & SqlShared
+
+export function sqlShared(instance: SqlInstance): SqlShared {
+  return workloadInput(instance, sqlNames(instance.metadata.name), sqlApp(instance))
 }
 
-export function metadataOf(input: Pick<SqlInput, 'instance'>, name: string): ObjectMeta {
-  const { namespace = '' } = input.instance.metadata
-  return { name, namespace, labels: labelsOf(input) }
+export function sqlInput(decided: SqlDecisions): SqlInput {
+  return { ...sqlShared(decided.instance), ...decided }
+}
+
+/** The name of the engine's container, and of its application in the field's standard labels. */
+export function sqlApp({ spec }: SqlInstance): string {
+  return spec.engine === 'MsSql' ? 'mssql' : 'mariadb'
 }

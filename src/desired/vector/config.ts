@@ -1,6 +1,4 @@
-import { VECTOR_PORTS, vectorNames } from '../../contracts/vector.ts'
-import { metadataOf } from './metadata.ts'
-import type { Child, VectorInput } from './types.ts'
+import { VECTOR_PORTS } from '../../contracts/vector.ts'
 
 /** Where the image keeps things; the storage directory is the volume. */
 export const STORAGE_PATH = '/qdrant/storage'
@@ -27,12 +25,3 @@ cluster:
     port: ${VECTOR_PORTS.peer}
 telemetry_disabled: true
 `
-
-export function configMap(input: VectorInput): Child<'ConfigMap', { data: Record<string, string> }> {
-  return {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: metadataOf(input, vectorNames(input.cluster.metadata.name).config),
-    data: { 'production.yaml': PRODUCTION_YAML },
-  }
-}

@@ -1,36 +1,40 @@
+import { encodeVectorKeys, VECTOR_PORTS, type VectorKeys } from '../../contracts/vector.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { configMap } from './config.ts'
-import { clientService, ingress, networkPolicy, peerService, podDisruptionBudget, publicService } from './network.ts'
-import { httpRoute } from './route.ts'
-import { statefulSet } from './statefulSet.ts'
-import type { VectorInput } from './types.ts'
+import type { VectorCluster } from '../../crds/vector.ts'
+import { configMap, secret } from '../workload/child.ts'
+import { httpRoute, ingress } from '../workload/host.ts'
+import { podDisruptionBudget } from '../workload/network.ts'
+import { PRODUCTION_YAML } from './config.ts'
+import { clientService, loadBalancer, peerService, policy } from './network.ts'
+import { type VectorInput, vectorShared } from './types.ts'
 
 export { type CollectionView, type DrainAction, nextDrainAction } from './drain.ts'
-export { keySecret } from './keys.ts'
-export { INGRESS_NAMESPACE_LABEL } from './network.ts'
 export { podKeys, settledKeys, wantedKeys } from './rotation.ts'
-export { type HttpRoute, judgeRoute, type RouteVerdict, routeObstacle } from './route.ts'
-export { KEY_ANNOTATION, statefulSet, vectorImage } from './statefulSet.ts'
-export type { PodKeys, VectorInput } from './types.ts'
+export { KEY_ANNOTATION, vectorImage, vectorWorkload } from './statefulSet.ts'
+export { type PodKeys, type VectorInput, vectorInput } from './types.ts'
 
 /**
- * The children of a vector database in the order in which they are written, without the Secret (which comes first) and
- * the StatefulSet (which comes last, so that pods find what they mount). What is missing here is pruned.
+ * The children of a vector database beside the Secret, which is written before them, and the StatefulSet, which is
+ * written last, so that pods find what they mount. What is missing here is pruned.
  */
 export function vectorSurroundings(input: VectorInput): KubeObject[] {
+  const { names, peers } = input
+  const backend = { name: names.workload, port: { name: 'rest', number: VECTOR_PORTS.rest } }
   const objects = [
-    configMap(input),
+    configMap(input, names.config, { 'production.yaml': PRODUCTION_YAML }),
     peerService(input),
     clientService(input),
-    networkPolicy(input),
-    publicService(input),
-    ingress(input),
-    httpRoute(input),
-    podDisruptionBudget(input),
+    policy(input),
+    loadBalancer(input),
+    ingress(input, backend),
+    httpRoute(input, backend),
+    podDisruptionBudget(input, names.workload, peers),
   ]
   return objects.filter((object) => object !== undefined)
 }
 
-export function vectorWorkload(input: VectorInput): KubeObject {
-  return statefulSet(input)
+/** The Secret with the keys. They are generated elsewhere: this only lays them out. */
+export function keySecret(cluster: VectorCluster, keys: VectorKeys) {
+  const shared = vectorShared(cluster)
+  return secret(shared, shared.names.keys, encodeVectorKeys(keys))
 }

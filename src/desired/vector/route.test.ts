@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { vectorInput } from '../../../test/make/vector.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { type HttpRoute, judgeRoute, routeObstacle, type VectorInput, vectorSurroundings } from './index.ts'
+import { type HttpRoute, judgeRoute, routeObstacle } from '../workload/host.ts'
+import { type VectorInput, vectorSurroundings } from './index.ts'
 
 const gateway = { namespace: 'infra', name: 'public' }
 const host = 'p.example.org'

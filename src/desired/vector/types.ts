@@ -1,11 +1,11 @@
-import type { VectorKey } from '../../contracts/vector.ts'
-import type { ObjectMeta } from '../../core/object.ts'
+import { type VectorKey, type VectorNames, vectorNames } from '../../contracts/vector.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
-import type { Gateway } from '../../crds/clusters.ts'
 import type { VectorCluster } from '../../crds/vector.ts'
+import { type WorkloadInput, workloadInput } from '../workload/child.ts'
+import type { Hosted } from '../workload/host.ts'
 
-/** Everything that the children of a vector database depend on, decided before. */
-export type VectorInput = {
+/** What the steps decide about a vector database, beyond what its spec says. */
+export type VectorDecisions = Hosted & {
   cluster: VectorCluster
   plan: EffectivePlan
   incarnation: string
@@ -13,12 +13,10 @@ export type VectorInput = {
   peers: number
   /** The keys that a pod started now is given; undefined where keys are switched off. */
   keys: PodKeys | undefined
-  /** The public host, claimed before; undefined for none. */
-  host: string | undefined
-  ingressClassName: string | undefined
-  /** What takes the place of an Ingress; undefined where the cluster has none, or no type for its routes. */
-  gateway: Gateway | undefined
 }
+
+/** Everything that the children of a vector database depend on, decided before. */
+export type VectorInput = VectorDecisions & WorkloadInput<VectorNames>
 
 /** Which generation of keys a pod accepts. `alternative` is accepted too, by engines that can (a rotation without a gap). */
 export type PodKeys = {
@@ -26,9 +24,10 @@ export type PodKeys = {
   alternative: Pick<VectorKey, 'version' | 'id'> | undefined
 }
 
-/** A child before it is owned: name, namespace, labels and the fields that we decide. */
-export type Child<Kind extends string, Fields extends object> = {
-  apiVersion: string
-  kind: Kind
-  metadata: ObjectMeta
-} & Fields
+export function vectorShared(cluster: VectorCluster): WorkloadInput<VectorNames> {
+  return workloadInput(cluster, vectorNames(cluster.metadata.name), 'qdrant')
+}
+
+export function vectorInput(decided: VectorDecisions): VectorInput {
+  return { ...vectorShared(decided.cluster), ...decided }
+}

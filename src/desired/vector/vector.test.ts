@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { vectorInput } from '../../../test/make/vector.ts'
-import { statefulSet, type VectorInput, vectorSurroundings, vectorWorkload } from './index.ts'
+import { type VectorInput, vectorSurroundings, vectorWorkload } from './index.ts'
 
 const labels = {
   'freehold.dev/owner-kind': 'VectorCluster',
@@ -35,7 +35,7 @@ type PodTemplate = {
     containers: [Record<string, unknown> & { env: { name: string; valueFrom?: object }[] }]
   }
 }
-const template = (input: VectorInput) => (statefulSet(input).spec as { template: PodTemplate }).template
+const template = (input: VectorInput) => (vectorWorkload(input).spec as { template: PodTemplate }).template
 
 describe('the children of a vector database', () => {
   it('are, for one peer of the development plan, exactly these beside the workload', () => {
@@ -234,7 +234,7 @@ describe('an option of a vector database', () => {
       () => one(vectorInput({ computePlan: 'vector-medium' }), 'PodDisruptionBudget').map(({ spec }) => spec),
       [{ maxUnavailable: 1, selector: { matchLabels: selector } }],
     ],
-    ['stopped runs no peer', () => statefulSet(vectorInput({}, { peers: 0 })).spec.replicas, 0],
+    ['stopped runs no peer', () => vectorWorkload(vectorInput({}, { peers: 0 })).spec.replicas, 0],
     [
       'no key leaves no key in the environment',
       () => env(vectorInput({}, { keys: undefined })),
@@ -336,7 +336,7 @@ describe('an option of a vector database', () => {
     ],
     [
       'the default storage class stays unnamed',
-      () => Object.keys((statefulSet(vectorInput()).spec.volumeClaimTemplates as [{ spec: object }])[0].spec),
+      () => Object.keys((vectorWorkload(vectorInput()).spec.volumeClaimTemplates as [{ spec: object }])[0].spec),
       ['accessModes', 'resources', 'volumeMode'],
     ],
   ]

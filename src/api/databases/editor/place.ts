@@ -7,6 +7,7 @@ import {
   type SqlFaultReason,
   type SqlTarget,
 } from '../../../adapters/sql/port.ts'
+import { ownerSelector } from '../../../contracts/workloads.ts'
 import { type ErrorCode, PlatformError } from '../../../core/errors.ts'
 import type { KubeObject } from '../../../core/object.ts'
 import type { AnyKind } from '../../../crds/define.ts'
@@ -40,9 +41,9 @@ export type EditorPlace = {
 export function historyAt(
   { apiVersion, kind }: Pick<AnyKind, 'apiVersion' | 'kind'>,
   { metadata: { namespace = '', name, uid = '' } }: Pick<KubeObject, 'metadata'>,
-  { blobs, name: blob, labels }: { blobs: BlobStore; name: string; labels: Record<string, string> },
+  { blobs, name: blob }: { blobs: BlobStore; name: string },
 ): EditorDatabase['history'] {
-  return { blobs, namespace, name: blob, owner: { apiVersion, kind, name, uid, labels } }
+  return { blobs, namespace, name: blob, owner: { apiVersion, kind, name, uid, labels: ownerSelector(kind, name) } }
 }
 
 const CODES: Readonly<Partial<Record<SqlFaultReason, ErrorCode>>> = {

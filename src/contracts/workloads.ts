@@ -1,0 +1,24 @@
+import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../core/labels.ts'
+
+/** What every resource that runs pods has in common, for whoever makes them and whoever looks for them. */
+
+/** Labels that select the pods and volume claims of one resource in its namespace. */
+export function ownerSelector(kind: string, name: string): Record<string, string> {
+  return { [OWNER_KIND_LABEL]: kind, [OWNER_NAME_LABEL]: name }
+}
+
+/** The claim template of every StatefulSet of ours; claims are `storage-<stateful set>-<ordinal>`. */
+export const STORAGE_VOLUME = 'storage'
+
+export function claimName(workload: string, ordinal: number): string {
+  return `${STORAGE_VOLUME}-${workload}-${ordinal}`
+}
+
+/** The ordinal of a pod or claim of this StatefulSet; undefined for any other name. */
+export function ordinalOf(workload: string, podOrClaim: string): number | undefined {
+  for (const stem of [`${STORAGE_VOLUME}-${workload}-`, `${workload}-`]) {
+    const rest = podOrClaim.startsWith(stem) ? podOrClaim.slice(stem.length) : ''
+    if (/^(0|[1-9][0-9]{0,3})$/.test(rest)) return Number(rest)
+  }
+  return undefined
+}

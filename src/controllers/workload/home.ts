@@ -1,0 +1,37 @@
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { type Gateway, PlatformCluster } from '../../crds/clusters.ts'
+import { httpRoute } from '../../kube/gateway.ts'
+import type { Workspace } from '../engine/controller.ts'
+import type { WorkloadPass } from './pass.ts'
+
+type CachedCluster = PlatformCluster & { [key: string]: unknown }
+
+/** The cluster that it runs on: the platform's own, until other clusters have an agent. */
+export function findCluster({ object, records, state }: WorkloadPass): Outcome {
+  const { clusterId } = object.spec
+  const clusters = records.cache<CachedCluster>(PlatformCluster.resource)
+  const home = clusterId === undefined ? platformCluster(records) : clusters.get(undefined, clusterId)
+  if (home === undefined) {
+    return clusterId === undefined
+      ? waiting('WaitingForCluster', 'The record of the cluster that the platform runs on is not there yet.')
+      : stalled('ReferenceMissing', `There is no cluster "${clusterId}".`)
+  }
+  if (!home.spec.isPlatform) {
+    return stalled('ClusterUnreachable', `Cluster "${home.spec.displayName}" has no agent that could run resources.`)
+  }
+  state.home = home
+  return done()
+}
+
+function platformCluster(records: Workspace): PlatformCluster | undefined {
+  return records
+    .cache<CachedCluster>(PlatformCluster.resource)
+    .list()
+    .filter((cluster) => cluster.spec.isPlatform)
+    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))[0]
+}
+
+/** What takes the place of an Ingress there; undefined where the cluster names none, or serves no routes. */
+export function gatewayOf({ state, workloads }: Pick<WorkloadPass, 'state' | 'workloads'>): Gateway | undefined {
+  return workloads.isServed(httpRoute) ? state.home?.spec.gateway : undefined
+}

@@ -1,0 +1,41 @@
+import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
+import { type KubeObject, keyOf, objectKey, type Resource } from '../../core/object.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+import { pod } from '../../kube/builtin.ts'
+import type { Observed, Rights, Workspace } from '../engine/controller.ts'
+import { quotaObservers } from '../quota.ts'
+
+type Planned = KubeObject & { spec: { computePlan?: string } }
+
+/** Wakes the resource whose labels a pod carries. */
+export function podObserver(kind: AnyKind): Observed {
+  return {
+    resource: pod,
+    keysOf: ({ metadata: { labels, namespace } }) =>
+      labels?.[OWNER_KIND_LABEL] === kind.kind ? [objectKey(namespace, labels[OWNER_NAME_LABEL] ?? '')] : [],
+  }
+}
+
+/** Wakes resources when their plan, the cluster that they run on or the room in their quota changes. */
+export function workloadObservers(kind: AnyKind): Observed[] {
+  const all = (records: Workspace) => records.cache<Planned>(kind.resource).list()
+  return [
+    {
+      resource: ComputePlan.resource,
+      // Without a name it is the default of its family, which any plan may become.
+      keysOf: ({ metadata: { name } }, records) =>
+        all(records)
+          .filter(({ spec: { computePlan = name } }) => computePlan === name)
+          .map(keyOf),
+    },
+    { resource: PlatformCluster.resource, keysOf: (_, records) => all(records).map(keyOf) },
+    ...quotaObservers(kind),
+  ]
+}
+
+/** What a controller may do with its children. */
+export function childRights(children: readonly Resource[]): Rights[] {
+  return children.map((resource) => ({ resource, verbs: ['get', 'create', 'patch', 'delete'] }))
+}

@@ -1,0 +1,56 @@
+import type { ObjectMeta } from '../../core/object.ts'
+import type { EffectivePlan, PlanOverrides } from '../../core/sizing/plans.ts'
+import type { PlatformCluster } from '../../crds/clusters.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import type { Pass } from '../engine/controller.ts'
+
+/** A pass over a kind that runs something. Fields that a kind does not have are undefined. */
+export type WorkloadPass = Omit<Pass, 'kind' | 'object' | 'state' | 'report'> & {
+  readonly kind: AnyKind
+  readonly object: {
+    readonly metadata: ObjectMeta
+    readonly spec: PlanOverrides & {
+      readonly clusterId?: string | undefined
+      readonly imageName?: string | undefined
+      readonly running?: boolean
+      readonly replicas?: number | undefined
+      readonly enableLoadBalancer?: boolean
+      readonly restartedAt?: string | undefined
+    }
+    readonly status?: Readonly<Partial<Record<'phase' | 'firstReadyAt' | 'restartedAt', string | undefined>>>
+  }
+  readonly state: WorkloadState
+  report(fields: object): void
+}
+
+/** What the steps that all workloads share hand on. Each field is set by the step named, and read by later ones only. */
+export type WorkloadState = {
+  /** findCluster */
+  home: PlatformCluster | undefined
+  /** resolvePlan */
+  plan: EffectivePlan | undefined
+  planName: string
+  /** resolvePlan: how many are asked for, whether or not it runs. */
+  replicas: number
+}
+
+export function newWorkloadState(): WorkloadState {
+  return { home: undefined, plan: undefined, planName: '', replicas: 1 }
+}
+
+/** The namespace and name of the object of a pass. */
+export function placeOfPass({ object }: { object: { metadata: ObjectMeta } }): { namespace: string; name: string } {
+  const { namespace = '', name } = object.metadata
+  return { namespace, name }
+}
+
+/** The plan, in steps after `resolvePlan`. */
+export function planOf({ state }: { state: Pick<WorkloadState, 'plan'> }): EffectivePlan {
+  if (state.plan === undefined) throw new Error('resolvePlan must run before.')
+  return state.plan
+}
+
+/** How many are to run now. */
+export function wantedReplicas({ object, state }: Pick<WorkloadPass, 'object' | 'state'>): number {
+  return object.spec.running === false ? 0 : state.replicas
+}

@@ -1,0 +1,82 @@
+import { ownerSelector } from '../../contracts/workloads.ts'
+import { sourceRanges } from '../../core/cidr.ts'
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
+import type { KubeObject, ObjectMeta } from '../../core/object.ts'
+
+/** What all children of one resource share, decided once. `Names` are the names of its children. */
+export type WorkloadInput<Names = unknown> = {
+  namespace: string
+  names: Names
+  labels: Readonly<Record<string, string>>
+  /** Selects the pods and volume claims; never changes, as selectors cannot. */
+  selector: Readonly<Record<string, string>>
+  /** Whether clients outside the cluster may connect. */
+  isPublic: boolean
+  /** The networks from which they may; undefined for all. */
+  ranges: readonly string[] | undefined
+}
+
+type WorkloadObject = Pick<KubeObject, 'kind' | 'metadata'> & {
+  spec: { enableLoadBalancer?: boolean; allowedCidrs?: string | undefined }
+}
+
+/** @param app what runs, as `app.kubernetes.io/name` says it */
+export function workloadInput<Names>(object: WorkloadObject, names: Names, app: string): WorkloadInput<Names> {
+  const { kind, metadata, spec } = object
+  const { name, namespace = '' } = metadata
+  const selector = ownerSelector(kind, name)
+  return {
+    namespace,
+    names,
+    labels: {
+      ...selector,
+      [MANAGED_BY_LABEL]: MANAGED_BY,
+      'app.kubernetes.io/name': app,
+      'app.kubernetes.io/instance': name,
+    },
+    selector,
+    isPublic: spec.enableLoadBalancer === true,
+    ranges: sourceRanges(spec.allowedCidrs),
+  }
+}
+
+/** A child before it is owned: name, namespace, labels and the fields that we decide. */
+export type Child<Kind extends string = string, Fields extends object = { spec: Record<string, unknown> }> = {
+  apiVersion: string
+  kind: Kind
+  metadata: ObjectMeta
+} & Fields
+
+type Identity<Kind extends string> = {
+  apiVersion: string
+  kind: Kind
+  name: string
+  /** On top of those that every child has. */
+  labels?: Record<string, string>
+  annotations?: Record<string, string> | undefined
+}
+
+/** Lays out a child in the namespace of its resource, under its labels. */
+export function child<Kind extends string, Fields extends object>(
+  { namespace, labels }: Pick<WorkloadInput, 'namespace' | 'labels'>,
+  { apiVersion, kind, name, labels: more, annotations = {} }: Identity<Kind>,
+  fields: Fields,
+): Child<Kind, Fields> {
+  const metadata: ObjectMeta = { name, namespace, labels: { ...labels, ...more } }
+  if (Object.keys(annotations).length > 0) metadata.annotations = annotations
+  return { apiVersion, kind, metadata, ...fields }
+}
+
+export function configMap(input: WorkloadInput, name: string, data: Record<string, string>) {
+  return child(input, { apiVersion: 'v1', kind: 'ConfigMap', name }, { data })
+}
+
+/** A Secret with these entries, encoded before. */
+export function secret(
+  input: Pick<WorkloadInput, 'namespace' | 'labels'>,
+  name: string,
+  data: Record<string, string>,
+  { type = 'Opaque', labels = {} }: { type?: string; labels?: Record<string, string> } = {},
+) {
+  return child(input, { apiVersion: 'v1', kind: 'Secret', name, labels }, { type, data })
+}
