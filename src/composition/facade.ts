@@ -68,7 +68,9 @@ export async function runFacade(
   const sso = ssoServices(configuration, client, administration.federation)
   const identity =
     configuration.identityProvider === 'local'
-      ? await runIdentityProvider(configuration, connection, sso.outgoing.fetch, surroundings)
+      ? await runIdentityProvider(configuration, connection, sso.outgoing.fetch, surroundings, () => {
+          void tokens.keysChanged()
+        })
       : undefined
   const follower =
     configuration.identityProvider === 'keycloak'

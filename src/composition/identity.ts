@@ -32,6 +32,7 @@ export async function runIdentityProvider(
   { client, caches }: { client: KubeClient; caches: CacheSet },
   fetch: OutgoingFetch,
   surroundings: Surroundings,
+  onKeysChange: () => void,
 ): Promise<Part> {
   const log = surroundings.log.child({ part: 'identity' })
   const { identityCertificate, identityKey, identityHost, accessTokenSeconds } = configuration
@@ -49,6 +50,7 @@ export async function runIdentityProvider(
     tokenLifetimeSeconds: accessTokenSeconds,
     log,
   })
+  keys.onChange(onKeysChange)
   const users = caches.get<PlatformUser & KubeObject>(PlatformUser.resource)
   const connections = caches.get<SsoConnection & KubeObject>(SsoConnection.resource)
   const bindings = caches.get<IdpBinding & KubeObject>(IdpBinding.resource)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ADDRESS_MAX_LENGTH, ADDRESS_PATTERN } from '../core/address.ts'
 import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN, UUID_PATTERN } from '../core/names.ts'
 import { QUANTITY_PATTERN } from '../core/quantity.ts'
 
@@ -49,6 +50,9 @@ export const Scope = z
     /^\/(boundaries\/[0-9a-f-]{36}(\/resourcegroups\/[a-z0-9-]{1,52}(\/resources\/[a-z]{1,40}\/[a-z0-9-]{1,52})?)?)?$/,
   )
   .describe('Where it counts, and everywhere below: /, a boundary, a resource group or a resource; immutable')
+
+/** One e-mail address. */
+export const Email = z.string().regex(new RegExp(ADDRESS_PATTERN)).max(ADDRESS_MAX_LENGTH)
 
 export const PrincipalType = z
   .enum(['User', 'Group', 'ServicePrincipal'])

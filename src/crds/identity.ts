@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf } from './define.ts'
-import { DateTime, Description, DisplayName, Uuid } from './fields.ts'
+import { DateTime, Description, DisplayName, Email, Uuid } from './fields.ts'
 
 /** A person, for the local identity provider only. */
 export const PlatformUser = defineKind({
@@ -20,7 +20,7 @@ export const PlatformUser = defineKind({
       .min(1)
       .max(128)
       .describe('What the person signs in with, without regard to case; one that two people have signs in neither'),
-    email: z.string().max(254).optional().describe('E-mail address; signs in too, where only one person has it'),
+    email: Email.optional().describe('E-mail address; signs in too, where only one person has it'),
     emailVerified: z
       .boolean()
       .default(false)

@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, DisplayName, Scope, Uuid } from './fields.ts'
+import { DateTime, DisplayName, Email, Scope, Uuid } from './fields.ts'
 
 /** Where an invitation is in its life (interface section 3). */
 export const INVITATION_STATES = ['Pending', 'AwaitingLogin', 'Accepted', 'Revoked', 'Expired'] as const
 
-const Email = z.string().min(3).max(254)
 const Sha256 = z
   .string()
   .max(64)

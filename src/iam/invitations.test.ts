@@ -1,8 +1,8 @@
 import { expect } from 'chai'
+import { isAddress } from '../core/address.ts'
 import {
   decideSetPassword,
   type InvitationFacts,
-  isAddress,
   isSameAddress,
   nextResendAt,
   refuseAccept,

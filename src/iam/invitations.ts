@@ -130,11 +130,3 @@ export function refuseAccept(
 export function isSameAddress(one: string, other: string): boolean {
   return one.trim().toLowerCase() === other.trim().toLowerCase()
 }
-
-/** One address and nothing around it. What mail servers take beyond that is their matter. */
-export function isAddress(text: string): boolean {
-  return (
-    text.length <= 254 &&
-    /^[^\s@<>,;:"()[\]\\]{1,64}@[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/i.test(text)
-  )
-}

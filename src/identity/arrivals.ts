@@ -1,4 +1,5 @@
 import { domainOf } from '../contracts/sso.ts'
+import { isAddress } from '../core/address.ts'
 import { uuidV5 } from '../core/ids.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
@@ -89,7 +90,7 @@ export function personOf(
   if (typeof subject !== 'string' || subject === '' || subject.length > 255) {
     throw new ArrivalRefused('Your organization did not say who you are.')
   }
-  if (typeof email !== 'string' || email.length > 254 || !domains.includes(domainOf(email) ?? '')) {
+  if (typeof email !== 'string' || !isAddress(email) || !domains.includes(domainOf(email) ?? '')) {
     throw new ArrivalRefused('Your organization named no e-mail address of its own domains.')
   }
   const firstName = nameIn(claims.given_name)

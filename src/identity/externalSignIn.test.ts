@@ -226,6 +226,24 @@ describe('signing in at the identity provider of a tenant', function () {
     expect(decodeJwt((await token()).access_token ?? '').sub).to.equal('7f0e6f0a-6a43-4a53-9d2b-1f3a7c0f9e11')
   })
 
+  for (const email of [
+    'ada@evil.example, x@acme.example',
+    'a\n@acme.example',
+    'Ada <ada@acme.example>',
+    'a\0@acme.example',
+  ]) {
+    it(`takes nobody in whose e-mail claim is not one address: ${JSON.stringify(email)}`, async () => {
+      expect((await signIn({ ...ADA, email })).status).to.equal(403)
+      expect(await users()).to.deep.equal([])
+    })
+  }
+
+  it('takes nobody in by an ID token from an hour ahead', async () => {
+    acme.issuedAt = Math.floor(Date.now() / 1000) + 3600
+    expect((await signIn()).status).to.be.oneOf([403, 502])
+    expect(await users()).to.deep.equal([])
+  })
+
   it('takes no disabled person in', async () => {
     await signIn()
     const [{ metadata } = { metadata: { name: '' } }] = await users()

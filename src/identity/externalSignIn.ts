@@ -24,6 +24,8 @@ export interface ExternalSignIn {
 
 const MODEL = 'Broker'
 const LIFETIME_SECONDS = 15 * 60
+/** How far the clocks of an issuer may be ahead of ours. */
+const CLOCK_SKEW_SECONDS = 60
 const STATE = /^([A-Za-z0-9_-]{1,64})\.[A-Za-z0-9_-]{43}$/
 /** What an answer may hold; nothing else is handed on. */
 const ANSWERED = ['code', 'state', 'iss', 'error'] as const
@@ -103,7 +105,10 @@ async function claimsOf(provider: ExternalProvider, fetch: ExternalFetch, journe
     expectedNonce: journey.nonce,
     idTokenExpected: true,
   })
-  return tokens.claims() ?? {}
+  const claims = tokens.claims()
+  if (claims === undefined || claims.iat > Date.now() / 1000 + CLOCK_SKEW_SECONDS)
+    throw new ArrivalRefused('Your organization answered with a token of another time.')
+  return claims
 }
 
 function clientOf(provider: ExternalProvider, fetch: ExternalFetch): oidc.Configuration {

@@ -4,6 +4,7 @@ import { decodeJwt, decodeProtectedHeader } from 'jose'
 import request from 'supertest'
 import { systemClock } from '../core/clock.ts'
 import { type Log, silentLog } from '../core/log.ts'
+import { KubeError } from '../kube/errors.ts'
 import { FakeKubeClient } from '../kube/fake.ts'
 import type { ClientStore, IdentityClient } from './clients.ts'
 import { generateSigningKey, type KeyRing, type SigningKey, withKey } from './keyRing.ts'
@@ -168,7 +169,7 @@ describe('the local identity provider', () => {
 
   for (const [name, fields, error] of [
     ['a password grant', { grant_type: 'password', username: 'a', password: 'b' }, 'unsupported_grant_type'],
-    ['an authorization code', { grant_type: 'authorization_code', code: 'x' }, 'invalid_request'],
+    ['an authorization code', { grant_type: 'authorization_code', code: 'x' }, 'unauthorized_client'],
     ['a resource that is not the platform', { resource: 'https://elsewhere.example/' }, 'invalid_target'],
   ] as const) {
     it(`refuses ${name}`, async () => {
@@ -187,7 +188,7 @@ describe('the local identity provider', () => {
     const answer = await request(provider.handler).get(CERTS).expect(200)
     expect(answer.body.keys).to.have.length(1)
     expect(Object.keys(answer.body.keys[0]).sort()).to.deep.equal(['alg', 'e', 'kid', 'kty', 'n', 'use'])
-    expect(answer.headers['cache-control']).to.equal('public, max-age=60')
+    expect(answer.headers['cache-control']).to.equal('public, max-age=31')
   })
 
   it('tells the addresses of its issuer, whatever host the caller names', async () => {
@@ -261,6 +262,23 @@ describe('the local identity provider', () => {
     expect(answer.body.error).to.equal('server_error')
     expect(JSON.stringify(answer.body)).to.not.contain('etcd')
     expect(lines.join()).to.contain('etcd at 10.0.0.1 is away')
+  })
+
+  it('says that it is unavailable for a moment while the API server is away', async () => {
+    provider.stop()
+    const away = new KubeError('Unavailable', 'Cannot get secrets: no answer.', { status: 0 })
+    provider = create({ clients: { find: () => Promise.reject(away) } })
+    const answer = await ask()
+    expect([answer.status, answer.body.error]).to.deep.equal([503, 'temporarily_unavailable'])
+    expect(Number(answer.headers['retry-after'])).to.be.above(0)
+  })
+
+  it('tells a public client that a grant for service accounts is not its own (RFC 6749 section 5.2)', async () => {
+    const answer = await request(provider.handler)
+      .post(TOKEN)
+      .type('form')
+      .send({ grant_type: 'client_credentials', client_id: 'freehold-cli' })
+    expect([answer.status, answer.body.error]).to.deep.equal([400, 'unauthorized_client'])
   })
 
   it('writes no secret to its log', async () => {

@@ -11,6 +11,7 @@ import type { ClientStore } from './clients.ts'
 import { createExternalSignIn, type ExternalSignInOptions } from './externalSignIn.ts'
 import { countGuesses, DEFAULT_GUESS_LIMITS, type GuessLimits } from './guesses.ts'
 import type { LastSeen } from './lastSeen.ts'
+import { type Causes, truthfulErrors } from './outage.ts'
 import type { PasswordVerifier } from './passwords.ts'
 import { formKey, settings } from './settings.ts'
 import { guardPages } from './shownPages.ts'
@@ -55,7 +56,7 @@ export type IdentityProviderOptions = {
   tokenLifetimeSeconds?: number
   /** How long a person stays signed in; 12 hours. */
   sessionLifetimeSeconds?: number
-  /** How long verifiers may keep the published keys without asking; 60. */
+  /** How long verifiers may keep the published keys without asking; 31. */
   keysMaxAgeSeconds?: number
   limits?: Partial<IdentityLimits>
   /** Addresses or networks whose X-Forwarded-For is believed; none. */
@@ -81,10 +82,10 @@ const SESSION_LIFETIME_SECONDS = 12 * 60 * 60
 const SIGN_IN = '/sign-in'
 /**
  * The API server fetches keys for an unknown key id only when what it has is within 30 s of its max-age: so this lets
- * it ask once in 30 s, however many tokens name invented ids, and is far below the time that a key is published before
- * it signs. A key that had to be replaced at once is unknown there for so long.
+ * it ask once in a second, however many tokens name invented ids, and a key that had to be replaced at once is known
+ * there within that time.
  */
-const KEYS_MAX_AGE_SECONDS = 60
+const KEYS_MAX_AGE_SECONDS = 31
 
 /**
  * The local identity provider at the paths of Keycloak (interface section 5): OAuth 2.0 client_credentials for service
@@ -211,8 +212,11 @@ function buildProvider(options: BuildOptions, issuer: URL, attempts: Attempts): 
       },
     })
   }
+  const causes: Causes = new WeakMap()
+  provider.use(truthfulErrors(causes))
   provider.use(guardPages)
   provider.use(cacheHeaders(options.keysMaxAgeSeconds ?? KEYS_MAX_AGE_SECONDS))
+  provider.on('server_error', (context, error) => causes.set(context, error))
   listen(provider, attempts, options.log, options.lastSeen)
   return provider
 }

@@ -6,6 +6,7 @@ import type { Log } from '../core/log.ts'
 import { ArrivalRefused } from './arrivals.ts'
 import { type ExternalSignIn, returningSignIn } from './externalSignIn.ts'
 import type { Guesses } from './guesses.ts'
+import { isOutage } from './outage.ts'
 import { consentPage, errorPage, organizationPage, type Page, signInPage } from './pages.ts'
 import type { PasswordVerifier } from './passwords.ts'
 import { PAGE_HEADERS, targetsOf } from './shownPages.ts'
@@ -64,7 +65,12 @@ function guarded(options: SignInOptions, step: Step) {
           400,
           errorPage('This sign-in has expired, or was begun in another browser.', 'session_not_found'),
         )
-      else send(response, 500, errorPage('The platform could not finish this. Try again in a moment.', 'server_error'))
+      else
+        send(
+          response,
+          isOutage(error) ? 503 : 500,
+          errorPage('The platform could not finish this. Try again in a moment.', 'server_error'),
+        )
     }
   }
 }

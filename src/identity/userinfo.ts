@@ -4,6 +4,7 @@ import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { personClaims } from './accounts.ts'
 import { SIGNING_ALGORITHM } from './keyRing.ts'
+import { isOutage } from './outage.ts'
 import type { SigningKeys } from './signingKeys.ts'
 import type { UserStore } from './users.ts'
 
@@ -40,7 +41,8 @@ export function userinfo({ issuer, audience, keys, users, log }: UserinfoOptions
   return (request, response) => {
     answer(request, response).catch((error: unknown) => {
       log.error({ error: messageOf(error) }, 'The identity provider failed on a request.')
-      response.status(500).json({ error: 'server_error' })
+      if (isOutage(error)) response.status(503).json({ error: 'temporarily_unavailable' })
+      else response.status(500).json({ error: 'server_error' })
     })
   }
 }

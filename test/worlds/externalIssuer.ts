@@ -10,6 +10,8 @@ export class ExternalIssuer {
   readonly clientId = 'freehold at acme'
   readonly clientSecret = 'the secret: of acme & co'
   /** What the next ID tokens say instead of the truth. */
+  /** Seconds since the epoch; now when absent. */
+  issuedAt: number | undefined
   lies: JWTPayload = {}
   /** Another key than the published one. */
   signsFalsely = false
@@ -76,7 +78,7 @@ export class ExternalIssuer {
     const claims = { nonce: found.nonce, iss: this.issuer, aud: this.clientId, ...found.claims, ...this.lies }
     const idToken = await new SignJWT(claims)
       .setProtectedHeader({ alg: 'RS256', kid: 'one' })
-      .setIssuedAt()
+      .setIssuedAt(this.issuedAt)
       .setExpirationTime('5m')
       .sign((this.signsFalsely ? wrong : right).privateKey)
     return Response.json({ access_token: 'opaque', token_type: 'Bearer', id_token: idToken, expires_in: 300 })

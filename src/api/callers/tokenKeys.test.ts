@@ -13,20 +13,37 @@ describe('the keys of the issuer of access tokens', () => {
     expect(world.fetches).to.equal(1)
   })
 
-  it('are fetched at most once in 30 s for unknown key ids, however many', async () => {
+  it('are fetched at most four times close together for unknown key ids, however many, then once in 30 s', async () => {
     await world.verifier.verify(`Bearer ${await world.forgeOf().good()}`)
-    const bogus = await Promise.all([...Array(50).keys()].map((n) => world.forgeOf().sign({}, { kid: `bogus-${n}` })))
-    for (const moment of [0, 10_000, 29_999]) {
-      world.timeIs(moment)
-      for (const token of bogus) expect(await outcome(world.verifier, `Bearer ${token}`)).to.equal('UNAUTHORIZED')
-      expect(world.fetches, `after ${moment} ms`).to.equal(1)
+    const bogus = await Promise.all([...Array(10).keys()].map((n) => world.forgeOf().sign({}, { kid: `bogus-${n}` })))
+    for (const token of bogus) expect(await outcome(world.verifier, `Bearer ${token}`)).to.equal('UNAUTHORIZED')
+    expect(world.fetches, 'none beside another').to.equal(1)
+    for (let second = 1; second <= 600; second += 1) {
+      world.timeIs(second * 1000)
+      await Promise.all(bogus.map((token) => outcome(world.verifier, `Bearer ${token}`)))
+      if (second < 33) expect(world.fetches, `after ${second} s`).to.equal(Math.min(second + 1, 4))
     }
-    world.timeIs(30_000)
-    await Promise.all(bogus.map((token) => outcome(world.verifier, `Bearer ${token}`)))
-    expect(world.fetches).to.equal(2)
-    world.timeIs(59_999)
-    for (const token of bogus) await outcome(world.verifier, `Bearer ${token}`)
-    expect(world.fetches).to.equal(2)
+    expect(world.fetches).to.be.within(20, 24)
+  })
+
+  const replaceKeys = async () => {
+    await world.verifier.verify(`Bearer ${await world.forgeOf().good()}`)
+    const next = await pairOf('ES256', 'next')
+    world.published = [next.jwk]
+    return `Bearer ${await forge('ES256', next, next).sign()}`
+  }
+
+  it('that were all replaced at once count within a second, though they were fetched a moment ago', async () => {
+    const authorization = await replaceKeys()
+    world.timeIs(1_000)
+    expect(await outcome(world.verifier, authorization)).to.equal(SUBJECT)
+  })
+
+  it('count at once where the issuer says that they changed, and the old ones end', async () => {
+    const authorization = await replaceKeys()
+    await world.keys.changed()
+    expect(await outcome(world.verifier, authorization)).to.equal(SUBJECT)
+    expect(await outcome(world.verifier, `Bearer ${await world.forgeOf().good()}`)).to.equal('UNAUTHORIZED')
   })
 
   it('are fetched no oftener while the issuer is away', async () => {

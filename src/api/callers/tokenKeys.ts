@@ -22,6 +22,8 @@ export interface TokenKeys {
   current(): Promise<KeySet | undefined>
   /** The keys after a fetch, or as known where the last fetch is too recent for another. */
   renewed(): Promise<KeySet | undefined>
+  /** The issuer says that its keys changed: they are fetched at once. */
+  changed(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -35,16 +37,20 @@ export type TokenKeysOptions = {
 const REFRESH_AFTER = 60_000
 /** After so long without use, a caller waits for the fetch instead. */
 const WAIT_AFTER = 10 * 60_000
-/** Between fetches: tokens with invented key ids must not become requests to the issuer. */
+/**
+ * Tokens with invented key ids must not become a flood of requests to the issuer: after a few fetches close together
+ * there is one in this time. The few are for keys that had to be replaced at once.
+ */
 const COOLDOWN = 30_000
-/** The same while the issuer has never answered, since it may start later than we do. */
-const FIRST_COOLDOWN = 1_000
+const FETCHES_AT_ONCE = 4
+/** Between any two fetches; also while the issuer has never answered, since it may start later than we do. */
+const SHORTEST_PAUSE = 1_000
 
 /** The rules of when to fetch, over any way to fetch. `fetchKeys` resolves to the parsed JSON of the key set. */
 export function keepTokenKeys({ fetchKeys, clock, log }: TokenKeysOptions): TokenKeys {
   let known: KeySet | undefined
   let knownSince = 0
-  let attemptedAt: number | undefined
+  let attempts: number[] = []
   let pending: Promise<void> | undefined
 
   const since = (time: number | undefined) => (time === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - time)
@@ -52,12 +58,20 @@ export function keepTokenKeys({ fetchKeys, clock, log }: TokenKeysOptions): Toke
   /** At most one at a time, and none within the cooldown. Never rejects. */
   function fetch(): Promise<void> {
     if (pending !== undefined) return pending
-    if (since(attemptedAt) < (known === undefined ? FIRST_COOLDOWN : COOLDOWN)) return Promise.resolve()
-    attemptedAt = clock.monotonic()
+    if (!mayFetch()) return Promise.resolve()
+    attempts = [...attempts, clock.monotonic()].slice(-FETCHES_AT_ONCE)
     pending = load().finally(() => {
       pending = undefined
     })
     return pending
+  }
+  function mayFetch(): boolean {
+    if (since(attempts.at(-1)) < SHORTEST_PAUSE) return false
+    return (
+      known === undefined ||
+      since(attempts.at(-1)) >= COOLDOWN ||
+      since(attempts.at(-FETCHES_AT_ONCE)) >= FETCHES_AT_ONCE * COOLDOWN
+    )
   }
   async function load(): Promise<void> {
     try {
@@ -77,6 +91,11 @@ export function keepTokenKeys({ fetchKeys, clock, log }: TokenKeysOptions): Toke
     async renewed() {
       await fetch()
       return known
+    },
+    async changed() {
+      await pending
+      attempts = []
+      await fetch()
     },
     stop: async () => pending,
   }

@@ -63,6 +63,7 @@ describe('access tokens', () => {
         principalType: 'User',
         displayName: 'Ada',
         email: 'ada@example.com',
+        sessionId: PERSON.sid,
         authTime: NOW - 60_000,
         expiresAt: NOW + 890_000,
       })

@@ -28,6 +28,8 @@ export interface TokenVerifier {
    * has never told its keys
    */
   verify(authorizationHeader: string | undefined): Promise<Caller>
+  /** The issuer's keys changed: what is known of them is renewed at once. */
+  keysChanged(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -94,6 +96,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
         throw refusal(error)
       }
     },
+    keysChanged: () => keys.changed(),
     async stop() {
       await Promise.all([fetcher.close(), keys.stop()])
     },

@@ -330,6 +330,7 @@ function sendError(passage: Passage, thrown: unknown): void {
     form: match?.route.errors ?? 'platform',
     correlationId,
     traceId,
+    hasToken: request.headers.authorization !== undefined,
   }
   const { status, headers, body } = errorAnswer(error, place)
   closeAfterUnreadBody(request, response)

@@ -7,6 +7,8 @@ export type ErrorPlace = {
   form: 'platform' | 'problem'
   correlationId: string
   traceId: string
+  /** Whether the request carried an access token, whatever it was worth. */
+  hasToken?: boolean
 }
 
 export type ErrorAnswer = { status: number; headers: Record<string, string>; body: object }
@@ -23,7 +25,7 @@ export function errorAnswer(error: PlatformError, place: ErrorPlace): ErrorAnswe
   const { retryAfterSeconds, ...shown } = extras as Record<string, unknown> & { retryAfterSeconds?: number }
   const headers: Record<string, string> = {}
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
-  if (status === 401) headers['www-authenticate'] = 'Bearer'
+  if (status === 401) headers['www-authenticate'] = challenge(place)
   const { module, correlationId, traceId } = place
   if (isProblem(place.form, code, status)) {
     headers['content-type'] = 'application/problem+json'
@@ -36,6 +38,11 @@ export function errorAnswer(error: PlatformError, place: ErrorPlace): ErrorAnswe
   }
   headers['content-type'] = 'application/json; charset=utf-8'
   return { status, headers, body: { ...shown, error: message, code, module, correlationId, traceId } }
+}
+
+/** RFC 6750 section 3.1: a request without a token is not told of an error in it. */
+function challenge({ hasToken = false }: ErrorPlace): string {
+  return hasToken ? 'Bearer error="invalid_token"' : 'Bearer'
 }
 
 /** Whatever a handler threw, as an error that a caller may see. */

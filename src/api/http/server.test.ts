@@ -48,6 +48,8 @@ describe('the facade as a server', () => {
       traceId: trace,
     })
     expect(answer.headers['www-authenticate']).to.equal('Bearer')
+    const wrong = await request(server.app).get(ITEM).set('authorization', 'Bearer nonsense')
+    expect(wrong.headers['www-authenticate']).to.equal('Bearer error="invalid_token"')
     const forged = await request(server.app)
       .get(ITEM)
       .set('x-correlation-id', 'a b"}{')

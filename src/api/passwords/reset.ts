@@ -90,7 +90,8 @@ export async function endResets({ records }: Services, userId: string, except?: 
 export async function showReset({ services, parameters }: Context<'token'>) {
   const found = await findReset(services, parameters.token, false)
   if (found === undefined || isExpired(services, found)) throw notFound('The link')
-  return ok({ email: maskedAddress(found.spec.email), expiresAt: found.spec.expiresAt })
+  const shown = { email: maskedAddress(found.spec.email), expiresAt: found.spec.expiresAt }
+  return ok(shown, { headers: { 'cache-control': 'no-store' } })
 }
 
 /**

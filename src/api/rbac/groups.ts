@@ -42,7 +42,7 @@ const BoundaryGroupDto = z
     id: UuidDto,
     boundaryId: UuidDto,
     displayName: z.string(),
-    description: z.string(),
+    description: z.string().nullable(),
     memberIds: z.array(UuidDto),
     memberCount: z.int(),
     roleDefinitionName: z.string().nullable().describe('The role that it was made with'),
@@ -152,6 +152,7 @@ export const groups = collection(PrincipalGroup, {
   around: (_groups, { services }, home) => rolesByGroup(services, home),
   toDto: ({ metadata, spec }, { home, around }) => ({
     boundaryId: home.boundaryId,
+    description: spec.description === '' ? null : spec.description,
     memberCount: spec.memberIds.length,
     roleDefinitionName: around.get(metadata.name) ?? null,
   }),

@@ -1,0 +1,13 @@
+/**
+ * One e-mail address and nothing around it, for `RegExp` and RE2 alike: the same rule for claims of other issuers, for
+ * people and for invitations. What mail servers take beyond that is their matter.
+ */
+export const ADDRESS_PATTERN =
+  '^[^\\s\\x00-\\x20\\x7f-\\xa0@<>,;:"()\\[\\]\\\\]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)+$'
+export const ADDRESS_MAX_LENGTH = 254
+
+const PATTERN = new RegExp(ADDRESS_PATTERN)
+
+export function isAddress(text: string): boolean {
+  return text.length <= ADDRESS_MAX_LENGTH && PATTERN.test(text)
+}
