@@ -41,6 +41,14 @@ export const Configuration = z.strictObject({
     .min(1)
     .default(600)
     .describe('Per address, on routes without a token and for refused tokens'),
+  staleReadSeconds: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(60)
+    .describe(
+      'While the API server cannot be heard: how long reads are answered, with their age, before they are refused with 503 and /readyz fails',
+    ),
   trustedProxies: List.default([]).describe('Addresses or networks whose X-Forwarded-For is believed'),
 
   identityProvider: z

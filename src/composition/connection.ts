@@ -16,6 +16,8 @@ export type ConnectionOptions = {
   /** Called before every write. */
   fence?: () => void
   onRequest?: RequestCounter
+  /** Milliseconds for a call with its retries. */
+  timeout?: number
 }
 
 type RequestCounter = (request: RequestObservation) => void
@@ -42,6 +44,7 @@ export function connect(options: ConnectionOptions): Connection {
     observer,
     ...(fence === undefined ? {} : { fence }),
     ...(options.onRequest === undefined ? {} : { onRequest: options.onRequest }),
+    ...(options.timeout === undefined ? {} : { timeout: options.timeout }),
   })
   const caches = new CacheSet({ client, log })
   heard = caches.observer()

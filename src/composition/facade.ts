@@ -40,6 +40,9 @@ import { runWebhooks } from './webhooks.ts'
 
 const DOCUMENTATION = join(import.meta.dirname, '../../docs/areas')
 
+/** Milliseconds of a call to the API server: its caller hears within ten seconds that it is not there. */
+const CALL_TIMEOUT = 8_000
+
 /** The REST facade, and beside it the local identity provider where that is configured. */
 export async function runFacade(
   configuration: Configuration,
@@ -52,6 +55,7 @@ export async function runFacade(
     context: configuration.facadeContext,
     fieldManager: 'freehold-facade',
     log,
+    timeout: CALL_TIMEOUT,
   })
   const { client, caches } = connection
   for (const kind of KINDS) caches.add(kind.resource)
@@ -83,9 +87,11 @@ export async function runFacade(
         })
       : undefined
   const store = await objectStore(configuration)
+  const staleness = { age: () => caches.age, bound: configuration.staleReadSeconds * 1000 }
   let isStopping = false
   const own: ReadinessCheck[] = [
     { name: 'caches', isReady: isComplete },
+    { name: 'api-server', isReady: () => staleness.age() <= staleness.bound },
     { name: 'serving', isReady: () => !isStopping },
   ]
   const vaultKeys = await platformKeys(configuration, log)
@@ -162,6 +168,7 @@ export async function runFacade(
     log,
     metrics: createHttpMetrics(surroundings.registry),
     isReady: isComplete,
+    staleness,
     limits: {
       requestsPerPrincipal: configuration.requestsPerMinute,
       anonymousRequestsPerAddress: configuration.anonymousRequestsPerMinute,

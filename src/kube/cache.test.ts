@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { ManualClock } from '../../test/make/clock.ts'
 import { until } from '../../test/suites/kubeContract.ts'
 import {
   added,
@@ -158,22 +157,58 @@ describe('watch cache', () => {
     expect(seen).to.deep.equal(['added x', 'added y'])
   })
 
-  it('believes a history that went back only after it has been so for a minute', async () => {
-    const clock = new ManualClock()
-    const older = listing(4, sent('z', 3), sent('x', 2, { n: 'restored' }))
-    await begin({ clock }, listing(10, sent('x', 5), sent('y', 6)), refuse(410), older)
-    await cache.whenSynced()
-    last().end()
-    const tick = async () => {
-      await clock.advance(4_000)
-      await new Promise((resolve) => setTimeout(resolve, 5))
+  describe('lists anew, by itself, once the history went back', () => {
+    const restored = listing(4, sent('z', 3), sent('x', 2, { n: 'restored' }))
+    async function expectRestored(): Promise<void> {
+      await until(() => cache.resourceVersion === '4')
+      expect(names()).to.have.members(['x', 'z'])
+      expect(cache.get('a', 'x')?.data?.n).to.equal('restored')
+      expect(last().query.get('resourceVersion') ?? '').to.equal('')
     }
-    for (let second = 0; second < 40; second += 4) await tick()
-    expect(names()).to.have.members(['x', 'y'])
-    while (cache.resourceVersion !== '4' && clock.monotonic() < 200_000) await tick()
-    expect(names()).to.have.members(['x', 'z'])
-    expect(cache.get('a', 'x')?.data?.n).to.equal('restored')
-    expect(clock.monotonic()).to.be.greaterThan(60_000)
+
+    it('while the server takes the version of the lost one and says nothing', async () => {
+      await play(listing(10, sent('x', 5), sent('y', 6)), quiet, restored)
+      server.newest = '4'
+      last().reset()
+      await expectRestored()
+    })
+
+    it('while the server refuses the version of the lost one', async () => {
+      await play(listing(10, sent('x', 5), sent('y', 6)), refuse(410), refuse(504), restored)
+      server.newest = '4'
+      last().end()
+      await expectRestored()
+    })
+
+    it('while the server lists what is older', async () => {
+      await play(listing(10, sent('x', 5), sent('y', 6)), refuse(410), restored, restored)
+      server.newest = '4'
+      last().end()
+      await expectRestored()
+    })
+
+    for (const [what, event] of [
+      ['a bookmark', bookmark(4)],
+      ['an event', modified(sent('x', 4))],
+    ] as const) {
+      it(`where ${what} of it comes`, async () => {
+        await play(listing(10, sent('x', 5), sent('y', 6)), restored)
+        server.newest = '4'
+        last().send(event)
+        await expectRestored()
+      })
+    }
+
+    for (const newest of ['10', '11']) {
+      it(`and not where it has come to ${newest} of the 10 that are known`, async () => {
+        await play(listing(10, sent('x', 5)), quiet)
+        server.newest = newest
+        last().reset()
+        await until(() => server.comparisons === 1 && server.requests.length === 2)
+        expect(names()).to.deep.equal(['x'])
+        expect(last().query.get('resourceVersion')).to.equal('10')
+      })
+    }
   })
 
   it('gives up on a server that accepts the connection and does not answer', async () => {

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import { type Log, silentLog } from '../core/log.ts'
 import type { KubeClient } from './client.ts'
+import { History } from './history.ts'
 import { type KubeObject, keyOf, type ObjectRef, objectKey, type Resource, resourceId } from './object.ts'
 import { type IndexFunction, ObjectStore, type Previous, type PutOptions } from './store.ts'
 import { compareVersions, isNewer } from './version.ts'
@@ -27,6 +28,8 @@ export type WatchCacheOptions<T extends KubeObject> = {
   log?: Log
   timings?: Partial<WatchTimings>
   observer?: WatchObserver
+  /** Shared by the caches of one client, so that those of one type ask once. */
+  history?: History
 }
 
 export type CacheMetrics = {
@@ -44,9 +47,6 @@ export type CacheMetrics = {
   stale: number
   handlerErrors: number
 }
-
-/** How long a server may answer with nothing but older listings before its history counts as restored from a backup. */
-const ROLLBACK_MILLISECONDS = 60_000
 
 /**
  * All objects of one resource (of one namespace, with a label selector) in memory, kept up to date by a watch.
@@ -72,7 +72,6 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   #stillListed = new Set<string>()
   /** Of a listing: objects that we hold for deleted. Right only if the listing turns out to be newer than that. */
   #doubtful: T[] = []
-  #behindSince: number | undefined
   /** The next listing counts whatever its versions say. */
   #rebase = false
 
@@ -93,6 +92,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
       labelSelector: options.labelSelector,
       fieldSelector: options.fieldSelector,
       sink: this.#sink(),
+      history: options.history ?? new History(options.client, () => this.#clock.monotonic()),
       clock: this.#clock,
       random: options.random ?? Math.random,
       log: this.#log,
@@ -104,6 +104,11 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   /** A first listing is complete. It stays true while the watch is away: the cache is then old, not empty. */
   get synced(): boolean {
     return this.#version !== undefined
+  }
+
+  /** Milliseconds since the watch was lost; zero while it is open. What is read may be as old as that. */
+  get age(): number {
+    return this.#loop.age
   }
 
   /** Up to where the stream has told everything; undefined before the first listing. */
@@ -209,7 +214,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     const cache = this
     return {
       get version() {
-        return cache.#version
+        return cache.#rebase ? undefined : cache.#version
       },
       beginListing: () => {
         this.#seen = new Set()
@@ -220,6 +225,9 @@ export class WatchCache<T extends KubeObject = KubeObject> {
       endListing: (version) => this.#endListing(version),
       changed: (type, object) => this.#changed(type, object),
       bookmark: (version) => this.#advance(version),
+      rewind: () => {
+        this.#rebase = true
+      },
     }
   }
 
@@ -242,11 +250,10 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     this.#doubtful = []
     if (!rebase && this.#version !== undefined && compareVersions(version, this.#version) < 0) {
       this.#counts.stale += 1
-      this.#noteBehind(version)
       return false
     }
     this.#rebase = false
-    this.#behindSince = undefined
+    if (rebase) this.#buried.clear()
     for (const object of doubtful) this.#put(object)
     for (const key of [...this.#store.keys()]) {
       // What is newer than the listing was written meanwhile; the stream will tell.
@@ -256,21 +263,6 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     this.#version = version
     this.#synced.resolve()
     return true
-  }
-
-  /**
-   * One lagging server is waited for. Only when nothing newer was served for a minute the history itself went back,
-   * as after a restore from a backup: then the versions of before mean nothing any more.
-   */
-  #noteBehind(version: string): void {
-    const now = this.#clock.monotonic()
-    this.#behindSince ??= now
-    if (now - this.#behindSince < ROLLBACK_MILLISECONDS) return
-    this.#log.error(
-      { known: this.#version, served: version },
-      'The history of the API server went back: taking it as it is.',
-    )
-    this.#rebase = true
   }
 
   #changed(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void {

@@ -1,6 +1,8 @@
+import { systemClock } from '../core/clock.ts'
 import type { CacheHandler, CacheMetrics, WatchCacheOptions } from './cache.ts'
 import { WatchCache } from './cache.ts'
 import type { WriteObserver } from './client.ts'
+import { History } from './history.ts'
 import { type KubeObject, type ObjectRef, type Resource, resourceId } from './object.ts'
 import { OptionalCache } from './optional.ts'
 
@@ -23,7 +25,8 @@ export class CacheSet {
   #started = false
 
   constructor(options: CacheSetOptions) {
-    this.#options = options
+    const clock = options.clock ?? systemClock
+    this.#options = { history: new History(options.client, () => clock.monotonic()), ...options }
   }
 
   /**
@@ -87,6 +90,11 @@ export class CacheSet {
   async whenAllSynced(): Promise<void> {
     const caches = [...this.#caches.values(), ...this.#optional.values()]
     await Promise.all(caches.map((cache) => cache.whenSynced()))
+  }
+
+  /** Milliseconds for which the watch that was lost first has been away; zero while all are open. */
+  get age(): number {
+    return Math.max(0, ...Array.from(this.#caches.values(), (cache) => cache.age))
   }
 
   /** Resources whose first listing is not complete: what a readiness probe names. */

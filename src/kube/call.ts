@@ -4,7 +4,8 @@ import type { Log } from '../core/log.ts'
 import type { ClusterAccess } from './credentials.ts'
 import { type Attempt, errorFromAnswer, errorFromTransport, isKubeError, KubeError, transportCode } from './errors.ts'
 import { resourceId } from './object.ts'
-import { Semaphore, Transport, type WireRequest } from './transport.ts'
+import type { Liveness, StreamAnswer } from './sessions.ts'
+import { Semaphore, Transport, timeoutError, type WireRequest } from './transport.ts'
 
 export type CallOptions = {
   signal?: AbortSignal | undefined
@@ -25,10 +26,13 @@ export type CallerOptions = {
   fence?: () => void
   onRequest?: (observation: RequestObservation) => void
   timeout?: number
+  liveness?: Liveness
   random?: () => number
 }
 
 const DEFAULT_TIMEOUT = 30_000
+/** Milliseconds that an API server may take, after it was away, to know the rights of its callers. */
+const RIGHTS_AFTER = 30_000
 const MAX_ATTEMPTS = 5
 
 /** One call: fence, send, judge the answer, try again where that is safe, all within a deadline. */
@@ -38,21 +42,25 @@ export class Caller {
   readonly #semaphore = new Semaphore()
   readonly #budget = new RetryBudget()
   readonly #random: () => number
+  #awayAt = Number.NEGATIVE_INFINITY
 
   constructor(access: ClusterAccess, options: CallerOptions) {
-    this.#transport = new Transport(access, options.userAgent)
+    this.#transport = new Transport(access, options.userAgent, options.liveness)
     this.#options = options
     this.#random = options.random ?? Math.random
   }
 
   /** The parsed body of a 2xx answer. */
   json<T>(attempt: Attempt, request: CallRequest, options: CallOptions): Promise<T> {
+    const { signal } = options
     return this.#semaphore.run(() =>
-      this.#attempts(attempt, request, options, async (signal) => {
-        const response = await this.#send(attempt, { ...request, signal }, options)
-        const text = await response.body.text()
-        if (response.statusCode >= 300) throw this.#refused(attempt, response, text)
-        return parse<T>(attempt, response.statusCode, text)
+      this.#attempts(attempt, request, options, async (left) => {
+        const { status, headers, text } = await this.#observed(attempt, async () => {
+          const answer = await this.#transport.exchange({ ...request, signal }, left, this.#before(request, options))
+          return [answer.status, answer]
+        })
+        if (status >= 300) throw refused(attempt, status, headers, text)
+        return parse<T>(attempt, status, text)
       }),
     )
   }
@@ -68,12 +76,16 @@ export class Caller {
     body: Dispatcher.ResponseData['body']
     text(): Promise<string>
   }> {
-    return this.#attempts(attempt, request, options, async () => {
+    return this.#attempts(attempt, request, options, async (left) => {
       const deadline = new AbortController()
-      const timer = setTimeout(() => deadline.abort(timeoutError()), options.timeout ?? DEFAULT_TIMEOUT)
+      const timer = setTimeout(() => deadline.abort(timeoutError()), left)
       try {
-        const signal = anySignal(options.signal, deadline.signal)
-        const response = await this.#send(attempt, { ...request, signal, bodyTimeout: 0 }, options)
+        const signal =
+          options.signal === undefined ? deadline.signal : AbortSignal.any([options.signal, deadline.signal])
+        const response = await this.#observed(attempt, async () => {
+          const answer = await this.#transport.send({ ...request, signal }, this.#before(request, options))
+          return [answer.statusCode, answer]
+        })
         const { statusCode: status, headers, body } = response
         return { status, headers, body, text: () => body.text() }
       } finally {
@@ -83,17 +95,21 @@ export class Caller {
   }
 
   /** Opens a stream once, without retries: whoever reads it has a plan for its end. */
-  async open(attempt: Attempt, request: WireRequest): Promise<Dispatcher.ResponseData['body']> {
-    let response: Dispatcher.ResponseData
+  async open(attempt: Attempt, request: WireRequest): Promise<StreamAnswer['body']> {
+    let answer: StreamAnswer
     try {
-      response = await this.#send(attempt, { ...request, bodyTimeout: 0 }, {})
+      answer = await this.#observed(attempt, async () => {
+        const opened = await this.#transport.stream(request)
+        return [opened.status, opened]
+      })
     } catch (error) {
       request.signal?.throwIfAborted()
-      throw isKubeError(error) ? error : errorFromTransport(attempt, error, false)
+      throw isKubeError(error) ? error : this.#unanswered(attempt, error)
     }
-    if (response.statusCode === 200) return response.body
-    if (response.statusCode === 401) this.#transport.refreshCredentials()
-    throw this.#refused(attempt, response, await response.body.text().catch(() => ''))
+    const { status, headers, body } = answer
+    if (status === 200) return body
+    if (status === 401) this.#transport.refreshCredentials()
+    throw refused(attempt, status, headers, await textOf(body))
   }
 
   close(): Promise<void> {
@@ -104,28 +120,26 @@ export class Caller {
     attempt: Attempt,
     request: CallRequest,
     options: CallOptions,
-    once: (signal: AbortSignal) => Promise<T>,
+    once: (left: number) => Promise<T>,
   ): Promise<T> {
-    const deadline = AbortSignal.timeout(options.timeout ?? this.#options.timeout ?? DEFAULT_TIMEOUT)
-    const signal = anySignal(options.signal, deadline)
+    const { signal, timeout = this.#options.timeout ?? DEFAULT_TIMEOUT } = options
+    const deadline = performance.now() + timeout
     this.#budget.earn()
     let isDoubtful = false
     for (let count = 1; ; count += 1) {
-      options.signal?.throwIfAborted()
+      signal?.throwIfAborted()
       try {
-        return await once(signal)
+        return await once(deadline - performance.now())
       } catch (thrown) {
-        options.signal?.throwIfAborted()
+        signal?.throwIfAborted()
         if (thrown instanceof FencedError) throw thrown.cause
-        const found = isKubeError(thrown) ? thrown : errorFromTransport(attempt, thrown, !wasNotSent(thrown))
+        const found = isKubeError(thrown) ? thrown : this.#unanswered(attempt, thrown)
         const error = isDoubtful ? found.afterLostAnswer() : found
         isDoubtful ||= found.maybeApplied
         const pause = this.#pause(error, request, count)
-        if (pause === undefined || deadline.aborted) throw error
+        if (pause === undefined || performance.now() + pause >= deadline) throw error
         this.#options.log.debug({ attempt: count, pause, reason: error.reason }, error.message)
-        await sleep(pause, undefined, { signal }).catch(() => {})
-        options.signal?.throwIfAborted()
-        if (deadline.aborted) throw error
+        await sleep(pause, undefined, { ...(signal !== undefined && { signal }) }).catch(() => {})
       }
     }
   }
@@ -137,7 +151,9 @@ export class Caller {
       return 0
     }
     const repeatable = request.idempotent ? error.reason === 'Unavailable' : error.status === 0 && !error.maybeApplied
-    if (error.reason !== 'Throttled' && !repeatable) return undefined
+    // Just started, an API server refuses everybody until it has read its roles.
+    const isTooEarly = error.reason === 'Forbidden' && error.denial === undefined && this.#wasAway()
+    if (error.reason !== 'Throttled' && !isTooEarly && !repeatable) return undefined
     // A 500 to a write is more often a hook that fails for good than a server about to recover.
     if (error.status === 500 && request.method !== 'GET') return undefined
     if (count >= MAX_ATTEMPTS || !this.#budget.spend()) return undefined
@@ -146,16 +162,23 @@ export class Caller {
     return Math.max(backoff, asked) * (1 + 0.5 * this.#random())
   }
 
-  async #send(attempt: Attempt, request: WireRequest, options: CallOptions): Promise<Dispatcher.ResponseData> {
+  #unanswered(attempt: Attempt, thrown: unknown): KubeError {
+    this.#awayAt = performance.now()
+    return errorFromTransport(attempt, thrown, !wasNotSent(thrown))
+  }
+
+  #wasAway(): boolean {
+    return performance.now() - this.#awayAt < RIGHTS_AFTER
+  }
+
+  /** Tells metrics of one request on the wire. */
+  async #observed<T>(attempt: Attempt, send: () => Promise<[status: number, answer: T]>): Promise<T> {
     const started = performance.now()
-    const fenced = request.method !== 'GET' && options.unfenced !== true
     let status = 0
     try {
-      const response = await this.#transport.send(request, () => {
-        if (fenced) this.#fence()
-      })
-      status = response.statusCode
-      return response
+      const [answered, answer] = await send()
+      status = answered
+      return answer
     } finally {
       this.#options.onRequest?.({
         verb: attempt.verb,
@@ -166,6 +189,10 @@ export class Caller {
     }
   }
 
+  #before({ method }: WireRequest, { unfenced }: CallOptions): () => void {
+    return method === 'GET' || unfenced === true ? () => {} : () => this.#fence()
+  }
+
   #fence(): void {
     try {
       this.#options.fence?.()
@@ -173,11 +200,22 @@ export class Caller {
       throw new FencedError(error)
     }
   }
+}
 
-  #refused(attempt: Attempt, response: Dispatcher.ResponseData, text: string): KubeError {
-    const header = response.headers['retry-after']
-    return errorFromAnswer(attempt, response.statusCode, text, typeof header === 'string' ? header : undefined)
+function refused(attempt: Attempt, status: number, headers: StreamAnswer['headers'], text: string): KubeError {
+  const header = headers['retry-after']
+  return errorFromAnswer(attempt, status, text, typeof header === 'string' ? header : undefined)
+}
+
+/** Of a refusal; whatever of it arrives will do. */
+async function textOf(body: StreamAnswer['body']): Promise<string> {
+  const chunks: Buffer[] = []
+  try {
+    for await (const chunk of body) chunks.push(chunk)
+  } catch {
+    // The status is known already.
   }
+  return Buffer.concat(chunks).toString('utf8')
 }
 
 /** Carries what the fence threw past everything that would take it for a lost connection. */
@@ -228,12 +266,4 @@ function parse<T>(attempt: Attempt, status: number, text: string): T {
       cause,
     })
   }
-}
-
-function timeoutError(): Error {
-  return new DOMException('The deadline of the call passed.', 'TimeoutError')
-}
-
-function anySignal(first: AbortSignal | undefined, second: AbortSignal): AbortSignal {
-  return first === undefined ? second : AbortSignal.any([first, second])
 }

@@ -65,6 +65,28 @@ describe('client of the API server', () => {
     expect(await expectReason('Unavailable', client.create(configMap, object))).to.include({ maybeApplied: true })
   })
 
+  it('repeats a call that met 403 from a server that was away a moment ago: it has yet to read its roles', async () => {
+    await play([lost, refuse(403), refuse(403), ok])
+    await expectReason('Unavailable', client.create(configMap, object))
+    await client.create(configMap, object)
+    expect(server.requests).to.have.length(4)
+  })
+
+  it('does not repeat a call that met 403 from a server that was there', async () => {
+    await play([ok, refuse(403), ok])
+    await client.get(configMap, ref)
+    await expectReason('Forbidden', client.create(configMap, object))
+    expect(server.requests).to.have.length(2)
+  })
+
+  it('takes a deletion for done that it repeated because the first answer was lost', async () => {
+    const gone = ({ response }: PlayedRequest) =>
+      response.writeHead(404).end(JSON.stringify({ kind: 'Status', code: 404, details: { name: 'x' } }))
+    await play([lost, gone])
+    const answer = await client.remove(configMap, ref, { mustExist: true }).catch((error: Error) => error.message)
+    expect(answer).to.equal(undefined)
+  })
+
   it('gives up at its deadline', async () => {
     await play([() => {}])
     const before = performance.now()

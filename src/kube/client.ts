@@ -5,6 +5,7 @@ import type { ClusterAccess } from './credentials.ts'
 import { isKubeError, KubeError } from './errors.ts'
 import { apiVersionOf, type KubeObject, type ObjectRef, type Resource, refOf } from './object.ts'
 import { type Query, queryString, resourcePath } from './path.ts'
+import type { Liveness } from './sessions.ts'
 import { type WatchEvent, type WatchStreamOptions, watchEvents } from './stream.ts'
 
 export type { CallOptions, RequestObservation } from './call.ts'
@@ -113,6 +114,7 @@ export type KubeClientOptions = {
   /** Milliseconds for a call with its retries; 30 s. */
   timeout?: number
   /** For tests. */
+  liveness?: Liveness
   random?: () => number
 }
 

@@ -138,8 +138,7 @@ function accessOf({ server, namespace, cluster, user, directory, clock, plugin }
   const cert = source(user['client-certificate-data'], user['client-certificate'])
   const key = source(user['client-key-data'], user['client-key'])
   const token = user.tokenFile === undefined ? async () => user.token : source(undefined, user.tokenFile)
-  let current: TlsMaterial = {}
-  let fingerprint: string | undefined
+  let current: TlsMaterial | undefined
 
   return {
     server: server.replace(/\/+$/, ''),
@@ -147,17 +146,15 @@ function accessOf({ server, namespace, cluster, user, directory, clock, plugin }
     proxyUrl: cluster['proxy-url'],
     async tls() {
       const given = await plugin?.()
-      const next: TlsMaterial = withoutUndefined({
-        ca: await ca(),
-        cert: given?.cert ?? (await cert()),
-        key: given?.key ?? (await key()),
-        servername: cluster['tls-server-name'],
-        rejectUnauthorized: cluster['insecure-skip-tls-verify'] === true ? false : undefined,
-      })
-      const print = JSON.stringify(next)
-      if (print !== fingerprint) {
-        fingerprint = print
-        current = next
+      const authority = await ca()
+      const next = { cert: given?.cert ?? (await cert()), key: given?.key ?? (await key()) }
+      if (current === undefined || authority !== current.ca || next.cert !== current.cert || next.key !== current.key) {
+        current = withoutUndefined({
+          ...next,
+          ca: authority,
+          servername: cluster['tls-server-name'],
+          rejectUnauthorized: cluster['insecure-skip-tls-verify'] === true ? false : undefined,
+        })
       }
       return current
     },

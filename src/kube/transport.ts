@@ -1,5 +1,7 @@
+import { createSecureContext } from 'node:tls'
 import { Agent, type Dispatcher, ProxyAgent } from 'undici'
 import type { ClusterAccess, TlsMaterial } from './credentials.ts'
+import { type Liveness, type SecureOptions, type StreamAnswer, StreamSessions } from './sessions.ts'
 
 /** One request on the wire; `path` begins with a slash and is escaped already. */
 export type WireRequest = {
@@ -8,53 +10,83 @@ export type WireRequest = {
   headers?: Record<string, string>
   body?: string | Buffer | undefined
   signal?: AbortSignal | undefined
-  /** 0 for streams, which may be silent; they have a stall timer of their own. */
-  bodyTimeout?: number
 }
+
+/** A whole answer. */
+export type WireAnswer = { status: number; headers: Record<string, string | string[] | undefined>; text: string }
 
 /** Ordinary requests in flight at once. More only queue inside the API server, behind everybody else's. */
 const MAX_CONCURRENT = 50
 
+type Connections = { agent: Dispatcher; sessions: StreamSessions | undefined }
+
 /**
- * The one connection pool to an API server: HTTP/1.1, one socket per watch and at most 50 for everything else, kept
- * open between requests. HTTP/2 measured the same and would drop every watch with one lost connection.
+ * The connections to an API server: watches over HTTP/2, where pings tell a dead connection from a quiet one; calls over
+ * a pool of HTTP/1.1 connections, which take less of the processor.
  */
 export class Transport {
   readonly #access: ClusterAccess
   readonly #userAgent: string
   readonly #origin: string
   readonly #prefix: string
-  #agent: Dispatcher | undefined
+  readonly #liveness: Liveness | undefined
+  #connections: Connections | undefined
   #material: TlsMaterial | undefined
   #closed = false
 
-  constructor(access: ClusterAccess, userAgent: string) {
+  constructor(access: ClusterAccess, userAgent: string, liveness?: Liveness) {
     const url = new URL(access.server)
     this.#access = access
     this.#userAgent = userAgent
+    this.#liveness = liveness
     this.#origin = url.origin
     this.#prefix = url.pathname.replace(/\/+$/, '')
   }
 
   /**
-   * Sends one request once. The caller reads or destroys the body, or its socket is never used again. `before` runs
-   * after everything that takes time: what it permits is on its way in the same moment.
+   * Sends one request once and reads the whole answer, within `timeout` milliseconds. `before` runs after everything
+   * that takes time: what it permits is on its way in the same moment.
    */
+  async exchange(request: WireRequest, timeout: number, before: () => void): Promise<WireAnswer> {
+    const { agent } = await this.#current()
+    const headers = await this.#headers(request)
+    before()
+    return new Promise((resolve, reject) => {
+      new Exchange(resolve, reject, request.signal, timeout).begin(agent, {
+        origin: this.#origin,
+        path: this.#prefix + request.path,
+        method: request.method,
+        headers,
+        body: request.body ?? null,
+      })
+    })
+  }
+
+  /** As `exchange`, but the body is left to the caller, who reads or destroys it, or its socket is never used again. */
   async send(request: WireRequest, before: () => void): Promise<Dispatcher.ResponseData> {
-    const [agent, authorization] = [await this.#currentAgent(), await this.#access.authorization()]
-    const headers: Record<string, string> = { 'user-agent': this.#userAgent, accept: 'application/json' }
-    if (authorization !== undefined) headers.authorization = authorization
+    const { agent } = await this.#current()
+    const headers = await this.#headers(request)
     before()
     return agent.request({
       origin: this.#origin,
       path: this.#prefix + request.path,
       method: request.method,
-      headers: { ...headers, ...request.headers },
+      headers,
       body: request.body ?? null,
       signal: request.signal ?? null,
       headersTimeout: 30_000,
-      bodyTimeout: request.bodyTimeout ?? 30_000,
+      bodyTimeout: 0,
     })
+  }
+
+  /** Opens a stream that may be silent for long. */
+  async stream(request: WireRequest): Promise<StreamAnswer> {
+    const { sessions } = await this.#current()
+    const headers = await this.#headers(request)
+    const answer = await sessions?.open(this.#prefix + request.path, headers, request.signal)
+    if (answer !== undefined) return answer
+    const { statusCode: status, headers: received, body } = await this.send(request, () => {})
+    return { status, headers: received, body }
   }
 
   /** After a 401: credentials are read again for the next request. */
@@ -64,23 +96,52 @@ export class Transport {
 
   async close(): Promise<void> {
     this.#closed = true
-    await this.#agent?.destroy()
+    this.#connections?.sessions?.destroy()
+    await this.#connections?.agent.destroy()
   }
 
-  async #currentAgent(): Promise<Dispatcher> {
+  async #headers(request: WireRequest): Promise<Record<string, string>> {
+    const authorization = await this.#access.authorization()
+    const headers: Record<string, string> = { 'user-agent': this.#userAgent, accept: 'application/json' }
+    if (authorization !== undefined) headers.authorization = authorization
+    return request.headers === undefined ? headers : { ...headers, ...request.headers }
+  }
+
+  async #current(): Promise<Connections> {
     if (this.#closed) throw new Error('The client of the API server was closed.')
     const material = await this.#access.tls()
-    if (this.#agent === undefined || material !== this.#material) {
+    if (this.#connections === undefined || material !== this.#material) {
+      const connections = createConnections(new URL(this.#origin), material, this.#access.proxyUrl, this.#liveness)
       // Requests under way finish on the old connections; new ones use the new certificate.
-      this.#agent?.close().catch(() => {})
+      this.#connections?.agent.close().catch(() => {})
+      this.#connections?.sessions?.retire()
       this.#material = material
-      this.#agent = createAgent(material, this.#access.proxyUrl)
+      this.#connections = connections
     }
-    return this.#agent
+    return this.#connections
   }
 }
 
-function createAgent(tls: TlsMaterial, proxyUrl: string | undefined): Dispatcher {
+function createConnections(
+  origin: URL,
+  tls: TlsMaterial,
+  proxyUrl: string | undefined,
+  liveness: Liveness | undefined,
+): Connections {
+  const { servername, rejectUnauthorized, ...material } = tls
+  const secure: SecureOptions = {
+    ...(origin.protocol === 'https:' && { secureContext: createSecureContext(material) }),
+    ...(servername !== undefined && { servername }),
+    ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
+  }
+  const isDirect = origin.protocol === 'https:' && proxyUrl === undefined
+  return {
+    agent: createAgent(secure, proxyUrl),
+    sessions: isDirect ? new StreamSessions(origin, secure, liveness) : undefined,
+  }
+}
+
+function createAgent(secure: SecureOptions, proxyUrl: string | undefined): Dispatcher {
   const options = {
     allowH2: false,
     pipelining: 1,
@@ -90,13 +151,90 @@ function createAgent(tls: TlsMaterial, proxyUrl: string | undefined): Dispatcher
     keepAliveMaxTimeout: 600_000,
   }
   // Probes on an idle socket find a peer that vanished within about fifteen seconds.
-  const connect = { ...tls, keepAlive: true, keepAliveInitialDelay: 5_000 }
+  const connect = { ...secure, keepAlive: true, keepAliveInitialDelay: 5_000 }
   if (proxyUrl === undefined) return new Agent({ ...options, connect })
   const protocol = new URL(proxyUrl).protocol
   if (protocol !== 'http:' && protocol !== 'https:') {
     throw new Error(`The kubeconfig's proxy-url uses "${protocol}", which is not supported. Use an HTTP proxy.`)
   }
   return new ProxyAgent({ ...options, uri: proxyUrl, requestTls: connect })
+}
+
+/** One request and its whole answer, with one timer: signals and streams would cost more than the parsing. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #resolve: (answer: WireAnswer) => void
+  readonly #reject: (error: Error) => void
+  readonly #signal: AbortSignal | undefined
+  readonly #timer: NodeJS.Timeout
+  readonly #chunks: Buffer[] = []
+  readonly #abort = () => this.#end(this.#signal?.reason as Error)
+  #controller: Dispatcher.DispatchController | undefined
+  #failure: Error | undefined
+  #status = 0
+  #headers: WireAnswer['headers'] = {}
+
+  constructor(
+    resolve: (answer: WireAnswer) => void,
+    reject: (error: Error) => void,
+    signal: AbortSignal | undefined,
+    timeout: number,
+  ) {
+    this.#resolve = resolve
+    this.#reject = reject
+    this.#signal = signal
+    this.#timer = setTimeout(() => this.#end(timeoutError()), timeout)
+    signal?.addEventListener('abort', this.#abort)
+  }
+
+  begin(agent: Dispatcher, options: Dispatcher.DispatchOptions): void {
+    if (this.#signal?.aborted === true) this.#abort()
+    // The timer is the only limit.
+    else agent.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, this)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    // It waited for a connection for longer than anybody wants its answer.
+    if (this.#failure !== undefined) controller.abort(this.#failure)
+  }
+
+  onResponseStart(_controller: unknown, status: number, headers: WireAnswer['headers']): void {
+    this.#status = status
+    this.#headers = headers
+    this.#chunks.length = 0
+  }
+
+  onResponseData(_controller: unknown, chunk: Buffer): void {
+    this.#chunks.push(chunk)
+  }
+
+  onResponseEnd(): void {
+    this.#release()
+    const [first] = this.#chunks
+    const whole = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks)
+    this.#resolve({ status: this.#status, headers: this.#headers, text: whole.toString('utf8') })
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    this.#release()
+    this.#reject(error)
+  }
+
+  #end(error: Error): void {
+    this.#release()
+    this.#failure = error
+    this.#controller?.abort(error)
+    this.#reject(error)
+  }
+
+  #release(): void {
+    clearTimeout(this.#timer)
+    this.#signal?.removeEventListener('abort', this.#abort)
+  }
+}
+
+export function timeoutError(): Error {
+  return new DOMException('The deadline of the call passed.', 'TimeoutError')
 }
 
 /** Lets at most `limit` tasks run at once, the rest in order of arrival. */

@@ -2,8 +2,10 @@ import type { Clock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import type { KubeClient } from './client.ts'
 import { isKubeError, KubeError } from './errors.ts'
+import type { History } from './history.ts'
 import { type KubeObject, type Resource, resourceId } from './object.ts'
 import { INITIAL_EVENTS_END, type WatchEvent } from './stream.ts'
+import { isNewer } from './version.ts'
 
 /** Where the events of a resource go. None of these may throw. */
 export type WatchSink<T extends KubeObject> = {
@@ -14,7 +16,9 @@ export type WatchSink<T extends KubeObject> = {
   endListing(version: string): boolean
   changed(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void
   bookmark(version: string): void
-  /** Where to resume; undefined before the first listing. */
+  /** What is known is of a history that is no more: the next listing counts, whatever its versions. */
+  rewind(): void
+  /** Where to resume; undefined before the first listing, and after `rewind`. */
   readonly version: string | undefined
 }
 
@@ -40,8 +44,6 @@ export const WATCH_TIMINGS: WatchTimings = {
   backoff: 250,
 }
 
-const LOST_MILLISECONDS = 60_000
-
 export type WatchObserver = {
   opened?(resource: Resource): void
   ended?(resource: Resource, error: KubeError | undefined): void
@@ -56,6 +58,7 @@ export type WatchLoopOptions<T extends KubeObject> = {
   labelSelector?: string | undefined
   fieldSelector?: string | undefined
   sink: WatchSink<T>
+  history: History
   clock: Clock
   random: () => number
   log: Log
@@ -68,9 +71,10 @@ export type WatchLoopOptions<T extends KubeObject> = {
  *
  *   streaming list ──bookmark "initial events end"──> events ──ended, cut, silent, refused──> pause ──> resume at the
  *        ^                                                                                      │       last version
- *        └────────────────────────────── 410: the version left the history ─────────────────────┘
+ *        └──────────────── 410: the version left the history, or the history went back ─────────┘
  *
- * The server that knows no streaming lists is asked for a plain list and a watch from its version.
+ * A server whose etcd was restored accepts a version of the lost history and says nothing from then on. So after every
+ * stream that did not end in its time, the server is asked how far its history has come. The server that knows no streaming lists is asked for a plain list and a watch from its version.
  */
 export class WatchLoop<T extends KubeObject> {
   readonly #options: WatchLoopOptions<T>
@@ -78,11 +82,13 @@ export class WatchLoop<T extends KubeObject> {
   #done: Promise<void> | undefined
   #streamingLists = true
   #relist = false
-  /** Since when the server says that it never heard of our version. */
-  #aheadSince: number | undefined
+  /** Since when it is in doubt that the server still has the history that we know. */
+  #doubtedSince: number | undefined
+  #isComparing = false
   #failures = 0
   #trouble = ''
   #live = false
+  #lostAt: number | undefined
 
   constructor(options: WatchLoopOptions<T>) {
     this.#options = options
@@ -91,6 +97,11 @@ export class WatchLoop<T extends KubeObject> {
   /** A stream is open now. */
   get live(): boolean {
     return this.#live
+  }
+
+  /** Milliseconds since the last stream was lost; zero while one is open. */
+  get age(): number {
+    return this.#lostAt === undefined ? 0 : this.#options.clock.monotonic() - this.#lostAt
   }
 
   start(): void {
@@ -115,6 +126,7 @@ export class WatchLoop<T extends KubeObject> {
         error = isKubeError(thrown) ? thrown : unexpected(resource, thrown)
       }
       this.#live = false
+      this.#lostAt ??= clock.monotonic()
       this.#judge(error, clock.monotonic() - started)
       report(() => observer.ended?.(resource, error), log)
       if (!stopped.aborted) await this.#pause(error)
@@ -125,11 +137,39 @@ export class WatchLoop<T extends KubeObject> {
   async #once(): Promise<void> {
     const { sink, observer, resource, log } = this.#options
     if (sink.version !== undefined && !this.#relist) return this.#stream(false)
+    if (this.#doubtedSince !== undefined) await this.#compareHistories(this.#doubtedSince)
     report(() => observer.listing?.(resource), log)
     sink.beginListing()
     if (this.#streamingLists) return this.#stream(true)
     await this.#plainList()
     return this.#stream(false)
+  }
+
+  /** Beside a resumed stream, which has nothing to say if the histories differ. */
+  #compareBeside(guard: StallGuard, since: number): void {
+    if (this.#isComparing) return
+    this.#isComparing = true
+    this.#compareHistories(since)
+      .then((wentBack) => wentBack && guard.end())
+      .catch(() => guard.end())
+      .finally(() => {
+        this.#isComparing = false
+      })
+  }
+
+  /** @returns whether the server's history is behind ours, which is lost then */
+  async #compareHistories(since: number): Promise<boolean> {
+    const { sink, history, resource, namespace, log } = this.#options
+    const known = sink.version
+    const newest = known === undefined ? undefined : await history.newest(resource, namespace, since)
+    this.#doubtedSince = undefined
+    if (newest === undefined || !isNewer(known ?? '0', newest)) return false
+    log.error(
+      { resource: resourceId(resource), known, newest },
+      'The history of the API server went back; listing anew.',
+    )
+    sink.rewind()
+    return true
   }
 
   async #plainList(): Promise<void> {
@@ -172,13 +212,14 @@ export class WatchLoop<T extends KubeObject> {
         labelSelector,
         fieldSelector,
         // A new listing must not be older than what is known; asking for the newest of all would wait for etcd.
-        resourceVersion: this.#isLost() ? '' : (sink.version ?? ''),
+        resourceVersion: sink.version ?? '',
         sendInitialEvents: initial,
         timeoutSeconds,
         signal: guard.signal,
         onOpen: () => {
           guard.opened()
           this.#opened(initial)
+          if (!initial && this.#doubtedSince !== undefined) this.#compareBeside(guard, this.#doubtedSince)
         },
         onActivity: () => guard.active(),
       })
@@ -188,6 +229,7 @@ export class WatchLoop<T extends KubeObject> {
           continue
         }
         guard.expectBookmarks()
+        if (isNewer(sink.version ?? '0', event.object.metadata.resourceVersion ?? '0')) this.#suspect(guard)
         deliver(sink, event)
       }
       if (listing) throw cutShort(resource)
@@ -198,9 +240,15 @@ export class WatchLoop<T extends KubeObject> {
     }
   }
 
+  /** On a stream that began behind it, an event older than what is known tells of another history, or of a repetition. */
+  #suspect(guard: StallGuard): void {
+    this.#doubtedSince ??= this.#options.clock.monotonic()
+    this.#compareBeside(guard, this.#doubtedSince)
+  }
+
   #opened(initial: boolean): void {
     const { observer, resource, log } = this.#options
-    this.#live = !initial
+    if (!initial) this.#isLive()
     report(() => observer.opened?.(resource), log)
   }
 
@@ -210,8 +258,13 @@ export class WatchLoop<T extends KubeObject> {
     if (type === 'ADDED') sink.listed(object)
     if (type !== 'BOOKMARK' || object.metadata.annotations?.[INITIAL_EVENTS_END] !== 'true') return true
     this.#listingEnded(sink.endListing(object.metadata.resourceVersion ?? ''))
-    this.#live = true
+    this.#isLive()
     return false
+  }
+
+  #isLive(): void {
+    this.#live = true
+    this.#lostAt = undefined
   }
 
   #judge(error: KubeError | undefined, lasted: number): void {
@@ -222,30 +275,21 @@ export class WatchLoop<T extends KubeObject> {
     const trouble = error === undefined ? 'ended' : error.status === 0 ? 'lost' : error.reason
     this.#failures = healthy ? 0 : trouble === this.#trouble ? this.#failures + 1 : 1
     this.#trouble = trouble
-    if (healthy || (error !== undefined && !isAhead(error))) this.#aheadSince = undefined
+    const { least } = this.#options.timings.streamSeconds
+    const isInTime = error === undefined ? lasted >= least * 1_000 : error.reason === 'Gone'
+    if (!isInTime) this.#doubtedSince = this.#options.clock.monotonic()
     if (error === undefined) return
     if (error.reason === 'Gone') this.#relist = true
-    if (isAhead(error)) {
-      this.#aheadSince ??= this.#options.clock.monotonic()
-      if (this.#isLost()) this.#relist = true
-    }
     const wasListing = this.#relist || this.#options.sink.version === undefined
     if (error.reason === 'Invalid' && wasListing) this.#streamingLists = false
-    const level = error.status === 0 && lasted > 1_000 ? 'debug' : 'info'
+    // A stream that ends after its time is nothing to tell of; nor is every attempt of a long outage.
+    const level = error.status === 0 && (lasted > 1_000 || this.#failures > 1) ? 'debug' : 'info'
     log[level]({ resource: resourceId(resource), reason: error.reason, failures: this.#failures }, error.message)
   }
 
-  /**
-   * A server that lags behind catches up. One that still does not know our version after a minute has lost it, as after
-   * a restore from a backup: then it is asked for what it has, and the sink decides whether to believe it.
-   */
-  #isLost(): boolean {
-    return this.#aheadSince !== undefined && this.#options.clock.monotonic() - this.#aheadSince >= LOST_MILLISECONDS
-  }
-
   #pause(error: KubeError | undefined): Promise<void> {
-    const milliseconds = pauseAfter(error, this.#failures, this.#options.timings.backoff, this.#options.random)
-    const { clock } = this.#options
+    const { clock, sink, timings, random } = this.#options
+    const milliseconds = pauseAfter(error, this.#failures, timings.backoff, random, sink.version !== undefined)
     const { signal } = this.#stop
     return new Promise((resolve) => {
       const finish = () => {
@@ -262,24 +306,21 @@ export class WatchLoop<T extends KubeObject> {
 /**
  * Milliseconds until the stream is opened again. A lost connection is tried often, because a refused attempt costs
  * nothing and the server may be back; a server that answers with trouble is given time; a type or a right that is
- * missing waits for a person.
+ * missing waits for a person, save a right that was there before: a server that has just started has yet to read it.
  */
 export function pauseAfter(
   error: KubeError | undefined,
   failures: number,
   first: number,
   random: () => number,
+  wasPermitted = false,
 ): number {
   const jitter = 0.5 + 0.5 * random()
   const asked = Math.min(30, error?.retryAfterSeconds ?? 0) * 1000 * (1 + 0.2 * random())
   if (failures === 0) return Math.max(asked, 200 * random())
   if (error?.status === 0) return Math.min(700, first * 2 ** Math.min(failures - 1, 10)) * jitter
-  const patience = error?.reason === 'NotFound' || error?.reason === 'Forbidden' ? 30_000 : 4_000
+  const patience = error?.reason === 'NotFound' || (error?.reason === 'Forbidden' && !wasPermitted) ? 30_000 : 4_000
   return Math.max(asked, Math.min(patience, first * 2 ** Math.min(failures - 1, 20)) * jitter)
-}
-
-function isAhead(error: KubeError): boolean {
-  return error.status === 504 && error.causes.some(({ message }) => message.includes('Too large resource version'))
 }
 
 function deliver<T extends KubeObject>(sink: WatchSink<T>, { type, object }: WatchEvent<T>): void {
@@ -342,6 +383,12 @@ class StallGuard {
     this.#lastActive = this.#clock.monotonic()
   }
 
+  /** Ends the stream as one that fell silent. */
+  end(): void {
+    this.stalled = true
+    this.#abort.abort()
+  }
+
   release(): void {
     this.#timer.cancel()
     this.#outer.removeEventListener('abort', this.#forward)
@@ -357,8 +404,7 @@ class StallGuard {
       this.#timer = this.#arm(left)
       return
     }
-    this.stalled = true
-    this.#abort.abort()
+    this.end()
   }
 }
 

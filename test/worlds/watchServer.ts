@@ -19,7 +19,12 @@ export type PlayedRequest = {
  * For what a real API server does only on a bad day.
  */
 export class WatchServer {
+  /** Watches and listings; the question how far the history has come is answered beside the scripts. */
   readonly requests: PlayedRequest[] = []
+  /** How far the history has come. */
+  newest = '9'.repeat(30)
+  /** How often that was asked. */
+  comparisons = 0
   readonly #scripts: ((request: PlayedRequest) => void)[]
   readonly #server: Server
   url = ''
@@ -42,6 +47,11 @@ export class WatchServer {
 
   #play(request: IncomingMessage, response: ServerResponse): void {
     const query = new URL(request.url ?? '/', 'http://localhost').searchParams
+    if (query.get('limit') === '1') {
+      this.comparisons += 1
+      response.writeHead(200).end(JSON.stringify({ metadata: { resourceVersion: this.newest }, items: [] }))
+      return
+    }
     const open = () => {
       if (!response.headersSent) response.writeHead(200, { 'content-type': 'application/json' })
     }

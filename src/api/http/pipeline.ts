@@ -30,7 +30,14 @@ export type PipelineOptions = {
   checkReplies?: boolean
   /** False until everything that decides is known; true once, true for ever. */
   isReady?: () => boolean
+  /** Milliseconds since when what the caches hold may be out of date, and for how long that may be told. */
+  staleness?: Staleness | undefined
 }
+
+export type Staleness = { readonly age: () => number; readonly bound: number }
+
+/** A watch that its server ends is open again before this. */
+const UNREMARKABLE_AGE = 2_000
 
 const ENDED = { deleted: 'does not exist any more', disabled: 'is disabled' } as const
 
@@ -106,6 +113,7 @@ export class Pipeline {
     if (route.authorization.kind === 'anonymous') await this.#takeAddress(passage)
     else {
       this.#refuseUntilReady()
+      this.#tellAge(passage)
       await this.#authenticate(passage, route)
     }
     const scope = this.#authorize(passage, passage.match)
@@ -131,6 +139,25 @@ export class Pipeline {
     throw new PlatformError('SERVICE_UNAVAILABLE', 'The platform is starting: try again in a moment.', {
       retryAfterSeconds: 1,
     })
+  }
+
+  /**
+   * While the API server cannot be heard, answers carry their age (RFC 9111, 5.1), and after a bound there are none: what
+   * exists and who may do what could both be otherwise.
+   *
+   * @throws PlatformError SERVICE_UNAVAILABLE
+   */
+  #tellAge({ request, response }: Passage): void {
+    const { age, bound } = this.#options.staleness ?? NEVER_STALE
+    const milliseconds = age()
+    if (milliseconds < UNREMARKABLE_AGE) return
+    if (milliseconds > bound) {
+      const message = 'The platform has lost its connection to the API server; what it knows is too old to answer from.'
+      throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
+    }
+    if (!['GET', 'HEAD'].includes(request.method ?? '') || isReadThrough(request)) return
+    response.setHeader('age', String(Math.round(milliseconds / 1000)))
+    response.setHeader('warning', '110 - "Response is Stale"')
   }
 
   async #takeAddress({ address }: Passage): Promise<void> {
@@ -210,7 +237,7 @@ export class Pipeline {
       address,
       parameters: match.parameters,
       ifMatch: parseIfMatch(single(request, 'if-match')),
-      fresh: /(^|[\s,])no-cache\b/i.test(single(request, 'cache-control') ?? ''),
+      fresh: isReadThrough(request),
       header: (name) => single(request, name),
       correlationId: trace.correlationId,
       log,
@@ -248,6 +275,12 @@ function reasonOf(failure: unknown): string {
   const cause = failure instanceof Error ? failure.cause : undefined
   const stack = failure instanceof PlatformError ? undefined : failure instanceof Error ? failure.stack : undefined
   return [stack ?? messageOf(failure), ...(cause === undefined ? [] : [messageOf(cause)])].join(' <- ')
+}
+
+const NEVER_STALE: Staleness = { age: () => 0, bound: Number.POSITIVE_INFINITY }
+
+function isReadThrough(request: IncomingMessage): boolean {
+  return /(^|[\s,])no-cache\b/i.test(single(request, 'cache-control') ?? '')
 }
 
 function single(request: IncomingMessage, name: string): string | undefined {

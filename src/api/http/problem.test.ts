@@ -30,7 +30,7 @@ describe('what went wrong, in the words of the interface', () => {
       503,
       'SERVICE_UNAVAILABLE',
     ],
-    ['rights that we lack', status(403, 'Forbidden', named), 500, 'INTERNAL_ERROR'],
+    ['rights that we lack', status(403, 'Forbidden', named), 503, 'SERVICE_UNAVAILABLE'],
     ['credentials that we lack', status(401, 'Unauthorized'), 500, 'INTERNAL_ERROR'],
     ['a mistake of ours', new TypeError('x is not a function'), 500, 'INTERNAL_ERROR'],
     ['something that is no error', 'text', 500, 'INTERNAL_ERROR'],

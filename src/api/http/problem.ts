@@ -103,26 +103,26 @@ export function fromKubeError(error: KubeError): PlatformError {
   }
 }
 
-function unavailable(message: string, cause: { cause: unknown }, retryAfterSeconds?: number): PlatformError {
-  return new PlatformError(
-    'SERVICE_UNAVAILABLE',
-    message,
-    retryAfterSeconds === undefined ? {} : { retryAfterSeconds },
-    cause,
-  )
+/** Seconds until the next try of what the API server did not answer. */
+const RETRY_AFTER = 2
+
+function unavailable(
+  message: string,
+  cause: { cause: unknown },
+  retryAfterSeconds: number = RETRY_AFTER,
+): PlatformError {
+  return new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds }, cause)
 }
 
-/** A namespace in its last moments refuses new objects with 403; everything else means that our own rights are short. */
+/**
+ * A namespace in its last moments refuses new objects with 403. Everything else means that our own rights are not there:
+ * an API server that has just started has yet to read them, and it is not the caller's fault either way.
+ */
 function forbiddenToUs(error: KubeError): PlatformError {
   if (error.causes.some(({ message }) => message.includes('being terminated'))) {
     return new PlatformError('INVALID_STATE', 'The resource group is being deleted.', {}, { cause: error })
   }
-  return new PlatformError(
-    'INTERNAL_ERROR',
-    'The request failed for a reason inside the platform.',
-    {},
-    { cause: error },
-  )
+  return unavailable('The API server does not permit this to the platform at the moment.', { cause: error })
 }
 
 /** `spec.x` of a custom resource is the field `x` of its record. */

@@ -242,6 +242,44 @@ describe('the facade as a server', () => {
     }
   })
 
+  describe('while the API server cannot be heard', () => {
+    let age: number
+    beforeEach(async () => {
+      await server.stop()
+      server = await startFacade({ staleness: { age: () => age, bound: 60_000 } })
+      server.boundary(B)
+      server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    })
+    const read = (...headers: [string, string][]) =>
+      headers.reduce((call, header) => call.set(...header), as(request(server.app).get(`/boundaries/${B}`)))
+
+    it('tells the age of what it answers', async () => {
+      age = 12_400
+      const { status, headers } = await read()
+      expect([status, headers.age, headers.warning]).to.deep.equal([200, '12', '110 - "Response is Stale"'])
+    })
+
+    it('answers 503 when that is too old, to reads and to writes', async () => {
+      age = 60_001
+      for (const call of [read(), as(request(server.app).patch(`/boundaries/${B}`)).send({ displayName: 'x' })]) {
+        const { status, headers, body } = await call
+        expect([status, headers['retry-after'], body.code]).to.deep.equal([503, '5', 'SERVICE_UNAVAILABLE'])
+      }
+    })
+
+    it('says nothing of a watch that is opened anew, nor of what was read through', async () => {
+      age = 1_900
+      expect((await read()).headers).to.not.have.property('age')
+      age = 30_000
+      expect((await read(['cache-control', 'no-cache'])).headers).to.not.have.property('age')
+    })
+
+    it('answers who needs no right all the same', async () => {
+      age = 60_001
+      expect((await request(server.app).get('/version')).status).to.equal(200)
+    })
+  })
+
   it('answers HEAD with the headers of GET alone', async () => {
     const answer = await request(server.app).head('/version')
     expect(answer.status).to.equal(200)

@@ -5,7 +5,7 @@ import type { Log } from '../../core/log.ts'
 import type { Standing } from '../callers/standing.ts'
 import type { Services, TokenVerifier } from './context.ts'
 import { type HttpMetrics, noMetrics } from './metrics.ts'
-import { Pipeline } from './pipeline.ts'
+import { Pipeline, type Staleness } from './pipeline.ts'
 import type { Route } from './route.ts'
 
 export type ServerLimits = {
@@ -38,6 +38,8 @@ export type FacadeOptions = {
   checkReplies?: boolean
   /** Until it says so, routes that need a sign-in answer 503. */
   isReady?: () => boolean
+  /** How old what the caches hold may be, and is. Absent: never old. */
+  staleness?: Staleness | undefined
 }
 
 export type Facade = {

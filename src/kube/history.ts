@@ -1,0 +1,43 @@
+import type { KubeClient } from './client.ts'
+import { type Resource, resourceId } from './object.ts'
+
+/** Milliseconds. Whoever doubts the history has something open that may be silent for ever. */
+const TIMEOUT = 5_000
+
+type Answer = { readonly began: number; readonly version: Promise<string> }
+
+/**
+ * How far the history of a type has come, as the API server says itself. One question stands for all watches of the type
+ * that ask at the same time.
+ */
+export class History {
+  readonly #client: Pick<KubeClient, 'list'>
+  readonly #now: () => number
+  readonly #answers = new Map<string, Answer>()
+
+  constructor(client: Pick<KubeClient, 'list'>, now: () => number) {
+    this.#client = client
+    this.#now = now
+  }
+
+  /**
+   * The version of the type after the moment `since`, by a read that no lagging server answers: it is older than what
+   * was known at that moment only where the history itself went back, as after a restore of etcd.
+   *
+   * @throws KubeError where the API server cannot be asked
+   */
+  newest(resource: Resource, namespace: string | undefined, since: number): Promise<string> {
+    const id = resourceId(resource)
+    const known = this.#answers.get(id)
+    if (known !== undefined && known.began >= since) return known.version
+    const asked = this.#client
+      .list(resource, { namespace, limit: 1, timeout: TIMEOUT })
+      .then(({ resourceVersion }) => resourceVersion)
+    const answer = { began: this.#now(), version: asked }
+    this.#answers.set(id, answer)
+    asked.catch(() => {
+      if (this.#answers.get(id) === answer) this.#answers.delete(id)
+    })
+    return asked
+  }
+}

@@ -1,0 +1,207 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls'
+
+/** How TLS connections are made. The context is parsed once: one for each connection would cost 100 KB and a millisecond. */
+export type SecureOptions = {
+  secureContext?: SecureContext
+  servername?: string
+  rejectUnauthorized?: boolean
+}
+
+/** An answer whose body is a stream without an end in sight. */
+export type StreamAnswer = {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  body: AsyncIterable<Buffer> & { destroy(error?: Error): unknown }
+}
+
+/** Milliseconds. */
+export type Liveness = {
+  /** How often a connection is asked for a sign of life. */
+  pingEvery: number
+  /** How long it may take to answer before it counts as lost. */
+  pingTimeout: number
+}
+
+/** A silent connection is found within 20 s; client-go takes 45. */
+export const LIVENESS: Liveness = { pingEvery: 10_000, pingTimeout: 10_000 }
+
+const CONNECT_TIMEOUT = 10_000
+/** How long those who want a stream wait for a server that cannot be reached, before they hear so. */
+const PATIENCE = 5_000
+const RETRY = { least: 250, most: 500 }
+/** The API server permits 100 streams by default; more need another connection. */
+const STREAMS = 100
+/** The windows of a stream and of all together: one listing must not wait for round trips, nor hold up the others. */
+const STREAM_WINDOW = 1024 * 1024
+const SESSION_WINDOW = 16 * STREAM_WINDOW
+
+type Session = { readonly http2: ClientHttp2Session; streams: number }
+
+/**
+ * Streams over HTTP/2. A few connections carry all watches of a process, and each is asked for a sign of life: a peer
+ * that vanished, or a proxy that keeps its side of a dead connection open, gives no error of its own. While the server
+ * cannot be reached, one attempt at a time stands for all who wait.
+ */
+export class StreamSessions {
+  readonly #origin: URL
+  readonly #secure: SecureOptions
+  readonly #liveness: Liveness
+  readonly #sessions = new Set<Session>()
+  #connecting: Promise<Session | undefined> | undefined
+  #closed = false
+
+  constructor(origin: URL, secure: SecureOptions, liveness: Liveness = LIVENESS) {
+    this.#origin = origin
+    this.#secure = secure
+    this.#liveness = liveness
+  }
+
+  /** Opens one stream; undefined where the server speaks HTTP/1.1 only. */
+  async open(
+    path: string,
+    headers: Record<string, string>,
+    signal: AbortSignal | undefined,
+  ): Promise<StreamAnswer | undefined> {
+    const session = await unlessAborted(this.#session(), signal)
+    if (session === undefined) return undefined
+    const stream = session.http2.request({ ':method': 'GET', ':path': path, ...headers })
+    session.streams += 1
+    const abort = () => stream.destroy(signal?.reason as Error)
+    signal?.addEventListener('abort', abort, { once: true })
+    stream.once('close', () => {
+      signal?.removeEventListener('abort', abort)
+      this.#released(session)
+    })
+    return answerOf(stream)
+  }
+
+  /** Lets open streams end by themselves and takes no new ones. */
+  retire(): void {
+    this.#closed = true
+    for (const { http2 } of this.#sessions) http2.close()
+  }
+
+  destroy(): void {
+    this.#closed = true
+    for (const { http2 } of this.#sessions) http2.destroy()
+  }
+
+  #session(): Promise<Session | undefined> {
+    for (const session of this.#sessions) if (hasRoom(session)) return Promise.resolve(session)
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined
+    })
+    return this.#connecting
+  }
+
+  async #connect(): Promise<Session | undefined> {
+    const patient = performance.now() + PATIENCE
+    for (;;) {
+      try {
+        const socket = await this.#secureSocket()
+        if (socket.alpnProtocol === 'h2') return await this.#begin(socket)
+        socket.destroy()
+        return undefined
+      } catch (error) {
+        if (this.#closed || performance.now() > patient) throw error
+        await sleep(RETRY.least + (RETRY.most - RETRY.least) * Math.random())
+      }
+    }
+  }
+
+  #secureSocket(): Promise<TLSSocket> {
+    const { hostname, port } = this.#origin
+    const host = hostname.replace(/^\[|\]$/g, '')
+    return new Promise((resolve, reject) => {
+      const options = { host, port: Number(port || 443), ALPNProtocols: ['h2', 'http/1.1'], ...this.#secure }
+      const socket = connectTls(options)
+      socket.setTimeout(CONNECT_TIMEOUT, () => socket.destroy(coded('CONNECT_TIMEOUT')))
+      socket.once('error', reject)
+      socket.once('secureConnect', () => {
+        socket.off('error', reject)
+        socket.setTimeout(0)
+        resolve(socket)
+      })
+    })
+  }
+
+  async #begin(socket: TLSSocket): Promise<Session> {
+    const settings = { enablePush: false, initialWindowSize: STREAM_WINDOW }
+    const http2 = connectHttp2(this.#origin, { createConnection: () => socket, settings })
+    await new Promise<void>((resolve, reject) => {
+      http2.once('remoteSettings', () => resolve())
+      http2.once('close', () => reject(coded('ECONNRESET')))
+      http2.once('error', reject)
+      http2.setTimeout(CONNECT_TIMEOUT, () => http2.destroy(coded('CONNECT_TIMEOUT')))
+    })
+    http2.setTimeout(0)
+    http2.setLocalWindowSize(SESSION_WINDOW)
+    // Each stream hears of the end of its session itself.
+    http2.on('error', () => {})
+    const session: Session = { http2, streams: 0 }
+    const stopPings = keepAsking(http2, this.#liveness)
+    http2.once('close', () => {
+      stopPings()
+      this.#sessions.delete(session)
+    })
+    if (this.#closed) http2.destroy()
+    else this.#sessions.add(session)
+    return session
+  }
+
+  #released(session: Session): void {
+    session.streams -= 1
+    if (session.streams === 0 && this.#sessions.size > 1) session.http2.close()
+  }
+}
+
+function hasRoom({ http2, streams }: Session): boolean {
+  const limit = Math.min(STREAMS, http2.remoteSettings.maxConcurrentStreams ?? STREAMS)
+  return !http2.closed && !http2.destroyed && streams < limit
+}
+
+/** Ends the session once it leaves a ping unanswered. @returns stops asking */
+function keepAsking(http2: ClientHttp2Session, { pingEvery, pingTimeout }: Liveness): () => void {
+  let silence: NodeJS.Timeout | undefined
+  const interval = setInterval(() => {
+    if (http2.destroyed) return
+    silence ??= setTimeout(() => http2.destroy(coded('PING_TIMEOUT')), pingTimeout)
+    http2.ping((error) => {
+      if (error !== null) return
+      clearTimeout(silence)
+      silence = undefined
+    })
+  }, pingEvery)
+  interval.unref()
+  return () => {
+    clearInterval(interval)
+    clearTimeout(silence)
+  }
+}
+
+function answerOf(stream: ClientHttp2Stream): Promise<StreamAnswer> {
+  return new Promise((resolve, reject) => {
+    stream.once('error', reject)
+    stream.once('close', () => reject(coded('ECONNRESET')))
+    stream.once('response', ({ ':status': status = 0, ...headers }) => {
+      // From here on whoever reads the body hears of an error.
+      resolve({ status, headers: headers as StreamAnswer['headers'], body: stream })
+    })
+  })
+}
+
+function coded(code: string): Error {
+  return Object.assign(new Error(`The connection to the API server ended (${code}).`), { code })
+}
+
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason as Error)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}

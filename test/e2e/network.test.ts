@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { configMap, namespace as namespaceResource, secret, service } from '../../src/kube/builtin.ts'
+import { CacheSet } from '../../src/kube/caches.ts'
+import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
+import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
+import { startTestControlPlane, type TestControlPlane } from '../cluster/index.ts'
+import { startWire, type Wire } from '../faults/wire.ts'
+import { expectReason, until } from '../suites/kubeContract.ts'
+
+describe('the network between a process and the API server', function () {
+  this.timeout(60_000)
+  const namespace = `network-${randomUUID().slice(0, 8)}`
+  const QUIET = [service, secret]
+  let controlPlane: TestControlPlane
+  let wire: Wire
+  /** Past the network. */
+  let admin: KubeClient
+  let client: KubeClient
+  let caches: CacheSet
+
+  before(async () => {
+    controlPlane = await startTestControlPlane()
+    const access = loadKubeconfig(controlPlane.kubeconfigPath)
+    admin = createKubeClient(access, { fieldManager: 'test', userAgent: 'test' })
+    await admin.create(namespaceResource, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  })
+  after(async () => {
+    await admin?.remove(namespaceResource, { name: namespace })
+    await admin?.close()
+    await controlPlane?.stop()
+  })
+  beforeEach(async () => {
+    const access = loadKubeconfig(controlPlane.kubeconfigPath)
+    wire = await startWire(access.server)
+    const through = { ...access, server: wire.url }
+    const liveness = { pingEvery: 500, pingTimeout: 1_500 }
+    client = createKubeClient(through, { fieldManager: 'test', userAgent: 'test', liveness, timeout: 1_000 })
+    caches = new CacheSet({ client })
+    for (const resource of [configMap, ...QUIET]) caches.add(resource, { namespace })
+    caches.start()
+    await caches.whenAllSynced()
+  })
+  afterEach(async () => {
+    await caches.stopAll()
+    await client.close()
+    await wire.close()
+  })
+
+  const create = (name: string) =>
+    admin.create(configMap, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace } })
+  const isLive = () => caches.metrics().every(({ live }) => live)
+
+  it('carries all watches over one connection', () => {
+    expect(wire.accepted).to.equal(1)
+  })
+
+  it('that falls silent is noticed, of kinds too in which nothing happens', async () => {
+    const opens = () => caches.metrics().map((metrics) => metrics.opens)
+    const before = opens()
+    wire.silence()
+    await until(() => opens().every((count, index) => count > (before[index] ?? 0)), 10_000)
+    await create('after-the-silence')
+    await until(() => caches.get(configMap).get(namespace, 'after-the-silence') !== undefined)
+  })
+
+  it('is tried by one connection at a time while it is cut, and all watches go on when it is back', async () => {
+    await until(isLive)
+    const before = wire.accepted
+    wire.cut(true)
+    await until(() => wire.accepted >= before + 4)
+    const began = performance.now()
+    const at = wire.accepted
+    await until(() => wire.accepted >= at + 4, 10_000)
+    // A quarter of a second lies between two attempts, however many watches wait.
+    expect(performance.now() - began).to.be.at.least(900)
+    await create('while-it-was-cut')
+    wire.cut(false)
+    await until(() => isLive() && caches.get(configMap).get(namespace, 'while-it-was-cut') !== undefined)
+  })
+
+  it('in which a write is lost makes it fail at its deadline, and not later', async () => {
+    wire.blackHole(true)
+    const began = performance.now()
+    const write = client.mergePatch(configMap, { namespace, name: 'any' }, { data: { a: '1' } })
+    const error = await expectReason('Unavailable', write)
+    expect(error.message).to.contain('no answer')
+    expect(performance.now() - began).to.be.within(900, 2_000)
+  })
+})
