@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
+import { access, mkdir, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -33,6 +33,7 @@ export async function startObjectStore(
   const home = join(folder, 'objectstore')
   const place = (name: string) => join(home, name)
   for (const name of ['users', 'objects', 'versions']) await mkdir(place(name), { recursive: true, mode: 0o700 })
+  const metadata = await metadataFlags(place('objects'), place('metadata'))
   const secretAccessKey = await readOrCreate(place('secret'), () => randomBytes(32).toString('base64url'))
   const hash = createHash('sha256').update(folder).digest('hex').slice(0, 12)
   const socket = join(tmpdir(), `freehold-${hash}.sock`)
@@ -53,7 +54,7 @@ export async function startObjectStore(
   await untilAnswers(controlPlane, `http://${at(ports.storeUsers)}/`)
   const accessLog = place('access.log')
   const flags = ['--port', at(ports.store), '--quiet', '--access-log', accessLog, '--iam-cache-disable']
-  const backend = ['posix', '--versioning-dir', place('versions'), place('objects')]
+  const backend = ['posix', '--versioning-dir', place('versions'), ...metadata, place('objects')]
   start('objectstore', [...flags, '--iam-standalone-endpoint', socket, ...backend])
   await untilAnswers(controlPlane, `http://${at(ports.store)}/`)
   return {
@@ -64,6 +65,21 @@ export async function startObjectStore(
     accessLog,
     version: await objectStoreVersion(),
   }
+}
+
+/**
+ * What the store knows of buckets and objects is kept in files: extended attributes, its default, hold 4 KiB together on
+ * ext4, which a policy of a bucket with many keys exceeds. Data of before keeps its attributes, and that limit, until a
+ * start with `--fresh`.
+ */
+async function metadataFlags(objects: string, metadata: string): Promise<string[]> {
+  const isThere = await access(metadata).then(
+    () => true,
+    () => false,
+  )
+  if (!isThere && (await readdir(objects)).length > 0) return []
+  await mkdir(metadata, { recursive: true, mode: 0o700 })
+  return ['--sidecar', metadata]
 }
 
 /** Any answer will do: without a signature it is a refusal, or the way to a page of the maker's. */

@@ -15,11 +15,30 @@ export const ACCOUNT_NAME_MIN_LENGTH = 3
 
 const STORE_NAME_MAX_LENGTH = 63
 
-/** The name of a bucket at the endpoint: `<account>-<name>`, or 50 characters of it and 12 hex digits of its SHA-256. */
+/**
+ * The name of a bucket at the endpoint, different for each pair: `<account>.<name>`, where neither holds a dot; if that is
+ * too long, 46 characters without a dot and 16 hex digits of its SHA-256. A bucket keeps the name that it got:
+ * `storeNameOf`.
+ */
 export function storeBucketName(account: string, bucket: string): string {
+  const whole = `${account}.${bucket}`
+  if (whole.length <= STORE_NAME_MAX_LENGTH) return whole
+  return `${whole.replace('.', '-').slice(0, 46)}-${sha256(whole).slice(0, 16)}`
+}
+
+/** As buckets were named before: one name for `a` and `b-c` as for `a-b` and `c`. Who holds one keeps it. */
+export function formerStoreBucketName(account: string, bucket: string): string {
   const whole = `${account}-${bucket}`
   if (whole.length <= STORE_NAME_MAX_LENGTH) return whole
   return `${whole.slice(0, 50)}-${sha256(whole).slice(0, 12)}`
+}
+
+/** The name that a bucket has at the endpoint, or will get. */
+export function storeNameOf(bucket: {
+  spec: { accountName: string; bucketName: string }
+  status?: { storeName?: string | undefined } | undefined
+}): string {
+  return bucket.status?.storeName ?? storeBucketName(bucket.spec.accountName, bucket.spec.bucketName)
 }
 
 /** The user at the store that one access key is of. The incarnation is random: no two keys ever share a user. */

@@ -65,6 +65,19 @@ export const ObjectStorageAccount = defineKind({
       .optional()
       .describe('Whether S3 clients must name the bucket in the path, not in the host'),
     bucketCount: z.int().optional().describe('Buckets that the account has'),
+    bucketNames: z
+      .array(
+        z.object({
+          storeName: z.string().describe('Name of the bucket at the endpoint'),
+          bucketName: z.string().describe('Its name in the account'),
+          since: z.string().describe('When it was made'),
+          until: z.string().optional().describe('When its deletion was seen; absent while it is there'),
+        }),
+      )
+      .optional()
+      .describe(
+        'What the buckets of the account are and were called at the endpoint, for the audit; at most 200 former',
+      ),
     history: z
       .array(
         z.object({

@@ -85,6 +85,47 @@ export function objectStoreContract(
     expect(await client(pair, 'read', bucket, 'a')).to.equal(403)
   })
 
+  it('each permission can be held to a prefix, the one that only writes too', async () => {
+    const { pair: owner } = await issue(all('ReadWrite'))
+    for (const key of ['in/a', 'out/a']) expect(await client(owner, 'write', bucket, key)).to.equal(200)
+    for (const permission of ['Read', 'Write', 'ReadWrite', 'Admin'] as const) {
+      user = `key-${randomUUID()}`
+      const { pair } = await issue([{ bucket, permission, prefix: 'in/' }])
+      const [reads, writes] = [permission !== 'Write', permission !== 'Read']
+      expect(await client(pair, 'read', bucket, 'in/a'), permission).to.equal(reads ? 200 : 403)
+      expect(await client(pair, 'write', bucket, 'in/b'), permission).to.equal(writes ? 200 : 403)
+      expect(await client(pair, 'read', bucket, 'out/a'), permission).to.equal(403)
+      expect(await client(pair, 'write', bucket, 'out/b'), permission).to.equal(403)
+    }
+  })
+
+  it('a bucket has room for 108 keys, with prefixes of their own, and each opens what it should', async () => {
+    const pairs: AccessKeyPair[] = []
+    const users = Array.from({ length: 108 }, () => `key-${randomUUID()}`)
+    for (const [index, each] of users.entries()) {
+      user = each
+      const permission = (['Read', 'Write', 'ReadWrite', 'Admin'] as const)[index % 4] ?? 'Read'
+      pairs.push((await issue([{ bucket, permission, ...(index < 30 ? { prefix: `in/${index}/` } : {}) }])).pair)
+    }
+    for (const index of [1, 2, 29, 30, 31, 106, 107]) {
+      const isWriter = index % 4 !== 0
+      const pair = pairs[index]
+      expect(await client(pair, 'write', bucket, `in/${index}/a`), `${index}`).to.equal(isWriter ? 200 : 403)
+      expect(await client(pair, 'write', bucket, 'x'), `${index}`).to.equal(isWriter && index >= 30 ? 200 : 403)
+    }
+    for (const each of users) await store.removeKey(each, [bucket, other])
+    expect(await client(pairs[107], 'write', bucket, 'x')).to.equal(403)
+  }).timeout(120_000)
+
+  it('a name may hold a dot', async () => {
+    const name = `dotted-${randomUUID().slice(0, 8)}.one`
+    await store.ensureBucket(settings(name))
+    const { pair } = await issue([{ bucket: name, permission: 'ReadWrite' }])
+    expect(await client(pair, 'write', name, 'a')).to.equal(200)
+    expect(await client(pair, 'read', name, 'a')).to.equal(200)
+    expect(await store.removeBucket(name, { empty: true, owner: 'owner-1' })).to.equal('Gone')
+  })
+
   it('grants come and go with what is asked for', async () => {
     const { pair } = await issue([...all('ReadWrite'), { bucket: other, permission: 'ReadWrite' }])
     expect(await client(pair, 'write', other, 'a')).to.equal(200)

@@ -2,36 +2,52 @@ import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import type { AuditRecord, ObjectStore } from './port.ts'
 
-/** The end of the log that a look-up reads. */
+/** The end of the log that a look-up reads, and how much of it at once: some milliseconds of work. */
 const READ_BYTES = 8 * 1024 * 1024
+const BLOCK_BYTES = 256 * 1024
 
 /**
  * Reads requests from an access log in the form of S3 ("Server access log format"), as versitygw writes it, newest
  * first. Without a log there is none to tell of.
+ *
+ * @param platform the access key of the platform itself, whose requests are not told of. One that was refused is:
+ *   whoever signs in its name without its secret is somebody else
  */
-export function fileAudit(path: string | undefined): ObjectStore['audit'] {
+export function fileAudit(path: string | undefined, platform: string): ObjectStore['audit'] {
   return async (buckets, limit) => {
-    if (path === undefined) return []
     const found: AuditRecord[] = []
-    const lines = (await readEnd(path)).split('\n')
-    for (let index = lines.length - 1; index >= 0 && found.length < limit; index -= 1) {
-      const record = parseAccess(lines[index] ?? '')
-      if (record !== undefined && buckets.has(record.bucket)) found.push(record)
+    for await (const line of path === undefined ? [] : linesBackwards(path)) {
+      const record = parseAccess(line)
+      if (record === undefined || !buckets.has(record.bucket)) continue
+      if (record.accessKeyId === platform && record.statusCode !== 403) continue
+      found.push(record)
+      if (found.length >= limit) break
     }
     return found
   }
 }
 
-async function readEnd(path: string): Promise<string> {
+/** The lines of the end of a file, last first. Others have their turn between two blocks. */
+async function* linesBackwards(path: string): AsyncGenerator<string> {
   const file = await open(path, 'r').catch(() => undefined)
-  if (file === undefined) return ''
+  if (file === undefined) return
   try {
     const { size } = await file.stat()
-    const length = Math.min(size, READ_BYTES)
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length)
-    const text = buffer.toString('utf8', 0, bytesRead)
-    // The first line of a cut text is half a line.
-    return length < size ? text.slice(text.indexOf('\n') + 1) : text
+    const start = Math.max(0, size - READ_BYTES)
+    // Bytes, because a block may begin within a character.
+    let rest: Buffer = Buffer.alloc(0)
+    for (let at = size; at > start; ) {
+      const length = Math.min(BLOCK_BYTES, at - start)
+      at -= length
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, at)
+      const block = Buffer.concat([buffer.subarray(0, bytesRead), rest])
+      const cut = block.indexOf('\n')
+      // What stands before the first end of a line is the end of a line of the block before.
+      const isWhole = at === 0
+      rest = isWhole ? Buffer.alloc(0) : block.subarray(0, cut < 0 ? block.length : cut)
+      const lines = isWhole ? block : cut < 0 ? Buffer.alloc(0) : block.subarray(cut + 1)
+      yield* lines.toString('utf8').split('\n').reverse()
+    }
   } finally {
     await file.close()
   }

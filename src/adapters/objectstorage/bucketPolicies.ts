@@ -7,21 +7,22 @@ import {
 } from '@aws-sdk/client-s3'
 import { Turns } from '../../core/turns.ts'
 import { attempt } from './failures.ts'
-import { type PolicyDocument, type Statement, withSubject } from './policies.ts'
+import type { PolicyDocument } from './policies.ts'
 import { isStoreError, type StoreCall } from './port.ts'
 
 /** One per process: the lease sees to it that one process writes. */
 const TURNS = new Turns()
 
 /**
- * Makes one subject have these statements in the policy of a bucket, and leaves others alone. Silent where it has them.
- * A bucket that is not there has no policy either.
+ * Changes the policy of a bucket, one change after the other. Silent where that leaves it as it is. A bucket that is not
+ * there has no policy either.
+ *
+ * @throws StoreError Full where the store has no room for a longer one
  */
-export async function setStatements(
+export async function changePolicy(
   s3: S3Client,
   bucket: string,
-  subject: string,
-  statements: readonly Statement[],
+  change: (stored: PolicyDocument | undefined) => PolicyDocument | undefined,
   { signal }: StoreCall,
 ): Promise<void> {
   const options = signal === undefined ? {} : { abortSignal: signal }
@@ -29,7 +30,7 @@ export async function setStatements(
   await TURNS.take(bucket, async () => {
     const stored = await readPolicy(s3, bucket, options)
     if (stored === 'no bucket') return
-    const wanted = withSubject(stored, subject, statements)
+    const wanted = change(stored)
     if (isDeepStrictEqual(stored, wanted)) return
     try {
       if (wanted === undefined) {

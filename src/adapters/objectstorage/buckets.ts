@@ -12,12 +12,12 @@ import {
   PutObjectLockConfigurationCommand,
 } from '@aws-sdk/client-s3'
 import type { BucketSettings } from '../../contracts/objectstorage.ts'
-import { setStatements } from './bucketPolicies.ts'
+import { changePolicy } from './bucketPolicies.ts'
 import { ensureCors, ensureLifecycle } from './bucketRules.ts'
 import { type Clients, type Options, optionsOf } from './calls.ts'
 import { emptyBucket } from './emptying.ts'
 import { attempt, codeOf } from './failures.ts'
-import { PUBLIC_SID, publicStatement } from './policies.ts'
+import { withPublic } from './policies.ts'
 import {
   type BucketUse,
   isStoreError,
@@ -58,7 +58,7 @@ async function ensureBucket(clients: Clients, settings: BucketSettings, call: St
   await ensureOwner(clients, settings, options)
   await ensureVersioning(clients, settings, options)
   if (objectLock && settings.lockDays !== undefined) await ensureLock(clients, settings, options)
-  await setStatements(s3, Bucket, PUBLIC_SID, settings.publicRead ? [publicStatement(Bucket)] : [], call)
+  await changePolicy(s3, Bucket, (policy) => withPublic(policy, Bucket, settings.publicRead), call)
   await ensureCors(s3, settings, options)
   if (driver.features.lifecycle) await ensureLifecycle(s3, settings, options)
 }

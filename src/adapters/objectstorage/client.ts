@@ -63,7 +63,7 @@ export function openStore(options: StoreOptions): ObjectStore {
     info: infoOf(options),
     ...bucketCalls(clients),
     ...userCalls(clients),
-    audit: fileAudit(options.accessLog),
+    audit: fileAudit(options.accessLog, credentials.accessKeyId),
     async close() {
       s3.destroy()
       iam.destroy()

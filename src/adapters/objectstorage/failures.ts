@@ -12,6 +12,12 @@ const statusOf = (error: unknown) => (error as AwsFailure | null)?.$metadata?.ht
 
 const ABSENT = ['NoSuchBucket', 'NoSuchEntity', 'NotFound', 'NoSuchKey']
 
+/** S3 and IAM for what is larger than they keep; versitygw for an attribute that a file system cannot hold. */
+const FULL = ['InsufficientStorage', 'PolicyTooLarge', 'LimitExceeded']
+
+/** Refusals of what the platform writes, whatever its user asked for: a policy that names somebody who just went. */
+const OURS = ['MalformedPolicy', 'MalformedPolicyDocument']
+
 /**
  * Runs a call and turns its failure into ours. Codes in `ignored` count as no answer: what was to go is gone, what was
  * to be there is there.
@@ -36,6 +42,8 @@ function failureOf(what: string, code: string, error: unknown): StoreError {
   if (ABSENT.includes(code)) return new StoreError('NotFound', `${what}: the store does not know it.`, error)
   if (code === 'BucketAlreadyExists') return new StoreError('Taken', `${what}: the name is taken.`, error)
   const status = statusOf(error)
+  if (status === 507 || FULL.includes(code))
+    return new StoreError('Full', `${what}: the store has no room for it.`, error)
   if (status === undefined || status >= 500 || status === 429 || code === 'SlowDown') {
     return new StoreError(
       'Unreachable',
@@ -44,7 +52,7 @@ function failureOf(what: string, code: string, error: unknown): StoreError {
     )
   }
   return new StoreError(
-    'Refused',
+    status === 400 && !OURS.includes(code) ? 'Invalid' : 'Refused',
     `${what}: the store refused it (${status}${/^\w{1,64}$/.test(code) ? ` ${code}` : ''}).`,
     error,
   )

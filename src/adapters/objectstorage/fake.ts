@@ -19,7 +19,8 @@ export class FakeObjectStore implements ObjectStore {
   readonly calls: string[] = []
   #made = 0
   #failure: StoreErrorCode | undefined
-  readonly #log: AuditRecord[] = []
+  /** The requests of clients. */
+  readonly log: AuditRecord[] = []
 
   constructor(lacking: readonly StoreFeature[] = ['quota', 'lifecycle']) {
     const features = Object.fromEntries(
@@ -114,7 +115,7 @@ export class FakeObjectStore implements ObjectStore {
 
   async audit(buckets: ReadonlySet<string>, limit: number): Promise<AuditRecord[]> {
     this.#enter('audit')
-    return this.#log
+    return this.log
       .filter(({ bucket }) => buckets.has(bucket))
       .slice(-limit)
       .reverse()
@@ -125,8 +126,8 @@ export class FakeObjectStore implements ObjectStore {
   /** What an S3 client with this pair sees: an HTTP status. Undefined is nobody in particular. */
   attempt(pair: AccessKeyPair | undefined, what: 'read' | 'write', bucket: string, key: string): number {
     const status = this.#decide(pair, what, bucket, key)
-    this.#log.push({
-      id: `${this.#log.length}`,
+    this.log.push({
+      id: `${this.log.length}`,
       timestamp: new Date().toISOString(),
       operation: what === 'read' ? 'GetObject' : 'PutObject',
       bucket,
@@ -137,7 +138,7 @@ export class FakeObjectStore implements ObjectStore {
       user: undefined,
       remoteAddress: '127.0.0.1',
       bytes: 1,
-      requestId: `${this.#log.length}`,
+      requestId: `${this.log.length}`,
     })
     return status
   }

@@ -1,8 +1,12 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { objectStoreContract } from '../../../test/suites/objectStoreContract.ts'
-import { parseAccess } from './accessLog.ts'
+import type { StoreGrant } from '../../contracts/objectstorage.ts'
+import { fileAudit, parseAccess } from './accessLog.ts'
 import { FakeObjectStore } from './fake.ts'
-import { grantStatements, hasSubject, publicStatement, subjectOf, withSubject } from './policies.ts'
+import { type PolicyDocument, withGrant, withPublic } from './policies.ts'
 
 describe('a store in memory', () => {
   objectStoreContract(
@@ -15,30 +19,111 @@ describe('a store in memory', () => {
 })
 
 describe('policies', () => {
+  const principalOf = (user: string) => ({ user, principal: `arn:aws:iam::0:user/${user}` })
+  const granted = (policy: PolicyDocument | undefined, user: string, grant: Omit<StoreGrant, 'bucket'>) =>
+    withGrant(policy, principalOf(user), { bucket: 'b', ...grant })
+
   it('never let a key change who else may do something', () => {
     for (const permission of ['Read', 'Write', 'ReadWrite', 'Admin'] as const) {
-      const actions = grantStatements({ bucket: 'b', permission }, 'k', 'arn').flatMap(({ Action }) => Action)
-      expect(actions.join(' ')).not.to.match(/Policy|Acl|PutBucket|\*|Bypass|CreateBucket|DeleteBucket\b/)
+      for (const prefix of [{}, { prefix: 'in/' }]) {
+        const { Statement = [] } = granted(undefined, 'k', { permission, ...prefix }) ?? {}
+        const actions = Statement.flatMap(({ Action }) => Action)
+        expect(actions.join(' ')).not.to.match(/Policy|Acl|PutBucket|\*|Bypass|CreateBucket|DeleteBucket\b/)
+        expect(
+          Statement.every(({ Action }) => Action.length > 0),
+          `${permission} allows nothing`,
+        ).to.equal(true)
+      }
     }
   })
 
   it('hold a prefix on objects and on what may be listed', () => {
-    const [list, objects] = grantStatements({ bucket: 'b', permission: 'ReadWrite', prefix: 'in/' }, 'k', 'arn')
+    const [list, objects] = granted(undefined, 'k', { permission: 'ReadWrite', prefix: 'in/' })?.Statement ?? []
     expect(list?.Condition).to.deep.equal({ StringLike: { 's3:prefix': 'in/*' } })
     expect(list?.Action).not.to.include('s3:GetBucketLocation')
     expect(objects?.Resource).to.equal('arn:aws:s3:::b/in/*')
   })
 
   it('give the same text for the same grants, whatever the order, and nothing for none', () => {
-    const of = (user: string) => grantStatements({ bucket: 'b', permission: 'Read' }, subjectOf(user), `arn:${user}`)
-    const [one, two] = [subjectOf('key-1'), subjectOf('key-2')]
-    const forth = withSubject(withSubject(undefined, one, of('key-1')), two, of('key-2'))
-    const back = withSubject(withSubject(undefined, two, of('key-2')), one, of('key-1'))
+    const forth = granted(granted(undefined, 'key-1', { permission: 'Read' }), 'key-2', { permission: 'Read' })
+    const back = granted(granted(undefined, 'key-2', { permission: 'Read' }), 'key-1', { permission: 'Read' })
     expect(JSON.stringify(forth)).to.equal(JSON.stringify(back))
-    expect(withSubject(withSubject(forth, one, []), two, [])).to.equal(undefined)
-    const shared = withSubject(forth, 'public', [publicStatement('b')])
-    expect(hasSubject(withSubject(shared, one, []), two)).to.equal(true)
-    expect(hasSubject(withSubject(shared, one, []), one)).to.equal(false)
+    const less = withGrant(forth, principalOf('key-1'), undefined)
+    expect(withGrant(less, principalOf('key-2'), undefined)).to.equal(undefined)
+    const open = withPublic(less, 'b', true)
+    expect(withGrant(open, principalOf('key-2'), undefined)?.Statement).to.have.length(1)
+    expect(withPublic(open, 'b', false)).to.deep.equal(less)
+  })
+
+  it('have one statement for each permission and prefix, whoever holds it', () => {
+    let policy: PolicyDocument | undefined
+    const users = Array.from(
+      { length: 100 },
+      (_, index) => `key-00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+    )
+    for (const user of users) policy = granted(policy, user, { permission: 'Admin' })
+    expect(policy?.Statement).to.have.length(2)
+    expect(JSON.stringify(policy).length, 'the most that S3 keeps').to.be.lessThan(20_480)
+    policy = granted(policy, users[0] ?? '', { permission: 'Read', prefix: 'a' })
+    policy = granted(policy, users[1] ?? '', { permission: 'Read', prefix: 'b' })
+    expect(policy?.Statement).to.have.length(6)
+    for (const user of users) policy = withGrant(policy, principalOf(user), undefined)
+    expect(policy).to.equal(undefined)
+  })
+
+  it('replace what a former release wrote for a user', () => {
+    const Principal = { AWS: principalOf('key-1').principal }
+    const former: PolicyDocument = {
+      Version: '2012-10-17',
+      Statement: [
+        { Sid: 'key1Bucket', Effect: 'Allow', Principal, Action: ['s3:ListBucket'], Resource: 'arn:aws:s3:::b' },
+        { Sid: 'key1Objects', Effect: 'Allow', Principal, Action: ['s3:GetObject'], Resource: 'arn:aws:s3:::b/*' },
+      ],
+    }
+    expect(granted(former, 'key-1', { permission: 'Read' })).to.deep.equal(
+      granted(undefined, 'key-1', { permission: 'Read' }),
+    )
+    expect(withGrant(former, { user: 'key-1', principal: 'key-1' }, undefined)).to.equal(undefined)
+    expect(granted(former, 'key-11', { permission: 'Read' })?.Statement).to.have.length(4)
+  })
+})
+
+describe('an access log in a file', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'access-log-'))
+  })
+  afterEach(() => rm(folder, { recursive: true, force: true }))
+  const lineOf = (requester: string, request: string, { bucket = 'one', status = 200, key = 'é' } = {}) =>
+    `admin ${bucket} [21/November/2026:14:51:56 +0000] 127.0.0.1 ${requester} ${request} s3_PutObject ${key} /${bucket}/${encodeURIComponent(key)} ${status} - 0 7 0 0 - sdk - host= SigV4 - AuthHeader s3 - arn Yes`
+  const ask = async (lines: readonly string[], limit = 100_000) => {
+    const path = join(folder, 'access.log')
+    await writeFile(path, `${lines.join('\n')}\n`)
+    return fileAudit(path, 'platform')(new Set(['one']), limit)
+  }
+
+  it('is read from its end, in whatever pieces', async () => {
+    const lines = Array.from({ length: 3_000 }, (_, index) => lineOf('AKIA1', `R${index}`, { key: 'é'.repeat(200) }))
+    const found = await ask(lines)
+    expect(found.map(({ requestId }) => requestId)).to.deep.equal(lines.map((_, index) => `R${2_999 - index}`))
+    expect(found.every(({ key }) => key === 'é'.repeat(200))).to.equal(true)
+    expect((await ask(lines, 2)).map(({ requestId }) => requestId)).to.deep.equal(['R2999', 'R2998'])
+  })
+
+  it('leaves out the requests of the platform, but not who pretends to be it', async () => {
+    const found = await ask([
+      lineOf('platform', 'R1'),
+      lineOf('platform', 'R2', { status: 404 }),
+      lineOf('platform', 'R3', { status: 403 }),
+      lineOf('AKIA1', 'R4'),
+      lineOf('AKIA1', 'R5', { bucket: 'other' }),
+    ])
+    expect(found.map(({ requestId }) => requestId)).to.deep.equal(['R4', 'R3'])
+  })
+
+  it('is empty where there is none', async () => {
+    expect(await fileAudit(join(folder, 'nothing'), 'platform')(new Set(['one']), 5)).to.deep.equal([])
+    expect(await fileAudit(undefined, 'platform')(new Set(['one']), 5)).to.deep.equal([])
   })
 })
 

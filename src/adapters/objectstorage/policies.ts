@@ -1,23 +1,24 @@
 import type { StoreGrant, StorePermission } from '../../contracts/objectstorage.ts'
+import { sha256 } from '../../core/names.ts'
 
 /**
  * Policy documents as S3 stores read them (AWS, "Bucket policies" and "Actions, resources, and condition keys for
  * Amazon S3"). Nothing here lets a key change who else may do something: policies, access lists, versioning and locks of
  * a bucket stay with the platform.
  */
-export type Statement = {
+type Statement = {
   Sid: string
   Effect: 'Allow'
   Principal: '*' | { AWS: string | string[] }
-  Action: string | string[]
-  Resource: string | string[]
+  Action: string | readonly string[]
+  Resource: string
   Condition?: Record<string, Record<string, string | string[]>>
 }
 export type PolicyDocument = { Version: string; Statement: Statement[] }
 
 const VERSION = '2012-10-17'
 /** The statement that lets everybody read. */
-export const PUBLIC_SID = 'public'
+const PUBLIC_SID = 'public'
 
 const LOOK = ['s3:ListBucket', 's3:ListBucketVersions', 's3:GetBucketLocation', 's3:GetBucketVersioning']
 const SEE_UPLOADS = ['s3:ListBucketMultipartUploads']
@@ -57,31 +58,26 @@ const PREFIXED = new Set(['s3:ListBucket', 's3:ListBucketVersions'])
 
 const bucketArn = (bucket: string) => `arn:aws:s3:::${bucket}`
 
-/** The two statements of one grant, for a user by its ARN. */
-export function grantStatements(grant: StoreGrant, sid: string, principal: string): Statement[] {
-  const { bucket, permission, prefix } = grant
-  const Principal = { AWS: principal }
+/** What a grant allows, for whoever has it: at most one statement on the bucket and one on objects. */
+function statementsOf({ bucket, permission, prefix }: StoreGrant): Omit<Statement, 'Principal'>[] {
+  const sid = `${permission}${prefix === undefined ? '' : sha256(prefix).slice(0, 16)}`
   const onBucket = ON_BUCKET[permission].filter((action) => prefix === undefined || PREFIXED.has(action))
+  const objects = {
+    Sid: `${sid}Objects`,
+    Effect: 'Allow',
+    Action: [...ON_OBJECTS[permission]],
+    Resource: `${bucketArn(bucket)}/${prefix ?? ''}*`,
+  } as const
+  // Of what a key that may only write does with a bucket, nothing can be held to a prefix.
+  if (onBucket.length === 0) return [objects]
+  const Condition = prefix === undefined ? {} : { Condition: { StringLike: { 's3:prefix': `${prefix}*` } } }
   return [
-    {
-      Sid: `${sid}Bucket`,
-      Effect: 'Allow',
-      Principal,
-      Action: onBucket,
-      Resource: bucketArn(bucket),
-      ...(prefix === undefined ? {} : { Condition: { StringLike: { 's3:prefix': `${prefix}*` } } }),
-    },
-    {
-      Sid: `${sid}Objects`,
-      Effect: 'Allow',
-      Principal,
-      Action: [...ON_OBJECTS[permission]],
-      Resource: `${bucketArn(bucket)}/${prefix ?? ''}*`,
-    },
+    { Sid: `${sid}Bucket`, Effect: 'Allow', Action: onBucket, Resource: bucketArn(bucket), ...Condition },
+    objects,
   ]
 }
 
-export function publicStatement(bucket: string): Statement {
+function publicStatement(bucket: string): Statement {
   return {
     Sid: PUBLIC_SID,
     Effect: 'Allow',
@@ -91,30 +87,53 @@ export function publicStatement(bucket: string): Statement {
   }
 }
 
-/** The subject of a user's statements: a Sid has letters and digits only. */
-export function subjectOf(user: string): string {
-  return user.replace(/[^A-Za-z0-9]/g, '')
+/** The users that a statement names; none for one that names everybody. */
+function principalsOf({ Principal }: Statement): readonly string[] {
+  if (Principal === '*') return []
+  return typeof Principal.AWS === 'string' ? [Principal.AWS] : Principal.AWS
 }
 
-/** Whether a statement is of this subject. */
-function isOf({ Sid }: Statement, subject: string): boolean {
-  return Sid === subject || Sid === `${subject}Bucket` || Sid === `${subject}Objects`
-}
+/** Whether a principal is the user, which an ARN ends with. */
+const isUser = (principal: string, user: string) => principal === user || principal.endsWith(`/${user}`)
 
 /**
- * The policy of a bucket after one subject's statements were replaced; undefined where none is left. The order is that
- * of the Sids, so that the same grants always give the same text.
+ * The policy of a bucket after one user's grant was replaced; undefined where no statement is left. There is one
+ * statement for each permission and prefix, whoever has it, because stores bound the size of a policy. The order is that
+ * of Sids and principals, so that the same grants always give the same text.
+ *
+ * @param principal the user's ARN
+ * @param grant undefined takes the user out
  */
-export function withSubject(
+export function withGrant(
   policy: PolicyDocument | undefined,
-  subject: string,
-  statements: readonly Statement[],
+  { user, principal }: { user: string; principal: string },
+  grant: StoreGrant | undefined,
 ): PolicyDocument | undefined {
-  const others = (policy?.Statement ?? []).filter((statement) => !isOf(statement, subject))
-  const all = [...others, ...statements].sort((one, other) => (one.Sid < other.Sid ? -1 : 1))
-  return all.length === 0 ? undefined : { Version: VERSION, Statement: all }
+  const bySid = new Map<string, Statement>()
+  for (const statement of policy?.Statement ?? []) {
+    const left = principalsOf(statement).filter((each) => !isUser(each, user))
+    if (statement.Principal === '*') bySid.set(statement.Sid, statement)
+    else if (left.length > 0) bySid.set(statement.Sid, { ...statement, Principal: { AWS: left } })
+  }
+  for (const statement of grant === undefined ? [] : statementsOf(grant)) {
+    const known = bySid.get(statement.Sid)
+    const users = [...(known === undefined ? [] : principalsOf(known)), principal].sort()
+    bySid.set(statement.Sid, { ...statement, Principal: { AWS: users } })
+  }
+  return policyOf(bySid.values())
 }
 
-export function hasSubject(policy: PolicyDocument | undefined, subject: string): boolean {
-  return (policy?.Statement ?? []).some((statement) => isOf(statement, subject))
+/** The policy of a bucket that everybody may read, or only whom it names. */
+export function withPublic(
+  policy: PolicyDocument | undefined,
+  bucket: string,
+  isPublic: boolean,
+): PolicyDocument | undefined {
+  const others = (policy?.Statement ?? []).filter(({ Sid }) => Sid !== PUBLIC_SID)
+  return policyOf(isPublic ? [...others, publicStatement(bucket)] : others)
+}
+
+function policyOf(statements: Iterable<Statement>): PolicyDocument | undefined {
+  const sorted = [...statements].sort((one, other) => (one.Sid < other.Sid ? -1 : 1))
+  return sorted.length === 0 ? undefined : { Version: VERSION, Statement: sorted }
 }

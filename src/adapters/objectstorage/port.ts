@@ -86,7 +86,7 @@ export interface ObjectStore {
   removeKey(user: string, among: readonly string[], options?: StoreCall): Promise<void>
   /** Undefined where it was never used, or the store does not say. */
   lastUsed(accessKeyId: string, options?: StoreCall): Promise<string | undefined>
-  /** The newest requests to these buckets, newest first, at most `limit`. */
+  /** The newest requests to these buckets, newest first, at most `limit`; without those of the platform itself. */
   audit(buckets: ReadonlySet<string>, limit: number, options?: StoreCall): Promise<AuditRecord[]>
   close(): Promise<void>
 }
@@ -94,10 +94,12 @@ export interface ObjectStore {
 /**
  * - `Unreachable`: no answer, or one that says to come again;
  * - `Refused`: the store will not, whatever the number of tries;
+ * - `Invalid`: what was asked for is not as the store takes it: a person must change it;
+ * - `Full`: the store has no room for it, in a policy or at all;
  * - `NotFound`: no such bucket or user;
  * - `Taken`: the bucket is somebody else's.
  */
-export type StoreErrorCode = 'Unreachable' | 'Refused' | 'NotFound' | 'Taken'
+export type StoreErrorCode = 'Unreachable' | 'Refused' | 'Invalid' | 'Full' | 'NotFound' | 'Taken'
 
 /** A failed call. The message names what was asked; never a body of the store, nor a secret. */
 export class StoreError extends Error {

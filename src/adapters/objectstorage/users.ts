@@ -10,10 +10,10 @@ import {
   UpdateAccessKeyCommand,
 } from '@aws-sdk/client-iam'
 import type { AccessKeyPair } from '../../contracts/objectstorage.ts'
-import { setStatements } from './bucketPolicies.ts'
+import { changePolicy } from './bucketPolicies.ts'
 import { type Clients, type Options, optionsOf } from './calls.ts'
 import { attempt } from './failures.ts'
-import { grantStatements, subjectOf } from './policies.ts'
+import { withGrant } from './policies.ts'
 import { type KeyRequest, type ObjectStore, type StoreCall, StoreError } from './port.ts'
 
 const GONE = ['NoSuchEntity']
@@ -35,7 +35,14 @@ export function userCalls(clients: Clients): Pick<ObjectStore, 'ensureKey' | 're
         await deleteKey(clients, user, AccessKeyId, options)
       }
       // Before the user: stores refuse a policy that names somebody who is not there, also later, for somebody else.
-      for (const bucket of among) await setStatements(clients.s3, bucket, subjectOf(user), [], call)
+      for (const bucket of among) {
+        await changePolicy(
+          clients.s3,
+          bucket,
+          (policy) => withGrant(policy, { user, principal: user }, undefined),
+          call,
+        )
+      }
       const what = `User "${user}" could not be deleted`
       await attempt(what, () => iam.send(new DeleteUserCommand({ UserName: user }), options), GONE)
     },
@@ -109,12 +116,11 @@ async function setActive({ iam }: Clients, user: string, id: string, isActive: b
   )
 }
 
-async function ensureGrants(clients: Clients, request: KeyRequest, arn: string, call: StoreCall): Promise<void> {
+async function ensureGrants(clients: Clients, request: KeyRequest, principal: string, call: StoreCall): Promise<void> {
   const { user, grants, among } = request
   const byBucket = new Map(grants.map((grant) => [grant.bucket, grant]))
   for (const bucket of new Set([...among, ...byBucket.keys()])) {
     const grant = byBucket.get(bucket)
-    const statements = grant === undefined ? [] : grantStatements(grant, subjectOf(user), arn)
-    await setStatements(clients.s3, bucket, subjectOf(user), statements, call)
+    await changePolicy(clients.s3, bucket, (policy) => withGrant(policy, { user, principal }, grant), call)
   }
 }

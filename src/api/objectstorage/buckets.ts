@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { bucketLacks, storeBucketName } from '../../contracts/objectstorage.ts'
+import { bucketLacks, storeBucketName, storeNameOf } from '../../contracts/objectstorage.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { AccountBucket, ObjectStorageAccount, VERSIONING } from '../../crds/objectstorage.ts'
 import { acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
@@ -86,9 +86,11 @@ async function createBucket(context: Context<string, unknown, BucketCreateDto>) 
   const features = services.objectStorage.store?.info.features
   if (features !== undefined) refuseLacking(bucketLacks(spec, features))
   refuseOneMore(context as Context, account, body.name)
+  const known = bucketsOf(services, ref.namespace, ref.name).find((each) => each.spec.bucketName === body.name)
   const { object, isNew } = await services.records.create(AccountBucket, {
     namespace: ref.namespace,
-    name: storeBucketName(ref.name, body.name),
+    // Another way of making it, or a former release, may have called the object otherwise.
+    name: known?.metadata.name ?? storeBucketName(ref.name, body.name),
     spec,
     caller,
   })
@@ -130,8 +132,8 @@ async function deleteBucket(context: Context<'bucketName', { force?: 'true' | 'f
 async function isEmptyAtStore({ services, signal }: Context, object: BucketObject, force: boolean): Promise<boolean> {
   const { store } = services.objectStorage
   if (store === undefined) return true
-  const { accountName, bucketName, objectLock } = object.spec
-  const storeName = storeBucketName(accountName, bucketName)
+  const { bucketName, objectLock } = object.spec
+  const storeName = storeNameOf(object)
   return asking(async () => {
     if (await store.isEmpty(storeName, { signal })) return true
     if (objectLock && (await store.holdsLocked(storeName, { signal }))) {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { AuditRecord } from '../../adapters/objectstorage/port.ts'
-import { STORE_FEATURES, storeBucketName } from '../../contracts/objectstorage.ts'
+import { STORE_FEATURES, storeNameOf } from '../../contracts/objectstorage.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
@@ -60,16 +60,41 @@ async function listAudit(context: Context) {
   }
   const store = storeOf(context.services)
   if (!store.info.audits) refuseLacking({ field: 'audit', feature: 'audit' })
-  const names = new Map(
-    bucketsOf(context.services, metadata.namespace, metadata.name)
-      .filter(({ status }) => status?.storeName !== undefined)
-      .map(({ spec: { bucketName } }) => [storeBucketName(metadata.name, bucketName), bucketName]),
-  )
+  const lives = livesOf(account)
+  const names = new Set(lives.map(({ storeName }) => storeName))
   const { signal } = context
-  const found = await asking(() => store.audit(new Set(names.keys()), AUDIT_MAX, { signal }))
+  const found = await asking(() => store.audit(names, AUDIT_MAX, { signal }))
   const principals = principalsByKey(context, account)
-  const entries = found.map((record) => entryOf(record, names, principals))
+  const entries = found.flatMap((record) => {
+    const life = lives.find((each) => isOf(record, each))
+    return life === undefined ? [] : [entryOf(record, life.bucketName, principals)]
+  })
   return pagedParts(entries, context.list, auditShape, (entry) => entry)
+}
+
+/** A time in which a name at the store meant one bucket of the account; seconds, as the log has them. */
+type Life = { storeName: string; bucketName: string; from: number; to: number }
+
+const secondsOf = (time: string | undefined, otherwise: number) =>
+  time === undefined ? otherwise : Math.floor(Date.parse(time) / 1000)
+
+/**
+ * Names are given again, to others too, whose requests are none of this account's business: one of the second in which
+ * the account was made could be of another account of its name.
+ */
+function livesOf({ metadata, status }: AccountObject): Life[] {
+  const made = secondsOf(metadata.creationTimestamp, Number.POSITIVE_INFINITY) + 1
+  return (status?.bucketNames ?? []).map(({ storeName, bucketName, since, until }) => ({
+    storeName,
+    bucketName,
+    from: Math.max(made, secondsOf(since, made)),
+    to: secondsOf(until, Number.POSITIVE_INFINITY),
+  }))
+}
+
+function isOf({ bucket, timestamp: time }: AuditRecord, { storeName, from, to }: Life): boolean {
+  const second = secondsOf(time, 0)
+  return bucket === storeName && second >= from && second <= to
 }
 
 function principalsByKey({ services }: Context, { metadata }: AccountObject): ReadonlyMap<string, string> {
@@ -82,15 +107,11 @@ function principalsByKey({ services }: Context, { metadata }: AccountObject): Re
   )
 }
 
-function entryOf(
-  record: AuditRecord,
-  names: ReadonlyMap<string, string>,
-  principals: ReadonlyMap<string, string>,
-): ObjectAuditEntry {
+function entryOf(record: AuditRecord, bucket: string, principals: ReadonlyMap<string, string>): ObjectAuditEntry {
   const { user: _user, accessKeyId, ...rest } = record
   return {
     ...rest,
-    bucket: names.get(record.bucket) ?? record.bucket,
+    bucket,
     key: record.key ?? null,
     errorCode: record.errorCode ?? null,
     accessKeyId: accessKeyId ?? null,
@@ -129,14 +150,15 @@ const ObjectUsageDto = z
 /** Buckets that are looked at while the caller waits; the figures of others are those of their last look. */
 const LOOKED_AT_NOW = 20
 
-async function useOf(context: Context, { spec, status }: BucketObject, isNow: boolean) {
+async function useOf(context: Context, bucket: BucketObject, isNow: boolean) {
+  const { spec, status } = bucket
   const { store } = context.services.objectStorage
   const kept = { usedBytes: status?.usedBytes ?? 0, objectCount: status?.objectCount ?? 0 }
-  const { bucketName: name, accountName, quotaBytes = null } = spec
+  const { bucketName: name, quotaBytes = null } = spec
   if (!isNow || store === undefined || status?.storeName === undefined) return { name, ...kept, quotaBytes }
   const { signal } = context
   // A store that is away does not hide what was known a moment ago.
-  const use = await store.use(storeBucketName(accountName, name), { signal }).catch(() => kept)
+  const use = await store.use(storeNameOf(bucket), { signal }).catch(() => kept)
   return { name, usedBytes: use.usedBytes, objectCount: use.objectCount, quotaBytes }
 }
 

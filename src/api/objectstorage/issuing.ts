@@ -4,11 +4,24 @@ import { PlatformError } from '../../core/errors.ts'
 import { ObjectAccessKey } from '../../crds/objectstorage.ts'
 import type { Context } from '../http/context.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
-import type { KeyObject } from './record.ts'
+import { type AccountObject, bucketsOf, type KeyObject } from './record.ts'
 import { storeOf } from './store.ts'
 
 /** The controller makes keys within moments; a request waits so long, because the answer is the only one with the secret. */
 const WAIT_MILLISECONDS = 10_000
+const RETRY_SECONDS = 5
+
+/** @throws PlatformError REFERENCE_NOT_FOUND for buckets that the account does not have */
+export function refuseUnknownBuckets(
+  { services }: Pick<Context, 'services'>,
+  { metadata: { namespace, name } }: AccountObject,
+  { field, buckets }: { field: string; buckets: readonly string[] },
+): void {
+  const present = new Set(bucketsOf(services, namespace, name).map(({ spec }) => spec.bucketName))
+  const value = buckets.find((bucket) => !present.has(bucket))
+  if (value === undefined) return
+  throw new PlatformError('REFERENCE_NOT_FOUND', `Account "${name}" has no bucket "${value}".`, { field, value })
+}
 
 /**
  * Makes the object of a key and waits until the key opens what it should. A key whose secret could not be shown is
@@ -48,12 +61,12 @@ async function pairOf({ services }: Context, { metadata }: KeyObject): Promise<A
 }
 
 function notIssued(object: KeyObject): PlatformError {
-  const { phase, statusMessage } = summarize(object.status, false)
-  if (phase === 'QuotaExceeded')
-    return new PlatformError('QUOTA_EXCEEDED', statusMessage ?? 'No more keys may be made.')
-  if (phase === 'ReferenceMissing') {
-    return new PlatformError('INVALID_STATE', statusMessage ?? 'The account is not ready.', { phase })
-  }
-  const message = 'The key could not be made in time and was taken back: try again.'
-  return new PlatformError('SERVICE_UNAVAILABLE', message, { phase })
+  const { status, phase, statusMessage } = summarize(object.status, false)
+  const why = statusMessage ?? 'The store does not say why.'
+  if (phase === 'QuotaExceeded') return new PlatformError('QUOTA_EXCEEDED', why, { quota: 'accessKeys' })
+  if (phase === 'ReferenceMissing') return new PlatformError('INVALID_STATE', why, { phase })
+  // What a person must change first does not come about by asking again.
+  if (status === 'Failed') return new PlatformError('UPSTREAM_FAILED', `The key could not be made: ${why}`, { phase })
+  const message = `The key was not made within ${WAIT_MILLISECONDS / 1000} s and was taken back: ${why} Try again later.`
+  return new PlatformError('SERVICE_UNAVAILABLE', message, { phase, retryAfterSeconds: RETRY_SECONDS })
 }

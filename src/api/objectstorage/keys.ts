@@ -17,7 +17,7 @@ import { findGroup } from '../resources/places.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { accountOf } from './buckets.ts'
-import { issueKey } from './issuing.ts'
+import { issueKey, refuseUnknownBuckets } from './issuing.ts'
 import { AccessKeyDto, type AccountObject, IssuedAccessKeyDto, type KeyObject, keyDto } from './record.ts'
 import { storeOf } from './store.ts'
 
@@ -134,6 +134,7 @@ async function issue(context: Context<string, unknown, IssueAccessKeyRequest>, o
   if (expiresAt !== undefined && (parseDateTime(expiresAt) ?? 0) <= now) {
     throw badRequest('The key would be expired already.', [{ field: 'expiresAt', message: 'must lie in the future' }])
   }
+  refuseUnknownBuckets(context, account, { field: 'buckets', buckets: body.buckets ?? [] })
   const used = keysIn(context as Context, namespace).filter(
     ({ spec }) =>
       spec.managedIdentityId === managedIdentityId &&

@@ -128,6 +128,111 @@ describe('object storage over REST', () => {
     expect(keys.body.pagination.totalItems).to.equal(4)
   })
 
+  it('refuses keys and sessions for buckets that the account does not have', async () => {
+    await begin(new FakeObjectStore())
+    bucket('one')
+    for (const [path, body, field] of [
+      ['accesskeys', { buckets: ['one', 'nothere'] }, 'buckets'],
+      ['sts/sessions', { bucket: 'nothere' }, 'bucket'],
+    ] as const) {
+      const answer = await call('post', `${ACCOUNT}/${path}`).send(body)
+      expect([answer.status, answer.body.code], path).to.deep.equal([422, 'REFERENCE_NOT_FOUND'])
+      expect(answer.body).to.include({ field, value: 'nothere' })
+    }
+    expect((await server.client.list(ObjectAccessKey.resource)).items).to.deep.equal([])
+  })
+
+  const ends: [phase: string, status: number, code: string][] = [
+    ['QuotaExceeded', 422, 'QUOTA_EXCEEDED'],
+    ['ConfigurationInvalid', 502, 'UPSTREAM_FAILED'],
+    ['ReferenceMissing', 409, 'INVALID_STATE'],
+  ]
+  for (const [phase, status, code] of ends) {
+    it(`says why a key cannot be made, at once, and never to try again: ${phase}`, async () => {
+      await begin(new FakeObjectStore())
+      server.caches.get(ObjectAccessKey.resource).subscribe(({ object }) => {
+        if (object === undefined || object.status !== undefined) return
+        const ref = { namespace: NAMESPACE, name: object.metadata.name }
+        const condition = (type: string, truth: string) => ({
+          type,
+          status: truth,
+          reason: phase,
+          message: 'There is no room.',
+        })
+        queueMicrotask(() => {
+          const edited = server.client.edit(ObjectAccessKey.resource, ref, ((each: { status?: object }) => {
+            each.status = { conditions: [condition('Ready', 'False'), condition('Stalled', 'True')] }
+          }) as never)
+          server.caches.get(ObjectAccessKey.resource).observeWrite(edited)
+        })
+      })
+      const answer = await call('post', `${ACCOUNT}/accesskeys`).send({})
+      expect([answer.status, answer.body.code]).to.deep.equal([status, code])
+      expect(answer.body.error).to.contain('There is no room.').and.not.match(/again/)
+    })
+  }
+
+  it('takes the object of a bucket for the bucket, however it is called', async () => {
+    await begin(new FakeObjectStore())
+    bucket('one')
+    expect((await call('post', `${ACCOUNT}/buckets`).send({ name: 'one' })).status).to.equal(200)
+    expect((await call('post', `${ACCOUNT}/buckets`).send({ name: 'one', objectLock: true })).status).to.equal(409)
+    expect((await server.client.list(AccountBucket.resource)).items).to.have.length(1)
+    expect((await call('get', `${ACCOUNT}/buckets/one`)).body.storeName, 'the name that it got').to.equal('media-one')
+    const made = await call('post', `${ACCOUNT}/buckets`).send({ name: 'two' })
+    expect([made.status, made.body.storeName]).to.deep.equal([201, 'media.two'])
+  })
+
+  it('shows the requests of this life of account and bucket, after the end of the bucket too', async () => {
+    const store = new FakeObjectStore()
+    await begin(store)
+    const now = Date.now()
+    const at = (seconds: number) => `${new Date(now + seconds * 1000).toISOString().slice(0, 19)}Z`
+    const record = (bucket: string, seconds: number, key: string) =>
+      store.log.push({
+        ...{
+          id: key,
+          timestamp: at(seconds),
+          operation: 'GetObject',
+          bucket,
+          key,
+          statusCode: 200,
+          errorCode: undefined,
+        },
+        ...{ accessKeyId: 'AKIA', user: undefined, remoteAddress: '127.0.0.1', bytes: 1, requestId: key },
+      })
+    const edited = server.client.edit(ObjectStorageAccount.resource, { namespace: NAMESPACE, name: 'media' }, ((each: {
+      metadata: { creationTimestamp?: string }
+      status?: object
+    }) => {
+      each.metadata.creationTimestamp = at(0)
+      const noted = (storeName: string, bucketName: string, since: number, until?: number) => ({
+        ...{ storeName, bucketName, since: at(since) },
+        ...(until === undefined ? {} : { until: at(until) }),
+      })
+      each.status = {
+        bucketNames: [noted('media.old', 'old', 10, 20), noted('media.old', 'old', 30), noted('m-a', 'a', 5)],
+      }
+    }) as never)
+    server.caches.get(ObjectStorageAccount.resource).observeWrite(edited)
+    record('media.old', -5, 'of another account')
+    record('media.old', 0, 'of the second of the account')
+    record('media.old', 5, 'before the bucket')
+    record('media.old', 10, 'first')
+    record('media.old', 20, 'second')
+    record('media.old', 25, 'between its lives')
+    record('m-a', 26, 'third')
+    record('media.other', 27, 'of another bucket')
+    record('media.old', 31, 'fourth')
+    const { body } = await call('get', `${ACCOUNT}/audit?sort=timestamp`)
+    expect(body.items.map(({ key, bucket: name }: { key: string; bucket: string }) => `${key} ${name}`)).to.deep.equal([
+      'first old',
+      'second old',
+      'third a',
+      'fourth old',
+    ])
+  })
+
   describe('a change of a bucket', () => {
     const PATH = `${ACCOUNT}/buckets/one`
     const stored = async () => {

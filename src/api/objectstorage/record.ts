@@ -4,7 +4,7 @@ import {
   accessKeyId,
   accountLacks,
   keyState,
-  storeBucketName,
+  storeNameOf,
 } from '../../contracts/objectstorage.ts'
 import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
 import { badRequest } from '../../core/errors.ts'
@@ -173,7 +173,7 @@ export function bucketVersioning({ spec }: BucketObject, account: AccountObject)
 
 export function bucketDto(object: BucketObject, account: AccountObject): BucketDto {
   const { spec, status, metadata } = object
-  const storeName = storeBucketName(spec.accountName, spec.bucketName)
+  const storeName = storeNameOf(object)
   const { status: state, statusMessage } = bucketState(object)
   const endpoint = account.status?.publicEndpoint ?? account.status?.endpoint ?? ''
   return {

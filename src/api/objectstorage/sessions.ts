@@ -10,8 +10,8 @@ import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { accountOf } from './buckets.ts'
-import { issueKey } from './issuing.ts'
-import { type AccountObject, bucketsOf, COLLECTION } from './record.ts'
+import { issueKey, refuseUnknownBuckets } from './issuing.ts'
+import { type AccountObject, COLLECTION } from './record.ts'
 import { storeOf } from './store.ts'
 
 const IssueStsRequest = z
@@ -58,17 +58,14 @@ function refuseWider(context: Context, permission: KeyPermission): void {
 }
 
 /** @throws PlatformError BAD_REQUEST, REFERENCE_NOT_FOUND, QUOTA_EXCEEDED */
-function checkRequest(context: Context, body: IssueStsRequest, { metadata }: AccountObject): void {
+function checkRequest(context: Context, body: IssueStsRequest, account: AccountObject): void {
   const { services } = context
+  const { metadata } = account
   const bucket = body.bucket ?? undefined
   if (bucket === undefined && (body.prefix ?? undefined) !== undefined) {
     throw badRequest('A prefix needs a bucket.', [{ field: 'prefix', message: 'needs bucket' }])
   }
-  const present = bucketsOf(services, metadata.namespace, metadata.name)
-  if (bucket !== undefined && !present.some(({ spec }) => spec.bucketName === bucket)) {
-    const message = `Account "${metadata.name}" has no bucket "${bucket}".`
-    throw new PlatformError('REFERENCE_NOT_FOUND', message, { field: 'bucket', value: bucket })
-  }
+  if (bucket !== undefined) refuseUnknownBuckets(context, account, { field: 'bucket', buckets: [bucket] })
   const now = services.clock.now()
   const used = services.records
     .peekAll(ObjectAccessKey, { namespace: metadata.namespace })

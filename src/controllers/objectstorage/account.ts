@@ -4,7 +4,7 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { ComputePlan } from '../../crds/plans.ts'
-import { withToday } from '../../desired/objectstorage/index.ts'
+import { withBuckets, withToday } from '../../desired/objectstorage/index.ts'
 import { namespace as namespaces } from '../../kube/builtin.ts'
 import { type Controller, controller, type Pass, steps } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
@@ -40,7 +40,7 @@ export function accountController({ store, seaweed }: StorageOptions): Controlle
     reads: [namespaces, ComputePlan.resource],
     childrenIn: 'records',
     writes: [CLAIM_RIGHTS, { resource: ObjectAccessKey.resource, verbs: ['delete'] }],
-    reconcile: steps(requireStore, checkQuota, claimName, reportUse),
+    reconcile: steps(noteBuckets, requireStore, checkQuota, claimName, reportUse),
     finalize: steps(removeKeys, waitForBuckets, releaseName),
   })
 
@@ -59,6 +59,15 @@ export function accountController({ store, seaweed }: StorageOptions): Controlle
     pass.report({ endpoint, publicEndpoint, regionName, forcePathStyle })
     return done()
   }
+}
+
+/** First, because a bucket waits for it before it goes. */
+function noteBuckets(pass: AccountPass): Outcome {
+  const { namespace, name } = pass.object.metadata
+  const before = pass.object.status?.bucketNames ?? []
+  const noted = withBuckets(before, bucketsOf(pass.records, namespace, name), pass.now)
+  if (noted !== before) pass.report({ bucketNames: [...noted] })
+  return done()
 }
 
 /** Whether one resource more fits into the boundary and the group. An account that was ready stays. */

@@ -1,5 +1,5 @@
 import type { ObjectStore } from '../../adapters/objectstorage/port.ts'
-import { bucketLacks, storeBucketName } from '../../contracts/objectstorage.ts'
+import { bucketLacks, formerStoreBucketName, storeNameOf } from '../../contracts/objectstorage.ts'
 import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
 import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -27,7 +27,13 @@ type BucketState = { account: ObjectStorageAccount | undefined }
 const EMPTYING_RETRY = 1_000
 const BLOCKED_RETRY = 30_000
 
-const storeNameOf = ({ spec }: Pick<AccountBucket, 'spec'>) => storeBucketName(spec.accountName, spec.bucketName)
+/** The name that it has. Without a status, as after a restore from a backup, the claim tells of a former one. */
+function nameOf({ object, records }: BucketPass): string {
+  const { accountName, bucketName } = object.spec
+  const former = formerStoreBucketName(accountName, bucketName)
+  if (object.status?.storeName === undefined && holdsName(records, object, 'StoreBucket', former)) return former
+  return storeNameOf(object)
+}
 
 /** Keeps a bucket at the store as its spec says, and lets it go only when nothing is lost that nobody gave up. */
 export function bucketController({ store, usageInterval }: StorageOptions): Controller {
@@ -45,7 +51,7 @@ export function bucketController({ store, usageInterval }: StorageOptions): Cont
     writes: [CLAIM_RIGHTS],
     state: () => ({ account: undefined }),
     reconcile: steps(requireAccount, checkWishes, claimName, ensureBucket, checkPublic, lookAtUse),
-    finalize: steps(removeBucket, releaseName),
+    finalize: steps(awaitNote, removeBucket, releaseName),
   })
 
   function checkWishes(pass: BucketPass): Outcome {
@@ -60,7 +66,7 @@ export function bucketController({ store, usageInterval }: StorageOptions): Cont
     const { account } = pass.state
     if (store === undefined || account === undefined) return ENGINE_MISSING
     return withStore(async () => {
-      const settings = bucketSettings(pass.object, account, pass.incarnation)
+      const settings = bucketSettings(pass.object, account, { name: nameOf(pass), owner: pass.incarnation })
       await store.ensureBucket(settings)
       pass.report({ storeName: settings.name })
       pass.serving(true)
@@ -72,7 +78,7 @@ export function bucketController({ store, usageInterval }: StorageOptions): Cont
   async function lookAtUse(pass: BucketPass): Promise<Outcome> {
     if (store === undefined) return ENGINE_MISSING
     return withStore(async () => {
-      const { objectCount, usedBytes } = await store.use(storeNameOf(pass.object))
+      const { objectCount, usedBytes } = await store.use(nameOf(pass))
       const known = pass.object.status
       if (known?.objectCount !== objectCount || known.usedBytes !== usedBytes || known.usageAt === undefined) {
         pass.report({ objectCount, usedBytes, usageAt: pass.now })
@@ -82,12 +88,23 @@ export function bucketController({ store, usageInterval }: StorageOptions): Cont
   }
 
   async function removeBucket(pass: BucketPass): Promise<Outcome> {
-    const name = storeNameOf(pass.object)
+    const name = nameOf(pass)
     // One that never got the name has nothing at the store, and must not touch who did.
     if (!holdsName(pass.records, pass.object, 'StoreBucket', name)) return done()
     if (store === undefined) return waiting('TearingDown', 'No object store is configured that could delete it.')
     return withStore(() => letGo(pass, store, name))
   }
+}
+
+/** What the account does not know of could not be looked up in the audit any more. */
+function awaitNote({ object, records }: BucketPass): Outcome {
+  const { namespace } = object.metadata
+  const storeName = object.status?.storeName
+  const found = findAccount(records, namespace, object.spec.accountName)
+  if (storeName === undefined || 'obstacle' in found) return done()
+  if (found.account.status?.bucketNames?.some((noted) => noted.storeName === storeName && noted.until === undefined))
+    return done()
+  return waiting('TearingDown', 'Its account is noting its name for the audit.')
 }
 
 const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
@@ -133,7 +150,7 @@ function checkPublic(pass: BucketPass): Outcome {
 }
 
 async function claimName(pass: BucketPass): Promise<Outcome> {
-  const name = storeNameOf(pass.object)
+  const name = nameOf(pass)
   if (await claimed(pass, 'StoreBucket', name)) return done()
   return stalled('NameOccupied', `The name "${name}" is taken at the object store; choose another bucketName.`)
 }

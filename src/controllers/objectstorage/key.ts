@@ -5,7 +5,7 @@ import {
   decodeAccessKey,
   KEYS_OF_ONE_OWNER,
   keyState,
-  storeBucketName,
+  storeNameOf,
   storeUserName,
 } from '../../contracts/objectstorage.ts'
 import { idOf } from '../../core/ids.ts'
@@ -43,7 +43,7 @@ export function accessKeyController({ store }: StorageOptions): Controller {
     ],
     childrenIn: 'records',
     writes: [{ resource: ObjectAccessKey.resource, verbs: ['delete'] }],
-    reconcile: steps(endSession, followIdentity, requireAccount, ensureKey, lookAtUse),
+    reconcile: steps(endSession, followIdentity, requireAccount, requireBuckets, ensureKey, lookAtUse),
     finalize: steps(removeKey, removeSecret),
   })
 
@@ -121,13 +121,12 @@ function ownBuckets(pass: KeyPass): AccountBucket[] {
   const { accountName } = pass.object.spec
   return bucketsOf(pass.records, pass.object.metadata.namespace, accountName).filter(
     (bucket) =>
-      bucket.status?.storeName !== undefined &&
-      holdsName(pass.records, bucket, 'StoreBucket', storeBucketName(accountName, bucket.spec.bucketName)),
+      bucket.status?.storeName !== undefined && holdsName(pass.records, bucket, 'StoreBucket', storeNameOf(bucket)),
   )
 }
 
 function among(pass: KeyPass): string[] {
-  return ownBuckets(pass).map(({ spec }) => storeBucketName(spec.accountName, spec.bucketName))
+  return ownBuckets(pass).map(storeNameOf)
 }
 
 function untilNextLook(pass: KeyPass): number {
@@ -178,6 +177,18 @@ function requireAccount(pass: KeyPass): Outcome {
     'QuotaExceeded',
     `An owner has at most ${KEYS_OF_ONE_OWNER} access keys; delete one that is not needed.`,
   )
+}
+
+/** A key to a bucket that is not there waits for it. One that was issued goes on when a bucket of it goes. */
+function requireBuckets(pass: KeyPass): Outcome {
+  const { spec, status, metadata } = pass.object
+  if (spec.buckets === undefined || status?.accessKeyId !== undefined) return done()
+  const present = new Set(
+    bucketsOf(pass.records, metadata.namespace, spec.accountName).map((each) => each.spec.bucketName),
+  )
+  const missing = spec.buckets.find((name) => !present.has(name))
+  if (missing === undefined) return done()
+  return stalled('ReferenceMissing', `Account "${spec.accountName}" has no bucket "${missing}".`)
 }
 
 async function removeSecret(pass: KeyPass): Promise<Outcome> {

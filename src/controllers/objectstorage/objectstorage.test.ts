@@ -3,6 +3,8 @@ import type { ControllerBench } from '../../../test/worlds/controllers.ts'
 import { type Shown, StorageBench, USAGE_INTERVAL } from '../../../test/worlds/storageWorld.ts'
 import { FakeObjectStore } from '../../adapters/objectstorage/fake.ts'
 import { type AccessKeyPair, accessKeySecretName, decodeAccessKey } from '../../contracts/objectstorage.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { claimName } from '../../core/nameClaims.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
@@ -53,7 +55,7 @@ describe('the controllers of object storage', () => {
     await bench.start()
     expect(await says(ObjectStorageAccount, 'media')).to.deep.equal(['Running', 'Available'])
     expect(await says(AccountBucket, 'media.one')).to.deep.equal(['Running', 'Available'])
-    expect(write(await pairOf(), 'media-one')).to.equal(200)
+    expect(write(await pairOf(), 'media.one')).to.equal(200)
     expect(await find(ObjectStorageAccount, 'media')).to.have.nested.property('status.bucketCount', 1)
   })
 
@@ -84,11 +86,11 @@ describe('the controllers of object storage', () => {
     await bench.start()
     seed(AccountBucket, 'media.two', { accountName: 'media', bucketName: 'two' })
     await bench.rest()
-    expect(write(await pairOf(), 'media-two')).to.equal(200)
-    expect(write(await pairOf('narrow'), 'media-two')).to.equal(403)
+    expect(write(await pairOf(), 'media.two')).to.equal(200)
+    expect(write(await pairOf('narrow'), 'media.two')).to.equal(403)
   })
 
-  it('give a name at the store to one bucket only, and open nothing to the other account', async () => {
+  it('tell accounts and buckets apart whose names read alike, and open nothing to the other account', async () => {
     account('media')
     account('media-x')
     bucket('one', {}, 'media-x')
@@ -96,11 +98,105 @@ describe('the controllers of object storage', () => {
     bucket('x-one')
     key()
     await bench.rest()
-    expect(await says(AccountBucket, 'media.x-one')).to.deep.equal(['Failed', 'NameOccupied'])
-    expect(write(await pairOf(), 'media-x-one')).to.equal(403)
+    expect(await says(AccountBucket, 'media.x-one')).to.deep.equal(['Running', 'Available'])
+    expect(write(await pairOf(), 'media.x-one')).to.equal(200)
+    expect(write(await pairOf(), 'media-x.one')).to.equal(403)
     await remove(AccountBucket, 'media.x-one')
-    expect(store.buckets.has('media-x-one'), 'the loser takes nothing along').to.equal(true)
+    expect(store.buckets.has('media-x.one'), 'it takes nothing of the other along').to.equal(true)
   })
+
+  it('give a name at the store to one object only', async () => {
+    account()
+    bucket()
+    await bench.start()
+    seed(AccountBucket, 'again', { accountName: 'media', bucketName: 'one' })
+    await bench.rest()
+    expect(await says(AccountBucket, 'again')).to.deep.equal(['Failed', 'NameOccupied'])
+    await remove(AccountBucket, 'again')
+    expect(store.buckets.has('media.one'), 'the loser takes nothing along').to.equal(true)
+  })
+
+  for (const [sentence, forget] of [
+    ['a status', false],
+    ['a claim, where the status was lost', true],
+  ] as const) {
+    it(`leave a bucket the name that it got before names were told apart: by ${sentence}`, async () => {
+      account()
+      const [name, incarnation] = ['media-one', 'a-life']
+      const annotations = { [INCARNATION_ANNOTATION]: incarnation }
+      const spec = AccountBucket.spec.parse({ accountName: 'media', bucketName: 'one' })
+      bench.seed(AccountBucket, name, spec, { namespace: space, annotations })
+      const holder = { kind: AccountBucket.kind, namespace: space, name, incarnation }
+      bench.seed(NameClaim, claimName('StoreBucket', name), { type: 'StoreBucket', value: name, holder })
+      if (!forget) {
+        const ref = { namespace: space, name }
+        await bench.client.mergePatch(
+          AccountBucket.resource,
+          ref,
+          { status: { storeName: 'media-one' } },
+          { subresource: 'status' },
+        )
+      }
+      key()
+      await bench.start()
+      expect([...store.buckets.keys()]).to.deep.equal(['media-one'])
+      expect(write(await pairOf(), 'media-one')).to.equal(200)
+      expect(await find(AccountBucket, 'media-one')).to.have.nested.property('status.storeName', 'media-one')
+    })
+  }
+
+  it('have the account remember what its buckets were called, for the audit', async () => {
+    account()
+    bucket()
+    await bench.start()
+    const noted = async () => {
+      const found = (await find(ObjectStorageAccount, 'media')) as { status?: { bucketNames?: { until?: string }[] } }
+      return found.status?.bucketNames
+    }
+    const since = '2026-01-01T00:00:00Z'
+    expect(await noted()).to.deep.equal([{ storeName: 'media.one', bucketName: 'one', since }])
+    await remove(AccountBucket, 'media.one')
+    expect(await noted()).to.have.length(1)
+    expect((await noted())?.[0]?.until).to.be.a('string')
+    seed(AccountBucket, 'media.one', { accountName: 'media', bucketName: 'one' }, space, '2026-02-02T00:00:00Z')
+    await bench.rest()
+    expect((await noted())?.map(({ until }) => until === undefined)).to.deep.equal([false, true])
+  })
+
+  it('let a key wait for the buckets that it names, and go on when one of them goes', async () => {
+    account()
+    bucket()
+    key('narrow', { buckets: ['one', 'two'] })
+    await bench.start()
+    expect(await says(ObjectAccessKey, 'narrow')).to.deep.equal(['Failed', 'ReferenceMissing'])
+    bucket('two')
+    await bench.rest()
+    expect(write(await pairOf('narrow'), 'media.two')).to.equal(200)
+    store.buckets.get('media.two')?.objects.clear()
+    await remove(AccountBucket, 'media.two')
+    expect(await says(ObjectAccessKey, 'narrow')).to.deep.equal(['Running', 'Available'])
+    expect(write(await pairOf('narrow'), 'media.one')).to.equal(200)
+  })
+
+  for (const [code, status, phase] of [
+    ['Invalid', 'Failed', 'ConfigurationInvalid'],
+    ['Full', 'Failed', 'QuotaExceeded'],
+    ['Refused', 'Provisioning', 'WaitingForDependency'],
+    ['Unreachable', 'Provisioning', 'WaitingForDependency'],
+  ] as const) {
+    it(`say what the store answered, in its sentence: ${code}`, async () => {
+      account()
+      store.failWith(code)
+      bucket()
+      key()
+      await bench.start()
+      expect(await says(AccountBucket, 'media.one')).to.deep.equal([status, phase])
+      expect((await find(AccountBucket, 'media.one'))?.status?.statusMessage).to.contain(
+        'ensureBucket media.one failed',
+      )
+      expect(await says(ObjectAccessKey, 'uploader')).to.deep.equal([status, phase])
+    })
+  }
 
   it('give an account name to one group only, and let it go with the account', async () => {
     account()
@@ -120,10 +216,10 @@ describe('the controllers of object storage', () => {
     key()
     await bench.start()
     await patch(ObjectAccessKey, 'uploader', { isActive: false })
-    expect(write(await pairOf(), 'media-one')).to.equal(403)
+    expect(write(await pairOf(), 'media.one')).to.equal(403)
     expect(await says(ObjectAccessKey, 'uploader')).to.deep.equal(['Stopped', 'Stopped'])
     await patch(ObjectAccessKey, 'uploader', { isActive: true })
-    expect(write(await pairOf(), 'media-one')).to.equal(200)
+    expect(write(await pairOf(), 'media.one')).to.equal(200)
   })
 
   it('refuse a key from its time on, and remove a session', async () => {
@@ -134,10 +230,10 @@ describe('the controllers of object storage', () => {
     key('session', { expiresAt, isSession: true })
     await bench.start()
     const [short, session] = [await pairOf('short'), await pairOf('session')]
-    expect([write(short, 'media-one'), write(session, 'media-one')]).to.deep.equal([200, 200])
+    expect([write(short, 'media.one'), write(session, 'media.one')]).to.deep.equal([200, 200])
     await bench.clock.advance(10_000)
     await bench.rest()
-    expect([write(short, 'media-one'), write(session, 'media-one')]).to.deep.equal([403, 403])
+    expect([write(short, 'media.one'), write(session, 'media.one')]).to.deep.equal([403, 403])
     expect((await find(ObjectAccessKey, 'short'))?.status?.state).to.equal('Expired')
     expect(await find(ObjectAccessKey, 'session')).to.equal(undefined)
     expect(await pairOf('session')).to.equal(undefined)
@@ -153,7 +249,7 @@ describe('the controllers of object storage', () => {
     await bench.rest()
     const after = await pairOf()
     expect(after?.accessKeyId).to.be.a('string').and.not.equal(before?.accessKeyId)
-    expect([write(before, 'media-one'), write(after, 'media-one')]).to.deep.equal([403, 200])
+    expect([write(before, 'media.one'), write(after, 'media.one')]).to.deep.equal([403, 200])
   })
 
   it('replace a key whose Secret was lost before Secrets of its namespace could be watched', async () => {
@@ -189,9 +285,9 @@ describe('the controllers of object storage', () => {
     key('app', { managedIdentityId: IDENTITY })
     await bench.start()
     const pair = await pairOf('app')
-    expect(write(pair, 'media-one')).to.equal(200)
+    expect(write(pair, 'media.one')).to.equal(200)
     await remove(ManagedIdentity, IDENTITY)
-    expect(write(pair, 'media-one')).to.equal(403)
+    expect(write(pair, 'media.one')).to.equal(403)
     expect(await find(ObjectAccessKey, 'app')).to.equal(undefined)
   })
 
@@ -200,7 +296,7 @@ describe('the controllers of object storage', () => {
     bucket()
     key()
     await bench.start()
-    write(await pairOf(), 'media-one')
+    write(await pairOf(), 'media.one')
     await remove(AccountBucket, 'media.one')
     const held = await find(AccountBucket, 'media.one')
     expect(held?.status?.statusMessage).to.contain('not empty')
@@ -233,7 +329,7 @@ describe('the controllers of object storage', () => {
     expect(await says(AccountBucket, 'media.two')).to.deep.equal(['Failed', 'QuotaExceeded'])
     await patch(AccountBucket, 'media.one', { publicRead: true })
     expect(await says(AccountBucket, 'media.one')).to.deep.equal(['Degraded', 'ConfigurationInvalid'])
-    const isPublic = () => store.buckets.get('media-one')?.settings.publicRead
+    const isPublic = () => store.buckets.get('media.one')?.settings.publicRead
     expect(isPublic()).to.equal(false)
     await patch(ObjectStorageAccount, 'media', { enablePublicAccess: true, maxBuckets: 2 })
     expect(await says(AccountBucket, 'media.one')).to.deep.equal(['Running', 'Available'])
@@ -260,7 +356,7 @@ describe('the controllers of object storage', () => {
     bucket()
     key()
     await bench.start()
-    write(await pairOf(), 'media-one')
+    write(await pairOf(), 'media.one')
     await bench.clock.advance(USAGE_INTERVAL)
     await bench.rest()
     expect((await find(AccountBucket, 'media.one'))?.status).to.include({ objectCount: 1, usedBytes: 1 })

@@ -22,6 +22,8 @@ type Cached<T> = T & KubeObject
 
 /** Milliseconds until a store that did not answer is asked again. */
 const STORE_RETRY = 5_000
+/** And one that refuses the platform: an administrator of the store must do something first. */
+const REFUSED_RETRY = 30_000
 
 export const ENGINE_MISSING: Outcome = stalled(
   'EngineMissing',
@@ -35,6 +37,9 @@ export async function withStore(work: () => Promise<Outcome>): Promise<Outcome> 
   } catch (error) {
     if (isStoreError(error, 'Unreachable')) return waiting('WaitingForDependency', error.message, STORE_RETRY)
     if (isStoreError(error, 'Taken')) return stalled('NameOccupied', error.message)
+    if (isStoreError(error, 'Invalid')) return stalled('ConfigurationInvalid', error.message)
+    if (isStoreError(error, 'Full')) return stalled('QuotaExceeded', error.message)
+    if (isStoreError(error, 'Refused')) return waiting('WaitingForDependency', error.message, REFUSED_RETRY)
     throw error
   }
 }

@@ -4,7 +4,7 @@ import {
   type BucketSettings,
   encodeAccessKey,
   type StoreGrant,
-  storeBucketName,
+  storeNameOf,
 } from '../../contracts/objectstorage.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL, OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -14,11 +14,11 @@ import { type AccountBucket, ObjectAccessKey, type ObjectStorageAccount } from '
 export function bucketSettings(
   { spec }: Pick<AccountBucket, 'spec'>,
   account: Pick<ObjectStorageAccount, 'spec'>,
-  owner: string,
+  { name, owner }: Pick<BucketSettings, 'name' | 'owner'>,
 ): BucketSettings {
   return {
     owner,
-    name: storeBucketName(spec.accountName, spec.bucketName),
+    name,
     versioning: spec.objectLock ? 'Enabled' : (spec.versioning ?? account.spec.defaultVersioning),
     objectLock: spec.objectLock,
     lockDays: spec.lockDays,
@@ -32,14 +32,14 @@ export function bucketSettings(
 /** What a key may do with those buckets of its account that are there. */
 export function keyGrants(
   { spec }: Pick<ObjectAccessKey, 'spec'>,
-  buckets: readonly Pick<AccountBucket, 'spec'>[],
+  buckets: readonly Pick<AccountBucket, 'spec' | 'status'>[],
 ): StoreGrant[] {
   const { accountName, permission, prefix } = spec
   return buckets
     .filter((bucket) => bucket.spec.accountName === accountName)
     .filter((bucket) => spec.buckets === undefined || spec.buckets.includes(bucket.spec.bucketName))
     .map((bucket) => ({
-      bucket: storeBucketName(accountName, bucket.spec.bucketName),
+      bucket: storeNameOf(bucket),
       permission,
       ...(prefix === undefined ? {} : { prefix }),
     }))
@@ -80,4 +80,31 @@ export type Day = { date: string; usedBytes: number }
 export function withToday(history: readonly Day[], today: string, usedBytes: number): readonly Day[] {
   if (history.at(-1)?.date === today) return history
   return [...history, { date: today, usedBytes }].slice(-HISTORY_DAYS)
+}
+
+export type NotedBucket = { storeName: string; bucketName: string; since: string; until?: string | undefined }
+
+const FORMER_BUCKETS_MAX = 200
+
+/**
+ * The buckets that an account has and had, so that requests to them can be told from those of another life of their
+ * names. The same list where nothing changed.
+ */
+export function withBuckets(
+  noted: readonly NotedBucket[],
+  buckets: readonly Pick<AccountBucket, 'metadata' | 'spec' | 'status'>[],
+  now: string,
+): readonly NotedBucket[] {
+  const present = buckets.flatMap(({ metadata, spec, status }): NotedBucket[] => {
+    const { creationTimestamp: since = now } = metadata
+    return status?.storeName === undefined ? [] : [{ storeName: status.storeName, bucketName: spec.bucketName, since }]
+  })
+  const isSame = (one: NotedBucket, other: NotedBucket) =>
+    one.storeName === other.storeName && one.since === other.since
+  const known = noted.filter((each) => each.until !== undefined || present.some((other) => isSame(each, other)))
+  const gone = noted.filter((each) => !known.includes(each)).map((each) => ({ ...each, until: now }))
+  const added = present.filter((each) => !noted.some((other) => isSame(each, other) && other.until === undefined))
+  if (gone.length === 0 && added.length === 0) return noted
+  const former = [...known.filter(({ until }) => until !== undefined), ...gone].slice(-FORMER_BUCKETS_MAX)
+  return [...former, ...known.filter(({ until }) => until === undefined), ...added]
 }

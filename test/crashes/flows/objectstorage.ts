@@ -42,7 +42,7 @@ async function facts(world: World): Promise<object> {
     keys.map(async (name) => {
       const pair = await pairOf(world, name)
       const shown = (await statusOf(world, ObjectAccessKey, name))?.accessKeyId
-      const answer = pair === undefined ? 'no pair' : store.attempt(pair, 'write', 'media-one', 'object')
+      const answer = pair === undefined ? 'no pair' : store.attempt(pair, 'write', 'media.one', 'object')
       return [name, answer, pair?.accessKeyId === shown]
     }),
   )
@@ -137,12 +137,12 @@ export const storageFlows: readonly Flow[] = [
       {
         user: 'publishes the bucket',
         act: (world) => world.change(AccountBucket, BUCKET, { publicRead: true }),
-        until: ({ engines: { store } }) => store.buckets.get('media-one')?.settings.publicRead === true,
+        until: ({ engines: { store } }) => store.buckets.get('media.one')?.settings.publicRead === true,
       },
       {
         user: 'takes it back',
         act: (world) => world.change(ObjectStorageAccount, 'media', { enablePublicAccess: false }),
-        until: ({ engines: { store } }) => store.buckets.get('media-one')?.settings.publicRead === false,
+        until: ({ engines: { store } }) => store.buckets.get('media.one')?.settings.publicRead === false,
       },
     ],
   },
@@ -155,7 +155,7 @@ export const storageFlows: readonly Flow[] = [
       key,
       {
         user: 'stores an object',
-        act: async (world) => world.engines.store.attempt(await pairOf(world), 'write', 'media-one', 'object'),
+        act: async (world) => world.engines.store.attempt(await pairOf(world), 'write', 'media.one', 'object'),
       },
     ],
     steps: [
