@@ -2,6 +2,7 @@ import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:c
 import { promisify } from 'node:util'
 import { z } from 'zod'
 import { isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
+import { Turns } from '../core/turns.ts'
 import * as builtin from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { isKubeError } from '../kube/errors.ts'
@@ -47,7 +48,17 @@ const StoredPassword = z.object({
 /** RFC 7914 with its parameters. `salt` and `hash` are base64, `changedAt` is RFC 3339. */
 export type StoredPassword = z.output<typeof StoredPassword>
 
-const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
+const hashOnce = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
+
+/** Hashes at a time: half of the threads that Node has for such work, which reads of files and names need as well. */
+const LANES = 2
+const lanes = new Turns()
+let hashes = 0
+
+function derive(...given: Parameters<typeof hashOnce>): Promise<Buffer> {
+  hashes = (hashes + 1) % LANES
+  return lanes.take(String(hashes), () => hashOnce(...given))
+}
 
 /** One spelling of each text: keyboards differ in which they send (RFC 8265 section 4.2). */
 const normal = (password: string) => password.normalize('NFC')

@@ -2,6 +2,7 @@ import { run as runAuthorization } from './authorization.ts'
 import { runEditor } from './editor.ts'
 import { runFreshness } from './freshness.ts'
 import { runGet } from './get.ts'
+import { runHostile } from './hostile.ts'
 import { runIdle } from './idle.ts'
 import { runList } from './list.ts'
 import { runSecret } from './secret.ts'
@@ -22,5 +23,6 @@ export const BENCHMARKS: Readonly<Record<string, (options: BenchmarkOptions) => 
   secret: runSecret,
   editor: runEditor,
   freshness: runFreshness,
+  hostile: runHostile,
   authz: ({ seconds }) => runAuthorization(seconds),
 }

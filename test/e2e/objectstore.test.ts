@@ -106,12 +106,12 @@ describe('SeaweedFS, behind the gateway that its operator would run', function (
       expect(await world.says(AccountBucket, `${name}.one`)).to.deep.equal(['Running', 'Available'])
       const ref = { namespace: world.space, name: accessKeySecretName('uploader') }
       const pair = decodeAccessKey((await world.bench.client.get<KubeObject & Data>(secret, ref)).data)
-      expect(await open(pair, 'write', `${name}-one`, 'a')).to.equal(200)
-      expect(await open(undefined, 'read', `${name}-one`, 'a')).to.equal(200)
+      expect(await open(pair, 'write', `${name}.one`, 'a')).to.equal(200)
+      expect(await open(undefined, 'read', `${name}.one`, 'a')).to.equal(200)
       await world.patch(ObjectAccessKey, 'uploader', { isActive: false })
-      await until('it is refused', async () => (await open(pair, 'write', `${name}-one`, 'a')) === 403, 2_000)
+      await until('it is refused', async () => (await open(pair, 'write', `${name}.one`, 'a')) === 403, 2_000)
       await world.patch(AccountBucket, `${name}.one`, { publicRead: false, lifecycleRules: [], forceDelete: true })
-      await until('it is closed', async () => (await open(undefined, 'read', `${name}-one`, 'a')) === 403, 2_000)
+      await until('it is closed', async () => (await open(undefined, 'read', `${name}.one`, 'a')) === 403, 2_000)
       for (const [kind, object] of [
         [AccountBucket, `${name}.one`],
         [ObjectStorageAccount, name],

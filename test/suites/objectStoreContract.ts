@@ -99,23 +99,24 @@ export function objectStoreContract(
     }
   })
 
-  it('a bucket has room for 108 keys, with prefixes of their own, and each opens what it should', async () => {
+  it('a bucket has room for 104 keys, and each opens what it should', async () => {
+    const users = Array.from({ length: 104 }, (_, index) => ({ user: `key-${randomUUID()}`, index }))
+    const permissionOf = (index: number) => (['Read', 'Write', 'ReadWrite', 'Admin'] as const)[index % 4] ?? 'Read'
+    const make = ({ user: one, index }: (typeof users)[number]) =>
+      store.ensureKey({
+        ...{ user: one, isActive: true, known: undefined, among: [], keep: async () => undefined },
+        grants: [{ bucket, permission: permissionOf(index) }],
+      })
     const pairs: AccessKeyPair[] = []
-    const users = Array.from({ length: 108 }, () => `key-${randomUUID()}`)
-    for (const [index, each] of users.entries()) {
-      user = each
-      const permission = (['Read', 'Write', 'ReadWrite', 'Admin'] as const)[index % 4] ?? 'Read'
-      pairs.push((await issue([{ bucket, permission, ...(index < 30 ? { prefix: `in/${index}/` } : {}) }])).pair)
+    for (let at = 0; at < users.length; at += 8) pairs.push(...(await Promise.all(users.slice(at, at + 8).map(make))))
+    for (const index of [0, 1, 51, 102, 103]) {
+      const may = permissionOf(index) !== 'Read'
+      expect(await client(pairs[index], 'write', bucket, 'a'), `${index}`).to.equal(may ? 200 : 403)
     }
-    for (const index of [1, 2, 29, 30, 31, 106, 107]) {
-      const isWriter = index % 4 !== 0
-      const pair = pairs[index]
-      expect(await client(pair, 'write', bucket, `in/${index}/a`), `${index}`).to.equal(isWriter ? 200 : 403)
-      expect(await client(pair, 'write', bucket, 'x'), `${index}`).to.equal(isWriter && index >= 30 ? 200 : 403)
-    }
-    for (const each of users) await store.removeKey(each, [bucket, other])
-    expect(await client(pairs[107], 'write', bucket, 'x')).to.equal(403)
-  }).timeout(120_000)
+    await store.removeKey(users[103]?.user ?? '', [bucket])
+    await until('it is refused', async () => (await client(pairs[103], 'write', bucket, 'a')) === 403, 2_000)
+    expect(await client(pairs[102], 'write', bucket, 'a')).to.equal(200)
+  }).timeout(180_000)
 
   it('a name may hold a dot', async () => {
     const name = `dotted-${randomUUID().slice(0, 8)}.one`

@@ -11,7 +11,7 @@ type Statement = {
   Effect: 'Allow'
   Principal: '*' | { AWS: string | string[] }
   Action: string | readonly string[]
-  Resource: string
+  Resource: string | readonly string[]
   Condition?: Record<string, Record<string, string | string[]>>
 }
 export type PolicyDocument = { Version: string; Statement: Statement[] }
@@ -58,23 +58,22 @@ const PREFIXED = new Set(['s3:ListBucket', 's3:ListBucketVersions'])
 
 const bucketArn = (bucket: string) => `arn:aws:s3:::${bucket}`
 
-/** What a grant allows, for whoever has it: at most one statement on the bucket and one on objects. */
+/**
+ * What a grant allows, for whoever has it. One statement where it can be, because its users are named in each; only what
+ * lists can be held to a prefix by a condition, which would let nothing else through.
+ */
 function statementsOf({ bucket, permission, prefix }: StoreGrant): Omit<Statement, 'Principal'>[] {
-  const sid = `${permission}${prefix === undefined ? '' : sha256(prefix).slice(0, 16)}`
-  const onBucket = ON_BUCKET[permission].filter((action) => prefix === undefined || PREFIXED.has(action))
-  const objects = {
-    Sid: `${sid}Objects`,
-    Effect: 'Allow',
-    Action: [...ON_OBJECTS[permission]],
-    Resource: `${bucketArn(bucket)}/${prefix ?? ''}*`,
-  } as const
-  // Of what a key that may only write does with a bucket, nothing can be held to a prefix.
-  if (onBucket.length === 0) return [objects]
-  const Condition = prefix === undefined ? {} : { Condition: { StringLike: { 's3:prefix': `${prefix}*` } } }
-  return [
-    { Sid: `${sid}Bucket`, Effect: 'Allow', Action: onBucket, Resource: bucketArn(bucket), ...Condition },
-    objects,
-  ]
+  const [onBucket, onObjects] = [ON_BUCKET[permission], ON_OBJECTS[permission]]
+  const [Resource, Effect] = [bucketArn(bucket), 'Allow'] as const
+  if (prefix === undefined) {
+    return [{ Sid: permission, Effect, Action: [...onBucket, ...onObjects], Resource: [Resource, `${Resource}/*`] }]
+  }
+  const sid = `${permission}${sha256(prefix).slice(0, 16)}`
+  const objects = { Sid: `${sid}Objects`, Effect, Action: onObjects, Resource: `${Resource}/${prefix}*` }
+  const Action = onBucket.filter((action) => PREFIXED.has(action))
+  if (Action.length === 0) return [objects]
+  const Condition = { StringLike: { 's3:prefix': `${prefix}*` } }
+  return [{ Sid: `${sid}Bucket`, Effect, Action, Resource, Condition }, objects]
 }
 
 function publicStatement(bucket: string): Statement {

@@ -1,0 +1,173 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
+import { Agent, request } from 'undici'
+import { makeServiceAccount } from '../worlds/tenant.ts'
+import type { Attack } from './hostileCaller.ts'
+import type { BenchmarkOptions } from './index.ts'
+import { type Arm, fetchJson, percentiles, ratio } from './load.ts'
+import { circumstances, type Stage, setStage } from './stage.ts'
+
+const DATABASES = 500
+/** Milliseconds between two requests of those who ask for little. */
+const PAUSE = 10
+
+/** Latencies in milliseconds, and the answers that were no answers. */
+type Seen = { rest: number[]; kubectl: number[]; kubectlErrors: number }
+
+/**
+ * The latency of callers who ask for little, by REST and as kubectl, alone and beside one caller who sends the worst that
+ * it may as fast as it can. The limits are those of a platform as it comes; contents are compared before and after.
+ */
+export async function runHostile({ rounds, seconds, count = DATABASES }: BenchmarkOptions): Promise<object> {
+  const stage = await setStage(count, { environment: { PLATFORM_REQUESTS_PER_MINUTE: '6000' } })
+  try {
+    const { modest, kubectl, attacks } = await callers(stage)
+    const before = await fetchJson(modest, modest.paths[0] ?? '')
+    const results: object[] = []
+    for (const [name, attack] of Object.entries(attacks)) {
+      results.push({ name, ...(await measured(attack, modest, kubectl, { rounds, milliseconds: seconds * 1000 })) })
+    }
+    if (!isDeepStrictEqual(await fetchJson(modest, modest.paths[0] ?? ''), before))
+      throw new Error('Whoever asks for little was answered otherwise afterwards.')
+    return { benchmark: 'hostile', databases: count, rounds, seconds, ...circumstances(stage), results }
+  } finally {
+    await stage.stop()
+  }
+}
+
+/** Two principals with a role at the boundary: one who asks for little, one who asks for everything. */
+async function callers({ own, fleet, ours, raw }: Stage) {
+  const { facadeUrl, tokenUrl } = own.platform
+  const boundary = `/boundaries/${fleet.boundaryId}`
+  const groupPath = `${boundary}/resourcegroups/${fleet.groups[0]}/resources`
+  const asOwner = async (path: string, body: object) => {
+    const headers = { ...ours.headers, 'content-type': 'application/json' }
+    const answer = await request(facadeUrl + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    const text = await answer.body.text()
+    if (answer.statusCode >= 300) throw new Error(`${path} answered ${answer.statusCode}: ${text}`)
+  }
+  const holder = async (displayName: string) => {
+    const { clientId: principalId, token } = await makeServiceAccount(own.admin, displayName, tokenUrl)
+    await asOwner(`${boundary}/members`, {
+      principalId,
+      principalType: 'ServicePrincipal',
+      roleDefinitionName: 'Reader',
+    })
+    return { authorization: `Bearer ${token}` }
+  }
+  const [little, everything] = [await holder('Modest'), await holder('Hostile')]
+  await asOwner(`${groupPath}/sqlclusters/ledger`, { engine: 'MariaDb' })
+  const json = { ...everything, 'content-type': 'application/json' }
+  const url = (path: string) => facadeUrl + path
+  const filler = JSON.stringify({
+    tags: Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`k${at}`, 'x'])),
+  })
+  const batch = JSON.stringify({ sql: `select ${Array(9_900).fill('a').join(',')}` })
+  const wrong = 'grant_type=client_credentials&client_id=00000000-0000-4000-8000-000000000000&client_secret=wrong'
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  const attacks: Record<string, Attack> = {
+    batches: {
+      method: 'POST',
+      url: url(`${groupPath}/sqlclusters/ledger/editor/query`),
+      headers: json,
+      body: batch,
+      connections: 12,
+    },
+    lists: {
+      method: 'GET',
+      url: url(`${groupPath}/vectorclusters?pageSize=500`),
+      headers: everything,
+      connections: 12,
+    },
+    bodies: {
+      method: 'POST',
+      url: url(`${groupPath}/sqlclusters/ledger/editor/query`),
+      headers: json,
+      body: filler,
+      connections: 12,
+    },
+    secrets: { method: 'POST', url: tokenUrl, headers: form, body: wrong, connections: 12 },
+    documents: { method: 'GET', url: url('/docs/db-vector/openapi.json'), headers: everything, connections: 12 },
+  }
+  const modest: Arm = { ...ours, name: 'modest', paths: [`${groupPath}/vectorclusters/db-00000`], headers: little }
+  const { clientCertificate: _ours, ...server } = raw
+  const kubectl: Arm = {
+    ...server,
+    name: 'kubectl',
+    headers: { ...raw.headers, ...little },
+    paths: [fleet.namespaces[0] ?? ''],
+  }
+  return { modest, kubectl, attacks }
+}
+
+async function measured(
+  attack: Attack,
+  modest: Arm,
+  kubectl: Arm,
+  { rounds, milliseconds }: { rounds: number; milliseconds: number },
+): Promise<object> {
+  const found: { quiet: Seen; beside: Seen }[] = []
+  const statuses: Record<string, number> = {}
+  await look(modest, kubectl, 1_000)
+  for (let round = 0; round < rounds; round += 1) {
+    const quiet = await look(modest, kubectl, milliseconds)
+    const child = fork(fileURLToPath(new URL('./hostileCaller.ts', import.meta.url)))
+    child.send(attack)
+    await delay(1_000)
+    const beside = await look(modest, kubectl, milliseconds)
+    child.send('stop')
+    const [counted] = (await once(child, 'message')) as [Record<string, number>]
+    for (const [status, number] of Object.entries(counted)) statuses[status] = (statuses[status] ?? 0) + number
+    found.push({ quiet, beside })
+  }
+  const ratioOf = (of: 'rest' | 'kubectl', figure: 'p50' | 'p99') =>
+    ratio(found.map(({ quiet, beside }) => percentiles(beside[of])[figure] / percentiles(quiet[of])[figure]))
+  const worst = (of: 'rest' | 'kubectl') => Math.round(Math.max(...found.flatMap(({ beside }) => beside[of])))
+  return {
+    rest: { p50: ratioOf('rest', 'p50'), p99: ratioOf('rest', 'p99'), worstMilliseconds: worst('rest') },
+    kubectl: { p50: ratioOf('kubectl', 'p50'), p99: ratioOf('kubectl', 'p99'), worstMilliseconds: worst('kubectl') },
+    kubectlErrors: found.reduce((sum, { quiet, beside }) => sum + quiet.kubectlErrors + beside.kubectlErrors, 0),
+    hostile: statuses,
+  }
+}
+
+let names = 0
+
+/** Asks now and then, by REST and as kubectl does: for a name that is new each time, as the API server remembers. */
+async function look(modest: Arm, kubectl: Arm, milliseconds: number): Promise<Seen> {
+  const until = performance.now() + milliseconds
+  const seen: Seen = { rest: [], kubectl: [], kubectlErrors: 0 }
+  const dispatcher = new Agent({ connections: 1, connect: kubectl.ca === undefined ? {} : { ca: kubectl.ca } })
+  const again = async (ask: () => Promise<number>) => {
+    while (performance.now() < until) {
+      const began = performance.now()
+      await ask().then((status) => note(status, performance.now() - began))
+      await delay(PAUSE)
+    }
+  }
+  const note = (status: number, took: number) => {
+    if (status === 200) seen.rest.push(took)
+    else if (status === 404) seen.kubectl.push(took)
+    else if (status >= 500) seen.kubectlErrors += 1
+    else throw new Error(`Whoever asks for little was answered ${status}.`)
+  }
+  const statusOf = async (url: string, headers: Record<string, string>) => {
+    const answer = await request(url, { headers, dispatcher })
+    await answer.body.dump()
+    return answer.statusCode
+  }
+  const [namespace] = kubectl.paths
+  const vectors = `${kubectl.origin}/apis/data.freehold.dev/v1alpha1/namespaces/${namespace}/vectorclusters`
+  try {
+    await Promise.all([
+      again(() => statusOf(`${modest.origin}${modest.paths[0]}`, modest.headers)),
+      again(() => statusOf(`${vectors}/nobody-${names++}`, kubectl.headers)),
+    ])
+  } finally {
+    await dispatcher.close()
+  }
+  return seen
+}

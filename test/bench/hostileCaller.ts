@@ -1,0 +1,37 @@
+import { setPriority } from 'node:os'
+import { Agent, request } from 'undici'
+
+/** What a hostile caller sends again and again, with so many requests at a time. */
+export type Attack = {
+  method: 'GET' | 'POST'
+  url: string
+  headers: Record<string, string>
+  body?: string
+  connections: number
+}
+
+/** A process of its own: what it costs to send must not count for what it does to others. */
+const NICE = 10
+setPriority(NICE)
+
+process.once('message', (attack: Attack) => {
+  const { method, url, headers, connections } = attack
+  const dispatcher = new Agent({ connections, pipelining: 1 })
+  const statuses: Record<string, number> = {}
+  let isOver = false
+  const send = async () => {
+    while (!isOver) {
+      const answer = await request(url, { method, headers, body: attack.body ?? null, dispatcher }).catch(
+        () => undefined,
+      )
+      await answer?.body.dump().catch(() => undefined)
+      const status = String(answer?.statusCode ?? 'none')
+      statuses[status] = (statuses[status] ?? 0) + 1
+    }
+  }
+  const all = Promise.all(Array.from({ length: connections }, send))
+  process.once('message', () => {
+    isOver = true
+    void all.then(() => process.send?.(statuses)).then(() => process.disconnect())
+  })
+})

@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import { groupNamespace } from '../../src/core/names.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { call, expectCall, makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
+import { clientWithToken } from '../worlds/tenant.ts'
+
+const MILLISECONDS = 6_000
+
+describe('a caller that asks for all that it can', function () {
+  this.timeout(60_000)
+
+  it('meets its limit, and keeps nobody else from an answer, by REST or by kubectl', async () => {
+    const [hostile, other] = [await makeBoundary(), await makeBoundary()]
+    const [attacked, quiet] = [await makeGroup(hostile.id), await makeGroup(other.id)]
+    const path = `/boundaries/${hostile.id}/resourcegroups/${attacked.name}/resources/sqlclusters/ledger`
+    await expectCall(201, 'POST', path, { engine: 'MariaDb' })
+    const reader = { token: (await makeCaller({ Reader: `/boundaries/${hostile.id}` })).token }
+    const tenant = await makeCaller({ Owner: `/boundaries/${other.id}` })
+    const kubectl = await clientWithToken(tenant.token)
+    // What a parser of SQL takes longest for, and a batch may hold.
+    const sql = `select ${Array(9_900).fill('a').join(',')}`
+    const ends = performance.now() + MILLISECONDS
+    const asked: string[] = []
+    const attack = async () => {
+      while (performance.now() < ends) {
+        const { status, headers, body } = await call('POST', `${path}/editor/query`, { sql }, reader)
+        asked.push(`${status} ${body.code ?? ''}${headers.get('retry-after') === null ? '' : ' with Retry-After'}`)
+        if (status !== 200) await delay(20)
+      }
+    }
+    const [byRest, byKubectl] = [new Set<number>(), new Set<string>()]
+    const readOn = async () => {
+      while (performance.now() < ends) {
+        byRest.add((await call('GET', `/boundaries/${other.id}`, undefined, tenant)).status)
+        await delay(20)
+      }
+    }
+    const namespace = groupNamespace(other.id, quiet.name)
+    const askOn = async () => {
+      for (let count = 0; performance.now() < ends; count += 1) {
+        // Another name each time: the API server remembers what it was answered.
+        const ref = { namespace, name: `nobody-${count}` }
+        const answer = await kubectl.get(VectorCluster.resource, ref).catch((error: unknown) => error)
+        byKubectl.add(isKubeError(answer) ? answer.reason : String(answer))
+        await delay(20)
+      }
+    }
+    try {
+      await until('the API server takes tokens', async () => (await kubectl.request({ path: '/api' })).status === 200)
+      await Promise.all([...Array.from({ length: 12 }, attack), readOn(), askOn()])
+    } finally {
+      await kubectl.close()
+    }
+    expect([...byRest], 'others by REST').to.deep.equal([200])
+    expect([...byKubectl], 'others by kubectl').to.deep.equal(['NotFound'])
+    expect([...new Set(asked)].sort()).to.deep.equal(['200 ', '429 TOO_MANY_REQUESTS with Retry-After'])
+  })
+})
