@@ -1,32 +1,43 @@
 import { BOUNDARY_LABEL, GROUP_LABEL } from '../core/labels.ts'
 import { boundaryNamespace, boundaryOfNamespace } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
-import { done, type Outcome, stalled } from '../core/outcome.ts'
+import { done, type Outcome } from '../core/outcome.ts'
 import { demandOf, type Sizable } from '../core/sizing/demand.ts'
+import {
+  covers,
+  demandOfGrant,
+  type Grant,
+  grantKey,
+  heldOf,
+  IN_FLIGHT,
+  isGroupGrant,
+  isInFlight,
+  unseenUsers,
+} from '../core/sizing/ledger.ts'
 import { planFor } from '../core/sizing/plans.ts'
 import { limitsAmounts, type QuotaUser, quotaSentence, quotaVerdict } from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
 import { ComputePlan } from '../crds/plans.ts'
+import { QuotaLedger } from '../crds/quotas.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { namespace as namespaces } from '../kube/builtin.ts'
 import type { Observed, Pass, Workspace } from './engine/controller.ts'
 import { PHASE_INDEX } from './engine/phaseIndex.ts'
+import { type Asked, askLedger, type LedgerView, releaseGrant } from './quotaLedger.ts'
 
 type Cached<T> = T & { [key: string]: unknown }
 
 type User = KubeObject & Sizable
 
-/** Two kinds may use one name in a namespace. */
-const quotaKey = (kind: AnyKind, key: string) => `${key}/${kind.plural}`
-
 /** What objects ask for, by key, as of one version of them and of all plans: quantities are parsed once, not each pass. */
-type Known = Map<string, { version: string; user: QuotaUser | undefined }>
+type KnownUser = QuotaUser & { wasReady: boolean }
+type Known = Map<string, { version: string; user: KnownUser | undefined }>
 const knownOf = new WeakMap<Workspace, Known>()
 
 /** The resources of a boundary's groups with what they ask for; those without a plan ask for nothing yet. */
-function quotaUsers(records: Workspace, boundaryId: string): QuotaUser[] {
+function quotaUsers(records: Workspace, boundaryId: string): KnownUser[] {
   const plans = records.cache<Cached<ComputePlan>>(ComputePlan.resource).list()
   const planVersions = plans.map(({ metadata }) => metadata.resourceVersion).join()
   const known: Known = knownOf.get(records) ?? new Map()
@@ -43,13 +54,14 @@ function quotaUsers(records: Workspace, boundaryId: string): QuotaUser[] {
         .cache<User>(kind.resource)
         .list({ namespace })
         .flatMap((object) => {
-          const key = quotaKey(kind, keyOf(object))
+          const resourceGroup = labels?.[GROUP_LABEL] ?? ''
           const version = `${object.metadata.uid} ${object.metadata.resourceVersion} ${planVersions}`
-          let entry = known.get(key)
+          const knownAs = `${kind.plural}/${keyOf(object)}`
+          let entry = known.get(knownAs)
           if (entry?.version !== version) {
-            const resourceGroup = labels?.[GROUP_LABEL] ?? ''
+            const key = grantKey(kind.plural, resourceGroup, object.metadata.name)
             entry = { version, user: quotaUser(kind, { key, resourceGroup, object, plans }) }
-            known.set(key, entry)
+            known.set(knownAs, entry)
           }
           return entry.user ?? []
         }),
@@ -62,24 +74,30 @@ const MOST_KNOWN = 20_000
 function quotaUser(
   { sized }: AnyKind,
   of: { key: string; resourceGroup: string; object: User; plans: readonly ComputePlan[] },
-): QuotaUser | undefined {
+): KnownUser | undefined {
   const { key, resourceGroup, object, plans } = of
   const plan = sized === undefined ? undefined : planFor(sized, object.spec, plans)
   if (sized !== undefined && plan?.spec.family !== sized) return undefined
   const createdAt = object.metadata.creationTimestamp ?? ''
-  return { key, createdAt, resourceGroup, demand: demandOf(object, plan) }
+  const wasReady = (object.status as { firstReadyAt?: string } | undefined)?.firstReadyAt !== undefined
+  return { key, createdAt, resourceGroup, demand: demandOf(object, plan), wasReady }
 }
 
+/** What of a pass quotas need, whatever its kind and state. */
+type QuotaPass = Pick<Pass, 'place' | 'records' | 'kind' | 'clock'> & { object: { metadata: { name: string } } }
+
 /**
- * Whether a resource fits into what the boundary and the group may use, oldest first. Most have no limit above them, and
- * then no other resource is looked at: a thousand databases would otherwise each weigh a thousand at every change.
+ * Whether a resource fits into what the boundary and the group may use. Most have no limit above them, and then no other
+ * resource is looked at: a thousand databases would otherwise each weigh a thousand at every change. What fits is
+ * written into the boundary's ledger before anything is made, at the version of it that was read: of two that would fit
+ * alone, the API server lets one.
  *
  * @param isGivingBack it is stopped by what is asked for now, which always helps, whatever the quota has become since
  */
-export function checkQuotaOf(pass: Pick<Pass, 'place' | 'records' | 'kind' | 'key'>, isGivingBack: boolean): Outcome {
-  const { boundaryId, resourceGroup } = pass.place
+export async function checkQuotaOf(pass: QuotaPass, isGivingBack: boolean): Promise<Outcome> {
+  const { boundaryId, resourceGroup = '' } = pass.place
   const boundary = pass.records.cache<Cached<Boundary>>(Boundary.resource).get(undefined, boundaryId ?? '')
-  if (boundaryId === undefined || boundary === undefined || isGivingBack) return done()
+  if (boundaryId === undefined || boundary === undefined) return done()
   const groups = pass.records
     .cache<Cached<ResourceGroup>>(ResourceGroup.resource)
     .list({ namespace: boundaryNamespace(boundaryId) })
@@ -87,11 +105,42 @@ export function checkQuotaOf(pass: Pick<Pass, 'place' | 'records' | 'kind' | 'ke
   const own = groups.find(({ name }) => name === resourceGroup)
   if (!limitsAmounts(boundary.spec.quota) && !limitsAmounts(own?.quota ?? {})) return done()
   const users = quotaUsers(pass.records, boundaryId)
-  const subject = users.find(({ key }) => key === quotaKey(pass.kind, pass.key))
+  const key = grantKey(pass.kind.plural, resourceGroup, pass.object.metadata.name)
+  const subject = users.find((user) => user.key === key)
   if (subject === undefined) return done()
-  const limits = new Map(groups.map(({ name, quota }) => [name, quota]))
-  const verdict = quotaVerdict({ boundary: boundary.spec.quota, groups: limits, subject, others: users })
-  return verdict.kind === 'fits' ? done() : stalled('QuotaExceeded', quotaSentence(verdict))
+  const now = pass.clock.now()
+  const ask = ({ grants }: LedgerView): Asked => {
+    const grant = grants[key]
+    if (grant !== undefined && covers(demandOfGrant(grant), subject.demand)) {
+      if (covers(subject.demand, demandOfGrant(grant))) return { kind: 'held' }
+      // What was granted a moment ago may be for a change that is not seen yet.
+      return isInFlight(grant, now) ? { kind: 'held', after: IN_FLIGHT } : { kind: 'granted', demand: subject.demand }
+    }
+    if (isGivingBack) return { kind: 'held' }
+    const seen = new Set(users.map((user) => user.key))
+    const unseen = unseenUsers(grants, (one) => seen.has(one) || isGroupGrant(one), now)
+    const others = [...users.map((user) => beside(user, subject, grants[user.key], now)), ...unseen]
+    const limits = new Map(groups.map(({ name, quota }) => [name, quota]))
+    const verdict = quotaVerdict({ boundary: boundary.spec.quota, groups: limits, subject, others })
+    if (verdict.kind === 'fits') return { kind: 'granted', demand: subject.demand }
+    return { kind: 'refused', message: quotaSentence(verdict), isUnsettled: unseen.length > 0 }
+  }
+  return askLedger(pass, boundaryId, key, ask)
+}
+
+/** A user as others have to reckon with it: what it holds, or, where it waits for a grant, what it asks for. */
+function beside(user: KnownUser, subject: KnownUser, grant: Grant | undefined, now: number): QuotaUser {
+  const held = heldOf(user.demand, grant, now)
+  // What ran before there was a limit has no grant, and still comes before what is new; among such, age decides.
+  const ranBefore = user.wasReady && !subject.wasReady
+  return { ...user, demand: held ?? user.demand, isGranted: held !== undefined || ranBefore }
+}
+
+/** The last step of a teardown: what a resource had of its quotas is free for others at once. */
+export async function releaseQuota(pass: QuotaPass): Promise<Outcome> {
+  const { boundaryId = '', resourceGroup = '' } = pass.place
+  await releaseGrant(pass, boundaryId, grantKey(pass.kind.plural, resourceGroup, pass.object.metadata.name))
+  return done()
 }
 
 /** What wakes those of a kind that wait for room: other limits, and resources that shrink or go. */
@@ -109,6 +158,10 @@ export function quotaObservers(kind: AnyKind): Observed[] {
   }
   return [
     { resource: Boundary.resource, keysOf: ({ metadata }, records) => waiting(records, metadata.name) },
+    {
+      resource: QuotaLedger.resource,
+      keysOf: ({ metadata }, records) => waiting(records, boundaryOfNamespace(metadata.namespace ?? '')),
+    },
     {
       resource: ResourceGroup.resource,
       keysOf: ({ metadata }, records) => waiting(records, boundaryOfNamespace(metadata.namespace ?? '')),

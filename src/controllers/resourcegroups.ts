@@ -2,12 +2,14 @@ import { OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { boundaryNamespace, groupNamespace } from '../core/names.ts'
 import { groupNamespaceObject } from '../core/namespaces.ts'
 import { type KubeObject, keyOf, objectKey, refOf } from '../core/object.ts'
-import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import { done, type Outcome, waiting } from '../core/outcome.ts'
+import { type Grants, groupGrantKey, isGroupGrant, unseenUsers } from '../core/sizing/ledger.ts'
 import { groupCountVerdict, quotaSentence } from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { KINDS } from '../crds/index.ts'
 import { ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
+import { QuotaLedger } from '../crds/quotas.ts'
 import { RelationalCluster } from '../crds/relational.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
@@ -19,6 +21,7 @@ import { isKubeError } from '../kube/errors.ts'
 import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { contentOf } from './engine/namespaceContent.ts'
 import { ownerKeyOf } from './engine/ownership.ts'
+import { askLedger, LEDGER_RIGHTS, releaseGrant } from './quotaLedger.ts'
 
 export type ResourceGroupPass = Pass<typeof ResourceGroup>
 
@@ -40,10 +43,12 @@ export const resourceGroupController = controller(ResourceGroup, {
     limitRange,
     { resource: Boundary.resource, keysOf: refusedGroupsOfBoundary },
     { resource: ResourceGroup.resource, keysOf: refusedSiblings },
+    { resource: QuotaLedger.resource, keysOf: refusedSiblings },
     ...GROUP_KINDS.map(({ resource }) => ({ resource, keysOf: leavingGroup })),
   ],
   childrenIn: 'records',
   writes: [
+    LEDGER_RIGHTS,
     { resource: namespace, verbs: OWN_VERBS },
     { resource: networkPolicy, verbs: OWN_VERBS },
     { resource: roleBinding, verbs: OWN_VERBS },
@@ -53,7 +58,7 @@ export const resourceGroupController = controller(ResourceGroup, {
     ...GROUP_KINDS.map(({ resource }) => ({ resource, verbs: ['delete'] })),
   ],
   reconcile: steps(checkQuota, ensureNamespace, openSecrets, closeTraffic, limitRequests),
-  finalize: steps(removeResources, removeNamespace),
+  finalize: steps(removeResources, removeNamespace, releaseQuota),
 })
 
 /** The namespace of the pass's group. */
@@ -72,13 +77,35 @@ function boundaryIdOf(pass: ResourceGroupPass): string {
 export async function checkQuota(pass: ResourceGroupPass): Promise<Outcome> {
   if ((await pass.children.get(namespace, undefined, home(pass))) !== undefined) return done()
   const boundary = pass.records.cache<Boundary>(Boundary.resource).get(undefined, boundaryIdOf(pass))
-  const siblings = pass.records.cache(ResourceGroup.resource).list({ namespace: pass.object.metadata.namespace })
-  const verdict = groupCountVerdict(boundary?.spec.quota ?? {}, ageOf(pass.object), siblings.map(ageOf))
-  return verdict.kind === 'fits' ? done() : stalled('QuotaExceeded', quotaSentence(verdict))
+  const limits = boundary?.spec.quota ?? {}
+  if (limits.resourceGroups === undefined) return done()
+  const siblings = pass.records
+    .cache<StoredGroup>(ResourceGroup.resource)
+    .list({ namespace: pass.object.metadata.namespace })
+  const own = groupGrantKey(pass.object.metadata.name)
+  return askLedger(pass, boundaryIdOf(pass), own, ({ grants }) => {
+    if (grants[own] !== undefined) return { kind: 'held' }
+    const seen = new Set(siblings.map(({ metadata }) => groupGrantKey(metadata.name)))
+    const unseen = unseenUsers(grants, (key) => seen.has(key) || !isGroupGrant(key), pass.clock.now())
+    const others = [...siblings.map((sibling) => countedAs(sibling, grants)), ...unseen]
+    const verdict = groupCountVerdict(limits, countedAs(pass.object as StoredGroup, grants), others)
+    if (verdict.kind === 'fits') return { kind: 'granted', demand: undefined }
+    return { kind: 'refused', message: quotaSentence(verdict), isUnsettled: unseen.length > 0 }
+  })
 }
 
-function ageOf(object: KubeObject): { key: string; createdAt: string } {
-  return { key: keyOf(object), createdAt: object.metadata.creationTimestamp ?? '' }
+type StoredGroup = ResourceGroup & { [key: string]: unknown }
+
+function countedAs({ metadata, status }: StoredGroup, grants: Grants) {
+  const key = groupGrantKey(metadata.name)
+  const isGranted = grants[key] !== undefined || status?.namespace !== undefined
+  return { key, createdAt: metadata.creationTimestamp ?? '', isGranted }
+}
+
+/** What is counted no longer makes room for a group that waits. */
+async function releaseQuota(pass: ResourceGroupPass): Promise<Outcome> {
+  await releaseGrant(pass, boundaryIdOf(pass), groupGrantKey(pass.object.metadata.name))
+  return done()
 }
 
 export async function ensureNamespace(pass: ResourceGroupPass): Promise<Outcome> {

@@ -7,6 +7,7 @@ import { ManagedIdentity } from './managedidentities.ts'
 import { NameClaim } from './nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from './objectstorage.ts'
 import { ComputePlan } from './plans.ts'
+import { QuotaLedger } from './quotas.ts'
 import {
   BoundaryTrust,
   DenyAssignment,
@@ -31,6 +32,7 @@ export const KINDS: readonly AnyKind[] = [
   ComputePlan,
   PlatformCluster,
   NameClaim,
+  QuotaLedger,
   RoleDefinition,
   RoleAssignment,
   PrincipalGroup,

@@ -108,7 +108,7 @@ export class MemoryRecords implements Records {
   async update<K extends AnyKind>(kind: K, ref: { namespace?: string; name: string }, request: UpdateRequest<K>) {
     const current = this.peek(kind, ref)
     if (current === undefined) throw new PlatformError('NOT_FOUND', 'missing')
-    return { object: this.put(kind, current.metadata, request.change(current), current.status), isChanged: true }
+    return { object: this.put(kind, current.metadata, await request.change(current), current.status), isChanged: true }
   }
 
   async remove<K extends AnyKind>(kind: K, ref: { namespace?: string; name: string }, _request: RemoveRequest) {

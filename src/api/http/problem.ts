@@ -86,7 +86,12 @@ export function fromKubeError(error: KubeError): PlatformError {
     case 'AlreadyExists':
       return new PlatformError('ALREADY_EXISTS', `The name "${name}" is taken.`, {}, cause)
     case 'Conflict':
-      return new PlatformError('CONFLICT', `"${name}" was changed by someone else meanwhile: read it again.`, {}, cause)
+      return new PlatformError(
+        'CONFLICT',
+        `"${name}" is being changed by many others at the moment; try again.`,
+        {},
+        cause,
+      )
     case 'NotFound':
       // A missing type or namespace is the platform's trouble or a race with a deletion; either way there is nothing.
       if (error.typeMissing) return unavailable('The platform does not serve this kind yet.', cause)

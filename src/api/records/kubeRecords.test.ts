@@ -135,6 +135,31 @@ describe('records over the API server', () => {
     expect(object.spec).to.include({ replicas: 7, enableIngress: true })
   })
 
+  it('are all changed by ten writers of different fields at once', async () => {
+    await create({ tags: {} })
+    const keys = Array.from({ length: 10 }, (_, index) => `key-${index}`)
+    // Reads and writes take turns as they do over a network.
+    const slow = new Proxy(client, {
+      get: (target, property) => {
+        const value: unknown = Reflect.get(target, property, target)
+        if (property !== 'mergePatch' && property !== 'get') return value
+        return async (...args: unknown[]) => {
+          await new Promise((resolve) => setImmediate(resolve))
+          return (value as (...given: unknown[]) => unknown).apply(target, args)
+        }
+      },
+    })
+    const writers = keys.map((key) =>
+      createRecords({ client: slow, caches }).update(VectorCluster, ref, {
+        caller,
+        change: ({ spec }) => ({ ...spec, tags: { ...spec.tags, [key]: 'x' } }),
+      }),
+    )
+    await Promise.all(writers)
+    const stored = await client.get(VectorCluster.resource, ref)
+    expect(Object.keys((stored.spec as { tags: object }).tags).sort()).to.deep.equal(keys)
+  })
+
   it('are refused under a stale If-Match without a call', async () => {
     await create()
     await scale(2)

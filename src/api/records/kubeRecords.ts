@@ -8,8 +8,10 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
+import { etagOf } from '../http/etag.ts'
 import { readModel } from '../http/model.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
+import { ATTEMPTS, pauseAfterConflict } from './conflicts.ts'
 import { isEqual, mergePatchBetween } from './mergePatch.ts'
 import type {
   CreateRequest,
@@ -26,9 +28,6 @@ export type RecordsOptions = {
   /** One per kind, kept current by the client's writes. */
   caches: { get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'list'> }
 }
-
-/** How often a write is tried against an object that others write at the same time. */
-const ATTEMPTS = 5
 
 /** Records in the custom resources of one API server. */
 export function createRecords({ client, caches }: RecordsOptions): Records {
@@ -134,14 +133,14 @@ class KubeRecords implements Records {
     ref: ObjectRef,
     request: UpdateRequest<K>,
   ): Promise<{ object: RecordOf<K>; isChanged: boolean }> {
-    let current = await this.get(kind, ref)
+    let current = await this.get(kind, ref, { fresh: request.fresh })
     for (let attempt = 1; ; attempt += 1) {
       if (current === undefined) throw notFound(`"${ref.name}" of ${kind.plural}`)
-      const attemptAgain = attempt < ATTEMPTS
       try {
         return await this.#write(kind, ref, current, request)
       } catch (error) {
-        if (!isKubeError(error, 'Conflict') || !attemptAgain) throw error
+        if (!isKubeError(error, 'Conflict') || attempt >= ATTEMPTS) throw error
+        await pauseAfterConflict(attempt)
         current = await this.get(kind, ref, { fresh: true })
       }
     }
@@ -154,7 +153,7 @@ class KubeRecords implements Records {
     { caller, ifMatch, change }: UpdateRequest<K>,
   ): Promise<{ object: RecordOf<K>; isChanged: boolean }> {
     const current = await this.#matching(kind, ref, given, ifMatch)
-    const spec = checkSpec(kind, change(current), current.spec as object)
+    const spec = checkSpec(kind, await change(current), current.spec as object)
     const patch = mergePatchBetween(current.spec, spec)
     if (patch === undefined) return { object: current, isChanged: false }
     const { generation = 1, resourceVersion, uid } = current.metadata
@@ -221,10 +220,9 @@ function isSameLife(stored: { metadata: ObjectMeta }, sent: KubeObject): boolean
   return stored.metadata.annotations?.[INCARNATION_ANNOTATION] === sent.metadata.annotations?.[INCARNATION_ANNOTATION]
 }
 
-function stale(current: { metadata: { name: string; generation?: number } }): PlatformError {
-  const { name, generation = 1 } = current.metadata
-  const message = `"${name}" was changed since it was read: it is at generation ${generation}.`
-  return new PlatformError('CONFLICT', message, { currentVersion: String(generation) })
+function stale(current: { metadata: ObjectMeta }): PlatformError {
+  const message = `"${current.metadata.name}" has changed since it was read; read it again, and send its ETag in If-Match.`
+  return new PlatformError('CONFLICT', message, { currentVersion: etagOf(current) })
 }
 
 /** What a group owns is made a moment after the group; until then nothing can stand in it. */

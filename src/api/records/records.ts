@@ -56,7 +56,9 @@ export type UpdateRequest<K extends AnyKind> = {
    * The next spec, from the current one; asked again with the newer one after a conflict. Return the current spec for
    * no change; throw to refuse.
    */
-  change: (current: RecordOf<K>) => object
+  change: (current: RecordOf<K>) => object | Promise<object>
+  /** Begin with the object as the API server has it instead of the cache. */
+  fresh?: boolean | undefined
 }
 
 export type RemoveRequest = { caller: Caller; ifMatch?: number | undefined }

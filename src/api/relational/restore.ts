@@ -11,7 +11,7 @@ import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { findGroup, placeOf, viewMaker } from '../resources/places.ts'
-import { enforceQuota } from '../resources/quota.ts'
+import { underQuota } from '../resources/quota.ts'
 import { type Plan, planOf, QuantityText, unprocessable } from '../resources/sizing.ts'
 import { checkNewName } from '../resources/writes.ts'
 import { COLLECTION, type RelationalObject, relationalRecord } from './record.ts'
@@ -68,13 +68,15 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
     },
     ...(request.takeOverName === true && { takesOver: from.name }),
   }
-  enforceQuota(RelationalCluster, place, spec, services)
-  const { object } = await services.records.create(RelationalCluster, {
-    namespace: groupNamespace(from.boundaryId, group),
-    name: request.newName,
-    spec,
-    caller,
-    ...(isElsewhere && { annotations: { [RESTORE_ANNOTATION]: objectKey(home, snapshot.metadata.name) } }),
+  const { object } = await underQuota(RelationalCluster, place, context, async (reserve) => {
+    await reserve(spec)
+    return services.records.create(RelationalCluster, {
+      namespace: groupNamespace(from.boundaryId, group),
+      name: request.newName,
+      spec,
+      caller,
+      ...(isElsewhere && { annotations: { [RESTORE_ANNOTATION]: objectKey(home, snapshot.metadata.name) } }),
+    })
   })
   const cluster = relationalRecord.toDto(viewMaker<typeof RelationalCluster>(services, from.boundaryId)(object, group))
   return accepted({ cluster, snapshotId: snapshot.metadata.name, targetTime }, { etag: etagOf(object) })

@@ -2,12 +2,14 @@ import { PlatformError } from '../../core/errors.ts'
 import { FINALIZER, INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { boundaryNamespaceObject, groupNamespaceObject } from '../../core/namespaces.ts'
+import { grantOf, groupGrantKey, isGroupGrant, unseenUsers } from '../../core/sizing/ledger.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { BoundaryRecord } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
 import { resourcesOfGroup } from '../resources/contents.ts'
 import { findBoundary, findGroup } from '../resources/places.ts'
+import { givingBack, nowOf, takeQuota } from '../resources/quotaLedger.ts'
 import { checkNewName, refuseWhileDeleting } from '../resources/writes.ts'
 import { isProtected } from '../rules/protection.ts'
 import type { GroupRecord } from './record.ts'
@@ -25,7 +27,6 @@ export async function createGroup(context: GroupContext): Promise<{ group: Group
   checkNewName(name, services.reservedNames)
   const boundary = await findBoundary(context, boundaryId)
   refuseWhileDeleting(boundary)
-  refuseOverQuota(services, boundary, name)
   const create = () =>
     services.records.create(ResourceGroup, {
       namespace: boundaryNamespace(boundaryId),
@@ -35,7 +36,7 @@ export async function createGroup(context: GroupContext): Promise<{ group: Group
       // From the first moment: a group deleted before its controller saw it would leave its namespace behind.
       finalizers: [FINALIZER],
     })
-  const { object, isNew } = await withNamespaceOf(services, boundary, create)
+  const { object, isNew } = await withNamespaceOf(services, boundary, () => underGroupQuota(context, boundary, create))
   if (isNew || object.status?.namespace === undefined) {
     const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
     try {
@@ -64,18 +65,29 @@ async function withNamespaceOf<Result>(
   }
 }
 
-function refuseOverQuota({ records }: Services, boundary: BoundaryRecord, name: string): void {
+/** Counts the group in the ledger of its boundary before it is made, where the number of groups is limited. */
+async function underGroupQuota<Result>(
+  context: GroupContext,
+  boundary: BoundaryRecord,
+  create: () => Promise<Result>,
+): Promise<Result> {
   const limit = boundary.spec.quota.resourceGroups
-  if (limit === undefined) return
-  const groups = records.peekAll(ResourceGroup, { namespace: boundaryNamespace(boundary.metadata.name) })
-  if (groups.length < limit || groups.some((group) => group.metadata.name === name)) return
-  const message = `Boundary "${boundary.metadata.name}" may have ${limit} resource groups and has ${groups.length}.`
-  throw new PlatformError('QUOTA_EXCEEDED', message, {
-    quota: 'resourceGroups',
-    limit,
-    used: groups.length,
-    requested: 1,
+  if (limit === undefined) return create()
+  const { services, parameters } = context
+  const { boundaryId, resourceGroupName: name } = parameters
+  const key = groupGrantKey(name)
+  const taken = await takeQuota(context, boundaryId, key, (grants) => {
+    const now = services.clock.now()
+    const groups = services.records.peekAll(ResourceGroup, { namespace: boundaryNamespace(boundaryId) })
+    const seen = new Set(groups.map((group) => groupGrantKey(group.metadata.name)))
+    if (seen.has(key)) return undefined
+    const unseen = unseenUsers(grants, (one) => one === key || seen.has(one) || !isGroupGrant(one), now)
+    const used = seen.size + unseen.length
+    if (used < limit) return grantOf(undefined, nowOf(context))
+    const message = `Boundary "${boundaryId}" may have ${limit} resource groups and has ${used}.`
+    throw new PlatformError('QUOTA_EXCEEDED', message, { quota: 'resourceGroups', limit, used, requested: 1 })
   })
+  return taken === undefined ? create() : givingBack(context, boundaryId, [taken], create)
 }
 
 /** Deletes the group and, in dependency order, everything in it. @throws PlatformError DELETION_PROTECTED, NOT_FOUND */

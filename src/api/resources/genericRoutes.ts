@@ -22,7 +22,7 @@ import {
 } from './places.ts'
 import { underPlatformName } from './platformNames.ts'
 import { powerRoutes } from './powerRoutes.ts'
-import { enforceQuota } from './quota.ts'
+import { underQuota } from './quota.ts'
 import { RecordTexts } from './recordTexts.ts'
 import { resourceShape } from './shape.ts'
 import { type AnyDeclaration, actionOf, type GenericRoute, type ResourceView } from './types.ts'
@@ -179,15 +179,17 @@ function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>)
   const body = declaration.body.loose()
   const update = (form: 'put' | 'patch') => async (context: Context) => {
     const { ref, place } = await locate(context, parameter)
-    const { object } = await context.services.records.update(kind, ref, {
-      caller: context.caller,
-      ifMatch: context.ifMatch,
-      change: (stored) => {
-        const spec = specForUpdate(kind, context, place, declaration, stored, form)
-        enforceQuota(kind, place, spec, context.services)
-        return spec
-      },
-    })
+    const { object } = await underQuota(kind, place, context, (reserve) =>
+      context.services.records.update(kind, ref, {
+        caller: context.caller,
+        ifMatch: context.ifMatch,
+        change: async (stored) => {
+          const spec = specForUpdate(kind, context, place, declaration, stored, form)
+          await reserve(spec)
+          return spec
+        },
+      }),
+    )
     return shown(object, place, context, declaration, ok)
   }
   return [
@@ -208,7 +210,6 @@ function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>)
           const { ref, place } = await locate(context, parameter)
           checkNewName(place.name, context.services.reservedNames)
           const spec = specForCreate(context, place, declaration)
-          enforceQuota(kind, place, spec, context.services)
           const create = (incarnation?: string) =>
             context.services.records.create(kind, {
               ...ref,
@@ -218,10 +219,11 @@ function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>)
               ...(declaration.hasFinalizer === true && { finalizers: [FINALIZER] }),
             })
           const { nameTaken: taken = 'ALREADY_EXISTS' } = declaration
-          const { object, isNew } =
-            kind.uniqueName === undefined
-              ? await create()
-              : await underPlatformName(kind, ref, { type: kind.uniqueName, taken }, context, create)
+          const { object, isNew } = await underQuota(kind, place, context, async (reserve) => {
+            await reserve(spec)
+            if (kind.uniqueName === undefined) return create()
+            return underPlatformName(kind, ref, { type: kind.uniqueName, taken }, context, create)
+          })
           return shown(object, place, context, declaration, isNew ? created : ok)
         },
       ),

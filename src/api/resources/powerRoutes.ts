@@ -11,7 +11,7 @@ import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { ACTIONS, ResourceActionResultDto, ScaleRequestDto, ScaleStatusDto } from './dto.ts'
 import { findResource, locate } from './places.ts'
-import { enforceQuota } from './quota.ts'
+import { underQuota } from './quota.ts'
 import { type AnyDeclaration, actionOf, type GenericRoute } from './types.ts'
 import { refuseWhileDeleting } from './writes.ts'
 
@@ -80,16 +80,18 @@ export function powerRoutes<K extends AnyKind>(
             throw badRequest(`targetScale ${message}.`, [{ field: 'targetScale', message }])
           }
           const { ref, place } = await locate(context, parameter)
-          const { object, isChanged } = await context.services.records.update(kind, ref, {
-            caller: context.caller,
-            ifMatch: context.ifMatch,
-            change: (stored) => {
-              refuseWhileDeleting(stored)
-              const spec = { ...(stored.spec as object), replicas: targetScale }
-              enforceQuota(kind, place, spec, context.services)
-              return spec
-            },
-          })
+          const { object, isChanged } = await underQuota(kind, place, context, (reserve) =>
+            context.services.records.update(kind, ref, {
+              caller: context.caller,
+              ifMatch: context.ifMatch,
+              change: async (stored) => {
+                refuseWhileDeleting(stored)
+                const spec = { ...(stored.spec as object), replicas: targetScale }
+                await reserve(spec)
+                return spec
+              },
+            }),
+          )
           return (isChanged ? accepted : ok)(scaleStatus(object, scale), { etag: etagOf(object) })
         },
       ),
@@ -126,25 +128,21 @@ async function runAction<K extends AnyKind>(kind: K, context: Context, parameter
   }
   const { ref, place } = await locate(context, parameter)
   const now = timestamp(context.services.clock.now())
-  const { object, isChanged } = await context.services.records.update(kind, ref, {
-    caller: context.caller,
-    ifMatch: context.ifMatch,
-    change: (stored) => {
-      refuseWhileDeleting(stored)
-      const spec = stored.spec as PowerSpec
-      if (word === 'stop') return { ...spec, running: false }
-      if (word === 'start') {
-        const started = { ...spec, running: true, ...startReplicas(spec, context) }
-        enforceQuota(kind, place, started, context.services)
-        return started
-      }
-      if (spec.running === false) {
-        const { status, phase } = summarize(stored.status, false)
-        throw new PlatformError('INVALID_STATE', `"${place.name}" is stopped; start it instead.`, { status, phase })
-      }
-      return { ...spec, restartedAt: now }
-    },
-  })
+  const { object, isChanged } = await underQuota(kind, place, context, (reserve) =>
+    context.services.records.update(kind, ref, {
+      caller: context.caller,
+      ifMatch: context.ifMatch,
+      change: async (stored) => {
+        refuseWhileDeleting(stored)
+        const spec = stored.spec as PowerSpec
+        if (word === 'restart') return restarted(place.name, stored, now)
+        const next =
+          word === 'stop' ? { ...spec, running: false } : { ...spec, running: true, ...startReplicas(spec, context) }
+        await reserve(next)
+        return next
+      },
+    }),
+  )
   const { status, phase } = summarize(object.status, false)
   const { group } = kind.resource
   const { namespace, name } = ref
@@ -161,6 +159,13 @@ async function runAction<K extends AnyKind>(kind: K, context: Context, parameter
     },
     { etag: etagOf(object) },
   )
+}
+
+/** @throws PlatformError INVALID_STATE */
+function restarted(name: string, { spec, status }: { spec: object; status?: object | undefined }, now: string): object {
+  if ((spec as PowerSpec).running !== false) return { ...spec, restartedAt: now }
+  const { status: shown, phase } = summarize(status, false)
+  throw new PlatformError('INVALID_STATE', `"${name}" is stopped; start it instead.`, { status: shown, phase })
 }
 
 /** A start of something scaled to nothing means: as many as the plan says, at least one. */

@@ -1,37 +1,108 @@
 import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { parseQuantity } from '../../core/quantity.ts'
+import type { Demand } from '../../core/sizing/demand.ts'
+import {
+  covers,
+  demandOfGrant,
+  type Grants,
+  grantKey,
+  grantOf,
+  heldOf,
+  isGroupGrant,
+  isInFlight,
+  unseenUsers,
+} from '../../core/sizing/ledger.ts'
+import { limitsAmounts, type QuotaLimits } from '../../core/sizing/quota.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import type { Services } from '../http/context.ts'
+import type { Context } from '../http/context.ts'
 import { type GroupResource, resourcesOfBoundary, resourcesOfGroup } from './contents.ts'
 import type { Place } from './places.ts'
-import { type Usage, usageOf } from './usage.ts'
+import { givingBack, grantsOf, nowOf, type Taken, takeQuota } from './quotaLedger.ts'
+import { demandIn, shownUsage } from './usage.ts'
 
 const NAMES = ['cpu', 'memory', 'storage', 'pods', 'resources'] as const
-type Limits = { readonly [Name in (typeof NAMES)[number]]?: string | number | undefined }
+type Total = Demand & { resources: number }
+
+/** Takes what a spec asks for, before it is written. @throws PlatformError QUOTA_EXCEEDED */
+export type Reserve = (spec: object) => Promise<void>
 
 /**
- * Refuses what would take a group or its boundary over a limit. What is over it already may stay and shrink: only growth
- * is refused. Two requests at once may both pass; the controller then stalls the younger one.
- *
- * @throws PlatformError QUOTA_EXCEEDED
+ * Does a write that may take quota. What it takes stands in the boundary's ledger before the write is sent, so that of
+ * several who ask at once, at any facade, as many succeed as fit. What is over a limit already may stay and shrink: only
+ * growth is refused.
  */
-export function enforceQuota(kind: AnyKind, place: Place, spec: object, services: Services): void {
-  const { boundaryId, resourceGroup } = place
+export async function underQuota<Result>(
+  kind: AnyKind,
+  place: Place,
+  context: Pick<Context, 'services' | 'caller'>,
+  write: (reserve: Reserve) => Promise<Result>,
+): Promise<Result> {
+  const taken: Taken[] = []
+  return givingBack(context, place.boundaryId, taken, () =>
+    write(async (spec) => {
+      const one = await reserve(kind, place, spec, context)
+      if (one !== undefined) taken.push(one)
+    }),
+  )
+}
+
+type Limited = { where: string; limits: QuotaLimits; resources: () => readonly GroupResource[]; group?: string }
+
+async function reserve(
+  kind: AnyKind,
+  place: Place,
+  spec: object,
+  context: Pick<Context, 'services' | 'caller'>,
+): Promise<Taken | undefined> {
+  const limited = limitsAbove(place, context)
+  if (limited.length === 0) return undefined
+  const { boundaryId, resourceGroup, name } = place
+  const { services } = context
+  const next = { kind, resourceGroup, object: objectOf(kind, place, spec) }
+  const key = grantKey(kind.plural, resourceGroup, name)
+  const wanted = demandIn(services, next)
+  const current = resourcesOfGroup(services, boundaryId, resourceGroup).find((one) => keyOf(one) === key)
+  const own = current && demandIn(services, current)
+  const now = () => services.clock.now()
+  const judge = (grants: Grants) => {
+    const grant = grants[key]
+    const fresh = grant !== undefined && isInFlight(grant, now()) ? grant : undefined
+    // What is there and asks for no more needs no grant, unless a fresh one says more than is asked for now.
+    if (own !== undefined && covers(own, wanted) && fresh === undefined) return undefined
+    if (fresh !== undefined && isSame(demandOfGrant(fresh), wanted)) return undefined
+    const granted = fresh && demandOfGrant(fresh)
+    const before = own !== undefined && fresh !== undefined ? heldOf(own, fresh, now()) : (own ?? granted)
+    for (const each of limited) refuseGrowth(each, { key, wanted, before }, grants, context)
+    return grantOf(wanted, nowOf(context))
+  }
+  // Without a call where nothing is to be granted.
+  if (own !== undefined && covers(own, wanted) && grantsOf(context, boundaryId)[key] === undefined) return undefined
+  return takeQuota(context, boundaryId, key, judge)
+}
+
+const isSame = (one: Demand, other: Demand) => covers(one, other) && covers(other, one)
+
+function limitsAbove({ boundaryId, resourceGroup }: Place, { services }: Pick<Context, 'services'>): Limited[] {
   const { records } = services
   const group = records.peek(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name: resourceGroup })
   const boundary = records.peek(Boundary, { name: boundaryId })
-  const next = { kind, resourceGroup, object: objectOf(kind, place, spec) }
-  if (hasLimits(group?.spec.quota)) {
-    const now = resourcesOfGroup(services, boundaryId, resourceGroup)
-    refuseGrowth(`group "${resourceGroup}"`, group?.spec.quota ?? {}, now, next, services)
-  }
-  if (hasLimits(boundary?.spec.quota)) {
-    const now = resourcesOfBoundary(services, boundaryId)
-    refuseGrowth(`boundary "${boundaryId}"`, boundary?.spec.quota ?? {}, now, next, services)
-  }
+  const all: Limited[] = [
+    {
+      where: `group "${resourceGroup}"`,
+      limits: group?.spec.quota ?? {},
+      resources: () => resourcesOfGroup(services, boundaryId, resourceGroup),
+      group: resourceGroup,
+    },
+    {
+      where: `boundary "${boundaryId}"`,
+      limits: boundary?.spec.quota ?? {},
+      resources: () => resourcesOfBoundary(services, boundaryId),
+    },
+  ]
+  return all.filter(({ limits }) => limitsAmounts(limits))
 }
 
 function objectOf(kind: AnyKind, place: Place, spec: object): GroupResource['object'] {
@@ -40,34 +111,55 @@ function objectOf(kind: AnyKind, place: Place, spec: object): GroupResource['obj
   return { apiVersion, kind: word, metadata: { namespace, name: place.name }, spec } as GroupResource['object']
 }
 
-function hasLimits(limits: Limits | undefined): boolean {
-  return limits !== undefined && NAMES.some((name) => limits[name] !== undefined)
+function keyOf({ kind, resourceGroup, object }: GroupResource): string {
+  return grantKey(kind.plural, resourceGroup, object.metadata.name)
 }
 
+type Asking = { key: string; wanted: Demand; before: Demand | undefined }
+
 function refuseGrowth(
-  where: string,
-  limits: Limits,
-  now: readonly GroupResource[],
-  next: GroupResource,
-  services: Services,
+  { where, limits, resources, group }: Limited,
+  { key, wanted, before }: Asking,
+  grants: Grants,
+  { services }: Pick<Context, 'services'>,
 ): void {
-  const isSame = ({ kind, object: { metadata } }: GroupResource) =>
-    kind === next.kind &&
-    metadata.namespace === next.object.metadata.namespace &&
-    metadata.name === next.object.metadata.name
-  const others = now.filter((resource) => !isSame(resource))
-  const used = usageOf(services, others)
-  const [before, after] = [usageOf(services, now), usageOf(services, [...others, next])]
+  const now = services.clock.now()
+  const seen = new Map(resources().map((resource) => [keyOf(resource), resource]))
+  const demands = [...seen]
+    .filter(([other]) => other !== key)
+    .map(([other, resource]) => {
+      const demand = demandIn(services, resource)
+      const grant = grants[other]
+      // A fresh grant may be for a change that the cache has not seen.
+      return grant !== undefined && isInFlight(grant, now) ? (heldOf(demand, grant, now) ?? demand) : demand
+    })
+  const unseen = unseenUsers(grants, (other) => other === key || seen.has(other), now)
+    .filter((user) => !isGroupGrant(user.key) && (group === undefined || user.resourceGroup === group))
+    .map(({ demand }) => demand)
+  const used = total([...demands, ...unseen])
+  const [asked, held] = [total([wanted]), total(before === undefined ? [] : [before])]
   for (const quota of NAMES) {
     const limit = limits[quota]
-    if (limit === undefined || amount(after[quota]) <= amount(limit) || amount(after[quota]) <= amount(before[quota]))
-      continue
-    const requested = usageOf(services, [next])[quota]
-    const message = `The quota ${quota} of ${where} is ${limit}; ${used[quota]} is used and ${requested} is asked for.`
-    throw new PlatformError('QUOTA_EXCEEDED', message, { quota, limit, used: used[quota], requested })
+    if (limit === undefined || asked[quota] <= held[quota]) continue
+    if (amount(used[quota]) + amount(asked[quota]) <= parseQuantity(String(limit))) continue
+    const [usage, requested] = [shownUsage(used)[quota], shownUsage(asked)[quota]]
+    const message = `The quota ${quota} of ${where} is ${limit}; ${usage} is used and ${requested} is asked for.`
+    throw new PlatformError('QUOTA_EXCEEDED', message, { quota, limit, used: usage, requested })
   }
 }
 
-function amount(value: Usage[keyof Usage]): bigint {
-  return typeof value === 'number' ? BigInt(value) * 1000n : parseQuantity(value)
+function total(demands: readonly Demand[]): Total {
+  const sum = { cpu: 0n, memory: 0n, storage: 0n, pods: 0, resources: demands.length }
+  for (const { cpu, memory, storage, pods } of demands) {
+    sum.cpu += cpu
+    sum.memory += memory
+    sum.storage += storage
+    sum.pods += pods
+  }
+  return sum
+}
+
+/** In thousandths, as quantities are parsed. */
+function amount(value: bigint | number): bigint {
+  return typeof value === 'number' ? BigInt(value) * 1000n : value
 }

@@ -1,5 +1,5 @@
 import { formatBytes, formatCores } from '../../core/quantity.ts'
-import { demandOf, type Sizable } from '../../core/sizing/demand.ts'
+import { type Demand, demandOf, type Sizable } from '../../core/sizing/demand.ts'
 import { planFor } from '../../core/sizing/plans.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import type { Services } from '../http/context.ts'
@@ -7,26 +7,25 @@ import type { GroupResource } from './contents.ts'
 
 export type Usage = { cpu: string; memory: string; storage: string; pods: number; resources: number }
 
-/**
- * What resources ask for together. Computed from specs, so that a quota holds from the moment something is accepted.
- */
-export function usageOf({ records }: Services, resources: readonly GroupResource[]): Usage {
-  const plans = records.peekAll(ComputePlan)
+/** What one resource asks for, from its spec: a quota holds from the moment something is accepted. */
+export function demandIn({ records }: Services, { kind: { sized }, object }: GroupResource): Demand {
+  const resource = object as unknown as Sizable
+  return demandOf(resource, sized && planFor(sized, resource.spec, records.peekAll(ComputePlan)))
+}
+
+/** What resources ask for together. */
+export function usageOf(services: Services, resources: readonly GroupResource[]): Usage {
   const sum = { cpu: 0n, memory: 0n, storage: 0n, pods: 0 }
-  for (const { kind, object } of resources) {
-    const { sized } = kind
-    const resource = object as unknown as Sizable
-    const demand = demandOf(resource, sized && planFor(sized, resource.spec, plans))
+  for (const resource of resources) {
+    const demand = demandIn(services, resource)
     sum.cpu += demand.cpu
     sum.memory += demand.memory
     sum.storage += demand.storage
     sum.pods += demand.pods
   }
-  return {
-    cpu: formatCores(sum.cpu),
-    memory: formatBytes(sum.memory),
-    storage: formatBytes(sum.storage),
-    pods: sum.pods,
-    resources: resources.length,
-  }
+  return shownUsage({ ...sum, resources: resources.length })
+}
+
+export function shownUsage({ cpu, memory, storage, pods, resources }: Demand & { resources: number }): Usage {
+  return { cpu: formatCores(cpu), memory: formatBytes(memory), storage: formatBytes(storage), pods, resources }
 }

@@ -75,7 +75,7 @@ async function addVersion(
     }
     if (attempt >= ATTEMPTS) {
       const message = `Secret "${context.parameters.secretName}" is written by many at once: try again.`
-      throw new PlatformError('CONFLICT', message, { currentVersion: String(entry.metadata.generation ?? 1) })
+      throw new PlatformError('CONFLICT', message, { currentVersion: etagOf(entry) })
     }
   }
 }

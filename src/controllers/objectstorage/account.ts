@@ -9,7 +9,8 @@ import { namespace as namespaces } from '../../kube/builtin.ts'
 import { type Controller, controller, type Pass, steps } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims } from '../nameClaims.ts'
-import { checkQuotaOf, quotaObservers } from '../quota.ts'
+import { checkQuotaOf, quotaObservers, releaseQuota } from '../quota.ts'
+import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { obstacleOf, seaweedObservers } from './seaweed.ts'
 import { accountKeyOf, bucketsOf, ENGINE_MISSING, keysOfAccount, type StorageOptions, unsupported } from './shared.ts'
 
@@ -39,9 +40,9 @@ export function accountController({ store, seaweed }: StorageOptions): Controlle
     ],
     reads: [namespaces, ComputePlan.resource],
     childrenIn: 'records',
-    writes: [CLAIM_RIGHTS, { resource: ObjectAccessKey.resource, verbs: ['delete'] }],
+    writes: [CLAIM_RIGHTS, LEDGER_RIGHTS, { resource: ObjectAccessKey.resource, verbs: ['delete'] }],
     reconcile: steps(noteBuckets, requireStore, checkQuota, claimName, reportUse),
-    finalize: steps(removeKeys, waitForBuckets, releaseName),
+    finalize: steps(removeKeys, waitForBuckets, releaseName, releaseQuota),
   })
 
   function requireStore(pass: AccountPass): Outcome {
@@ -71,7 +72,7 @@ function noteBuckets(pass: AccountPass): Outcome {
 }
 
 /** Whether one resource more fits into the boundary and the group. An account that was ready stays. */
-function checkQuota(pass: AccountPass): Outcome {
+function checkQuota(pass: AccountPass): Promise<Outcome> {
   return checkQuotaOf(pass, pass.object.status?.firstReadyAt !== undefined)
 }
 

@@ -21,6 +21,8 @@ import {
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
 import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import { releaseQuota } from '../quota.ts'
+import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { findCluster } from '../workload/home.ts'
 import { childRights, workloadObservers } from '../workload/observers.ts'
 import { checkImage, checkQuota, resolvePlan } from '../workload/resolve.ts'
@@ -104,6 +106,7 @@ const CHILDREN = [
 const WRITES: readonly Rights[] = [
   ...childRights(CHILDREN),
   { resource: RelationalCluster.resource, verbs: ['get', 'patch'] },
+  LEDGER_RIGHTS,
   { resource: RelationalSnapshot.resource, verbs: ['create', 'delete'] },
   { resource: secret, verbs: ['get'], resourceNames: [BACKUP_SECRET], in: 'system' },
 ]
@@ -139,7 +142,14 @@ export function relationalControllers(
       admitEditor(given),
       judgeHealth,
     ),
-    finalize: steps(releaseConnections, takeFinalSnapshot, removeSnapshots, removeEngine, removeSurroundings),
+    finalize: steps(
+      releaseConnections,
+      takeFinalSnapshot,
+      removeSnapshots,
+      removeEngine,
+      removeSurroundings,
+      releaseQuota,
+    ),
   })
   return [clusters, relationalSnapshotController(given)]
 }

@@ -11,6 +11,8 @@ import {
   storageClass,
 } from '../../kube/builtin.ts'
 import { type Controller, controller, type Rights, steps } from '../engine/controller.ts'
+import { releaseQuota } from '../quota.ts'
+import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { isMade, observeWorkload } from '../stateful/pass.ts'
 import { removeSurroundings, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
 import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../stateful/volumes.ts'
@@ -27,6 +29,7 @@ const WRITES: readonly Rights[] = [
   ...childRights(CHILDREN),
   { resource: persistentVolumeClaim, verbs: ['get', 'patch', 'delete'] },
   { resource: SqlInstance.resource, verbs: ['get', 'patch'] },
+  LEDGER_RIGHTS,
 ]
 
 /** Keeps SQL instances as their specs say: docs/areas/sql.md. */
@@ -65,6 +68,7 @@ export function sqlController(options: Omit<SqlOptions, 'generatePassword'> & Pa
         },
         dataSecretsOf: (name) => [sqlNames(name).logins],
       }),
+      releaseQuota,
     ),
   })
 }

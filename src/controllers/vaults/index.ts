@@ -10,7 +10,8 @@ import { namespace, secret } from '../../kube/builtin.ts'
 import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import type { ClaimObject } from '../nameClaims.ts'
-import { quotaObservers } from '../quota.ts'
+import { quotaObservers, releaseQuota } from '../quota.ts'
+import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { findVault, followVault, keepTime, removePurged, reportEntry, stampState } from './entry.ts'
 import { removeSecrets } from './secrets.ts'
 import { type CachedEntry, type CachedVault, type EntryPass, type EntryState, newEntryState } from './types.ts'
@@ -50,6 +51,7 @@ const VAULT_WRITES: readonly Rights[] = [
   { resource: VaultEntry.resource, verbs: ['delete'] },
   { resource: NameClaim.resource, verbs: ['get', 'create', 'delete'] },
   { resource: SecretVault.resource, verbs: ['get'] },
+  LEDGER_RIGHTS,
 ]
 
 function vaultController(keys: PlatformKeys): Controller {
@@ -59,7 +61,7 @@ function vaultController(keys: PlatformKeys): Controller {
     writes: VAULT_WRITES,
     wakesAll: (wake) => keys.onChange(wake),
     reconcile: steps(checkCluster, checkQuota, claimVaultName, countSecrets(keys)),
-    finalize: steps(removeEntries, releaseVaultName),
+    finalize: steps(removeEntries, releaseVaultName, releaseQuota),
   })
 }
 

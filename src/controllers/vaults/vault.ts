@@ -11,7 +11,7 @@ import type { CachedEntry, VaultPass } from './types.ts'
 type Cached<T> = T & { [key: string]: unknown }
 
 /** Whether one resource more fits into the boundary and the group. A vault that was ready stays. */
-export function checkQuota(pass: VaultPass): Outcome {
+export function checkQuota(pass: VaultPass): Promise<Outcome> {
   return checkQuotaOf(pass, pass.object.status?.firstReadyAt !== undefined)
 }
 

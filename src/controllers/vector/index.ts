@@ -19,6 +19,8 @@ import { httpRoute } from '../../kube/gateway.ts'
 import { type Controller, controller, type Observed, type Rights, steps } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject } from '../nameClaims.ts'
+import { releaseQuota } from '../quota.ts'
+import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { isMade, observeWorkload } from '../stateful/pass.ts'
 import { removeSurroundings, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
 import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../stateful/volumes.ts'
@@ -62,6 +64,7 @@ const WRITES: readonly Rights[] = [
   { resource: persistentVolumeClaim, verbs: ['get', 'patch', 'delete'] },
   { resource: VectorCluster.resource, verbs: ['get', 'patch'] },
   CLAIM_RIGHTS,
+  LEDGER_RIGHTS,
 ]
 
 /** Keeps vector databases as their specs say: docs/areas/vector.md. */
@@ -99,6 +102,7 @@ export function vectorController(options: Omit<VectorOptions, 'generateKey'> & P
         secretsOf: (name) => [vectorNames(name).keys],
       }),
       releaseHosts,
+      releaseQuota,
     ),
   })
 }

@@ -62,7 +62,7 @@ async function fillReplicas({ kind, object, records }: WorkloadPass, replicas: n
  * @param isMade whether what would be stopped is there
  */
 export function checkQuota<P extends WorkloadPass>(isMade: (pass: P) => boolean) {
-  return function checkQuota(pass: P): Outcome {
+  return function checkQuota(pass: P): Promise<Outcome> {
     const isStopped = pass.object.spec.running === false || pass.state.replicas === 0
     return checkQuotaOf(pass, isStopped && isMade(pass))
   }

@@ -12,7 +12,14 @@ export type QuotaLimits = {
 }
 
 /** A resource with its demand. Age decides who was first, then the key, so that the order is total. */
-export type QuotaUser = { key: string; createdAt: string; resourceGroup: string; demand: Demand }
+export type QuotaUser = {
+  key: string
+  createdAt: string
+  resourceGroup: string
+  demand: Demand
+  /** It has what it asks for, and comes before all that wait, whatever their age. */
+  isGranted?: boolean
+}
 
 export type QuotaName = 'cpu' | 'memory' | 'storage' | 'pods' | 'resources' | 'resourceGroups'
 
@@ -36,8 +43,8 @@ const AMOUNTS = ['cpu', 'memory', 'storage', 'pods', 'resources'] as const
 type Amounts = Record<(typeof AMOUNTS)[number], bigint>
 
 /**
- * Whether `subject` fits beside the others of its boundary. Resources are admitted oldest first; one that does not fit
- * is passed over and takes nothing from those behind it.
+ * Whether `subject` fits beside the others of its boundary. What was granted counts first, then those that wait, oldest
+ * first; one of these that does not fit is passed over and takes nothing from those behind it.
  *
  * @param others every other resource of the boundary, in any order; one of the same key is ignored
  * @param groups limits of the boundary's groups by name
@@ -49,14 +56,15 @@ export function quotaVerdict(input: {
   others: Iterable<QuotaUser>
 }): QuotaVerdict {
   const { boundary, groups, subject } = input
-  const before = [...input.others].filter((other) => other.key !== subject.key && byAge(other, subject) < 0)
+  const others = [...input.others].filter(({ key }) => key !== subject.key)
+  const waiting = others.filter((other) => other.isGranted !== true && byAge(other, subject) < 0)
   const used = { boundary: zero(), groups: new Map<string, Amounts>() }
   const refusalOf = (user: QuotaUser, wanted: Amounts) =>
     exceeded('resourceGroup', groups.get(user.resourceGroup), used.groups.get(user.resourceGroup) ?? zero(), wanted) ??
     exceeded('boundary', boundary, used.boundary, wanted)
-  for (const user of before.sort(byAge)) {
+  for (const user of [...others.filter(({ isGranted }) => isGranted === true), ...waiting.sort(byAge)]) {
     const wanted = amountsOf(user.demand)
-    if (refusalOf(user, wanted) !== undefined) continue
+    if (user.isGranted !== true && refusalOf(user, wanted) !== undefined) continue
     used.groups.set(user.resourceGroup, sum(used.groups.get(user.resourceGroup) ?? zero(), wanted))
     used.boundary = sum(used.boundary, wanted)
   }
@@ -71,11 +79,13 @@ export function quotaVerdict(input: {
 export function groupCountVerdict(
   limits: QuotaLimits,
   subject: { key: string; createdAt: string },
-  others: Iterable<{ key: string; createdAt: string }>,
+  others: Iterable<{ key: string; createdAt: string; isGranted?: boolean }>,
 ): QuotaVerdict {
   const limit = limits.resourceGroups
   if (limit === undefined) return { kind: 'fits' }
-  const used = [...others].filter((other) => other.key !== subject.key && byAge(other, subject) < 0).length
+  const isBefore = (other: Parameters<typeof byAge>[0] & { isGranted?: boolean }) =>
+    other.isGranted === true || byAge(other, subject) < 0
+  const used = [...others].filter((other) => other.key !== subject.key && isBefore(other)).length
   if (used < limit) return { kind: 'fits' }
   return {
     kind: 'exceeded',

@@ -1,0 +1,206 @@
+import { expect } from 'chai'
+import { SeededRandom } from '../../../test/make/random.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { IN_FLIGHT } from '../../core/sizing/ledger.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { KINDS } from '../../crds/index.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+import { QuotaLedger } from '../../crds/quotas.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { SqlInstance } from '../../crds/sql.ts'
+import { SecretVault } from '../../crds/vaults.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { CacheSet } from '../../kube/caches.ts'
+import { FakeKubeClient } from '../../kube/fake.ts'
+import type { Context } from '../http/context.ts'
+import { createRecords } from '../records/kubeRecords.ts'
+import { underQuota } from './quota.ts'
+
+const B = '11111111-1111-4111-8111-111111111111'
+const GROUP = 'shop'
+const HOME = groupNamespace(B, GROUP)
+const caller = { principalId: '22222222-2222-4222-8222-222222222222', principalType: 'User', expiresAt: 0 } as const
+
+/** Facades before one API server, each with caches of its own. */
+class Facades {
+  readonly server = new FakeKubeClient()
+  readonly #caches: CacheSet[] = []
+  now = Date.UTC(2026, 0, 1)
+
+  constructor(quota: object, at: 'group' | 'boundary') {
+    const put = (kind: AnyKind, name: string, spec: object, namespace?: string) =>
+      this.server.seed(kind.resource, {
+        apiVersion: kind.apiVersion,
+        kind: kind.kind,
+        metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+        spec: kind.spec.parse(spec) as object,
+      } as KubeObject)
+    for (const [name, spec] of Object.entries(DEFAULT_PLANS)) put(ComputePlan, name, spec)
+    put(Boundary, B, { displayName: 'Acme', ...(at === 'boundary' ? { quota } : {}) })
+    put(ResourceGroup, GROUP, at === 'group' ? { quota } : {}, boundaryNamespace(B))
+  }
+
+  /** @param sees whether it hears what others write after its start */
+  async facade(sees = true): Promise<Facade> {
+    const caches = new CacheSet({ client: this.server })
+    for (const kind of KINDS) caches.add(kind.resource)
+    caches.start()
+    await caches.whenAllSynced()
+    if (!sees) await caches.stopAll()
+    this.#caches.push(caches)
+    const telling = new Proxy(this.server, {
+      get: (target, property) => {
+        const value: unknown = Reflect.get(target, property, target)
+        if (!['create', 'mergePatch', 'get'].includes(String(property))) return value
+        return async (...args: unknown[]) => {
+          await new Promise((resolve) => setImmediate(resolve))
+          const answer = await (value as (...given: unknown[]) => Promise<KubeObject>).apply(target, args)
+          if (property !== 'get') caches.observer().written(args[0] as never, answer)
+          return answer
+        }
+      },
+    })
+    const records = createRecords({ client: telling, caches })
+    const clock = { now: () => this.now }
+    return new Facade({ services: { records, clock }, caller } as unknown as Context)
+  }
+
+  async count(kind: AnyKind): Promise<number> {
+    return (await this.server.list(kind.resource, { namespace: HOME })).items.length
+  }
+
+  async stop(): Promise<void> {
+    for (const caches of this.#caches) await caches.stopAll()
+  }
+}
+
+class Facade {
+  readonly context: Context
+
+  constructor(context: Context) {
+    this.context = context
+  }
+
+  /** The status that a caller would get. */
+  async create(kind: AnyKind, name: string, spec: object, fail?: () => void): Promise<number> {
+    const place = { boundaryId: B, resourceGroup: GROUP, name }
+    try {
+      await underQuota(kind, place, this.context, async (reserve) => {
+        await reserve(kind.spec.parse(spec) as object)
+        fail?.()
+        return this.context.services.records.create(kind, { namespace: HOME, name, spec, caller })
+      })
+      return 201
+    } catch (error) {
+      return (error as { status?: number }).status ?? 500
+    }
+  }
+}
+
+const SPECS: [kind: AnyKind, spec: object][] = [
+  [VectorCluster, { computePlan: 'vector-dev' }],
+  [SqlInstance, { computePlan: 'sql-dev', engine: 'MariaDb' }],
+  [SecretVault, {}],
+]
+
+describe('a quota that many ask for at once', () => {
+  let world: Facades
+  afterEach(() => world.stop())
+  const cases = (['group', 'boundary'] as const).flatMap((at) =>
+    [true, false].flatMap((sees) => SPECS.map(([kind, spec]) => ({ at, sees, kind, spec }))),
+  )
+
+  for (const { at, sees, kind, spec } of cases) {
+    const how = sees ? 'that hear of each other' : 'of which none hears of the others'
+    it(`of a ${at} lets exactly 5 of 15 ${kind.kind} in at 3 facades ${how}`, async () => {
+      world = new Facades({ resources: 5 }, at)
+      const facades = await Promise.all([world.facade(sees), world.facade(sees), world.facade(sees)])
+      const asked = Array.from({ length: 15 }, (_, index) => facades[index % 3]?.create(kind, `one-${index}`, spec))
+      const codes = (await Promise.all(asked)).map(String).sort()
+      expect(codes).to.deep.equal([...Array(5).fill('201'), ...Array(10).fill('422')])
+      expect(await world.count(kind)).to.equal(5)
+    })
+  }
+
+  for (const [quota, limit] of [
+    ['cpu', '1'],
+    ['memory', '2Gi'],
+    ['storage', '25Gi'],
+    ['pods', 2],
+  ] as const) {
+    it(`of ${quota} lets as many in as one after the other`, async () => {
+      const one = new Facades({ [quota]: limit }, 'group')
+      const alone = await one.facade()
+      let fits = 0
+      for (let index = 0; index < 6; index += 1)
+        if ((await alone.create(VectorCluster, `one-${index}`, { computePlan: 'vector-dev' })) === 201) fits += 1
+      await one.stop()
+      expect(fits).to.be.within(1, 5)
+      world = new Facades({ [quota]: limit }, 'group')
+      const facades = await Promise.all([world.facade(), world.facade(), world.facade()])
+      const asked = Array.from({ length: 12 }, (_, index) =>
+        facades[index % 3]?.create(VectorCluster, `one-${index}`, { computePlan: 'vector-dev' }),
+      )
+      expect((await Promise.all(asked)).filter((code) => code === 201)).to.have.length(fits)
+    })
+  }
+
+  it('gives back what a refused write took, at once', async () => {
+    world = new Facades({ resources: 1 }, 'group')
+    const facade = await world.facade()
+    const refuse = () => {
+      throw new PlatformError('VAULT_NAME_TAKEN', 'taken')
+    }
+    expect(await facade.create(SecretVault, 'one', {}, refuse)).to.equal(409)
+    expect(await facade.create(SecretVault, 'two', {})).to.equal(201)
+  })
+
+  it('gives back what a facade took that died before it wrote, after a while', async () => {
+    world = new Facades({ resources: 1 }, 'group')
+    const facade = await world.facade()
+    await facade.create(SecretVault, 'one', {}, () => {
+      throw new Error('the process ends')
+    })
+    expect(await facade.create(SecretVault, 'two', {})).to.equal(422)
+    world.now += IN_FLIGHT
+    expect(await facade.create(SecretVault, 'two', {})).to.equal(201)
+  })
+
+  it('costs nothing where nothing is limited', async () => {
+    world = new Facades({}, 'group')
+    const facade = await world.facade()
+    await facade.create(SecretVault, 'one', {})
+    expect(await world.server.list(QuotaLedger.resource).then(({ items }) => items)).to.deep.equal([])
+  })
+
+  it('is never passed in any sequence of creates and deletes, and never keeps room that is free', async () => {
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const random = new SeededRandom(seed)
+      world = new Facades({ resources: 3 }, seed % 2 === 0 ? 'group' : 'boundary')
+      const facades = await Promise.all([world.facade(), world.facade()])
+      for (let round = 0; round < 6; round += 1) {
+        const before = await world.count(SecretVault)
+        const asked = Array.from({ length: 1 + random.below(5) }, (_, index) =>
+          facades[index % 2]?.create(SecretVault, `one-${round}-${index}`, {}),
+        )
+        const made = (await Promise.all(asked)).filter((code) => code === 201).length
+        expect(made, `seed ${seed}, round ${round}`).to.equal(Math.min(asked.length, 3 - before))
+        expect(await world.count(SecretVault), `seed ${seed}`).to.be.at.most(3)
+        for (const { metadata } of (await world.server.list(SecretVault.resource)).items) {
+          if (random.chance(0.5)) continue
+          await world.server.remove(SecretVault.resource, metadata)
+          // As the controller does at the end of a teardown.
+          const grants = { [`secretvaults/${GROUP}/${metadata.name}`]: null }
+          const ref = { namespace: boundaryNamespace(B), name: 'quota' }
+          await world.server.mergePatch(QuotaLedger.resource, ref, { spec: { grants } })
+        }
+        for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+      }
+      await world.stop()
+    }
+  })
+})

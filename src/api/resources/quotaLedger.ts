@@ -1,0 +1,105 @@
+import { timestamp } from '../../core/clock.ts'
+import { ERROR_STATUS, PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { type Grant, type Grants, LEDGER_NAME } from '../../core/sizing/ledger.ts'
+import { Turns } from '../../core/turns.ts'
+import { QuotaLedger } from '../../crds/quotas.ts'
+import type { Context } from '../http/context.ts'
+
+type Where = Pick<Context, 'services' | 'caller'>
+
+/** Grants of one boundary are made one after the other in this process; between processes the API server decides. */
+const turns = new Turns()
+
+export function grantsOf({ services }: Pick<Context, 'services'>, boundaryId: string): Grants {
+  return services.records.peek(QuotaLedger, refOf(boundaryId))?.spec.grants ?? {}
+}
+
+function refOf(boundaryId: string) {
+  return { namespace: boundaryNamespace(boundaryId), name: LEDGER_NAME }
+}
+
+/** Whom a write took quota for: what stands in the ledger, and what stood there before. */
+export type Taken = { key: string; grant: Grant; before: Grant | undefined }
+
+/**
+ * Writes a grant into the ledger of a boundary, if `judge` lets it.
+ *
+ * @param judge asked again at each newer version of the ledger; throws to refuse; undefined where nothing is to be granted
+ */
+export function takeQuota(
+  where: Where,
+  boundaryId: string,
+  key: string,
+  judge: (grants: Grants) => Grant | undefined,
+): Promise<Taken | undefined> {
+  return turns.take(boundaryId, async () => {
+    try {
+      return await attempt(where, boundaryId, { key, judge, fresh: false })
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.code !== 'QUOTA_EXCEEDED') throw error
+      // The cache may hold what was given back a moment ago: nobody is refused on its word.
+      return attempt(where, boundaryId, { key, judge, fresh: true })
+    }
+  })
+}
+
+type Asked = { key: string; judge: (grants: Grants) => Grant | undefined; fresh: boolean }
+
+async function attempt(where: Where, boundaryId: string, { key, judge, fresh }: Asked): Promise<Taken | undefined> {
+  let taken: Taken | undefined
+  const next = (grants: Grants): { grants: Grants } => {
+    const grant = judge(grants)
+    taken = grant && { key, grant, before: grants[key] }
+    return { grants: grant === undefined ? grants : { ...grants, [key]: grant } }
+  }
+  const { records } = where.services
+  const { caller } = where
+  const ref = refOf(boundaryId)
+  try {
+    await records.update(QuotaLedger, ref, { caller, fresh, change: ({ spec }) => next(spec.grants) })
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.code !== 'NOT_FOUND') throw error
+    const spec = next({})
+    if (taken === undefined) return undefined
+    const { isNew } = await records.create(QuotaLedger, { ...ref, spec, caller, isSame: () => true })
+    // Somebody else made it in between.
+    if (!isNew) return attempt(where, boundaryId, { key, judge, fresh: true })
+  }
+  return taken
+}
+
+/**
+ * Does a write for which quota was taken, and gives it back where the write was refused. Of a write whose answer was lost
+ * nobody knows whether it happened: its grant stays, and expires by itself if it did not.
+ *
+ * @param taken may grow while the write is done
+ */
+export async function givingBack<Result>(
+  where: Where,
+  boundaryId: string,
+  taken: readonly Taken[],
+  write: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await write()
+  } catch (error) {
+    const isRefused = error instanceof PlatformError && ERROR_STATUS[error.code] < 500
+    if (isRefused) for (const one of taken.toReversed()) await giveBack(where, boundaryId, one)
+    throw error
+  }
+}
+
+async function giveBack(where: Where, boundaryId: string, { key, grant, before }: Taken): Promise<void> {
+  const change = ({ grants }: { grants: Grants }) => {
+    if (JSON.stringify(grants[key]) !== JSON.stringify(grant)) return { grants }
+    const { [key]: _, ...rest } = grants
+    return { grants: before === undefined ? rest : { ...rest, [key]: before } }
+  }
+  const request = { caller: where.caller, change: ({ spec }: { spec: { grants: Grants } }) => change(spec) }
+  await where.services.records.update(QuotaLedger, refOf(boundaryId), request).catch(() => {})
+}
+
+export function nowOf({ services }: Pick<Context, 'services'>): string {
+  return timestamp(services.clock.now())
+}

@@ -1,0 +1,118 @@
+import { expect } from 'chai'
+import { BOUNDARY_ID, GROUP, OUTER, seedGroup } from '../../test/crashes/seeds.ts'
+import { World } from '../../test/crashes/world.ts'
+import { SeededRandom } from '../../test/make/random.ts'
+import type { KubeObject } from '../core/object.ts'
+import { Boundary } from '../crds/boundaries.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { QuotaLedger } from '../crds/quotas.ts'
+import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { SqlInstance } from '../crds/sql.ts'
+import { SecretVault } from '../crds/vaults.ts'
+import { VectorCluster } from '../crds/vector.ts'
+import { statefulSet } from '../kube/builtin.ts'
+
+const KINDS: readonly [AnyKind, object][] = [
+  [VectorCluster, { computePlan: 'vector-dev' }],
+  [SqlInstance, { computePlan: 'sql-dev', engine: 'MariaDb' }],
+  [SecretVault, {}],
+]
+
+describe('quotas of resources that come by kubectl', () => {
+  let world: World
+  const begin = async (limit: () => void) => {
+    const names = ['vectorcluster', 'sqlinstance', 'secretvault', 'resourcegroup']
+    world = new World((all) => all.filter(({ name }) => names.includes(name)))
+    seedGroup(world.server)
+    limit()
+    await world.lead()
+  }
+  const limitGroup = (quota: object) =>
+    world.server.edit(ResourceGroup.resource, { namespace: OUTER, name: GROUP }, (group) => {
+      group.spec = { ...(group.spec as object), quota }
+    })
+  const limitBoundary = (quota: object) =>
+    world.server.edit(Boundary.resource, { name: BOUNDARY_ID }, (boundary) => {
+      boundary.spec = { ...(boundary.spec as object), quota }
+    })
+  const objects = (kind: AnyKind) =>
+    [...world.server.stored(kind.resource)] as (KubeObject & { status?: { phase?: string } })[]
+  const admitted = () =>
+    KINDS.flatMap(([kind]) => objects(kind)).filter(
+      ({ status }) => status?.phase !== undefined && status.phase !== 'QuotaExceeded',
+    )
+  afterEach(() => world.stop())
+
+  for (const at of ['group', 'boundary'] as const) {
+    it(`of a ${at} let exactly as many in as fit, whatever kinds they are of and in whatever order they are seen`, async () => {
+      await begin(() => (at === 'group' ? limitGroup({ resources: 4 }) : limitBoundary({ resources: 4 })))
+      const random = new SeededRandom(7)
+      const all = KINDS.flatMap(([kind, spec]) => [1, 2, 3, 4].map((number) => ({ kind, spec, name: `one-${number}` })))
+      await Promise.all(
+        all
+          .map((one) => ({ ...one, at: random.next() }))
+          .sort((a, b) => a.at - b.at)
+          .map(({ kind, spec, name }) => world.make(kind, name, spec)),
+      )
+      await world.pass(60_000)
+      expect(admitted()).to.have.length(4)
+      const workloads = [...world.server.stored(statefulSet)].length
+      const databases = admitted().filter(({ kind }) => kind !== SecretVault.kind)
+      expect(workloads).to.equal(databases.length)
+      const [first] = admitted()
+      const kind = KINDS.map(([each]) => each).find((each) => each.kind === first?.kind)
+      await world.remove(kind as AnyKind, first?.metadata.name ?? '')
+      await world.pass(60_000)
+      expect(admitted(), 'the room of what goes is taken').to.have.length(4)
+    })
+  }
+
+  it('leave what a facade granted to the one it was granted to, however old the others are', async () => {
+    await begin(() => limitGroup({ resources: 1 }))
+    const at = new Date(world.clock.now()).toISOString()
+    world.server.seed(QuotaLedger.resource, {
+      apiVersion: QuotaLedger.apiVersion,
+      kind: QuotaLedger.kind,
+      metadata: { name: 'quota', namespace: OUTER },
+      spec: { grants: { [`secretvaults/${GROUP}/zz`]: { cpu: '0', memory: '0', storage: '0', pods: 0, at } } },
+    } as KubeObject)
+    await world.make(SecretVault, 'aa', {})
+    await world.rest()
+    expect(objects(SecretVault)[0]?.status?.phase).to.not.equal('Available')
+    await world.make(SecretVault, 'zz', {})
+    await world.pass(60_000)
+    const phases = objects(SecretVault).map(({ metadata, status }) => `${metadata.name} ${status?.phase}`)
+    expect(phases.sort()).to.deep.equal(['aa QuotaExceeded', 'zz Available'])
+  })
+
+  it('forget what was granted to something that never came', async () => {
+    await begin(() => limitGroup({ resources: 1 }))
+    const at = new Date(world.clock.now()).toISOString()
+    world.server.seed(QuotaLedger.resource, {
+      apiVersion: QuotaLedger.apiVersion,
+      kind: QuotaLedger.kind,
+      metadata: { name: 'quota', namespace: OUTER },
+      spec: { grants: { [`secretvaults/${GROUP}/never`]: { cpu: '0', memory: '0', storage: '0', pods: 0, at } } },
+    } as KubeObject)
+    await world.make(SecretVault, 'aa', {})
+    await world.rest()
+    expect(objects(SecretVault)[0]?.status?.phase).to.equal('WaitingForDependency')
+    await world.pass(60_000)
+    expect(objects(SecretVault)[0]?.status?.phase).to.equal('Available')
+  })
+
+  it('of groups let exactly as many in as fit', async () => {
+    await begin(() => limitBoundary({ resourceGroups: 3 }))
+    await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => world.make(ResourceGroup, name, {}, OUTER)))
+    await world.pass(60_000)
+    const running = objects(ResourceGroup).filter(({ status }) => status?.phase === 'Available')
+    expect(running).to.have.length(3)
+  })
+
+  it('cost nothing at rest, and no ledger where nothing is limited', async () => {
+    await begin(() => {})
+    for (const [kind, spec] of KINDS) await world.make(kind, 'one', spec)
+    await world.pass(60_000)
+    expect([...world.server.stored(QuotaLedger.resource)]).to.deep.equal([])
+  })
+})

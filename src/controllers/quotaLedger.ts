@@ -1,0 +1,100 @@
+import { timestamp } from '../core/clock.ts'
+import { boundaryNamespace } from '../core/names.ts'
+import type { KubeObject } from '../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import type { Demand } from '../core/sizing/demand.ts'
+import { type Grants, grantOf, IN_FLIGHT, LEDGER_NAME } from '../core/sizing/ledger.ts'
+import { QuotaLedger } from '../crds/quotas.ts'
+import { isKubeError } from '../kube/errors.ts'
+import type { Pass, Rights } from './engine/controller.ts'
+
+type LedgerObject = QuotaLedger & { [key: string]: unknown }
+/** What of a pass the ledger needs, whatever its kind. */
+export type LedgerPass = Pick<Pass, 'records' | 'clock'>
+
+/** What a controller that grants quota writes. */
+export const LEDGER_RIGHTS: Rights = { resource: QuotaLedger.resource, verbs: ['get', 'create', 'patch'] }
+
+export type LedgerView = { grants: Grants }
+export type Asked =
+  /** It has what it asks for; looked at again after so many milliseconds. */
+  | { kind: 'held'; after?: number }
+  | { kind: 'granted'; demand: Demand | undefined }
+  /** @param isUnsettled something that may never come takes the room */
+  | { kind: 'refused'; message: string; isUnsettled: boolean }
+
+function refIn(boundaryId: string) {
+  return { namespace: boundaryNamespace(boundaryId), name: LEDGER_NAME }
+}
+
+function cached(pass: LedgerPass, boundaryId: string): LedgerObject | undefined {
+  const { namespace, name } = refIn(boundaryId)
+  return pass.records.cache<LedgerObject>(QuotaLedger.resource).get(namespace, name)
+}
+
+/**
+ * Asks at the ledger as the cache has it; a refusal is checked against the API server, which may know what a facade
+ * granted a moment ago. A grant is written at the version that was read.
+ *
+ * @throws KubeError Conflict, AlreadyExists where somebody else was granted something meanwhile: the pass is done again
+ */
+export async function askLedger(
+  pass: LedgerPass,
+  boundaryId: string,
+  key: string,
+  ask: (view: LedgerView) => Asked,
+): Promise<Outcome> {
+  let ledger = cached(pass, boundaryId)
+  let asked = ask(ledger?.spec ?? { grants: {} })
+  if (asked.kind === 'refused') {
+    ledger = await read(pass, boundaryId)
+    asked = ask(ledger?.spec ?? { grants: {} })
+  }
+  if (asked.kind === 'refused') {
+    // Nothing tells when a grant expires that nobody used.
+    return asked.isUnsettled
+      ? waiting('WaitingForDependency', `${asked.message} Another one is being made; this one waits for it.`, IN_FLIGHT)
+      : stalled('QuotaExceeded', asked.message)
+  }
+  if (asked.kind === 'held') return asked.after === undefined ? done() : done({ after: asked.after })
+  await grant(pass, boundaryId, ledger, { [key]: grantOf(asked.demand, timestamp(pass.clock.now())) })
+  return done()
+}
+
+async function read({ records }: LedgerPass, boundaryId: string): Promise<LedgerObject | undefined> {
+  try {
+    return await records.client.get<LedgerObject>(QuotaLedger.resource, refIn(boundaryId))
+  } catch (error) {
+    if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
+    throw error
+  }
+}
+
+async function grant(
+  { records }: LedgerPass,
+  boundaryId: string,
+  ledger: LedgerObject | undefined,
+  grants: Grants,
+): Promise<void> {
+  const ref = refIn(boundaryId)
+  if (ledger === undefined) {
+    const { apiVersion, kind } = QuotaLedger
+    const object: KubeObject = { apiVersion, kind, metadata: ref, spec: { grants } }
+    await records.client.create(QuotaLedger.resource, object)
+    return
+  }
+  const { uid, resourceVersion } = ledger.metadata
+  await records.client.mergePatch(QuotaLedger.resource, ref, { spec: { grants } }, { uid, resourceVersion })
+}
+
+/** Takes a grant out of the ledger. Without the version: it gives room and takes none. */
+export async function releaseGrant(pass: LedgerPass, boundaryId: string, key: string): Promise<void> {
+  if (cached(pass, boundaryId)?.spec.grants[key] === undefined) return
+  try {
+    const patch = { spec: { grants: { [key]: null } } }
+    await pass.records.client.mergePatch(QuotaLedger.resource, refIn(boundaryId), patch)
+  } catch (error) {
+    // The ledger goes with the boundary.
+    if (!isKubeError(error, 'NotFound', 'Forbidden')) throw error
+  }
+}

@@ -1,0 +1,88 @@
+import { formatBytes, formatCores, parseQuantity } from '../quantity.ts'
+import type { Demand } from './demand.ts'
+import type { QuotaUser } from './quota.ts'
+
+/** What a resource was granted of the quotas above it, over all its replicas, and when (RFC 3339). */
+export type Grant = { cpu: string; memory: string; storage: string; pods: number; at: string }
+/** By `grantKey`. */
+export type Grants = Readonly<Record<string, Grant>>
+
+export const LEDGER_NAME = 'quota'
+
+/**
+ * Milliseconds for which a grant counts whether or not its resource has been seen. After it, every cache has the
+ * resource, or the write that it was for never happened: the grant of a process that crashed expires by itself.
+ */
+export const IN_FLIGHT = 30_000
+
+const NOTHING: Demand = { cpu: 0n, memory: 0n, storage: 0n, pods: 0 }
+
+export function grantKey(plural: string, resourceGroup: string, name: string): string {
+  return `${plural}/${resourceGroup}/${name}`
+}
+
+/** The key under which a resource group counts among the groups of its boundary. */
+export const groupGrantKey = (name: string) => grantKey('resourcegroups', '', name)
+export const isGroupGrant = (key: string) => key.startsWith('resourcegroups/')
+
+export function groupOfGrant(key: string): string {
+  return key.split('/')[1] ?? ''
+}
+
+export function grantOf({ cpu, memory, storage, pods }: Demand = NOTHING, at: string): Grant {
+  return { cpu: formatCores(cpu), memory: formatBytes(memory), storage: formatBytes(storage), pods, at }
+}
+
+export function demandOfGrant({ cpu, memory, storage, pods }: Grant): Demand {
+  return { cpu: parseQuantity(cpu), memory: parseQuantity(memory), storage: parseQuantity(storage), pods }
+}
+
+export function isInFlight({ at }: Grant, now: number): boolean {
+  return now - Date.parse(at) < IN_FLIGHT
+}
+
+/** Whether nothing of `wanted` is more than what is held. */
+export function covers(held: Demand, wanted: Demand): boolean {
+  const { cpu, memory, storage, pods } = wanted
+  return cpu <= held.cpu && memory <= held.memory && storage <= held.storage && pods <= held.pods
+}
+
+function merged(a: Demand, b: Demand, pick: 'most' | 'least'): Demand {
+  const of = <T extends bigint | number>(x: T, y: T) => (x > y === (pick === 'most') ? x : y)
+  return {
+    cpu: of(a.cpu, b.cpu),
+    memory: of(a.memory, b.memory),
+    storage: of(a.storage, b.storage),
+    pods: of(a.pods, b.pods),
+  }
+}
+
+/**
+ * What a resource counts for beside others: what it was granted while that is fresh, because the change it was for may
+ * not have been seen; later what it asks for, where that is less. Undefined without a grant: it waits for one.
+ */
+export function heldOf(demand: Demand, grant: Grant | undefined, now: number): Demand | undefined {
+  if (grant === undefined) return undefined
+  const granted = demandOfGrant(grant)
+  return isInFlight(grant, now) ? merged(granted, demand, 'most') : merged(granted, demand, 'least')
+}
+
+/** Grants of resources that nobody has seen yet, as users of the quota; those of resources that never came are left out. */
+export function unseenUsers(grants: Grants, isSeen: (key: string) => boolean, now: number): QuotaUser[] {
+  return Object.entries(grants)
+    .filter(([key, grant]) => !isSeen(key) && isInFlight(grant, now))
+    .map(([key, grant]) => ({
+      key,
+      createdAt: grant.at,
+      resourceGroup: groupOfGrant(key),
+      demand: demandOfGrant(grant),
+      isGranted: true,
+    }))
+}
+
+/** Keys of grants whose resources are gone or never came. */
+export function leftOver(grants: Grants, isSeen: (key: string) => boolean, now: number): string[] {
+  return Object.entries(grants)
+    .filter(([key, grant]) => !isSeen(key) && !isInFlight(grant, now))
+    .map(([key]) => key)
+}

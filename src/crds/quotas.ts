@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import { defineKind, type ObjectOf } from './define.ts'
+
+/**
+ * What each resource of a boundary was granted of the quotas above it. Whoever grants writes the whole ledger at the
+ * version that was read, so that the API server decides between two who ask at once.
+ */
+export const QuotaLedger = defineKind({
+  group: 'core',
+  kind: 'QuotaLedger',
+  plural: 'quotaledgers',
+  shortNames: ['qledger'],
+  placement: 'boundary',
+  name: 'free',
+  area: 'quotas',
+  aggregate: false,
+  description: 'What the resources of a boundary were granted of its quotas and of those of its groups.',
+  spec: z.strictObject({
+    grants: z
+      .record(
+        z.string().max(180),
+        z.strictObject({
+          cpu: z.string().max(32).describe('Cores over all replicas, such as 1500m'),
+          memory: z.string().max(32).describe('Memory over all replicas, such as 4Gi'),
+          storage: z.string().max(32).describe('Storage over all volumes, such as 30Gi'),
+          pods: z.int().min(0).describe('How many pods it may run at once'),
+          at: z.string().max(32).describe('When it was granted, RFC 3339'),
+        }),
+      )
+      .prefault({})
+      .describe('By `<plural>/<resource group>/<name>`; of resources that a quota limits only'),
+  }),
+  status: z.object({}),
+  columns: [],
+})
+export type QuotaLedger = ObjectOf<typeof QuotaLedger>
