@@ -5,16 +5,15 @@ import { idOf } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformClient } from '../../crds/identity.ts'
-import { CODE_COLLECTIONS, CodeCollection, type ManagedIdentity, ResourceUid } from '../../crds/managedidentities.ts'
+import { CodeCollection, type ManagedIdentity, ResourceUid } from '../../crds/managedidentities.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import type { ListShape } from '../resources/paging.ts'
 
 export type IdentityRecord = RecordOf<typeof ManagedIdentity>
 
-const STATES = ['Provisioning', 'Ready', 'Failed', 'Deleting'] as const
+export const IDENTITY_STATES = ['Provisioning', 'Ready', 'Failed', 'Deleting'] as const
 
 export const ManagedIdentityDto = z
   .object({
@@ -26,7 +25,7 @@ export const ManagedIdentityDto = z
     resourceGroup: z.string(),
     principalId: Uuid.describe('What assignments name'),
     clientId: z.string(),
-    status: z.enum(STATES),
+    status: z.enum(IDENTITY_STATES),
     statusMessage: z.string().nullable(),
     createdAt: DateTime,
     lastTokenAt: DateTime.nullable(),
@@ -39,9 +38,6 @@ export const ManagedIdentityDto = z
   .meta({ id: 'ManagedIdentityDto' })
 export type ManagedIdentityDto = z.output<typeof ManagedIdentityDto>
 
-/** An identity with the group it stands in. */
-export type IdentityView = { readonly object: IdentityRecord; readonly boundaryId: string; readonly group: string }
-
 /** Made with kubectl a moment ago: the controller has not given it its incarnation yet, and so no principal. */
 const NO_PRINCIPAL = '00000000-0000-0000-0000-000000000000'
 
@@ -51,7 +47,10 @@ export function principalOf({ metadata }: IdentityRecord): string {
   return managedIdentityPrincipal(metadata.namespace ?? '', metadata.name, incarnation)
 }
 
-function stateOf({ metadata, status }: IdentityRecord): { state: (typeof STATES)[number]; message: string | null } {
+export function stateOf({ metadata, status }: IdentityRecord): {
+  state: (typeof IDENTITY_STATES)[number]
+  message: string | null
+} {
   const { status: state, statusMessage: message } = summarize(status, metadata.deletionTimestamp !== undefined)
   if (state === 'Deleting' || state === 'Failed') return { state, message }
   return { state: state === 'Running' ? 'Ready' : 'Provisioning', message }
@@ -78,62 +77,22 @@ export function rolesByPrincipal(services: Services, boundaryNamespace: string):
   return roles
 }
 
-export function identityDto(
-  services: Services,
-  { object, boundaryId, group }: IdentityView,
-  roles: ReadonlyMap<string, readonly Role[]>,
-): ManagedIdentityDto {
-  const { metadata, spec } = object
+/** What a record shows beside the spec. */
+export function shownOf(object: IdentityRecord, services: Services, roles: ReadonlyMap<string, readonly Role[]>) {
   const principalId = principalOf(object)
   const client = services.records.peek(PlatformClient, { namespace: SYSTEM_NAMESPACE, name: principalId })
   const { state, message } = stateOf(object)
   return {
-    id: idOf({ group: 'iam.freehold.dev', kind: 'ManagedIdentity', name: metadata.name }),
-    resourceUid: spec.resourceUid,
-    resourceName: spec.resourceName,
-    resourceType: spec.resourceType,
-    boundaryId,
-    resourceGroup: group,
+    id: identityIdOf(object),
     principalId,
     clientId: principalId,
     status: state,
     statusMessage: message,
-    createdAt: metadata.creationTimestamp ?? '1970-01-01T00:00:00Z',
     lastTokenAt: client?.status?.lastTokenAt ?? null,
     roleAssignments: [...(roles.get(principalId) ?? [])],
   }
 }
 
-export const identityShape: ListShape<IdentityView> = {
-  fields: {
-    resourceName: {
-      title: 'Resource',
-      type: 'text',
-      of: ({ object }) => object.spec.resourceName,
-      isSearched: true,
-    },
-    resourceType: {
-      title: 'Type',
-      type: 'enumeration',
-      values: CODE_COLLECTIONS,
-      of: ({ object }) => object.spec.resourceType,
-      isSorted: false,
-    },
-    status: {
-      title: 'Status',
-      type: 'enumeration',
-      values: STATES,
-      of: ({ object }) => stateOf(object).state,
-      isSorted: false,
-    },
-    createdAt: {
-      title: 'Created',
-      type: 'dateTime',
-      of: ({ object }) => object.metadata.creationTimestamp,
-      isFiltered: false,
-    },
-  },
-  defaultSort: 'resourceName',
-  nameOf: ({ object }) => object.spec.resourceName,
-  idOf: ({ object }) => object.metadata.name,
+function identityIdOf({ metadata }: IdentityRecord): string {
+  return idOf({ group: 'iam.freehold.dev', kind: 'ManagedIdentity', name: metadata.name })
 }

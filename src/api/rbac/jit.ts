@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
-import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
-import { boundaryNamespace, isUuid } from '../../core/names.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
+import { createdAtOf } from '../../core/object.ts'
 import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
 import { Description, DisplayName } from '../../crds/fields.ts'
 import { JitRequest, RoleAssignment } from '../../crds/rbac.ts'
@@ -11,25 +10,16 @@ import { scopeIncarnationOf } from '../../crds/scopeObjects.ts'
 import { activeUntil, JIT_STATES, jitAssignmentName, jitAssignmentSpec, jitState } from '../../iam/jit.ts'
 import { isRootOnly } from '../../iam/roles.ts'
 import { principalNotFound } from '../callers/principals.ts'
-import { boundaryScope, findVisibleBoundary } from '../callers/visibility.ts'
-import { created, noContent, ok } from '../http/answer.ts'
+import { boundaryScope } from '../callers/visibility.ts'
+import { type Answer, noContent } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
-import { etagOf } from '../http/etag.ts'
 import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
-import { DateTime, pagedListOf, Uuid } from '../resources/dto.ts'
-import { pagedParts } from '../resources/pages.ts'
-import type { ListShape } from '../resources/paging.ts'
-import { findBoundary } from '../resources/places.ts'
-import { refuseWhileDeleting } from '../resources/writes.ts'
-import {
-  exceedingRefused,
-  findRole,
-  grantRefusal,
-  incarnationAt,
-  oneAtATime,
-  rootOnlyRefused,
-} from '../rules/grants.ts'
+import { collection } from '../resources/collection/collection.ts'
+import { dateTime, enumeration, text } from '../resources/collection/columns.ts'
+import { type BoundaryHome, inVisibleBoundary } from '../resources/collection/homes.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import { exceedingRefused, findRole, grantRefusal, incarnationAt, rootOnlyRefused } from '../rules/grants.ts'
 
 type JitRecord = RecordOf<typeof JitRequest>
 
@@ -63,70 +53,8 @@ const JitRequestDto = z
     activeUntil: DateTime.nullable(),
   })
   .meta({ id: 'JitRequestDto' })
-type JitRequestDto = z.output<typeof JitRequestDto>
-
-const jitShape: ListShape<JitRequestDto> = {
-  fields: {
-    displayName: { title: 'Name', type: 'text', of: (row) => row.displayName, isSearched: true },
-    principalId: { title: 'Principal', type: 'text', of: (row) => row.principalId, isSorted: false },
-    roleDefinitionName: { title: 'Role', type: 'text', of: (row) => row.roleDefinitionName },
-    scope: { title: 'Scope', type: 'text', of: (row) => row.scope, isSorted: false },
-    status: { title: 'Status', type: 'enumeration', values: JIT_STATES, of: (row) => row.status },
-    requestedAt: { title: 'Requested', type: 'dateTime', of: (row) => row.requestedAt },
-  },
-  defaultSort: '-requestedAt',
-  nameOf: (row) => row.displayName ?? row.principalId,
-  idOf: (row) => row.id,
-}
-
-async function dtosOf(services: Services, boundaryId: string, rows: readonly JitRecord[]): Promise<JitRequestDto[]> {
-  const known = await services.principals.find(
-    rows.map(({ spec }) => spec.principalId),
-    boundaryId,
-  )
-  return rows.map((request) => {
-    const { metadata, spec } = request
-    const until = activeUntil(request)
-    return {
-      id: metadata.name,
-      boundaryId,
-      principalId: spec.principalId,
-      displayName: known.get(spec.principalId)?.displayName ?? null,
-      roleDefinitionName: spec.roleDefinitionName,
-      scope: spec.scope,
-      justification: spec.justification,
-      durationMinutes: spec.durationMinutes,
-      status: jitState(request, services.clock.now()),
-      requestedAt: metadata.creationTimestamp ?? '1970-01-01T00:00:00Z',
-      decidedAt: spec.decidedAt ?? null,
-      decidedBy: spec.decidedBy ?? null,
-      decisionReason: spec.decisionReason ?? null,
-      activeFrom: until === undefined ? null : (spec.decidedAt ?? null),
-      activeUntil: until === undefined ? null : timestamp(until),
-    }
-  })
-}
-
-async function shown(services: Services, boundaryId: string, request: JitRecord) {
-  const [dto] = await dtosOf(services, boundaryId, [request])
-  return { dto: dto as JitRequestDto, etag: etagOf(request) }
-}
-
 function mayReadAll({ services, caller }: Context, boundaryId: string): boolean {
   return services.access.isAllowed(caller.principalId, 'rbac/members/read', boundaryScope(boundaryId))
-}
-
-/** Others than holders of rbac/members/read see their own. @throws PlatformError NOT_FOUND, alike for hidden ones */
-async function findRequest(context: Context<'boundaryId' | 'jitId'>): Promise<JitRecord> {
-  const { boundaryId, jitId } = context.parameters
-  await findVisibleBoundary(context, boundaryId)
-  const ref = { namespace: boundaryNamespace(boundaryId), name: jitId }
-  const found = isUuid(jitId) ? await context.services.records.get(JitRequest, ref, { fresh: true }) : undefined
-  const isMine = found?.spec.principalId === context.caller.principalId
-  if (found === undefined || !(isMine || mayReadAll(context, boundaryId))) {
-    throw notFound(`Request "${jitId}" of boundary "${boundaryId}"`)
-  }
-  return found
 }
 
 /** @throws PlatformError BAD_REQUEST for what is no scope, lies outside the boundary, or where nothing is */
@@ -140,42 +68,27 @@ function readScope(services: Services, text: string, boundaryId: string): { scop
   return { scope, incarnation }
 }
 
-/** Whoever may read the boundary may ask. @throws PlatformError FORBIDDEN, unknown_role, forbidden, BAD_REQUEST, duplicate_pending */
-async function createRequest(context: Context<'boundaryId', unknown, z.output<typeof CreateJitRequest>>) {
-  const { services, caller, body, parameters } = context
-  const { boundaryId } = parameters
-  refuseWhileDeleting(await findVisibleBoundary(context, boundaryId))
-  requireAction(context, 'boundaries/read', boundaryId)
+/** @throws PlatformError FORBIDDEN, unknown_role, forbidden, BAD_REQUEST, duplicate_pending */
+async function requestSpec(context: Context<string, unknown, z.output<typeof CreateJitRequest>>, home: BoundaryHome) {
+  const { services, caller, body } = context
+  const { boundaryId, namespace } = home
+  requireAction(context as Context, 'boundaries/read', boundaryId)
   const role = findRole(services, body.roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, body.scope)
   const { incarnation } = readScope(services, body.scope, boundaryId)
-  const namespace = boundaryNamespace(boundaryId)
-  return oneAtATime(`${boundaryScope(boundaryId)}/jit/${caller.principalId}`, async () => {
-    const all = await services.records.list(JitRequest, { namespace }, { fresh: true })
-    const isOpenSame = (request: JitRecord) =>
-      request.spec.principalId === caller.principalId &&
-      request.spec.roleDefinitionName === role.displayName &&
-      request.spec.scope === body.scope &&
-      ['Pending', 'Active'].includes(jitState(request, services.clock.now()))
-    const open = all.find(isOpenSame)
-    if (open !== undefined) {
-      const message = 'You have an open request for this role at this scope already.'
-      throw new PlatformError('duplicate_pending', message, { id: open.metadata.name })
-    }
-    const { object } = await services.records.create(JitRequest, {
-      namespace,
-      name: randomUUID(),
-      spec: {
-        ...body,
-        principalId: caller.principalId,
-        principalType: caller.principalType,
-        scopeIncarnation: incarnation,
-      },
-      caller,
-    })
-    const { dto, etag } = await shown(services, boundaryId, object)
-    return created(dto, { etag })
-  })
+  const all = await services.records.list(JitRequest, { namespace }, { fresh: true })
+  const isOpenSame = (request: JitRecord) =>
+    request.spec.principalId === caller.principalId &&
+    request.spec.roleDefinitionName === role.displayName &&
+    request.spec.scope === body.scope &&
+    ['Pending', 'Active'].includes(jitState(request, services.clock.now()))
+  const open = all.find(isOpenSame)
+  if (open !== undefined) {
+    const message = 'You have an open request for this role at this scope already.'
+    throw new PlatformError('duplicate_pending', message, { id: open.metadata.name })
+  }
+  const { principalId, principalType } = caller
+  return { ...body, principalId, principalType, scopeIncarnation: incarnation }
 }
 
 function requireAction({ services, caller }: Context, name: string, boundaryId: string): void {
@@ -189,14 +102,13 @@ function notPending(request: JitRecord, now: number): PlatformError {
   return new PlatformError('invalid_state', `The request is ${status}, not Pending.`, { status }, { status: 409 })
 }
 
-type Decide = Context<'boundaryId' | 'jitId', unknown, z.output<typeof JitDecisionRequest> | undefined>
+type Decide = Context<string, unknown, z.output<typeof JitDecisionRequest> | undefined>
 
 /** What both decisions ask for: another person than the requester, who could give the role themselves. */
-async function decidable(context: Decide): Promise<JitRecord> {
-  const { services, caller, parameters } = context
-  const { boundaryId } = parameters
-  await findBoundary({ services }, boundaryId)
-  const request = await findRequest(context)
+async function decidable(context: Decide): Promise<{ request: JitRecord; home: BoundaryHome }> {
+  const { services, caller } = context
+  const { object: request, home } = await jitRequests.find(context as Context)
+  const { boundaryId } = home
   const { spec } = request
   if (spec.principalId === caller.principalId) {
     throw new PlatformError('self_approval', 'Nobody decides on their own request.', { id: request.metadata.name })
@@ -207,12 +119,13 @@ async function decidable(context: Decide): Promise<JitRecord> {
   const refusal = grantRefusal(services, caller, { role, scope, principalIds: [principalId], boundaryId })
   if (refusal?.kind === 'RootOnly') throw rootOnlyRefused(role, scope)
   if (refusal !== undefined) throw exceedingRefused('forbidden', role, scope, refusal.actions)
-  return request
+  return { request, home }
 }
 
-async function decide(context: Decide, decision: 'Approved' | 'Denied'): Promise<JitRecord> {
-  const { services, caller, body, ifMatch, parameters } = context
-  const ref = { namespace: boundaryNamespace(parameters.boundaryId), name: parameters.jitId }
+async function decide(context: Decide, request: JitRecord, decision: 'Approved' | 'Denied'): Promise<JitRecord> {
+  const { services, caller, body, ifMatch } = context
+  const { namespace, name } = request.metadata
+  const ref = { namespace, name }
   const { object } = await services.records.update(JitRequest, ref, {
     caller,
     ifMatch,
@@ -233,10 +146,10 @@ async function decide(context: Decide, decision: 'Approved' | 'Denied'): Promise
  * @throws PlatformError NOT_FOUND, self_approval, invalid_state, unknown_role, forbidden, principal_not_found
  */
 async function approve(context: Decide) {
-  const { services, caller, parameters } = context
-  const { boundaryId } = parameters
-  const request = await decidable(context)
+  const { services, caller } = context
+  const { request, home } = await decidable(context)
   const { principalId, scope: text } = request.spec
+  const { boundaryId, namespace } = home
   const principal = (await services.principals.find([principalId], boundaryId)).get(principalId)
   if (principal?.isEnabled !== true) throw principalNotFound(principalId)
   const scope = parseScope(text)
@@ -245,34 +158,29 @@ async function approve(context: Decide) {
     const message = `What was at ${text} when this was asked for is not there any more.`
     throw new PlatformError('invalid_state', message, { scope: text }, { status: 409 })
   }
-  const decided = await decide(context, 'Approved')
+  const decided = await decide(context, request, 'Approved')
   const spec = jitAssignmentSpec(decided, incarnation)
   if (spec === undefined) throw new RangeError('An approved request has an end and a life of its scope.')
-  const namespace = boundaryNamespace(boundaryId)
   const name = jitAssignmentName(decided)
   await services.records.create(RoleAssignment, { namespace, name, spec, caller, isSame: () => true })
-  const { dto, etag } = await shown(services, boundaryId, decided)
-  return ok(dto, { etag })
+  return jitRequests.show(context as Context, decided, home)
 }
 
 /** @throws PlatformError NOT_FOUND, self_approval, invalid_state, unknown_role, forbidden */
 async function deny(context: Decide) {
-  await decidable(context)
-  const { services, parameters } = context
-  const { dto, etag } = await shown(services, parameters.boundaryId, await decide(context, 'Denied'))
-  return ok(dto, { etag })
+  const { request, home } = await decidable(context)
+  return jitRequests.show(context as Context, await decide(context, request, 'Denied'), home)
 }
 
 /** Takes a request back, or ends the role at once. @throws PlatformError NOT_FOUND, FORBIDDEN, invalid_state */
-async function endRequest(context: Context<'boundaryId' | 'jitId'>) {
-  const { services, caller, ifMatch, parameters } = context
-  const { boundaryId, jitId } = parameters
-  const request = await findRequest(context)
+async function endRequest(context: Context) {
+  const { services, caller, ifMatch } = context
+  const { object: request, home } = await jitRequests.find(context)
+  const { boundaryId, namespace } = home
   if (request.spec.principalId !== caller.principalId) requireAction(context, 'rbac/members/write', boundaryId)
-  const namespace = boundaryNamespace(boundaryId)
   await services.records.update(
     JitRequest,
-    { namespace, name: jitId },
+    { namespace, name: request.metadata.name },
     {
       caller,
       ifMatch,
@@ -304,79 +212,81 @@ async function untilUnheld({ records }: Services, ref: { namespace: string; name
   while (records.peek(RoleAssignment, ref) !== undefined && performance.now() < deadline) await delay(5)
 }
 
-const BASE = '{B}/providers/authorization/jitRequests'
+const jitRequests = collection(JitRequest, {
+  path: '{B}/providers/authorization/jitRequests',
+  item: 'jitId',
+  noun: 'Request',
+  home: inVisibleBoundary,
+  keyOf: 'name',
+  isFresh: true,
+  // Others than holders of rbac/members/read see their own.
+  holds: ({ spec }, { boundaryId }, context) =>
+    spec.principalId === context.caller.principalId || mayReadAll(context, boundaryId),
+  may: { read: authenticated, write: authenticated },
+  dto: JitRequestDto,
+  around: (requests, { services }, { boundaryId }) =>
+    services.principals.find(
+      requests.map(({ spec }) => spec.principalId),
+      boundaryId,
+    ),
+  toDto: (request, { services, home, around: principals }) => {
+    const { metadata, spec } = request
+    const until = activeUntil(request)
+    return {
+      boundaryId: home.boundaryId,
+      displayName: principals.get(spec.principalId)?.displayName ?? null,
+      status: jitState(request, services.clock.now()),
+      requestedAt: createdAtOf(metadata),
+      activeFrom: until === undefined ? null : (spec.decidedAt ?? null),
+      activeUntil: until === undefined ? null : timestamp(until),
+    }
+  },
+  columns: {
+    displayName: text('Name', { isSearched: true }),
+    principalId: text('Principal', { isSorted: false }),
+    roleDefinitionName: text('Role'),
+    scope: text('Scope', { isSorted: false }),
+    status: enumeration('Status', JIT_STATES),
+    requestedAt: dateTime('Requested'),
+  },
+  sort: '-requestedAt',
+  name: 'displayName',
+  list: {
+    summary: 'Requests for a role for a while: all of them to who may read members, else those of the caller',
+  },
+  get: { summary: 'Read a request for a role' },
+  create: {
+    summary: 'Ask for a role for a while',
+    body: CreateJitRequest,
+    answers: [201],
+    turn: ({ boundaryId }, { caller }) => `${boundaryScope(boundaryId)}/jit/${caller.principalId}`,
+    toSpec: requestSpec,
+  },
+})
+
+const decision = (word: 'approve' | 'deny', summary: string, handle: (context: Decide) => Promise<Answer<never>>) =>
+  route(
+    'POST',
+    `${jitRequests.itemPath}/${word}` as string,
+    {
+      auth: action('rbac/members/write'),
+      summary,
+      body: JitDecisionRequest,
+      isBodyOptional: true,
+      reply: JitRequestDto,
+      answers: [200],
+    },
+    (context) => handle(context as Decide),
+  )
+
 export const jitRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    BASE,
-    {
-      auth: authenticated,
-      summary: 'Requests for a role for a while: all of them to who may read members, else those of the caller',
-      list: jitShape as never,
-      reply: pagedListOf(JitRequestDto),
-      answers: [200],
-    },
-    async (context) => {
-      const { services, caller, fresh, parameters } = context
-      const { boundaryId } = parameters
-      await findVisibleBoundary(context, boundaryId)
-      const all = await services.records.list(JitRequest, { namespace: boundaryNamespace(boundaryId) }, { fresh })
-      const isAll = mayReadAll(context, boundaryId)
-      const rows = all.filter(({ spec }) => isAll || spec.principalId === caller.principalId)
-      return pagedParts(await dtosOf(services, boundaryId, rows), context.list, jitShape, (row) => row)
-    },
-  ),
-  route(
-    'POST',
-    BASE,
-    {
-      auth: authenticated,
-      summary: 'Ask for a role for a while',
-      body: CreateJitRequest,
-      reply: JitRequestDto,
-      answers: [201],
-    },
-    createRequest,
-  ),
-  route(
-    'GET',
-    `${BASE}/{jitId}`,
-    { auth: authenticated, summary: 'Read a request for a role', reply: JitRequestDto, answers: [200] },
-    async (context) => {
-      const request = await findRequest(context)
-      const { dto, etag } = await shown(context.services, context.parameters.boundaryId, request)
-      return ok(dto, { etag })
-    },
-  ),
-  route(
-    'POST',
-    `${BASE}/{jitId}/approve`,
-    {
-      auth: action('rbac/members/write'),
-      summary: 'Give the role that is asked for, for as long as is asked',
-      body: JitDecisionRequest,
-      isBodyOptional: true,
-      reply: JitRequestDto,
-      answers: [200],
-    },
-    (context) => approve(context as Decide),
-  ),
-  route(
-    'POST',
-    `${BASE}/{jitId}/deny`,
-    {
-      auth: action('rbac/members/write'),
-      summary: 'Refuse a request for a role',
-      body: JitDecisionRequest,
-      isBodyOptional: true,
-      reply: JitRequestDto,
-      answers: [200],
-    },
-    (context) => deny(context as Decide),
-  ),
+  ...jitRequests.routes(),
+  decision('approve', 'Give the role that is asked for, for as long as is asked', approve),
+  decision('deny', 'Refuse a request for a role', deny),
+  // A request stays when it is ended, so that one can read what became of it: no removal of the object.
   route(
     'DELETE',
-    `${BASE}/{jitId}`,
+    jitRequests.itemPath,
     { auth: authenticated, summary: 'Take a request back, or end the role at once', answers: [204] },
     endRequest,
   ),

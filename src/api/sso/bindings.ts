@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
-import { idOf } from '../../core/ids.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { parseScope, type Scope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
@@ -12,22 +10,14 @@ import { ClaimName, HttpsUrl, IdpBinding } from '../../crds/sso.ts'
 import { isBoundBy } from '../../iam/bindings.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
 import { principalNotFound } from '../callers/principals.ts'
-import { created, noContent } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
-import { etagOf } from '../http/etag.ts'
-import { action, type RouteDraft, route } from '../http/route.ts'
+import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
-import { DateTime, pagedListOf, Uuid as UuidDto } from '../resources/dto.ts'
-import { pagedParts } from '../resources/pages.ts'
-import type { ListShape } from '../resources/paging.ts'
-import {
-  exceedingRefused,
-  findRole,
-  grantRefusal,
-  incarnationAt,
-  oneAtATime,
-  rootOnlyRefused,
-} from '../rules/grants.ts'
+import { collection } from '../resources/collection/collection.ts'
+import { dateTime, text } from '../resources/collection/columns.ts'
+import { atPlatform } from '../resources/collection/homes.ts'
+import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
+import { exceedingRefused, findRole, grantRefusal, incarnationAt, rootOnlyRefused } from '../rules/grants.ts'
 import { requireTenant, TENANT } from './record.ts'
 
 type BindingRecord = RecordOf<typeof IdpBinding>
@@ -58,40 +48,7 @@ const IdpBindingDto = z
   })
   .meta({ id: 'IdpBindingDto' })
 
-function idOfBinding({ metadata: { namespace, name } }: BindingRecord): string {
-  return idOf({ group: IdpBinding.resource.group, kind: IdpBinding.kind, namespace, name })
-}
-
-function bindingDto({ records }: Services, binding: BindingRecord): z.output<typeof IdpBindingDto> {
-  const { tenantId, issuer, claim, claimValue, groupId, roleDefinitionName, scope } = binding.spec
-  const people = records.peekAll(PlatformUser, { namespace: SYSTEM_NAMESPACE })
-  return {
-    id: idOfBinding(binding),
-    tenantId,
-    issuer,
-    claim,
-    claimValue,
-    groupId: groupId ?? null,
-    roleDefinitionName: roleDefinitionName ?? null,
-    scope: scope ?? null,
-    matchedUserCount: people.filter(({ spec }) => isBoundBy(spec.externalIdentity, binding.spec)).length,
-    createdAt: binding.metadata.creationTimestamp ?? '1970-01-01T00:00:00Z',
-  }
-}
-
-const bindingShape: ListShape<BindingRecord> = {
-  fields: {
-    issuer: { title: 'Issuer', type: 'text', of: ({ spec }) => spec.issuer, isSearched: true },
-    claim: { title: 'Claim', type: 'text', of: ({ spec }) => spec.claim },
-    claimValue: { title: 'Value', type: 'text', of: ({ spec }) => spec.claimValue, isSearched: true },
-    createdAt: { title: 'Created', type: 'dateTime', of: ({ metadata }) => metadata.creationTimestamp },
-  },
-  defaultSort: '-createdAt',
-  nameOf: idOfBinding,
-  idOf: idOfBinding,
-}
-
-type Create = Context<'tenantId', unknown, z.output<typeof CreateBindingRequest>>
+type Create = Context<string, unknown, z.output<typeof CreateBindingRequest>>
 type Target = { groupId: string } | { roleDefinitionName: string; scope: string; scopeIncarnation?: string }
 
 /** @throws PlatformError BAD_REQUEST, unknown_role, boundary_not_found, principal_not_found, forbidden */
@@ -131,24 +88,6 @@ function refuseGrant(services: Services, caller: Create['caller'], role: Role, s
   if (refusal !== undefined) throw exceedingRefused('forbidden', role, scope, refusal.actions)
 }
 
-/** @throws PlatformError NOT_FOUND, what targetOf throws, already_exists; the first wins */
-async function createBinding(context: Create) {
-  const { services, caller, body, parameters } = context
-  const { tenantId } = parameters
-  requireTenant(context)
-  const { issuer, claim, claimValue } = body
-  const spec = { tenantId, issuer, claim, claimValue, ...targetOf(context) }
-  return oneAtATime(`bindings of ${tenantId}`, async () => {
-    const present = await services.records.list(IdpBinding, { namespace: SYSTEM_NAMESPACE }, { fresh: true })
-    if (present.some((one) => isLive(one) && keyOf(one.spec) === keyOf(spec))) {
-      throw new PlatformError('already_exists', 'The tenant has this binding already.', { issuer, claim, claimValue })
-    }
-    const made = { namespace: SYSTEM_NAMESPACE, name: randomUUID(), spec, caller }
-    const { object } = await services.records.create(IdpBinding, made)
-    return created(bindingDto(services, object), { etag: etagOf(object) })
-  })
-}
-
 /** One that goes takes back what it gave, which takes moments. */
 const isLive = ({ metadata }: BindingRecord) => metadata.deletionTimestamp === undefined
 
@@ -157,56 +96,43 @@ function keyOf(spec: Partial<BindingRecord['spec']>): string {
   return JSON.stringify([tenantId, issuer, claim, claimValue, groupId, roleDefinitionName, scope, scopeIncarnation])
 }
 
-/** @throws PlatformError NOT_FOUND for the tenant, for the binding, and for one of another tenant */
-async function removeBinding(context: Context<'tenantId' | 'bindingId'>) {
-  const { services, caller, ifMatch, parameters } = context
-  requireTenant(context)
-  const found = services.records
-    .peekAll(IdpBinding, { namespace: SYSTEM_NAMESPACE })
-    .find(
-      (one) => isLive(one) && idOfBinding(one) === parameters.bindingId && one.spec.tenantId === parameters.tenantId,
-    )
-  if (found === undefined) throw notFound(`Binding "${parameters.bindingId.slice(0, 64)}"`)
-  const { name } = found.metadata
-  await services.records.remove(IdpBinding, { namespace: SYSTEM_NAMESPACE, name }, { caller, ifMatch })
-  return noContent()
-}
-
-export const bindingRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    `${TENANT}/idp-bindings`,
-    {
-      auth: action('rbac/idpBindings/admin'),
-      summary: 'What people get by what an external issuer says of them',
-      list: bindingShape as never,
-      reply: pagedListOf(IdpBindingDto),
-      answers: [200],
+const admin = action('rbac/idpBindings/admin')
+export const bindings = collection(IdpBinding, {
+  path: `${TENANT}/idp-bindings`,
+  item: 'bindingId',
+  noun: 'Binding',
+  home: (context: Context) => ({
+    ...atPlatform(),
+    tenantId: requireTenant(context as Context<'tenantId'>).metadata.name,
+  }),
+  holds: (binding, { tenantId }) => isLive(binding) && binding.spec.tenantId === tenantId,
+  may: { read: admin, write: admin },
+  dto: IdpBindingDto,
+  around: (_bindings, { services }) => services.records.peekAll(PlatformUser, { namespace: SYSTEM_NAMESPACE }),
+  toDto: ({ spec }, { around: people }) => ({
+    matchedUserCount: people.filter((person) => isBoundBy(person.spec.externalIdentity, spec)).length,
+  }),
+  columns: {
+    issuer: text('Issuer', { isSearched: true }),
+    claim: text('Claim'),
+    claimValue: text('Value', { isSearched: true }),
+    createdAt: dateTime('Created'),
+  },
+  sort: '-createdAt',
+  list: { summary: 'What people get by what an external issuer says of them' },
+  create: {
+    summary: 'Bind a claim of an external issuer to a group or a role',
+    body: CreateBindingRequest,
+    answers: [200, 201],
+    turn: ({ tenantId }) => `bindings of ${tenantId}`,
+    toSpec: async (context, { tenantId }) => {
+      const { issuer, claim, claimValue } = context.body
+      const spec = { tenantId, issuer, claim, claimValue, ...targetOf(context) }
+      const { records } = context.services
+      const present = await records.list(IdpBinding, { namespace: SYSTEM_NAMESPACE }, { fresh: true })
+      if (!present.some((one) => isLive(one) && keyOf(one.spec) === keyOf(spec))) return spec
+      throw new PlatformError('already_exists', 'The tenant has this binding already.', { issuer, claim, claimValue })
     },
-    async (context) => {
-      const { services, parameters, fresh, list } = context
-      requireTenant(context)
-      const all = await services.records.list(IdpBinding, { namespace: SYSTEM_NAMESPACE }, { fresh })
-      const rows = all.filter((one) => isLive(one) && one.spec.tenantId === parameters.tenantId)
-      return pagedParts(rows, list, bindingShape, (binding) => bindingDto(services, binding))
-    },
-  ),
-  route(
-    'POST',
-    `${TENANT}/idp-bindings`,
-    {
-      auth: action('rbac/idpBindings/admin'),
-      summary: 'Bind a claim of an external issuer to a group or a role',
-      body: CreateBindingRequest,
-      reply: IdpBindingDto,
-      answers: [200, 201],
-    },
-    createBinding,
-  ),
-  route(
-    'DELETE',
-    `${TENANT}/idp-bindings/{bindingId}`,
-    { auth: action('rbac/idpBindings/admin'), summary: 'End a binding', answers: [200, 204] },
-    removeBinding,
-  ),
-]
+  },
+  remove: { summary: 'End a binding', answers: [200, 204] },
+})

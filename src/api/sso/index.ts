@@ -7,7 +7,7 @@ import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { oneAtATime } from '../rules/grants.ts'
-import { bindingRoutes } from './bindings.ts'
+import { bindings } from './bindings.ts'
 import { createProvider, openConnection, patchProvider, removeProvider } from './providers.ts'
 import {
   CreateSsoIdentityProviderRequest,
@@ -49,7 +49,7 @@ async function setDomains(context: Context<'tenantId', unknown, z.output<typeof 
 }
 
 export const ssoRoutes: readonly RouteDraft[] = [
-  ...bindingRoutes,
+  ...bindings.routes(),
   route(
     'GET',
     `${TENANT}/sso`,

@@ -7,9 +7,8 @@ import { ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import { displayNameOf } from '../people/accounts.ts'
-import { DateTime, pagedListOf, Uuid } from '../resources/dto.ts'
-import { pagedParts } from '../resources/pages.ts'
-import type { ListShape } from '../resources/paging.ts'
+import { dateTime, flag, listRoute, text } from '../resources/collection/columns.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
 
 export const UserDto = z
   .object({
@@ -47,21 +46,6 @@ function userDto(user: UserRecord): z.output<typeof UserDto> {
   }
 }
 
-const userShape: ListShape<UserRecord> = {
-  fields: {
-    displayName: { title: 'Name', type: 'text', of: displayNameOf, isSearched: true },
-    userName: { title: 'User name', type: 'text', of: ({ userName }) => userName, isSearched: true },
-    email: { title: 'E-mail', type: 'text', of: ({ email }) => email, isSearched: true },
-    isEnabled: { title: 'Enabled', type: 'boolean', of: ({ isEnabled }) => isEnabled },
-    createdAt: { title: 'Created', type: 'dateTime', of: ({ createdAt }) => new Date(createdAt).toISOString() },
-  },
-  defaultSort: 'displayName',
-  nameOf: displayNameOf,
-  idOf: ({ id }) => id,
-  limitName: 'max',
-  pageSizeDefault: 100,
-}
-
 /**
  * The tenants whose users the caller may see: their own, and those of the boundaries whose members they may read;
  * undefined for everybody's.
@@ -88,14 +72,6 @@ function isVisible(user: UserRecord, tenants: ReadonlySet<string> | undefined, c
   return tenants === undefined || user.id === callerId || user.tenantIds.some((id) => tenants.has(id))
 }
 
-async function listUsers(context: Context) {
-  const { services, caller, list } = context
-  const tenants = await visibleTenants(context)
-  const all = await services.accounts.users.list({ limit: Number.MAX_SAFE_INTEGER })
-  const rows = all.filter((user) => isVisible(user, tenants, caller.principalId))
-  return pagedParts(rows, list, userShape, userDto)
-}
-
 /** @throws PlatformError NOT_FOUND, alike for users who are not there and who may not be seen */
 async function readUser(context: Context<'userId'>) {
   const { services, caller, parameters } = context
@@ -107,19 +83,29 @@ async function readUser(context: Context<'userId'>) {
 }
 
 export const userRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '/admin/users',
-    {
-      auth: authenticated,
-      summary: "The users of the caller's tenants",
-      query: z.object({ search: z.string().optional() }),
-      list: userShape as never,
-      reply: pagedListOf(UserDto),
-      answers: [200],
+  listRoute('/admin/users', {
+    auth: authenticated,
+    summary: "The users of the caller's tenants",
+    query: z.object({ search: z.string().optional() }),
+    dto: UserDto,
+    columns: {
+      displayName: text('Name', { isSearched: true }),
+      userName: text('User name', { isSearched: true }),
+      email: text('E-mail', { isSearched: true }),
+      isEnabled: flag('Enabled'),
+      createdAt: dateTime('Created'),
     },
-    listUsers,
-  ),
+    sort: 'displayName',
+    name: 'displayName',
+    limitName: 'max',
+    pageSizeDefault: 100,
+    rows: async (context) => {
+      const { services, caller } = context
+      const tenants = await visibleTenants(context as Context)
+      const all = await services.accounts.users.list({ limit: Number.MAX_SAFE_INTEGER })
+      return all.filter((user) => isVisible(user, tenants, caller.principalId)).map(userDto)
+    },
+  }),
   route(
     'GET',
     '/admin/users/{userId}',

@@ -61,6 +61,7 @@ export function collection<
   }
   const present = OPERATIONS.filter((name) => made[name] !== undefined)
   return {
+    itemPath: parts.itemPath,
     routes: (...names) => (names.length === 0 ? present : names).map((name) => made[name] as RouteDraft),
     find: (context) => parts.find(context) as never,
     show: (context, object, home) => parts.answer(200, context, home, { object: object as Entry }),
@@ -75,6 +76,10 @@ class Parts {
   constructor(kind: AnyKind, declaration: Erased) {
     this.kind = kind
     this.declaration = declaration
+  }
+
+  get itemPath(): string {
+    return `${this.declaration.path}/{${this.declaration.item}}`
   }
 
   async all(context: Context, home: Home, fresh = context.fresh): Promise<readonly Entry[]> {
@@ -157,11 +162,11 @@ function listOf(parts: Parts): RouteDraft {
 }
 
 function getOf(parts: Parts): RouteDraft | undefined {
-  const { path, item, may, dto, get } = parts.declaration
+  const { may, dto, get } = parts.declaration
   if (get === undefined) return undefined
   return route(
     'GET',
-    `${path}/{${item}}` as string,
+    parts.itemPath,
     { auth: may.read, ...get, reply: dto as z.ZodType, answers: [200] },
     async (context) => {
       const { object, home } = await parts.find(context)
@@ -204,12 +209,12 @@ async function make(
 }
 
 function patchOf(parts: Parts): RouteDraft | undefined {
-  const { path, item, may, dto, patch } = parts.declaration
+  const { may, dto, patch } = parts.declaration
   if (patch === undefined || may.write === undefined) return undefined
   const { summary, body, answers, turn, before, toSpec, after } = patch
   return route(
     'PATCH',
-    `${path}/{${item}}` as string,
+    parts.itemPath,
     {
       auth: may.write,
       summary,
@@ -238,13 +243,13 @@ function patchOf(parts: Parts): RouteDraft | undefined {
 }
 
 function removeOf(parts: Parts): RouteDraft | undefined {
-  const { path, item, may, remove } = parts.declaration
+  const { may, remove } = parts.declaration
   const auth = may.delete ?? may.write
   if (remove === undefined || auth === undefined) return undefined
   const { summary, query, answers, turn, before, waits = false } = remove
   return route(
     'DELETE',
-    `${path}/{${item}}` as string,
+    parts.itemPath,
     { auth, summary, answers, ...(query !== undefined && { query }) },
     async (context) => {
       const home: Home = await parts.declaration.home(context)

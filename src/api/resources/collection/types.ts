@@ -131,6 +131,8 @@ export const OPERATIONS = ['list', 'create', 'get', 'patch', 'remove'] as const
 export type Operation = (typeof OPERATIONS)[number]
 
 export type Collection<K extends AnyKind, H extends Home> = {
+  /** Of one object, for routes of the area's own. */
+  readonly itemPath: string
   /** Those of the declared routes; all if none is named. */
   readonly routes: (...names: Operation[]) => RouteDraft[]
   /** The object that the path names, for routes of the area's own. @throws PlatformError NOT_FOUND */
