@@ -46,8 +46,8 @@ export const OPERATIONS = {
   "GetBoundariesResourcegroupsResourcesRelationalclustersEditorHistory": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/history', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "ListClusterSnapshots": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesResourcegroupsResourcesRelationalclustersNameSnapshots": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots' },
-  "GetClusterPitrWindow": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots/pitr-window' },
   "DeleteBoundariesResourcegroupsResourcesRelationalclustersSnapshotsBySnapshotId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots/{snapshotId}', query: ["force"] },
+  "GetClusterPitrWindow": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots/pitr-window' },
   "RestoreClusterFromSnapshot": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots/{snapshotId}/restore' },
   "ListSqlInstances": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetSqlInstancesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/config' },
@@ -165,12 +165,12 @@ export const OPERATIONS = {
   "DeleteSecretVault": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{name}' },
   "GetAccessibleVaults": { method: 'GET', path: '/boundaries/{boundaryId}/resources/secretvaults/accessible', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcegroupsResourcesSecretvaultsResourceNameSecrets": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets', query: ["filter", "includeDeleted", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameVersions": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}/versions', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}' },
   "PutBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}' },
   "DeleteBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}' },
   "PostBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNamePurge": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}/purge' },
   "PostBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameRecover": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}/recover' },
-  "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameVersions": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}/versions', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsVersionsByVersion": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}/versions/{version}' },
   "GetSecretByVaultName": { method: 'GET', path: '/vaults/{vaultName}/secrets/{name}', query: ["version"] },
   "GetBoundariesResourcegroupsResourcesJobs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/jobs' },
@@ -229,8 +229,8 @@ export const OPERATIONS = {
   "PatchBoundariesByBoundaryId": { method: 'PATCH', path: '/boundaries/{boundaryId}' },
   "DeleteBoundariesByBoundaryId": { method: 'DELETE', path: '/boundaries/{boundaryId}' },
   "GetBoundariesBoundaryIdMembers": { method: 'GET', path: '/boundaries/{boundaryId}/members', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
-  "PostBoundariesBoundaryIdMembers": { method: 'POST', path: '/boundaries/{boundaryId}/members' },
   "GetBoundariesMembersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/members/config' },
+  "PostBoundariesBoundaryIdMembers": { method: 'POST', path: '/boundaries/{boundaryId}/members' },
   "DeleteBoundariesMembersByAssignmentId": { method: 'DELETE', path: '/boundaries/{boundaryId}/members/{assignmentId}' },
   "PostBoundariesBoundaryIdTenant": { method: 'POST', path: '/boundaries/{boundaryId}/tenant' },
   "PostBoundariesNetworkCheck": { method: 'POST', path: '/boundaries/{boundaryId}/network/check' },
@@ -532,11 +532,11 @@ export interface OperationTypes {
   "PatchSecretVault": { body: unknown; reply: SecretVaultDto }
   "GetAccessibleVaults": { body: unknown; reply: { items: Array<AccessibleVaultDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcegroupsResourcesSecretvaultsResourceNameSecrets": { body: unknown; reply: { items: Array<SecretDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameVersions": { body: unknown; reply: { items: Array<SecretVersionDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName": { body: unknown; reply: SecretDto }
   "PutBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName": { body: SetSecretRequestInput; reply: SecretDto }
   "DeleteBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName": { body: unknown; reply: SecretDto }
   "PostBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameRecover": { body: unknown; reply: SecretDto }
-  "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameVersions": { body: unknown; reply: { items: Array<SecretVersionDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsVersionsByVersion": { body: unknown; reply: SecretVersionDto }
   "GetSecretByVaultName": { body: unknown; reply: SecretDto }
   "GetBoundariesResourcegroupsResourcesObjectstorageaccounts": { body: unknown; reply: { items: Array<ObjectStorageAccountDto>; pagination: PaginationMeta } }
@@ -564,8 +564,8 @@ export interface OperationTypes {
   "GetBoundariesByBoundaryId": { body: unknown; reply: BoundaryDto }
   "PatchBoundariesByBoundaryId": { body: UpdateBoundaryRequestInput; reply: BoundaryDto }
   "GetBoundariesBoundaryIdMembers": { body: unknown; reply: { items: Array<BoundaryMemberDto>; pagination: PaginationMeta } }
-  "PostBoundariesBoundaryIdMembers": { body: AddBoundaryMemberRequestInput; reply: BoundaryMemberDto }
   "GetBoundariesMembersConfig": { body: unknown; reply: ListConfig }
+  "PostBoundariesBoundaryIdMembers": { body: AddBoundaryMemberRequestInput; reply: BoundaryMemberDto }
   "PostBoundariesBoundaryIdTenant": { body: MoveBoundaryTenantRequestInput; reply: BoundaryDto }
   "ListResourceGroups": { body: unknown; reply: { items: Array<ResourceGroupDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcegroupsConfig": { body: unknown; reply: ListConfig }

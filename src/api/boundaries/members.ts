@@ -4,17 +4,15 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { DisplayName, Uuid } from '../../crds/fields.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { boundaryScope } from '../callers/visibility.ts'
-import { created, noContent, ok } from '../http/answer.ts'
+import { created, noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { ListConfigDto, pagedListOf } from '../resources/dto.ts'
-import { listConfig } from '../resources/listConfig.ts'
-import { pagedParts } from '../resources/pages.ts'
+import { configRoute, dateTime, enumeration, listRoute, text } from '../resources/collection/columns.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { alreadyMember, checkNewAssignment } from '../rules/assignments.ts'
 import { assignmentIdOf, oneAtATime, refuseLastOwner, writeAssignment } from '../rules/grants.ts'
-import { BoundaryMemberDto, memberDto, memberShape, membersOf, PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
+import { BoundaryMemberDto, memberDto, membersOf, ORIGINS, PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
 
 const AddBoundaryMemberRequest = z
   .strictObject({
@@ -63,23 +61,40 @@ async function removeMember(context: Context<'boundaryId' | 'assignmentId'>) {
   })
 }
 
+const list = {
+  auth: action('boundaries/members/read'),
+  dto: BoundaryMemberDto,
+  columns: {
+    displayName: text('Name', { isFiltered: false, isSearched: true }),
+    email: text('E-mail', { isSearched: true }),
+    principalType: enumeration('Type', PRINCIPAL_TYPES, { isSorted: false }),
+    roleDefinitionName: text('Role'),
+    origin: enumeration('Origin', ORIGINS, { isSorted: false }),
+    scope: text('Scope', { isSorted: false }),
+    createdAt: dateTime('Created', { isFiltered: false }),
+  },
+  sort: 'displayName',
+  name: 'displayName',
+  id: 'assignmentId',
+} as const
+
+// A member is an assignment with its principal, inherited ones too: more than the objects of one kind in one place.
 export const memberRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '{B}/members',
-    {
-      auth: action('boundaries/members/read'),
-      summary: 'Every assignment that reaches into the boundary',
-      list: memberShape as never,
-      reply: pagedListOf(BoundaryMemberDto),
-      answers: [200],
+  listRoute('{B}/members', {
+    ...list,
+    summary: 'Every assignment that reaches into the boundary',
+    rows: async (context) => {
+      const { metadata } = await findBoundary(context, context.parameters.boundaryId ?? '')
+      return membersOf(context, metadata.name)
     },
-    async (context) => {
-      const { boundaryId } = context.parameters
-      await findBoundary(context, boundaryId)
-      return pagedParts(await membersOf(context, boundaryId), context.list, memberShape, (member) => member)
-    },
-  ),
+  }),
+  configRoute('{B}/members/config', {
+    ...list,
+    summary: 'What the list of members can be asked for',
+    collection: 'members',
+    actionPrefix: 'boundaries/members',
+    before: (context) => findBoundary(context, context.parameters.boundaryId ?? ''),
+  }),
   route(
     'POST',
     '{B}/members',
@@ -91,20 +106,6 @@ export const memberRoutes: readonly RouteDraft[] = [
       answers: [200, 201],
     },
     addMember,
-  ),
-  route(
-    'GET',
-    '{B}/members/config',
-    {
-      auth: action('boundaries/members/read'),
-      summary: 'What the list of members can be asked for',
-      reply: ListConfigDto,
-      answers: [200],
-    },
-    async (context) => {
-      await findBoundary(context, context.parameters.boundaryId)
-      return ok(listConfig(memberShape, { collection: 'members', context, actionPrefix: 'boundaries/members' }))
-    },
   ),
   route(
     'DELETE',

@@ -4,7 +4,6 @@ import { isOpen, nextResendAt, refuseResend, stateAt } from '../../iam/invitatio
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import type { ListShape } from '../resources/paging.ts'
 
 export type InvitationRecord = RecordOf<typeof MemberInvitation>
 
@@ -103,22 +102,3 @@ export function invitationDto(
     link: link ?? null,
   }
 }
-
-/** @param now what the status is told by */
-export const invitationShape = (now: () => number): ListShape<InvitationRecord> => ({
-  fields: {
-    email: { title: 'E-mail', type: 'text', of: ({ spec }) => spec.email, isSearched: true, isSorted: false },
-    roleDefinitionName: { title: 'Role', type: 'text', of: ({ spec }) => spec.roleDefinitionName },
-    status: {
-      title: 'Status',
-      type: 'enumeration',
-      values: INVITATION_STATES,
-      of: ({ spec }) => stateAt(spec, now()),
-    },
-    createdAt: { title: 'Created', type: 'dateTime', of: ({ metadata }) => metadata.creationTimestamp },
-    expiresAt: { title: 'Expires', type: 'dateTime', of: ({ spec }) => spec.expiresAt },
-  },
-  defaultSort: '-createdAt',
-  nameOf: ({ spec }) => spec.email,
-  idOf: ({ metadata }) => metadata.name,
-})

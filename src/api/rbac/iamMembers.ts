@@ -9,9 +9,8 @@ import { boundaryScope } from '../callers/visibility.ts'
 import { noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { DateTime, pagedListOf, Uuid } from '../resources/dto.ts'
-import { pagedParts } from '../resources/pages.ts'
-import type { ListShape } from '../resources/paging.ts'
+import { dateTime, enumeration, listRoute, text } from '../resources/collection/columns.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseSheddingDenies } from '../rules/denies.ts'
 import { assignmentIdOf, groupsIn, oneAtATime, refuseLastOwner } from '../rules/grants.ts'
@@ -31,24 +30,6 @@ const IamMemberDto = z
   })
   .meta({ id: 'IamMemberDto' })
 type IamMemberDto = z.output<typeof IamMemberDto>
-
-const iamMemberShape: ListShape<IamMemberDto> = {
-  fields: {
-    displayName: { title: 'Name', type: 'text', of: (row) => row.displayName, isSearched: true },
-    email: { title: 'E-mail', type: 'text', of: (row) => row.email, isSorted: false, isSearched: true },
-    principalType: {
-      title: 'Type',
-      type: 'enumeration',
-      values: PRINCIPAL_TYPES,
-      of: (row) => row.principalType,
-      isSorted: false,
-    },
-    lastSignInAt: { title: 'Last sign-in', type: 'dateTime', of: (row) => row.lastSignInAt, isFiltered: false },
-  },
-  defaultSort: 'displayName',
-  nameOf: (row) => row.displayName,
-  idOf: (row) => row.userId,
-}
 
 /** People and service accounts with an assignment in the boundary or in a group of it; inherited ones only beside those. */
 async function peopleOf(context: Context<'boundaryId'>): Promise<IamMemberDto[]> {
@@ -165,21 +146,24 @@ async function withdrawRequests(
 }
 
 export const iamMemberRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '{B}/iam/members',
-    {
-      auth: action('rbac/members/read'),
-      summary: 'The people of the boundary, one row each',
-      list: iamMemberShape as never,
-      reply: pagedListOf(IamMemberDto),
-      answers: [200],
+  listRoute('{B}/iam/members', {
+    auth: action('rbac/members/read'),
+    summary: 'The people of the boundary, one row each',
+    dto: IamMemberDto,
+    columns: {
+      displayName: text('Name', { isSearched: true }),
+      email: text('E-mail', { isSorted: false, isSearched: true }),
+      principalType: enumeration('Type', PRINCIPAL_TYPES, { isSorted: false }),
+      lastSignInAt: dateTime('Last sign-in', { isFiltered: false }),
     },
-    async (context) => {
-      await findBoundary(context, context.parameters.boundaryId)
-      return pagedParts(await peopleOf(context), context.list, iamMemberShape, (person) => person)
+    sort: 'displayName',
+    name: 'displayName',
+    id: 'userId',
+    rows: async (context) => {
+      await findBoundary(context, context.parameters.boundaryId ?? '')
+      return peopleOf(context as Context<'boundaryId'>)
     },
-  ),
+  }),
   route(
     'DELETE',
     '{B}/iam/members/{userId}',

@@ -8,7 +8,7 @@ import { historyRoute } from '../databases/editor/routes.ts'
 import { ok } from '../http/answer.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader } from '../records/secrets.ts'
-import { ExternalAddressDto, pagedListOf } from '../resources/dto.ts'
+import { ExternalAddressDto } from '../resources/dto.ts'
 import { findResource } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
@@ -18,16 +18,7 @@ import { historyOf } from './editor.ts'
 import { RelationalHealthDto, relationalHealth } from './health.ts'
 import { COLLECTION, isBackedUp, relationalRecord } from './record.ts'
 import { RestoreResultDto, RestoreSnapshotRequest, restoreSnapshot } from './restore.ts'
-import {
-  CreateSnapshotRequest,
-  createSnapshot,
-  deleteSnapshot,
-  listSnapshots,
-  PitrWindowDto,
-  readWindow,
-  SnapshotDto,
-  snapshotShape,
-} from './snapshots.ts'
+import { PitrWindowDto, readWindow, snapshots } from './snapshots.ts'
 
 declare module '../http/context.ts' {
   interface Services {
@@ -121,31 +112,7 @@ export const relationalRoutes: readonly RouteDraft[] = [
       history: historyOf((await findResource(RelationalCluster, context)).object, context.services),
     }),
   }),
-  route(
-    'GET',
-    `${BASE}/snapshots`,
-    {
-      auth: read,
-      operation: 'ListClusterSnapshots',
-      summary: 'Snapshots, also of a database that is gone',
-      list: snapshotShape,
-      reply: pagedListOf(SnapshotDto),
-      answers: [200],
-    },
-    (context) => listSnapshots(context),
-  ),
-  route(
-    'POST',
-    `${BASE}/snapshots`,
-    {
-      auth: action('relationalcluster/createSnapshot'),
-      summary: 'Take a snapshot',
-      body: CreateSnapshotRequest,
-      reply: SnapshotDto,
-      answers: [200, 201, 202],
-    },
-    (context) => createSnapshot(context),
-  ),
+  ...snapshots.routes(),
   route(
     'GET',
     `${BASE}/snapshots/pitr-window`,
@@ -157,17 +124,6 @@ export const relationalRoutes: readonly RouteDraft[] = [
       answers: [200],
     },
     (context) => readWindow(context),
-  ),
-  route(
-    'DELETE',
-    `${BASE}/snapshots/{snapshotId}`,
-    {
-      auth: action('relationalcluster/deleteSnapshot'),
-      summary: 'Delete a snapshot',
-      query: z.strictObject({ force: z.enum(['true', 'false']).optional() }),
-      answers: [200, 204],
-    },
-    (context) => deleteSnapshot(context),
   ),
   route(
     'POST',

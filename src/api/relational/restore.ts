@@ -15,7 +15,7 @@ import { underQuota } from '../resources/quota.ts'
 import { type Plan, planOf, QuantityText, unprocessable } from '../resources/sizing.ts'
 import { checkNewName } from '../resources/writes.ts'
 import { COLLECTION, type RelationalObject, relationalRecord } from './record.ts'
-import { findSnapshot, leastStorage, recoveryWindow, type SnapshotObject, snapshotState } from './snapshots.ts'
+import { leastStorage, recoveryWindow, type SnapshotObject, snapshotState, snapshots } from './snapshots.ts'
 
 const Name = z.string().max(52).regex(new RegExp(RESOURCE_NAME_PATTERN), 'must be a resource name')
 
@@ -37,7 +37,7 @@ export const RestoreResultDto = z
 
 /** Makes a new database from a snapshot, or from a later moment of the window that begins with it. */
 export async function restoreSnapshot(context: Context): Promise<Answer<z.input<typeof RestoreResultDto>>> {
-  const snapshot = await findSnapshot(context)
+  const { object: snapshot } = await snapshots.find(context)
   const request = context.body as Request
   const { services, caller } = context
   const from = placeOf(context, 'name')

@@ -4,11 +4,10 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import type { Context } from '../http/context.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import type { ListShape } from '../resources/paging.ts'
 import { type AssignmentRecord, assignmentIdOf, isInForce } from './grants.ts'
 
 export const PRINCIPAL_TYPES = ['User', 'Group', 'ServicePrincipal'] as const
-const ORIGINS = ['Direct', 'Inherited', 'JustInTime'] as const
+export const ORIGINS = ['Direct', 'Inherited', 'JustInTime'] as const
 
 export const BoundaryMemberDto = z
   .object({
@@ -72,25 +71,4 @@ export async function membersOf(
     boundaryId,
   )
   return assignments.map((assignment) => memberDto(boundaryId, assignment, principals.get(assignment.spec.principalId)))
-}
-
-export const memberShape: ListShape<BoundaryMemberDto> = {
-  fields: {
-    displayName: { title: 'Name', type: 'text', of: (row) => row.displayName, isFiltered: false, isSearched: true },
-    email: { title: 'E-mail', type: 'text', of: (row) => row.email, isSearched: true },
-    principalType: {
-      title: 'Type',
-      type: 'enumeration',
-      values: PRINCIPAL_TYPES,
-      of: (row) => row.principalType,
-      isSorted: false,
-    },
-    roleDefinitionName: { title: 'Role', type: 'text', of: (row) => row.roleDefinitionName },
-    origin: { title: 'Origin', type: 'enumeration', values: ORIGINS, of: (row) => row.origin, isSorted: false },
-    scope: { title: 'Scope', type: 'text', of: (row) => row.scope, isSorted: false },
-    createdAt: { title: 'Created', type: 'dateTime', of: (row) => row.createdAt, isFiltered: false },
-  },
-  defaultSort: 'displayName',
-  nameOf: (row) => row.displayName ?? row.principalId,
-  idOf: (row) => row.assignmentId,
 }

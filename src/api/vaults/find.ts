@@ -9,6 +9,9 @@ import { findResource } from '../resources/places.ts'
 import { holderOf } from '../resources/platformNames.ts'
 import type { EntryRecord, VaultRecord } from './record.ts'
 
+export const SECRETS = '{RG}/secretvaults/{resourceName}/secrets'
+export const SECRET = '{RG}/secretvaults/{resourceName}/secrets/{secretName}'
+
 export type VaultContext = Context<'boundaryId' | 'resourceGroupName' | 'resourceName'>
 export type SecretContext = Context<'boundaryId' | 'resourceGroupName' | 'resourceName' | 'secretName'>
 

@@ -1,24 +1,14 @@
 import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
 import { SecretVault } from '../../crds/vaults.ts'
-import { action, authenticated, dataAction, type RouteDraft, route } from '../http/route.ts'
-import { pagedListOf } from '../resources/dto.ts'
+import { authenticated, dataAction, type RouteDraft, route } from '../http/route.ts'
 import { resource } from '../resources/resource.ts'
 import { keepsSecrets } from '../rules/protection.ts'
+import { SECRET } from './find.ts'
 import type { Vaults } from './keys.ts'
-import { listAccessible, listSecrets, listVersions, readByVaultName, readSecret, readVersion } from './read.ts'
-import {
-  AccessibleVaultDto,
-  accessibleShape,
-  COLLECTION,
-  SecretDto,
-  SecretVersionDto,
-  secretCount,
-  secretShape,
-  type VaultView,
-  vaultRecord,
-  versionShape,
-} from './record.ts'
+import { accessibleList, secretList, versionList } from './lists.ts'
+import { readByVaultName, readSecret, readVersion } from './read.ts'
+import { COLLECTION, SecretDto, SecretVersionDto, secretCount, type VaultView, vaultRecord } from './record.ts'
 import { SetSecretRequest } from './requests.ts'
 import { deleteSecret, purgeSecret, recoverSecret, setSecret } from './write.ts'
 
@@ -27,9 +17,6 @@ declare module '../http/context.ts' {
     readonly vaults: Vaults
   }
 }
-
-const SECRETS = '{RG}/secretvaults/{resourceName}/secrets'
-const SECRET = '{RG}/secretvaults/{resourceName}/secrets/{secretName}'
 
 function refuseProtected(view: VaultView): void {
   if (!keepsSecrets(view.services, view.object)) return
@@ -72,32 +59,9 @@ export const vaultRoutes: readonly RouteDraft[] = [
       },
     },
   }),
-  route(
-    'GET',
-    '{B}/resources/secretvaults/accessible',
-    {
-      auth: action('secretvault/read'),
-      operation: 'GetAccessibleVaults',
-      summary: 'Vaults whose secrets the caller may read or write',
-      list: accessibleShape as never,
-      reply: pagedListOf(AccessibleVaultDto),
-      answers: [200],
-    },
-    listAccessible,
-  ),
-  route(
-    'GET',
-    SECRETS,
-    {
-      auth: action('secretvault/read'),
-      summary: 'The secrets of a vault, without their values',
-      query: z.strictObject({ includeDeleted: z.enum(['true', 'false']).optional() }),
-      list: secretShape as never,
-      reply: pagedListOf(SecretDto),
-      answers: [200],
-    },
-    listSecrets,
-  ),
+  accessibleList,
+  secretList,
+  versionList,
   route(
     'GET',
     SECRET,
@@ -152,18 +116,6 @@ export const vaultRoutes: readonly RouteDraft[] = [
       answers: [200],
     },
     recoverSecret,
-  ),
-  route(
-    'GET',
-    `${SECRET}/versions`,
-    {
-      auth: dataAction('secretvault/readSecrets'),
-      summary: 'The versions of a secret, newest first, without their values',
-      list: versionShape as never,
-      reply: pagedListOf(SecretVersionDto),
-      answers: [200],
-    },
-    listVersions,
   ),
   route(
     'GET',

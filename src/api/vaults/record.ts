@@ -1,12 +1,10 @@
 import { z } from 'zod'
 import { currentVersion, isLive, purgeTime, type VersionRecord, versionsOf } from '../../contracts/vaults/history.ts'
 import { secretUri, vaultUri } from '../../contracts/vaults/names.ts'
-import { summarize } from '../../core/conditions.ts'
 import { SecretVault, type VaultEntry } from '../../crds/vaults.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import type { ListShape } from '../resources/paging.ts'
 import { recordOf } from '../resources/record.ts'
 import type { ResourceView } from '../resources/types.ts'
 import { secretsOf } from '../rules/protection.ts'
@@ -138,54 +136,4 @@ export function versionDto(
     createdBy: record.createdBy ?? null,
     isCurrent: record.version === currentVersion(entry.spec),
   }
-}
-
-const field = (title: string) => ({ title, type: 'text' as const })
-
-export const secretShape: ListShape<EntryRecord> = {
-  fields: {
-    name: { ...field('Name'), of: ({ spec }) => spec.secretName, isSearched: true },
-    enabled: { title: 'Enabled', type: 'boolean', of: ({ spec }) => spec.enabled, isSorted: false },
-    isDeleted: { title: 'Deleted', type: 'boolean', of: ({ spec }) => spec.state === 'Deleted', isSorted: false },
-    expiresOn: { title: 'Expires', type: 'dateTime', of: ({ spec }) => spec.expiresOn },
-    contentType: { ...field('Content type'), of: ({ spec }) => spec.contentType, isSorted: false },
-    updatedAt: {
-      title: 'Updated',
-      type: 'dateTime',
-      of: ({ spec, metadata }) => spec.history?.updatedAt ?? metadata.creationTimestamp,
-      isFiltered: false,
-    },
-  },
-  defaultSort: 'name',
-  nameOf: ({ spec }) => spec.secretName,
-  idOf: ({ metadata }) => metadata.name,
-  tagsOf: ({ spec }) => spec.tags,
-}
-
-export const versionShape: ListShape<VersionView> = {
-  fields: {
-    version: { title: 'Version', type: 'number', of: ({ record }) => record.version },
-    enabled: { title: 'Enabled', type: 'boolean', of: ({ record }) => record.enabled, isSorted: false },
-    createdAt: { title: 'Created', type: 'dateTime', of: ({ record }) => record.createdAt },
-  },
-  defaultSort: '-version',
-  nameOf: ({ entry }) => entry.spec.secretName,
-  idOf: ({ record }) => String(record.version).padStart(16, '0'),
-}
-
-export type AccessibleRow = { view: VaultView; canRead: boolean; canWrite: boolean }
-
-export const accessibleShape: ListShape<AccessibleRow> = {
-  fields: {
-    name: { ...field('Name'), of: ({ view }) => view.object.metadata.name, isSearched: true },
-    resourceGroup: { ...field('Resource group'), of: ({ view }) => view.resourceGroup },
-    status: {
-      ...field('Status'),
-      of: ({ view: { object } }) => summarize(object.status, object.metadata.deletionTimestamp !== undefined).status,
-    },
-    createdAt: { title: 'Created', type: 'dateTime', of: ({ view }) => view.object.metadata.creationTimestamp },
-  },
-  defaultSort: 'name',
-  nameOf: ({ view }) => view.object.metadata.name,
-  idOf: ({ view }) => view.object.metadata.namespace ?? '',
 }

@@ -1,7 +1,9 @@
 import type { z } from 'zod'
+import { ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
-import { pagedListOf } from '../dto.ts'
+import { ListConfigDto, pagedListOf } from '../dto.ts'
+import { listConfig } from '../listConfig.ts'
 import { pagedParts } from '../pages.ts'
 import type { FieldType, FieldValue, ListField, ListShape } from '../paging.ts'
 
@@ -40,7 +42,10 @@ export type Columns<Dto extends object> = {
 export function shapeOf<Dto extends object>(declaration: Columns<Dto>): ListShape<Dto> {
   const { columns, sort, id = 'id', name = id, isTagged = false, limitName, pageSizeDefault } = declaration
   const fieldOf = (field: string) => (row: Dto) => (row as Record<string, FieldValue>)[field]
-  const textOf = (field: string) => (row: Dto) => String(fieldOf(field)(row) ?? '')
+  const textOf = (field: string) => (row: Dto) => {
+    const value = fieldOf(field)(row)
+    return typeof value === 'number' ? String(value).padStart(16, '0') : String(value ?? '')
+  }
   return {
     fields: Object.fromEntries(
       Object.entries(columns).map(([field, shown]) => [field, { ...(shown as Column), of: fieldOf(field) }]),
@@ -86,4 +91,26 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
     },
     async (context) => pagedParts(await rows(context as never), context.list, list, (row) => row),
   )
+}
+
+type ConfigDeclaration<Dto extends z.ZodObject> = Columns<z.output<Dto>> & {
+  dto: Dto
+  auth: Authorization
+  summary: string
+  /** The name of the list. */
+  collection: string
+  /** Of the actions that are listed if the caller holds them. */
+  actionPrefix: string
+  /** Throws if there is no such list. */
+  before?: (context: Context) => unknown
+}
+
+/** A route that says what a list can be asked for. */
+export function configRoute<Dto extends z.ZodObject>(path: string, declaration: ConfigDeclaration<Dto>): RouteDraft {
+  const { auth, summary, collection, actionPrefix, before } = declaration
+  const list = shapeOf(declaration)
+  return route('GET', path, { auth, summary, reply: ListConfigDto, answers: [200] }, async (context) => {
+    await before?.(context)
+    return ok(listConfig(list, { collection, context, actionPrefix }))
+  })
 }
