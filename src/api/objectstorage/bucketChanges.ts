@@ -1,19 +1,11 @@
 import { bucketLacks } from '../../contracts/objectstorage.ts'
 import { PlatformError } from '../../core/errors.ts'
-import { AccountBucket } from '../../crds/objectstorage.ts'
-import { ok } from '../http/answer.ts'
+import type { ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf } from '../http/etag.ts'
+import type { ParentHome } from '../resources/collection/homes.ts'
 import { placeOf } from '../resources/places.ts'
-import { patchedBody, refuseWhileDeleting } from '../resources/writes.ts'
-import {
-  type AccountObject,
-  BucketCreateDto,
-  BucketDto,
-  type BucketObject,
-  bucketDto,
-  bucketVersioning,
-} from './record.ts'
+import { patchedBody } from '../resources/writes.ts'
+import { type AccountObject, BucketCreateDto, BucketDto, type BucketObject, bucketVersioning } from './record.ts'
 import { refuseLacking } from './store.ts'
 
 /** What a bucket is made with, and what of it may be changed later; the schema of the kind refuses the rest. */
@@ -48,31 +40,24 @@ const declaration = {
     Object.fromEntries(Object.entries(spec).filter(([name]) => writable.has(name))),
 }
 
+export type AccountHome = ParentHome<typeof ObjectStorageAccount>
+
 /**
  * Lays a merge patch (RFC 7396) over a bucket.
  *
  * @throws PlatformError BAD_REQUEST for what is fixed at creation (name, account, objectLock), PUBLIC_ACCESS_DISABLED,
- *   FEATURE_UNSUPPORTED, INVALID_STATE, CONFLICT
+ *   FEATURE_UNSUPPORTED
  */
-export async function patchBucket(context: Context, found: { object: BucketObject; account: AccountObject }) {
-  const { services, caller, ifMatch } = context
-  const { account } = found
-  const { namespace, name } = found.object.metadata
-  const { bucketName, accountName } = found.object.spec
+export function patchedBucket(stored: BucketObject, context: Context, { owner: account }: AccountHome): object {
+  const { bucketName, accountName } = stored.spec
   const place = { ...placeOf(context, 'accountName'), name: bucketName, accountName }
-  const change = (stored: BucketObject) => {
-    refuseWhileDeleting(stored)
-    const next = patchedBody(context.body, place, stored, declaration) as BucketBody
-    const spec = bucketSpec(next)
-    // What the account says is not written down because somebody sends back what he read.
-    if (spec.versioning === bucketVersioning(stored, account)) spec.versioning = stored.spec.versioning
-    if (spec.publicRead && !stored.spec.publicRead) refuseClosed(account)
-    const features = services.objectStorage.store?.info.features
-    if (features !== undefined) refuseLacking(bucketLacks(spec, features))
-    return { ...stored.spec, ...spec }
-  }
-  const { object } = await services.records.update(AccountBucket, { namespace, name }, { caller, ifMatch, change })
-  return ok(bucketDto(object, account), { etag: etagOf(object) })
+  const spec = bucketSpec(patchedBody(context.body, place, stored, declaration) as BucketBody)
+  // What the account says is not written down because somebody sends back what he read.
+  if (spec.versioning === bucketVersioning(stored, account)) spec.versioning = stored.spec.versioning
+  if (spec.publicRead && !stored.spec.publicRead) refuseClosed(account)
+  const features = context.services.objectStorage.store?.info.features
+  if (features !== undefined) refuseLacking(bucketLacks(spec, features))
+  return { ...stored.spec, ...spec }
 }
 
 /** @throws PlatformError PUBLIC_ACCESS_DISABLED */
