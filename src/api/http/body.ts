@@ -7,7 +7,13 @@ export const JSON_LIMIT_BYTES = 1_048_576
 /** A JSON body that takes longer is not coming: one byte in ten seconds would hold the connection for ever. */
 const BODY_MILLISECONDS = 20_000
 
-export type BodyRules = { mediaTypes: readonly string[]; limitBytes: number; isOptional: boolean }
+export type BodyRules = {
+  mediaTypes: readonly string[]
+  limitBytes: number
+  isOptional: boolean
+  /** Called before a body of that length is parsed; throws where the caller has had too much read. */
+  spend?: (bytes: number) => void
+}
 
 function refuse(message: string): PlatformError {
   return new PlatformError('MODEL_BINDING_FAILED', message, { errors: [{ field: '', message }] })
@@ -62,6 +68,7 @@ export async function readJsonBody(
     if (rules.isOptional) return undefined
     throw refuse('A JSON body is required.')
   }
+  rules.spend?.(bytes.length)
   return parseJson(bytes)
 }
 

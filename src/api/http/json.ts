@@ -40,7 +40,8 @@ function decode(bytes: Uint8Array): string {
   return text
 }
 
-type Level = { names: Set<string> | undefined; isName: boolean }
+/** `names` is made with the first: a body may hold very many empty objects. */
+type Level = { isObject: boolean; names: Set<string> | undefined; isName: boolean }
 
 /** Walks a text that is known to be JSON and looks at what the parser forgets: nesting and names. */
 function checkStructure(text: string): void {
@@ -54,9 +55,10 @@ function checkStructure(text: string): void {
       index = end
     } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       if (levels.length === DEPTH_MAX) throw refuse(`it is nested deeper than ${DEPTH_MAX} levels`)
-      levels.push(code === OPEN_BRACE ? { names: new Set(), isName: true } : { names: undefined, isName: false })
+      const isObject = code === OPEN_BRACE
+      levels.push({ isObject, names: undefined, isName: isObject })
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) levels.pop()
-    else if (code === COMMA && level !== undefined) level.isName = level.names !== undefined
+    else if (code === COMMA && level !== undefined) level.isName = level.isObject
     else if (code === COLON && level !== undefined) level.isName = false
   }
 }
@@ -82,6 +84,7 @@ function checkString(text: string, start: number, end: number, level: Level | un
   if (value !== raw && !value.isWellFormed()) throw refuse('it holds half a surrogate pair')
   if (level?.isName !== true) return
   if (value === '__proto__') throw refuse('"__proto__" is not a name that a record can have')
-  if (level.names?.has(value)) throw refuse(`the name "${value.slice(0, 64)}" stands twice in one object`)
-  level.names?.add(value)
+  level.names ??= new Set()
+  if (level.names.has(value)) throw refuse(`the name "${value.slice(0, 64)}" stands twice in one object`)
+  level.names.add(value)
 }

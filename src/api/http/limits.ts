@@ -1,6 +1,8 @@
 import { ipKeyGenerator, MemoryStore } from 'express-rate-limit'
+import { LRUCache } from 'lru-cache'
 
 const WINDOW_MILLISECONDS = 60_000
+const CALLERS_MAX = 10_000
 
 /**
  * Counts requests per key in windows of a minute. The store is that of express-rate-limit; its middleware is not used,
@@ -29,6 +31,29 @@ export class RateLimit {
 
   stop(): void {
     this.#store.shutdown()
+  }
+}
+
+/**
+ * How much of large bodies a caller may have read: reading and checking one takes the thread that answers everybody.
+ * What is not used is saved up to the burst. Each replica counts for itself.
+ */
+export class BodyBudget {
+  /** Bytes that cost nothing: requests are counted as well. */
+  static readonly FREE = 65_536
+  static readonly PER_SECOND = 1_048_576
+  static readonly BURST = 16 * 1_048_576
+  readonly #left = new LRUCache<string, { bytes: number; at: number }>({ max: CALLERS_MAX })
+
+  /** @param now milliseconds, monotonic; @returns undefined where it may be read, else the seconds until it may */
+  take(key: string, bytes: number, now: number): number | undefined {
+    if (bytes <= BodyBudget.FREE) return undefined
+    const { PER_SECOND, BURST } = BodyBudget
+    const known = this.#left.get(key) ?? { bytes: BURST, at: now }
+    const left = Math.min(BURST, known.bytes + ((now - known.at) / 1000) * PER_SECOND)
+    const isEnough = left >= bytes
+    this.#left.set(key, { bytes: isEnough ? left - bytes : left, at: now })
+    return isEnough ? undefined : Math.max(1, Math.ceil((bytes - left) / PER_SECOND))
   }
 }
 

@@ -9,7 +9,7 @@ import type { Answer } from './answer.ts'
 import { hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
 import { parseIfMatch } from './etag.ts'
-import { addressKey, RateLimit } from './limits.ts'
+import { addressKey, BodyBudget, RateLimit } from './limits.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { readModel } from './model.ts'
 import { errorAnswer, toPlatformError } from './problem.ts'
@@ -62,6 +62,7 @@ export class Pipeline {
   readonly #places: ReadonlyMap<Route, PathPlaces>
   readonly #principals: RateLimit
   readonly #addresses: RateLimit
+  readonly #bodies = new BodyBudget()
   #isReady = false
 
   constructor(options: PipelineOptions) {
@@ -214,11 +215,18 @@ export class Pipeline {
     return scope
   }
 
-  async #body({ request, response }: Passage, route: Route): Promise<unknown> {
+  async #body({ request, response, caller, address }: Passage, route: Route): Promise<unknown> {
     if (route.bodyKind !== 'json') return undefined
     const { mediaTypes, isBodyOptional: isOptional, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route
-    const rules = { mediaTypes, isOptional, limitBytes }
-    const value = await readJsonBody(request, response, rules, this.#options.services.clock)
+    const { clock } = this.#options.services
+    const spend = (bytes: number) => {
+      const [kind, key] =
+        caller === undefined
+          ? (['address', addressKey(address)] as const)
+          : (['principal', caller.principalId] as const)
+      this.#refuse(kind, this.#bodies.take(key, bytes, clock.monotonic()))
+    }
+    const value = await readJsonBody(request, response, { mediaTypes, isOptional, limitBytes, spend }, clock)
     return route.body === undefined || (value === undefined && isOptional) ? value : readModel(route.body, value)
   }
 
