@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { startManagementServer } from './api/http/management.ts'
+import { type ReadinessCheck, startManagementServer } from './api/http/management.ts'
 import { runControllers } from './composition/controllers.ts'
 import { runFacade } from './composition/facade.ts'
 import type { Part, Surroundings } from './composition/part.ts'
@@ -63,14 +63,17 @@ async function run(configuration: Configuration): Promise<void> {
   }
 }
 
+/** The management port opens first: a process that waits for the API server is alive, and says that it is not ready. */
 async function startParts(configuration: Configuration, surroundings: Surroundings, parts: Part[]): Promise<void> {
   const { role, managementHost: host, managementPort: port } = configuration
-  if (role !== 'facade') parts.push(await runControllers(configuration, surroundings))
-  if (role !== 'controllers')
-    parts.push(await runFacade(configuration, surroundings, () => parts.flatMap((part) => part.checks)))
-  const checks = parts.flatMap((part) => part.checks)
+  let isStarted = false
+  const started: ReadinessCheck = { name: 'started', isReady: () => isStarted }
+  const checks = () => parts.flatMap((part) => part.checks)
   const management = await startManagementServer({ host, port, registry: surroundings.registry, checks })
-  parts.push({ name: 'management', checks: [], stop: management.stop })
+  parts.push({ name: 'management', checks: [started], stop: management.stop })
+  if (role !== 'facade') parts.push(await runControllers(configuration, surroundings))
+  if (role !== 'controllers') parts.push(await runFacade(configuration, surroundings, checks))
+  isStarted = true
 }
 
 async function stopAll(parts: Part[], log: Log, why: string): Promise<void> {

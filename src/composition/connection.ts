@@ -1,6 +1,8 @@
 import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Registry } from 'prom-client'
 import { Counter, Histogram } from 'prom-client'
+import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { CacheSet } from '../kube/caches.ts'
 import { createKubeClient, type KubeClient, type RequestObservation, type WriteObserver } from '../kube/client.ts'
@@ -49,6 +51,38 @@ export function connect(options: ConnectionOptions): Connection {
   const caches = new CacheSet({ client, log })
   heard = caches.observer()
   return { client, caches }
+}
+
+/** Milliseconds. */
+const LOOK_AGAIN = 1_000
+const SAY_AGAIN = 30_000
+
+/**
+ * Waits until the API server is ready, and says that it waits. A process that ended instead would be started again ever
+ * more slowly, and come back long after the API server.
+ */
+export async function untilServed(client: KubeClient, log: Log): Promise<void> {
+  let saidAt = Number.NEGATIVE_INFINITY
+  for (;;) {
+    const why = await whyNotServed(client)
+    if (why === undefined) return
+    if (performance.now() - saidAt >= SAY_AGAIN) {
+      log.warn({ reason: why }, 'Waiting for the API server.')
+      saidAt = performance.now()
+    }
+    await sleep(LOOK_AGAIN)
+  }
+}
+
+/** Whoever may not ask is answered as well: then it is there. */
+async function whyNotServed(client: KubeClient): Promise<string | undefined> {
+  try {
+    const answer = await client.request({ path: '/readyz', timeout: 5_000 })
+    await answer.text()
+    return answer.status >= 500 ? `It answers /readyz with ${answer.status}.` : undefined
+  } catch (error) {
+    return messageOf(error)
+  }
 }
 
 /** Requests to the API server, under the names of client-go. */

@@ -7,7 +7,7 @@ import { createKubeClient } from '../kube/client.ts'
 import { EventRecorder } from '../kube/events.ts'
 import { loadKubeconfig } from '../kube/kubeconfig.ts'
 import { LeaderLease } from '../kube/lease.ts'
-import { connect, instanceName, requestMetrics, userAgent } from './connection.ts'
+import { connect, instanceName, requestMetrics, untilServed, userAgent } from './connection.ts'
 import { backupTarget, objectStore, platformKeys, seaweedPlace, sqlEngines, vectorEngine } from './engines.ts'
 import type { Part, Surroundings } from './part.ts'
 
@@ -41,6 +41,7 @@ export async function runControllers(configuration: Configuration, surroundings:
     onRequest: requestMetrics(registry),
     ...(configuration.leaderElection ? { fence: lease.fence } : {}),
   })
+  await untilServed(connection.client, log)
   const events = new EventRecorder({
     client: connection.client,
     controller: 'freehold.dev/controllers',
@@ -93,7 +94,10 @@ export async function runControllers(configuration: Configuration, surroundings:
   else void lead()
   return {
     name: 'controllers',
-    checks: [{ name: 'controllers', isReady: () => state === 'running' || state === 'standing by' }],
+    checks: [
+      { name: 'controllers', isReady: () => state === 'running' || state === 'standing by' },
+      { name: 'api-server', isReady: () => connection.caches.age <= configuration.staleReadSeconds * 1000 },
+    ],
     async stop() {
       state = 'stopping'
       await running?.stop()

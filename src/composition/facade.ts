@@ -31,7 +31,7 @@ import { node, pod } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
 import { openAdministration } from './administration.ts'
-import { connect } from './connection.ts'
+import { connect, untilServed } from './connection.ts'
 import { backupTarget, objectStore, platformKeys, sqlEngines, vectorEngine } from './engines.ts'
 import { runIdentityProvider } from './identity.ts'
 import type { Part, Surroundings } from './part.ts'
@@ -64,6 +64,7 @@ export async function runFacade(
   const isComplete = () => caches.unsynced().length === 0
   // Whom Keycloak knows is not ours to tell.
   const standing = configuration.identityProvider === 'local' ? createStanding({ client, caches }) : undefined
+  await untilServed(client, log)
   caches.start()
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
   const administration = await openAdministration(configuration, connection)

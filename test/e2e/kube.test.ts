@@ -55,7 +55,6 @@ describe('kube room on a real API server', function () {
   })
 
   describe('apply if changed', () => {
-    const owner = { uid: 'b9f5a1de-6d3c-4a43-8a6c-1f7a3f0f2a11' }
     const metadata = (name: string) => ({
       name,
       namespace,
@@ -152,11 +151,10 @@ describe('kube room on a real API server', function () {
     ]
     for (const [what, resource, desired] of cases) {
       it(`sends nothing for ${what} that the server filled with defaults`, async () => {
-        const options = { owner: { ...owner, incarnation: 'i' } }
-        const first = await applyIfChanged(client, resource, desired, undefined, options)
+        const first = await applyIfChanged(client, resource, desired, undefined)
         const observed = await client.get(resource, first.object.metadata as { name: string })
         proxy.reset()
-        expect((await applyIfChanged(client, resource, desired, observed, options)).changed).to.equal(false)
+        expect((await applyIfChanged(client, resource, desired, observed)).changed).to.equal(false)
         expect(proxy.counts().total).to.equal(0)
       })
     }

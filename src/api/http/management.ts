@@ -10,7 +10,7 @@ export type ManagementOptions = {
   port: number
   registry: Registry
   /** Read at each question; the process is ready while all hold. */
-  checks: readonly ReadinessCheck[]
+  checks: () => readonly ReadinessCheck[]
 }
 
 export type ManagementServer = { port: number; stop(): Promise<void> }
@@ -46,7 +46,9 @@ function listener({ registry, checks }: ManagementOptions): RequestListener {
   const answers: Record<string, () => Promise<ReturnType<typeof text>> | ReturnType<typeof text>> = {
     '/livez': () => text(200, 'ok\n'),
     '/readyz': () => {
-      const waiting = checks.filter((check) => !check.isReady()).map((check) => check.name)
+      const waiting = checks()
+        .filter((check) => !check.isReady())
+        .map((check) => check.name)
       return waiting.length === 0
         ? text(200, 'ok\n')
         : text(503, `${waiting.map((name) => `not ready: ${name}`).join('\n')}\n`)
