@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { openSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
@@ -16,12 +16,15 @@ import {
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
 import { type FaultProxy, startProxy } from '../faults/proxy.ts'
+import { startWire, type Wire } from '../faults/wire.ts'
 import { type OwnControlPlane, startOwnControlPlane } from './index.ts'
 
 export type OwnPlatformOptions = {
   nodes?: number
   /** Leads the operator's requests through a proxy for each of its accounts, which counts them and plays faults. */
   proxied?: boolean
+  /** Leads the operator's connections through a network that may fail. */
+  wired?: boolean
   /** Runs an object store beside it. */
   withStore?: boolean
   environment?: Record<string, string>
@@ -36,13 +39,14 @@ export class OwnPlatform {
   readonly ports: PlatformPorts
   readonly admin: KubeClient
   readonly proxies: { controllers: FaultProxy; facade: FaultProxy } | undefined
+  readonly wire: Wire | undefined
   readonly hasStore: boolean
   readonly #command: Command
   readonly #replicas: ChildProcess[] = []
   #operator: ChildProcess | undefined
 
   private constructor(
-    parts: Pick<OwnPlatform, 'controlPlane' | 'platform' | 'ports' | 'admin' | 'proxies' | 'hasStore'>,
+    parts: Pick<OwnPlatform, 'controlPlane' | 'platform' | 'ports' | 'admin' | 'proxies' | 'wire' | 'hasStore'>,
     command: Command,
   ) {
     this.controlPlane = parts.controlPlane
@@ -50,6 +54,7 @@ export class OwnPlatform {
     this.ports = parts.ports
     this.admin = parts.admin
     this.proxies = parts.proxies
+    this.wire = parts.wire
     this.hasStore = parts.hasStore
     this.#command = command
   }
@@ -74,8 +79,12 @@ export class OwnPlatform {
     })
     const environment = { ...operator.environment, ...options.environment }
     const proxies = options.proxied === true ? await proxied(folder, environment) : undefined
+    const wire = options.wired === true ? await wired(folder, environment) : undefined
     const hasStore = store !== undefined
-    return new OwnPlatform({ controlPlane, platform, ports, admin, proxies, hasStore }, { ...operator, environment })
+    return new OwnPlatform(
+      { controlPlane, platform, ports, admin, proxies, wire, hasStore },
+      { ...operator, environment },
+    )
   }
 
   /** Starts the operator and waits until it is ready. Its log is `logs/freehold.log` in the folder. */
@@ -139,6 +148,7 @@ export class OwnPlatform {
     await this.endOperator('SIGTERM')
     await this.proxies?.controllers.close()
     await this.proxies?.facade.close()
+    await this.wire?.close()
     await this.admin.close()
     await this.controlPlane.stop()
   }
@@ -165,6 +175,17 @@ async function proxied(folder: string, environment: Record<string, string>) {
   )
   environment.PLATFORM_KUBECONFIG = path
   return proxies
+}
+
+/** Replaces the operator's kubeconfig by one that leads through a network that may fail; TLS goes through as it is. */
+async function wired(folder: string, environment: Record<string, string>): Promise<Wire> {
+  const given = environment.PLATFORM_KUBECONFIG ?? ''
+  const { server } = loadKubeconfig(given, environment.PLATFORM_FACADE_CONTEXT)
+  const wire = await startWire(server)
+  const path = join(folder, 'platform', 'wired-kubeconfig')
+  await writeFile(path, (await readFile(given, 'utf8')).replaceAll(server, wire.url))
+  environment.PLATFORM_KUBECONFIG = path
+  return wire
 }
 
 function proxiedKubeconfig(urls: Record<string, string>): string {

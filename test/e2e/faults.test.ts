@@ -1,0 +1,35 @@
+// @alone: cuts the network of a platform of its own, and sets its etcd back.
+import { expect } from 'chai'
+import { away, elsewhere, halfOpen, type Oracle, restored } from '../faults/oracles.ts'
+import { Scene } from '../faults/scene.ts'
+
+const BOUND = 8
+
+/** `npm run faults` plays the same for longer. */
+describe('a platform under faults', function () {
+  this.timeout(240_000)
+  let scene: Scene
+  before(async () => {
+    scene = await Scene.set({ PLATFORM_STALE_READ_SECONDS: String(BOUND) })
+  })
+  after(() => scene?.stop())
+
+  const all = (oracles: readonly Oracle[]) =>
+    expect(oracles.filter(({ holds }) => !holds).map(({ sentence, seen }) => `${sentence}: ${seen}`)).to.deep.equal([])
+
+  it('notices a connection that fell silent, of a kind in which nothing happens', async () => {
+    all(await halfOpen(scene))
+  })
+
+  it('writes at one facade what another has just made', async () => {
+    all(await elsewhere(scene, 3))
+  })
+
+  it('says how old its answers are while the API server is away, then nothing, and is well again afterwards', async () => {
+    all(await away(scene, 20, BOUND))
+  })
+
+  it('lists everything anew after etcd was restored', async () => {
+    all(await restored(scene))
+  })
+})

@@ -1,0 +1,183 @@
+import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
+import { SecretVault } from '../../src/crds/vaults.ts'
+import { KEYS_SECRET } from '../../src/identity/keyStore.ts'
+import { secret } from '../../src/kube/builtin.ts'
+import { until } from '../make/until.ts'
+import { objectOf } from '../worlds/fleet.ts'
+import { everySecond, type Heard, type Scene } from './scene.ts'
+
+/** One thing that must hold, and what was seen. */
+export type Oracle = { holds: boolean; sentence: string; seen: string }
+
+const oracle = (sentence: string, holds: boolean, seen: string): Oracle => ({ sentence, holds, seen })
+const seconds = (milliseconds: number) => `${(milliseconds / 1000).toFixed(1)} s`
+const statuses = (answers: readonly Heard[]) => {
+  const counts = new Map<string, number>()
+  for (const { status } of answers) counts.set(String(status), (counts.get(String(status)) ?? 0) + 1)
+  return [...counts].map(([status, count]) => `${count} of ${status}`).join(', ') || 'none'
+}
+const vector = (name: string) => `/vectorclusters/${name}`
+const within = async (what: string, limit: number, ask: () => Promise<boolean>): Promise<number> => {
+  const began = performance.now()
+  await until(what, ask, limit).catch(() => {})
+  return performance.now() - began
+}
+
+/** A connection that was open stays open and carries nothing more. */
+export async function halfOpen(scene: Scene): Promise<Oracle[]> {
+  const { own, home, resources } = scene
+  own.wire?.silence()
+  const name = `quiet-${Date.now()}`
+  await own.admin.create(SecretVault.resource, objectOf(SecretVault, name, home, {}))
+  const isListed = async () => (await scene.call('GET', `${resources}/secretvaults?search=${name}`)).text.includes(name)
+  const facade = await within('the facade lists it', 60_000, isListed)
+  const isSeen = async () => (await own.admin.get(SecretVault.resource, { namespace: home, name })).status !== undefined
+  const controllers = facade + (await within('the controllers see it', 60_000, isSeen))
+  const kind = ManagedIdentity.plural
+  const after = await scene.call('GET', `${resources}/${kind}`)
+  return [
+    oracle('the facade lists a new vault within 30 s of a silence', facade <= 30_000, seconds(facade)),
+    oracle('the controllers see it within 30 s', controllers <= 30_000, seconds(controllers)),
+    oracle('answers have no age afterwards', !after.headers.has('age'), after.headers.get('age') ?? 'none'),
+  ]
+}
+
+/** etcd goes back to an earlier state while the platform runs. */
+export async function restored(scene: Scene): Promise<Oracle[]> {
+  const { resources } = scene
+  const [kept, lost] = [`kept-${Date.now()}`, `lost-${Date.now()}`]
+  const spec = {}
+  await scene.call('POST', resources + vector(kept), spec)
+  await scene.backUp()
+  await until(
+    'writes work again',
+    async () => (await scene.call('POST', resources + vector(lost), spec)).status === 201,
+  )
+  // The lost history is longer than what the restored one grows by itself.
+  for (let size = 1; size <= 40; size += 1)
+    await scene.call('PATCH', resources + vector(lost), { tags: { round: String(size) } })
+  await scene.restore()
+  const isGone = async () => !(await scene.call('GET', `${resources}/vectorclusters`)).text.includes(`"${lost}"`)
+  const gone = await within('what was lost is not listed', 60_000, isGone)
+  const patched = await scene.call('PATCH', resources + vector(kept), { tags: { after: 'restore' } })
+  const isRead = async () => (await scene.call('GET', resources + vector(kept))).text.includes('"restore"')
+  const read = await within('the write is read', 30_000, isRead)
+  return [
+    oracle('what a restore took is not listed 30 s later', gone <= 30_000, seconds(gone)),
+    oracle('a write to what is left is accepted', patched.status === 200, String(patched.status)),
+    oracle('and read at once', read <= 1_000, seconds(read)),
+  ]
+}
+
+/** The control plane is away. `bound` is how long reads may be answered, in seconds. */
+export async function away(scene: Scene, duration: number, bound: number): Promise<Oracle[]> {
+  const { resources, own } = scene
+  const name = `away-${Date.now()}`
+  await scene.call('POST', resources + vector(name), {})
+  const before = await scene.memory()
+  const reads: (Heard & { second: number })[] = []
+  const ready: (Heard & { second: number })[] = []
+  const writes: Promise<Heard>[] = []
+  await scene.withoutControlPlane(() =>
+    everySecond(duration, async (second) => {
+      reads.push({ ...(await scene.call('GET', resources + vector(name))), second })
+      ready.push({ ...(await scene.readiness()), second })
+      if (second % 5 === 4) writes.push(scene.call('PATCH', resources + vector(name), { tags: { at: String(second) } }))
+    }),
+  )
+  const refused = await Promise.all(writes)
+  const peak = await scene.memory()
+  const back: Heard[] = []
+  const probe = async () => {
+    back.push(await scene.call('PATCH', resources + vector(name), { tags: { back: String(back.length) } }))
+    return back.at(-1)?.status === 200
+  }
+  const served = await within('writes are accepted', 60_000, probe)
+  await everySecond(5, async () => void (await probe()))
+  const late = `late-${Date.now()}`
+  await own.admin.create(SecretVault.resource, objectOf(SecretVault, late, scene.home, {}))
+  const isListed = async () => (await scene.call('GET', `${resources}/secretvaults?search=${late}`)).text.includes(late)
+  const listed = await within('a new vault is listed', 30_000, isListed)
+  const after = await scene.memory()
+  const old = reads.filter(({ second }) => second > bound + 5)
+  const young = reads.filter(({ second }) => second >= 5 && second < bound - 3)
+  const hasRetryAfter = ({ headers }: Heard) => headers.has('retry-after')
+  const slowest = Math.max(...refused.map(({ milliseconds }) => milliseconds))
+  const grown = (megabytes: number) => `${before.toFixed(0)} to ${megabytes.toFixed(0)} MB`
+  return [
+    oracle(
+      'reads carry their age',
+      young.every(({ status, headers }) => status === 200 && headers.has('age')),
+      statuses(young),
+    ),
+    oracle(
+      `reads are 503 with Retry-After after ${bound} s`,
+      old.every((heard) => heard.status === 503 && hasRetryAfter(heard)),
+      statuses(old),
+    ),
+    oracle(
+      '/readyz says so',
+      ready
+        .filter(({ second }) => second > bound + 5)
+        .every(({ status, text }) => status === 503 && text.includes('api-server')),
+      statuses(ready),
+    ),
+    oracle(
+      'writes are 503 with Retry-After',
+      refused.every((heard) => heard.status === 503 && hasRetryAfter(heard)),
+      statuses(refused),
+    ),
+    oracle('writes are refused within 10 s', slowest <= 10_000, seconds(slowest)),
+    oracle(
+      'no 500 after it is back',
+      back.every(({ status }) => status !== 500),
+      statuses(back),
+    ),
+    oracle('writes are accepted within 10 s of its return', served <= 10_000, seconds(served)),
+    oracle('watches are back within 10 s', listed <= 10_000, seconds(listed)),
+    oracle('memory does not grow meanwhile', peak <= before + 50, grown(peak)),
+    oracle('nor afterwards', after <= before + 50, grown(after)),
+  ]
+}
+
+/** What one replica made is changed and deleted at another at once. */
+export async function elsewhere(scene: Scene, rounds: number): Promise<Oracle[]> {
+  const { own, resources } = scene
+  const other = await own.startReplica()
+  const changes: Heard[] = []
+  const deletions: Heard[] = []
+  for (let round = 0; round < rounds; round += 1) {
+    const path = resources + vector(`there-${round}`)
+    await scene.call('POST', path, {})
+    changes.push(await scene.call('PATCH', path, { tags: { round: String(round) } }, other))
+    await scene.call('POST', `${path}-b`, {})
+    deletions.push(await scene.call('DELETE', `${path}-b`, undefined, other))
+  }
+  return [
+    oracle(
+      'a PATCH at another facade right after a create',
+      changes.every(({ status }) => status === 200),
+      statuses(changes),
+    ),
+    oracle(
+      'a DELETE at another facade right after a create',
+      deletions.every(({ status }) => status >= 200 && status < 300),
+      statuses(deletions),
+    ),
+  ]
+}
+
+/** The signing keys are changed at once, as after a leak. */
+export async function keysChanged(scene: Scene): Promise<Oracle[]> {
+  await scene.own.admin.remove(secret, { namespace: SYSTEM_NAMESPACE, name: KEYS_SECRET })
+  const isAccepted = async () => {
+    await scene.renewToken()
+    return (await scene.call('GET', `${scene.resources}/vectorclusters`)).status === 200
+  }
+  const accepted = await within('a new token is accepted', 60_000, isAccepted)
+  return [oracle('a token of new keys is accepted within 2 s', accepted <= 2_000, seconds(accepted))]
+}
+
+export const lineOf = (title: string, { holds, sentence, seen }: Oracle) =>
+  `${holds ? 'holds' : 'FAILS'}  ${title}: ${sentence} (${seen})`

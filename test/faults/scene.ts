@@ -1,0 +1,121 @@
+import { cp, readFile, rm } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { layout } from '../../scripts/controlplane/flags.ts'
+import { platformAccess } from '../../scripts/platform.ts'
+import { groupNamespace } from '../../src/core/names.ts'
+import { OwnPlatform } from '../cluster/platform.ts'
+import { until } from '../make/until.ts'
+import { tokenFor } from '../worlds/tenant.ts'
+
+export type Heard = { status: number; headers: Headers; text: string; milliseconds: number }
+
+/** Beyond this a caller counts as not answered. */
+const GIVE_UP = 20_000
+
+/** A platform with one group, whose network and control plane may fail. */
+export class Scene {
+  readonly own: OwnPlatform
+  #token: string
+  /** The path of the group's resources. */
+  readonly resources: string
+  /** The namespace of the group. */
+  readonly home: string
+
+  private constructor(own: OwnPlatform, token: string, boundaryId: string) {
+    this.own = own
+    this.#token = token
+    this.resources = `/boundaries/${boundaryId}/resourcegroups/faults/resources`
+    this.home = groupNamespace(boundaryId, 'faults')
+  }
+
+  static async set(environment: Record<string, string> = {}): Promise<Scene> {
+    const unlimited = { PLATFORM_REQUESTS_PER_MINUTE: '1000000', PLATFORM_ACCESS_TOKEN_SECONDS: '36000' }
+    const own = await OwnPlatform.prepare({ wired: true, environment: { ...unlimited, ...environment } })
+    try {
+      await own.startOperator()
+      const token = await newToken(own)
+      const made = await ask(own.platform.facadeUrl, token, 'POST', '/boundaries', { displayName: 'Faults' })
+      const scene = new Scene(own, token, (JSON.parse(made.text) as { id: string }).id)
+      const group = scene.resources.replace(/\/resources$/, '')
+      await scene.call('POST', group)
+      await until('the group runs', async () => (await scene.call('GET', group)).text.includes('"Running"'))
+      return scene
+    } catch (error) {
+      await own.stop()
+      throw error
+    }
+  }
+
+  call(method: string, path: string, body?: object, origin = this.own.platform.facadeUrl): Promise<Heard> {
+    return ask(origin, this.#token, method, path, body)
+  }
+
+  async renewToken(): Promise<void> {
+    this.#token = await newToken(this.own)
+  }
+
+  /** `/readyz` of the operator. */
+  readiness(): Promise<Heard> {
+    return ask(`http://127.0.0.1:${this.own.ports.management}`, '', 'GET', '/readyz')
+  }
+
+  /** Megabytes that the operator has resident. */
+  async memory(): Promise<number> {
+    const status = await readFile(`/proc/${this.own.operatorPid}/status`, 'utf8')
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024
+  }
+
+  /** Stops etcd, the API server and all that belongs to them, the operator not, and starts them again afterwards. */
+  withoutControlPlane(meanwhile: () => Promise<void>): Promise<void> {
+    return this.own.controlPlane.restart(platformAccess(this.own.ports), meanwhile)
+  }
+
+  backUp(): Promise<void> {
+    const { etcdData } = layout(this.own.controlPlane.folder)
+    return this.withoutControlPlane(() => cp(etcdData, `${etcdData}-backup`, { recursive: true }))
+  }
+
+  restore(): Promise<void> {
+    const { etcdData } = layout(this.own.controlPlane.folder)
+    return this.withoutControlPlane(async () => {
+      await rm(etcdData, { recursive: true })
+      await cp(`${etcdData}-backup`, etcdData, { recursive: true })
+    })
+  }
+
+  stop(): Promise<void> {
+    return this.own.stop()
+  }
+}
+
+function newToken({ platform }: OwnPlatform): Promise<string> {
+  const { clientId, clientSecret, tokenUrl } = platform
+  return until('a token', () => tokenFor(clientId, clientSecret, tokenUrl))
+}
+
+/** Status 0: no answer. */
+async function ask(origin: string, token: string, method: string, path: string, body?: object): Promise<Heard> {
+  const began = performance.now()
+  const headers = {
+    authorization: `Bearer ${token}`,
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+  }
+  const signal = AbortSignal.timeout(GIVE_UP)
+  const text = body === undefined ? null : JSON.stringify(body)
+  try {
+    const answer = await fetch(origin + path, { method, headers, signal, body: text })
+    const content = await answer.text()
+    return { status: answer.status, headers: answer.headers, text: content, milliseconds: performance.now() - began }
+  } catch (error) {
+    return { status: 0, headers: new Headers(), text: String(error), milliseconds: performance.now() - began }
+  }
+}
+
+/** Asks once a second for as long as it takes. */
+export async function everySecond(seconds: number, work: (second: number) => Promise<void>): Promise<void> {
+  const began = performance.now()
+  for (let second = 0; performance.now() - began < seconds * 1000; second += 1) {
+    await work(second)
+    await delay(Math.max(0, (second + 1) * 1000 - (performance.now() - began)))
+  }
+}
