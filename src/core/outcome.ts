@@ -11,8 +11,8 @@ export type Outcome =
   | { kind: 'waiting'; reason: ReconcilingReason; message: string; after?: number }
   /** The engine reports trouble that may pass. */
   | { kind: 'degraded'; reason: NotReadyReason; message: string; after?: number }
-  /** A person must change something; no retry until an object changes. */
-  | { kind: 'stalled'; reason: StalledReason; message: string }
+  /** A person must change something; no retry until an object changes, or `after` where another system refused. */
+  | { kind: 'stalled'; reason: StalledReason; message: string; after?: number }
 
 export function done(options: { reason?: ReadyReason; message?: string; after?: number } = {}): Outcome {
   return { kind: 'done', ...options }

@@ -20,6 +20,7 @@ import { allowedCidrsRule, boundsRules, growsByOne, growsOnly } from './workload
 
 /** Versions of Qdrant that can be chosen, oldest first; the last one is the default. */
 export const VECTOR_VERSIONS = ['1.13.6', '1.14.1', '1.15.5', '1.16.3', '1.17.1', '1.18.2'] as const
+export type VectorVersion = (typeof VECTOR_VERSIONS)[number]
 export const NEWEST_VECTOR_VERSION = '1.18.2'
 
 const spec = z.strictObject({
@@ -69,6 +70,17 @@ const spec = z.strictObject({
 type Spec = z.output<typeof spec>
 
 const minor = (version: string) => Number(version.split('.')[1])
+
+/**
+ * The version to run on the way to `wanted`: at most one minor above what every peer runs, because the engine migrates
+ * its storage format one minor at a time.
+ *
+ * @param running undefined before the first rollout has ended: there is nothing to migrate
+ */
+export function nextVectorVersion(running: string | undefined, wanted: VectorVersion): VectorVersion {
+  if (running === undefined || minor(wanted) <= minor(running) + 1) return wanted
+  return VECTOR_VERSIONS.findLast((version) => minor(version) === minor(running) + 1) ?? wanted
+}
 
 const rules: Rule<Spec>[] = [
   tagKeyRule,

@@ -34,8 +34,24 @@ export const vectorRecord = recordOf(VectorCluster, {
   shownAs: { ingressHost: hostOf },
   kept: ['vectorVersion'],
   allowsOwnImages: ({ vector }) => vector.allowOwnImages,
-  refine: ({ ingressHost, clusterId }, view) => ({ ingressHost: chooseHost(ingressHost, clusterId, view) }),
+  refine: ({ ingressHost, clusterId, vectorVersion }, view) => {
+    refuseHastyUpgrade(vectorVersion, view)
+    return { ingressHost: chooseHost(ingressHost, clusterId, view) }
+  },
 })
+
+/** @throws PlatformError INVALID_STATE while peers still go over to the version that was asked for before */
+function refuseHastyUpgrade(
+  version: string | undefined,
+  { previous, name }: Pick<WriteView<typeof VectorCluster>, 'previous' | 'name'>,
+): void {
+  const { spec, status } = previous ?? {}
+  if (version === undefined || spec === undefined || version === spec.vectorVersion) return
+  const running = status?.vectorVersion
+  if (running === undefined || running === spec.vectorVersion) return
+  const message = `"${name}" is going over from ${running} to ${spec.vectorVersion}; change vectorVersion once it has.`
+  throw new PlatformError('INVALID_STATE', message, { status: 'Updating', phase: 'RollingOut' })
+}
 
 /** @throws PlatformError BAD_REQUEST, HOST_TAKEN */
 function chooseHost(

@@ -13,6 +13,7 @@ import type { Environment } from './environment.ts'
 import { Expectations } from './expectations.ts'
 import { StalledError, WaitingError } from './interruptions.ts'
 import { placeOf } from './place.ts'
+import { refusalOf } from './refusal.ts'
 import { type Failed, nextStatus, statusPatch, transition } from './status.ts'
 import { currentStep } from './steps.ts'
 
@@ -190,6 +191,11 @@ export class Reconciler {
         return stalled(error.reason, error.message)
       }
       if (error instanceof WaitingError) return waiting(error.reason, error.message)
+      const refusal = refusalOf(error, this.#controller.kind)
+      if (refusal !== undefined) {
+        pass.log.warn({ err: error, step: currentStep(pass) }, 'Another system refuses what is asked for.')
+        return refusal
+      }
       return { kind: 'failed', message: this.#sentence(currentStep(pass), error), error }
     }
   }

@@ -1,4 +1,4 @@
-import { vectorNames } from '../../contracts/vector.ts'
+import { VECTOR_PORTS, vectorNames } from '../../contracts/vector.ts'
 import { ownerSelector } from '../../contracts/workloads.ts'
 import { sourceRanges } from '../../core/cidr.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -10,6 +10,7 @@ import { gatewayOf } from '../workload/home.ts'
 import { judgeStart, judgeStop } from '../workload/judge.ts'
 import { wantedReplicas } from '../workload/pass.ts'
 import type { VectorPass } from './types.ts'
+import { versionToRun } from './workload.ts'
 
 /** What is observed goes into the status, whatever the outcome of the pass is. */
 export function reportStatus(pass: VectorPass): Outcome {
@@ -25,7 +26,7 @@ export function reportStatus(pass: VectorPass): Outcome {
     ingressHost: state.host,
     publicEndpoint: endpointOf(pass),
     externalAddresses: addresses(pass),
-    ...(complete ? { vectorVersion: object.spec.vectorVersion, restartedAt: object.spec.restartedAt } : {}),
+    ...(complete ? { vectorVersion: versionToRun(pass), restartedAt: object.spec.restartedAt } : {}),
   })
   pass.serving(ready > 0)
   return done()
@@ -45,7 +46,11 @@ function judgeStopped(pass: VectorPass): Outcome {
 /** Undefined where every peer is as it should be. */
 function judgePeers(pass: VectorPass): Outcome | undefined {
   const { workload, keys, peers } = pass.state
-  if (isRolledOut(workload)) return undefined
+  if (isRolledOut(workload)) {
+    const version = versionToRun(pass)
+    if (version === pass.object.spec.vectorVersion) return undefined
+    return waiting('RollingOut', `Every peer runs ${version}; the next step is to ${pass.object.spec.vectorVersion}.`)
+  }
   const trouble = podTroubleOf(podsOfStateful(pass))
   if (trouble !== undefined) return trouble
   const ready = workload?.status?.readyReplicas ?? 0
@@ -73,11 +78,16 @@ function endpointOf(pass: VectorPass): string | undefined {
   const { object, state } = pass
   const { host, route } = state
   const gateway = gatewayOf(pass)
-  if (host === undefined) return undefined
+  if (host === undefined) return loadBalancerEndpoint(addresses(pass)?.[0])
   const endpoint = `https://${host}`
   if (gateway === undefined || route?.kind === 'accepted') return endpoint
   // While a Gateway takes over, what served the host before still does.
   return route !== undefined && object.status?.publicEndpoint === endpoint ? endpoint : undefined
+}
+
+function loadBalancerEndpoint(address: string | undefined): string | undefined {
+  if (address === undefined) return undefined
+  return `http://${address.includes(':') ? `[${address}]` : address}:${VECTOR_PORTS.rest}`
 }
 
 /** Undefined where the host is served, or none was asked for. */

@@ -9,6 +9,7 @@ import type { StatefulSet } from '../stateful/types.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import { readSecret, type SecretObject, withSecretRights } from '../workload/secrets.ts'
 import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
+import { versionToRun } from './workload.ts'
 
 /** Keys of 256 random bits, and an id that has nothing to do with them. */
 export function randomVectorKey(version: number): VectorKey {
@@ -76,7 +77,7 @@ const AT_ONCE = 1
 export async function trackRotation(pass: VectorPass): Promise<Outcome> {
   const { keys, workload } = pass.state
   if (keys === undefined) return done()
-  const settled = isRolledOut(workload) ? settledKeys(keys, pass.object.spec.vectorVersion, pass.now) : keys
+  const settled = isRolledOut(workload) ? settledKeys(keys, versionToRun(pass), pass.now) : keys
   pass.report({ apiKeyVersion: keys.current?.version, apiKeyRotatedAt: keys.rotatedAt })
   if (settled === keys) return done()
   if (!isDeepStrictEqual(await freshKeys(pass), keys)) {

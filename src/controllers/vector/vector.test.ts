@@ -336,3 +336,30 @@ describe('the controller of vector databases', () => {
     }
   })
 })
+
+describe('the version of a vector database', () => {
+  it('goes up minor by minor, however fast the spec went on', async () => {
+    const world = new VectorWorld()
+    await world.start()
+    await world.create({ vectorVersion: '1.16.3', replicas: 2 })
+    await world.converge()
+    const images: string[] = []
+    const look = async () => {
+      const found = (await world.workload()) as unknown as
+        | { spec: { template: { spec: { containers: { image: string }[] } } } }
+        | undefined
+      const image = found?.spec.template.spec.containers[0]?.image ?? ''
+      if (images.at(-1) !== image) images.push(image)
+    }
+    await look()
+    await world.change({ vectorVersion: '1.17.1' })
+    await world.change({ vectorVersion: '1.18.2' })
+    for (let round = 0; round < 12; round += 1) {
+      await world.pass()
+      await look()
+      await world.play()
+    }
+    expect(images.map((image) => /v([\d.]+)-/.exec(image)?.[1])).to.deep.equal(['1.16.3', '1.17.1', '1.18.2'])
+    expect(await world.says()).to.match(/^Running Available/)
+  })
+})

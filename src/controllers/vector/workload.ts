@@ -1,5 +1,6 @@
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
+import { nextVectorVersion, type VectorVersion } from '../../crds/vector.ts'
 import {
   podKeys,
   type VectorInput,
@@ -40,16 +41,22 @@ function isHandingOver({ object, state }: VectorPass): boolean {
 
 function inputOf(pass: VectorPass): VectorInput {
   const { object, state, incarnation } = pass
+  const vectorVersion = versionToRun(pass)
   return vectorInput({
-    cluster: object,
+    cluster: { ...object, spec: { ...object.spec, vectorVersion } },
     plan: planOf(pass),
     incarnation,
     peers: state.peers,
-    keys: state.keys === undefined ? undefined : podKeys(state.keys, object.spec.vectorVersion),
+    keys: state.keys === undefined ? undefined : podKeys(state.keys, vectorVersion),
     host: state.host,
     ingressClassName: state.home?.spec.ingressClassName,
     gateway: gatewayOf(pass),
   })
+}
+
+/** The version that peers are to run now: no minor is left out, however fast the spec went on. */
+export function versionToRun({ object: { spec, status } }: VectorPass): VectorVersion {
+  return nextVectorVersion(status?.vectorVersion, spec.vectorVersion)
 }
 
 /** What the Gateway says of the route; undefined where none was written. */

@@ -1,0 +1,71 @@
+import { expect } from 'chai'
+import { StoreError } from '../../adapters/objectstorage/port.ts'
+import { KINDS } from '../../crds/index.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { statefulSet } from '../../kube/builtin.ts'
+import { KubeError, type KubeErrorDetail, type KubeErrorReason } from '../../kube/errors.ts'
+import { refusalOf, SLOW_RETRY } from './refusal.ts'
+
+const kubeError = (reason: KubeErrorReason, status: number, detail: Partial<KubeErrorDetail> = {}) =>
+  new KubeError(reason, 'Cannot apply.', { status, resource: statefulSet, namespace: 'shop', name: 'vc-x', ...detail })
+const invalid = (...fields: string[]) =>
+  kubeError('Invalid', 422, { causes: fields.map((field) => ({ field, message: 'Invalid value: "s3cret"' })) })
+
+describe('what another system refuses', () => {
+  const cases: [sentence: string, error: unknown, says: string | undefined][] = [
+    [
+      'names our field for a path of the API server',
+      invalid('spec.volumeClaimTemplates[0].spec.storageClassName'),
+      'The API server refuses StatefulSet "shop/vc-x" because of storageClass (spec.volumeClaimTemplates[0].spec.storageClassName). Set another value.',
+    ],
+    [
+      'names the size of a volume',
+      invalid('spec.volumeClaimTemplates[0].spec.resources[storage]'),
+      'The API server refuses StatefulSet "shop/vc-x" because of storageSize (spec.volumeClaimTemplates[0].spec.resources[storage]). Set another value.',
+    ],
+    [
+      'names the path alone where no field of ours is behind it',
+      invalid('spec.template.spec.hostname2'),
+      'The API server refuses StatefulSet "shop/vc-x" (spec.template.spec.hostname2). Change the spec.',
+    ],
+    [
+      'repeats what a policy says',
+      kubeError('Forbidden', 403, { denial: { policy: 'images', message: 'Images come from registry.example only.' } }),
+      'The API server refuses StatefulSet "shop/vc-x": Images come from registry.example only.',
+    ],
+    [
+      'says what a store does not take',
+      new StoreError('Invalid', 'AllowedHeader is not valid.'),
+      'AllowedHeader is not valid.',
+    ],
+    ['says that a store is full', new StoreError('Full', 'The store has no room.'), 'The store has no room.'],
+    ['is not: rights that may come', kubeError('Forbidden', 403), undefined],
+    ['is not: a conflict', kubeError('Conflict', 409), undefined],
+    ['is not: a server that is busy', kubeError('Throttled', 429), undefined],
+    ['is not: a server that is away', kubeError('Unavailable', 503), undefined],
+    ['is not: a store that does not answer', new StoreError('Unreachable', 'It does not answer.'), undefined],
+    ['is not: a mistake of ours', new TypeError('undefined is not a function'), undefined],
+  ]
+  for (const [sentence, error, says] of cases) {
+    it(sentence, () => {
+      const outcome = refusalOf(error, VectorCluster)
+      if (says === undefined) expect(outcome).to.equal(undefined)
+      else
+        expect(outcome).to.deep.equal({
+          kind: 'stalled',
+          reason: 'ConfigurationInvalid',
+          message: says,
+          after: SLOW_RETRY,
+        })
+    })
+  }
+
+  it('tells no value, whatever kind it is about', () => {
+    for (const kind of KINDS) {
+      for (const field of Object.keys(kind.spec.shape)) {
+        const outcome = refusalOf(invalid(`spec.template.${field}`), kind)
+        expect(outcome?.kind === 'stalled' && outcome.message).to.not.contain('s3cret')
+      }
+    }
+  })
+})

@@ -1,0 +1,54 @@
+import { isStoreError } from '../../adapters/objectstorage/port.ts'
+import { objectKey } from '../../core/object.ts'
+import { type Outcome, stalled } from '../../core/outcome.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { isKubeError, type KubeError } from '../../kube/errors.ts'
+
+/** Milliseconds until something that another system refused is tried again: what it refuses may change on its side. */
+export const SLOW_RETRY = 5 * 60_000
+
+/** Where a field of ours ends up in what we make of it. */
+const OUR_FIELDS: readonly [path: RegExp, field: string][] = [
+  [/storageClass(Name)?$/, 'storageClass'],
+  [/\bstorage(\.size)?\]?$/, 'storageSize'],
+  [/limits\b.*\bcpu\b/, 'cpuLimit'],
+  [/requests\b.*\bcpu\b/, 'cpuRequest'],
+  [/limits\b.*\bmemory\b/, 'memoryLimit'],
+  [/requests\b.*\bmemory\b/, 'memoryRequest'],
+  [/\b(replicas|instances)$/, 'replicas'],
+  [/loadBalancerSourceRanges|\bcidr$/, 'allowedCidrs'],
+  [/\b(image|imageName)$/, 'imageName'],
+  [/\bhost(names)?(\[\d+\])?$/, 'ingressHost'],
+  [/\bparameters\b/, 'parameters'],
+  [/\bschedule$/, 'backupSchedule'],
+]
+
+/**
+ * What another system will refuse however often it is asked: a person must change something. Undefined for everything
+ * that may pass by itself: no answer, a conflict, rights that are not there yet.
+ */
+export function refusalOf(thrown: unknown, kind: Pick<AnyKind, 'spec'>): Outcome | undefined {
+  const message = isKubeError(thrown) ? kubeRefusal(thrown, kind) : storeRefusal(thrown)
+  return message === undefined ? undefined : { ...stalled('ConfigurationInvalid', message), after: SLOW_RETRY }
+}
+
+function kubeRefusal(error: KubeError, { spec }: Pick<AnyKind, 'spec'>): string | undefined {
+  if (error.reason !== 'Invalid' && error.denial === undefined) return undefined
+  const what = `${error.resource?.kind ?? 'object'} "${objectKey(error.namespace, error.objectName ?? '')}"`
+  // A policy's words are meant for people; those of the server repeat values, which may be secret.
+  if (error.denial !== undefined) return `The API server refuses ${what}: ${error.denial.message}`
+  const paths = [...new Set(error.causes.map(({ field }) => field).filter((field) => field !== ''))].slice(0, 5)
+  const ours = [...new Set(paths.flatMap((path) => fieldOf(path, spec)))]
+  const where = paths.length === 0 ? '' : ` (${paths.join(', ')})`
+  if (ours.length === 0) return `The API server refuses ${what}${where}. Change the spec.`
+  return `The API server refuses ${what} because of ${ours.join(', ')}${where}. Set another value.`
+}
+
+function fieldOf(path: string, spec: AnyKind['spec']): string[] {
+  const found = OUR_FIELDS.find(([pattern, field]) => pattern.test(path) && Object.hasOwn(spec.shape, field))
+  return found === undefined ? [] : [found[1]]
+}
+
+function storeRefusal(thrown: unknown): string | undefined {
+  return isStoreError(thrown, 'Refused', 'Invalid', 'Full', 'Taken') ? thrown.message : undefined
+}
