@@ -29,7 +29,17 @@ function jwtAuthenticator({ issuerUrl, caPem, audience }: Required<OidcIssuer>):
   return {
     issuer: { url: issuerUrl, audiences: [audience], certificateAuthority: caPem },
     // Groups stay empty: membership lives in our own kinds, where it can be withdrawn before a token expires.
-    claimMappings: { username: { claim: 'sub', prefix: 'p:' }, uid: { claim: 'sub' } },
+    claimMappings: {
+      username: { claim: 'sub', prefix: 'p:' },
+      uid: { claim: 'sub' },
+      // A token outlives its principal: the authorizer refuses it to whoever has the id afterwards.
+      extra: [
+        {
+          key: 'freehold.dev/principal-uid',
+          valueExpression: "has(claims.principal_uid) ? claims.principal_uid : ''",
+        },
+      ],
+    },
     claimValidationRules: [
       // An ID token has the same issuer and may have the same audience; only access tokens say Bearer.
       { expression: "has(claims.typ) && claims.typ == 'Bearer'", message: 'only access tokens are accepted' },

@@ -57,7 +57,7 @@ describe('access to the API server', () => {
 
   it('takes no groups from tokens', () => {
     const configuration = authenticationConfiguration({ issuerUrl: 'https://i', caPem: 'ca', audience: 'a' })
-    expect(configuration).to.have.nested.property('jwt[0].claimMappings').that.has.keys('username', 'uid')
+    expect(configuration).to.have.nested.property('jwt[0].claimMappings').that.has.keys('username', 'uid', 'extra')
   })
 
   it('asks the webhook before RBAC, and caches none of its answers', () => {

@@ -23,6 +23,7 @@ import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } fr
 import { invitationController, passwordResetController } from './invitations.ts'
 import { managedIdentityController } from './managedidentities.ts'
 import { type StorageOptions, storageControllers } from './objectstorage/index.ts'
+import { groupController } from './principals.ts'
 import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
 import { relationalControllers } from './relational/index.ts'
@@ -66,6 +67,7 @@ export function controllers({
     invitationController,
     passwordResetController,
     ...grantControllers,
+    groupController,
     managedIdentityController(),
     ssoController(sso),
     bindingController,

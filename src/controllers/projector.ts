@@ -4,6 +4,7 @@ import { done, type Outcome } from '../core/outcome.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { KINDS } from '../crds/index.ts'
+import { meansPresent, PRINCIPAL_RESOURCES, type PrincipalLookup } from '../crds/principals.ts'
 import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { projectedBindings } from '../desired/projection.ts'
@@ -46,7 +47,7 @@ export function withProjection(controller: Controller, isOn: boolean): Controlle
   return Object.freeze({
     ...controller,
     observes: [...controller.observes, ...(isOfBoundary ? [roleBinding] : []), ...(isOn ? ofIam : [])],
-    reads: isOfBoundary ? controller.reads : [...controller.reads, Boundary.resource],
+    reads: [...controller.reads, ...(isOn ? PRINCIPAL_RESOURCES : []), ...(isOfBoundary ? [] : [Boundary.resource])],
     writes: [...controller.writes, ...PROJECTION_RIGHTS],
     reconcile: steps(controller.reconcile, (isOn ? projectAssignments : withdrawProjection) as Step<AnyKind, unknown>),
   })
@@ -72,11 +73,16 @@ export async function projectAssignments(pass: Pass): Promise<Outcome> {
   const namespaces = [boundaryNamespace(boundary.metadata.name), SYSTEM_NAMESPACE]
   const near = <T extends KubeObject>(resource: Resource) =>
     namespaces.flatMap((namespace) => [...records.cache<T>(resource).list({ namespace })])
+  const find: PrincipalLookup = (resource, home, name) => records.cache(resource).get(home, name)
+  const means = (record: KubeObject, id: string) => meansPresent(find, record, id)
   const { bindings, nextEnd } = projectedBindings({
     boundary,
     group: isGroup ? (object as KubeObject) : undefined,
-    assignments: near<RoleAssignment>(RoleAssignment.resource),
-    groups: near<PrincipalGroup>(PrincipalGroup.resource),
+    assignments: near<RoleAssignment>(RoleAssignment.resource).filter((one) => means(one, one.spec.principalId)),
+    groups: near<PrincipalGroup>(PrincipalGroup.resource).map((group) => ({
+      ...group,
+      spec: { ...group.spec, memberIds: group.spec.memberIds.filter((id) => means(group, id)) },
+    })),
     clusterRoles: CLUSTER_ROLES,
     now,
   })

@@ -11,6 +11,7 @@ import { parseScope } from '../core/scope.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { KINDS } from '../crds/index.ts'
+import { PRINCIPAL_RESOURCES } from '../crds/principals.ts'
 import { BoundaryTrust, DenyAssignment, JitRequest, RoleAssignment } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { isYounger, scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
@@ -19,6 +20,7 @@ import { endOfGrant, endOfRequest } from '../desired/rbac.ts'
 import { isKubeError } from '../kube/errors.ts'
 import { type Controller, controller, type Pass, type Rights, type Step, steps } from './engine/controller.ts'
 import { grantForAWhile, JIT_OBSERVES } from './jit.ts'
+import { keepToPrincipals, PRINCIPAL_RIGHTS } from './principals.ts'
 
 export const INITIAL_OWNER_RIGHTS: readonly Rights[] = [{ resource: RoleAssignment.resource, verbs: ['create'] }]
 
@@ -134,10 +136,16 @@ function grantController(
 ): Controller {
   return controller(kind, {
     observes: more.observes ?? [],
-    reads: [Boundary.resource, ResourceGroup.resource, ...SCOPE_KINDS],
+    reads: [Boundary.resource, ResourceGroup.resource, ...PRINCIPAL_RESOURCES, ...SCOPE_KINDS],
     childrenIn: 'records',
-    writes: [{ resource: kind.resource, verbs: ['delete'] }, ...(more.writes ?? [])],
-    reconcile: steps(removeWhenOver(endOf), keepToLife, followGroup, ...(more.step === undefined ? [] : [more.step])),
+    writes: [{ resource: kind.resource, verbs: ['delete'] }, ...PRINCIPAL_RIGHTS, ...(more.writes ?? [])],
+    reconcile: steps(
+      removeWhenOver(endOf),
+      keepToLife,
+      keepToPrincipals as Step,
+      followGroup,
+      ...(more.step === undefined ? [] : [more.step]),
+    ),
   })
 }
 

@@ -17,6 +17,8 @@ export const OWNER_INCARNATION_ANNOTATION = `${PREFIX}incarnation-of-owner`
 export const OWNER_NAMESPACE_ANNOTATION = `${PREFIX}owner-namespace`
 /** On a grant whose spec names no life of its scope: the one that was there when the grant was made. */
 export const SCOPE_INCARNATION_ANNOTATION = `${PREFIX}scope-incarnation`
+/** On a record that names principals: the incarnation of each, by id, as JSON. */
+export const PRINCIPAL_INCARNATIONS_ANNOTATION = `${PREFIX}principal-incarnations`
 /** Who wrote the generation that the annotation names: `<generation> <principalId>`. */
 export const ACTOR_ANNOTATION = `${PREFIX}actor`
 /** Who created the object, for `createdBy`. */

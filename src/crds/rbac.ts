@@ -133,7 +133,7 @@ export const PrincipalGroup = defineKind({
     description: Description.default(''),
     memberIds: z.array(Uuid).max(1000).default([]).describe('Ids of the people, service accounts and groups in it'),
   }),
-  status: z.object({}),
+  status: resourceStatus,
   columns: [{ name: 'Display Name', path: '.spec.displayName' }],
 })
 export type PrincipalGroup = ObjectOf<typeof PrincipalGroup>

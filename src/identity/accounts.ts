@@ -22,8 +22,14 @@ export function accountFinder(users: UserStore, passwords: PasswordVerifier): Fi
     const signedInAt = ofToken === undefined ? oidc.session?.loginTs : ofToken.authTime
     const grants = ofToken === undefined ? grantsOf(oidc.session) : [ofToken.grantId ?? '']
     const change = await passwords.lastChange?.(userId)
-    return isStale(signedInAt, grants, change) ? undefined : accountOf(user)
+    if (isOfAnother(user, signedInAt) || isStale(signedInAt, grants, change)) return undefined
+    return accountOf(user)
   }
+}
+
+/** Whether somebody signed in who had the id before. The API server tells creation to the second, by a clock of its own. */
+function isOfAnother({ createdAt }: IdentityUser, signedInAt: number | undefined): boolean {
+  return createdAt !== undefined && signedInAt !== undefined && signedInAt < createdAt / 1000 - 1
 }
 
 /** Whether the sign-in was before the password was changed, and not the one in which the person changed it. */

@@ -1,5 +1,6 @@
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
 import type { Attempts } from './attempts.ts'
+import { PRINCIPAL_UID } from './claims.ts'
 import type { ClientStore, IdentityClient } from './clients.ts'
 import { PUBLIC_CLIENTS } from './publicClients.ts'
 import type { StateStore } from './state.ts'
@@ -50,11 +51,12 @@ function clientAdapter({ clients, attempts, address }: AdapterOptions): Adapter 
 }
 
 /** RFC 7591 section 2. `client_secret_post` also admits HTTP Basic: both are compared in constant time. */
-function clientMetadata({ clientId, secret, displayName }: IdentityClient): AdapterPayload {
+function clientMetadata({ clientId, secret, displayName, uid }: IdentityClient): AdapterPayload {
   return {
     client_id: clientId,
     client_secret: secret,
     client_name: displayName,
+    ...(uid === undefined ? {} : { [PRINCIPAL_UID]: uid }),
     grant_types: ['client_credentials'],
     response_types: [],
     redirect_uris: [],

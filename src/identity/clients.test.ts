@@ -25,7 +25,10 @@ describe('service accounts in the API server', () => {
   const find = (client: FakeKubeClient, clientId = CLIENT_ID) => kubeClientStore(client).find(clientId)
 
   it('are found with their secret', async () => {
-    expect(await find(server())).to.deep.equal({
+    const client = server()
+    const { uid } = (await client.get(PlatformClient.resource, ref)).metadata
+    expect(await find(client)).to.deep.equal({
+      uid,
       clientId: CLIENT_ID,
       secret: 'a-secret',
       displayName: 'First owner',

@@ -7,7 +7,13 @@ import { isKubeError } from '../kube/errors.ts'
 import type { KubeObject, ObjectRef, Resource } from '../kube/object.ts'
 
 /** A service account that may ask for tokens. `secret` never leaves the provider. */
-export type IdentityClient = { clientId: string; secret: string; displayName: string; isEnabled: boolean }
+export type IdentityClient = {
+  clientId: string
+  secret: string
+  displayName: string
+  isEnabled: boolean
+  uid?: string | undefined
+}
 
 /** Where the provider finds service accounts. Asked for every token, so that a change counts at once. */
 export interface ClientStore {
@@ -43,7 +49,7 @@ export function kubeClientStore(client: Pick<KubeClient, 'get'>, namespace: stri
       const { displayName, isEnabled, secretName } = found.spec
       const secretObject = await read<SecretObject>(builtin.secret, { namespace, name: secretName })
       const secret = Buffer.from(secretObject?.data?.[CLIENT_SECRET_KEY] ?? '', 'base64').toString('utf8')
-      return secret === '' ? undefined : { clientId, secret, displayName, isEnabled }
+      return secret === '' ? undefined : { clientId, secret, displayName, isEnabled, uid: found.metadata.uid }
     },
   }
 }

@@ -1,6 +1,7 @@
 import { hkdfSync } from 'node:crypto'
 import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider'
 import { accountFinder, personClaims, SCOPE_CLAIMS } from './accounts.ts'
+import { PRINCIPAL_UID } from './claims.ts'
 import { SIGNING_ALGORITHM, type SigningKey } from './keyRing.ts'
 import type { PasswordVerifier } from './passwords.ts'
 import { deviceSettings, logoutSettings, renderError } from './shownPages.ts'
@@ -47,6 +48,7 @@ export function settings(options: SettingsOptions): Configuration {
     // Who may have refresh tokens gets them without asking; clients written for other providers ask for offline_access.
     scopes: ['openid', 'profile', 'email', 'offline_access'],
     claims: SCOPE_CLAIMS,
+    extraClientMetadata: { properties: [PRINCIPAL_UID] },
     // Programs read who signed in from the ID token; they need no second call.
     conformIdTokenClaims: false,
     responseTypes: ['code'],
@@ -117,7 +119,7 @@ export function settings(options: SettingsOptions): Configuration {
       customizers: {
         async jwt(context, token, parts) {
           const person = token.kind === 'AccessToken' ? await personOf(context, token, users) : undefined
-          const claims = person ?? serviceAccountClaims(token.clientId ?? '', token.client?.clientName)
+          const claims = person ?? serviceAccountClaims(token.clientId ?? '', token.client)
           parts.payload = { ...parts.payload, azp: token.clientId ?? '', typ: 'Bearer', ...claims }
         },
       },
@@ -158,10 +160,13 @@ function derived({ jwk }: SigningKey, purpose: string): string {
 }
 
 /** `typ` tells access tokens from ID tokens, which say `ID`; the rest is what Keycloak writes for a service account. */
-function serviceAccountClaims(clientId: string, displayName: string | undefined) {
+function serviceAccountClaims(clientId: string, client: { clientName?: string | undefined } | undefined) {
+  const displayName = client?.clientName
+  const uid = (client as Record<string, unknown> | undefined)?.[PRINCIPAL_UID]
   return {
     preferred_username: `service-account-${clientId}`,
     ...(displayName === undefined ? {} : { name: displayName }),
+    ...(typeof uid === 'string' ? { [PRINCIPAL_UID]: uid } : {}),
   }
 }
 
@@ -175,6 +180,7 @@ async function personOf(
   const source = entities.AuthorizationCode ?? entities.DeviceCode ?? entities.RefreshToken
   return {
     ...personClaims(user),
+    ...(user.uid === undefined ? {} : { [PRINCIPAL_UID]: user.uid }),
     // A person is told from a service account by having one.
     sid: sessionIdOf(token.grantId ?? ''),
     ...(source?.authTime === undefined ? {} : { auth_time: source.authTime }),

@@ -13,7 +13,7 @@ describe('signing in at the local provider', function () {
     expect(world.browser.left?.searchParams.get('state')).to.equal('the-state')
     expect(world.browser.left?.searchParams.get('iss')).to.equal(ISSUER)
     expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
-    const { iat, exp, jti, sid, auth_time: authTime, ...claims } = decodeJwt(answer.body.access_token ?? '')
+    const { iat, exp, jti, sid, auth_time: authTime, principal_uid: uid, ...claims } = decodeJwt(answer.body.access_token ?? '')
     expect(claims).to.deep.equal({
       iss: ISSUER,
       sub: USER,
@@ -28,7 +28,7 @@ describe('signing in at the local provider', function () {
       email: 'Ada@Example.com',
       email_verified: true,
     })
-    expect([iat, exp, jti, sid].every((claim) => claim !== undefined)).to.equal(true)
+    expect([iat, exp, jti, sid, uid].every((claim) => claim !== undefined)).to.equal(true)
     expect(authTime).to.be.within(before, before + 20)
     expect(decodeJwt(answer.body.id_token ?? '')).to.include({
       typ: 'ID',

@@ -7,6 +7,10 @@ import type { KubeObject } from '../kube/object.ts'
 /** A person, as tokens describe them. */
 export type IdentityUser = {
   id: string
+  /** Tells this account from one that had the id before. */
+  uid?: string | undefined
+  /** Milliseconds since the epoch. */
+  createdAt?: number | undefined
   userName: string
   displayName: string
   email: string | undefined
@@ -67,6 +71,8 @@ function userOf({ metadata, spec }: UserObject): IdentityUser {
   const fullName = [spec.firstName, spec.lastName].filter((part) => part !== undefined && part !== '').join(' ')
   return {
     id: metadata.name,
+    uid: metadata.uid,
+    createdAt: metadata.creationTimestamp === undefined ? undefined : Date.parse(metadata.creationTimestamp),
     userName: spec.userName,
     displayName: spec.displayName ?? (fullName === '' ? spec.userName : fullName),
     email: spec.email,

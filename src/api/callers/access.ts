@@ -7,7 +7,9 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { parseScope, type Scope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
+import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { KINDS } from '../../crds/index.ts'
+import { incarnationOf, incarnationsNamedBy, meansPresent, type PrincipalLookup } from '../../crds/principals.ts'
 import { BoundaryTrust, DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { mayStandIn, scopeIncarnationOf, scopeObject, scopeObjectKey } from '../../crds/scopeObjects.ts'
@@ -67,6 +69,8 @@ class CachedAccess implements Access {
     this.#follow<Denial>(DenyAssignment.resource, (event) => this.#deny(event))
     this.#follow<Trust>(BoundaryTrust.resource, (event) => this.#trust(event))
     this.#follow<BoundaryObject>(Boundary.resource, (event) => this.#boundary(event))
+    for (const { resource } of [PlatformUser, PlatformClient])
+      this.#follow(resource, ({ object }) => this.#principal(object.metadata.name))
     const scoped = KINDS.filter((kind) => kind === ResourceGroup || kind === Boundary || kind.placement === 'group')
     for (const { resource } of scoped) {
       if (caches.has(resource)) this.#follow(resource, (event) => this.#scopeObject(resource, event.object))
@@ -146,12 +150,17 @@ class CachedAccess implements Access {
   #group({ type, object }: CacheEvent<Group>): void {
     const { namespace = '', name } = object.metadata
     const id = groupId(namespace, name)
+    this.#principal(name)
     if (type === 'removed') {
+      this.#waitFor(`group ${id}`, [], () => {})
       this.#evaluator.policy.removeGroup(id)
       return
     }
-    const memberIds = object.spec.memberIds.flatMap((member) => asMember(namespace, member))
-    this.#evaluator.policy.upsertGroup({ id, memberIds })
+    this.#waitFor(`group ${id}`, this.#principalKeys(object), () => {
+      const present = object.spec.memberIds.filter((member) => meansPresent(this.#find, object, member))
+      const memberIds = present.flatMap((member) => asMember(namespace, member))
+      this.#evaluator.policy.upsertGroup({ id, memberIds })
+    })
   }
 
   #assignment({ type, object }: CacheEvent<Assignment>): void {
@@ -161,9 +170,9 @@ class CachedAccess implements Access {
     // Made by kubectl or Git without saying of which life: nothing, until the controller has told.
     const isOfNone = scope !== undefined && scope.level !== 'root' && incarnation === undefined
     const named = scope === undefined || isOfNone ? [] : [{ scope, incarnation }]
-    this.#recheck(`assignment ${id}`, named, (counts) => {
+    this.#recheck(object, `assignment ${id}`, named, (counts) => {
       this.#dropAssignment(id)
-      if (!counts) return
+      if (!counts || !meansPresent(this.#find, object, object.spec.principalId)) return
       const { principalId, principalType, roleDefinitionName: roleName, expiresAt, jitRequestId } = object.spec
       const common = { principalType, roleName, scope: object.spec.scope, jitRequestId, ...expiry(expiresAt) }
       for (const [suffix, subject] of subjects(principalType, principalId, object.metadata.namespace)) {
@@ -182,16 +191,18 @@ class CachedAccess implements Access {
     const id = recordId(DenyAssignment.resource, object)
     const scope = type === 'removed' ? undefined : ownScope(object)
     const named = scope === undefined ? [] : [{ scope, incarnation: scopeIncarnationOf(object) }]
-    this.#recheck(`deny ${id}`, named, (counts) => {
+    this.#recheck(object, `deny ${id}`, named, (counts) => {
       const { policy } = this.#evaluator
-      if (!counts) {
+      if (!counts || this.#isOfAnother(object, object.spec.principalId)) {
         policy.removeDeny(id)
         policy.removeDeny(id + PLATFORM_SUFFIX)
         return
       }
       const { principalId, principalType = 'User', isEveryone, actions, dataActions, expiresAt } = object.spec
       const { namespace = '' } = object.metadata
-      const excludedPrincipalIds = object.spec.excludedPrincipalIds.flatMap((member) => asMember(namespace, member))
+      const excludedPrincipalIds = object.spec.excludedPrincipalIds
+        .filter((member) => meansPresent(this.#find, object, member))
+        .flatMap((member) => asMember(namespace, member))
       const common = { excludedPrincipalIds, actions, dataActions, scope: object.spec.scope, ...expiry(expiresAt) }
       if (isEveryone || principalId === undefined) {
         policy.upsertDeny({ ...common, id, principal: 'everyone' })
@@ -216,7 +227,7 @@ class CachedAccess implements Access {
             incarnation: object.spec.trustedBoundaryIncarnation,
           },
         ]
-    this.#recheck(`trust ${id}`, named, (counts) => {
+    this.#recheck(object, `trust ${id}`, named, (counts) => {
       const { policy } = this.#evaluator
       if (!counts) policy.removeTrust(id)
       else policy.upsertTrust({ id, boundaryId, trustedBoundaryId, actions, bidirectional, ...expiry(expiresAt) })
@@ -227,17 +238,22 @@ class CachedAccess implements Access {
    * Says whether a record counts: now, and again whenever an object whose incarnation it names comes, goes or comes
    * back. A record that names no place does not count.
    */
-  #recheck(id: string, named: readonly Named[], decide: (counts: boolean) => void): void {
+  #recheck(record: KubeObject, id: string, named: readonly Named[], decide: (counts: boolean) => void): void {
+    const pinned = named.filter(({ incarnation }) => incarnation !== undefined)
+    const recheck = () =>
+      decide(named.length > 0 && pinned.every((one) => one.incarnation === this.#incarnationAt(one)))
+    const places = pinned.flatMap(({ scope }) => scopeObject(scope)?.key ?? [])
+    this.#waitFor(id, named.length === 0 ? [] : [...places, ...this.#principalKeys(record)], recheck)
+  }
+
+  /** Does it now, and again whenever something of a key comes, goes or comes back. */
+  #waitFor(id: string, keys: readonly string[], recheck: () => void): void {
     for (const key of this.#waitsFor.get(id) ?? []) {
       const waiting = this.#waiting.get(key)
       waiting?.delete(id)
       if (waiting?.size === 0) this.#waiting.delete(key)
     }
     this.#waitsFor.delete(id)
-    const pinned = named.filter(({ incarnation }) => incarnation !== undefined)
-    const recheck = () =>
-      decide(named.length > 0 && pinned.every((one) => one.incarnation === this.#incarnationAt(one)))
-    const keys = pinned.flatMap(({ scope }) => scopeObject(scope)?.key ?? [])
     for (const key of keys) {
       const waiting = this.#waiting.get(key) ?? new Map<string, () => void>()
       this.#waiting.set(key, waiting.set(id, recheck))
@@ -251,6 +267,23 @@ class CachedAccess implements Access {
     if (target === undefined || !this.#caches.has(target.resource)) return undefined
     const { namespace, name, resource } = target
     return this.#caches.get(resource).get(namespace, name)?.metadata.annotations?.[INCARNATION_ANNOTATION]
+  }
+
+  readonly #find: PrincipalLookup = (resource, namespace, name) =>
+    this.#caches.has(resource) ? this.#caches.get(resource).get(namespace, name) : undefined
+
+  #principalKeys(record: KubeObject): string[] {
+    return Object.keys(incarnationsNamedBy(record)).map(principalKey)
+  }
+
+  /** A deny holds while nobody is known under the id, and not for whoever comes after the one it was for. */
+  #isOfAnother(record: KubeObject, id: string | undefined): boolean {
+    if (id === undefined || meansPresent(this.#find, record, id)) return false
+    return incarnationOf(this.#find, id, record.metadata.namespace) !== undefined
+  }
+
+  #principal(id: string): void {
+    for (const recheck of this.#waiting.get(principalKey(id))?.values() ?? []) recheck()
   }
 
   /** Something that records are about came, went or came back. */
@@ -270,6 +303,10 @@ class CachedAccess implements Access {
     }
     this.#evaluator.policy.upsertAssignment({ id, ...initialOwner, roleName: OWNER, scope: `/boundaries/${name}` })
   }
+}
+
+function principalKey(id: string): string {
+  return `principal/${id}`
 }
 
 function groupId(namespace: string, name: string): string {

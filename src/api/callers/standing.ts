@@ -18,10 +18,11 @@ export interface Standing {
   /**
    * Undefined for a principal in good standing. From memory; the API server is asked only for whom memory does not know.
    *
+   * @param uid of the object that the token was issued for; the id may be somebody else's by now
    * @param type where it is known; a uuid of either kind counts otherwise
    * @throws KubeError where the API server must be asked and does not answer
    */
-  endOf(principalId: string, type?: Caller['principalType']): Promise<Ended | undefined>
+  endOf(principalId: string, type?: Caller['principalType'], uid?: string): Promise<Ended | undefined>
 }
 
 type Principal = KubeObject & { spec: { isEnabled?: boolean } }
@@ -46,10 +47,14 @@ export function createStanding({ client, caches, clock = systemClock }: Standing
   const answers = new Map<string, { until: number; answer: Promise<Ended | undefined> }>()
 
   /** A principal that was made a moment ago has a token sooner than our watch has heard of it. */
-  async function ask(resources: readonly Resource[], name: string): Promise<Ended | undefined> {
+  async function ask(
+    resources: readonly Resource[],
+    name: string,
+    uid: string | undefined,
+  ): Promise<Ended | undefined> {
     for (const resource of resources) {
       try {
-        return endOfObject(await client.get<Principal>(resource, { namespace: SYSTEM_NAMESPACE, name }))
+        return endOfObject(await client.get<Principal>(resource, { namespace: SYSTEM_NAMESPACE, name }), uid)
       } catch (error) {
         // A type that is not served says nothing about the object.
         if (!isKubeError(error, 'NotFound') || error.typeMissing) throw error
@@ -57,10 +62,15 @@ export function createStanding({ client, caches, clock = systemClock }: Standing
     }
     return 'deleted'
   }
-  function remembered(key: string, resources: readonly Resource[], name: string): Promise<Ended | undefined> {
+  function remembered(
+    resources: readonly Resource[],
+    name: string,
+    uid: string | undefined,
+  ): Promise<Ended | undefined> {
+    const key = [...resources.map(({ kind }) => kind), name, uid].join(' ')
     const known = answers.get(key)
     if (known !== undefined && clock.monotonic() < known.until) return known.answer
-    const answer = ask(resources, name)
+    const answer = ask(resources, name, uid)
     // Oldest first, so that invented principals cannot fill the memory.
     const [oldest] = answers.size >= MAX_ANSWERS ? answers.keys() : []
     if (oldest !== undefined) answers.delete(oldest)
@@ -70,20 +80,20 @@ export function createStanding({ client, caches, clock = systemClock }: Standing
     return answer
   }
   return {
-    async endOf(principalId, type) {
+    async endOf(principalId, type, uid) {
       // What is no uuid must not become part of a path.
       if (!isUuid(principalId)) return 'deleted'
       const resources = KINDS_OF[type ?? 'either']
       for (const resource of resources) {
         const found = caches.get<Principal>(resource).get(SYSTEM_NAMESPACE, principalId)
-        if (found !== undefined) return endOfObject(found)
+        if (found !== undefined && (uid === undefined || found.metadata.uid === uid)) return endOfObject(found, uid)
       }
-      return remembered(`${type ?? ''} ${principalId}`, resources, principalId)
+      return remembered(resources, principalId, uid)
     },
   }
 }
 
-function endOfObject({ metadata, spec }: Principal): Ended | undefined {
-  if (metadata.deletionTimestamp !== undefined) return 'deleted'
+function endOfObject({ metadata, spec }: Principal, uid: string | undefined): Ended | undefined {
+  if (metadata.deletionTimestamp !== undefined || (uid !== undefined && metadata.uid !== uid)) return 'deleted'
   return spec.isEnabled === false ? 'disabled' : undefined
 }

@@ -17,6 +17,8 @@ export type Caller = Readonly<{
   email?: string
   /** The session of a person that the token came of (OpenID Connect's `sid`). */
   sessionId?: string
+  /** The uid of the principal's own object, where the issuer keeps one. */
+  principalUid?: string
   /** When a person last proved who they are. */
   authTime?: number
   expiresAt: number
@@ -176,6 +178,7 @@ function callerOf(claims: JWTPayload, nowSeconds: number): Caller {
   const displayName = text(claims.name) ?? text(claims.preferred_username)
   const email = claims.email_verified === true ? text(claims.email) : undefined
   const sessionId = text(claims.sid)
+  const principalUid = text(claims.principal_uid)
   const authTime = typeof claims.auth_time === 'number' ? claims.auth_time * 1000 : undefined
   return Object.freeze({
     principalId: sub,
@@ -183,6 +186,7 @@ function callerOf(claims: JWTPayload, nowSeconds: number): Caller {
     ...(displayName === undefined ? {} : { displayName }),
     ...(email === undefined ? {} : { email }),
     ...(sessionId === undefined ? {} : { sessionId }),
+    ...(principalUid === undefined ? {} : { principalUid }),
     ...(authTime === undefined ? {} : { authTime }),
     expiresAt: exp * 1000,
   })

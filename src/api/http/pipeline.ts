@@ -188,8 +188,8 @@ export class Pipeline {
   }
 
   /** @throws PlatformError UNAUTHORIZED for the token of who was deleted or disabled after it was issued */
-  async #requireStanding({ principalId, principalType }: Caller, route: Route): Promise<void> {
-    const ended = await this.#options.standing?.endOf(principalId, principalType)
+  async #requireStanding({ principalId, principalType, principalUid }: Caller, route: Route): Promise<void> {
+    const ended = await this.#options.standing?.endOf(principalId, principalType, principalUid)
     if (ended === undefined || (ended === 'deleted' && route.answersUnknownCallers === true)) return
     throw new PlatformError('UNAUTHORIZED', `The principal of the access token ${ENDED[ended]}.`)
   }

@@ -1,9 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
-import { ACTOR_ANNOTATION, CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import {
+  ACTOR_ANNOTATION,
+  CREATED_BY_ANNOTATION,
+  INCARNATION_ANNOTATION,
+  PRINCIPAL_INCARNATIONS_ANNOTATION,
+} from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, isResourceName, isUuid } from '../../core/names.ts'
 import type { KubeObject, ObjectMeta, ObjectRef, Resource } from '../../core/object.ts'
 import { type AnyKind, type BrokenRule, brokenRules } from '../../crds/define.ts'
+import {
+  incarnationsNamedBy,
+  type PrincipalLookup,
+  principalIncarnations,
+  principalsNamedBy,
+} from '../../crds/principals.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -105,6 +116,7 @@ class KubeRecords implements Records {
         ...(finalizers !== undefined && { finalizers }),
         annotations: {
           ...annotations,
+          ...this.#principalsOf(kind, spec, namespace),
           [INCARNATION_ANNOTATION]: request.incarnation ?? randomUUID(),
           [CREATED_BY_ANNOTATION]: caller.principalId,
           [ACTOR_ANNOTATION]: `1 ${caller.principalId}`,
@@ -126,6 +138,16 @@ class KubeRecords implements Records {
         return { object: stored, isNew: true }
       return { object: sameOrTaken(kind, stored, spec, request), isNew: false }
     }
+  }
+
+  /** Which principals the record means: whom it named before as it did then, others as they are now. */
+  #principalsOf(kind: AnyKind, spec: object, namespace: string | undefined, before?: RecordOf<AnyKind>): object {
+    const ids = principalsNamedBy(kind, spec)
+    if (ids.length === 0) return {}
+    const find: PrincipalLookup = (resource, home, name) => this.#caches.get<KubeObject>(resource).get(home, name)
+    const known = before === undefined ? {} : incarnationsNamedBy(before)
+    const wanted = principalIncarnations(find, ids, namespace, known)
+    return wanted === undefined ? {} : { [PRINCIPAL_INCARNATIONS_ANNOTATION]: wanted }
   }
 
   async update<K extends AnyKind>(
@@ -158,7 +180,12 @@ class KubeRecords implements Records {
     if (patch === undefined) return { object: current, isChanged: false }
     const { generation = 1, resourceVersion, uid } = current.metadata
     const body = {
-      metadata: { annotations: { [ACTOR_ANNOTATION]: `${generation + 1} ${caller.principalId}` } },
+      metadata: {
+        annotations: {
+          ...this.#principalsOf(kind, spec, ref.namespace, current),
+          [ACTOR_ANNOTATION]: `${generation + 1} ${caller.principalId}`,
+        },
+      },
       spec: patch,
     }
     try {

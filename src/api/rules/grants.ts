@@ -3,11 +3,14 @@ import { PlatformError } from '../../core/errors.ts'
 import { idOf, uuidV5 } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { parseScope, type Scope } from '../../core/scope.ts'
 import { Turns } from '../../core/turns.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { KINDS } from '../../crds/index.ts'
+import { incarnationOf, meansPresent, type PrincipalLookup } from '../../crds/principals.ts'
 import { PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { mayStandIn, scopeIncarnationOf, scopeObject } from '../../crds/scopeObjects.ts'
 import { GRANT_REFUSALS, type GrantRefusal, refusalOf } from '../../iam/granting.ts'
@@ -19,6 +22,7 @@ import type { Caller, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 
 export const OWNER = 'Owner'
+const PRINCIPAL_KINDS: readonly AnyKind[] = [PlatformUser, PlatformClient, PrincipalGroup]
 /** Who asks, whichever way they came: rules look at nothing else. */
 export type Granter = Pick<Caller, 'principalId'>
 export type AssignmentRecord = RecordOf<typeof RoleAssignment>
@@ -113,9 +117,21 @@ export function isInForce(services: Services, assignment: AssignmentRecord): boo
   if (scope === undefined || !mayStandIn(scope, metadata.namespace) || isOver(spec.expiresAt, services.clock)) {
     return false
   }
+  if (!meansPresent(principalLookup(services), assignment, spec.principalId)) return false
   if (scope.level === 'root') return true
   const incarnation = scopeIncarnationOf(assignment)
   return incarnation !== undefined && incarnation === incarnationAt(services, scope)
+}
+
+function principalLookup({ records }: Pick<Services, 'records'>): PrincipalLookup {
+  return (resource, namespace, name) => {
+    const kind = PRINCIPAL_KINDS.find((one) => one.resource === resource)
+    return kind === undefined ? undefined : (records.peek(kind, { namespace, name }) as unknown as KubeObject)
+  }
+}
+
+function namespaceOf(scope: Scope): string {
+  return 'boundaryId' in scope ? boundaryNamespace(scope.boundaryId) : SYSTEM_NAMESPACE
 }
 
 export function isOver(expiresAt: string | undefined, clock: Clock): boolean {
@@ -148,7 +164,8 @@ export async function writeAssignment(
   const place = parseScope(scope)
   if (place === undefined) throw new RangeError(`${scope} is no scope.`)
   const scopeIncarnation = incarnationAt(services, place)
-  const name = uuidV5(['grant', principalId, role.displayName, scope, scopeIncarnation ?? ''].join('/'))
+  const life = incarnationOf(principalLookup(services), principalId, namespaceOf(place)) ?? ''
+  const name = uuidV5(['grant', principalId, role.displayName, scope, scopeIncarnation ?? '', life].join('/'))
   const spec = {
     principalId,
     principalType,
@@ -158,7 +175,7 @@ export async function writeAssignment(
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(reason === undefined ? {} : { reason }),
   }
-  const namespace = 'boundaryId' in place ? boundaryNamespace(place.boundaryId) : SYSTEM_NAMESPACE
+  const namespace = namespaceOf(place)
   const more = annotations === undefined ? {} : { annotations }
   return services.records.create(RoleAssignment, { namespace, name, spec, caller, ...more, isSame: () => true })
 }

@@ -7,14 +7,18 @@ import { type PlaceOfNamespace, principalOfUser, questionOf } from './question.t
 export { followPlaces } from './places.ts'
 export { principalOfUser } from './question.ts'
 
+/** Which object the token was issued for, as the API server's authentication maps it from the claim. */
+const PRINCIPAL_UID_EXTRA = 'freehold.dev/principal-uid'
+
 const API_VERSION = 'authorization.k8s.io/v1'
 
-/** Of a SubjectAccessReview what decides; the rest (extra, selectors) may come and is not read. */
+/** Of a SubjectAccessReview what decides; the rest (selectors) may come and is not read. */
 const Review = z.object({
   apiVersion: z.literal(API_VERSION),
   kind: z.literal('SubjectAccessReview'),
   spec: z.object({
     user: z.string().optional(),
+    extra: z.record(z.string(), z.array(z.string())).optional(),
     resourceAttributes: z
       .object({
         namespace: z.string().optional(),
@@ -50,7 +54,10 @@ export function createReviewer({ access, placeOf, whyNotGiven, isReady, standing
       return { allowed: false, reason: 'The platform is starting and does not know all assignments yet.' }
     }
     const principalId = principalOfUser(spec.user)
-    const ended = principalId === undefined ? undefined : await standing?.endOf(principalId)
+    const ended =
+      principalId === undefined
+        ? undefined
+        : await standing?.endOf(principalId, undefined, spec.extra?.[PRINCIPAL_UID_EXTRA]?.[0] || undefined)
     if (ended !== undefined) return { allowed: false, denied: true, reason: `The principal was ${ended}.` }
     return answerTo(questionOf(spec, placeOf), access, whyNotGiven)
   }

@@ -1,8 +1,9 @@
 import { SYSTEM_NAMESPACE } from '../../../src/core/names.ts'
 import type { KubeObject } from '../../../src/core/object.ts'
 import type { AnyKind } from '../../../src/crds/define.ts'
+import { PlatformUser } from '../../../src/crds/identity.ts'
 import { MemberInvitation, PasswordReset } from '../../../src/crds/invitations.ts'
-import { BoundaryTrust, DenyAssignment, JitRequest, RoleAssignment } from '../../../src/crds/rbac.ts'
+import { BoundaryTrust, DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../../src/crds/rbac.ts'
 import type { Flow, Step } from '../flow.ts'
 import { BOUNDARY_ID, GROUP, OUTER } from '../seeds.ts'
 import type { World } from '../world.ts'
@@ -34,6 +35,19 @@ const expiring = (kind: AnyKind, name: string, spec: object): Step => ({
 })
 
 const grantFlows: readonly Flow[] = [
+  {
+    title: 'a group made by kubectl is kept to the members of now',
+    controllers: ['principalgroup'],
+    facts: nothing,
+    steps: [
+      { user: 'makes a person', act: (world) => world.make(PlatformUser, PERSON, { userName: 'ada' }, SYSTEM) },
+      {
+        user: 'makes a group of that person',
+        act: (world) => world.make(PrincipalGroup, ID, { displayName: 'Team', memberIds: [PERSON] }, OUTER),
+        until: (world) => world.isReady(PrincipalGroup, ID, OUTER),
+      },
+    ],
+  },
   {
     title: 'an assignment, a deny and a trust are made by kubectl and end by their time',
     controllers: ['roleassignment', 'denyassignment', 'boundarytrust'],

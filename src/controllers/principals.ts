@@ -1,0 +1,60 @@
+import { uuidV5 } from '../core/ids.ts'
+import { INCARNATION_ANNOTATION, PRINCIPAL_INCARNATIONS_ANNOTATION } from '../core/labels.ts'
+import { type KubeObject, refOf } from '../core/object.ts'
+import { done, type Outcome, waiting } from '../core/outcome.ts'
+import {
+  incarnationsNamedBy,
+  PRINCIPAL_RESOURCES,
+  type PrincipalLookup,
+  principalAt,
+  principalIncarnations,
+  principalsNamedBy,
+} from '../crds/principals.ts'
+import { PrincipalGroup } from '../crds/rbac.ts'
+import { controller, type Pass, type Rights } from './engine/controller.ts'
+
+/** Milliseconds until an object that was written a moment ago is looked at again. */
+const SOON = 1_000
+
+/** For an incarnation of principals that kubectl made without one. */
+export const PRINCIPAL_RIGHTS: readonly Rights[] = PRINCIPAL_RESOURCES.map((resource) => ({
+  resource,
+  verbs: ['patch'],
+}))
+
+/**
+ * Writes down which principals a record means that kubectl or Git wrote: those who have the ids now. Whoever comes later
+ * under the id of somebody who was deleted is not meant.
+ */
+export async function keepToPrincipals(pass: Pass): Promise<Outcome> {
+  const record = pass.object as KubeObject & { spec: object }
+  const { client } = pass.records
+  const find: PrincipalLookup = (resource, namespace, name) => pass.records.cache(resource).get(namespace, name)
+  const { namespace, annotations, uid, resourceVersion } = record.metadata
+  const ids = principalsNamedBy(pass.kind, record.spec)
+  const named = incarnationsNamedBy(record)
+  for (const { resource, object } of ids
+    .filter((id) => named[id] === undefined)
+    .flatMap((id) => principalAt(find, id, namespace) ?? [])) {
+    if (object.metadata.annotations?.[INCARNATION_ANNOTATION] !== undefined) continue
+    const patch = {
+      metadata: { annotations: { [INCARNATION_ANNOTATION]: uuidV5(`principal/${object.metadata.uid}`) } },
+    }
+    const { uid: its, resourceVersion: version } = object.metadata
+    await client.mergePatch(resource, refOf(object), patch, { uid: its, resourceVersion: version })
+  }
+  const wanted = principalIncarnations(find, ids, namespace, named)
+  if (wanted === annotations?.[PRINCIPAL_INCARNATIONS_ANNOTATION]) return done()
+  const patch = { metadata: { annotations: { [PRINCIPAL_INCARNATIONS_ANNOTATION]: wanted ?? null } } }
+  await client.mergePatch(pass.kind.resource, refOf(record), patch, { uid, resourceVersion })
+  // Our own write wakes us, with the version that the next steps need.
+  return waiting('WaitingForDependency', 'The principals were written down.', SOON)
+}
+
+export const groupController = controller(PrincipalGroup, {
+  observes: [],
+  reads: PRINCIPAL_RESOURCES,
+  childrenIn: 'records',
+  writes: PRINCIPAL_RIGHTS,
+  reconcile: keepToPrincipals as never,
+})
