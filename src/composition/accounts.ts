@@ -9,8 +9,11 @@ import { recordedTenants } from '../api/people/tenants.ts'
 import type { Records } from '../api/records/records.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
+import { PlatformError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { RESEND_LIMITS } from '../iam/invitations.ts'
+import { countGuesses, DEFAULT_GUESS_LIMITS, secretPasswords } from '../identity/index.ts'
+import type { KubeClient } from '../kube/client.ts'
 
 /** Requests for a password reset within an hour (records of section 14). */
 const RESETS_PER_ADDRESS = 5
@@ -22,15 +25,18 @@ export function accountServices(
   { users, passwordRules }: Pick<IdentityAdministration, 'users' | 'passwordRules'>,
   records: Records,
   log: Log,
+  client: KubeClient,
 ): AccountServices {
   const { facadePort, invitationResends, invitationResendHours, issuer, publicUrl } = configuration
   return {
     users,
     passwordRules: remembered(passwordRules),
+    ...(configuration.identityProvider === 'local' ? { isPassword: passwordCheck(client) } : {}),
     tenants: recordedTenants(records),
     outbox: createOutbox({ mailer: mailer(configuration), log, clock: systemClock }),
     linkBase: (publicUrl ?? `http://127.0.0.1:${facadePort}`).replace(/\/+$/, ''),
-    signInUrl: `${issuer}/protocol/openid-connect/auth`,
+    // Keycloak has its account page there as well.
+    signInUrl: `${issuer}/account`,
     resendLimits: {
       ...RESEND_LIMITS,
       free: invitationResends,
@@ -38,6 +44,24 @@ export function accountServices(
     },
     resetsPerAddress: new AttemptLimit(RESETS_PER_ADDRESS, systemClock),
     resetsPerClient: new AttemptLimit(RESETS_PER_CLIENT, systemClock),
+  }
+}
+
+/** The same limits on guesses as the sign-in page has. */
+function passwordCheck(client: KubeClient): NonNullable<AccountServices['isPassword']> {
+  const passwords = secretPasswords(client)
+  const guesses = countGuesses(DEFAULT_GUESS_LIMITS)
+  return async ({ id, userName }, password, address) => {
+    const retryAfterSeconds = await guesses.blockedFor(address, userName)
+    if (retryAfterSeconds !== undefined) {
+      throw new PlatformError('TOO_MANY_REQUESTS', 'There were too many tries. Wait, then try again.', {
+        retryAfterSeconds,
+      })
+    }
+    await guesses.failed(address, userName)
+    const isRight = await passwords.verify(id, password.slice(0, 1024))
+    if (isRight) await guesses.succeeded(address, userName)
+    return isRight
   }
 }
 

@@ -13,6 +13,9 @@ import type { ReadinessCheck } from '../api/http/management.ts'
 import { createHttpMetrics } from '../api/http/metrics.ts'
 import { createFacade } from '../api/http/server.ts'
 import { openApiDocument, reservedNames, SERVED_ROUTES } from '../api/index.ts'
+import { invitationPages } from '../api/invitations/pages.ts'
+import { resetPages } from '../api/passwords/pages.ts'
+import { linkPages } from '../api/people/forms.ts'
 import { loadDocumentation } from '../api/platform/documentation.ts'
 import { createRecords } from '../api/records/kubeRecords.ts'
 import { kubeSecrets, kubeSecretWriter } from '../api/records/secrets.ts'
@@ -69,7 +72,7 @@ export async function runFacade(
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
   const administration = await openAdministration(configuration, connection)
   const records = createRecords({ client, caches })
-  const accounts = accountServices(configuration, administration, records, log)
+  const accounts = accountServices(configuration, administration, records, log, client)
   const sso = ssoServices(configuration, client, administration.federation)
   const identity =
     configuration.identityProvider === 'local'
@@ -176,6 +179,7 @@ export async function runFacade(
       trustedProxies: configuration.trustedProxies,
     },
     services,
+    pages: linkPages(services, [invitationPages, resetPages]),
   })
   await facade.listen(configuration.facadePort, configuration.facadeHost)
   await caches.whenAllSynced()

@@ -2,7 +2,7 @@ import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
 import type { Attempts } from './attempts.ts'
 import { PRINCIPAL_UID } from './claims.ts'
 import type { ClientStore, IdentityClient } from './clients.ts'
-import { PUBLIC_CLIENTS } from './publicClients.ts'
+import { ACCOUNT_CLIENT, accountClient, PUBLIC_CLIENTS } from './publicClients.ts'
 import type { StateStore } from './state.ts'
 import { stateAdapter } from './stateAdapter.ts'
 
@@ -18,6 +18,7 @@ export class TooManyAttempts extends errors.OIDCProviderError {
 }
 
 export type AdapterOptions = {
+  issuer: string
   clients: ClientStore
   state: StateStore
   attempts: Attempts
@@ -36,12 +37,13 @@ export function adapterFor(options: AdapterOptions): (model: string) => Adapter 
     model === 'Client' ? clientAdapter(options) : (stateAdapter(model, options) ?? unusedAdapter(model))
 }
 
-function clientAdapter({ clients, attempts, address }: AdapterOptions): Adapter {
+function clientAdapter({ issuer, clients, attempts, address }: AdapterOptions): Adapter {
   return {
     ...unusedAdapter('Client'),
     async find(clientId) {
       const builtIn = PUBLIC_CLIENTS.get(clientId)
       if (builtIn !== undefined) return builtIn
+      if (clientId === ACCOUNT_CLIENT) return accountClient(issuer)
       const blocked = await attempts.blockedFor(address(), clientId)
       if (blocked !== undefined) throw new TooManyAttempts(blocked)
       const client = await clients.find(clientId)

@@ -2,6 +2,7 @@ export { type ArrivalsOptions, kubeArrivals } from './arrivals.ts'
 export { type ClientStore, type IdentityClient, kubeClientStore } from './clients.ts'
 export { type ExternalFetch, kubeConnections } from './connections.ts'
 export { type FirstOwner, firstOwner } from './firstOwner.ts'
+export { countGuesses, DEFAULT_GUESS_LIMITS } from './guesses.ts'
 export { KEYS_SECRET, type KeyStore, secretKeyStore, watchKeys } from './keyStore.ts'
 export { createLastSeen, type LastSeen } from './lastSeen.ts'
 export {

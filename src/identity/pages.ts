@@ -1,68 +1,6 @@
-import { createHash } from 'node:crypto'
+import { escapeHtml, type Page, page, problem } from '../core/page.ts'
 
-/** A whole page and the one policy that lets it be shown: no script at all, one style sheet by its hash. */
-export type Page = { html: string; policy: string }
-
-const STYLE = `
-:root{color-scheme:light dark;--ground:#f4f1ea;--card:#fff;--ink:#1d2733;--soft:#566270;--line:#8a94a0;--go:#0b5d4e;--on:#fff;--bad:#a3201b}
-@media(prefers-color-scheme:dark){:root{--ground:#12181f;--card:#1b242e;--ink:#eef2f5;--soft:#a9b5c1;--line:#6f7c89;--go:#5fd0b5;--on:#0d1a17;--bad:#ff9d94}}
-*{box-sizing:border-box}
-body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1.5rem;background:var(--ground);color:var(--ink);font:1rem/1.5 system-ui,sans-serif}
-main{width:100%;max-width:25rem;background:var(--card);border-top:.375rem solid var(--go);border-radius:.25rem;padding:2rem;box-shadow:0 1px 3px #0003}
-.brand{margin:0 0 1.5rem;font-weight:700;letter-spacing:.04em;color:var(--soft)}
-h1{margin:0 0 .75rem;font-size:1.5rem;line-height:1.25}
-p{margin:0 0 1rem}
-label{display:block;margin:0 0 .25rem;font-weight:600}
-input{width:100%;margin:0 0 1rem;padding:.625rem .75rem;font:inherit;color:inherit;background:transparent;border:1px solid var(--line);border-radius:.25rem}
-input.code,.code{font:600 1.5rem/1.4 ui-monospace,monospace;letter-spacing:.12em;text-transform:uppercase}
-button{width:100%;min-height:2.75rem;margin:.25rem 0 .5rem;padding:.625rem;font:inherit;font-weight:600;color:var(--on);background:var(--go);border:1px solid var(--go);border-radius:.25rem;cursor:pointer}
-button.quiet{color:var(--go);background:transparent}
-:focus-visible{outline:3px solid var(--go);outline-offset:2px}
-.wrong{padding:.625rem .75rem;border-left:.25rem solid var(--bad);color:var(--bad);font-weight:600}
-.small{font-size:.875rem;color:var(--soft)}
-`
-
-const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
-
-/** @param targets origins that a form may end at, beside our own: redirects after it count too */
-export function pagePolicy(targets: readonly string[] = []): string {
-  return [
-    "default-src 'none'",
-    `style-src 'sha256-${STYLE_HASH}'`,
-    `form-action ${["'self'", ...targets].join(' ')}`,
-    "frame-ancestors 'none'",
-    "base-uri 'none'",
-  ].join('; ')
-}
-
-/** Text as it may stand between tags and in quoted attributes. */
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
-}
-
-function page(title: string, body: string, targets?: readonly string[]): Page {
-  const html = `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)} - Freehold</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<main>
-<p class="brand">Freehold</p>
-<h1>${escapeHtml(title)}</h1>
-${body}
-</main>
-</body>
-</html>
-`
-  return { html, policy: pagePolicy(targets) }
-}
-
-const problem = (text: string | undefined) =>
-  text === undefined ? '' : `<p class="wrong" role="alert" id="problem">${escapeHtml(text)}</p>`
+export { type Page, pagePolicy } from '../core/page.ts'
 
 export type SignInWords = {
   action: string
@@ -184,6 +122,14 @@ export function signOutPage(action: string, token: string, targets: readonly str
 <button type="submit" name="logout" value="yes" autofocus>Sign out</button>
 </form>`,
     targets,
+  )
+}
+
+export function accountPage({ name, signOut }: { name: string; signOut: string }): Page {
+  return page(
+    'You are signed in',
+    `<p>As <strong>${escapeHtml(name)}</strong>. Programs on this computer can sign in without asking for your password again.</p>
+<p><a href="${escapeHtml(signOut)}">Sign out</a></p>`,
   )
 }
 

@@ -5,6 +5,7 @@ import { rateLimit } from 'express-rate-limit'
 import Provider, { type errors, type KoaContextWithOIDC } from 'oidc-provider'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import { accountRouter } from './account.ts'
 import { adapterFor, TooManyAttempts } from './adapter.ts'
 import { type Attempts, countAttempts } from './attempts.ts'
 import type { ClientStore } from './clients.ts'
@@ -126,7 +127,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   app.post(`${protocol}/revoke`, addressLimit(limits.tokenRequestsPerMinute))
   const brokerPath = `${mountPath}/broker`
   app.use(
-    [`${protocol}/auth`, `${protocol}/logout`, signInPath, brokerPath],
+    [`${protocol}/auth`, `${protocol}/logout`, signInPath, brokerPath, `${mountPath}/account`],
     addressLimit(limits.signInRequestsPerMinute),
   )
   app.post(`${mountPath}/device`, addressLimit(limits.deviceCodesPerMinute))
@@ -144,6 +145,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
       sessionLifetimeSeconds,
     }),
   )
+  app.use(`${mountPath}/account`, accountRouter({ ...options, provider: () => current.provider }))
   app.use(brokerPath, returnRouter({ path: signInPath }))
   app.use(mountPath, (request, response) => current.serve(request, response))
   app.use((_request, response) => {
@@ -192,6 +194,7 @@ function buildProvider(options: BuildOptions, issuer: URL, attempts: Attempts): 
   const provider = new Provider(options.issuer, {
     ...settings({ ...options, signInPath: (uid) => `${options.signInPath}/${uid}` }),
     adapter: adapterFor({
+      issuer: options.issuer,
       clients: options.clients,
       state: options.state,
       attempts,

@@ -2,6 +2,8 @@ import type { AdapterPayload } from 'oidc-provider'
 
 /** The command-line client: public (RFC 8252 section 8.5), so that PKCE and its loopback address are all it has. */
 export const COMMAND_LINE_CLIENT = 'freehold-cli'
+/** The account page of the provider itself, which signs a person in and needs no token. */
+export const ACCOUNT_CLIENT = 'freehold-account'
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
 const LOOPBACK = ['http://127.0.0.1', 'http://localhost']
@@ -22,3 +24,14 @@ export const PUBLIC_CLIENTS: ReadonlyMap<string, AdapterPayload> = new Map([
     },
   ],
 ])
+
+export function accountClient(issuer: string): AdapterPayload {
+  return {
+    client_id: ACCOUNT_CLIENT,
+    client_name: 'your account',
+    token_endpoint_auth_method: 'none',
+    grant_types: ['authorization_code'],
+    response_types: ['code'],
+    redirect_uris: [`${issuer}/account`],
+  }
+}

@@ -1,3 +1,4 @@
+import type { Response } from 'express'
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider'
 import {
   deviceCodePage,
@@ -111,4 +112,12 @@ export async function guardPages(context: KoaContextWithOIDC, next: () => Promis
   if (context.response.get('content-security-policy') !== '') return
   const plain = withoutScript(context.body, targetsOf(context.oidc?.params?.post_logout_redirect_uri))
   show(context, plain ?? errorPage('The platform could not finish this.', 'server_error'))
+}
+
+export function sendPage(response: Response, status: number, { html, policy }: Page): void {
+  response
+    .status(status)
+    .set({ ...PAGE_HEADERS, 'content-security-policy': policy })
+    .type('html')
+    .send(html)
 }

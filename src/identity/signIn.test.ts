@@ -13,7 +13,15 @@ describe('signing in at the local provider', function () {
     expect(world.browser.left?.searchParams.get('state')).to.equal('the-state')
     expect(world.browser.left?.searchParams.get('iss')).to.equal(ISSUER)
     expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
-    const { iat, exp, jti, sid, auth_time: authTime, principal_uid: uid, ...claims } = decodeJwt(answer.body.access_token ?? '')
+    const {
+      iat,
+      exp,
+      jti,
+      sid,
+      auth_time: authTime,
+      principal_uid: uid,
+      ...claims
+    } = decodeJwt(answer.body.access_token ?? '')
     expect(claims).to.deep.equal({
       iss: ISSUER,
       sub: USER,

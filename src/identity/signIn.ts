@@ -9,7 +9,7 @@ import type { Guesses } from './guesses.ts'
 import { isOutage } from './outage.ts'
 import { consentPage, errorPage, organizationPage, type Page, signInPage } from './pages.ts'
 import type { PasswordVerifier } from './passwords.ts'
-import { PAGE_HEADERS, targetsOf } from './shownPages.ts'
+import { PAGE_HEADERS, sendPage, targetsOf } from './shownPages.ts'
 import type { IdentityUser, UserStore } from './users.ts'
 
 export type SignInOptions = {
@@ -51,7 +51,7 @@ function guarded(options: SignInOptions, step: Step) {
     try {
       const interaction = await options.provider().interactionDetails(request, response)
       if (interaction.uid !== request.params.uid) {
-        send(response, 400, errorPage('This sign-in was begun in another window.', 'session_not_found'))
+        sendPage(response, 400, errorPage('This sign-in was begun in another window.', 'session_not_found'))
         return
       }
       await step(options, interaction, request, response)
@@ -60,13 +60,13 @@ function guarded(options: SignInOptions, step: Step) {
       if (!isGone) options.log.error({ error: messageOf(error) }, 'A sign-in failed on our side.')
       if (response.headersSent) response.end()
       else if (isGone)
-        send(
+        sendPage(
           response,
           400,
           errorPage('This sign-in has expired, or was begun in another browser.', 'session_not_found'),
         )
       else
-        send(
+        sendPage(
           response,
           isOutage(error) ? 503 : 500,
           errorPage('The platform could not finish this. Try again in a moment.', 'server_error'),
@@ -78,7 +78,7 @@ function guarded(options: SignInOptions, step: Step) {
 const showForm: Step = async (options, interaction, request, response) => {
   if (interaction.prompt.name !== 'consent') {
     const hint = interaction.params.login_hint
-    send(response, 200, await signIn(options, interaction, typeof hint === 'string' ? hint.slice(0, 254) : ''))
+    sendPage(response, 200, await signIn(options, interaction, typeof hint === 'string' ? hint.slice(0, 254) : ''))
     return
   }
   const user = await options.users.find(interaction.session?.accountId ?? '')
@@ -88,13 +88,13 @@ const showForm: Step = async (options, interaction, request, response) => {
   }
   // Whoever typed the code of a device and confirmed it was asked already.
   if (interaction.deviceCode !== undefined) await allow(options, interaction, user, request, response)
-  else send(response, 200, consentPage({ ...(await words(options, interaction)), name: user.displayName }))
+  else sendPage(response, 200, consentPage({ ...(await words(options, interaction)), name: user.displayName }))
 }
 
 const answerForm: Step = async (options, interaction, request, response) => {
   const form = fieldsOf(request.body)
   if (!isSame(form.csrf, formToken(options, interaction))) {
-    send(response, 403, errorPage('This form is not from the page that this browser was shown.', 'invalid_request'))
+    sendPage(response, 403, errorPage('This form is not from the page that this browser was shown.', 'invalid_request'))
     return
   }
   if (form.choice === 'cancel') {
@@ -113,7 +113,7 @@ const answerForm: Step = async (options, interaction, request, response) => {
   else {
     if (attempt.retryAfter !== undefined) response.setHeader('retry-after', String(attempt.retryAfter))
     const page = await signIn(options, interaction, form.login.slice(0, 254), attempt.problem)
-    send(response, attempt.status, page)
+    sendPage(response, attempt.status, page)
   }
 }
 
@@ -130,17 +130,17 @@ async function sendElsewhere(
   try {
     const target = await external?.begin(interaction.uid, address)
     if (target !== undefined) {
-      send(response, 200, organizationPage(target))
+      sendPage(response, 200, organizationPage(target))
       return true
     }
   } catch (error) {
     log.warn({ error: messageOf(error) }, 'The identity provider of a tenant could not be used.')
     problem = 'Your organization does not answer. Try again in a moment.'
-    send(response, 503, await signIn(options, interaction, address, problem))
+    sendPage(response, 503, await signIn(options, interaction, address, problem))
     return true
   }
   if (choice !== 'organization') return false
-  send(response, 404, await signIn(options, interaction, address, problem))
+  sendPage(response, 404, await signIn(options, interaction, address, problem))
   return true
 }
 
@@ -160,7 +160,7 @@ const comeBack: Step = async (options, interaction, request, response) => {
     const isRefused = error instanceof ArrivalRefused
     log.warn({ address: addressOf(request), error: messageOf(error) }, 'A sign-in elsewhere did not succeed.')
     const problem = isRefused ? error.message : 'Your organization could not be understood. Ask an administrator.'
-    send(response, isRefused ? 403 : 502, await signIn(options, interaction, '', problem))
+    sendPage(response, isRefused ? 403 : 502, await signIn(options, interaction, '', problem))
   }
 }
 
@@ -174,7 +174,7 @@ export function returnRouter({ path }: { path: string }): Router {
     const query = new URLSearchParams(request.url.split('?')[1] ?? '')
     const found = returningSignIn(query, request.params.broker.slice(0, 128))
     if (found === undefined) {
-      send(response, 400, errorPage('This answer does not belong to a sign-in here.', 'invalid_request'))
+      sendPage(response, 400, errorPage('This answer does not belong to a sign-in here.', 'invalid_request'))
       return
     }
     response.set(PAGE_HEADERS).redirect(303, `${path}/${found.uid}/return?${found.query}`)
@@ -294,12 +294,4 @@ function fieldsOf(body: unknown): { csrf: string; choice: string; login: string;
 
 function addressOf(request: Request): string {
   return request.ip ?? request.socket.remoteAddress ?? '::'
-}
-
-function send(response: Response, status: number, { html, policy }: Page): void {
-  response
-    .status(status)
-    .set({ ...PAGE_HEADERS, 'content-security-policy': policy })
-    .type('html')
-    .send(html)
 }

@@ -134,6 +134,20 @@ describe('what a sign-in at the local provider gives, and how it ends', function
     expect(again.html).to.contain('Signed out').and.to.not.contain('<script')
   })
 
+  it('starts a sign-in from the link of a mail, and says who is signed in', async () => {
+    const page = await world.browser.open('/realms/freehold/account')
+    expect(page.html).to.contain('type="password"')
+    const done = await world.submitPassword(page)
+    expect(done.html).to.contain('You are signed in').and.to.contain('Ada Lovelace')
+    const again = await world.browser.open('/realms/freehold/account')
+    expect(again.html).to.contain('You are signed in')
+  })
+
+  it('does not send a browser around that keeps no sign-in', async () => {
+    const answer = await fetch(`${world.reach}/realms/freehold/account?state=signed-in&code=x`, { redirect: 'manual' })
+    expect(answer.status).to.equal(400)
+  })
+
   it('tells a holder of an access token who they are, and nobody else', async () => {
     const { answer } = await world.signIn()
     const ask = (bearer: string | undefined) =>

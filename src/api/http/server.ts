@@ -40,6 +40,8 @@ export type FacadeOptions = {
   isReady?: () => boolean
   /** How old what the caches hold may be, and is. Absent: never old. */
   staleness?: Staleness | undefined
+  /** What browsers are shown in front of the routes. */
+  pages?: express.RequestHandler
 }
 
 export type Facade = {
@@ -66,6 +68,7 @@ export function createFacade(options: FacadeOptions): Facade {
       contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
     }),
   )
+  if (options.pages !== undefined) app.use(options.pages)
   app.use((request, response) => pipeline.handle(request, response, request.ip))
   const server = createServer(app, limits)
   return {

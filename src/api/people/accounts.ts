@@ -12,6 +12,12 @@ export type AccountServices = {
   readonly users: UserDirectory
   /** What the identity provider asks of a password. */
   readonly passwordRules: () => Promise<PasswordPolicy>
+  /**
+   * Whether it is the person's password, with a limit on guesses; absent where the identity provider keeps them to itself.
+   *
+   * @throws PlatformError TOO_MANY_REQUESTS
+   */
+  readonly isPassword?: (user: UserRecord, password: string, address: string) => Promise<boolean>
   readonly tenants: Tenants
   readonly outbox: Outbox
   /** In front of the paths in links. */

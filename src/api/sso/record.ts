@@ -171,6 +171,6 @@ export function ssoDto(services: Services, tenantId: string, connection: Connect
       }
     }),
     identityProviders: identityProviders.map((one) => providerDto(services, tenantId, one, connection?.status)),
-    signInUrl: `${services.sso.issuer}/protocol/openid-connect/auth`,
+    signInUrl: `${services.sso.issuer}/account`,
   }
 }

@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import express from 'express'
+import request from 'supertest'
+import { makeAccounts } from '../../test/make/accounts.ts'
+import { ANNA, assign, B1 } from '../../test/make/authorizationRecords.ts'
+import { ManualClock } from '../../test/make/clock.ts'
+import { makeFacade } from '../../test/worlds/facade.ts'
+import { newLinkToken } from '../core/linkToken.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { PlatformUser } from '../crds/identity.ts'
+import { PasswordReset } from '../crds/invitations.ts'
+import { RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
+import { BUILT_IN_ROLES } from '../iam/roles.ts'
+import { invitationRoutes } from './invitations/index.ts'
+import { invitationPages } from './invitations/pages.ts'
+import { resetPages } from './passwords/pages.ts'
+import { linkPages } from './people/forms.ts'
+
+const BOUNDARY = B1.slice('/boundaries/'.length)
+const CARL = 'carl@example.com'
+const PASSWORD = 'Correct-horse-7'
+const BROWSER = 'text/html,application/xhtml+xml,*/*;q=0.8'
+
+/** ANNA invites CARL and asks for a new password; the pages stand before what answers JSON. */
+async function open({ hasAccount = false } = {}) {
+  const clock = new ManualClock()
+  const { accounts, users } = makeAccounts({ clock, mail: false })
+  const isPassword = async (_user: object, password: string) => password === PASSWORD
+  const facade = makeFacade(
+    { roles: [...BUILT_IN_ROLES], assignments: [assign('Owner', B1)] },
+    { clock, accounts: { ...accounts, isPassword } },
+  )
+  facade.boundary(BOUNDARY, { tenantId: randomUUID(), displayName: 'Shop & <co>' })
+  facade.records.put(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: ANNA }, { userName: 'anna' })
+  for (const { name, ...spec } of BUILT_IN_ROLES) facade.records.put(RoleDefinition, { name }, spec)
+  if (hasAccount) users.put({ userName: 'carl', email: CARL })
+  users.put({ id: ANNA, userName: 'anna', email: 'anna@example.com' })
+  const made = await facade.call(invitationRoutes, 'POST', `${B1}/providers/authorization/invitations`, {
+    body: { email: CARL, roleDefinitionName: 'Reader' },
+  })
+  const id = randomUUID()
+  const reset = newLinkToken([id])
+  const expiresAt = new Date(clock.now() + 3_600_000).toISOString()
+  const spec = { userId: ANNA, email: 'anna@example.com', tokenHash: reset.hash, expiresAt }
+  facade.records.put(PasswordReset, { namespace: SYSTEM_NAMESPACE, name: id }, spec)
+  const app = express()
+  app.use(linkPages(facade.services, [invitationPages, resetPages]))
+  app.use((_request, response) => void response.json({ is: 'the JSON route' }))
+  const invitation = new URL((made.body as { link: string }).link).pathname
+  return { ...facade, users, app, links: { invitation, reset: `/identity/password-reset/${reset.token}` } }
+}
+
+describe('pages behind links of mails', () => {
+  for (const link of ['invitation', 'reset'] as const) {
+    it(`show a form to a browser, and leave JSON to programs: ${link}`, async () => {
+      const { app, links } = await open()
+      const page = await request(app).get(links[link]).set('accept', BROWSER).expect(200)
+      expect(page.headers['content-type']).to.match(/^text\/html/)
+      expect(page.headers['cache-control']).to.equal('no-store')
+      expect(page.headers['content-security-policy']).to.contain("default-src 'none'").and.not.contain('unsafe')
+      expect(page.text).to.match(/<html lang="en">[\s\S]*<main>[\s\S]*<h1>[\s\S]*<form method="post">/)
+      expect(page.text).to.not.contain('<script').and.to.not.contain('<co>')
+      const inputs = [...page.text.matchAll(/<input id="(\w+)"/g)].map(([, id]) => id)
+      for (const id of inputs) expect(page.text, `a label of ${id}`).to.contain(`<label for="${id}">`)
+      for (const accept of ['application/json', '*/*', 'application/json, text/html;q=0.9'])
+        expect((await request(app).get(links[link]).set('accept', accept)).body).to.deep.equal({ is: 'the JSON route' })
+      expect((await request(app).post(links[link]).send({ password: 'x' })).body).to.have.property('is')
+    })
+
+    it(`say plainly that a link cannot be used, without a form: ${link}`, async () => {
+      const { app, links } = await open()
+      const wrong = `${links[link].slice(0, -8)}AAAAAAAA`
+      const page = await request(app).get(wrong).set('accept', 'text/html').expect(404)
+      expect(page.text).to.contain('cannot be used').and.not.contain('<form')
+    })
+
+    it(`show what is wrong with a password beside the form again: ${link}`, async () => {
+      const { app, links } = await open()
+      const form = { password: 'short', firstName: 'Carl', lastName: 'Cramer' }
+      const page = await request(app).post(links[link]).type('form').send(form).expect(422)
+      expect(page.text).to.match(/role="alert"[\s\S]*<form method="post">/)
+    })
+  }
+
+  it('let a person without an account join', async () => {
+    const { app, links, users, records } = await open()
+    const form = { password: PASSWORD, firstName: 'Carl', lastName: 'Cramer' }
+    const page = await request(app).post(links.invitation).type('form').send(form).expect(200)
+    expect(page.text).to.contain('Welcome').and.contain('Sign in</a>')
+    const user = await users.findByEmail(CARL)
+    expect(records.peekAll(RoleAssignment)[0]?.spec).to.include({ principalId: user?.id, roleDefinitionName: 'Reader' })
+    await request(app).get(links.invitation).set('accept', 'text/html').expect(404)
+  })
+
+  it('let a person with an account accept by its password, and by no other', async () => {
+    const { app, links, records } = await open({ hasAccount: true })
+    await request(app).post(links.invitation).type('form').send({ password: 'Wrong-horse-7' }).expect(403)
+    expect(records.peekAll(RoleAssignment)).to.deep.equal([])
+    await request(app).post(links.invitation).type('form').send({ password: PASSWORD }).expect(200)
+    expect(records.peekAll(RoleAssignment)).to.have.length(1)
+  })
+
+  it('set a new password, once', async () => {
+    const { app, links, users } = await open()
+    await request(app).post(links.reset).type('form').send({ password: PASSWORD }).expect(200)
+    expect(users.passwords.get(ANNA)).to.equal(PASSWORD)
+    await request(app).post(links.reset).type('form').send({ password: 'Another-horse-8' }).expect(404)
+    expect(users.passwords.get(ANNA)).to.equal(PASSWORD)
+  })
+})

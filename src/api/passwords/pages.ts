@@ -1,0 +1,28 @@
+import { badRequest } from '../../core/errors.ts'
+import { escapeHtml, page } from '../../core/page.ts'
+import { policySentences } from '../../iam/passwordPolicy.ts'
+import type { Context } from '../http/context.ts'
+import { formOf, type LinkPages, newPassword, rulesList, signInLink } from '../people/forms.ts'
+import { PasswordResetConfirmRequest } from '../people/passwordRecord.ts'
+import { confirmReset, showReset } from './reset.ts'
+
+/** The page behind the link of a password reset. */
+export const resetPages: LinkPages = {
+  path: '/identity/password-reset/:token',
+  async show(services, token) {
+    const { body } = await showReset({ services, parameters: { token } } as Context<'token'>)
+    const rules = policySentences(await services.accounts.passwordRules())
+    return page(
+      'Choose a new password',
+      `<p>For the account of ${escapeHtml(body?.email ?? '')}. Everything that is signed in to it ends.</p>
+${rulesList(rules)}
+${formOf([newPassword], 'Set the password')}`,
+    )
+  },
+  async submit(services, token, fields) {
+    const read = PasswordResetConfirmRequest.safeParse({ password: fields('password') })
+    if (!read.success) throw badRequest('The password is too long.', [])
+    await confirmReset({ services, parameters: { token }, body: read.data } as Parameters<typeof confirmReset>[0])
+    return page('The password was set', `<p>Use it from now on.</p>\n${signInLink(services)}`)
+  },
+}

@@ -1,0 +1,133 @@
+import express, { type Request, type Response, type Router } from 'express'
+import { rateLimit } from 'express-rate-limit'
+import Negotiator from 'negotiator'
+import { messageOf, PlatformError } from '../../core/errors.ts'
+import { escapeHtml, type Page, page, problem } from '../../core/page.ts'
+import type { Services } from '../http/context.ts'
+
+/** Pages in front of anonymous routes, for people who follow a link of a mail in a browser. */
+export type LinkPages = {
+  /** The path with `:token`, as the JSON route has it. */
+  path: string
+  show(services: Services, token: string): Promise<Page>
+  /** Takes the form. Whatever it throws is shown with the form again. */
+  submit(services: Services, token: string, fields: Fields, address: string): Promise<Page>
+}
+export type Fields = (name: string) => string
+
+const REQUESTS_PER_MINUTE = 60
+const HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-frame-options': 'DENY' }
+
+/**
+ * Serves the pages where a browser asks: GET that prefers HTML to JSON, and POST of a form. The token in the path is all
+ * that a form proves, and no cookie is read, so that no other site can send one in somebody's name. Everything else
+ * goes on to the routes.
+ */
+export function linkPages(services: Services, all: readonly LinkPages[]): Router {
+  const router = express.Router()
+  const limit = rateLimit({ windowMs: 60_000, limit: REQUESTS_PER_MINUTE, legacyHeaders: false, validate: false })
+  const form = express.urlencoded({ extended: false, limit: '8kb', parameterLimit: 8 })
+  for (const pages of all) {
+    router.get(pages.path, limit, (request, response, next) => {
+      if (prefersPage(request)) void answer(services, response, 200, () => pages.show(services, tokenOf(request)))
+      else next()
+    })
+    router.post(pages.path, (request, response, next) => {
+      if (request.is('application/x-www-form-urlencoded') === false) next()
+      else
+        limit(request, response, () =>
+          form(request, response, () => void submitted(services, pages, request, response)),
+        )
+    })
+  }
+  return router
+}
+
+function prefersPage(request: Request): boolean {
+  return new Negotiator(request).mediaType(['application/json', 'text/html']) === 'text/html'
+}
+
+async function submitted(services: Services, pages: LinkPages, request: Request, response: Response): Promise<void> {
+  const body = (request.body ?? {}) as Record<string, unknown>
+  const fields: Fields = (name) => (typeof body[name] === 'string' ? body[name] : '')
+  const token = tokenOf(request)
+  try {
+    const done = await pages.submit(services, token, fields, request.ip ?? '::')
+    send(response, 200, done)
+  } catch (error) {
+    const status = error instanceof PlatformError ? error.status : 500
+    if (status >= 500) services.log.error({ error: messageOf(error) }, 'A form could not be taken.')
+    const text = status < 500 ? messageOf(error) : 'The platform could not finish this. Try again in a moment.'
+    await answer(services, response, status, async () => withProblem(await pages.show(services, token), text))
+  }
+}
+
+/** The page with what was wrong in it, before the form. */
+function withProblem({ html, policy }: Page, text: string): Page {
+  return { html: html.replace('</h1>', `</h1>\n${problem(text)}`), policy }
+}
+
+async function answer(
+  services: Services,
+  response: Response,
+  status: number,
+  make: () => Promise<Page>,
+): Promise<void> {
+  try {
+    send(response, status, await make())
+  } catch (error) {
+    const isKnown = error instanceof PlatformError && error.status < 500
+    if (!isKnown) services.log.error({ error: messageOf(error) }, 'A page could not be shown.')
+    send(response, isKnown ? error.status : 500, isKnown ? gonePage() : failedPage())
+  }
+}
+
+const gonePage = () =>
+  page(
+    'This link cannot be used',
+    '<p>It was used, has expired, or a newer one took its place. Ask whoever sent it for a new one.</p>',
+  )
+const failedPage = () =>
+  page('That did not work', '<p role="alert">The platform could not finish this. Try again in a moment.</p>')
+
+function tokenOf(request: Request): string {
+  return String(request.params.token)
+}
+
+function send(response: Response, status: number, { html, policy }: Page): void {
+  response
+    .status(status)
+    .set({ ...HEADERS, 'content-security-policy': policy })
+    .type('html')
+    .send(html)
+}
+
+type Input = { name: string; label: string; type?: string; autocomplete: string; value?: string }
+
+/** A form of labelled fields and one button, which goes where the page is. */
+export function formOf(inputs: readonly Input[], button: string): string {
+  const fields = inputs.map(
+    ({ name, label, type = 'text', autocomplete, value = '' }) =>
+      `<label for="${name}">${escapeHtml(label)}</label>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" required maxlength="128" value="${escapeHtml(value)}">`,
+  )
+  return `<form method="post">
+${fields.join('\n')}
+<button type="submit">${escapeHtml(button)}</button>
+</form>`
+}
+
+export const newPassword: Input = {
+  name: 'password',
+  label: 'New password',
+  type: 'password',
+  autocomplete: 'new-password',
+}
+
+export function rulesList(rules: readonly string[]): string {
+  return `<ul class="small">\n${rules.map((rule) => `<li>${escapeHtml(rule)}</li>`).join('\n')}\n</ul>`
+}
+
+export function signInLink({ accounts }: Pick<Services, 'accounts'>): string {
+  return `<p><a href="${escapeHtml(accounts.signInUrl)}">Sign in</a></p>`
+}
