@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type Page, page } from '../core/page.ts'
 import { notSignedIn } from './failure.ts'
 
 export type Callback = {
@@ -41,14 +42,14 @@ export async function startLoopback(): Promise<Loopback> {
         server.on('request', (request, response) => {
           const url = URL.canParse(request.url ?? '', origin) ? new URL(request.url ?? '', origin) : undefined
           if (request.method !== 'GET' || url?.pathname !== '/callback' || url.searchParams.get('state') !== state) {
-            page(response, 404, 'There is nothing here.')
+            show(response, 404, page('Not found', '<p>There is nothing here.</p>'))
             return
           }
           clearTimeout(late)
           const respond = (isSignedIn: boolean) =>
             isSignedIn
-              ? page(response, 200, 'You are signed in. You can close this window.')
-              : page(response, 400, 'The sign-in did not succeed. The terminal says why.')
+              ? show(response, 200, page('You are signed in', '<p>You can close this window.</p>'))
+              : show(response, 400, page('The sign-in did not succeed', '<p role="alert">The terminal says why.</p>'))
           done({ url, respond })
         })
       }),
@@ -61,14 +62,14 @@ export async function startLoopback(): Promise<Loopback> {
   }
 }
 
-function page(response: ServerResponse, status: number, text: string): void {
+function show(response: ServerResponse, status: number, { html, policy }: Page): void {
   response.writeHead(status, {
     'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': "default-src 'none'",
+    'content-security-policy': policy,
     // The address holds the code.
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-store',
     connection: 'close',
   })
-  response.end(`<!doctype html><title>freehold</title><p>${text}</p>\n`)
+  response.end(html)
 }

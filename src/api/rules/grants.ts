@@ -164,8 +164,14 @@ export async function writeAssignment(
   const place = parseScope(scope)
   if (place === undefined) throw new RangeError(`${scope} is no scope.`)
   const scopeIncarnation = incarnationAt(services, place)
-  const life = incarnationOf(principalLookup(services), principalId, namespaceOf(place)) ?? ''
-  const name = uuidV5(['grant', principalId, role.displayName, scope, scopeIncarnation ?? '', life].join('/'))
+  const namespace = namespaceOf(place)
+  const find = principalLookup(services)
+  const parts = ['grant', principalId, role.displayName, scope, scopeIncarnation ?? '']
+  const known = services.records.peek(RoleAssignment, { namespace, name: uuidV5(parts.join('/')) })
+  // The one of somebody who had the id before keeps its name.
+  const isOfAnother = known !== undefined && !meansPresent(find, known, principalId)
+  const life = isOfAnother ? [incarnationOf(find, principalId, namespace) ?? ''] : []
+  const name = uuidV5([...parts, ...life].join('/'))
   const spec = {
     principalId,
     principalType,
@@ -175,7 +181,6 @@ export async function writeAssignment(
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(reason === undefined ? {} : { reason }),
   }
-  const namespace = namespaceOf(place)
   const more = annotations === undefined ? {} : { annotations }
   return services.records.create(RoleAssignment, { namespace, name, spec, caller, ...more, isSame: () => true })
 }
