@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { PREFIX } from '../core/labels.ts'
-import { type KubeObject, type Resource, refOf } from '../core/object.ts'
+import type { KubeObject, Resource } from '../core/object.ts'
 import type { CallOptions, KubeClient } from './client.ts'
 import { firstDifference, isRecord } from './compare.ts'
 import { isKubeError } from './errors.ts'
@@ -8,39 +8,53 @@ import { isKubeError } from './errors.ts'
 /** On what we apply: the hash of the intent, so that a field we no longer want is noticed. */
 export const APPLIED_ANNOTATION = `${PREFIX}applied`
 
-export type ApplyIfChangedOptions = CallOptions & {
-  /**
-   * What `observed: undefined` means: by default "not in the cache, which may be behind", and the API server is asked
-   * once more before the first apply, because a server-side apply cannot demand that nothing is there. True: known to
-   * be absent.
-   */
-  absent?: boolean
+/** No object has the first version of the store: an apply with it makes one where there is none, and is refused elsewhere. */
+const NONE = '1'
+
+type Applying = Pick<KubeClient, 'apply'>
+
+/**
+ * Makes the object by server-side apply where none of that name is there. Undefined where one is: whose it is, only a
+ * look at it can tell. Nothing is overwritten in either case, however old the caller's knowledge is.
+ */
+export async function applyNew<T extends KubeObject>(
+  client: Applying,
+  resource: Resource,
+  desired: T,
+  options: CallOptions = {},
+): Promise<T | undefined> {
+  const intent = withHash(desired)
+  const guarded = { ...intent, metadata: { ...intent.metadata, resourceVersion: NONE } } as T
+  try {
+    return await client.apply<T>(resource, guarded, { force: true, signal: options.signal })
+  } catch (error) {
+    if (isKubeError(error, 'Conflict')) return undefined
+    throw error
+  }
 }
 
 /**
- * Makes an object be as desired by server-side apply, with force, and stays silent where nothing differs.
+ * Makes an object be as desired by server-side apply, with force, and stays silent where nothing differs. Whose the
+ * object is, is the caller's to judge.
  *
  * Nothing differs when the annotation carries the hash of this very intent and every desired field is as desired. The
  * comparison alone would not notice a field that we stopped wanting; the hash alone would not notice a stranger's edit.
  *
- * @param observed the object as the cache has it
+ * @param observed the object as it was seen; undefined where the API server said that there is none
  * @throws KubeError Conflict where the object was replaced meanwhile
  */
 export async function applyIfChanged<T extends KubeObject>(
-  client: Pick<KubeClient, 'get' | 'apply'>,
+  client: Applying,
   resource: Resource,
   desired: T,
   observed: T | undefined,
-  options: ApplyIfChangedOptions = {},
+  options: CallOptions = {},
 ): Promise<{ changed: boolean; object: T }> {
   const intent = withHash(desired)
-  const present = observed ?? (options.absent === true ? undefined : await read<T>(client, resource, desired, options))
-  if (present === undefined) {
-    return { changed: true, object: await client.apply<T>(resource, intent, { force: true, signal: options.signal }) }
-  }
-  if (!differs(intent, present)) return { changed: false, object: present }
+  if (observed !== undefined && !differs(intent, observed)) return { changed: false, object: observed }
   // With the uid: a namesake that took its place since is refused by the API server instead of adopted.
-  const guarded = { ...intent, metadata: { ...intent.metadata, uid: present.metadata.uid } } as T
+  const uid = observed?.metadata.uid
+  const guarded = (uid === undefined ? intent : { ...intent, metadata: { ...intent.metadata, uid } }) as T
   return { changed: true, object: await client.apply<T>(resource, guarded, { force: true, signal: options.signal }) }
 }
 
@@ -49,20 +63,6 @@ export function withHash<T extends KubeObject>(desired: T): T {
   const intent = compact(desired.kind === 'Secret' ? withEncodedText(desired) : desired) as T
   const annotations = { ...intent.metadata.annotations, [APPLIED_ANNOTATION]: intentHash(intent) }
   return { ...intent, metadata: { ...intent.metadata, annotations } }
-}
-
-async function read<T extends KubeObject>(
-  client: Pick<KubeClient, 'get'>,
-  resource: Resource,
-  desired: T,
-  options: CallOptions,
-): Promise<T | undefined> {
-  try {
-    return await client.get<T>(resource, refOf(desired), { signal: options.signal })
-  } catch (error) {
-    if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
-    throw error
-  }
 }
 
 function differs(intent: KubeObject, observed: KubeObject): boolean {

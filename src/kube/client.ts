@@ -28,6 +28,7 @@ export type PatchOptions = WriteOptions & {
   resourceVersion?: string | undefined
   /** Precondition: a 409 Conflict where another object of that name took its place. */
   uid?: string | undefined
+  fieldManager?: string | undefined
 }
 export type ApplyOptions = WriteOptions & {
   force?: boolean | undefined
@@ -228,7 +229,7 @@ class HttpKubeClient implements KubeClient {
       path: resourcePath(resource, { ...ref, subresource: options.subresource }),
       body: guarded,
       contentType: 'application/merge-patch+json',
-      query: { fieldManager: this.#fieldManager, fieldValidation: 'Strict' },
+      query: { fieldManager: options.fieldManager ?? this.#fieldManager, fieldValidation: 'Strict' },
       idempotent: true,
     })
   }

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { KubeObject, Resource } from '../core/object.ts'
+import { type KubeObject, type Resource, refOf } from '../core/object.ts'
 import { applyIfChanged } from './apply.ts'
 import { builtinResource, customResourceDefinition } from './builtin.ts'
 import type { KubeClient } from './client.ts'
+import { isKubeError } from './errors.ts'
 
 type Definition = KubeObject & {
   spec?: {
@@ -46,13 +47,18 @@ export async function installManifests(
   const result: InstallResult = { applied: 0, unchanged: 0 }
   const install = async (manifest: KubeObject) => {
     const resource = resourceOf(manifest, known)
-    const { changed } = await applyIfChanged(client, resource, manifest, undefined, { signal: options.signal })
+    const observed = await client.get(resource, refOf(manifest), { signal: options.signal }).catch(absent)
+    const { changed } = await applyIfChanged(client, resource, manifest, observed, { signal: options.signal })
     result[changed ? 'applied' : 'unchanged'] += 1
   }
   await inParallel(definitions, install)
   await whenServed(client, definitions, options)
   for (const manifest of manifests) if (!isDefinition(manifest)) await install(manifest)
   return result
+}
+
+function absent(error: unknown): undefined {
+  if (!isKubeError(error, 'NotFound') || error.typeMissing) throw error
 }
 
 /** Waits until every definition is established and discovery lists its served versions. */

@@ -87,6 +87,19 @@ export function kubeClientContract(subject: () => Subject): void {
     expect(applied.data).to.deep.equal({ ours: '2', theirs: '1' })
   })
 
+  it('makes an object by an apply with the first version only where there is none', async () => {
+    const { client } = subject()
+    const first = (data: Record<string, string>) => {
+      const intent = make('only-once', data)
+      return { ...intent, metadata: { ...intent.metadata, resourceVersion: '1' } }
+    }
+    const made = await client.apply(configMap, first({ a: '1', b: '2' }), { force: true })
+    expect(made.data).to.deep.equal({ a: '1', b: '2' })
+    await expectReason('Conflict', client.apply(configMap, first({ a: '2' }), { force: true }))
+    const later = await client.apply(configMap, make('only-once', { a: '3' }), { force: true })
+    expect(later.data).to.deep.equal({ a: '3' })
+  })
+
   it('refuses to apply to another incarnation', async () => {
     await create('reborn')
     const intent = make('reborn', { a: '1' })

@@ -1,5 +1,5 @@
 import { type KubeObject, objectKey, type Resource, refOf, resourceId } from '../../core/object.ts'
-import { applyIfChanged } from '../../kube/apply.ts'
+import { applyIfChanged, applyNew } from '../../kube/apply.ts'
 import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Expectations } from './expectations.ts'
@@ -23,18 +23,26 @@ export class PassChildren implements Children {
 
   async ensure<T extends KubeObject>(desired: T, { resource }: { resource: Resource }): Promise<Ensured<T>> {
     const { namespace, name } = desired.metadata
-    const observed = await this.#observe<T>(resource, namespace, name)
+    const view = this.#view<T>(resource, namespace)
+    const held = view === undefined ? await this.#read<T>(resource, namespace, name) : view.get(namespace, name)
+    if (held === undefined) {
+      const made = await this.create(desired, { resource })
+      if (made !== undefined) return { object: made, changed: true }
+    }
+    // What the cache has not heard of has the name, and is looked at before anything is written over it.
+    const observed = held ?? (await this.#read<T>(resource, namespace, name))
     if (observed !== undefined) this.#requireUsable(resource, observed)
-    const { object, changed } = await applyIfChanged<T>(
-      this.#workspace.client,
-      resource,
-      withOwner(desired, this.#owner),
-      observed,
-      { absent: observed === undefined },
-    )
-    const view = this.#view(resource, namespace)
+    const wanted = withOwner(desired, this.#owner)
+    const { object, changed } = await applyIfChanged<T>(this.#workspace.client, resource, wanted, observed)
     if (changed && view !== undefined) this.#expectations.written(this.#key, view, object)
     return { object, changed }
+  }
+
+  async create<T extends KubeObject>(desired: T, { resource }: { resource: Resource }): Promise<T | undefined> {
+    const made = await applyNew<T>(this.#workspace.client, resource, withOwner(desired, this.#owner))
+    const view = this.#view(resource, desired.metadata.namespace)
+    if (made !== undefined && view !== undefined) this.#expectations.written(this.#key, view, made)
+    return made
   }
 
   async get<T extends KubeObject>(
@@ -84,15 +92,6 @@ export class PassChildren implements Children {
     const view = this.#view(resource, child.metadata.namespace)
     if (view !== undefined) this.#expectations.removed(this.#key, view, child)
     return left === undefined
-  }
-
-  /** An empty cache may only be late: before the first write the API server is asked, or a namesake would be adopted. */
-  async #observe<T extends KubeObject>(
-    resource: Resource,
-    namespace: string | undefined,
-    name: string,
-  ): Promise<T | undefined> {
-    return this.#view<T>(resource, namespace)?.get(namespace, name) ?? this.#read<T>(resource, namespace, name)
   }
 
   /** The cache that holds such objects there; undefined where none does, or none has begun to. */

@@ -1,6 +1,6 @@
 import type { Resource } from '../../core/object.ts'
-import type { AnyKind } from '../../crds/define.ts'
-import type { Observed, Rights, Side, Step } from './pass.ts'
+import type { AnyKind, ObjectOf, SpecOf } from '../../crds/define.ts'
+import type { Observed, Rights, Side, Step, Workspace } from './pass.ts'
 
 export { StalledError, WaitingError } from './interruptions.ts'
 export type { CacheView, Children, Ensured, Observed, Pass, Place, Rights, Side, Step, Workspace } from './pass.ts'
@@ -15,6 +15,8 @@ export type ControllerOptions<K extends AnyKind, State> = {
   writes: readonly Rights[]
   /** Where this controller's children go; `workloads`. */
   childrenIn?: Side
+  /** Fields of the spec that are written once, before the first step, where they were left out. */
+  fillSpec?: (object: ObjectOf<K>, records: Workspace) => Partial<SpecOf<K>> | undefined
   reconcile: Step<K, State>
   /**
    * Runs while the object is being deleted; `done` lets it go. Only for kinds that own a namespace or data: with it
@@ -65,6 +67,7 @@ export function controller<K extends AnyKind, State = undefined>(
     reads: options.reads ?? [],
     writes: options.writes,
     childrenIn: options.childrenIn ?? 'workloads',
+    fillSpec: options.fillSpec ?? (() => undefined),
     reconcile: options.reconcile,
     finalize: options.finalize,
     finalizeWithin: options.finalizeWithin ?? TEN_MINUTES,

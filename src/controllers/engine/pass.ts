@@ -109,6 +109,11 @@ export interface Children {
    */
   ensure<T extends KubeObject>(desired: T, options: { resource: Resource }): Promise<Ensured<T>>
   /**
+   * Makes the object where none of that name is there, whatever the cache knows. Undefined where one is: for content
+   * that is lost when it is written over.
+   */
+  create<T extends KubeObject>(desired: T, options: { resource: Resource }): Promise<T | undefined>
+  /**
    * The child as observed: from the cache, or by GET where the resource has none. Undefined where it is
    * absent or belongs to somebody else.
    */

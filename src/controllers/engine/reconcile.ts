@@ -5,6 +5,7 @@ import { type KubeObject, objectKey, refOf, refOfKey, resourceId } from '../../c
 import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import type { ObjectOf } from '../../crds/define.ts'
 import { namespace } from '../../kube/builtin.ts'
+import type { PatchOptions } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { PassChildren } from './children.ts'
 import type { Controller, Pass, Place } from './controller.ts'
@@ -42,6 +43,9 @@ const QUIET_CONFLICTS = 10
 
 /** From this failure in a row on, the object itself says that it fails; single failures are everyday. */
 const FAILURES_BEFORE_CONDITION = 3
+
+/** What we fill into a spec is written under a name of its own, so that kubectl and Git keep their own fields. */
+const FILLING_MANAGER = 'freehold-replicas'
 
 type Draft = { reported: Record<string, unknown>; serving: boolean | undefined }
 
@@ -128,19 +132,24 @@ export class Reconciler {
   }
 
   /**
-   * Puts on what every object needs before anything is made for it: the incarnation that its children will carry, and
-   * the finalizer, without which a deletion in the middle of the first pass would leave them behind.
+   * Puts on what every object needs before anything is made for it: the incarnation that its children will carry, the
+   * finalizer, without which a deletion in the middle of the first pass would leave them behind, and what was left out
+   * of its spec and is decided once.
    */
   async #prepared(key: string, object: KubeObject): Promise<KubeObject> {
     const { annotations, finalizers = [], resourceVersion, uid } = object.metadata
     const lacksIncarnation = (annotations?.[INCARNATION_ANNOTATION] ?? '') === ''
     const lacksFinalizer = this.#controller.finalize !== undefined && !finalizers.includes(FINALIZER)
-    if (!lacksIncarnation && !lacksFinalizer) return object
+    const { kind, fillSpec } = this.#controller
+    const spec = fillSpec(object as ObjectOf<typeof kind>, this.#environment.records)
+    if (!lacksIncarnation && !lacksFinalizer && spec === undefined) return object
     const metadata = {
       ...(lacksIncarnation ? { annotations: { [INCARNATION_ANNOTATION]: this.#environment.newId() } } : {}),
       ...(lacksFinalizer ? { finalizers: [...finalizers, FINALIZER] } : {}),
     }
-    return this.#write(key, object, { metadata }, { resourceVersion, uid })
+    const options = { resourceVersion, uid }
+    if (spec === undefined) return this.#write(key, object, { metadata }, options)
+    return this.#write(key, object, { metadata, spec }, { ...options, fieldManager: FILLING_MANAGER })
   }
 
   async #removeFinalizer(object: KubeObject): Promise<void> {
@@ -243,12 +252,7 @@ export class Reconciler {
     else pass.log.warn({ outcome: outcome.kind, reason }, `${reason}: ${change.note}`)
   }
 
-  async #write(
-    key: string,
-    object: KubeObject,
-    patch: object,
-    options: { uid?: string | undefined; resourceVersion?: string | undefined; subresource?: string },
-  ): Promise<KubeObject> {
+  async #write(key: string, object: KubeObject, patch: object, options: PatchOptions): Promise<KubeObject> {
     const { records } = this.#environment
     const { resource } = this.#controller.kind
     const written = await records.client.mergePatch(resource, refOf(object), patch, options)

@@ -20,7 +20,6 @@ describe('a controller', () => {
     await world.bench.start()
     expect(world.bench.writes()).to.deep.equal([
       `patch ${resource.plural}.${resource.group} ${world.space}/orders`,
-      `get configmaps ${world.space}/vc-orders`,
       `apply configmaps ${world.space}/vc-orders`,
       `patch ${resource.plural}.${resource.group}/status ${world.space}/orders`,
     ])

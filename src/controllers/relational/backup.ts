@@ -5,6 +5,7 @@ import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import {
   destinationPath,
   LOGINS,
+  type Login,
   loginSecret,
   storeRetention,
   TARGET_KEYS,
@@ -12,7 +13,7 @@ import {
 } from '../../desired/relational/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { barmanObjectStore } from '../../kube/postgresql.ts'
-import { readSecret, type SecretObject, withSecretRights } from '../workload/secrets.ts'
+import { keepSecret, readSecret, type SecretObject, withSecretRights } from '../workload/secrets.ts'
 import {
   INSTALL_PLUGIN,
   placeOfPass,
@@ -73,32 +74,29 @@ export function ensureSecrets(options: RelationalOptions): RelationalStep {
 /** Passwords are made once. The engine sets them, for the owner and the editor, also in a database that was restored. */
 async function ensureLogins(pass: RelationalPass, { generatePassword }: RelationalOptions): Promise<void> {
   const { object, state } = pass
-  const { namespace, name } = placeOfPass(pass)
+  const { name } = object.metadata
   const users = relationalUsers(state.origin?.ownerName ?? object.spec.ownerName)
+  const keep = (login: Login) =>
+    keepSecret(pass, relationalNames(name)[login], {
+      decode: passwordOf,
+      decide: async (stored) => stored ?? (login === 'owner' ? await inherited(pass) : undefined) ?? generatePassword(),
+      build: (password) => loginSecret(object, login, { username: users[login], password }),
+    })
   for (const login of LOGINS) {
-    const stands = relationalNames(name)[login]
-    const cached = passwordOf(await pass.children.get<SecretObject>(secret, namespace, stands))
-    // What is written over is lost, so the API server is asked before a new one is made.
-    const stored = cached ?? (await freshPassword(pass, stands))
-    const password = stored ?? (login === 'owner' ? await inherited(pass) : undefined) ?? generatePassword()
-    const parts = { username: users[login], password }
-    await pass.children.ensure(loginSecret(object, login, parts), { resource: secret })
-    if (login === 'owner') state.owner = parts
+    const password = await keep(login)
+    if (login === 'owner') state.owner = { username: users.owner, password }
   }
 }
 
 /** Clients that keep their connection string after a take-over keep their password too. */
 async function inherited(pass: RelationalPass): Promise<string | undefined> {
   const { takesOver } = pass.object.spec
-  return takesOver === undefined ? undefined : freshPassword(pass, relationalNames(takesOver).owner)
+  if (takesOver === undefined) return undefined
+  return passwordOf((await readSecret(pass, placeOfPass(pass).namespace, relationalNames(takesOver).owner))?.data)
 }
 
-async function freshPassword(pass: RelationalPass, name: string): Promise<string | undefined> {
-  return passwordOf(await readSecret(pass, placeOfPass(pass).namespace, name))
-}
-
-function passwordOf(found: SecretObject | undefined): string | undefined {
-  const encoded = found?.data?.password
+function passwordOf(data: SecretObject['data']): string | undefined {
+  const encoded = data?.password
   return encoded === undefined || encoded === '' ? undefined : Buffer.from(encoded, 'base64').toString('utf8')
 }
 

@@ -25,7 +25,7 @@ import { releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { findCluster } from '../workload/home.ts'
 import { childRights, workloadObservers } from '../workload/observers.ts'
-import { checkImage, checkQuota, resolvePlan } from '../workload/resolve.ts'
+import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/resolve.ts'
 import { BACKUP_SECRET, ensureSecrets, resolveBackup } from './backup.ts'
 import { admitEditor } from './editor.ts'
 import { judgeHealth, observeEngine, reportStatus } from './health.ts'
@@ -123,12 +123,13 @@ export function relationalControllers(
     reads: [namespace, storageClass],
     writes: WRITES,
     state: newRelationalState,
+    fillSpec: fillReplicas(RelationalCluster, 1),
     reconcile: steps(
       observeEngine,
       findCluster,
       checkImage(given),
       checkEngine,
-      resolvePlan({ scales: { fewest: 1 } }),
+      resolvePlan({ fewest: 1 }),
       limitConnections,
       checkQuota(isMade),
       checkReferences,

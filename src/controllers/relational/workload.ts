@@ -40,8 +40,10 @@ const PRUNED: readonly Resource[] = [
 export function applyChildren(options: Pick<RelationalOptions, 'backupTarget'>): RelationalStep {
   return async function applyChildren(pass: RelationalPass): Promise<Outcome> {
     const children = relationalChildren(inputOf(pass, options))
-    const written = await writeChildren(pass, children)
-    pass.state.engine = written.find(({ kind }) => kind === postgresqlCluster.kind) as EngineCluster
+    const engine = children.findIndex(({ kind }) => kind === postgresqlCluster.kind)
+    await writeChildren(pass, children.slice(0, engine))
+    const [cluster] = await writeChildren(pass, children.slice(engine))
+    pass.state.engine = cluster as EngineCluster
     await pruneChildren(pass, children, PRUNED)
     return done()
   }

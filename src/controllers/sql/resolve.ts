@@ -8,7 +8,7 @@ import { loginSecret } from '../../desired/sql/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { retainedFor } from '../stateful/volumes.ts'
 import { placeOfPass } from '../workload/pass.ts'
-import { readSecret, type SecretObject, withSecretRights } from '../workload/secrets.ts'
+import { keepSecret, readSecret, type SecretObject, withSecretRights } from '../workload/secrets.ts'
 import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
 
 /** Long enough, with the four kinds of characters that SQL Server asks for. */
@@ -25,20 +25,19 @@ export function checkBackup({ object }: SqlPass): Outcome {
 /** Passwords are made once, and stored before anything is told of them. */
 export function ensureLogins({ generatePassword }: Pick<SqlOptions, 'generatePassword'>): SqlStep {
   return function ensureLogins(pass: SqlPass): Promise<Outcome> {
-    const { namespace, name } = placeOfPass(pass)
-    const { logins } = sqlNames(name)
     return withSecretRights(async () => {
-      const cached = decodePasswords((await pass.children.get<SecretObject>(secret, namespace, logins))?.data)
-      // Passwords that are written over are lost, so what is stored is read afresh before it is replaced.
-      const passwords = cached ??
-        decodePasswords((await takeBack(pass, await readSecret(pass, namespace, logins)))?.data) ?? {
-          admin: generatePassword(),
-          owner: generatePassword(),
-          writer: generatePassword(),
-          reader: generatePassword(),
-        }
-      await pass.children.ensure(loginSecret(pass.object, passwords), { resource: secret })
-      pass.state.passwords = passwords
+      pass.state.passwords = await keepSecret(pass, sqlNames(pass.object.metadata.name).logins, {
+        decode: decodePasswords,
+        decide: (stored) =>
+          stored ?? {
+            admin: generatePassword(),
+            owner: generatePassword(),
+            writer: generatePassword(),
+            reader: generatePassword(),
+          },
+        build: (passwords) => loginSecret(pass.object, passwords),
+        load: async (_, namespace, name) => takeBack(pass, await readSecret(pass, namespace, name)),
+      })
       return done()
     })
   }

@@ -26,7 +26,7 @@ import { removeSurroundings, removeVolumes, removeWorkload } from '../stateful/t
 import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../stateful/volumes.ts'
 import { findCluster } from '../workload/home.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
-import { checkImage, checkQuota, resolvePlan } from '../workload/resolve.ts'
+import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/resolve.ts'
 import { drainBeforeShrinking } from './drain.ts'
 import { judgeHealth, reportStatus } from './health.ts'
 import { claimHost, releaseHosts, wantedHost } from './hosts.ts'
@@ -75,11 +75,12 @@ export function vectorController(options: Omit<VectorOptions, 'generateKey'> & P
     reads: [namespace, storageClass],
     writes: WRITES,
     state: newVectorState,
+    fillSpec: fillReplicas(VectorCluster, 0),
     reconcile: steps(
       observeWorkload,
       findCluster,
       checkImage(given),
-      resolvePlan({ scales: { fewest: 0 } }),
+      resolvePlan({ fewest: 0 }),
       checkQuota(isMade),
       claimHost,
       adoptVolumes,

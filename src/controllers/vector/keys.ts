@@ -7,7 +7,7 @@ import { secret, statefulSet } from '../../kube/builtin.ts'
 import { isRolledOut } from '../stateful/health.ts'
 import type { StatefulSet } from '../stateful/types.ts'
 import { placeOfPass } from '../workload/pass.ts'
-import { readSecret, type SecretObject, withSecretRights } from '../workload/secrets.ts'
+import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts'
 import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
 import { versionToRun } from './workload.ts'
 
@@ -33,21 +33,13 @@ export function ensureKeys({ generateKey }: Pick<VectorOptions, 'generateKey'>):
     const peersMayRun = peersWereGivenKeys(pass)
     const decide = (stored: VectorKeys | undefined) =>
       wantedKeys(stored, spec.apiKeyVersion, { peersMayRun, now: pass.now, generate })
+    const { keys } = vectorNames(pass.object.metadata.name)
     return withSecretRights(async () => {
-      const stored = await storedKeys(pass)
-      const wanted = decide(stored)
-      // Keys that are written over are lost, so what is stored is read afresh before it is replaced.
-      pass.state.keys = wanted === stored ? wanted : decide(await freshKeys(pass))
-      await storeKeys(pass, pass.state.keys)
+      const build = (value: VectorKeys) => keySecret(pass.object, value)
+      pass.state.keys = await keepSecret(pass, keys, { decode: decodeVectorKeys, decide, build })
       return done()
     })
   }
-}
-
-async function storedKeys(pass: VectorPass): Promise<VectorKeys | undefined> {
-  const { namespace, name } = placeOfPass(pass)
-  const found = await pass.children.get<SecretObject>(secret, namespace, vectorNames(name).keys)
-  return decodeVectorKeys(found?.data)
 }
 
 /** Past every cache. Whether the Secret is ours at all is checked where it is written. */

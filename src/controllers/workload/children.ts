@@ -2,17 +2,21 @@ import type { KubeObject, Resource } from '../../core/object.ts'
 import { knownResource } from '../../kube/known.ts'
 import type { Pass } from '../engine/controller.ts'
 
-/** Writes the children that differ, in this order, and answers them as they are stored. */
+/**
+ * Writes the children that differ, side by side, and answers them as they are stored. All writes have ended when it
+ * returns or throws: the next pass over the same object must not meet them.
+ */
 export async function writeChildren(
   { children }: Pick<Pass, 'children'>,
   wanted: readonly KubeObject[],
 ): Promise<KubeObject[]> {
-  const written: KubeObject[] = []
-  for (const desired of wanted) {
-    const { object } = await children.ensure(desired, { resource: knownResource(desired) })
-    written.push(object)
-  }
-  return written
+  const ended = await Promise.allSettled(
+    wanted.map((desired) => children.ensure(desired, { resource: knownResource(desired) })),
+  )
+  return ended.map((result) => {
+    if (result.status === 'rejected') throw result.reason
+    return result.value.object
+  })
 }
 
 /** Deletes the children of these types that are not wanted: they come and go with options of the spec. */

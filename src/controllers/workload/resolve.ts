@@ -1,6 +1,8 @@
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
-import { choosePlan } from '../../core/sizing/plans.ts'
+import { choosePlan, type PlanChoice, type PlanOverrides } from '../../core/sizing/plans.ts'
+import type { AnyKind } from '../../crds/define.ts'
 import { ComputePlan } from '../../crds/plans.ts'
+import type { Workspace } from '../engine/controller.ts'
 import { checkQuotaOf } from '../quota.ts'
 import type { WorkloadPass } from './pass.ts'
 
@@ -14,46 +16,43 @@ export function checkImage({ allowOwnImages }: { allowOwnImages: boolean }): Wor
   }
 }
 
-/** `spec.replicas` is written under this name where it was left out, so that kubectl and Git keep their own fields. */
-export const REPLICAS_MANAGER = 'freehold-replicas'
-
 /**
- * The plan, and how many run: of a kind that scales, the number is filled in once from the plan where it was left out.
- * Of a kind with volumes, the plan or the spec must say how large they are.
+ * The plan, and how many run. Of a kind with volumes, the plan or the spec must say how large they are.
+ *
+ * @param fewest that run where the plan says how many; only of a kind that scales
  */
 export function resolvePlan({
-  scales,
+  fewest,
   hasVolumes = true,
 }: {
-  /** The fewest that run where the plan says how many. */
-  scales?: { fewest: number }
+  fewest?: number
   hasVolumes?: boolean
 } = {}): WorkloadStep {
-  return async function resolvePlan(pass: WorkloadPass): Promise<Outcome> {
-    const { kind, object, records, state } = pass
-    if (kind.sized === undefined) throw new Error(`${kind.kind} has no plans.`)
-    const plans = records.cache<ComputePlan & { [key: string]: unknown }>(ComputePlan.resource).list()
-    const choice = choosePlan(kind.sized, object.spec, plans)
+  return function resolvePlan({ kind, object, records, state }: WorkloadPass): Outcome {
+    const choice = planOfSpec(kind, object.spec, records)
     if (choice.kind === 'refused') return stalled(choice.reason, choice.message)
     if (hasVolumes && choice.plan.storageSize === undefined) {
       return stalled('ConfigurationInvalid', `Compute plan "${choice.name}" names no storage; set storageSize.`)
     }
     state.plan = choice.plan
     state.planName = choice.name
-    if (scales === undefined) return done()
-    state.replicas = object.spec.replicas ?? Math.max(scales.fewest, choice.plan.replicas)
-    if (object.spec.replicas === undefined) await fillReplicas(pass, state.replicas)
+    if (fewest !== undefined) state.replicas = object.spec.replicas ?? Math.max(fewest, choice.plan.replicas)
     return done()
   }
 }
 
-async function fillReplicas({ kind, object, records }: WorkloadPass, replicas: number): Promise<void> {
-  const { name, namespace, uid } = object.metadata
-  // The uid keeps this from making an object anew that was deleted meanwhile.
-  const metadata = { name, ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) }
-  const { apiVersion } = kind
-  const intent = { apiVersion, kind: kind.kind, metadata, spec: { replicas } }
-  await records.client.apply(kind.resource, intent, { fieldManager: REPLICAS_MANAGER })
+function planOfSpec({ kind, sized }: AnyKind, spec: PlanOverrides, records: Workspace): PlanChoice {
+  if (sized === undefined) throw new Error(`${kind} has no plans.`)
+  return choosePlan(sized, spec, records.cache<ComputePlan & { [key: string]: unknown }>(ComputePlan.resource).list())
+}
+
+/** `fillSpec` of a kind that scales: the plan's number, where the spec left it out and there is a plan. */
+export function fillReplicas(kind: AnyKind, fewest: number) {
+  return ({ spec }: Pick<WorkloadPass['object'], 'spec'>, records: Workspace): { replicas: number } | undefined => {
+    if (spec.replicas !== undefined) return undefined
+    const choice = planOfSpec(kind, spec, records)
+    return choice.kind === 'refused' ? undefined : { replicas: Math.max(fewest, choice.plan.replicas) }
+  }
 }
 
 /**

@@ -3,6 +3,7 @@ import { type Outcome, waiting } from '../../core/outcome.ts'
 import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
+import { placeOfPass } from './pass.ts'
 
 export type SecretObject = KubeObject & { data?: Record<string, string> }
 
@@ -35,4 +36,41 @@ export async function readSecret(
     if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
     throw error
   }
+}
+
+/**
+ * Keeps a Secret whose content is lost where it is written over. What the cache holds is enough where it stays as it is,
+ * and where there is none, one is made; everything else is decided on what the API server has.
+ *
+ * @param decide what is to be stored, given what is; the same value for no change
+ * @param load reads the Secret past every cache; by default the one of that name
+ */
+export async function keepSecret<T>(
+  pass: Pick<Pass, 'object' | 'children' | 'workloads'>,
+  name: string,
+  {
+    decode,
+    decide,
+    build,
+    load = readSecret,
+  }: {
+    decode: (data: SecretObject['data']) => T | undefined
+    decide: (stored: T | undefined) => T | Promise<T>
+    build: (value: T) => KubeObject
+    load?: (pass: Pick<Pass, 'workloads'>, namespace: string, name: string) => Promise<SecretObject | undefined>
+  },
+): Promise<T> {
+  const { namespace } = placeOfPass(pass)
+  const held = await pass.children.get<SecretObject>(secret, namespace, name)
+  const stored = decode(held?.data)
+  const wanted = await decide(stored)
+  if (wanted === stored) {
+    await pass.children.ensure(build(wanted), { resource: secret })
+    return wanted
+  }
+  if (held === undefined && (await pass.children.create(build(wanted), { resource: secret })) !== undefined)
+    return wanted
+  const kept = await decide(decode((await load(pass, namespace, name))?.data))
+  await pass.children.ensure(build(kept), { resource: secret })
+  return kept
 }

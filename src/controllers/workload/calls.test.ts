@@ -1,0 +1,54 @@
+import { expect } from 'chai'
+import { RelationalWorld } from '../../../test/worlds/relationalWorld.ts'
+import { StatefulWorld } from '../../../test/worlds/statefulWorld.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { KINDS } from '../../crds/index.ts'
+import { RelationalCluster } from '../../crds/relational.ts'
+import { SqlInstance } from '../../crds/sql.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+
+/** Calls to the API server for a new object that is stopped, until it is at rest; events are counted too. */
+async function callsOfNew(kind: AnyKind, spec: object): Promise<string[]> {
+  const isRelational = kind.kind === RelationalCluster.kind
+  const world = await (isRelational ? new RelationalWorld() : new StatefulWorld()).start()
+  const { bench, home } = world
+  try {
+    // The first Secret of a namespace begins a watch of them, after which nobody asks for one.
+    bench.seed(kind, 'first', kind.spec.parse(spec) as object, { namespace: home })
+    await bench.rest()
+    bench.writes()
+    const events = bench.events.length
+    bench.seed(kind, 'second', kind.spec.parse(spec) as object, { namespace: home })
+    await bench.rest()
+    return [...bench.writes(), ...bench.events.slice(events).map(({ reason }) => `event ${reason}`)]
+  } finally {
+    await bench.stop()
+  }
+}
+
+type Bound = { kind: AnyKind; spec: object; most: number }
+
+const BOUNDS: readonly Bound[] = [
+  { kind: VectorCluster, spec: { running: false }, most: 11 },
+  { kind: SqlInstance, spec: { running: false, engine: 'MariaDb' }, most: 11 },
+  // Three Secrets of logins and a Cluster in the place of a StatefulSet.
+  { kind: RelationalCluster, spec: { running: false }, most: 11 },
+]
+
+describe('the calls for a new resource', () => {
+  it('are counted for every kind that takes a compute plan', () => {
+    const sized = KINDS.filter((kind) => kind.sized !== undefined).map(({ kind }) => kind)
+    expect(BOUNDS.map(({ kind }) => kind.kind)).to.have.members(sized)
+  })
+
+  for (const { kind, spec, most } of BOUNDS) {
+    it(`are at most ${most}, none of them in vain, and no more by kubectl than by REST: ${kind.kind}`, async () => {
+      const byKubectl = await callsOfNew(kind, spec)
+      // REST stores what the plan gives; kubectl leaves it out.
+      const byRest = 'replicas' in kind.spec.shape ? await callsOfNew(kind, { ...spec, replicas: 1 }) : byKubectl
+      expect(byKubectl.length, byKubectl.join('\n')).to.be.at.most(most)
+      expect(byKubectl.length, byKubectl.join('\n')).to.be.at.most(byRest.length)
+      expect(byKubectl.filter((call) => call.startsWith('get '))).to.deep.equal([])
+    })
+  }
+})
