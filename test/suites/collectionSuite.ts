@@ -1,0 +1,304 @@
+import { expect } from 'chai'
+import request from 'supertest'
+import type { Route } from '../../src/api/http/route.ts'
+import { SERVED_ROUTES } from '../../src/api/index.ts'
+import type { ListShape } from '../../src/api/resources/paging.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { PlatformUser } from '../../src/crds/identity.ts'
+import { DenyAssignment } from '../../src/crds/rbac.ts'
+import { bearer, startFacade } from '../worlds/facadeServer.ts'
+
+export type Server = Awaited<ReturnType<typeof startFacade>>
+type Item = Record<string, unknown> & { id: string }
+type Method = 'get' | 'post' | 'patch' | 'delete'
+
+/** Lives in the world of each case, with the group `shop` in it. */
+export const BOUNDARY = '11111111-1111-4111-8111-111111111111'
+/** Owner of the platform and of the boundary; a person whom both know. */
+export const OWNER = '22222222-2222-4222-8222-222222222222'
+const STRANGER = '33333333-3333-4333-8333-333333333333'
+const NOBODY = '44444444-4444-4444-8444-444444444444'
+
+/** A collection with what its routes need to have something to show. */
+export type CollectionCase = {
+  kind: AnyKind
+  /** Written out, of the collection in the world of the case. */
+  path: string
+  /** Puts what the collection hangs on. */
+  world?: (server: Server) => void
+  /** Two objects to begin with: bodies for POST, or made by hand if a POST here needs more than the facade. */
+  items: { bodies: readonly [object, object] } | { seed: (server: Server) => void }
+  /** What the path of one object names; its id if absent. */
+  keyOf?: (item: Item) => string
+  /** A merge patch and what the record shows then. */
+  patch?: { body: object; shows: object }
+  /** A body for PATCH if what it changes takes more than the facade. */
+  wellFormed?: object
+  /** The code for one that is not there. */
+  missing?: string
+  /** DELETE ends one, which then stays to be read. */
+  stays?: true
+  /** The object that nothing is made in while it is being deleted. */
+  owner?: { kind: AnyKind; namespace?: string; name: string }
+}
+
+type World = {
+  server: Server
+  /** What the list shows at the start. */
+  made: Item[]
+  call: (method: Method, at: string, caller?: string) => request.Test
+  listed: (query?: Record<string, string>) => Promise<Listed>
+  one: (item: Item | undefined) => string
+  routeOf: (method: Method, isOne: boolean) => Route | undefined
+}
+type Listed = { items: Item[]; pagination: { totalItems: number; hasNextPage: boolean } }
+
+/** What every collection does alike: create, read, list, page, filter, sort, search, patch, delete, If-Match, refusals. */
+export function collectionSuite(given: CollectionCase): void {
+  describe(`the collection of ${given.kind.kind}`, () => {
+    const world = worldOf(given)
+    describe('when asked', () => {
+      before(() => begin(given, world))
+      after(() => world.server.stop())
+      listTests(given, world)
+      columnTests(given, world)
+    })
+    describe('when written to', () => {
+      beforeEach(() => begin(given, world))
+      afterEach(() => world.server.stop())
+      changeTests(given, world)
+      absenceTests(given, world)
+      refusalTests(given, world)
+    })
+  })
+}
+
+function worldOf({ path, keyOf = ({ id }) => id }: CollectionCase): World {
+  const world: World = {
+    server: undefined as unknown as Server,
+    made: [],
+    call: (method, at, caller = OWNER) => request(world.server.app)[method](at).set('authorization', bearer(caller)),
+    listed: async (query = {}) => {
+      const answer = await world.call('get', path).query(query)
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+      return answer.body as Listed
+    },
+    one: (item) => `${path}/${encodeURIComponent(keyOf(item as Item))}`,
+    routeOf: (method, isOne) => {
+      const isMeant = (route: Route) => matches(route.path, isOne ? `${path}/x` : path)
+      return SERVED_ROUTES.find((route) => route.method === method.toUpperCase() && isMeant(route))
+    },
+  }
+  return world
+}
+
+async function begin({ path, items, ...given }: CollectionCase, world: World): Promise<void> {
+  const server = await startFacade()
+  world.server = server
+  server.boundary(BOUNDARY)
+  server.group(BOUNDARY, 'shop')
+  server.put(PlatformUser, OWNER, person('owner'), SYSTEM_NAMESPACE)
+  server.grant(OWNER, 'Owner', '/')
+  server.grant(OWNER, 'Owner', `/boundaries/${BOUNDARY}`)
+  given.world?.(server)
+  if ('seed' in items) items.seed(server)
+  else {
+    for (const body of items.bodies) {
+      const answer = await world.call('post', path).send(body)
+      expect(answer.status, JSON.stringify(answer.body)).to.be.oneOf([201, 202])
+      expect(answer.headers.etag).to.match(/^"\d+-\w+"$/)
+    }
+  }
+  world.made = (await world.listed()).items
+}
+
+/** Pages, refusals of queries, and one as the list shows it. */
+function listTests(given: CollectionCase, world: World): void {
+  const { path } = given
+  const { call, listed, one, routeOf } = world
+
+  it('lists each with the fields of its record, in pages', async () => {
+    expect(world.made.length).to.be.at.least(2)
+    const first = await listed({ pageSize: '1' })
+    const second = await listed({ pageSize: '1', page: '2' })
+    expect([first.items, second.items].flat()).to.deep.equal(world.made.slice(0, 2))
+    expect(first.pagination).to.deep.include({ totalItems: world.made.length, hasNextPage: world.made.length > 1 })
+  })
+
+  it('refuses a filter, a sort and a page that the list does not have', async () => {
+    for (const query of [{ filter: 'nonsense:eq:1' }, { sort: 'nonsense' }, { page: '0' }, { nonsense: '1' }]) {
+      const { status, body } = await call('get', path).query(query)
+      expect([status, body.code, body.parameter]).to.deep.equal([400, 'BAD_REQUEST', Object.keys(query)[0]])
+    }
+  })
+
+  if (routeOf('get', true) !== undefined) {
+    it('shows one as the list does, with its ETag', async () => {
+      const answer = await call('get', one(world.made[0]))
+      expect([answer.status, answer.body]).to.deep.equal([200, world.made[0]])
+      expect(answer.headers.etag).to.match(/^"\d+-\w+"$/)
+    })
+  }
+}
+
+/** Each column as far as it says. */
+function columnTests(given: CollectionCase, world: World): void {
+  const { path } = given
+  const { call, listed, routeOf } = world
+  const list = routeOf('get', false)?.list as ListShape<never>
+
+  for (const [name, field] of Object.entries(list.fields)) {
+    const isText = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)
+
+    it(field.isFiltered === false ? `is not filtered by ${name}` : `is filtered by ${name}`, async () => {
+      const { status } = await call('get', path).query({ filter: `${name}:exists:true` })
+      expect(status).to.equal(field.isFiltered === false ? 400 : 200)
+      const value = world.made[0]?.[name]
+      if (field.isFiltered === false || !isText(value)) return
+      const { items: same } = await listed({ filter: `${name}:eq:${value}` })
+      expect(same).to.deep.equal(world.made.filter((item) => item[name] === value))
+    })
+
+    it(field.isSorted === false ? `is not sorted by ${name}` : `is sorted by ${name}`, async () => {
+      const { status, body } = await call('get', path).query({ sort: name })
+      expect(status).to.equal(field.isSorted === false ? 400 : 200)
+      const values = new Set(world.made.map((item) => item[name]))
+      // Equal ones have an order of their own both ways, and what has no value stands last both ways.
+      if (field.isSorted === false || values.size < world.made.length || values.has(null)) return
+      const { items: reversed } = await listed({ sort: `-${name}` })
+      expect(body.items).to.deep.equal(reversed.reverse())
+    })
+
+    if (field.isSearched !== true) continue
+    it(`is searched by ${name}`, async () => {
+      const value = world.made[0]?.[name]
+      if (typeof value !== 'string') return
+      const { items: found } = await listed({ search: value.toUpperCase() })
+      expect(found).to.deep.include(world.made[0])
+    })
+  }
+}
+
+/** Bodies, merge patches and removals, with If-Match. */
+function changeTests(given: CollectionCase, world: World): void {
+  const { path, items, patch, missing = 'NOT_FOUND', keyOf = ({ id }) => id } = given
+  const { call, listed, one, routeOf } = world
+
+  if ('bodies' in items) {
+    it('refuses a body that is not an object, and fields that the record does not have', async () => {
+      const [body] = items.bodies
+      for (const wrong of [[], { ...body, nonsense: 1 }]) {
+        const answer = await call('post', path).send(wrong)
+        expect([answer.status, answer.body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
+      }
+      expect((await listed()).items).to.deep.equal(world.made)
+    })
+  }
+
+  if (patch !== undefined) {
+    it('is changed by a merge patch, held to If-Match', async () => {
+      const stale = await call('patch', one(world.made[0])).set('if-match', '"99-1"').send(patch.body)
+      expect([stale.status, stale.body.code]).to.deep.equal([409, 'CONFLICT'])
+      const answer = await call('patch', one(world.made[0])).send(patch.body)
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+      expect(answer.body).to.deep.include(patch.shows)
+      const after = await call('patch', one(answer.body))
+        .set('if-match', answer.headers.etag ?? '')
+        .send(patch.body)
+      expect(after.status).to.equal(200)
+      const wrong = await call('patch', one(answer.body)).send({ nonsense: 1 })
+      expect([wrong.status, wrong.body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
+    })
+  }
+
+  if (given.stays !== true && routeOf('delete', true) !== undefined) {
+    it('lets one go, held to If-Match, and then knows it no more', async () => {
+      const stale = await call('delete', one(world.made[0])).set('if-match', '"99-1"')
+      expect([stale.status, stale.body.code]).to.deep.equal([409, 'CONFLICT'])
+      const answer = await call('delete', one(world.made[0]))
+      expect(answer.status, JSON.stringify(answer.body)).to.be.oneOf([202, 204])
+      if (answer.status === 202) return
+      expect((await listed()).items.map(keyOf)).to.not.include(keyOf(world.made[0] as Item))
+      const again = await call('delete', one(world.made[0]))
+      expect([again.status, again.body.code]).to.deep.equal([404, missing])
+    })
+  }
+}
+
+/** What is not there, in what is not there, or in what goes. */
+function absenceTests(given: CollectionCase, world: World): void {
+  const { path, items, patch, missing = 'NOT_FOUND' } = given
+  const { call, routeOf } = world
+
+  for (const method of ['get', 'patch', 'delete'] as const) {
+    if (routeOf(method, true) === undefined) continue
+    it(`answers ${method} of one that is not there with ${missing}`, async () => {
+      const answer = await call(method, `${path}/${NOBODY}`).send(
+        method === 'patch' ? (patch?.body ?? given.wellFormed) : undefined,
+      )
+      expect([answer.status, answer.body.code]).to.deep.equal([404, missing])
+    })
+  }
+
+  if (path.startsWith(`/boundaries/${BOUNDARY}`)) {
+    it('is not there in a boundary that is not', async () => {
+      const { status, body } = await call('get', path.replace(BOUNDARY, NOBODY))
+      expect([status, body.code]).to.deep.equal([404, 'NOT_FOUND'])
+    })
+  }
+
+  const { owner } = given
+  if (owner !== undefined && 'bodies' in items) {
+    it('takes nothing new in what is being deleted', async () => {
+      const { namespace, name } = owner
+      const edited = world.server.client.edit(owner.kind.resource, { namespace, name }, (object) => {
+        Object.assign(object.metadata, { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['test/held'] })
+      })
+      world.server.caches.get(owner.kind.resource).observeWrite(edited)
+      const { status, body } = await call('post', path).send(items.bodies[0])
+      expect([status, body.code]).to.deep.equal([409, 'INVALID_STATE'])
+    })
+  }
+}
+
+/** Who may not. */
+function refusalTests(given: CollectionCase, world: World): void {
+  const { path, items } = given
+  const { call, routeOf } = world
+
+  for (const method of ['get', 'post'] as const) {
+    const authorization = routeOf(method, false)?.authorization
+    if (authorization?.kind !== 'iam') continue
+    const body = method === 'post' && 'bodies' in items ? items.bodies[0] : undefined
+    const refusal = async (caller: string) => {
+      const answer = await call(method, path, caller).send(body)
+      return [answer.status, answer.body.code]
+    }
+
+    it(`is closed to ${method} by who has no permission`, async () => {
+      expect(await refusal(STRANGER)).to.deep.equal([403, 'FORBIDDEN'])
+    })
+
+    if (!path.startsWith(`/boundaries/${BOUNDARY}`)) continue
+    it(`is closed to ${method} by who is denied it`, async () => {
+      const place = { scope: `/boundaries/${BOUNDARY}`, scopeIncarnation: 'life' }
+      const spec = { principalId: OWNER, principalType: 'User', actions: [authorization.action], ...place }
+      world.server.put(DenyAssignment, 'deny', spec, boundaryNamespace(BOUNDARY))
+      expect(await refusal(OWNER)).to.deep.equal([403, 'FORBIDDEN'])
+    })
+  }
+}
+
+export const person = (userName: string) => ({
+  userName,
+  email: `${userName}@example.test`,
+  emailVerified: true,
+  isEnabled: true,
+  tenantIds: [],
+})
+
+function matches(template: string, path: string): boolean {
+  const [names, values] = [template.split('/'), path.split('/')]
+  return names.length === values.length && names.every((name, index) => name.startsWith('{') || name === values[index])
+}
