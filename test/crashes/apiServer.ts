@@ -1,7 +1,7 @@
 import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import { type KubeObject, keyOf, type ObjectRef, type Resource, refOf } from '../../src/core/object.ts'
 import { KINDS } from '../../src/crds/index.ts'
-import { BUILTIN, namespace, secret } from '../../src/kube/builtin.ts'
+import { BUILTIN, namespace, secret, statefulSet } from '../../src/kube/builtin.ts'
 import type {
   ApplyOptions,
   PatchOptions,
@@ -68,6 +68,13 @@ export class PlayedApiServer extends FakeKubeClient {
   override async remove(resource: Resource, ref: ObjectRef, options?: RemoveOptions): Promise<KubeObject | undefined> {
     if (resource === namespace && (await this.peek(namespace, ref))?.metadata.deletionTimestamp === undefined) {
       await this.#hold(ref)
+    }
+    // The garbage collector takes the dependents' references away first.
+    if (resource === statefulSet && options?.propagation === 'Orphan') {
+      this.edit(statefulSet, ref, ({ metadata }) => {
+        metadata.finalizers = ['orphan']
+      })
+      return super.remove(resource, ref, { uid: options.uid })
     }
     return super.remove(resource, ref, options)
   }

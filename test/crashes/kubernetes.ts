@@ -11,20 +11,23 @@ import type { Engines } from './engines.ts'
 
 type Sized = { spec: { resources?: { requests?: { storage?: string } } }; status?: { capacity?: { storage?: string } } }
 
+/** What plays the controller of StatefulSets and the nodes. */
+export type WorkloadPlay = Pick<KubernetesPlay, 'accepted' | 'broken' | 'onRound'> & { play(): Promise<boolean> }
+
 /**
  * Everything of a cluster that is not the operator: workloads and their volumes, addresses, the deletion of namespaces,
  * the garbage collector, CloudNativePG. Each round does what is due now.
  */
 export class PlayedKubernetes {
-  readonly workloads: KubernetesPlay
+  readonly workloads: WorkloadPlay
   readonly #server: PlayedApiServer
   readonly #engines: Engines
   /** Runs when something was changed, before the operator can look at it. */
   onChange: () => void = () => {}
   #seen = ''
 
-  constructor(server: PlayedApiServer, engines: Engines) {
-    this.workloads = new KubernetesPlay(server)
+  constructor(server: PlayedApiServer, engines: Engines, workloads: WorkloadPlay = new KubernetesPlay(server)) {
+    this.workloads = workloads
     this.#server = server
     this.#engines = engines
     this.workloads.onRound = () => {

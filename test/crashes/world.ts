@@ -10,7 +10,7 @@ import { ManualClock, settle } from '../make/clock.ts'
 import { isReady } from '../worlds/fleet.ts'
 import { PlayedApiServer } from './apiServer.ts'
 import { Engines } from './engines.ts'
-import { PlayedKubernetes } from './kubernetes.ts'
+import { PlayedKubernetes, type WorkloadPlay } from './kubernetes.ts'
 import { type Death, Life, mortal } from './life.ts'
 import { API_WRITES, OperatorProcess } from './operator.ts'
 import { portsOf } from './ports.ts'
@@ -21,7 +21,7 @@ export class World {
   readonly clock = new ManualClock(Date.UTC(2026, 0, 1))
   readonly server = new PlayedApiServer(() => this.clock.now())
   readonly engines = new Engines()
-  readonly kubernetes = new PlayedKubernetes(this.server, this.engines)
+  readonly kubernetes: PlayedKubernetes
   /** Text that stands for something that differs from run to run, by that text. */
   readonly names = this.server.identities
   readonly #isFirstStart: boolean
@@ -33,8 +33,14 @@ export class World {
   /**
    * @param choose the controllers that run
    * @param isFirstStart whether the operator finds nothing, and installs what a platform begins with
+   * @param workloads what plays StatefulSets; by default one that does everything at once
    */
-  constructor(choose: (all: readonly Controller[]) => readonly Controller[], isFirstStart = false) {
+  constructor(
+    choose: (all: readonly Controller[]) => readonly Controller[],
+    isFirstStart = false,
+    workloads?: (server: PlayedApiServer) => WorkloadPlay,
+  ) {
+    this.kubernetes = new PlayedKubernetes(this.server, this.engines, workloads?.(this.server))
     this.#isFirstStart = isFirstStart
     this.#choose = (ports) => choose(controllers(ports))
     this.kubernetes.onChange = () => this.touch()
@@ -94,6 +100,13 @@ export class World {
       if (this.server.version === before) return
     }
     throw new Error('The operator and the cluster never come to rest.')
+  }
+
+  /** One turn of the operator and of the cluster, whether or not anything is left to do. */
+  async round(): Promise<void> {
+    await this.#operatorRests()
+    await this.kubernetes.play()
+    await this.#operatorRests()
   }
 
   async #operatorRests(): Promise<void> {
