@@ -129,7 +129,9 @@ export class Caller {
     for (let count = 1; ; count += 1) {
       signal?.throwIfAborted()
       try {
-        return await once(deadline - performance.now())
+        // Half the time for the first attempt, where another is safe: its connection may have died without a word.
+        const most = request.idempotent && count === 1 ? timeout / 2 : timeout
+        return await once(Math.min(deadline - performance.now(), most))
       } catch (thrown) {
         signal?.throwIfAborted()
         if (thrown instanceof FencedError) throw thrown.cause
@@ -157,6 +159,8 @@ export class Caller {
     // A 500 to a write is more often a hook that fails for good than a server about to recover.
     if (error.status === 500 && request.method !== 'GET') return undefined
     if (count >= MAX_ATTEMPTS || !this.#budget.spend()) return undefined
+    // It has waited long enough.
+    if (transportCode(error.cause) === 'TIMEOUT') return 0
     const backoff = 100 * 2 ** (count - 1)
     const asked = (error.retryAfterSeconds ?? 0) * 1000
     return Math.max(backoff, asked) * (1 + 0.5 * this.#random())

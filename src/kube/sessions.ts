@@ -47,14 +47,17 @@ type Session = { readonly http2: ClientHttp2Session; streams: number }
 export class StreamSessions {
   readonly #origin: URL
   readonly #secure: SecureOptions
+  readonly #onSilence: () => void
   readonly #liveness: Liveness
   readonly #sessions = new Set<Session>()
   #connecting: Promise<Session | undefined> | undefined
   #closed = false
 
-  constructor(origin: URL, secure: SecureOptions, liveness: Liveness = LIVENESS) {
+  /** @param onSilence hears that a connection died without a word */
+  constructor(origin: URL, secure: SecureOptions, onSilence: () => void, liveness: Liveness = LIVENESS) {
     this.#origin = origin
     this.#secure = secure
+    this.#onSilence = onSilence
     this.#liveness = liveness
   }
 
@@ -141,7 +144,7 @@ export class StreamSessions {
     // Each stream hears of the end of its session itself.
     http2.on('error', () => {})
     const session: Session = { http2, streams: 0 }
-    const stopPings = keepAsking(http2, this.#liveness)
+    const stopPings = keepAsking(http2, this.#liveness, this.#onSilence)
     http2.once('close', () => {
       stopPings()
       this.#sessions.delete(session)
@@ -163,11 +166,19 @@ function hasRoom({ http2, streams }: Session): boolean {
 }
 
 /** Ends the session once it leaves a ping unanswered. @returns stops asking */
-function keepAsking(http2: ClientHttp2Session, { pingEvery, pingTimeout }: Liveness): () => void {
+function keepAsking(
+  http2: ClientHttp2Session,
+  { pingEvery, pingTimeout }: Liveness,
+  onSilence: () => void,
+): () => void {
   let silence: NodeJS.Timeout | undefined
+  const end = () => {
+    onSilence()
+    http2.destroy(coded('PING_TIMEOUT'))
+  }
   const interval = setInterval(() => {
     if (http2.destroyed) return
-    silence ??= setTimeout(() => http2.destroy(coded('PING_TIMEOUT')), pingTimeout)
+    silence ??= setTimeout(end, pingTimeout)
     http2.ping((error) => {
       if (error !== null) return
       clearTimeout(silence)

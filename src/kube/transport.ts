@@ -18,7 +18,7 @@ export type WireAnswer = { status: number; headers: Record<string, string | stri
 /** Ordinary requests in flight at once. More only queue inside the API server, behind everybody else's. */
 const MAX_CONCURRENT = 50
 
-type Connections = { agent: Dispatcher; sessions: StreamSessions | undefined }
+type Connections = { agent: Dispatcher; makeAgent: () => Dispatcher; sessions: StreamSessions | undefined }
 
 /**
  * The connections to an API server: watches over HTTP/2, where pings tell a dead connection from a quiet one; calls over
@@ -51,15 +51,28 @@ export class Transport {
     const { agent } = await this.#current()
     const headers = await this.#headers(request)
     before()
+    const options = {
+      origin: this.#origin,
+      path: this.#prefix + request.path,
+      method: request.method,
+      headers,
+      body: request.body ?? null,
+    }
     return new Promise((resolve, reject) => {
-      new Exchange(resolve, reject, request.signal, timeout).begin(agent, {
-        origin: this.#origin,
-        path: this.#prefix + request.path,
-        method: request.method,
-        headers,
-        body: request.body ?? null,
-      })
+      const failed = (error: Error) => {
+        if (error.name === 'TimeoutError') this.#distrust(agent)
+        reject(error)
+      }
+      new Exchange(resolve, failed, request.signal, timeout).begin(agent, options)
     })
+  }
+
+  /** Where one connection of the pool is dead the others are as well, and each would cost a call its whole time. */
+  #distrust(agent: Dispatcher | undefined): void {
+    const connections = this.#connections
+    if (connections === undefined || connections.agent !== agent || this.#closed) return
+    this.#connections = { ...connections, agent: connections.makeAgent() }
+    agent.close().catch(() => {})
   }
 
   /** As `exchange`, but the body is left to the caller, who reads or destroys it, or its socket is never used again. */
@@ -111,7 +124,10 @@ export class Transport {
     if (this.#closed) throw new Error('The client of the API server was closed.')
     const material = await this.#access.tls()
     if (this.#connections === undefined || material !== this.#material) {
-      const connections = createConnections(new URL(this.#origin), material, this.#access.proxyUrl, this.#liveness)
+      const connections = createConnections(new URL(this.#origin), material, this.#access.proxyUrl, {
+        liveness: this.#liveness,
+        onSilence: () => this.#distrust(this.#connections?.agent),
+      })
       // Requests under way finish on the old connections; new ones use the new certificate.
       this.#connections?.agent.close().catch(() => {})
       this.#connections?.sessions?.retire()
@@ -126,7 +142,7 @@ function createConnections(
   origin: URL,
   tls: TlsMaterial,
   proxyUrl: string | undefined,
-  liveness: Liveness | undefined,
+  watched: { liveness: Liveness | undefined; onSilence: () => void },
 ): Connections {
   const { servername, rejectUnauthorized, ...material } = tls
   const secure: SecureOptions = {
@@ -135,9 +151,11 @@ function createConnections(
     ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
   }
   const isDirect = origin.protocol === 'https:' && proxyUrl === undefined
+  const makeAgent = () => createAgent(secure, proxyUrl)
   return {
-    agent: createAgent(secure, proxyUrl),
-    sessions: isDirect ? new StreamSessions(origin, secure, liveness) : undefined,
+    agent: makeAgent(),
+    makeAgent,
+    sessions: isDirect ? new StreamSessions(origin, secure, watched.onSilence, watched.liveness) : undefined,
   }
 }
 

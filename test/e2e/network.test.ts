@@ -64,6 +64,15 @@ describe('the network between a process and the API server', function () {
     await until(() => caches.get(configMap).get(namespace, 'after-the-silence') !== undefined)
   })
 
+  it('that falls silent costs a call no more than half its time', async () => {
+    await client.get(namespaceResource, { name: namespace })
+    wire.silence()
+    const began = performance.now()
+    await client.get(namespaceResource, { name: namespace })
+    await client.get(namespaceResource, { name: namespace })
+    expect(performance.now() - began).to.be.at.most(900)
+  })
+
   it('is tried by one connection at a time while it is cut, and all watches go on when it is back', async () => {
     await until(isLive)
     const before = wire.accepted
