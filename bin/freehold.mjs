@@ -3,6 +3,7 @@
 // is one of the installed packages.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import module from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -11,6 +12,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const main = join(root, 'src', 'cli', 'main.ts')
 
 if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) {
+  module.enableCompileCache?.()
   await import(main)
 } else {
   run(findNode())

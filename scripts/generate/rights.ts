@@ -94,6 +94,7 @@ const READ = ['get', 'list', 'watch'] as const
 const secrets = { group: '', plural: 'secrets' }
 /** How engines are reached from outside the cluster; through it one could speak to any pod, so it is as confined as Secrets. */
 const podsProxy = { group: '', plural: 'pods/proxy' }
+const podsLog = { group: '', plural: 'pods/log' }
 
 /** Roles over tenants' kinds for kubectl, one set per area, gathered into Kubernetes' own view, edit and admin. */
 function aggregatedRoles(kinds: readonly AnyKind[]): KubeObject[] {
@@ -176,6 +177,7 @@ export function accessObjects(
       [
         { resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete', 'deletecollection'] },
         { resource: podsProxy, verbs: ['get', 'create', 'delete'] },
+        { resource: podsLog, verbs: ['get'] },
         // Pods that a StatefulSet left behind when it was replaced around them.
         { resource: { group: '', plural: 'pods' }, verbs: ['delete'] },
       ],
@@ -186,6 +188,7 @@ export function accessObjects(
       [
         { resource: secrets, verbs: ['get', 'create', 'patch'] },
         { resource: podsProxy, verbs: ['get'] },
+        { resource: podsLog, verbs: ['get'] },
       ],
       'rbac',
     ),

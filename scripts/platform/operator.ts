@@ -52,7 +52,7 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
   const own = controlPlane.source === 'kubeconfig' ? {} : embeddedEnvironment(files)
   const isPlayed = controlPlane.simulated.includes('pods')
   return {
-    ...inherited(['PATH', 'HOME', 'NODE_OPTIONS', 'TZ']),
+    ...inherited(['PATH', 'HOME', 'NODE_OPTIONS', 'NODE_COMPILE_CACHE', 'TZ']),
     ...own,
     PLATFORM_ROLE: 'all',
     PLATFORM_KUBECONFIG: files.kubeconfig,

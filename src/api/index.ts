@@ -7,6 +7,7 @@ import { documentOf } from './http/openapi.ts'
 import { type Area, area, type Route } from './http/route.ts'
 import { reservedNamesOf } from './http/router.ts'
 import { invitationRoutes } from './invitations/index.ts'
+import { jobRoutes } from './jobs/index.ts'
 import { managedIdentityRoutes } from './managedidentities/index.ts'
 import { objectStorageRoutes } from './objectstorage/index.ts'
 import { passwordRoutes } from './passwords/index.ts'
@@ -15,7 +16,6 @@ import { plannedBlueprints } from './planned/blueprints.ts'
 import { plannedBoundaries } from './planned/boundaries.ts'
 import { plannedContainerinstances } from './planned/containerinstances.ts'
 import { plannedFunctions } from './planned/functions.ts'
-import { plannedJobs } from './planned/jobs.ts'
 import { plannedKernel } from './planned/kernel.ts'
 import { plannedLifecycle } from './planned/lifecycle.ts'
 import { plannedMonitoring } from './planned/monitoring.ts'
@@ -42,7 +42,7 @@ export const AREAS: readonly Area[] = [
   area('staticwebapps', 'staticwebapps', [plannedStaticwebapps]),
   area('apps', 'apps', [plannedApps]),
   area('secrets', 'secrets', [vaultRoutes]),
-  area('jobs', 'jobs', [plannedJobs]),
+  area('jobs', 'jobs', [jobRoutes]),
   area('functions', 'functions', [plannedFunctions]),
   area('objectstorage', 'objectstorage', [objectStorageRoutes]),
   area('boundaries', 'boundaries', [boundaryRoutes, memberRoutes, tenantRoutes, plannedBoundaries]),

@@ -173,11 +173,11 @@ export const OPERATIONS = {
   "PostBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameRecover": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}/recover' },
   "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsVersionsByVersion": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}/versions/{version}' },
   "GetSecretByVaultName": { method: 'GET', path: '/vaults/{vaultName}/secrets/{name}', query: ["version"] },
-  "GetBoundariesResourcegroupsResourcesJobs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/jobs' },
+  "GetBoundariesResourcegroupsResourcesJobs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/jobs', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcegroupsResourcesJobsByJobName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/jobs/{jobName}' },
   "PostBoundariesResourcegroupsResourcesJobsByJobName": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/jobs/{jobName}' },
   "DeleteBoundariesResourcegroupsResourcesJobsByJobName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/jobs/{jobName}' },
-  "GetBoundariesResourcegroupsResourcesJobsJobNameLogs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/jobs/{jobName}/logs' },
+  "GetBoundariesResourcegroupsResourcesJobsJobNameLogs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/jobs/{jobName}/logs', query: ["follow", "previous", "process", "sinceSeconds", "tail", "timestamps"] },
   "GetBoundariesResourcesFunctioncomputeplans": { method: 'GET', path: '/boundaries/{boundaryId}/resources/functioncomputeplans' },
   "GetBoundariesResourcegroupsResourcesFunctionnamespaces": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces', query: ["page", "pageSize"], paged: true },
   "GetFunctionNamespacesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/config' },
@@ -539,6 +539,9 @@ export interface OperationTypes {
   "PostBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameRecover": { body: unknown; reply: SecretDto }
   "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsVersionsByVersion": { body: unknown; reply: SecretVersionDto }
   "GetSecretByVaultName": { body: unknown; reply: SecretDto }
+  "GetBoundariesResourcegroupsResourcesJobs": { body: unknown; reply: { items: Array<JobDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesJobsByJobName": { body: unknown; reply: JobDto }
+  "PostBoundariesResourcegroupsResourcesJobsByJobName": { body: { clusterId?: string | null; image?: string | null; tag?: string | null; computePlan?: string | null; env?: Record<string, string> | null; activeDeadlineSeconds?: number | null; ttlSecondsAfterFinished?: number | null }; reply: JobDto }
   "GetBoundariesResourcegroupsResourcesObjectstorageaccounts": { body: unknown; reply: { items: Array<ObjectStorageAccountDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { body: unknown; reply: ObjectStorageAccountDto }
   "GetBoundariesResourcesObjectstorageaccounts": { body: unknown; reply: { items: Array<ObjectStorageAccountDto>; pagination: PaginationMeta } }
@@ -715,6 +718,7 @@ export type IssuedAccessKeyDto = { id: string; accessKeyId: string; accountName:
 export type IssueStsRequestInput = { durationSeconds?: number; permission?: "Read" | "Write" | "ReadWrite" | "Admin"; bucket?: string | null; prefix?: string | null; sessionName?: string }
 export type JitDecisionRequestInput = { reason?: string | null }
 export type JitRequestDto = { id: string; boundaryId: string; principalId: string; displayName: string | null; roleDefinitionName: string; scope: string; justification: string; durationMinutes: number; status: "Pending" | "Active" | "Denied" | "Cancelled" | "Expired" | "Ended"; requestedAt: string; decidedAt: string | null; decidedBy: string | null; decisionReason: string | null; activeFrom: string | null; activeUntil: string | null }
+export type JobDto = { name: string; resourceGroup: string; createdAt: string; status: "Pending" | "Running" | "Succeeded" | "Failed" | "TimedOut" | "Deleting"; completedAt: string | null; clusterId: string | null; image: string; tag: string; computePlan: string; env: Record<string, string>; activeDeadlineSeconds: number; ttlSecondsAfterFinished: number }
 export type LicenseDto = { edition: string; licenseStatus: "NotRequired" | "Missing" | "Applying" | "Active" | "Rejected"; keySuffix: string; setAt: string; setBy: string; message: string | null }
 export type LifecycleRuleDto = { id: string; prefix: string; expireDays: number | null; noncurrentExpireDays: number | null; abortUploadDays: number | null; enabled: boolean }
 export type ListColumn = { field: string; title: string; type: "text" | "number" | "boolean" | "dateTime" | "status" | "tags" | "link"; sortable: boolean; defaultVisible: boolean }

@@ -1,3 +1,4 @@
+import { secretBlobs } from '../adapters/blobs/secrets.ts'
 import { createDns } from '../adapters/dns/client.ts'
 import { createOutgoing } from '../adapters/outgoing/client.ts'
 import type { Configuration } from '../config.ts'
@@ -8,7 +9,7 @@ import { EventRecorder } from '../kube/events.ts'
 import { loadKubeconfig } from '../kube/kubeconfig.ts'
 import { LeaderLease } from '../kube/lease.ts'
 import { connect, instanceName, requestMetrics, untilServed, userAgent } from './connection.ts'
-import { backupTarget, objectStore, platformKeys, seaweedPlace, sqlEngines, vectorEngine } from './engines.ts'
+import { backupTarget, objectStore, platformKeys, podLogs, seaweedPlace, sqlEngines, vectorEngine } from './engines.ts'
 import type { Part, Surroundings } from './part.ts'
 
 const FIELD_MANAGER = 'freehold-controllers'
@@ -70,6 +71,7 @@ export async function runControllers(configuration: Configuration, surroundings:
           usageInterval: configuration.objectStoreUsageSeconds * 1000,
           seaweed: seaweedPlace(configuration),
         },
+        jobs: { logs: podLogs(configuration, connection.client), blobs: secretBlobs(connection.client) },
         sso: { dns: createDns(), outgoing },
       }
       const started = await startControllers({

@@ -1,6 +1,8 @@
 import type { ObjectStore } from '../adapters/objectstorage/port.ts'
 import { noKeys, openKeyFile } from '../adapters/platformkeys/file.ts'
 import type { PlatformKeys } from '../adapters/platformkeys/port.ts'
+import { kubePodLogs } from '../adapters/podlogs/client.ts'
+import type { PodLogs } from '../adapters/podlogs/port.ts'
 import { createQdrantClient } from '../adapters/qdrant/client.ts'
 import { playedEngine } from '../adapters/qdrant/played.ts'
 import type { QdrantPort } from '../adapters/qdrant/port.ts'
@@ -101,4 +103,9 @@ export async function objectStore(configuration: StoreConfiguration): Promise<Ob
     credentials: { accessKeyId, secretAccessKey },
     accessLog: configuration.objectStoreAccessLog,
   })
+}
+
+/** Logs of pods; none where pods are played. */
+export function podLogs(configuration: Configuration, client: KubeClient): PodLogs {
+  return kubePodLogs(client, { isPlayed: configuration.simulated.includes('pods') })
 }

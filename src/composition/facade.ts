@@ -35,7 +35,7 @@ import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
 import { openAdministration } from './administration.ts'
 import { connect, untilServed } from './connection.ts'
-import { backupTarget, objectStore, platformKeys, sqlEngines, vectorEngine } from './engines.ts'
+import { backupTarget, objectStore, platformKeys, podLogs, sqlEngines, vectorEngine } from './engines.ts'
 import { runIdentityProvider } from './identity.ts'
 import type { Part, Surroundings } from './part.ts'
 import { ssoServices } from './sso.ts'
@@ -138,6 +138,7 @@ export async function runFacade(
       hasBackupTarget: backupTarget(configuration) !== undefined,
     },
     objectStorage: { store, secrets: kubeSecrets(client) },
+    jobs: { logs: podLogs(configuration, client), blobs: secretBlobs(client) },
     workers,
     managedIdentities: {
       secrets: kubeSecrets(client),

@@ -21,6 +21,7 @@ import { EngineMetrics } from './engine/metrics.ts'
 import { Runner } from './engine/runner.ts'
 import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } from './engine/workspace.ts'
 import { invitationController, passwordResetController } from './invitations.ts'
+import { type JobOptions, jobController } from './jobs.ts'
 import { managedIdentityController } from './managedidentities.ts'
 import { type StorageOptions, storageControllers } from './objectstorage/index.ts'
 import { groupController } from './principals.ts'
@@ -42,6 +43,7 @@ export type ControllerPorts = {
   /** Where backups of databases go; undefined where the platform has no target. */
   backupTarget?: BackupTarget | undefined
   objectStorage: StorageOptions
+  jobs: Omit<JobOptions, 'keys'>
   /** Whether assignments are written as RoleBindings too; false. */
   projectRbac?: boolean
   /** What wraps the data keys of secret vaults; none. */
@@ -56,6 +58,7 @@ export function controllers({
   allowOwnImages,
   backupTarget,
   objectStorage,
+  jobs,
   projectRbac,
   vaultKeys = noKeys(),
   sso,
@@ -76,6 +79,7 @@ export function controllers({
     sqlController({ engines: sqlEngines }),
     ...relationalControllers({ engine: sqlEngines.PostgreSql, allowOwnImages, backupTarget }),
     ...storageControllers(objectStorage),
+    jobController({ keys: vaultKeys, ...jobs }),
   ]
 }
 
@@ -182,6 +186,8 @@ export function operatorSystemRights(): Rights[] {
   return declaredRights().filter((right) => right.in === 'system')
 }
 
+const NO_BLOBS = { maxBytes: 0, read: async () => undefined, write: async () => false }
+
 function declaredRights(): Rights[] {
   // What a controller may do does not depend on what it is given.
   const sso = { dns: { texts: async () => [] }, outgoing: { document: async () => '' } }
@@ -191,6 +197,7 @@ function declaredRights(): Rights[] {
     sqlEngines,
     allowOwnImages: false,
     objectStorage: { store: undefined, usageInterval: 0, seaweed: { namespace: '', name: '', port: undefined } },
+    jobs: { logs: { open: async () => undefined }, blobs: NO_BLOBS },
     projectRbac: true,
     sso,
   }).flatMap(rightsOf)

@@ -108,7 +108,8 @@ export function summarize(status: ReconcileStatus | undefined, deleting: boolean
   })
   if (deleting) return summary('Deleting')
   if (find('Stalled')?.status === 'True') return summary(status?.serving === true ? 'Degraded' : 'Failed')
-  if (ready?.status === 'True' && ready.reason === 'Stopped') return summary('Stopped')
+  // What has run to its end does not run any more.
+  if (ready?.status === 'True' && ['Stopped', 'Completed'].includes(ready.reason)) return summary('Stopped')
   if (find('Reconciling')?.status === 'True')
     return summary(status?.firstReadyAt === undefined ? 'Provisioning' : 'Updating')
   if (ready?.status === 'False') return summary(status?.serving === true ? 'Degraded' : 'Failed')

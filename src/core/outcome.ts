@@ -11,7 +11,7 @@ export type Outcome =
   | { kind: 'waiting'; reason: ReconcilingReason; message: string; after?: number }
   /** The engine reports trouble that may pass. */
   | { kind: 'degraded'; reason: NotReadyReason; message: string; after?: number }
-  /** A person must change something; no retry until an object changes, or `after` where another system refused. */
+  /** A person must change something; no retry until an object changes, or `after` where time or another system decides. */
   | { kind: 'stalled'; reason: StalledReason; message: string; after?: number }
 
 export function done(options: { reason?: ReadyReason; message?: string; after?: number } = {}): Outcome {
@@ -26,6 +26,6 @@ export function degraded(reason: NotReadyReason, message: string, after?: number
   return after === undefined ? { kind: 'degraded', reason, message } : { kind: 'degraded', reason, message, after }
 }
 
-export function stalled(reason: StalledReason, message: string): Outcome {
-  return { kind: 'stalled', reason, message }
+export function stalled(reason: StalledReason, message: string, after?: number): Outcome {
+  return after === undefined ? { kind: 'stalled', reason, message } : { kind: 'stalled', reason, message, after }
 }

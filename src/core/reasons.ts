@@ -27,7 +27,7 @@ export const RECONCILING_REASONS = [
   'RetainingData',
 ] as const
 
-export const READY_REASONS = ['Available', 'Stopped'] as const
+export const READY_REASONS = ['Available', 'Stopped', 'Completed'] as const
 
 export const NOT_READY_REASONS = [
   'PartiallyAvailable',
@@ -47,6 +47,8 @@ export const STALLED_REASONS = [
   'StorageCannotShrink',
   'LicenseInvalid',
   'BuildFailed',
+  'JobFailed',
+  'JobTimedOut',
   'NameOccupied',
   'EngineMissing',
   'EngineRefused',

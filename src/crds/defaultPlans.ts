@@ -57,6 +57,17 @@ function sqlPlan(
   return { ...vectorPlan(displayName, cpu, [memory, memory], storageSize, 1, description, isDefault), family: 'Sql' }
 }
 
+function jobPlan(
+  displayName: string,
+  cpu: [string, string],
+  memory: [string, string],
+  description: string,
+  isDefault = false,
+): PlanSpec {
+  const { storageSize: _, ...plan } = vectorPlan(displayName, cpu, memory, '', 1, description, isDefault)
+  return { ...plan, family: 'Job' }
+}
+
 /** The offer that a new platform starts with; administrators change it with kubectl. Keys are the plan ids. */
 export const DEFAULT_PLANS: Readonly<Record<string, PlanSpec>> = {
   'vector-dev': vectorPlan(
@@ -141,4 +152,7 @@ export const DEFAULT_PLANS: Readonly<Record<string, PlanSpec>> = {
   'sql-small': sqlPlan('Small', ['1', '2'], '4Gi', '50Gi', 'For a small application.'),
   'sql-medium': sqlPlan('Medium', ['2', '4'], '8Gi', '200Gi', 'For an application with many users.'),
   'sql-large': sqlPlan('Large', ['4', '8'], '32Gi', '500Gi', 'For large databases that are busy all day.'),
+  'job-small': jobPlan('Small', ['250m', '1'], ['512Mi', '1Gi'], 'For scripts and reports.', true),
+  'job-medium': jobPlan('Medium', ['1', '2'], ['2Gi', '4Gi'], 'For imports and migrations.'),
+  'job-large': jobPlan('Large', ['4', '4'], ['8Gi', '16Gi'], 'For heavy computations.'),
 }

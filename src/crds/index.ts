@@ -3,6 +3,7 @@ import { PlatformCluster } from './clusters.ts'
 import type { AnyKind } from './define.ts'
 import { PlatformClient, PlatformUser } from './identity.ts'
 import { MemberInvitation, PasswordReset } from './invitations.ts'
+import { PlatformJob } from './jobs.ts'
 import { ManagedIdentity } from './managedidentities.ts'
 import { NameClaim } from './nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from './objectstorage.ts'
@@ -54,6 +55,7 @@ export const KINDS: readonly AnyKind[] = [
   RelationalCluster,
   RelationalSnapshot,
   SqlInstance,
+  PlatformJob,
   ObjectStorageAccount,
   AccountBucket,
   ObjectAccessKey,

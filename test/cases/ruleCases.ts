@@ -4,6 +4,7 @@ import { DATABASE_RULES } from './rules/databases.ts'
 import { PLATFORM_RULES } from './rules/platform.ts'
 import { SINGLE_SIGN_ON_RULES } from './rules/singleSignOn.ts'
 import { STORAGE_RULES } from './rules/storage.ts'
+import { WORKLOAD_RULES } from './rules/workloads.ts'
 
 export type { RuleCase } from './rules/case.ts'
 
@@ -14,4 +15,5 @@ export const RULE_CASES: readonly RuleCase[] = [
   ...SINGLE_SIGN_ON_RULES,
   ...DATABASE_RULES,
   ...STORAGE_RULES,
+  ...WORKLOAD_RULES,
 ]

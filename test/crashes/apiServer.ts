@@ -37,9 +37,17 @@ export class PlayedApiServer extends FakeKubeClient {
   /** Runs for each incarnation that is first seen: names that are derived from it. */
   onIncarnation: (object: KubeObject, incarnation: string) => void = () => {}
 
+  readonly #now: () => number
+
   constructor(now: () => number) {
     super({ fieldManager: 'freehold', now })
+    this.#now = now
     this.answer(/\/secrets$/, () => ({ text: '{}' }))
+  }
+
+  /** RFC 3339, in whole seconds. */
+  get time(): string {
+    return `${new Date(this.#now()).toISOString().slice(0, 19)}Z`
   }
 
   override seed<T extends KubeObject>(resource: Resource, object: T): T {

@@ -1,5 +1,7 @@
+import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../../src/adapters/platformkeys/fake.ts'
+import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
 import { FakeQdrant } from '../../src/adapters/qdrant/fake.ts'
 import { silentEngine } from '../../src/adapters/sql/played.ts'
 import {
@@ -36,6 +38,10 @@ export class Engines {
   readonly platformKeys = new FakePlatformKeys('first')
   /** TXT records by name. */
   readonly domains = new Map<string, string[]>()
+  readonly podLogs = new FakePodLogs()
+  readonly blobs = fakeBlobs()
+  /** Containers of jobs that were started, by the name of their pod. */
+  readonly startedJobs: string[] = []
   readonly #volumes = new Map<string, string>()
 
   run(pods: readonly RunningPod[]): void {

@@ -5,6 +5,7 @@ import { compareQuantities } from '../../src/core/quantity.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import { namespace, persistentVolumeClaim, pod, service } from '../../src/kube/builtin.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../src/kube/postgresql.ts'
+import { playJobs } from '../worlds/jobsPlay.ts'
 import { KubernetesPlay } from '../worlds/kubernetesPlay.ts'
 import { NAMESPACE_FINALIZER, type PlayedApiServer, RESOURCES } from './apiServer.ts'
 import type { Engines } from './engines.ts'
@@ -44,6 +45,7 @@ export class PlayedKubernetes {
     this.#growVolumes()
     this.#giveAddresses()
     this.#runPostgresql()
+    await playJobs(this.#server, this.#engines, this.#server.time)
     await this.#emptyNamespaces()
     await this.#collectGarbage()
     this.#tell()

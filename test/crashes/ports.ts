@@ -39,6 +39,7 @@ export function portsOf(engines: Engines, life: Life): ControllerPorts {
       ),
       usageInterval: 3_600_000,
     },
+    jobs: { logs: engines.podLogs, blobs: mortal(engines.blobs, { write: ({ name }) => name }, 'platformjob', life) },
     projectRbac: true,
     vaultKeys: platformKeys,
     sso: {

@@ -39,7 +39,7 @@ function one(kind: { kind: string }): KubeObject {
 
 describe('the examples', () => {
   it('are steps that build on each other', () => {
-    const storage = ['ObjectStorageAccount', 'AccountBucket', 'ObjectAccessKey']
+    const storage = ['ObjectStorageAccount', 'AccountBucket', 'ObjectAccessKey', 'PlatformJob']
     expect(steps).to.deep.equal([
       '10-boundary',
       '20-group',
@@ -48,6 +48,7 @@ describe('the examples', () => {
       '40-relational',
       '40-vault',
       '50-objectstorage',
+      '60-jobs',
     ])
     expect(objects.map(({ kind }) => kind)).to.deep.equal([
       'Boundary',

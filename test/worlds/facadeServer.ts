@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
+import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
 import { silentEngine } from '../../src/adapters/sql/played.ts'
 import { inlineWorkers } from '../../src/adapters/workers/inline.ts'
 import { kubeNamespaces } from '../../src/api/boundaries/namespaces.ts'
@@ -114,6 +115,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
       },
       accounts: makeAccounts().accounts,
       objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
+      jobs: { logs: new FakePodLogs(), blobs: fakeBlobs() },
       workers: inlineWorkers,
       sso: makeSso().sso,
       managedIdentities: {

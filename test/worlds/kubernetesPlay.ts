@@ -35,6 +35,7 @@ export class KubernetesPlay {
     for (const workload of items) this.#playWorkload(workload, only)
     const pods = await this.#client.list(pod)
     for (const { metadata } of pods.items) {
+      if (metadata.labels?.['batch.kubernetes.io/job-name'] !== undefined) continue
       const owner = items.find((each) => metadata.name.startsWith(`${each.metadata.name}-`))
       if (owner === undefined) await this.#client.remove(pod, metadata)
     }

@@ -216,5 +216,8 @@ function responseOf(route: Route, status: number) {
     return { description, content: route.errors === 'problem' ? { ...content, ...problem } : content }
   }
   if (route.reply === undefined || status === 204) return { description }
+  const json = { 'application/json': { schema: route.reply } }
+  const isText = route.replyMediaType === 'text/plain'
+  if (isText) return { description, content: { 'text/plain': { schema: { type: 'string' } }, ...json } }
   return { description, content: { [route.replyMediaType]: { schema: route.reply } } }
 }

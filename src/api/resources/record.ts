@@ -72,8 +72,9 @@ export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDi
     .map(([name, schema]) => ({ name, ...fieldOf(schema), isFilled: Object.hasOwn(filled, name) }))
   const head = Object.entries(headFields).filter(([name]) => !(headless as readonly string[]).includes(name))
   const shown = [...head, ...Object.entries(computed).map(([name, [schema]]) => [name, schema] as const)]
-  const planId =
-    kind.sized === undefined ? [] : [['resourcePlanId', PlanId.nullable().describe('The same as computePlan')] as const]
+  const planId = !hasSizes(kind)
+    ? []
+    : [['resourcePlanId', PlanId.nullable().describe('The same as computePlan')] as const]
   const bounds = fields.find(({ name }) => name === 'replicas')?.value as z.ZodInt | undefined
   return {
     dto: z
@@ -124,6 +125,9 @@ function choicesOf(name: string, value: z.ZodType): (readonly [string, readonly 
   return choice instanceof z.ZodEnum ? [[name, choice.options as readonly string[]]] : []
 }
 
+/** Kinds with a plan may take its sizes as they are. */
+const hasSizes = ({ spec }: AnyKind) => Object.hasOwn(spec.shape, 'cpuRequest')
+
 function stored(spec: object, isKept: (name: string) => boolean): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(spec).filter(([name, value]) => isKept(name) && value !== undefined && value !== null),
@@ -147,7 +151,7 @@ function dtoMaker<K extends AnyKind>(
     for (const name of headless) delete dto[name]
     for (const [name, [, of]] of computedFields) dto[name] = of(view) ?? null
     for (const { name } of fields) if (name !== 'clusterId') dto[name] = spec[name] ?? null
-    if (kind.sized !== undefined) {
+    if (hasSizes(kind)) {
       const plan = planOfView(kind, view)
       const planId = shownPlan(spec, plan)
       Object.assign(dto, effectiveSizes(spec, plan), { computePlan: planId, resourcePlanId: planId })

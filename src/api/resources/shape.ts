@@ -48,7 +48,7 @@ export function resourceShape<K extends AnyKind>(
       ...(isAcross && { resourceGroup: group }),
       ...declaration.fields,
     } as ListShape<ResourceView<K>>['fields'],
-    defaultSort: 'name',
+    defaultSort: declaration.defaultSort ?? 'name',
     nameOf: (view) => view.object.metadata.name,
     idOf: (view) => resourceId(view as unknown as ResourceView),
     tagsOf: (view) => (view.object.spec as { tags?: Record<string, string> }).tags ?? NO_TAGS,

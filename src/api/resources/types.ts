@@ -80,6 +80,8 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
   omit?: readonly GenericRoute[]
   /** Beyond those that every resource has. */
   fields?: Readonly<Record<string, ListField<ResourceView<K>>>>
+  /** The order of lists that ask for none; by name. */
+  defaultSort?: string
   /** Values of the body's enumerations, for the `config` routes. */
   enumerations?: Readonly<Record<string, readonly string[]>>
   scale?: { min: number; max: number }

@@ -42,7 +42,7 @@ export function nextStatus(input: StatusInput): Record<string, unknown> {
 
 /** Where no step says whether anything serves, a resource that is ready does, unless it is ready because it is stopped. */
 function servingOf(outcome: Outcome | Failed, before: boolean | undefined): boolean | undefined {
-  return outcome.kind === 'done' ? outcome.reason !== 'Stopped' : before
+  return outcome.kind === 'done' ? (outcome.reason ?? 'Available') === 'Available' : before
 }
 
 /**

@@ -24,7 +24,7 @@ import { MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { rightsMissing } from '../workload/secrets.ts'
+import { openCurrent, outcomeOfEnvelope } from './open.ts'
 import { pruneVersions } from './secrets.ts'
 import {
   absent,
@@ -38,17 +38,6 @@ import {
   vaultOf,
   writeSpec,
 } from './types.ts'
-
-/** What of an envelope or of rights ends a step, as an outcome; everything else is thrown on. */
-function outcomeOf(error: unknown): Outcome {
-  if (isKubeError(error, 'Forbidden')) return rightsMissing()
-  if (!(error instanceof EnvelopeError)) throw error
-  if (error.fault === 'NoPlatformKey')
-    return stalled('ConfigurationInvalid', 'No platform key is configured: set PLATFORM_VAULT_KEYS_FILE.')
-  if (error.fault === 'UnknownPlatformKey')
-    return stalled('ConfigurationInvalid', `The platform key "${error.keyId}" is not configured any more.`)
-  return stalled('ConfigurationInvalid', 'A stored key or value was altered or belongs elsewhere.')
-}
 
 async function readSecret(pass: EntryPass, name: string): Promise<SecretObject | undefined> {
   const { namespace } = placeOfEntry(pass)
@@ -70,7 +59,7 @@ export function consumeValue({ keys }: EntryOptions): EntryStep {
       await removeSource(pass)
       return done()
     } catch (error) {
-      return outcomeOf(error)
+      return outcomeOfEnvelope(error)
     }
   }
 }
@@ -115,25 +104,11 @@ function refusedSource(source: SecretObject, { key }: { key: string }): string |
 async function isCurrentValue(pass: EntryPass, keys: PlatformKeys, value: string): Promise<boolean> {
   const { spec } = entryOf(pass)
   if (spec.state !== 'Active' || currentVersion(spec) === 0) return false
-  const current = await openCurrent(pass, keys)
+  const current = await openCurrent(pass.workloads, entryOf(pass), keys)
   return current !== undefined && digest(current) === digest(value)
 }
 
 const digest = (text: string) => createHash('sha256').update(text).digest('hex')
-
-/** The value of the newest version; undefined where it is gone. @throws EnvelopeError */
-async function openCurrent(pass: EntryPass, keys: PlatformKeys): Promise<string | undefined> {
-  const { namespace, name } = placeOfEntry(pass)
-  const { spec } = entryOf(pass)
-  const life = spec.history?.life ?? 1
-  const version = currentVersion(spec)
-  const names = valueNames(name, life)
-  const sealed = jweOf((await readSecret(pass, names.version(version)))?.data)
-  const wrapped = jweOf((await readSecret(pass, names.key))?.data)
-  if (sealed === undefined || wrapped === undefined) return undefined
-  const dataKey = await unwrapDataKey(wrapped, keys, keyContext(namespace, name, life))
-  return openValue(sealed, dataKey, valueContext(namespace, name, life, version))
-}
 
 async function addVersion(
   pass: EntryPass,
@@ -225,12 +200,12 @@ export function rewrapKey({ keys }: EntryOptions): EntryStep {
       pass.report({ keyId: undefined })
       return done()
     }
-    if (newest === undefined) return outcomeOf(new EnvelopeError('NoPlatformKey'))
+    if (newest === undefined) return outcomeOfEnvelope(new EnvelopeError('NoPlatformKey'))
     if (pass.object.status?.keyId === newest.id && pass.object.status.purgedLife === history.life - 1) return done()
     try {
       return await rewrap(pass, keys, newest.id, history.life)
     } catch (error) {
-      return outcomeOf(error)
+      return outcomeOfEnvelope(error)
     }
   }
 }
@@ -279,7 +254,7 @@ export function mountValue({ keys }: EntryOptions): EntryStep {
       }
       return await mount(pass, keys, wanted)
     } catch (error) {
-      return outcomeOf(error)
+      return outcomeOfEnvelope(error)
     }
   }
 }
@@ -287,7 +262,7 @@ export function mountValue({ keys }: EntryOptions): EntryStep {
 async function mount(pass: EntryPass, keys: PlatformKeys, wanted: { secretName: string; key: string }) {
   const { namespace } = placeOfEntry(pass)
   const version = currentVersion(entryOf(pass).spec)
-  const value = await openCurrent(pass, keys)
+  const value = await openCurrent(pass.workloads, entryOf(pass), keys)
   if (value === undefined) return stalled('ReferenceMissing', 'The value of the newest version is gone.')
   const object = {
     apiVersion: 'v1',

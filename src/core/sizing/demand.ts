@@ -9,7 +9,8 @@ export type Sizable = {
     replicas?: number | undefined
     running?: boolean | undefined
   }
-  status?: { replicas?: number; volumes?: number } | undefined
+  /** What ends by itself asks for nothing from then on. */
+  status?: { replicas?: number; volumes?: number; completedAt?: string | undefined } | undefined
 }
 
 /** In thousandths of a core and of a byte; `pods` is a count. */
@@ -21,7 +22,7 @@ export type Demand = { cpu: bigint; memory: bigint; storage: bigint; pods: numbe
  */
 export function demandOf({ spec, status }: Sizable, plan: SizingPlan | undefined): Demand {
   const wanted = spec.replicas ?? plan?.spec.replicas ?? 0
-  const running = spec.running === false ? 0 : wanted
+  const running = spec.running === false || status?.completedAt !== undefined ? 0 : wanted
   const volumes = wanted > 0 ? wanted : (status?.volumes ?? status?.replicas ?? 0)
   const of = (size: 'cpuRequest' | 'memoryRequest' | 'storageSize') => amount(spec[size] ?? plan?.spec[size])
   return {

@@ -2,6 +2,7 @@ import type { Flow } from '../flow.ts'
 import { boundaryFlows } from './boundaries.ts'
 import { iamFlows } from './iam.ts'
 import { identityFlows } from './identities.ts'
+import { jobFlows } from './jobs.ts'
 import { storageFlows } from './objectstorage.ts'
 import { relationalFlows } from './relational.ts'
 import { sqlFlows } from './sql.ts'
@@ -18,4 +19,5 @@ export const FLOWS: readonly Flow[] = [
   ...sqlFlows,
   ...vaultFlows,
   ...storageFlows,
+  ...jobFlows,
 ]

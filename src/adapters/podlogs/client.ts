@@ -1,0 +1,29 @@
+import { PlatformError } from '../../core/errors.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import type { PodLogs } from './port.ts'
+
+/** Answers of the API server that mean that there is no log: no such pod, or its container has not started. */
+const NO_LOG = new Set([400, 404])
+
+/**
+ * Logs through the API server, which asks the kubelet of the pod's node.
+ *
+ * @param isPlayed whether pods only seem to run: they write nothing, and no kubelet could be asked
+ */
+export function kubePodLogs(client: Pick<KubeClient, 'request'>, { isPlayed }: { isPlayed: boolean }): PodLogs {
+  return {
+    async open({ namespace, pod, container }, { signal, ...window } = {}) {
+      if (isPlayed) return undefined
+      const answer = await client.request({
+        path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log`,
+        query: { container, ...window },
+        ...(signal === undefined ? {} : { signal }),
+      })
+      if (answer.status === 200) return answer.body
+      answer.body.resume()
+      if (NO_LOG.has(answer.status)) return undefined
+      const message = `The node of pod "${pod}" does not give its log (HTTP ${answer.status}).`
+      throw new PlatformError('UPSTREAM_FAILED', message)
+    },
+  }
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { JOB_STATES, vaultReference } from '../../contracts/jobs.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { PlatformJob, type SpecOfJob } from '../../crds/jobs.ts'
+import { DateTime } from '../resources/dto.ts'
+import { recordOf } from '../resources/record.ts'
+import { planOf, shownPlan } from '../resources/sizing.ts'
+import type { ResourceView, WriteView } from '../resources/types.ts'
+
+export type JobView = ResourceView<typeof PlatformJob>
+
+const STATUSES = [...JOB_STATES, 'Deleting'] as const
+
+/** Of a job, the status says how far it has come, not how its object is reconciled. */
+export function statusOf({ object }: JobView): (typeof STATUSES)[number] {
+  return object.metadata.deletionTimestamp === undefined ? (object.status?.state ?? 'Pending') : 'Deleting'
+}
+
+const completedAt = ({ object }: JobView) => object.status?.completedAt
+
+/** JobDto (interface section 3, records: jobs). */
+export const jobRecord = recordOf(PlatformJob, {
+  id: 'JobDto',
+  headless: ['id', 'boundary', 'boundaryId', 'collection', 'clusterName', 'region', 'phase', 'statusMessage'],
+  hidden: ['command', 'args', 'retries', 'noRetryExitCodes', 'runAsUser', 'tags'],
+  computed: {
+    status: [z.enum(STATUSES), statusOf],
+    completedAt: [DateTime.nullable().describe('When it ended, well or not'), completedAt],
+  },
+  filled: { computePlan: ({ services, object }) => shownPlan(object.spec, planOf(services, 'Job', object.spec)) },
+  refine: (draft, view) => {
+    refuseForeignVaults(draft.env ?? {}, view)
+    return {}
+  },
+})
+
+/** What the list can be asked for beyond what every resource has. */
+export const jobFields = {
+  status: { title: 'Status', type: 'enumeration', values: STATUSES, of: statusOf },
+  image: { title: 'Image', type: 'text', of: ({ object }: JobView) => object.spec.image, isSorted: false },
+  completedAt: { title: 'Ended', type: 'dateTime', of: completedAt },
+} as const
+
+/** Whether or not the vault exists: its name must not tell. @throws PlatformError FORBIDDEN */
+function refuseForeignVaults(env: SpecOfJob['env'], view: WriteView<typeof PlatformJob>): void {
+  const { boundaryId, resourceGroup, services, context } = view
+  const action = 'secretvault/readSecrets'
+  for (const vault of new Set(Object.values(env).flatMap((value) => vaultReference(value)?.vault ?? []))) {
+    const scope = `/boundaries/${boundaryId}/resourcegroups/${resourceGroup}/resources/secretvaults/${vault}`
+    if (services.access.isAllowed(context.caller.principalId, action, scope)) continue
+    throw new PlatformError('FORBIDDEN', `The permission ${action} is missing at ${scope}.`, { action, scope })
+  }
+}

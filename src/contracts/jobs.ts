@@ -1,0 +1,43 @@
+import { childName } from '../core/names.ts'
+
+/** How far a job has come. The order is the only way it goes: a state that was reached is never left for an earlier one. */
+export const JOB_STATES = ['Pending', 'Running', 'Succeeded', 'Failed', 'TimedOut'] as const
+export type JobState = (typeof JOB_STATES)[number]
+
+export function isFinished(state: JobState | undefined): boolean {
+  return state === 'Succeeded' || state === 'Failed' || state === 'TimedOut'
+}
+
+/** The later of two states; of two results the first stays. */
+export function furthest(before: JobState | undefined, now: JobState): JobState {
+  if (before === undefined) return now
+  return isFinished(before) || JOB_STATES.indexOf(before) > JOB_STATES.indexOf(now) ? before : now
+}
+
+/** The one container of a job's pod. */
+export const JOB_CONTAINER = 'job'
+/** Bytes of the end of a log that outlive the pod. */
+export const KEPT_LOG_BYTES = 1024 * 1024
+/** Seconds for which the result and the log stay after the pod is gone. */
+export const RESULT_SECONDS = 7 * 86_400
+
+/** Names of what belongs to a job: its batch/v1 Job, the Secret with values of vaults, the parts of its kept log. */
+export function jobNames(name: string) {
+  const workload = childName('pjob', name)
+  return {
+    workload,
+    environment: childName('pjob', name, 'env'),
+    log: (part: number) => childName('pjob', name, `log-${part}`),
+  }
+}
+
+/** A value of `env` that names a vault secret: `@vault(<vault>/<secret>)`. */
+export const VAULT_REFERENCE_PATTERN = '^@vault\\(([a-z0-9][a-z0-9-]*)/([A-Za-z0-9][A-Za-z0-9-]*)\\)$'
+export const VAULT_REFERENCE_PREFIX = '@vault('
+export type VaultReference = { vault: string; secret: string }
+
+/** @returns undefined for a plain value */
+export function vaultReference(value: string): VaultReference | undefined {
+  const [, vault, secret] = new RegExp(VAULT_REFERENCE_PATTERN).exec(value) ?? []
+  return vault === undefined || secret === undefined ? undefined : { vault, secret }
+}

@@ -1,0 +1,252 @@
+import type { BlobStore } from '../adapters/blobs/port.ts'
+import type { PlatformKeys } from '../adapters/platformkeys/port.ts'
+import { lastBytes, type PodLogs } from '../adapters/podlogs/port.ts'
+import {
+  furthest,
+  isFinished,
+  JOB_CONTAINER,
+  type JobState,
+  jobNames,
+  KEPT_LOG_BYTES,
+  RESULT_SECONDS,
+  type VaultReference,
+  vaultReference,
+} from '../contracts/jobs.ts'
+import { currentVersion, isLive, readRefusal } from '../contracts/vaults/history.ts'
+import { entryName } from '../contracts/vaults/names.ts'
+import { ownerSelector } from '../contracts/workloads.ts'
+import { messageOf } from '../core/errors.ts'
+import { type KubeObject, keyOf, refOf } from '../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import { PlatformJob } from '../crds/jobs.ts'
+import { VaultEntry } from '../crds/vaults.ts'
+import {
+  type BatchJob,
+  batchJob,
+  environmentSecret,
+  type JobPod,
+  type JobProgress,
+  progressOf,
+} from '../desired/jobs.ts'
+import { job as batchJobs, namespace, pod, secret } from '../kube/builtin.ts'
+import { type Controller, controller, type Pass, type Step, steps } from './engine/controller.ts'
+import { PHASE_INDEX } from './engine/phaseIndex.ts'
+import { openCurrent, outcomeOfEnvelope } from './vaults/open.ts'
+import { findCluster } from './workload/home.ts'
+import { childRights, podObserver, workloadObservers } from './workload/observers.ts'
+import { newWorkloadState, placeOfPass, planOf, type WorkloadState } from './workload/pass.ts'
+import { checkQuota, resolvePlan } from './workload/resolve.ts'
+import { withSecretRights } from './workload/secrets.ts'
+
+export type JobOptions = { keys: PlatformKeys; logs: PodLogs; blobs: BlobStore }
+
+type JobPass = Pass<typeof PlatformJob, JobPassState>
+type JobStep = Step<typeof PlatformJob, JobPassState>
+type JobPassState = WorkloadState & {
+  /** Of this pass: what was stored, and what is seen now. */
+  progress: JobProgress
+  state: JobState
+}
+type CachedEntry = VaultEntry & KubeObject
+
+const START: JobProgress = { state: 'Pending', message: '', attempts: 0 }
+
+/** Runs jobs once, keeps their result and log, and removes them when their time is over: docs/areas/jobs.md. */
+export function jobController(options: JobOptions): Controller {
+  return controller<typeof PlatformJob, JobPassState>(PlatformJob, {
+    observes: [
+      batchJobs,
+      secret,
+      podObserver(PlatformJob),
+      ...workloadObservers(PlatformJob),
+      // A job that could not start for want of a secret starts when it is there.
+      {
+        resource: VaultEntry.resource,
+        keysOf: ({ metadata }, records) =>
+          records
+            .cache(PlatformJob.resource)
+            .byIndex(PHASE_INDEX, 'ReferenceMissing')
+            .filter((waitingJob) => waitingJob.metadata.namespace === metadata.namespace)
+            .map(keyOf),
+      },
+    ],
+    reads: [namespace],
+    writes: [...childRights([batchJobs]), { resource: PlatformJob.resource, verbs: ['get', 'patch', 'delete'] }],
+    state: () => ({ ...newWorkloadState(), progress: START, state: 'Pending' }),
+    reconcile: steps(observeJob, beginOrFinish(options)),
+  })
+}
+
+const podsOf = ({ workloads, object }: JobPass): JobPod[] => {
+  const { namespace, name } = object.metadata
+  const wanted = Object.entries(ownerSelector(PlatformJob.kind, name))
+  return workloads
+    .cache<JobPod>(pod)
+    .list({ namespace })
+    .filter(({ metadata: { labels } }) => wanted.every(([label, value]) => labels?.[label] === value))
+    .sort((a, b) => ((a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? -1 : 1))
+}
+
+/** Reports how far it has come. A Job that was made and is gone before its end has failed: it may have done half its work. */
+async function observeJob(pass: JobPass): Promise<Outcome> {
+  const { object, children, state } = pass
+  const { status } = object
+  const { namespace, name } = placeOfPass(pass)
+  if (isFinished(status?.state)) {
+    state.state = status?.state ?? 'Failed'
+    state.progress = { ...START, message: status?.statusMessage ?? '' }
+    return done()
+  }
+  const made = await children.get<BatchJob>(batchJobs, namespace, jobNames(name).workload)
+  const seen = progressOf(made, podsOf(pass))
+  const wasRemoved = made === undefined && status?.jobUid !== undefined
+  state.progress = wasRemoved ? { ...seen, state: 'Failed', message: 'Its Job was deleted before it ended.' } : seen
+  state.state = furthest(status?.state, state.progress.state)
+  const last = podsOf(pass).at(-1)?.metadata.name
+  pass.report({
+    state: state.state,
+    jobUid: made?.metadata.uid ?? status?.jobUid,
+    pod: last ?? status?.pod,
+    startedAt: status?.startedAt ?? seen.startedAt,
+    completedAt: isFinished(state.state) ? (seen.completedAt ?? pass.now) : undefined,
+    exitCode: seen.exitCode ?? status?.exitCode,
+    attempts: Math.max(seen.attempts, status?.attempts ?? 0),
+  })
+  if (made === undefined || isFinished(state.state)) return done()
+  return waiting('WaitingForWorkload', state.progress.message)
+}
+
+function beginOrFinish(options: JobOptions): JobStep {
+  const begin = steps<typeof PlatformJob, JobPassState>(
+    findCluster,
+    resolvePlan({ hasVolumes: false }),
+    checkQuota(() => false),
+    startJob(options),
+  )
+  const finish = steps<typeof PlatformJob, JobPassState>(keepLog(options), removeInTime)
+  return function beginOrFinish(pass: JobPass) {
+    return isFinished(pass.state.state) ? finish(pass) : begin(pass)
+  }
+}
+
+function startJob(options: JobOptions): JobStep {
+  return function startJob(pass: JobPass): Promise<Outcome> {
+    return withSecretRights(async () => {
+      const { object, children } = pass
+      const references = referencesOf(object)
+      if (references.length > 0) {
+        const values: Record<string, string> = {}
+        for (const [variable, reference] of references) {
+          const value = await vaultValue(pass, reference, options.keys)
+          if (typeof value !== 'string') return value
+          values[variable] = value
+        }
+        await children.ensure(environmentSecret(object, values), { resource: secret })
+      }
+      const { object: made } = await children.ensure(batchJob({ job: object, plan: planOf(pass) }), {
+        resource: batchJobs,
+      })
+      pass.report({ jobUid: made.metadata.uid })
+      return waiting('WaitingForWorkload', progressOf(undefined, []).message)
+    })
+  }
+}
+
+const referencesOf = ({ spec }: PlatformJob) =>
+  Object.entries(spec.env).flatMap(([variable, value]) => {
+    const reference = vaultReference(value)
+    return reference === undefined ? [] : [[variable, reference] as const]
+  })
+
+/** The value of a vault secret, or why there is none. Whoever wrote the reference was asked for the right to read it. */
+async function vaultValue(pass: JobPass, { vault, secret: name }: VaultReference, keys: PlatformKeys) {
+  const { namespace } = placeOfPass(pass)
+  const entry = pass.records.cache<CachedEntry>(VaultEntry.resource).get(namespace, entryName(vault, name))
+  const named = `Secret "${name}" of vault "${vault}"`
+  if (entry === undefined || !isLive(entry)) return stalled('ReferenceMissing', `${named} does not exist.`)
+  const refusal = readRefusal(entry, currentVersion(entry.spec), pass.clock.now())
+  if (refusal !== undefined) return stalled('ReferenceMissing', `${named} cannot be read now: ${refusal}.`)
+  try {
+    const value = await openCurrent(pass.workloads, entry, keys)
+    return value ?? stalled('ReferenceMissing', `${named} has no value any more.`)
+  } catch (error) {
+    return outcomeOfEnvelope(error)
+  }
+}
+
+/** Milliseconds after the end until a log that no node gives is given up, and between two tries. */
+const LOG_PATIENCE = 60_000
+const LOG_RETRY = 5_000
+
+/** Written before the pod may go, and once: what is stored then is what everybody reads. */
+function keepLog(options: JobOptions): JobStep {
+  return function keepLog(pass: JobPass): Promise<Outcome> {
+    return withSecretRights(async () => {
+      const { object, state, clock, children } = pass
+      const { namespace, name } = placeOfPass(pass)
+      if (object.status?.logParts !== undefined) return done()
+      if (referencesOf(object).length > 0) await children.remove(secret, namespace, jobNames(name).environment)
+      const log = await readLog(pass, options.logs)
+      const end = Date.parse(object.status?.completedAt ?? pass.now)
+      if (log === 'unavailable' && clock.now() - end < LOG_PATIENCE)
+        return result(state.state, state.progress, LOG_RETRY)
+      pass.report({ logParts: log === 'unavailable' ? 0 : await store(pass, options.blobs, log) })
+      return done()
+    })
+  }
+}
+
+async function readLog(pass: JobPass, logs: PodLogs): Promise<Uint8Array | 'unavailable'> {
+  const last = podsOf(pass).at(-1)
+  if (last === undefined) return new Uint8Array()
+  const source = { namespace: placeOfPass(pass).namespace, pod: last.metadata.name, container: JOB_CONTAINER }
+  try {
+    const chunks = await logs.open(source, { timestamps: true })
+    return chunks === undefined ? new Uint8Array() : await lastBytes(chunks, KEPT_LOG_BYTES)
+  } catch (error) {
+    pass.log.debug({ error: messageOf(error) }, 'The log of a job could not be read.')
+    return 'unavailable'
+  }
+}
+
+/** @returns how many parts were written. An interrupted pass may have written some already; they are the same. */
+async function store(pass: JobPass, blobs: BlobStore, bytes: Uint8Array): Promise<number> {
+  const { namespace, name } = placeOfPass(pass)
+  const { apiVersion, kind } = PlatformJob
+  const owner = { apiVersion, kind, name, uid: pass.object.metadata.uid ?? '', labels: ownerSelector(kind, name) }
+  let parts = 0
+  for (let at = 0; at < bytes.length; at += blobs.maxBytes) {
+    const ref = { namespace, name: jobNames(name).log(parts) }
+    const version = (await blobs.read(ref))?.version
+    await blobs.write(ref, bytes.subarray(at, at + blobs.maxBytes), { version, owner })
+    parts += 1
+  }
+  return parts
+}
+
+/** The pod goes after its time, the job with result and log a week later. */
+async function removeInTime(pass: JobPass): Promise<Outcome> {
+  const { object, state, clock, records, children } = pass
+  const { namespace, name } = placeOfPass(pass)
+  const end = Date.parse(object.status?.completedAt ?? pass.now)
+  const podUntil = end + object.spec.ttlSecondsAfterFinished * 1000
+  const resultUntil = podUntil + RESULT_SECONDS * 1000
+  const now = clock.now()
+  if (now >= resultUntil) {
+    await records.client.remove(PlatformJob.resource, refOf(object), { uid: object.metadata.uid })
+    return result(state.state, state.progress, undefined)
+  }
+  if (now < podUntil) return result(state.state, state.progress, podUntil - now)
+  const removed = await children.remove(batchJobs, namespace, jobNames(name).workload)
+  if (removed && object.status?.podRemovedAt === undefined) pass.report({ podRemovedAt: pass.now })
+  return result(state.state, state.progress, resultUntil - now)
+}
+
+/** Timers count to 24 days; what is further away is looked at again before. */
+const A_DAY = 86_400_000
+
+function result(state: JobState, { message }: JobProgress, wanted: number | undefined): Outcome {
+  const after = wanted === undefined ? undefined : Math.min(wanted, A_DAY)
+  if (state === 'Succeeded') return done({ reason: 'Completed', message, ...(after !== undefined && { after }) })
+  return stalled(state === 'TimedOut' ? 'JobTimedOut' : 'JobFailed', message, after)
+}

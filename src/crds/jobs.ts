@@ -1,0 +1,138 @@
+import { z } from 'zod'
+import { JOB_STATES, VAULT_REFERENCE_PATTERN, VAULT_REFERENCE_PREFIX, vaultReference } from '../contracts/jobs.ts'
+import { defineKind, type ObjectOf, type Rule, resourceStatus } from './define.ts'
+import { ResourceName, Tags } from './fields.ts'
+import { tagKeyRule } from './tags.ts'
+import { ClusterId } from './workloadFields.ts'
+
+const Arguments = z.array(z.string().max(4096)).max(64).default([])
+
+const spec = z.strictObject({
+  clusterId: ClusterId,
+  image: z
+    .string()
+    .min(1)
+    .max(512)
+    .regex(/^[a-z0-9]+([._:/-]+[a-z0-9]+)*(@sha256:[0-9a-f]{64})?$/)
+    .describe('Image without its tag, such as docker.io/library/python; a digest may follow after @'),
+  tag: z
+    .string()
+    .max(128)
+    .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/)
+    .default('latest')
+    .describe('Tag of the image; ignored if the image names a digest'),
+  computePlan: ResourceName.optional().describe('Name of a ComputePlan of family Job; the default one if absent'),
+  command: Arguments.describe("Replaces the image's entry point; empty keeps it"),
+  args: Arguments.describe("Replaces the image's arguments; empty keeps them"),
+  env: z
+    .record(z.string(), z.string().max(8192))
+    .meta({ maxProperties: 100 })
+    .prefault({})
+    .describe(
+      'Environment variables; @vault(<vault>/<secret>) stands for the current value of that secret at the start',
+    ),
+  retries: z.int().min(0).max(10).default(0).describe('How often a failed run is started again'),
+  noRetryExitCodes: z
+    .array(z.int().min(1).max(255))
+    .max(32)
+    .default([])
+    .describe('Exit codes that fail the job at once, whatever retries are left'),
+  activeDeadlineSeconds: z
+    .int()
+    .min(1)
+    .max(604_800)
+    .default(3600)
+    .describe('Seconds that the job may take with all retries; then it is stopped as TimedOut'),
+  ttlSecondsAfterFinished: z
+    .int()
+    .min(0)
+    .max(2_592_000)
+    .default(86_400)
+    .describe('Seconds that the pod stays after the end; the job with result and log stays 7 days longer'),
+  runAsUser: z
+    .int()
+    .min(1)
+    .max(2_147_483_647)
+    .default(65_532)
+    .describe('User id that the container runs as; never root'),
+  tags: Tags.prefault({}),
+})
+type Spec = z.output<typeof spec>
+
+const isEnvironmentName = (name: string) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)
+const isValue = (value: string) => !value.startsWith(VAULT_REFERENCE_PREFIX) || vaultReference(value) !== undefined
+/** Each is a question to the authorizer in an admission policy, which may ask about thirty. */
+const MOST_REFERENCES = 20
+
+const rules: Rule<Spec>[] = [
+  tagKeyRule,
+  {
+    cel: "self.env.all(name, name.matches('^[A-Za-z_][A-Za-z0-9_]*$') && size(name) <= 255)",
+    message: 'names in env are letters, digits and underscores, at most 255, and do not begin with a digit',
+    code: 'BAD_REQUEST',
+    field: 'env',
+    test: ({ env }) => Object.keys(env).every((name) => isEnvironmentName(name) && name.length <= 255),
+  },
+  {
+    cel: `self.env.all(name, !self.env[name].startsWith('${VAULT_REFERENCE_PREFIX}') || self.env[name].matches('${VAULT_REFERENCE_PATTERN.replaceAll('\\', '\\\\')}'))`,
+    message: 'a vault reference in env is written @vault(<vault>/<secret>)',
+    code: 'BAD_REQUEST',
+    field: 'env',
+    test: ({ env }) => Object.values(env).every(isValue),
+  },
+  {
+    cel: `self.env.filter(name, self.env[name].startsWith('${VAULT_REFERENCE_PREFIX}')).size() <= ${MOST_REFERENCES}`,
+    message: `env refers to at most ${MOST_REFERENCES} vault secrets`,
+    code: 'BAD_REQUEST',
+    field: 'env',
+    test: ({ env }) =>
+      Object.values(env).filter((value) => vaultReference(value) !== undefined).length <= MOST_REFERENCES,
+  },
+]
+
+/** A container that runs to its end once. Nothing about it changes after creation, and its state only goes forward. */
+export const PlatformJob = defineKind({
+  group: 'compute',
+  kind: 'PlatformJob',
+  plural: 'platformjobs',
+  segment: 'jobs',
+  shortNames: ['pjob'],
+  placement: 'group',
+  area: 'jobs',
+  actions: 'jobs',
+  sized: 'Job',
+  description: 'A container that runs to its end once.',
+  spec,
+  status: resourceStatus.extend({
+    state: z.enum(JOB_STATES).optional().describe('Pending, Running, then Succeeded, Failed or TimedOut; never back'),
+    jobUid: z.string().optional().describe('uid of the batch/v1 Job, once it was made: it is never made twice'),
+    pod: z.string().optional().describe('Name of the pod of the last run'),
+    startedAt: z.string().optional().describe('When its first container started'),
+    completedAt: z.string().optional().describe('When it ended, well or not'),
+    exitCode: z.int().optional().describe('Exit code of the last run; absent if no container ended'),
+    attempts: z.int().optional().describe('Runs that were started'),
+    logParts: z.int().optional().describe('Parts of the kept log; 0 if there was none to keep; absent until it ended'),
+    podRemovedAt: z.string().optional().describe('When its pods were removed'),
+  }),
+  immutable: Object.keys(spec.shape) as (keyof Spec & string)[],
+  rules,
+  admission: [
+    {
+      on: 'CREATE',
+      cel: `variables.isExempt || object.spec.?env.orValue({}).all(name, !object.spec.env[name].startsWith('${VAULT_REFERENCE_PREFIX}') || authorizer.group('data.freehold.dev').resource('secretvaults').namespace(request.namespace).name(object.spec.env[name].split('(')[1].split('/')[0]).check('readsecrets').allowed())`,
+      message: 'env refers to a vault whose secrets you may not read',
+    },
+  ],
+  columns: [
+    { name: 'State', path: '.status.state' },
+    { name: 'Exit Code', path: '.status.exitCode', type: 'integer' },
+    { name: 'Image', path: '.spec.image' },
+    { name: 'Started', path: '.status.startedAt', type: 'date' },
+    { name: 'Ended', path: '.status.completedAt', type: 'date' },
+    { name: 'Phase', path: '.status.phase', priority: 1 },
+    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+  ],
+  selectable: ['spec.computePlan', 'status.state'],
+})
+export type SpecOfJob = Spec
+export type PlatformJob = ObjectOf<typeof PlatformJob>

@@ -1,0 +1,120 @@
+import { expect } from 'chai'
+import { PlatformJob } from '../crds/jobs.ts'
+import { type BatchJob, batchJob, environmentSecret, imageOf, type JobPod, progressOf } from './jobs.ts'
+
+const job = (spec: object = {}): PlatformJob => ({
+  apiVersion: PlatformJob.apiVersion,
+  kind: PlatformJob.kind,
+  metadata: { name: 'report', namespace: 'g-1', uid: 'u' },
+  spec: PlatformJob.spec.parse({ image: 'docker.io/library/python', tag: '3.13', ...spec }),
+})
+const plan = {
+  cpuRequest: '250m',
+  cpuLimit: '1',
+  memoryRequest: '512Mi',
+  memoryLimit: '1Gi',
+  storageSize: undefined,
+  storageClass: '',
+  replicas: 1,
+}
+type Built = {
+  spec: { podFailurePolicy: { rules: object[] }; template: { spec: { containers: { env: object[] }[] } } }
+}
+const built = (spec: object) => batchJob({ job: job(spec), plan }) as unknown as Built
+
+describe('the batch/v1 Job of a job', () => {
+  it('runs once, restricted, without a token of the cluster', () => {
+    const { spec } = batchJob({ job: job(), plan }) as { spec?: unknown }
+    expect(spec).to.nested.include({
+      backoffLimit: 0,
+      activeDeadlineSeconds: 3600,
+      podReplacementPolicy: 'Failed',
+      'template.spec.restartPolicy': 'Never',
+      'template.spec.automountServiceAccountToken': false,
+      'template.spec.securityContext.runAsNonRoot': true,
+      'template.spec.containers[0].image': 'docker.io/library/python:3.13',
+      'template.spec.containers[0].resources.limits.memory': '1Gi',
+      'template.spec.containers[0].securityContext.allowPrivilegeEscalation': false,
+    })
+    expect(spec).not.to.have.property('ttlSecondsAfterFinished')
+  })
+
+  it('counts no drained node as a failure', () =>
+    expect(built({}).spec.podFailurePolicy.rules).to.deep.equal([
+      { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+    ]))
+
+  it('fails at once on the exit codes that are no use to retry', () =>
+    expect(built({ noRetryExitCodes: [2, 64] }).spec.podFailurePolicy.rules[0]).to.deep.equal({
+      action: 'FailJob',
+      onExitCodes: { containerName: 'job', operator: 'In', values: [2, 64] },
+    }))
+
+  it('takes values of vaults from the Secret that was made for it, never as text', () => {
+    const { env } = built({ env: { PLAIN: 'a', TOKEN: '@vault(keys/token)' } }).spec.template.spec.containers[0] ?? {}
+    expect(env).to.deep.equal([
+      { name: 'PLAIN', value: 'a' },
+      { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'pjob-report-env', key: 'TOKEN' } } },
+    ])
+    const made = environmentSecret(job(), { TOKEN: 'hunter2' })
+    expect(made).to.deep.include({ data: { TOKEN: Buffer.from('hunter2').toString('base64') } })
+  })
+
+  it('does not lay a tag over a digest', () => {
+    const digest = `python@sha256:${'a'.repeat(64)}`
+    expect(imageOf({ image: digest, tag: 'latest' })).to.equal(digest)
+  })
+})
+
+const ended = (type: string, reason?: string): BatchJob => ({
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: 'pjob-report' },
+  status: {
+    startTime: '2026-01-01T00:00:00Z',
+    conditions: [{ type, status: 'True', lastTransitionTime: '2026-01-01T00:01:00Z', ...(reason && { reason }) }],
+  },
+})
+const pod = (phase: string, state: object = {}): JobPod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'p' },
+  status: { phase, startTime: '2026-01-01T00:00:01Z', containerStatuses: [{ state }] },
+})
+const exited = (exitCode: number, reason = 'Error') => ({ terminated: { exitCode, reason } })
+
+describe('the progress of a job', () => {
+  const cases: [string, BatchJob | undefined, JobPod[], object][] = [
+    ['is Pending before it was made', undefined, [], { state: 'Pending', attempts: 0 }],
+    ['is Pending while no container runs', ended('Suspended'), [pod('Pending')], { state: 'Pending' }],
+    ['is Running while its container does', ended('Suspended'), [pod('Running')], { state: 'Running', attempts: 1 }],
+    [
+      'names why a container cannot start',
+      ended('Suspended'),
+      [pod('Pending', { waiting: { reason: 'ImagePullBackOff' } })],
+      { message: 'Waiting for a node to start the container. The reason is ImagePullBackOff.' },
+    ],
+    [
+      'ends well with its exit code',
+      ended('Complete'),
+      [pod('Succeeded', exited(0, 'Completed'))],
+      { state: 'Succeeded', exitCode: 0, message: 'It ended well.', completedAt: '2026-01-01T00:01:00Z' },
+    ],
+    [
+      'fails with its exit code',
+      ended('Failed', 'BackoffLimitExceeded'),
+      [pod('Failed', exited(3))],
+      { state: 'Failed', exitCode: 3, message: 'It failed. Its last exit code is 3.' },
+    ],
+    [
+      'says that memory ran out',
+      ended('Failed', 'BackoffLimitExceeded'),
+      [pod('Failed', exited(137, 'OOMKilled'))],
+      { message: 'It failed. Its last exit code is 137. The reason is OOMKilled.' },
+    ],
+    ['tells a deadline from a failure', ended('Failed', 'DeadlineExceeded'), [], { state: 'TimedOut' }],
+  ]
+  for (const [title, found, pods, expected] of cases) {
+    it(title, () => expect(progressOf(found, pods)).to.deep.include(expected))
+  }
+})

@@ -1,0 +1,141 @@
+import { isFinished, JOB_CONTAINER, type JobState, jobNames, vaultReference } from '../contracts/jobs.ts'
+import type { KubeObject } from '../core/object.ts'
+import type { EffectivePlan } from '../core/sizing/plans.ts'
+import type { PlatformJob } from '../crds/jobs.ts'
+import { type Child, child, secret, workloadInput } from './workload/child.ts'
+import { restrictedContainer, restrictedPod, secretVariable } from './workload/pod.ts'
+
+export type JobInput = { job: PlatformJob; plan: EffectivePlan }
+
+/** What Kubernetes tells about a batch/v1 Job, as far as it is looked at. */
+export type BatchJob = KubeObject & {
+  status?: {
+    startTime?: string
+    completionTime?: string
+    conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[]
+  }
+}
+export type JobPod = KubeObject & {
+  status?: { phase?: string; startTime?: string; containerStatuses?: ContainerStatus[] }
+}
+type ContainerStatus = {
+  state?: { waiting?: { reason?: string }; terminated?: { exitCode: number; reason?: string; startedAt?: string } }
+}
+
+const inputOf = (job: PlatformJob) => workloadInput({ ...job, spec: {} }, jobNames(job.metadata.name), 'job')
+
+/** The batch/v1 Job. Its log must be kept before it goes, so that its own time to live is not used. */
+export function batchJob(input: JobInput): Child<'Job'> {
+  const { spec } = input.job
+  const { labels, namespace, names } = inputOf(input.job)
+  return child(
+    { labels, namespace },
+    { apiVersion: 'batch/v1', kind: 'Job', name: names.workload },
+    {
+      spec: {
+        completions: 1,
+        parallelism: 1,
+        backoffLimit: spec.retries,
+        activeDeadlineSeconds: spec.activeDeadlineSeconds,
+        // A run that is being stopped may still write somewhere: the next one begins when it is gone.
+        podReplacementPolicy: 'Failed',
+        podFailurePolicy: { rules: failureRules(spec.noRetryExitCodes) },
+        template: { metadata: { labels }, spec: podSpec(input) },
+      },
+    },
+  )
+}
+
+/** A node that is drained is no failure of the job. */
+function failureRules(codes: readonly number[]): object[] {
+  const atOnce = { action: 'FailJob', onExitCodes: { containerName: JOB_CONTAINER, operator: 'In', values: codes } }
+  const disruption = { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }
+  return codes.length === 0 ? [disruption] : [atOnce, disruption]
+}
+
+function podSpec({ job, plan }: JobInput): object {
+  const { spec } = job
+  const container = restrictedContainer(
+    plan,
+    {
+      name: JOB_CONTAINER,
+      image: imageOf(spec),
+      ...(spec.command.length > 0 && { command: spec.command }),
+      ...(spec.args.length > 0 && { args: spec.args }),
+      env: environment(job),
+    },
+    { writesToRoot: true },
+  )
+  const identity = { user: spec.runAsUser, fsGroup: spec.runAsUser }
+  return restrictedPod(identity, { restartPolicy: 'Never', containers: [container] })
+}
+
+export function imageOf({ image, tag }: Pick<PlatformJob['spec'], 'image' | 'tag'>): string {
+  return image.includes('@') ? image : `${image}:${tag}`
+}
+
+function environment({ metadata, spec }: PlatformJob): object[] {
+  const { environment: secretName } = jobNames(metadata.name)
+  return Object.entries(spec.env).map(([name, value]) =>
+    vaultReference(value) === undefined ? { name, value } : secretVariable(name, secretName, name),
+  )
+}
+
+/** The values of vaults that the job starts with, by the name of their variable. */
+export function environmentSecret(job: PlatformJob, values: Readonly<Record<string, string>>): KubeObject {
+  const data = Object.entries(values).map(([name, value]) => [name, Buffer.from(value, 'utf8').toString('base64')])
+  const input = inputOf(job)
+  return secret(input, input.names.environment, Object.fromEntries(data))
+}
+
+export type JobProgress = {
+  state: JobState
+  message: string
+  startedAt?: string | undefined
+  completedAt?: string | undefined
+  exitCode?: number | undefined
+  attempts: number
+}
+
+const SENTENCES: Record<JobState, string> = {
+  Pending: 'Waiting for a node to start the container.',
+  Running: 'The container runs.',
+  Succeeded: 'It ended well.',
+  Failed: 'It failed.',
+  TimedOut: 'It took longer than activeDeadlineSeconds allows and was stopped.',
+}
+
+/** How far the Job and its pods have come. A container's own message may hold anything and is not repeated. */
+export function progressOf(job: BatchJob | undefined, pods: readonly JobPod[]): JobProgress {
+  const ended = endOf(job)
+  const last = pods.toSorted((a, b) => (a.status?.startTime ?? '').localeCompare(b.status?.startTime ?? '')).at(-1)
+  const container = last?.status?.containerStatuses?.[0]?.state
+  const hasStarted = pods.some(({ status }) => ['Running', 'Succeeded', 'Failed'].includes(status?.phase ?? ''))
+  const state = ended?.state ?? (hasStarted ? 'Running' : 'Pending')
+  const why = ended === undefined ? container?.waiting?.reason : (container?.terminated?.reason ?? ended.reason)
+  const isPlain = why === undefined || ['Completed', 'Error', 'ContainerCreating', 'DeadlineExceeded'].includes(why)
+  const exitCode = container?.terminated?.exitCode
+  return {
+    state,
+    message: [
+      SENTENCES[state],
+      ...(state === 'Failed' && exitCode !== undefined ? [`Its last exit code is ${exitCode}.`] : []),
+      ...(isPlain ? [] : [`The reason is ${why}.`]),
+    ].join(' '),
+    startedAt: hasStarted ? (job?.status?.startTime ?? last?.status?.startTime) : undefined,
+    completedAt: isFinished(state) ? ended?.at : undefined,
+    exitCode,
+    attempts: pods.length,
+  }
+}
+
+function endOf(job: BatchJob | undefined) {
+  const { conditions = [], completionTime } = job?.status ?? {}
+  const is = (type: string) => conditions.find((condition) => condition.type === type && condition.status === 'True')
+  const [complete, failed] = [is('Complete'), is('Failed')]
+  if (complete !== undefined)
+    return { state: 'Succeeded' as const, at: completionTime ?? complete.lastTransitionTime, reason: undefined }
+  if (failed === undefined) return undefined
+  const state = failed.reason === 'DeadlineExceeded' ? ('TimedOut' as const) : ('Failed' as const)
+  return { state, at: failed.lastTransitionTime, reason: failed.reason }
+}

@@ -1,0 +1,200 @@
+import { expect } from 'chai'
+import { jobNames } from '../../src/contracts/jobs.ts'
+import { groupNamespace } from '../../src/core/names.ts'
+import { PlatformJob } from '../../src/crds/jobs.ts'
+import { job, pod, secret } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { call, expectCall, makeCaller, uniqueName, until } from '../worlds/platform.ts'
+import { administrator, clientWithToken } from '../worlds/tenant.ts'
+import { makeVault, type VaultPlace } from '../worlds/vaultWorld.ts'
+
+type JobDto = {
+  name: string
+  status: string
+  env: Record<string, string>
+  completedAt: string | null
+  computePlan: string
+}
+type Page = { items: JobDto[] }
+
+const IMAGE = 'docker.io/library/python'
+
+describe('jobs', function () {
+  this.timeout(60_000)
+  let client: KubeClient
+  let at: VaultPlace
+  let namespace: string
+  let base: string
+
+  before(async () => {
+    client = await administrator()
+    at = await makeVault()
+    namespace = groupNamespace(at.boundaryId, at.group)
+    base = `/boundaries/${at.boundaryId}/resourcegroups/${at.group}/resources/jobs`
+    await expectCall(200, 'PUT', at.secret('Token'), { value: 'a-canary-for-jobs' })
+  })
+  after(() => client.close())
+
+  const path = (name: string) => `${base}/${name}`
+  const make = async (body: object) => {
+    const name = uniqueName('job')
+    await expectCall(201, 'POST', path(name), { image: IMAGE, ...body })
+    return name
+  }
+  const read = async (name: string) => (await expectCall<JobDto>(200, 'GET', path(name))).body
+  const stored = async (name: string) =>
+    (await client.get(PlatformJob.resource, { namespace, name })) as unknown as PlatformJob
+  const ends = (name: string, status: string) =>
+    until(`${name} is ${status}`, async () => {
+      const found = await read(name)
+      if (found.status !== status) throw new Error(found.status)
+      return found
+    })
+
+  it('run to their end once, with their defaults, and are listed with the newest first', async () => {
+    const name = await make({ env: { TEAM: 'search' } })
+    const found = await ends(name, 'Succeeded')
+    expect(found).to.deep.include({
+      name,
+      resourceGroup: at.group,
+      image: IMAGE,
+      tag: 'latest',
+      computePlan: 'job-small',
+      env: { TEAM: 'search' },
+      activeDeadlineSeconds: 3600,
+      ttlSecondsAfterFinished: 86_400,
+    })
+    expect(found).to.have.all.keys(
+      ...['activeDeadlineSeconds', 'clusterId', 'completedAt', 'computePlan', 'createdAt', 'env', 'image', 'name'],
+      ...['resourceGroup', 'status', 'tag', 'ttlSecondsAfterFinished'],
+    )
+    expect(Date.parse(found.completedAt ?? '')).to.be.a('number')
+    const later = await make({})
+    const { body } = await expectCall<Page>(200, 'GET', `${base}?pageSize=500`)
+    const names = body.items.map((item) => item.name)
+    expect(names.indexOf(later)).to.be.lessThan(names.indexOf(name))
+    const { body: done } = await expectCall<Page>(200, 'GET', `${base}?filter=status:eq:succeeded&sort=-completedAt`)
+    expect(done.items.map((item) => item.name)).to.include(name)
+  })
+
+  it('are created once: the same again is the same job, something else is refused, also after the end', async () => {
+    const name = await make({ computePlan: 'job-medium' })
+    await expectCall(200, 'POST', path(name), { image: IMAGE, computePlan: 'job-medium' })
+    await ends(name, 'Succeeded')
+    const { status, body } = await call('POST', path(name), { image: 'docker.io/library/node' })
+    expect([status, body.code]).to.deep.equal([409, 'ALREADY_EXISTS'])
+  })
+
+  it('take values of a vault at their start, which only their pod sees', async () => {
+    const name = await make({ env: { TOKEN: `@vault(${at.vault}/Token)` } })
+    const made = await until('the batch Job is there', () =>
+      client.get(job, { namespace, name: jobNames(name).workload }),
+    )
+    expect(JSON.stringify(made)).not.to.include('a-canary-for-jobs')
+    expect(JSON.stringify(made)).to.include(jobNames(name).environment)
+    expect((await read(name)).env).to.deep.equal({ TOKEN: `@vault(${at.vault}/Token)` })
+    await ends(name, 'Succeeded')
+    await until('the values are gone after the end', async () => {
+      const left = await client.get(secret, { namespace, name: jobNames(name).environment }).catch((error) => error)
+      if (!isKubeError(left, 'NotFound')) throw new Error('still there')
+      return true
+    })
+  })
+
+  it('wait for a secret that is not there yet, and say which', async () => {
+    const name = await make({ env: { TOKEN: `@vault(${at.vault}/Later)` } })
+    await until('it says what is missing', async () => {
+      const { status } = await stored(name)
+      if (status?.phase !== 'ReferenceMissing') throw new Error(status?.phase)
+      expect(status.statusMessage).to.equal(`Secret "Later" of vault "${at.vault}" does not exist.`)
+      return true
+    })
+    await expectCall(200, 'PUT', at.secret('Later'), { value: 'x' })
+    await ends(name, 'Succeeded')
+  })
+
+  it('refer only to vaults that their writer may read, by REST and by kubectl', async () => {
+    const scope = `/boundaries/${at.boundaryId}/resourcegroups/${at.group}`
+    const { token } = await makeCaller({ Contributor: scope })
+    const body = { image: IMAGE, env: { TOKEN: `@vault(${at.vault}/Token)` } }
+    const refused = await call('POST', path(uniqueName('job')), body, { token })
+    expect([refused.status, refused.body.code]).to.deep.equal([403, 'FORBIDDEN'])
+    const tenant = await clientWithToken(token)
+    try {
+      const object = (env: object) => ({
+        apiVersion: PlatformJob.apiVersion,
+        kind: PlatformJob.kind,
+        metadata: { name: uniqueName('job'), namespace },
+        spec: { image: IMAGE, env },
+      })
+      const admitted = await until('the API server knows the caller', () =>
+        tenant.create(PlatformJob.resource, object({ A: 'plain' })),
+      )
+      expect(admitted.metadata.name).to.be.a('string')
+      const error = await tenant.create(PlatformJob.resource, object(body.env)).catch((caught: unknown) => caught)
+      expect((error as { denial?: string }).denial).to.include('env refers to a vault whose secrets you may not read')
+    } finally {
+      await tenant.close()
+    }
+  })
+
+  it('do not change after creation', async () => {
+    const name = await make({})
+    const change = client.mergePatch(PlatformJob.resource, { namespace, name }, { spec: { tag: 'other' } })
+    const error = await change.catch((caught: unknown) => caught)
+    expect(isKubeError(error, 'Invalid')).to.equal(true)
+  })
+
+  it('are not started again if somebody deletes the batch Job of one that ran', async () => {
+    const name = await make({ ttlSecondsAfterFinished: 0 })
+    await ends(name, 'Succeeded')
+    const ref = { namespace, name: jobNames(name).workload }
+    await until('the batch Job goes when its time is over', async () => {
+      const left = await client.get(job, ref).catch((error) => error)
+      if (!isKubeError(left, 'NotFound')) throw new Error('still there')
+      return true
+    })
+    expect(await read(name)).to.include({ status: 'Succeeded' })
+  })
+
+  it('are stopped by their deletion', async () => {
+    const name = await make({})
+    await expectCall(204, 'DELETE', path(name))
+    await until('nothing of it is left', async () => {
+      const { items } = await client.list(pod, { namespace, labelSelector: `freehold.dev/owner-name=${name}` })
+      const left = await client.get(job, { namespace, name: jobNames(name).workload }).catch((error) => error)
+      if (items.length > 0 || !isKubeError(left, 'NotFound')) throw new Error('still there')
+      return true
+    })
+  })
+
+  it('answer an empty log for a played pod, as text and as JSON, and refuse what logs have not', async () => {
+    const name = await make({})
+    await ends(name, 'Succeeded')
+    const text = await expectCall(200, 'GET', `${path(name)}/logs?tail=5`)
+    expect(text.headers.get('content-type')).to.equal('text/plain; charset=utf-8')
+    expect(text.text).to.equal('')
+    const headers = { accept: 'application/json' }
+    const json = await expectCall(200, 'GET', `${path(name)}/logs`, undefined, { headers })
+    expect(json.body).to.deep.equal({ lines: [], truncated: false })
+    for (const query of ['tail=10001', 'process=other', 'sinceSeconds=0', 'timestamps=yes', 'lines=5'])
+      expect((await call('GET', `${path(name)}/logs?${query}`)).status, query).to.equal(400)
+    expect((await call('GET', `${path(name)}/logs?previous=true`)).status).to.equal(404)
+  })
+
+  const refusals: [string, object, number, string][] = [
+    ['no image', {}, 400, 'MODEL_BINDING_FAILED'],
+    ['a deadline of zero', { image: IMAGE, activeDeadlineSeconds: 0 }, 400, 'BAD_REQUEST'],
+    ['a longer time to live than 30 days', { image: IMAGE, ttlSecondsAfterFinished: 2_592_001 }, 400, 'BAD_REQUEST'],
+    ['a field of another record', { image: IMAGE, replicas: 2 }, 400, 'MODEL_BINDING_FAILED'],
+    ['a plan that does not exist', { image: IMAGE, computePlan: 'job-none' }, 422, 'PLAN_NOT_FOUND'],
+    ['a plan of another family', { image: IMAGE, computePlan: 'vector-dev' }, 400, 'BAD_REQUEST'],
+  ]
+  for (const [title, body, status, code] of refusals) {
+    it(`refuse ${title}`, async () => {
+      const answer = await call('POST', path(uniqueName('job')), body)
+      expect([answer.status, answer.body.code], answer.text).to.deep.equal([status, code])
+    })
+  }
+})
