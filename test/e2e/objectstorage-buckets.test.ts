@@ -69,6 +69,16 @@ describe('accounts and buckets of object storage', () => {
     expect(await itemsOf(`${path}&filter=operation:eq:PutObject`)).to.have.length(1)
     expect((await call('GET', `${account.path}/audit?filter=color:eq:x`)).status).to.equal(400)
     expect((await call('GET', `${account.path}/audit`, undefined, { token: world.reader.token })).status).to.equal(403)
+    const all = await itemsOf<Entry>(`${account.path}/audit`)
+    expect(new Set(all.map(({ accessKeyId }) => accessKeyId)), 'not what the platform asks').to.deep.equal(
+      new Set([key.accessKeyId]),
+    )
+    await call('DELETE', `${account.path}/buckets/one?force=true`)
+    await until('the bucket is gone', async () => (await call('GET', `${account.path}/buckets/one`)).status === 404)
+    const left = await itemsOf<Entry>(path)
+    expect(left.map((entry) => [entry.operation, entry.bucket, entry.key, entry.statusCode])).to.deep.include.members(
+      brief,
+    )
     await expectCall(200, 'PATCH', account.path, { auditEnabled: false })
     expect(await code('GET', `${account.path}/audit`)).to.deep.equal([409, 'AUDIT_DISABLED'])
   })

@@ -1,11 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { Turns } from '../../core/turns.ts'
 import { parseJson } from './json.ts'
 
 export const JSON_LIMIT_BYTES = 1_048_576
 /** A JSON body that takes longer is not coming: one byte in ten seconds would hold the connection for ever. */
 const BODY_MILLISECONDS = 20_000
+/** Longer ones take milliseconds to parse. */
+const LARGE_BYTES = 65_536
+const LARGE = new Turns()
 
 export type BodyRules = {
   mediaTypes: readonly string[]
@@ -69,7 +74,12 @@ export async function readJsonBody(
     throw refuse('A JSON body is required.')
   }
   rules.spend?.(bytes.length)
-  return parseJson(bytes)
+  if (bytes.length <= LARGE_BYTES) return parseJson(bytes)
+  // One after the other, with everybody else's turn between two.
+  return LARGE.take('large', async () => {
+    await setImmediate()
+    return parseJson(bytes)
+  })
 }
 
 function tooLarge(limitBytes: number): PlatformError {

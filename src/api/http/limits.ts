@@ -42,7 +42,7 @@ export class BodyBudget {
   /** Bytes that cost nothing: requests are counted as well. */
   static readonly FREE = 65_536
   static readonly PER_SECOND = 1_048_576
-  static readonly BURST = 16 * 1_048_576
+  static readonly BURST = 4 * 1_048_576
   readonly #left = new LRUCache<string, { bytes: number; at: number }>({ max: CALLERS_MAX })
 
   /** @param now milliseconds, monotonic; @returns undefined where it may be read, else the seconds until it may */
