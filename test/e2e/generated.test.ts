@@ -76,6 +76,7 @@ function goodBody({ body, bodyKind }: Route): unknown {
     { status: 'Active' },
     { accountName: 'abc' },
     { action: 'jobs/read' },
+    { tenantId: null },
     member,
     identity,
     ...more,

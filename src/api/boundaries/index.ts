@@ -77,7 +77,7 @@ export const boundaryRoutes: readonly RouteDraft[] = [
     {
       auth: authenticated,
       summary: 'The boundaries that the caller may read',
-      list: boundaryShape as never,
+      list: boundaryShape,
       reply: pagedListOf(BoundaryDto),
       answers: [200],
     },

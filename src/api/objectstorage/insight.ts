@@ -232,7 +232,7 @@ export const insightRoutes: readonly RouteDraft[] = [
     {
       auth: action('object/audit/read'),
       summary: 'Requests to the buckets, newest first',
-      list: auditShape as never,
+      list: auditShape,
       reply: pagedListOf(ObjectAuditEntry),
       answers: [200, 409],
     },

@@ -198,7 +198,7 @@ export const orphanedGrantRoutes: readonly RouteDraft[] = [
     {
       auth: action('resourcegroups/delete'),
       summary: 'Grants whose scope, principal or role is gone, or that have expired',
-      list: orphanShape as never,
+      list: orphanShape,
       reply: pagedListOf(OrphanedGrantDto),
       answers: [200],
     },
