@@ -28,7 +28,6 @@ const pluralsOf = (kinds: readonly AnyKind[]) => kinds.map(({ resource }) => `'$
 export function closedIamPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const iam = kinds.filter((kind) => kind.group === 'iam')
   const isAtRoot = `request.namespace == '${SYSTEM_NAMESPACE}'`
-  const owners = (object: string) => `${object}.metadata.?ownerReferences.orValue([])`
   const among = (list: readonly AnyKind[]) => `(request.resource.resource in [${pluralsOf(list)}])`
   return policyWithBinding({
     name: 'freehold-iam-writers',
@@ -43,19 +42,6 @@ export function closedIamPolicy(kinds: readonly AnyKind[]): KubeObject[] {
       {
         expression: `variables.isExempt || !(${isAtRoot} && ${among([PrincipalGroup, DenyAssignment])})`,
         messageExpression: `'' + request.kind.kind + ' objects of the platform are written by administrators of the cluster'`,
-        reason: 'Forbidden',
-      },
-      {
-        // What is asked to go must go: a finalizer would keep an assignment in force.
-        expression:
-          "variables.isExempt || request.operation == 'DELETE' || object.metadata.?finalizers.orValue([]).all(f, request.operation == 'UPDATE' && f in oldObject.metadata.?finalizers.orValue([]))",
-        message: 'objects of access control take no finalizers',
-        reason: 'Forbidden',
-      },
-      {
-        // The garbage collector removes what belongs to something that is not there: a deny, or the last Owner.
-        expression: `variables.isExempt || request.operation == 'DELETE' || ${owners('object')} == (request.operation == 'CREATE' ? [] : ${owners('oldObject')})`,
-        message: 'objects of access control take no owner references',
         reason: 'Forbidden',
       },
     ],

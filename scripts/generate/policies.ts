@@ -3,6 +3,7 @@ import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind, Placement } from '../../src/crds/define.ts'
 import { closedIamPolicy, grantPolicy } from './iamPolicies.ts'
+import { metadataPolicy } from './metadataPolicy.ts'
 import { accountName, CALLER_VARIABLES, CONTROLLERS_ACCOUNT, policyWithBinding, ruleFor } from './policy.ts'
 
 export { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policy.ts'
@@ -336,6 +337,7 @@ export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly 
     ...placementPolicy(kinds),
     ...closedIamPolicy(kinds),
     ...grantPolicy(),
+    ...metadataPolicy(kinds),
     ...protectedMetadataPolicy(kinds),
     ...ownAccountsPolicy(),
     ...ownSecretsPolicy(),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { METADATA_REFUSALS } from '../../scripts/generate/metadataPolicy.ts'
 import { CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
@@ -119,12 +120,12 @@ describe('access control by kubectl', () => {
   it('takes no finalizer, which would keep an assignment in force that is taken away', async () => {
     const spec = reading((await makeCaller()).principalId)
     const held = await create(owner, RoleAssignment, home, spec, { finalizers: ['example.com/stay'] })
-    expect(held.message).to.include('objects of access control take no finalizers')
+    expect(held.message).to.include(METADATA_REFUSALS.finalizers)
     const name = randomUUID()
     await create(owner, RoleAssignment, home, spec, { name })
     const patch = { metadata: { finalizers: ['example.com/stay'] } }
     const later = await send(owner, 'PATCH', `${pathOf(RoleAssignment, home)}/${name}`, patch)
-    expect(later.message).to.include('objects of access control take no finalizers')
+    expect(later.message).to.include(METADATA_REFUSALS.finalizers)
   })
 
   it('takes no owner reference, by which the garbage collector would remove a deny for whom it holds back', async () => {
@@ -140,7 +141,7 @@ describe('access control by kubectl', () => {
     const patch = { metadata: { ownerReferences: owners } }
     const { status, message } = await send(owner, 'PATCH', `${pathOf(DenyAssignment, home)}/${name}`, patch)
     expect(status).to.equal(403)
-    expect(message).to.include('objects of access control take no owner references')
+    expect(message).to.include(METADATA_REFUSALS.ownerReferences)
     const labelled = { metadata: { labels: { colour: 'red' } } }
     expect(await send(owner, 'PATCH', `${pathOf(DenyAssignment, home)}/${name}`, labelled)).to.include({ status: 200 })
   })

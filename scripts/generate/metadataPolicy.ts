@@ -1,0 +1,65 @@
+import type { KubeObject } from '../../src/core/object.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { CALLER_VARIABLES, policyWithBinding, ruleFor } from './policy.ts'
+
+/** Labels, and annotations, that a tenant's object may carry. */
+export const METADATA_ENTRIES_MAX = 64
+/** Characters of all annotations together, keys included. Kubernetes itself stops at 256 KiB. */
+export const ANNOTATIONS_CHARACTERS_MAX = 131_072
+/** Field managers of one object. Kubernetes bounds those of updates, but not those of server-side apply. */
+export const FIELD_MANAGERS_MAX = 32
+/** How the field managers of the platform begin. */
+const OWN_MANAGERS = 'freehold'
+
+export const METADATA_REFUSALS = {
+  finalizers: 'finalizers of objects of the platform are written by the platform only',
+  ownerReferences: 'owner references of objects of the platform are written by the platform only',
+  labels: `an object has at most ${METADATA_ENTRIES_MAX} labels`,
+  annotations: `an object has at most ${METADATA_ENTRIES_MAX} annotations with ${ANNOTATIONS_CHARACTERS_MAX} characters together`,
+  managers: `an object has at most ${FIELD_MANAGERS_MAX} field managers`,
+  ownManagers: `field managers that begin with ${OWN_MANAGERS} are the platform's own`,
+} as const
+
+const list = (object: string, field: string) => `${object}.metadata.?${field}.orValue([])`
+const map = (field: string) => `object.metadata.?${field}.orValue({})`
+
+/**
+ * Metadata is input as the spec is. An owner reference to something that is not there has the garbage collector delete
+ * what its writer may not; a finalizer keeps what others delete; the rest is only large. Administrators may write what
+ * they can also take back, but nobody has the garbage collector delete in their place.
+ */
+export function metadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
+  const isUpdate = "request.operation == 'UPDATE'"
+  const owners = { next: list('object', 'ownerReferences'), old: list('oldObject', 'ownerReferences') }
+  const keepsOwners = `${owners.next} == (${isUpdate} ? ${owners.old} : [])`
+  const addsNoOwner = `${owners.next}.all(o, ${isUpdate} && ${owners.old}.exists(p, p.uid == o.uid))`
+  const finalizer = `${list('object', 'finalizers')}.all(f, ${isUpdate} && f in ${list('oldObject', 'finalizers')})`
+  const managers = { next: list('object', 'managedFields'), old: list('oldObject', 'managedFields') }
+  const isOurs = (entry: string) => `${entry}.?manager.orValue('').startsWith('${OWN_MANAGERS}')`
+  const isKnown = `${isUpdate} && ${managers.old}.exists(p, p.?manager.orValue('') == m.?manager.orValue(''))`
+  const annotations = `${map('annotations')}.map(k, size(k) + size(${map('annotations')}[k])).sum()`
+  const rules: [keyof typeof METADATA_REFUSALS, string][] = [
+    ['finalizers', `variables.isExempt || ${finalizer}`],
+    [
+      'ownerReferences',
+      `variables.isPlatform || variables.isKubernetes || (variables.isAdministrator ? ${addsNoOwner} : ${keepsOwners})`,
+    ],
+    ['labels', `variables.isExempt || size(${map('labels')}) <= ${METADATA_ENTRIES_MAX}`],
+    [
+      'annotations',
+      `variables.isExempt || size(${map('annotations')}) == 0 || (size(${map('annotations')}) <= ${METADATA_ENTRIES_MAX} && ${annotations} <= ${ANNOTATIONS_CHARACTERS_MAX})`,
+    ],
+    ['managers', `variables.isExempt || size(${managers.next}) <= ${FIELD_MANAGERS_MAX}`],
+    ['ownManagers', `variables.isExempt || ${managers.next}.all(m, !${isOurs('m')} || (${isKnown}))`],
+  ]
+  return policyWithBinding({
+    name: 'freehold-metadata',
+    rules: [ruleFor(kinds, ['CREATE', 'UPDATE'])],
+    variables: CALLER_VARIABLES,
+    validations: rules.map(([name, expression]) => ({
+      expression,
+      message: METADATA_REFUSALS[name],
+      reason: 'Forbidden',
+    })),
+  })
+}

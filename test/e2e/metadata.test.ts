@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import {
+  ANNOTATIONS_CHARACTERS_MAX,
+  FIELD_MANAGERS_MAX,
+  METADATA_ENTRIES_MAX,
+  METADATA_REFUSALS,
+} from '../../scripts/generate/metadataPolicy.ts'
+import { entryName } from '../../src/contracts/vaults/names.ts'
+import { OWNER_KIND_LABEL } from '../../src/core/labels.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeObject, ObjectMeta } from '../../src/core/object.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { KINDS } from '../../src/crds/index.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { expectCall, makeBoundary, makeCaller, makeGroup, until } from '../make/platform.ts'
+import { RULE_CASES } from '../make/ruleCases.ts'
+import { administrator, clientWithToken } from '../make/tenant.ts'
+
+/** An owner that is not there, as which the garbage collector takes every one that it does not find. */
+const nobody = () => [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'nothere', uid: randomUUID() }]
+const entries = (count: number, value = 'x') =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`example.com/n${index}`, value]))
+const managers = (names: readonly string[], apiVersion: string) =>
+  names.map((manager) => ({
+    manager,
+    operation: 'Apply',
+    apiVersion,
+    time: '2026-01-01T00:00:00Z',
+    fieldsType: 'FieldsV1',
+    fieldsV1: { 'f:metadata': { 'f:labels': { [`f:${manager}`]: {} } } },
+  }))
+
+/** What a tenant may try with the metadata of any object, and the words of its refusal. */
+const TRIES: readonly [name: string, metadata: (kind: AnyKind) => Partial<ObjectMeta>, refusal: string][] = [
+  ['a foreign owner reference', () => ({ ownerReferences: nobody() }), METADATA_REFUSALS.ownerReferences],
+  ['a foreign finalizer', () => ({ finalizers: ['evil.example.com/x'] }), METADATA_REFUSALS.finalizers],
+  ['too many labels', () => ({ labels: entries(METADATA_ENTRIES_MAX + 1) }), METADATA_REFUSALS.labels],
+  ['too many annotations', () => ({ annotations: entries(METADATA_ENTRIES_MAX + 1) }), METADATA_REFUSALS.annotations],
+  [
+    'huge annotations',
+    () => ({ annotations: entries(2, 'x'.repeat(ANNOTATIONS_CHARACTERS_MAX / 2)) }),
+    METADATA_REFUSALS.annotations,
+  ],
+  ['a label of the platform', () => ({ labels: { [OWNER_KIND_LABEL]: 'Boundary' } }), 'written by the platform only'],
+  [
+    'a field manager of the platform',
+    ({ apiVersion }) => ({ managedFields: managers(['freehold-replicas'], apiVersion) }) as Partial<ObjectMeta>,
+    METADATA_REFUSALS.ownManagers,
+  ],
+  [
+    'too many field managers',
+    ({ apiVersion }) => {
+      const names = Array.from({ length: FIELD_MANAGERS_MAX + 1 }, (_, index) => `m${index}`)
+      return { managedFields: managers(names, apiVersion) } as Partial<ObjectMeta>
+    },
+    METADATA_REFUSALS.managers,
+  ],
+]
+
+/** By which no name comes about that could not be given: too long, no uuid, or no name at all. */
+const GENERATE_NAMES = { resource: 'x'.repeat(57), uuid: 'made-', free: '-bad' } as const
+
+describe('the metadata of every kind', () => {
+  let admin: KubeClient
+  let owner: KubeClient
+  let boundaryId: string
+  let groupHome: string
+  let ownerId: string
+  let memberId: string
+
+  before(async () => {
+    admin = await administrator()
+    boundaryId = (await makeBoundary()).id
+    groupHome = (await makeGroup(boundaryId)).namespace
+    const caller = await makeCaller({ Owner: `/boundaries/${boundaryId}` })
+    ownerId = caller.principalId
+    memberId = (await makeCaller()).principalId
+    owner = await clientWithToken(caller.token)
+    await until('the API server takes tokens', async () => (await owner.request({ path: '/api' })).status === 200)
+  })
+  after(async () => {
+    await Promise.all([owner.close(), admin.close()])
+  })
+
+  const homeOf = (kind: AnyKind) =>
+    ({
+      cluster: undefined,
+      platform: SYSTEM_NAMESPACE,
+      boundary: boundaryNamespace(boundaryId),
+      boundaryOrPlatform: boundaryNamespace(boundaryId),
+      group: groupHome,
+    })[kind.placement]
+
+  /** Specs of kinds whose cases of rules say nothing, or name others than this tenant may. */
+  function specOf(kind: AnyKind): object {
+    const scope = `/boundaries/${boundaryId}`
+    const principal = { principalId: memberId, principalType: 'ServicePrincipal' }
+    const specs: Record<string, object> = {
+      RoleAssignment: { ...principal, roleDefinitionName: 'Reader', scope },
+      DenyAssignment: { ...principal, actions: ['jobs/write'], scope },
+      JitRequest: {
+        ...principal,
+        principalId: ownerId,
+        roleDefinitionName: 'Reader',
+        scope,
+        justification: 'a fault',
+      },
+      PrincipalGroup: { displayName: `Team ${randomUUID()}` },
+      PlatformTenant: { displayName: 'Tenant' },
+      PlatformUser: { userName: 'mallory' },
+      PlatformClient: { displayName: 'Mallory', secretName: 'x' },
+      RoleDefinition: { displayName: `Role ${randomUUID()}`, actions: ['jobs/read'], assignableScopes: ['/'] },
+      VaultEntry: { vaultName: 'shop', secretName: 'Key' },
+    }
+    const found = specs[kind.kind] ?? RULE_CASES.find((one) => one.kind === kind && one.refused.length === 0)?.next
+    if (found === undefined) throw new Error(`There is no spec of ${kind.kind}.`)
+    return found
+  }
+
+  function objectOf(kind: AnyKind, metadata: Partial<ObjectMeta>): KubeObject {
+    const names: Record<string, string> = { AccountBucket: 'shop.photos', VaultEntry: entryName('shop', 'Key') }
+    const name = names[kind.kind] ?? (kind.name === 'resource' ? `m-${randomUUID().slice(0, 8)}` : randomUUID())
+    const namespace = homeOf(kind)
+    return {
+      apiVersion: kind.apiVersion,
+      kind: kind.kind,
+      metadata: { ...(namespace !== undefined && { namespace }), ...(!metadata.generateName && { name }), ...metadata },
+      spec: specOf(kind),
+    } as KubeObject
+  }
+
+  /** The words of the refusal; undefined where the API server would take the object. */
+  async function refusalOf(write: Promise<unknown>): Promise<string | undefined> {
+    try {
+      await write
+      return undefined
+    } catch (error) {
+      if (!isKubeError(error)) throw error
+      const { message, causes, denial } = error
+      return [message, denial?.message ?? '', ...causes.map((cause) => cause.message)].join('\n')
+    }
+  }
+  const tryCreate = (client: KubeClient, kind: AnyKind, metadata: Partial<ObjectMeta> = {}) =>
+    refusalOf(client.create(kind.resource, objectOf(kind, metadata), { dryRun: true }))
+
+  /** What a tenant writes with kubectl at all: access control, a group, and everything in one. */
+  const WRITTEN_BY_TENANTS = [
+    'ResourceGroup',
+    'RoleAssignment',
+    'PrincipalGroup',
+    'DenyAssignment',
+    'JitRequest',
+    'VectorCluster',
+    'SecretVault',
+    'VaultEntry',
+    'RelationalCluster',
+    'SqlInstance',
+    'ObjectStorageAccount',
+  ]
+
+  for (const kind of KINDS) {
+    describe(`of a ${kind.kind}`, () => {
+      it('is taken as it should be, from an administrator and from the tenants who write the kind', async () => {
+        expect(await tryCreate(admin, kind)).to.equal(undefined)
+        if (WRITTEN_BY_TENANTS.includes(kind.kind)) expect(await tryCreate(owner, kind)).to.equal(undefined)
+      })
+
+      it('has no owner reference, by which the garbage collector would delete for who may not, from anybody', async () => {
+        const refusal = await tryCreate(admin, kind, { ownerReferences: nobody() })
+        expect(refusal).to.include(METADATA_REFUSALS.ownerReferences)
+      })
+
+      for (const [name, metadata, words] of TRIES) {
+        it(`has no ${name.replace(/^an? /, '')} from a tenant`, async () => {
+          const refusal = await tryCreate(owner, kind, metadata(kind))
+          expect(refusal).to.be.a('string')
+          if (WRITTEN_BY_TENANTS.includes(kind.kind)) expect(refusal).to.include(words)
+        })
+      }
+
+      it('has no generated name that could not be given', async () => {
+        expect(await tryCreate(admin, kind, { generateName: GENERATE_NAMES[kind.name] })).to.be.a('string')
+      })
+    })
+  }
+
+  it('does not change to what could not be created, and the garbage collector deletes nothing', async () => {
+    const groups = `/boundaries/${boundaryId}/resourcegroups`
+    const name = groupHome.replace(/-[0-9a-f]{10}$/, '')
+    await expectCall(201, 'POST', `${groups}/${name}/resources/vectorclusters/kept`, { replicas: 0 })
+    await expectCall(201, 'POST', `${groups}/${name}/resources/secretvaults/${`v${randomUUID().slice(0, 12)}`}`, {})
+    const present: { kind: AnyKind; object: KubeObject }[] = []
+    for (const kind of KINDS) {
+      const namespace = homeOf(kind)
+      const { items } = await admin.list(kind.resource, namespace === undefined ? {} : { namespace })
+      const own = kind.kind === 'Boundary' ? items.filter(({ metadata }) => metadata.name === boundaryId) : items
+      if (namespace === undefined && kind.kind !== 'Boundary') continue
+      if (namespace === SYSTEM_NAMESPACE) continue
+      present.push(...own.slice(0, 1).map((object) => ({ kind, object })))
+    }
+    expect(present.map(({ kind }) => kind.kind)).to.include.members([
+      'Boundary',
+      'ResourceGroup',
+      'RoleAssignment',
+      'VectorCluster',
+      'SecretVault',
+    ])
+    for (const { kind, object } of present) {
+      const ref = {
+        ...(object.metadata.namespace && { namespace: object.metadata.namespace }),
+        name: object.metadata.name,
+      }
+      for (const [what, metadata, words] of TRIES.slice(0, 6)) {
+        const refusal = await refusalOf(owner.mergePatch(kind.resource, ref, { metadata: metadata(kind) }))
+        expect(refusal, `${kind.kind}: ${what}`).to.include(words)
+      }
+      const byAdministrator = admin.mergePatch(kind.resource, ref, { metadata: { ownerReferences: nobody() } })
+      expect(await refusalOf(byAdministrator), kind.kind).to.include(METADATA_REFUSALS.ownerReferences)
+      const { metadata } = await admin.get(kind.resource, ref)
+      expect(metadata.uid, kind.kind).to.equal(object.metadata.uid)
+      expect(metadata.deletionTimestamp, kind.kind).to.equal(undefined)
+    }
+  })
+})
