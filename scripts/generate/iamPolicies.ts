@@ -11,6 +11,7 @@ import {
   RoleDefinition,
 } from '../../src/crds/rbac.ts'
 import { GRANT_REFUSALS } from '../../src/iam/granting.ts'
+import { coversNothing, knownPatterns, NATURE_OF_LIST, type Nature, OPEN_PATTERN } from '../../src/iam/pattern.ts'
 import { CALLER_VARIABLES, policyWithBinding, ruleFor } from './policy.ts'
 
 /** What tenants write as far as their assignments say, each admitted by the rules of REST; all other kinds are closed. */
@@ -75,6 +76,36 @@ export function grantPolicy(): KubeObject[] {
       ),
       { expression: mayGrant, messageExpression: inCel(GRANT_REFUSALS.exceeding(ROLE, SCOPE)), reason: 'Forbidden' },
     ],
+  })
+}
+
+/**
+ * Patterns that cover nothing are refused whoever writes them: an administrator's slip in a deny would protect nothing,
+ * and nobody would see it.
+ */
+export function patternPolicy(): KubeObject[] {
+  const kinds = [RoleDefinition, DenyAssignment]
+  const lists = Object.entries(NATURE_OF_LIST)
+  const wrong = (list: string) => `wrong_${list}`
+  const covers = (nature: Nature) =>
+    `p in variables.${nature}${nature === 'control' ? ` || p.matches(${inCel(OPEN_PATTERN)})` : ''}`
+  const inList = (nature: Nature) => `[${knownPatterns(nature).map(inCel).join(', ')}]`
+  return policyWithBinding({
+    name: 'freehold-action-patterns',
+    rules: [ruleFor(kinds, ['CREATE', 'UPDATE'])],
+    variables: [
+      { name: 'control', expression: inList('control') },
+      { name: 'data', expression: inList('data') },
+      ...lists.map(([list, nature]) => ({
+        name: wrong(list),
+        expression: `object.spec.?${list}.orValue([]).filter(p, !(${covers(nature)}))`,
+      })),
+    ],
+    validations: lists.map(([list, nature]) => ({
+      expression: `size(variables.${wrong(list)}) == 0`,
+      messageExpression: `'${list} "' + variables.${wrong(list)}[0] + '" ${coversNothing(nature)}'`,
+      reason: 'Invalid',
+    })),
   })
 }
 

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
-import { CALLER_VARIABLES, policyWithBinding, ruleFor } from './policy.ts'
+import { CALLER_VARIABLES, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, policyWithBinding, ruleFor } from './policy.ts'
 
 /** Labels, and annotations, that a tenant's object may carry. */
 export const METADATA_ENTRIES_MAX = 64
@@ -8,8 +8,8 @@ export const METADATA_ENTRIES_MAX = 64
 export const ANNOTATIONS_CHARACTERS_MAX = 131_072
 /** Field managers of one object. Kubernetes bounds those of updates, but not those of server-side apply. */
 export const FIELD_MANAGERS_MAX = 32
-/** How the field managers of the platform begin. */
-const OWN_MANAGERS = 'freehold'
+/** Under which the platform writes: what these own, only it takes away again. */
+const OWN_MANAGERS = [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT]
 
 export const METADATA_REFUSALS = {
   finalizers: 'finalizers of objects of the platform are written by the platform only',
@@ -17,7 +17,7 @@ export const METADATA_REFUSALS = {
   labels: `an object has at most ${METADATA_ENTRIES_MAX} labels`,
   annotations: `an object has at most ${METADATA_ENTRIES_MAX} annotations with ${ANNOTATIONS_CHARACTERS_MAX} characters together`,
   managers: `an object has at most ${FIELD_MANAGERS_MAX} field managers`,
-  ownManagers: `field managers that begin with ${OWN_MANAGERS} are the platform's own`,
+  ownManagers: `the field managers ${OWN_MANAGERS.join(', ')} are the platform's own`,
 } as const
 
 const list = (object: string, field: string) => `${object}.metadata.?${field}.orValue([])`
@@ -35,7 +35,8 @@ export function metadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const addsNoOwner = `${owners.next}.all(o, ${isUpdate} && ${owners.old}.exists(p, p.uid == o.uid))`
   const finalizer = `${list('object', 'finalizers')}.all(f, ${isUpdate} && f in ${list('oldObject', 'finalizers')})`
   const managers = { next: list('object', 'managedFields'), old: list('oldObject', 'managedFields') }
-  const isOurs = (entry: string) => `${entry}.?manager.orValue('').startsWith('${OWN_MANAGERS}')`
+  const own = OWN_MANAGERS.map((manager) => `'${manager}'`).join(', ')
+  const isOurs = (entry: string) => `(${entry}.?manager.orValue('') in [${own}])`
   const isKnown = `${isUpdate} && ${managers.old}.exists(p, p.?manager.orValue('') == m.?manager.orValue(''))`
   const annotations = `${map('annotations')}.map(k, size(k) + size(${map('annotations')}[k])).sum()`
   const rules: [keyof typeof METADATA_REFUSALS, string][] = [

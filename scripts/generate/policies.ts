@@ -1,8 +1,8 @@
-import { BOUNDARY_LABEL, GROUP_LABEL, OWNER_KIND_LABEL, PREFIX } from '../../src/core/labels.ts'
+import { BOUNDARY_LABEL, GROUP_LABEL, LEAVING_LABEL, OWNER_KIND_LABEL, PREFIX } from '../../src/core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind, Placement } from '../../src/crds/define.ts'
-import { closedIamPolicy, grantPolicy } from './iamPolicies.ts'
+import { closedIamPolicy, grantPolicy, patternPolicy } from './iamPolicies.ts'
 import { metadataPolicy } from './metadataPolicy.ts'
 import { accountName, CALLER_VARIABLES, CONTROLLERS_ACCOUNT, policyWithBinding, ruleFor } from './policy.ts'
 
@@ -48,10 +48,18 @@ function placementPolicy(kinds: readonly AnyKind[]): KubeObject[] {
     name: 'freehold-placement',
     rules: [ruleFor(namespaced, ['CREATE'])],
     variables: [
+      ...CALLER_VARIABLES,
       { name: 'boundary', expression: label(BOUNDARY_LABEL) },
       { name: 'group', expression: label(GROUP_LABEL) },
     ],
-    validations,
+    validations: [
+      ...validations,
+      {
+        expression: `variables.isPlatform || variables.isKubernetes || ${label(LEAVING_LABEL)} == ''`,
+        messageExpression: `'namespace "' + request.namespace + '" belongs to what is being deleted: nothing new is placed in it'`,
+        reason: 'Forbidden',
+      },
+    ],
   })
 }
 
@@ -154,6 +162,12 @@ function ownAccountsPolicy(): KubeObject[] {
         {
           expression: `!variables.isPlatform || ((request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') != '' && (request.operation != 'UPDATE' || oldObject.metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') != ''))`,
           message: `the platform writes and deletes only namespaces that carry the label ${BOUNDARY_LABEL}`,
+          reason: 'Forbidden',
+        },
+        {
+          // With it would go, unasked, what its group protects. An administrator who must takes the label off first.
+          expression: `request.operation != 'DELETE' || variables.isPlatform || variables.isKubernetes || oldObject.metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') == ''`,
+          messageExpression: `'namespace "' + oldObject.metadata.name + '" goes with its ' + oldObject.metadata.labels[?'${OWNER_KIND_LABEL}'].orValue('owner') + ': delete that. Only a namespace without the label ${BOUNDARY_LABEL} is deleted by itself'`,
           reason: 'Forbidden',
         },
       ],
@@ -265,11 +279,12 @@ function kindRulesPolicies(kinds: readonly AnyKind[]): KubeObject[] {
     here.flatMap(({ resource, admission = [] }) =>
       admission
         .filter(({ on }) => (on === 'DELETE') === isDeletion)
-        .map(({ on, cel, message }) => {
+        .map(({ on, cel, message, messageCel }) => {
           const skips = [`request.resource.resource != '${resource.plural}'`]
           if (on === 'CREATE') skips.push("request.operation != 'CREATE'")
           if (isDeletion) skips.push('variables.isKubernetes')
-          return { expression: [...skips, `(${cel})`].join(' || '), message, reason: 'Forbidden' }
+          const words = messageCel === undefined ? { message } : { message, messageExpression: messageCel }
+          return { expression: [...skips, `(${cel})`].join(' || '), ...words, reason: 'Forbidden' }
         }),
     )
   const policy = (name: string, here: readonly AnyKind[], operations: string[], isDeletion: boolean) =>
@@ -337,6 +352,7 @@ export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly 
     ...placementPolicy(kinds),
     ...closedIamPolicy(kinds),
     ...grantPolicy(),
+    ...patternPolicy(),
     ...metadataPolicy(kinds),
     ...protectedMetadataPolicy(kinds),
     ...ownAccountsPolicy(),

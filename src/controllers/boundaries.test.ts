@@ -1,8 +1,10 @@
 import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
+import { FINALIZER, LEAVING_LABEL } from '../core/labels.ts'
 import type { KubeObject } from '../core/object.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { RoleAssignment } from '../crds/rbac.ts'
+import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { namespace, networkPolicy } from '../kube/builtin.ts'
 import { boundaryController } from './boundaries.ts'
 
@@ -29,7 +31,7 @@ describe('the boundary controller', () => {
     const [assignment] = await assignments()
     expect(assignment?.spec).to.include({ roleDefinitionName: 'Owner', scopeIncarnation: 'incarnation-1' })
     expect((await stored()).status).to.include({ namespace: SPACE, status: 'Running' })
-    expect((await stored()).metadata.finalizers).to.equal(undefined)
+    expect((await stored()).metadata.finalizers).to.deep.equal([FINALIZER])
   })
 
   it('makes no request at rest', async () => {
@@ -108,5 +110,53 @@ describe('the boundary controller', () => {
     })
     await bench.rest()
     expect((await stored()).status).to.include({ status: 'Running' })
+  })
+
+  describe('at the end of a boundary', () => {
+    const seedGroup = (name: string) => bench.seed(ResourceGroup, name, { quota: {}, tags: {} }, { namespace: SPACE })
+    const remove = async () => {
+      await bench.client.remove(Boundary.resource, { name: BOUNDARY_ID })
+      await bench.rest()
+    }
+
+    it('deletes the namespace, and lets go when it is gone', async () => {
+      seed()
+      await bench.start()
+      await remove()
+      expect(await bench.find(namespace, SPACE)).to.equal(undefined)
+      expect(await stored()).to.equal(undefined)
+    })
+
+    it('tells its groups in the status, and those only', async () => {
+      seed()
+      seedGroup('orders')
+      await bench.start()
+      expect((await stored()).status?.heldBy).to.deep.equal(['resourcegroups/orders'])
+      seedGroup('search')
+      await bench.rest()
+      expect((await stored()).status?.heldBy).to.deep.equal(['resourcegroups/orders', 'resourcegroups/search'])
+      await bench.client.remove(ResourceGroup.resource, { namespace: SPACE, name: 'orders' })
+      await bench.rest()
+      expect((await stored()).status?.heldBy).to.deep.equal(['resourcegroups/search'])
+    })
+
+    it('deletes nothing while there is a group, takes nothing new, and goes on when the group is gone', async () => {
+      seed()
+      seedGroup('orders')
+      await bench.start()
+      await remove()
+      const { status } = await stored()
+      expect(status).to.include({ status: 'Deleting', phase: 'DeletionBlocked' })
+      expect(status?.statusMessage).to.equal(
+        'Stopped, because this is to be kept: resourcegroups/orders. Delete these resource groups; the deletion then goes on.',
+      )
+      const home = await bench.find(namespace, SPACE)
+      expect(home?.metadata.deletionTimestamp).to.equal(undefined)
+      expect(home?.metadata.labels).to.include({ [LEAVING_LABEL]: 'true' })
+      await bench.client.remove(ResourceGroup.resource, { namespace: SPACE, name: 'orders' })
+      await bench.rest()
+      expect(await stored()).to.equal(undefined)
+      expect(await bench.find(namespace, SPACE)).to.equal(undefined)
+    })
   })
 })

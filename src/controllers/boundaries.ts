@@ -1,37 +1,45 @@
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
-import { boundaryNamespace } from '../core/names.ts'
+import { boundaryNamespace, boundaryOfNamespace } from '../core/names.ts'
 import { boundaryNamespaceObject } from '../core/namespaces.ts'
 import { type KubeObject, refOf } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
 import { Boundary } from '../crds/boundaries.ts'
+import { HELD_SHOWN } from '../crds/held.ts'
+import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { nameInGroup } from '../crds/retention.ts'
 import { closedNetworkPolicy } from '../desired/isolation.ts'
 import { namespace, networkPolicy } from '../kube/builtin.ts'
-import { controller, type Pass, steps } from './engine/controller.ts'
+import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
+import { closeToNew, removeHome, whileHeld } from './leaving.ts'
 import { assignInitialOwner, INITIAL_OWNER_RIGHTS } from './rbac.ts'
 
 export type BoundaryPass = Pass<typeof Boundary>
 
 /**
- * Keeps the namespace of each boundary. There is no finalizer: the namespace refers to the boundary as its owner, so
- * the garbage collector deletes it, and what stands in it, resource groups first of all, is torn down by its own.
+ * Keeps the namespace of each boundary. Its finalizer deletes the namespace when no resource group is left: a boundary
+ * takes nothing along that somebody made in it.
  */
 export const boundaryController = controller(Boundary, {
-  observes: [namespace, networkPolicy],
+  observes: [namespace, networkPolicy, { resource: ResourceGroup.resource, keysOf: concernedBoundary }],
   childrenIn: 'records',
   writes: [
-    { resource: namespace, verbs: ['get', 'create', 'patch'] },
+    { resource: namespace, verbs: ['get', 'create', 'patch', 'delete'] },
     { resource: networkPolicy, verbs: ['get', 'create', 'patch'] },
     ...INITIAL_OWNER_RIGHTS,
   ],
-  reconcile: steps(ensureNamespace, closeTraffic, assignInitialOwner),
+  reconcile: steps(ensureNamespace, closeTraffic, assignInitialOwner, tellWhatHolds),
+  finalize: steps(closeNamespace, stopWhileHeld, removeNamespace),
 })
 
+/** As of this pass: the incarnation may be newer than the caller's copy of the object. */
+function homeOf({ object, incarnation }: BoundaryPass): KubeObject {
+  const { metadata } = object
+  const annotations = { ...metadata.annotations, [INCARNATION_ANNOTATION]: incarnation }
+  return boundaryNamespaceObject({ ...object, metadata: { ...metadata, annotations } })
+}
+
 export async function ensureNamespace(pass: BoundaryPass): Promise<Outcome> {
-  // As of this pass: the incarnation may be newer than the caller's copy of the object.
-  const { metadata } = pass.object
-  const annotations = { ...metadata.annotations, [INCARNATION_ANNOTATION]: pass.incarnation }
-  const boundary: KubeObject = { ...pass.object, metadata: { ...metadata, annotations } }
-  const { object } = await pass.children.ensure(boundaryNamespaceObject(boundary), { resource: namespace })
+  const { object } = await pass.children.ensure(homeOf(pass), { resource: namespace })
   pass.report({ namespace: refOf(object).name })
   return done()
 }
@@ -40,4 +48,42 @@ export async function closeTraffic(pass: BoundaryPass): Promise<Outcome> {
   const policy = closedNetworkPolicy(boundaryNamespace(pass.object.metadata.name))
   await pass.children.ensure(policy, { resource: networkPolicy })
   return done()
+}
+
+function groupsOf({ object, records }: BoundaryPass): string[] {
+  return records
+    .cache(ResourceGroup.resource)
+    .list({ namespace: boundaryNamespace(object.metadata.name) })
+    .map(({ metadata }) => nameInGroup(ResourceGroup, metadata.name))
+    .sort()
+}
+
+/** For whoever wants to delete the boundary without REST. */
+export function tellWhatHolds(pass: BoundaryPass): Outcome {
+  pass.report({ heldBy: groupsOf(pass).slice(0, HELD_SHOWN) })
+  return done()
+}
+
+export function closeNamespace(pass: BoundaryPass): Promise<Outcome> {
+  return closeToNew(pass, homeOf(pass))
+}
+
+/** Looks once more before anything is deleted, since a group may have been made beside the deletion. */
+export function stopWhileHeld(pass: BoundaryPass): Outcome {
+  tellWhatHolds(pass)
+  return whileHeld(groupsOf(pass), 'Delete these resource groups')
+}
+
+export function removeNamespace(pass: BoundaryPass): Promise<Outcome> {
+  return removeHome(pass, boundaryNamespace(pass.object.metadata.name))
+}
+
+/** A boundary is concerned where one of its groups comes or goes, not where it changes. */
+function concernedBoundary({ metadata }: KubeObject, records: Workspace): string[] {
+  const boundaryId = boundaryOfNamespace(metadata.namespace ?? '')
+  if (boundaryId === undefined) return []
+  const boundary = records.cache<Boundary & KubeObject>(Boundary.resource).get(undefined, boundaryId)
+  const isThere = records.cache(ResourceGroup.resource).get(metadata.namespace, metadata.name) !== undefined
+  const isTold = boundary?.status?.heldBy?.includes(nameInGroup(ResourceGroup, metadata.name)) === true
+  return isThere === isTold ? [] : [boundaryId]
 }

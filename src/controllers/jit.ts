@@ -1,7 +1,7 @@
 import { timestamp } from '../core/clock.ts'
 import { CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { type KubeObject, refOf } from '../core/object.ts'
-import { done, type Outcome, stalled } from '../core/outcome.ts'
+import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { parseScope } from '../core/scope.ts'
 import { JitRequest, RoleAssignment } from '../crds/rbac.ts'
 import { scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
@@ -65,6 +65,24 @@ export async function grantForAWhile(pass: JitPass): Promise<Outcome> {
   })
   if (before !== 'Active') pass.event('Normal', 'Available', `${describe(request)} until ${timestamp(until ?? now)}.`)
   return done({ after })
+}
+
+/**
+ * A role does not outlive the record of why it was given: whoever deletes the request ends the role first. Soon after an
+ * approval the facade may still be writing the assignment, which is waited for.
+ */
+export async function endWithRecord(pass: JitPass): Promise<Outcome> {
+  const { metadata, spec } = pass.object
+  if (spec.decision !== 'Approved') return done()
+  const left = Date.parse(spec.decidedAt ?? '') + FACADE_WRITES_WITHIN - pass.clock.now()
+  // Not by the cache: it may not have heard of what the facade wrote.
+  const ref = { namespace: metadata.namespace, name: jitAssignmentName(pass.object) }
+  try {
+    await pass.records.client.remove(RoleAssignment.resource, ref)
+  } catch (error) {
+    if (!isKubeError(error, 'NotFound')) throw error
+  }
+  return left > 0 ? waiting('TearingDown', 'The role is being taken away.', left) : done()
 }
 
 function describe({ spec }: JitRequest): string {

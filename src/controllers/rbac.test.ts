@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
+import { uuidV5 } from '../core/ids.ts'
 import { INCARNATION_ANNOTATION, SCOPE_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { groupNamespace } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
@@ -147,6 +148,36 @@ describe('the controllers of grants', () => {
       await bench.rest()
       expect(await grants()).to.deep.equal([])
       expect(await stateOf()).to.equal('Ended')
+    })
+
+    it('take it away when the record is deleted, and the record stays until then', async () => {
+      ask(approved())
+      await startWithoutFacade()
+      expect(await grants()).to.have.length(1)
+      bench.client.fail('delete', RoleAssignment.resource, () => {
+        throw new Error('the API server went away')
+      })
+      await bench.client.remove(JitRequest.resource, { namespace: space, name: REQUEST })
+      await bench.rest()
+      expect(await names(JitRequest)).to.deep.equal([REQUEST])
+      await bench.clock.advance(10_000)
+      await bench.rest()
+      expect(await grants()).to.deep.equal([])
+      expect(await names(JitRequest)).to.deep.equal([])
+    })
+
+    it('take away what the facade writes beside the deletion of the record', async () => {
+      ask(approved())
+      await bench.start()
+      await bench.client.remove(JitRequest.resource, { namespace: space, name: REQUEST })
+      await bench.rest()
+      expect(await names(JitRequest)).to.deep.equal([REQUEST])
+      const name = uuidV5(`jit/${REQUEST}`)
+      assign(name, { scope: SHOP, jitRequestId: REQUEST })
+      await bench.clock.advance(2_000)
+      await bench.rest()
+      expect(await names(RoleAssignment)).to.deep.equal([])
+      expect(await names(JitRequest)).to.deep.equal([])
     })
 
     it('do not give it again when somebody took it away', async () => {

@@ -12,14 +12,15 @@ import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { KINDS } from '../crds/index.ts'
 import { PRINCIPAL_RESOURCES } from '../crds/principals.ts'
-import { BoundaryTrust, DenyAssignment, JitRequest, RoleAssignment } from '../crds/rbac.ts'
+import { BoundaryTrust, DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { isYounger, scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
 import { initialOwnerAssignment } from '../desired/boundaries.ts'
 import { endOfGrant, endOfRequest } from '../desired/rbac.ts'
+import { faultsSentence, type PatternLists } from '../iam/pattern.ts'
 import { isKubeError } from '../kube/errors.ts'
 import { type Controller, controller, type Pass, type Rights, type Step, steps } from './engine/controller.ts'
-import { grantForAWhile, JIT_OBSERVES } from './jit.ts'
+import { endWithRecord, grantForAWhile, JIT_OBSERVES } from './jit.ts'
 import { keepToPrincipals, PRINCIPAL_RIGHTS } from './principals.ts'
 
 export const INITIAL_OWNER_RIGHTS: readonly Rights[] = [{ resource: RoleAssignment.resource, verbs: ['create'] }]
@@ -132,7 +133,7 @@ const SCOPE_KINDS = KINDS.filter((kind) => kind.placement === 'group').map(({ re
 function grantController(
   kind: AnyKind,
   endOf: (object: never) => number | undefined,
-  more: { observes?: Controller['observes']; step?: Step; writes?: readonly Rights[] } = {},
+  more: { observes?: Controller['observes']; step?: Step; finalize?: Step; writes?: readonly Rights[] } = {},
 ): Controller {
   return controller(kind, {
     observes: more.observes ?? [],
@@ -146,16 +147,37 @@ function grantController(
       followGroup,
       ...(more.step === undefined ? [] : [more.step]),
     ),
+    ...(more.finalize === undefined ? {} : { finalize: more.finalize }),
   })
 }
 
+/** What was stored past admission, or by an earlier version, says itself that it does not do what it says. */
+function readPatterns({ kind, object }: Pass): Outcome {
+  const { spec } = object as unknown as { spec: PatternLists }
+  const faults = faultsSentence(spec)
+  if (faults === undefined) return done()
+  const isRole = kind === RoleDefinition
+  const rest = isRole ? 'A role gives nothing while a pattern cannot be read.' : 'The others are taken away.'
+  return stalled('ConfigurationInvalid', `${faults} ${rest}`)
+}
+
+/** A role is data; its controller gives it its life, by which assignments know it, and says what is wrong with it. */
+const roleController = controller(RoleDefinition, {
+  observes: [],
+  childrenIn: 'records',
+  writes: [],
+  reconcile: readPatterns as Step as never,
+})
+
 /** Grants and denies that end by themselves, and requests for a while with the grants that they become. */
 export const grantControllers: readonly Controller[] = [
+  roleController,
   grantController(RoleAssignment, endOfGrant),
-  grantController(DenyAssignment, endOfGrant),
+  grantController(DenyAssignment, endOfGrant, { step: readPatterns }),
   grantController(JitRequest, endOfRequest, {
     observes: JIT_OBSERVES,
     step: grantForAWhile as unknown as Step,
+    finalize: endWithRecord as unknown as Step,
     writes: [{ resource: RoleAssignment.resource, verbs: ['create', 'delete'] }],
   }),
   controller(BoundaryTrust, {

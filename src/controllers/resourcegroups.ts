@@ -1,26 +1,34 @@
-import { OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { boundaryNamespace, groupNamespace } from '../core/names.ts'
 import { groupNamespaceObject } from '../core/namespaces.ts'
-import { type KubeObject, keyOf, objectKey, refOf } from '../core/object.ts'
+import { type KubeObject, keyOf, refOf, refOfKey } from '../core/object.ts'
 import { done, type Outcome, waiting } from '../core/outcome.ts'
 import { type Grants, groupGrantKey, isGroupGrant, unseenUsers } from '../core/sizing/ledger.ts'
 import { groupCountVerdict, quotaSentence } from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
+import { HELD_SHOWN } from '../crds/held.ts'
 import { KINDS } from '../crds/index.ts'
 import { ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { QuotaLedger } from '../crds/quotas.ts'
 import { RelationalCluster } from '../crds/relational.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { asksToBeKept, claimInGroup, HELD_WITH_OTHERS, heldBy, isRetained, nameInGroup } from '../crds/retention.ts'
 import { SecretVault, VaultEntry } from '../crds/vaults.ts'
 import { groupNetworkPolicy } from '../desired/isolation.ts'
 import { groupLimitRange, groupResourceQuota, SECRET_BINDINGS, secretBindings } from '../desired/resourcegroups.ts'
-import { clusterRole, limitRange, namespace, networkPolicy, resourceQuota, roleBinding } from '../kube/builtin.ts'
-import { isKubeError } from '../kube/errors.ts'
+import {
+  clusterRole,
+  limitRange,
+  namespace,
+  networkPolicy,
+  persistentVolumeClaim,
+  resourceQuota,
+  roleBinding,
+} from '../kube/builtin.ts'
 import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
-import { contentOf } from './engine/namespaceContent.ts'
 import { ownerKeyOf } from './engine/ownership.ts'
+import { closeToNew, removeHome, shownOf, whileHeld } from './leaving.ts'
 import { askLedger, LEDGER_RIGHTS, releaseGrant } from './quotaLedger.ts'
 
 export type ResourceGroupPass = Pass<typeof ResourceGroup>
@@ -44,7 +52,8 @@ export const resourceGroupController = controller(ResourceGroup, {
     { resource: Boundary.resource, keysOf: refusedGroupsOfBoundary },
     { resource: ResourceGroup.resource, keysOf: refusedSiblings },
     { resource: QuotaLedger.resource, keysOf: refusedSiblings },
-    ...GROUP_KINDS.map(({ resource }) => ({ resource, keysOf: leavingGroup })),
+    ...GROUP_KINDS.map((kind) => ({ resource: kind.resource, keysOf: concernedGroup(kind) })),
+    { resource: persistentVolumeClaim, in: 'workloads', keysOf: groupOfClaim },
   ],
   childrenIn: 'records',
   writes: [
@@ -57,8 +66,8 @@ export const resourceGroupController = controller(ResourceGroup, {
     { resource: clusterRole, verbs: ['bind'], resourceNames: SECRET_BINDINGS.map((binding) => binding.clusterRole) },
     ...GROUP_KINDS.map(({ resource }) => ({ resource, verbs: ['delete'] })),
   ],
-  reconcile: steps(checkQuota, ensureNamespace, openSecrets, closeTraffic, limitRequests),
-  finalize: steps(removeResources, removeNamespace, releaseQuota),
+  reconcile: steps(checkQuota, ensureNamespace, openSecrets, closeTraffic, limitRequests, tellWhatHolds),
+  finalize: steps(closeNamespace, stopWhileHeld, removeResources, removeNamespace, releaseQuota),
 })
 
 /** The namespace of the pass's group. */
@@ -138,6 +147,31 @@ export async function limitRequests(pass: ResourceGroupPass): Promise<Outcome> {
   return done()
 }
 
+/** For whoever wants to delete the group without REST, and for REST, which does not read volume claims. */
+export function tellWhatHolds(pass: ResourceGroupPass): Outcome {
+  pass.report({ heldBy: holdersOf(pass).slice(0, HELD_SHOWN) })
+  return done()
+}
+
+function holdersOf(pass: ResourceGroupPass): string[] {
+  const filter = { namespace: home(pass) }
+  return heldBy(
+    ({ resource }) => pass.records.cache(resource).list(filter),
+    pass.workloads.cache(persistentVolumeClaim).list(filter),
+  )
+}
+
+export function closeNamespace(pass: ResourceGroupPass): Promise<Outcome> {
+  return closeToNew(pass, groupNamespaceObject(boundaryIdOf(pass), pass.object.metadata.name, pass.incarnation))
+}
+
+/** Looks at everything before anything is deleted, since the admission of the deletion may have come before its cause. */
+export function stopWhileHeld(pass: ResourceGroupPass): Outcome {
+  const holders = holdersOf(pass)
+  pass.report({ heldBy: holders.slice(0, HELD_SHOWN) })
+  return whileHeld(holders, 'Take the protection off, restore snapshots into another group, or delete what was kept')
+}
+
 /** Kinds whose objects go with another one, which deletes them in its own order, and the field that names it. */
 const GO_WITH: readonly { kind: AnyKind; owner: AnyKind; field: string }[] = [
   { kind: RelationalSnapshot, owner: RelationalCluster, field: 'clusterName' },
@@ -148,16 +182,14 @@ const GO_WITH: readonly { kind: AnyKind; owner: AnyKind; field: string }[] = [
 /**
  * Deletes what is in the group by its own deletes and waits for each, because the namespace's deletion has no order:
  * it would take the Secrets and rights that a resource needs to leave its engine in good order. What goes with another
- * resource is left to that one. Snapshots that outlive their database were kept on purpose: they hold the group.
+ * resource is left to that one.
  */
 export async function removeResources(pass: ResourceGroupPass): Promise<Outcome> {
   const left: string[] = []
-  const kept: string[] = []
   for (const { resource } of GROUP_KINDS) {
     for (const object of pass.records.cache(resource).list({ namespace: home(pass) })) {
       if (object.metadata.deletionTimestamp !== undefined || isLeftToOwner(pass, object)) continue
-      if (isKeptSnapshot(object)) kept.push(nameOf(object))
-      else await pass.records.client.remove(resource, refOf(object), { uid: object.metadata.uid })
+      await pass.records.client.remove(resource, refOf(object), { uid: object.metadata.uid })
     }
     left.push(
       ...pass.records
@@ -167,14 +199,7 @@ export async function removeResources(pass: ResourceGroupPass): Promise<Outcome>
     )
   }
   if (left.length === 0) return done()
-  if (kept.length < left.length) return waiting('TearingDown', `Waiting for the deletion of ${listOf(left)}.`)
-  const message = `The group holds snapshots that were kept: ${listOf(kept)}. Restore them into another group if they are needed, and delete them.`
-  return waiting('DeletionBlocked', message)
-}
-
-function listOf(names: readonly string[]): string {
-  const shown = names.slice(0, 5).join(', ')
-  return names.length > 5 ? `${shown} and ${names.length - 5} more` : shown
+  return waiting('TearingDown', `Waiting for the deletion of ${shownOf(left)}.`)
 }
 
 function isLeftToOwner(pass: ResourceGroupPass, object: KubeObject): boolean {
@@ -184,31 +209,12 @@ function isLeftToOwner(pass: ResourceGroupPass, object: KubeObject): boolean {
   return pass.records.cache(rule.owner.resource).get(home(pass), name) !== undefined
 }
 
-function isKeptSnapshot({ kind, status }: KubeObject): boolean {
-  return kind === RelationalSnapshot.kind && (status as RelationalSnapshot['status'])?.completedAt !== undefined
-}
-
 function nameOf(object: KubeObject): string {
   return `${object.kind} "${object.metadata.name}"`
 }
 
-export async function removeNamespace(pass: ResourceGroupPass): Promise<Outcome> {
-  const name = home(pass)
-  const removed = await pass.children.remove(namespace, undefined, name)
-  // The cache may only be late, and once the finalizer is off nobody deletes the namespace any more: ask the server.
-  if (removed && !(await isStillOurs(pass, name))) return done()
-  const content = contentOf(pass.records.cache(namespace).get(undefined, name))
-  return waiting('TearingDown', `Waiting for the deletion of namespace "${name}"${content}.`)
-}
-
-async function isStillOurs(pass: ResourceGroupPass, name: string): Promise<boolean> {
-  try {
-    const { metadata } = await pass.records.client.get(namespace, { name })
-    return metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === pass.incarnation
-  } catch (error) {
-    if (isKubeError(error, 'NotFound')) return false
-    throw error
-  }
+export function removeNamespace(pass: ResourceGroupPass): Promise<Outcome> {
+  return removeHome(pass, home(pass))
 }
 
 /** Of all groups only those that were refused for their number care for the boundary and for their siblings. */
@@ -229,12 +235,33 @@ function refusedSiblings(group: KubeObject, records: Workspace): string[] {
   return refusedGroups((group.metadata.namespace ?? '').slice(prefix.length), records)
 }
 
-/** A group that is being deleted waits for each of its resources. */
-function leavingGroup(resource: KubeObject, records: Workspace): string[] {
-  const place = records.cache(namespace).get(undefined, resource.metadata.namespace ?? '')
+/** Of all changes of resources those concern a group that it waits for, or that change what holds it. */
+function concernedGroup(kind: AnyKind) {
+  return (object: KubeObject, records: Workspace): string[] => {
+    const { namespace: space, name } = object.metadata
+    const group = groupOf(space, records)
+    if (group === undefined) return []
+    if (group.metadata.deletionTimestamp !== undefined || HELD_WITH_OTHERS.has(kind)) return [keyOf(group)]
+    const now = records.cache(kind.resource).get(space, name)
+    const holds = now !== undefined && asksToBeKept(now)
+    return holds === tells(group, nameInGroup(kind, name)) ? [] : [keyOf(group)]
+  }
+}
+
+function groupOfClaim(claim: KubeObject, records: Workspace): string[] {
+  const { namespace: space, name } = claim.metadata
+  const group = groupOf(space, records)
+  return group !== undefined && (isRetained(claim) || tells(group, claimInGroup(name))) ? [keyOf(group)] : []
+}
+
+function tells({ status }: ResourceGroup, holder: string): boolean {
+  return status?.heldBy?.includes(holder) === true
+}
+
+function groupOf(space: string | undefined, records: Workspace): (ResourceGroup & KubeObject) | undefined {
+  const place = records.cache(namespace).get(undefined, space ?? '')
   const key = place === undefined ? undefined : ownerKeyOf(place, ResourceGroup.resource)
-  if (key === undefined) return []
-  const [space, name = ''] = key.split('/')
-  const group = records.cache(ResourceGroup.resource).get(space, name)
-  return group?.metadata.deletionTimestamp === undefined ? [] : [objectKey(space, name)]
+  if (key === undefined) return undefined
+  const { namespace: outer, name } = refOfKey(key)
+  return records.cache<ResourceGroup & KubeObject>(ResourceGroup.resource).get(outer, name)
 }

@@ -5,6 +5,8 @@ export const PREFIX = 'freehold.dev/'
 export const BOUNDARY_LABEL = `${PREFIX}boundary`
 /** On a group's namespace and everything in it that is ours: the group's name. */
 export const GROUP_LABEL = `${PREFIX}resource-group`
+/** On a namespace of ours while its boundary or group is being deleted: nothing new may be placed in it. */
+export const LEAVING_LABEL = `${PREFIX}leaving`
 /** On children: the kind and the name of the resource they belong to, for selection and pruning. */
 export const OWNER_KIND_LABEL = `${PREFIX}owner-kind`
 export const OWNER_NAME_LABEL = `${PREFIX}owner-name`

@@ -2,6 +2,7 @@ import {
   BOUNDARY_LABEL,
   GROUP_LABEL,
   INCARNATION_ANNOTATION,
+  LEAVING_LABEL,
   MANAGED_BY,
   MANAGED_BY_LABEL,
   OWNER_INCARNATION_ANNOTATION,
@@ -10,7 +11,7 @@ import {
   OWNER_NAMESPACE_ANNOTATION,
 } from './labels.ts'
 import { boundaryNamespace, groupNamespace } from './names.ts'
-import { type KubeObject, ownerReferenceTo } from './object.ts'
+import type { KubeObject } from './object.ts'
 
 /** Pod Security Standards, level restricted, for the version of the server (KEP-2579). */
 const RESTRICTED = {
@@ -20,7 +21,9 @@ const RESTRICTED = {
 } as const
 
 /**
- * The namespace `boundary-<id>` of a boundary as it is stored. The garbage collector deletes it with the boundary.
+ * The namespace `boundary-<id>` of a boundary as it is stored. It has no owner reference: the garbage collector would
+ * delete it before the boundary where somebody asks for a deletion in the foreground, and so before what is in it was
+ * looked at. The boundary's finalizer deletes it.
  *
  * @param boundary as the API server answered it: with uid and incarnation
  */
@@ -38,9 +41,14 @@ export function boundaryNamespaceObject(boundary: KubeObject): KubeObject {
         [OWNER_NAME_LABEL]: boundary.metadata.name,
       },
       annotations: { [OWNER_INCARNATION_ANNOTATION]: boundary.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '' },
-      ownerReferences: [ownerReferenceTo(boundary)],
     },
   }
+}
+
+/** The namespace of what is being deleted: nothing new may be placed in it. */
+export function leaving(namespace: KubeObject): KubeObject {
+  const { metadata } = namespace
+  return { ...namespace, metadata: { ...metadata, labels: { ...metadata.labels, [LEAVING_LABEL]: 'true' } } }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
 import { DisplayName, Quota, Tags, Uuid } from './fields.ts'
+import { HeldBy, notWhileHeld } from './held.ts'
 import { tagKeyRule } from './tags.ts'
 
 /** The top-level unit of tenancy. Its name is the boundaryId; it owns the namespace `boundary-<id>`. */
@@ -48,7 +49,11 @@ export const Boundary = defineKind({
   }),
   status: resourceStatus.extend({
     namespace: z.string().optional().describe('Namespace where resource groups and access of the boundary stand'),
+    heldBy: HeldBy.describe(
+      'Its resource groups, as resourcegroups/<name>, the first 50: while there are any, it is not deleted',
+    ),
   }),
+  admission: [notWhileHeld],
   immutable: ['initialOwner'],
   rules: [tagKeyRule],
   columns: [

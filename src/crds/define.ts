@@ -105,7 +105,13 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
  * account, an administrator, Kubernetes itself). Rules over deletions hold for everybody but Kubernetes' own collectors,
  * or a namespace would stay in Terminating. REST checks the same in its handlers.
  */
-export type AdmissionRule = { on: 'CREATE' | 'WRITE' | 'DELETE'; cel: string; message: string }
+export type AdmissionRule = {
+  on: 'CREATE' | 'WRITE' | 'DELETE'
+  cel: string
+  message: string
+  /** CEL of a message that names what is in the object; `message` stands in where it cannot be evaluated. */
+  messageCel?: string
+}
 
 export type Kind<S extends AnySpec = AnySpec, T extends AnyStatus = AnyStatus> = Readonly<
   Omit<KindDefinition<S, T>, 'rules' | 'immutable' | 'name' | 'aggregate' | 'segment'> & {

@@ -2,11 +2,8 @@ import { z } from 'zod'
 import { defineKind, type ObjectOf, resourceStatus } from './define.ts'
 import { DateTime, Description, DisplayName, PrincipalType, Scope, Uuid } from './fields.ts'
 
-/** An action name, or a pattern whose first or last segment is `*`. */
-const ActionPattern = z
-  .string()
-  .max(128)
-  .regex(/^(\*|(\*\/)?[a-zA-Z]+(\/[a-zA-Z]+)*(\/\*)?)$/)
+/** An action name, or a pattern whose first or last segment is `*`. Which there are, an admission policy knows. */
+const ActionPattern = z.string().min(1).max(128)
 const ActionPatterns = z.array(ActionPattern).max(200)
 
 const READ = ['get', 'list', 'watch']
@@ -63,11 +60,12 @@ export const RoleDefinition = defineKind({
       .default(false)
       .describe('True for roles that come with the platform, which nobody changes; immutable'),
   }),
-  status: z.object({}),
+  status: resourceStatus,
   immutable: ['isBuiltIn'],
   columns: [
     { name: 'Display Name', path: '.spec.displayName' },
     { name: 'Built In', path: '.spec.isBuiltIn', type: 'boolean' },
+    { name: 'Ready', path: '.status.conditions[?(@.type=="Ready")].status' },
   ],
 })
 export type RoleDefinition = ObjectOf<typeof RoleDefinition>

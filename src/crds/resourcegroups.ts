@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
 import { Quota, Tags } from './fields.ts'
+import { HeldBy, notWhileHeld } from './held.ts'
 import { tagKeyRule } from './tags.ts'
 
 /** A named part of a boundary. It stands in the boundary's namespace and owns one for its resources. */
@@ -20,7 +21,13 @@ export const ResourceGroup = defineKind({
       .describe('Limits over the resources of the group; changed by administrators'),
     tags: Tags.prefault({}),
   }),
-  status: resourceStatus.extend({ namespace: z.string().optional().describe('Namespace where the resources stand') }),
+  status: resourceStatus.extend({
+    namespace: z.string().optional().describe('Namespace where the resources stand'),
+    heldBy: HeldBy.describe(
+      'What is to be kept in it, as <collection>/<name>, the first 50: while there is anything, it is not deleted',
+    ),
+  }),
+  admission: [notWhileHeld],
   rules: [tagKeyRule],
   columns: [...statusColumns, { name: 'Namespace', path: '.status.namespace' }],
 })

@@ -16,7 +16,7 @@ const boundary = (spec: Partial<Boundary['spec']> = {}): Boundary => ({
 })
 
 describe('the objects of a boundary', () => {
-  it('begin with a namespace that is deleted with it', () => {
+  it('begin with a namespace that says whose it is, and that the garbage collector leaves alone', () => {
     expect(boundaryNamespaceObject(boundary())).to.deep.equal({
       apiVersion: 'v1',
       kind: 'Namespace',
@@ -32,16 +32,6 @@ describe('the objects of a boundary', () => {
           'freehold.dev/owner-name': ID,
         },
         annotations: { 'freehold.dev/incarnation-of-owner': 'inc-1' },
-        ownerReferences: [
-          {
-            apiVersion: 'freehold.dev/v1alpha1',
-            kind: 'Boundary',
-            name: ID,
-            uid: 'uid-1',
-            controller: true,
-            blockOwnerDeletion: true,
-          },
-        ],
       },
     })
   })

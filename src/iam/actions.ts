@@ -165,7 +165,7 @@ export function isOpenAction(name: string): boolean {
   return OPEN_ACTION_PREFIXES.some((prefix) => name.startsWith(prefix)) && isActionShaped(name) && !BY_NAME.has(name)
 }
 
-const MAX_ACTION_LENGTH = 128
+export const MAX_ACTION_LENGTH = 128
 const ACTION_SHAPE = /^[a-z][A-Za-z0-9]*(?:\/[a-z][A-Za-z0-9]*)+$/
 
 /** Two or more segments of letters and digits, each beginning with a small letter. */

@@ -112,7 +112,7 @@ export class Evaluator {
     const wanted = wantedAction(action)
     if (principal === undefined || wanted === undefined) return { granted: [], denied: [] }
     const denied = new Set<ScopeNode>()
-    for (const denial of this.#denialsOf(principal)) if (denies(denial, wanted, at)) denied.add(denial.scope)
+    for (const denial of this.#denialsOf(principal, at)) if (denies(denial, wanted, at)) denied.add(denial.scope)
     const granted = new Set<ScopeNode>()
     for (const subject of withGroups(principal)) {
       for (const head of subject.grants?.values() ?? []) if (firstPermitting(head, wanted, at)) granted.add(head.scope)
@@ -172,7 +172,7 @@ export class Evaluator {
     const below = this.#denialsBelow(principal, scope, at)
     for (const denial of below) subtract(held, denial.permissions.atRoot)
     if (!isSubset(parseScope(scope)?.level === 'root' ? wanted.atRoot : wanted.belowRoot, held)) return false
-    return openActionWitnesses([wanted, ...this.#permissionsNear(principal)]).every(
+    return openActionWitnesses([wanted, ...this.#permissionsNear(principal, at)]).every(
       (action) => !coversOpenAction(wanted, action) || this.#holdsOpen(principal, action, place, below, at),
     )
   }
@@ -213,7 +213,7 @@ export class Evaluator {
   }
 
   #decidingDenial(principal: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): Denial | undefined {
-    const found = this.#denialsAbove(principal, place).filter((denial) => denies(denial, wanted, at))
+    const found = this.#denialsAbove(principal, place, at).filter((denial) => denies(denial, wanted, at))
     return found.sort(widestFirst(principal))[0]
   }
 
@@ -252,37 +252,37 @@ export class Evaluator {
 
   #denied(principal: PrincipalNode, place: ScopeNode, at: number): ActionSet {
     const denied = emptyActionSet()
-    for (const denial of this.#denialsAbove(principal, place))
+    for (const denial of this.#denialsAbove(principal, place, at))
       if (at < denial.expiresAt) unite(denied, denial.permissions.atRoot)
     return denied
   }
 
   /** Denies that reach the principal, wherever they stand. */
-  *#denialsOf(principal: PrincipalNode): Generator<Denial> {
+  *#denialsOf(principal: PrincipalNode, at: number): Generator<Denial> {
     for (const subject of [this.policy.everyone, ...withGroups(principal)]) {
       for (const head of subject.denials?.values() ?? []) {
         for (let denial: Denial | undefined = head; denial !== undefined; denial = denial.next) {
-          if (!isExcluded(denial, principal)) yield denial
+          if (!isExcluded(denial, principal, at)) yield denial
         }
       }
     }
   }
 
-  #denialsAbove(principal: PrincipalNode, place: ScopeNode): Denial[] {
+  #denialsAbove(principal: PrincipalNode, place: ScopeNode, at: number): Denial[] {
     const subjects = [this.policy.everyone, ...withGroups(principal)]
     const above = subjects.flatMap((subject) => [...upwards(subject.denials, place)])
-    return above.filter((denial) => !isExcluded(denial, principal))
+    return above.filter((denial) => !isExcluded(denial, principal, at))
   }
 
   #denialsBelow(principal: PrincipalNode, scope: string, at: number): Denial[] {
     const node = this.policy.scopes.find(scope)
     if (node === undefined) return []
-    const all = this.#denialsOf(principal)
+    const all = this.#denialsOf(principal, at)
     return [...all].filter((denial) => denial.scope !== node && node.contains(denial.scope) && at < denial.expiresAt)
   }
 
   /** Everything whose patterns can tell one open action from another for this principal. */
-  #permissionsNear(principal: PrincipalNode): CompiledPermissions[] {
+  #permissionsNear(principal: PrincipalNode, at: number): CompiledPermissions[] {
     const near = new Set<CompiledPermissions>()
     for (const subject of withGroups(principal)) {
       for (const head of subject.grants?.values() ?? []) {
@@ -290,7 +290,7 @@ export class Evaluator {
           near.add(grant.role.permissions)
       }
     }
-    for (const denial of this.#denialsOf(principal)) near.add(denial.permissions)
+    for (const denial of this.#denialsOf(principal, at)) near.add(denial.permissions)
     return [...near]
   }
 }

@@ -1,5 +1,6 @@
 import { parseScope } from '../core/scope.ts'
 import { ACTIONS, type ActionName } from './actions.ts'
+import { isReadable } from './pattern.ts'
 import { actionNames, compilePermissions, type Permissions } from './permissions.ts'
 import { isAssignableAtRoot, isRootOnly, type Role } from './roles.ts'
 
@@ -25,6 +26,8 @@ export type GrantRefusal =
 
 /** The words of refusals, for REST, for the webhook and for the admission policy that stands before it. */
 export const GRANT_REFUSALS = {
+  unreadable: (role: string) =>
+    `The role "${role}" has a pattern that cannot be read, so it gives nothing: its condition names it.`,
   unknown: (role: string) => `No role is called "${role}"; names are matched exactly.`,
   rootOnly: (role: string, scope: string) => `The role "${role}" exists at the platform root only, not at ${scope}.`,
   notYoursAtRoot: (role: string) => `The role "${role}" is given at the root by its Owners and Platform Owners only.`,
@@ -47,6 +50,8 @@ export function refusalOf({ granterId, gainerIds, role, scope }: Grant, holdings
     if (scope !== ROOT || !isGranter) return { kind: 'RootOnly' }
   }
   if (scope === ROOT && !isAssignableAtRoot(role)) return { kind: 'RootOnly' }
+  // What a correction would make of it, nobody can hold yet.
+  if (!isReadable(role)) return { kind: 'ExceedsGranter', actions: [...role.actions, ...role.dataActions] }
   const isPlatformOwner = holdings.rolesAt(granterId, ROOT).includes(PLATFORM_OWNER)
   if (isPlatformOwner && !gainerIds.has(granterId)) return undefined
   if (holdings.holdsAll(granterId, role, scope)) return undefined

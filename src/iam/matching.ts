@@ -35,7 +35,7 @@ export function subjectDenies(
   for (let node: ScopeNode | undefined = place; node !== undefined; node = node.parent) {
     if ((node.denied & mark) === 0 || (denialScopes & node.mark) === 0) continue
     for (let denial = subject.denials.get(node); denial !== undefined; denial = denial.next) {
-      if (denies(denial, wanted, at) && !isExcluded(denial, asker)) return true
+      if (denies(denial, wanted, at) && !isExcluded(denial, asker, at)) return true
     }
   }
   return false
@@ -76,9 +76,28 @@ export function denies(denial: Denial, wanted: Wanted, at: number): boolean {
   return hasAction(denial.permissions.atRoot, wanted.known.index)
 }
 
-/** A deny spares a principal that it excludes by name or by one of its groups. */
-export function isExcluded(denial: Denial, principal: PrincipalNode): boolean {
+const OWNER = 'Owner'
+
+/** Owners at the root, by an assignment of their own or of a group. */
+function isRootOwner(principal: PrincipalNode, root: ScopeNode, at: number): boolean {
+  return withGroups(principal).some((subject) => {
+    for (let grant = subject.grants?.get(root); grant !== undefined; grant = grant.next) {
+      if (grant.role.displayName === OWNER && counts(grant, at)) return true
+    }
+    return false
+  })
+}
+
+/**
+ * A deny spares a principal that it excludes by name or by one of its groups. One for everyone speaks of the people of
+ * its boundary: who runs the platform is not locked out by a tenant.
+ */
+export function isExcluded(denial: Denial, principal: PrincipalNode, at: number): boolean {
   const { excluded } = denial
+  if (denial.isForEveryone && denial.scope.parent !== undefined) {
+    const root = ancestorAt(denial.scope, 0)
+    if (root !== undefined && isRootOwner(principal, root, at)) return true
+  }
   if (excluded === undefined) return false
   return excluded.has(principal.id) || groupsOf(principal).some((group) => excluded.has(group.id))
 }

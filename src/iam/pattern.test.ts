@@ -1,5 +1,15 @@
 import { expect } from 'chai'
-import { compilePattern, coversAnyAction, InvalidActionPattern, matchesPattern } from './pattern.ts'
+import { ACTIONS } from './actions.ts'
+import {
+  compilePattern,
+  coversAnyAction,
+  InvalidActionPattern,
+  knownPatterns,
+  matchesPattern,
+  type Nature,
+  patternFaults,
+} from './pattern.ts'
+import { BUILT_IN_ROLES } from './roles.ts'
 
 describe('action patterns', () => {
   const cases: [string, string, string, boolean][] = [
@@ -77,21 +87,52 @@ describe('action patterns', () => {
     })
   }
 
-  const covering: [string, boolean][] = [
-    ['apps/read', true],
-    ['apps/*', true],
-    ['*/read', true],
-    ['*', true],
-    ['registry/pull', true],
-    ['llmgateway/models/*', true],
-    ['apps/fly', false],
-    ['app/*', false],
-    ['*/fly', false],
-    ['llmgatewayx/*', false],
+  const covering: [string, Nature, boolean][] = [
+    ['apps/read', 'control', true],
+    ['apps/*', 'control', true],
+    ['*/read', 'control', true],
+    ['*', 'control', true],
+    ['registry/pull', 'control', true],
+    ['llmgateway/models/*', 'control', true],
+    ['llmgateway/*', 'control', true],
+    ['apps/fly', 'control', false],
+    ['Apps/read', 'control', false],
+    ['nosuch/read', 'control', false],
+    ['zz', 'control', false],
+    ['app/*', 'control', false],
+    ['*/fly', 'control', false],
+    ['llmgatewayx/*', 'control', false],
+    ['apps/readLogs', 'control', false],
+    ['apps/readLogs', 'data', true],
+    ['*/readLogs', 'data', true],
+    ['apps/read', 'data', false],
+    ['registry/pull', 'data', false],
   ]
-  for (const [pattern, expected] of covering) {
-    it(`says that ${pattern} ${expected ? 'can cover something' : 'never covers anything'}`, () => {
-      expect(coversAnyAction(compilePattern(pattern))).to.equal(expected)
+  for (const [pattern, nature, expected] of covering) {
+    it(`says that ${pattern} ${expected ? 'can cover something' : 'never covers anything'} among ${nature} actions`, () => {
+      expect(coversAnyAction(pattern, nature)).to.equal(expected)
     })
   }
+
+  for (const nature of ['control', 'data'] as const) {
+    it(`can be read and covers an action of its nature, whichever of ${nature} actions is known`, () => {
+      for (const text of knownPatterns(nature)) {
+        const pattern = compilePattern(text)
+        expect(
+          ACTIONS.some(({ name, isData }) => isData === (nature === 'data') && matchesPattern(pattern, name)),
+          text,
+        ).to.equal(true)
+      }
+    })
+  }
+
+  it('is told of a list with where it stands, and nothing of what covers something', () => {
+    const lists = { actions: ['apps/*', 'zz'], notActions: ['Apps/read'], dataActions: ['apps/read'] }
+    expect(patternFaults(lists).map(({ field, message }) => `${field} ${message}`)).to.deep.equal([
+      'actions.1 matches no action of the platform',
+      'notActions.0 matches no action of the platform',
+      'dataActions.0 matches no data action of the platform',
+    ])
+    for (const role of BUILT_IN_ROLES) expect(patternFaults(role), role.name).to.deep.equal([])
+  })
 })

@@ -1,4 +1,4 @@
-import { ACTIONS, isActionShaped, isOpenAction, OPEN_ACTION_PREFIXES } from './actions.ts'
+import { ACTIONS, isActionShaped, MAX_ACTION_LENGTH, OPEN_ACTION_PREFIXES } from './actions.ts'
 
 /**
  * A pattern of actions as roles, denies and trusts hold them: an action name, or a name whose first or last segment is
@@ -56,13 +56,98 @@ export function matchesPattern(pattern: ActionPattern, action: string): boolean 
   }
 }
 
+/** Lists of patterns over actions that are no data, and over data actions. */
+export type Nature = 'control' | 'data'
+
+const ofNature = (nature: Nature) => ACTIONS.filter(({ isData }) => isData === (nature === 'data'))
+
+/** Every pattern that covers some action which the interface lists, sorted; those over open actions have no end. */
+export function knownPatterns(nature: Nature): readonly string[] {
+  const patterns = new Set(['*'])
+  for (const { name } of ofNature(nature)) {
+    const segments = name.split('/')
+    patterns.add(name)
+    for (let cut = 1; cut < segments.length; cut += 1) {
+      patterns.add(`${segments.slice(0, cut).join('/')}/*`)
+      patterns.add(`*/${segments.slice(cut).join('/')}`)
+    }
+  }
+  return [...patterns].sort()
+}
+
+const KNOWN: Readonly<Record<Nature, ReadonlySet<string>>> = {
+  control: new Set(knownPatterns('control')),
+  data: new Set(knownPatterns('data')),
+}
+
+/** Actions below an open prefix, and everything below one of them. For RE2 and JavaScript alike. */
+export const OPEN_PATTERN = `^(${OPEN_ACTION_PREFIXES.map((prefix) => prefix.slice(0, -1)).join('|')})(/[a-z][A-Za-z0-9]*)*/([a-z][A-Za-z0-9]*|[*])$`
+
+const OPEN = new RegExp(OPEN_PATTERN)
+
+/** What is said of a pattern that covers nothing; REST, admission and conditions say the same. */
+export function coversNothing(nature: Nature): string {
+  return `matches no ${nature === 'data' ? 'data action' : 'action'} of the platform`
+}
+
 /**
- * Whether a pattern can ever cover anything: an action of the interface, or one below an open prefix. The facade
- * refuses patterns that cannot (400), because a deny with a slip in it would protect nothing. A
- * first star before a last segment that the interface does not know is a slip too, even though an open action may end so.
+ * Whether a pattern can ever cover anything: an action of the interface, or one below an open prefix. One that cannot is
+ * refused wherever it is written, because a deny with a slip in it would protect nothing. A first star before a last
+ * segment that the interface does not know is a slip too, even though an open action may end so.
  */
-export function coversAnyAction(pattern: ActionPattern): boolean {
-  if (ACTIONS.some((action) => matchesPattern(pattern, action.name))) return true
-  if (pattern.form === 'exact') return isOpenAction(pattern.text)
-  return pattern.form === 'prefix' && OPEN_ACTION_PREFIXES.some((prefix) => pattern.head.startsWith(prefix))
+export function coversAnyAction(text: string, nature: Nature): boolean {
+  return KNOWN[nature].has(text) || (nature === 'control' && text.length <= MAX_ACTION_LENGTH && OPEN.test(text))
+}
+
+/** The lists of patterns that a role or a deny has. */
+export type PatternLists = {
+  readonly actions: readonly string[]
+  readonly dataActions: readonly string[]
+  readonly notActions?: readonly string[] | undefined
+  readonly notDataActions?: readonly string[] | undefined
+}
+
+export const NATURE_OF_LIST = {
+  actions: 'control',
+  notActions: 'control',
+  dataActions: 'data',
+  notDataActions: 'data',
+} as const satisfies Record<keyof PatternLists, Nature>
+
+/** A pattern that covers nothing, and where it stands: `actions.1`. */
+export type PatternFault = { readonly field: string; readonly pattern: string; readonly message: string }
+
+export function patternFaults(lists: PatternLists): PatternFault[] {
+  return Object.entries(NATURE_OF_LIST).flatMap(([list, nature]) =>
+    (lists[list as keyof PatternLists] ?? []).flatMap((pattern, index) =>
+      coversAnyAction(pattern, nature) ? [] : [{ field: `${list}.${index}`, pattern, message: coversNothing(nature) }],
+    ),
+  )
+}
+
+/** The faults as one sentence, for conditions; undefined where there are none. */
+export function faultsSentence(lists: PatternLists): string | undefined {
+  const faults = patternFaults(lists)
+  if (faults.length === 0) return undefined
+  const told = faults.slice(0, 5).map(({ field, pattern, message }) => `${field} "${pattern.slice(0, 80)}" ${message}`)
+  return `${told.join('; ')}${faults.length > 5 ? `; and ${faults.length - 5} more` : ''}.`
+}
+
+/** Whether every pattern has a form that can be read; what it then covers is another question. */
+export function isReadable(lists: PatternLists): boolean {
+  return Object.keys(NATURE_OF_LIST).every((list) => (lists[list as keyof PatternLists] ?? []).every(isPattern))
+}
+
+/** Of a list the patterns that can be read. A deny takes away what it can; a role with one that cannot gives nothing. */
+export function readable(patterns: readonly string[]): readonly string[] {
+  return patterns.filter(isPattern)
+}
+
+function isPattern(text: string): boolean {
+  try {
+    compilePattern(text)
+    return true
+  } catch {
+    return false
+  }
 }

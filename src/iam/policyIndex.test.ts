@@ -87,7 +87,8 @@ describe('the policy', () => {
     const given = assign('Owner', B1)
     const denied = deny(B1, ['jobs/*'])
     const asked = evaluatorOf({ assignments: [given], denies: [denied], roles: [role(['apps/*'])] })
-    expect(() => asked.policy.upsertDeny({ ...denied, actions: ['jobs*'] })).to.throw(InvalidActionPattern)
+    asked.policy.upsertDeny({ ...denied, actions: ['jobs/*', 'jobs*'] })
+    expect(asked.isAllowed(ANNA, 'jobs/read', B1, NOW)).to.equal(false)
     expect(() => asked.policy.upsertDeny({ ...denied, scope: `${B1}/` })).to.throw(RangeError)
     expect(asked.isAllowed(ANNA, 'jobs/read', B1, NOW)).to.equal(false)
     expect(() => asked.policy.upsertAssignment({ ...given, scope: `${B1}/` })).to.throw(RangeError)
@@ -96,6 +97,18 @@ describe('the policy', () => {
     expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(true)
     expect(() => asked.policy.upsertRole(role(['apps/**']))).to.throw(InvalidActionPattern)
     expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(false)
+  })
+
+  it('takes away what can be read of a deny, when it comes as well as when it changes', () => {
+    const broken = deny(B1, ['jobs/*', 'zz', 'jobs*'], { dataActions: ['a', 'jobs/readLogs'] })
+    const fresh = evaluatorOf({ assignments: [assign('Owner', B1)], denies: [broken] })
+    const changed = evaluatorOf({ assignments: [assign('Owner', B1)], denies: [{ ...broken, actions: ['apps/*'] }] })
+    changed.policy.upsertDeny(broken)
+    for (const asked of [fresh, changed]) {
+      expect(asked.isAllowed(ANNA, 'jobs/read', B1, NOW)).to.equal(false)
+      expect(asked.isAllowed(ANNA, 'jobs/readLogs', B1, NOW)).to.equal(false)
+      expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(true)
+    }
   })
 
   it('takes people out of groups of groups at once', () => {

@@ -1,4 +1,5 @@
 import { findAction, isOpenAction } from './actions.ts'
+import { readable } from './pattern.ts'
 import {
   type ActionSet,
   addAction,
@@ -37,8 +38,8 @@ export type TrustEntry = {
  * however many there are, and the next question obeys it.
  *
  * A record that cannot be read throws (InvalidActionPattern, RangeError for a scope). A broken assignment, role or
- * trust then counts for nothing, whatever it was before; a broken deny leaves the deny of that id as it was. So a slip
- * never gives anybody more.
+ * trust then counts for nothing, whatever it was before. A deny takes away what can be read of it, the same after a
+ * restart; with a broken scope it stays as it was. So a slip never gives anybody more.
  */
 export class PolicyIndex {
   readonly scopes = new ScopeTree()
@@ -85,15 +86,27 @@ export class PolicyIndex {
   }
 
   upsertDeny(deny: Deny): void {
-    const { id, actions, dataActions, excludedPrincipalIds, expiresAt = Number.POSITIVE_INFINITY } = deny
+    const { id, excludedPrincipalIds, expiresAt = Number.POSITIVE_INFINITY } = deny
+    // One slip among the patterns must not make the others protect nothing.
+    const [actions, dataActions] = [readable(deny.actions), readable(deny.dataActions)]
     const permissions = compilePermissions({ actions, dataActions, notActions: [], notDataActions: [] })
     const scope = this.scopes.retain(deny.scope)
     this.removeDeny(id)
     const principal = deny.principal === 'everyone' ? this.everyone : this.principals.ensure(deny.principal.id)
+    const isForEveryone = deny.principal === 'everyone'
     const excluded = excludedPrincipalIds.length === 0 ? undefined : new Set(excludedPrincipalIds)
     // A time that cannot be read must not end a deny.
     const until = Number.isNaN(expiresAt) ? Number.POSITIVE_INFINITY : expiresAt
-    const denial: Denial = { id, principal, permissions, scope, expiresAt: until, excluded, next: undefined }
+    const denial: Denial = {
+      id,
+      principal,
+      permissions,
+      scope,
+      expiresAt: until,
+      excluded,
+      isForEveryone,
+      next: undefined,
+    }
     linkDenial(denial)
     this.#denials.set(id, denial)
   }

@@ -35,6 +35,7 @@ export type Denial = {
   readonly scope: ScopeNode
   readonly expiresAt: number
   readonly excluded: ReadonlySet<string> | undefined
+  readonly isForEveryone: boolean
   next: Denial | undefined
 }
 

@@ -196,6 +196,13 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
     ...denying(() => ({ isEveryone: true, actions: ['rbac/members/write'] })),
   },
   {
+    rule: 'a boundary denies an Owner of the platform nothing',
+    refused: () => 'The deny would hold back an Owner of the platform, whom a boundary cannot deny anything.',
+    roles: owner,
+    given: (world) => [assignment(world, { to: world.other, role: 'Owner', scope: '/' })],
+    ...denying(({ other }) => ({ principalId: other, principalType: 'ServicePrincipal' })),
+  },
+  {
     rule: 'a deny for everyone spares an Owner',
     roles: owner,
     ...denying(({ me }) => ({ isEveryone: true, actions: ['rbac/members/write'], excludedPrincipalIds: [me] })),

@@ -15,7 +15,14 @@ import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError, type KubeError } from '../../src/kube/errors.ts'
 import { RULE_CASES } from '../cases/ruleCases.ts'
 import { until } from '../make/until.ts'
-import { administrator, bindEdit, clientWithToken, makeServiceAccount, type ServiceAccount } from '../worlds/tenant.ts'
+import {
+  administrator,
+  bindEdit,
+  clientWithToken,
+  makeServiceAccount,
+  removeGroups,
+  type ServiceAccount,
+} from '../worlds/tenant.ts'
 
 const object = (kind: AnyKind, name: string, namespace: string | undefined, spec: object): KubeObject => ({
   apiVersion: kind.apiVersion,
@@ -82,7 +89,7 @@ describe('what the API server refuses', () => {
   })
 
   after(async () => {
-    await admin.remove(Boundary.resource, { name: boundaryId })
+    await removeGroups(admin, boundaryId)
     await Promise.all(
       ['default', SYSTEM_NAMESPACE].map((home) =>
         admin.remove(

@@ -11,7 +11,7 @@ import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { limitRange, namespace, networkPolicy, resourceQuota, roleBinding } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { until } from '../make/until.ts'
-import { administrator, testPlatform } from '../worlds/tenant.ts'
+import { administrator, removeGroups, testPlatform } from '../worlds/tenant.ts'
 
 const run = promisify(execFile)
 
@@ -57,7 +57,7 @@ describe('boundaries and resource groups with kubectl', function () {
     admin = await administrator()
   })
   after(async () => {
-    await Promise.all(made.map((id) => admin.remove(Boundary.resource, { name: id })))
+    await Promise.all(made.map((id) => removeGroups(admin, id)))
     await admin.close()
   })
 
@@ -132,14 +132,18 @@ describe('boundaries and resource groups with kubectl', function () {
     expect(await gone(namespace, groupNamespace(id, 'orders'))).to.equal(true)
   })
 
-  it('leave nothing of a boundary that is deleted, whatever is in it', async () => {
+  it('leave nothing of a boundary that is deleted after its groups, whatever else is in it', async () => {
     const id = await makeBoundary({ initialOwner: { principalId: randomUUID(), principalType: 'User' } })
     await apply(group(id, 'orders'))
     await ready('resourcegroup', 'orders', '-n', boundaryNamespace(id))
+    await kubectl('-n', boundaryNamespace(id), 'delete', 'resourcegroup', 'orders', '--timeout=60s')
+    await until('no group holds the boundary', async () => {
+      const { status } = (await admin.get(Boundary.resource, { name: id })) as Boundary
+      return status?.heldBy?.length === 0
+    })
     await kubectl('delete', 'boundary', id)
     for (const name of [groupNamespace(id, 'orders'), boundaryNamespace(id)]) {
-      // The garbage collector looks at kinds that are new to it every thirty seconds.
-      await until(`namespace ${name} is gone`, () => gone(namespace, name), 90_000)
+      await until(`namespace ${name} is gone`, () => gone(namespace, name), 60_000)
     }
   })
 

@@ -97,10 +97,15 @@ describe('deleting', () => {
       await until('the boundary is gone', () => gone(namespace, { name: made.own }), WITHIN)
     })
 
-    it(`a boundary by kubectl leaves nothing of it, made by ${way}`, async () => {
+    it(`a group and then its boundary by kubectl leave nothing of them, made by ${way}`, async () => {
       const made = await make()
-      await admin.remove(Boundary.resource, { name: made.boundaryId })
+      await admin.remove(ResourceGroup.resource, { namespace: made.own, name: 'search' })
       await nothingLeftOf(made)
+      await until('no group holds the boundary', async () => {
+        const { status } = (await admin.get(Boundary.resource, { name: made.boundaryId })) as Boundary
+        return status?.heldBy?.length === 0
+      })
+      await admin.remove(Boundary.resource, { name: made.boundaryId })
       await until(
         'the boundary and its namespace are gone',
         async () =>

@@ -14,8 +14,6 @@ describe('the examples, step by step as their README says', function () {
   const kubectl = async (...args: string[]) =>
     (await run(testPlatform().kubectlPath, ['--kubeconfig', testPlatform().kubeconfig, ...args])).stdout.trim()
 
-  after(() => kubectl('delete', 'boundary', BOUNDARY, '--ignore-not-found', '--wait=false'))
-
   it('end in a vector database of three peers that is ready', async () => {
     await kubectl('apply', '-f', join(examples, '10-boundary'))
     await kubectl('wait', '--for=condition=Ready', `boundary/${BOUNDARY}`, '--timeout=20s')

@@ -225,6 +225,18 @@ describe('identity and access over REST', () => {
       await coded([422, 'principal_not_found'], 'POST', path, stranger)
     })
 
+    it('reach no Owner of the platform: by name they are refused, for everyone they spare them', async () => {
+      const rootOwner = await makeCaller({ Owner: '/' })
+      const named = { principalId: rootOwner.principalId, actions: ['boundaries/read'] }
+      await coded([422, 'lockout'], 'POST', path, named, owner.token)
+      const everyone = { isEveryone: true, actions: ['boundaries/read'], excludedPrincipalIds: [owner.principalId] }
+      const { body: made } = await expectCall<{ id: string }>(201, 'POST', path, everyone, { token: owner.token })
+      const reader = await makeCaller()
+      expect((await call('GET', boundary, undefined, { token: rootOwner.token })).status).to.equal(200)
+      expect((await call('GET', boundary, undefined, { token: reader.token })).status).to.equal(403)
+      await expectCall(204, 'DELETE', `${path}/${made.id}`, undefined, { token: owner.token })
+    })
+
     it('leave an Owner who can remove them', async () => {
       const everyone = { isEveryone: true, actions: ['rbac/members/write'] }
       await coded([422, 'lockout'], 'POST', path, everyone)

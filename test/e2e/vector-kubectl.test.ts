@@ -14,7 +14,7 @@ import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
 import { until } from '../make/until.ts'
-import { testPlatform } from '../worlds/tenant.ts'
+import { removeGroups, testPlatform } from '../worlds/tenant.ts'
 
 const run = promisify(execFile)
 
@@ -84,7 +84,7 @@ describe('a vector database with kubectl', function () {
   })
 
   after(async () => {
-    await client?.remove(Boundary.resource, { name: boundaryId })
+    await removeGroups(client, boundaryId)
     await client?.close()
   })
 

@@ -4,6 +4,7 @@ import type { Environment } from '../../src/controllers/engine/environment.ts'
 import { EngineMetrics } from '../../src/controllers/engine/metrics.ts'
 import { Runner } from '../../src/controllers/engine/runner.ts'
 import { cachedResources, openWorkspace } from '../../src/controllers/engine/workspace.ts'
+import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import type { Log } from '../../src/core/log.ts'
 import { silentLog } from '../../src/core/log.ts'
 import { boundaryNamespaceObject, groupNamespaceObject } from '../../src/core/namespaces.ts'
@@ -122,7 +123,12 @@ export class ControllerBench {
 
   /** The boundary's and the group's namespaces as their controllers make them. */
   seedGroup(group: string): { boundarySpace: string; groupSpace: string } {
-    const boundary = this.seed(Boundary, BOUNDARY_ID, { displayName: 'Shop', quota: {}, tags: {} })
+    const boundary = this.seed(
+      Boundary,
+      BOUNDARY_ID,
+      { displayName: 'Shop', quota: {}, tags: {} },
+      { annotations: { [INCARNATION_ANNOTATION]: 'of-the-boundary' } },
+    )
     const outer = this.client.seed(namespace, boundaryNamespaceObject(boundary))
     const inner = this.client.seed(namespace, groupNamespaceObject(BOUNDARY_ID, group, 'of-the-group'))
     return { boundarySpace: outer.metadata.name, groupSpace: inner.metadata.name }

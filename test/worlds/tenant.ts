@@ -1,9 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dump, load } from 'js-yaml'
-import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformClient } from '../../src/crds/identity.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { roleBinding, secret } from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig, parseKubeconfig } from '../../src/kube/kubeconfig.ts'
@@ -108,4 +109,11 @@ export async function bindEdit(admin: KubeClient, namespace: string, clientId: s
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'edit' },
     subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: `p:${clientId}` }],
   } as KubeObject)
+}
+
+/** What a test leaves of its boundary is the empty boundary: it could only go when the last group is gone. */
+export async function removeGroups(client: KubeClient | undefined, boundaryId: string): Promise<void> {
+  const namespace = boundaryNamespace(boundaryId)
+  const { items = [] } = (await client?.list(ResourceGroup.resource, { namespace })) ?? {}
+  for (const { metadata } of items) await client?.remove(ResourceGroup.resource, { namespace, name: metadata.name })
 }

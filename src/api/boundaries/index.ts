@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { messageOf, PlatformError } from '../../core/errors.ts'
+import { FINALIZER } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { boundaryNamespaceObject } from '../../core/namespaces.ts'
 import { Boundary } from '../../crds/boundaries.ts'
@@ -37,6 +38,8 @@ async function createBoundary(context: Context<string, unknown, z.output<typeof 
       initialOwner: { principalId: caller.principalId, principalType: caller.principalType },
     },
     caller,
+    // From the first moment: a boundary deleted before its controller saw it would leave its namespace behind.
+    finalizers: [FINALIZER],
   })
   try {
     await services.namespaces.ensure(boundaryNamespaceObject(object))

@@ -51,6 +51,12 @@ type Passage = {
   caller: Caller | undefined
 }
 
+/** Node takes the first of several, and a proxy before us may take the last. RFC 9112 3.2. @throws PlatformError BAD_REQUEST */
+function refuseSecondHost({ rawHeaders }: IncomingMessage): void {
+  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host')
+  if (hosts.length > 1) throw new PlatformError('BAD_REQUEST', 'The request has more than one Host header.')
+}
+
 /**
  * The way of a request: route, authentication, rate, authorization, negotiation, query, body, handler. Authorization
  * comes before the body is read and before anything that the path names is looked up, so that who may not read learns
@@ -102,6 +108,7 @@ export class Pipeline {
 
   async #answer(passage: Passage): Promise<Answer> {
     const { request } = passage
+    refuseSecondHost(request)
     const url = request.url ?? ''
     const mark = url.indexOf('?')
     passage.match = this.#router.find(request.method ?? '', mark < 0 ? url : url.slice(0, mark))

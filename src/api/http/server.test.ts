@@ -161,6 +161,7 @@ describe('the facade as a server', () => {
       'POST /version HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
     ['no host', 'GET /version HTTP/1.1\r\n\r\n'],
+    ['two hosts', 'GET /version HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n'],
   ]
   for (const [sentence, text] of broken) {
     it(`answers 400 to ${sentence}`, async () => {

@@ -12,7 +12,7 @@ import { dateTime, text } from '../resources/collection/columns.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { refuseSheddingDenies } from '../rules/denies.ts'
+import { refuseDenyingRootOwners, refuseSheddingDenies } from '../rules/denies.ts'
 import {
   assignmentIdOf,
   findRole,
@@ -109,7 +109,7 @@ async function makeGroup(context: Create, { boundaryId, namespace }: BoundaryHom
   })
 }
 
-/** @throws PlatformError principal_not_found, group_cycle, forbidden, last_owner, already_exists */
+/** @throws PlatformError principal_not_found, group_cycle, forbidden, lockout, last_owner, already_exists */
 async function checkChange({ services, caller, body }: Change, group: GroupRecord, home: BoundaryHome): Promise<void> {
   refuseWhileDeleting(home.owner)
   const { boundaryId } = home
@@ -121,6 +121,7 @@ async function checkChange({ services, caller, body }: Change, group: GroupRecor
     const groups = new Map(groupsIn(services, boundaryId)).set(id, memberIds)
     refuseWidening(services, caller, boundaryId, { id, added, groups }, 'forbidden')
     refuseSheddingDenies(services, caller, boundaryId, groups)
+    await refuseDenyingRootOwners(services, boundaryId, groups)
     await refuseLastOwner(services, { level: 'boundary', boundaryId }, { groups }, 'last_owner', { groupId: id })
   }
   if (body.displayName !== undefined) refuseTakenName(services, boundaryId, { id, displayName: body.displayName })

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
+import { FINALIZER } from '../../core/labels.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
 import { Description, DisplayName } from '../../crds/fields.ts'
@@ -19,6 +20,7 @@ import { collection } from '../resources/collection/collection.ts'
 import { dateTime, enumeration, text } from '../resources/collection/columns.ts'
 import { type BoundaryHome, inVisibleBoundary } from '../resources/collection/homes.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
 import { exceedingRefused, findRole, grantRefusal, incarnationAt, rootOnlyRefused } from '../rules/grants.ts'
 
 type JitRecord = RecordOf<typeof JitRequest>
@@ -130,6 +132,7 @@ async function decide(context: Decide, request: JitRecord, decision: 'Approved' 
     caller,
     ifMatch,
     change: (stored) => {
+      refuseWhileDeleting(stored)
       const now = services.clock.now()
       // Somebody else may have decided, or the requester cancelled, since we looked.
       if (jitState(stored, now) !== 'Pending') throw notPending(stored, now)
@@ -261,6 +264,8 @@ const jitRequests = collection(JitRequest, {
     answers: [201],
     turn: ({ boundaryId }, { caller }) => `${boundaryScope(boundaryId)}/jit/${caller.principalId}`,
     toSpec: requestSpec,
+    // From the first moment: the role that an approval gives ends with the request.
+    options: { finalizers: [FINALIZER] },
   },
 })
 

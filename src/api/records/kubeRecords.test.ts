@@ -1,6 +1,8 @@
 import { expect } from 'chai'
 import { ACTOR_ANNOTATION, CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { boundaryNamespace } from '../../core/names.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { Boundary } from '../../crds/boundaries.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { CacheSet } from '../../kube/caches.ts'
@@ -30,7 +32,7 @@ describe('records over the API server', () => {
     })
     caches = new CacheSet({ client })
     late.observer = caches.observer()
-    for (const kind of [VectorCluster, ResourceGroup]) caches.add(kind.resource)
+    for (const kind of [VectorCluster, ResourceGroup, Boundary]) caches.add(kind.resource)
     records = createRecords({ client, caches })
   })
   const create = (spec: object = { replicas: 1 }) => records.create(VectorCluster, { ...ref, spec, caller })
@@ -282,6 +284,42 @@ describe('records over the API server', () => {
       expect(await records.get(VectorCluster, { namespace, name }, { fresh: true })).to.equal(undefined)
     }
     expect(verbs()).to.deep.equal([])
+  })
+
+  it('are deleted at the generation that was seen, though a status is written meanwhile', async () => {
+    const { object } = await create()
+    client.fail('delete', VectorCluster.resource, () => {
+      throw new KubeError('Conflict', 'the status was written', { status: 409 })
+    })
+    expect(await records.remove(VectorCluster, ref, { caller, ifMatch: object.metadata.generation })).to.deep.equal({
+      isGone: true,
+    })
+  })
+
+  it('are not deleted at the generation that was seen, where the spec is written meanwhile', async () => {
+    const { object } = await create()
+    client.fail('delete', VectorCluster.resource, () => {
+      client.edit<VectorCluster & KubeObject>(VectorCluster.resource, ref, ({ spec, metadata }) => {
+        spec.replicas = 3
+        metadata.generation = 2
+      })
+      throw new KubeError('Conflict', 'the spec was written', { status: 409 })
+    })
+    const removed = records.remove(VectorCluster, ref, { caller, ifMatch: object.metadata.generation })
+    expect(await codeOf(removed)).to.equal('CONFLICT')
+  })
+
+  it('are not placed in a group or a boundary that is being deleted', async () => {
+    const inGroup = groupNamespace(B, 'shop')
+    const held = { finalizers: ['freehold.dev/teardown'] }
+    await records.create(ResourceGroup, { namespace: boundaryNamespace(B), name: 'shop', spec: {}, caller, ...held })
+    await records.create(Boundary, { name: B, spec: { displayName: 'Shop' }, caller, ...held })
+    await client.remove(ResourceGroup.resource, { namespace: boundaryNamespace(B), name: 'shop' })
+    const placed = records.create(VectorCluster, { namespace: inGroup, name: 'late', spec: {}, caller })
+    expect(await codeOf(placed)).to.equal('INVALID_STATE')
+    await client.remove(Boundary.resource, { name: B })
+    const group = records.create(ResourceGroup, { namespace: boundaryNamespace(B), name: 'late', spec: {}, caller })
+    expect(await codeOf(group)).to.equal('INVALID_STATE')
   })
 
   it('are deleted in this life only', async () => {

@@ -6,8 +6,9 @@ import {
   INCARNATION_ANNOTATION,
   PRINCIPAL_INCARNATIONS_ANNOTATION,
 } from '../../core/labels.ts'
-import { boundaryNamespace, groupNamespace, isResourceName, isUuid } from '../../core/names.ts'
+import { boundaryNamespace, boundaryOfNamespace, groupNamespace, isResourceName, isUuid } from '../../core/names.ts'
 import type { KubeObject, ObjectMeta, ObjectRef, Resource } from '../../core/object.ts'
+import { Boundary } from '../../crds/boundaries.ts'
 import { type AnyKind, type BrokenRule, brokenRules } from '../../crds/define.ts'
 import {
   incarnationsNamedBy,
@@ -105,6 +106,7 @@ class KubeRecords implements Records {
     const ref = { namespace, name }
     const held = this.peek(kind, ref)
     if (held !== undefined) return { object: sameOrTaken(kind, held, spec, request), isNew: false }
+    if (namespace !== undefined) this.#refuseInLeaving(namespace)
     const { annotations, labels, finalizers } = request
     const object: KubeObject = {
       apiVersion: kind.apiVersion,
@@ -148,6 +150,22 @@ class KubeRecords implements Records {
     const known = before === undefined ? {} : incarnationsNamedBy(before)
     const wanted = principalIncarnations(find, ids, namespace, known)
     return wanted === undefined ? {} : { [PRINCIPAL_INCARNATIONS_ANNOTATION]: wanted }
+  }
+
+  /** Nothing is placed in a boundary or a group that is being deleted: it would go too. @throws PlatformError INVALID_STATE */
+  #refuseInLeaving(namespace: string): void {
+    const boundaryId = boundaryOfNamespace(namespace)
+    if (boundaryId !== undefined) {
+      const boundary = this.peek(Boundary, { name: boundaryId })
+      if (boundary !== undefined) refuseWhileDeleting(boundary)
+      return
+    }
+    for (const group of this.peekAll(ResourceGroup)) {
+      const { metadata } = group
+      if (metadata.deletionTimestamp === undefined || !namespace.startsWith(metadata.name)) continue
+      const home = groupNamespace(boundaryOfNamespace(metadata.namespace ?? '') ?? '', metadata.name)
+      if (home === namespace) refuseWhileDeleting(group)
+    }
   }
 
   async update<K extends AnyKind>(
@@ -222,14 +240,22 @@ class KubeRecords implements Records {
   }
 
   async remove<K extends AnyKind>(kind: K, ref: ObjectRef, { ifMatch }: RemoveRequest): Promise<{ isGone: boolean }> {
-    const known = await this.get(kind, ref)
-    if (known === undefined) throw notFound(`"${ref.name}" of ${kind.plural}`)
-    const current = await this.#matching(kind, ref, known, ifMatch)
-    const { uid, resourceVersion } = current.metadata
-    // With If-Match nobody may have written in between; without it, whatever carries this name in this life may go.
-    const version = ifMatch === undefined ? {} : { resourceVersion }
-    const left = await this.#client.remove(kind.resource, ref, { uid, ...version })
-    return { isGone: left === undefined }
+    let known = await this.get(kind, ref)
+    for (let attempt = 1; ; attempt += 1) {
+      if (known === undefined) throw notFound(`"${ref.name}" of ${kind.plural}`)
+      const current = await this.#matching(kind, ref, known, ifMatch)
+      const { uid, resourceVersion } = current.metadata
+      // With If-Match nobody may have written in between; without it, whatever carries this name in this life may go.
+      const version = ifMatch === undefined ? {} : { resourceVersion }
+      try {
+        const left = await this.#client.remove(kind.resource, ref, { uid, ...version })
+        return { isGone: left === undefined }
+      } catch (error) {
+        // A status was written, or a spec: only the newest version tells, and the generation in it decides.
+        if (ifMatch === undefined || attempt === ATTEMPTS || !isKubeError(error, 'Conflict')) throw error
+        known = await this.get(kind, ref, { fresh: true })
+      }
+    }
   }
 }
 

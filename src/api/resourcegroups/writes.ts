@@ -7,11 +7,10 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { BoundaryRecord } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
-import { resourcesOfGroup } from '../resources/contents.ts'
 import { findBoundary, findGroup } from '../resources/places.ts'
 import { givingBack, nowOf, takeQuota } from '../resources/quotaLedger.ts'
 import { checkNewName, refuseWhileDeleting } from '../resources/writes.ts'
-import { isProtected } from '../rules/protection.ts'
+import { whatHolds } from '../rules/protection.ts'
 import type { GroupRecord } from './record.ts'
 
 type GroupContext = Context<'boundaryId' | 'resourceGroupName'>
@@ -60,6 +59,8 @@ async function withNamespaceOf<Result>(
   } catch (error) {
     const isMissing = (thrown: unknown) => isKubeError(thrown, 'NotFound')
     if (!isMissing(error) && !isMissing((error as Error | undefined)?.cause)) throw error
+    // Whose it would be, only the incarnation says, which the controller gives a boundary of kubectl first of all.
+    if (boundary.metadata.annotations?.[INCARNATION_ANNOTATION] === undefined) throw error
     await services.namespaces.ensure(boundaryNamespaceObject(boundary))
     return write()
   }
@@ -95,10 +96,9 @@ export async function deleteGroup(context: GroupContext): Promise<{ isGone: bool
   const { services, caller, ifMatch, parameters } = context
   const { boundaryId, resourceGroupName: name } = parameters
   const group = await findGroup(context, boundaryId, name)
-  const held = resourcesOfGroup(services, boundaryId, name).filter(({ object }) => isProtected(services, object))
-  if (held.length > 0 && group.metadata.deletionTimestamp === undefined) {
-    const resources = held.map(({ kind, object }) => `${kind.segment}/${object.metadata.name}`).sort()
-    const message = `Resource group "${name}" holds ${held.length} resources whose data is to be kept.`
+  const resources = whatHolds(services, boundaryId, group)
+  if (resources.length > 0 && group.metadata.deletionTimestamp === undefined) {
+    const message = `Resource group "${name}" holds ${resources.length} resources whose data is to be kept.`
     throw new PlatformError('DELETION_PROTECTED', message, { resources })
   }
   const ref = { namespace: boundaryNamespace(boundaryId), name }

@@ -282,12 +282,13 @@ function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>)
           )
           const { caller, ifMatch, services } = context
           if ((context.query as { keepData?: string } | undefined)?.keepData === 'true') {
-            await services.records.update(kind, ref, {
+            const { object: kept } = await services.records.update(kind, ref, {
               caller,
               ifMatch,
               change: ({ spec }) => ({ ...spec, onDelete: 'Retain' }),
             })
-            const { isGone } = await services.records.remove(kind, ref, { caller })
+            // Of this very generation: whoever asks for the opposite in between is not overruled.
+            const { isGone } = await services.records.remove(kind, ref, { caller, ifMatch: kept.metadata.generation })
             return isGone ? noContent() : acceptedEmpty()
           }
           const { isGone } = await services.records.remove(kind, ref, { caller, ifMatch })

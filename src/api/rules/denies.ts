@@ -1,11 +1,10 @@
 import { badRequest, PlatformError } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
 import { boundaryNamespace } from '../../core/names.ts'
-import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
+import { parseScope, ROOT_SCOPE, type Scope, scopeContains } from '../../core/scope.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
-import { ACTIONS, isOpenAction } from '../../iam/actions.ts'
 import { groupsAround, type Memberships } from '../../iam/groups.ts'
-import { compilePermissions, hasAction } from '../../iam/permissions.ts'
+import { patternFaults } from '../../iam/pattern.ts'
 import { type PrincipalType, principalNotFound } from '../callers/principals.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
@@ -63,34 +62,9 @@ function readScope(text: string | null | undefined, boundaryId: string): Scope {
   return scope
 }
 
-/** Patterns that match no action deny nothing, and whoever wrote them believes otherwise. */
-function patternErrors(field: 'actions' | 'dataActions', patterns: readonly string[]) {
-  const isData = field === 'dataActions'
-  return patterns.flatMap((pattern, index) =>
-    isMatching(pattern, isData)
-      ? []
-      : [{ field: `${field}.${index}`, message: `matches no ${isData ? 'data action' : 'action'} of the platform` }],
-  )
-}
-
-function isMatching(pattern: string, isData: boolean): boolean {
-  if (!isData && isOpenAction(pattern)) return true
-  try {
-    const set = compilePermissions({
-      actions: isData ? [] : [pattern],
-      dataActions: isData ? [pattern] : [],
-      notActions: [],
-      notDataActions: [],
-    }).atRoot
-    return ACTIONS.some(({ index }) => hasAction(set, index))
-  } catch {
-    return false
-  }
-}
-
 /** @throws PlatformError BAD_REQUEST naming each field */
 function checkBody(body: WantedDeny, now: number): void {
-  const errors = [...patternErrors('actions', body.actions), ...patternErrors('dataActions', body.dataActions)]
+  const errors = patternFaults(body).map(({ field, message }) => ({ field, message }))
   if ((body.isEveryone === true) === (typeof body.principalId === 'string')) {
     errors.push({ field: 'principalId', message: 'give exactly one of principalId and isEveryone' })
   }
@@ -135,8 +109,14 @@ export function refuseOwnDeny(services: Services, caller: Granter, boundaryId: s
   throw new PlatformError('forbidden', message, { denyId: denyIdOf(deny) })
 }
 
-/** Somebody must be left who can take the deny away again: an Owner of the boundary whom it does not reach. */
+/**
+ * Somebody must be left who can take the deny away again: an Owner of the boundary whom it does not reach. And no
+ * boundary holds the Owners of the platform back: one for everyone spares them, one that names them is refused.
+ *
+ * @throws PlatformError lockout
+ */
 export async function refuseLockout(services: Services, boundaryId: string, body: WantedDeny): Promise<void> {
+  if (body.isEveryone !== true) await refuseReachingRootOwner(services, boundaryId, body)
   const scope: Scope = { level: 'boundary', boundaryId }
   for (const owner of await actingOwners(services, scope)) {
     if (reaches(services, boundaryId, body, owner)) continue
@@ -144,6 +124,41 @@ export async function refuseLockout(services: Services, boundaryId: string, body
   }
   const message = `The deny would leave boundary "${boundaryId}" without an Owner able to remove it: exclude one.`
   throw new PlatformError('lockout', message, { boundaryId })
+}
+
+async function refuseReachingRootOwner(services: Services, boundaryId: string, body: WantedDeny): Promise<void> {
+  const reached = [...(await actingOwners(services, ROOT_SCOPE))].filter((id) =>
+    reaches(services, boundaryId, body, id),
+  )
+  if (reached.length === 0) return
+  const message = 'The deny would hold back an Owner of the platform, whom a boundary cannot deny anything.'
+  throw new PlatformError('lockout', message, { boundaryId, principalIds: reached })
+}
+
+/**
+ * Whoever joins a group comes under its denies, and Owners of the platform under none.
+ *
+ * @param after the memberships once the change is made
+ * @throws PlatformError lockout
+ */
+export async function refuseDenyingRootOwners(
+  services: Services,
+  boundaryId: string,
+  after: Memberships,
+): Promise<void> {
+  const rootOwners = await actingOwners(services, ROOT_SCOPE)
+  const denies = services.records
+    .peekAll(DenyAssignment, { namespace: boundaryNamespace(boundaryId) })
+    .filter(({ spec }) => !spec.isEveryone && !isOver(spec.expiresAt, services.clock))
+  for (const id of rootOwners) {
+    const comesUnder = denies.some(
+      ({ spec }) => !reaches(services, boundaryId, spec, id) && reaches(services, boundaryId, spec, id, after),
+    )
+    if (!comesUnder) continue
+    const message =
+      'A deny on the group would hold back an Owner of the platform, whom a boundary cannot deny anything.'
+    throw new PlatformError('lockout', message, { boundaryId, principalIds: [id] })
+  }
 }
 
 /**

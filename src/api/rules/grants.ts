@@ -16,6 +16,7 @@ import { mayStandIn, scopeIncarnationOf, scopeObject } from '../../crds/scopeObj
 import { GRANT_REFUSALS, type GrantRefusal, refusalOf } from '../../iam/granting.ts'
 import { everyoneIn, type Memberships } from '../../iam/groups.ts'
 import { leavesNoOwner, type OwnerAssignment } from '../../iam/owners.ts'
+import { isReadable } from '../../iam/pattern.ts'
 import { BUILT_IN_ROLES, type Role } from '../../iam/roles.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Caller, Services } from '../http/context.ts'
@@ -27,12 +28,12 @@ const PRINCIPAL_KINDS: readonly AnyKind[] = [PlatformUser, PlatformClient, Princ
 export type Granter = Pick<Caller, 'principalId'>
 export type AssignmentRecord = RecordOf<typeof RoleAssignment>
 
-/** The role of this very name. @throws PlatformError unknown_role */
+/** The role of this very name, where it gives anything at all. @throws PlatformError unknown_role */
 export function findRole({ records }: Services, name: string): Role {
   const role = knownRole(records, name)
-  if (role !== undefined) return role
-  const roleDefinitionName = name
-  throw new PlatformError('unknown_role', GRANT_REFUSALS.unknown(name), { roleDefinitionName })
+  if (role !== undefined && isReadable(role)) return role
+  const message = role === undefined ? GRANT_REFUSALS.unknown(name) : GRANT_REFUSALS.unreadable(name)
+  throw new PlatformError('unknown_role', message, { roleDefinitionName: name })
 }
 
 export function knownRole(records: Services['records'], name: string): Role | undefined {

@@ -1,32 +1,32 @@
-import { isKnown } from '../../contracts/vaults/history.ts'
-import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import { groupNamespace } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import type { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { type GroupContents, heldBy, isToBeKept, retainedVolumesOf, secretsIn } from '../../crds/retention.ts'
+import { SecretVault, type VaultEntry } from '../../crds/vaults.ts'
 import type { Services } from '../http/context.ts'
-import type { AnyObject, RecordOf } from '../records/records.ts'
+import type { RecordOf } from '../records/records.ts'
 
 type VaultRecord = RecordOf<typeof SecretVault>
 
+function contentsOf({ records }: Services, namespace: string | undefined): GroupContents {
+  return (kind) => records.peekAll(kind, { namespace }) as unknown as readonly KubeObject[]
+}
+
 /** The secrets of a vault that have a version and are not purged. */
 export function secretsOf(services: Services, vault: VaultRecord): RecordOf<typeof VaultEntry>[] {
-  const { namespace, name } = vault.metadata
-  return services.records
-    .peekAll(VaultEntry, { namespace })
-    .filter((entry) => entry.spec.vaultName === name && isKnown(entry))
+  const contents = contentsOf(services, vault.metadata.namespace)
+  return secretsIn(vault as unknown as KubeObject, contents) as RecordOf<typeof VaultEntry>[]
 }
 
 /** Whether a vault may not go because it keeps secrets that nobody may take away. */
 export function keepsSecrets(services: Services, vault: VaultRecord): boolean {
-  return vault.spec.enablePurgeProtection && secretsOf(services, vault).length > 0
+  const object = vault as unknown as KubeObject
+  return isToBeKept(SecretVault, object, contentsOf(services, vault.metadata.namespace))
 }
 
-/** Fields of a spec that keep a resource's data from going with its group. */
-type Protected = { deletionProtection?: boolean; onDelete?: 'Delete' | 'Retain' }
-
-/** Whether something keeps the resource's data from going with its group. */
-export function isProtected(services: Services, object: AnyObject): boolean {
-  const { deletionProtection = false, onDelete = 'Delete' } = object.spec as Protected
-  return deletionProtection || onDelete === 'Retain' || (isVault(object) && keepsSecrets(services, object))
-}
-
-function isVault(object: { kind: string }): object is VaultRecord {
-  return object.kind === SecretVault.kind
+/** What keeps a group from being deleted, as `<collection>/<name>`: resources of now, and volumes that earlier ones left. */
+export function whatHolds(services: Services, boundaryId: string, group: RecordOf<typeof ResourceGroup>): string[] {
+  const { metadata, status } = group
+  const held = heldBy(contentsOf(services, groupNamespace(boundaryId, metadata.name)), [])
+  return [...held, ...retainedVolumesOf(status?.heldBy ?? [])].sort()
 }

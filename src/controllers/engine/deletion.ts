@@ -6,7 +6,8 @@ import { type Outcome, waiting } from '../../core/outcome.ts'
  * DeletionBlocked. The finalizer stays on either way: what it guards is data, and only its teardown may let it go.
  */
 export function withDeadline(outcome: Outcome, deletedAt: string, within: number, now: number): Outcome {
-  if (outcome.kind !== 'waiting') return outcome
+  // What somebody must decide has no time by which it is expected.
+  if (outcome.kind !== 'waiting' || outcome.reason === 'DeletionBlocked') return outcome
   const deadline = Date.parse(deletedAt) + within
   if (Number.isNaN(deadline)) return outcome
   const until = timestamp(deadline)

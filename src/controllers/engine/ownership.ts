@@ -26,7 +26,8 @@ export type Owner = {
 export function withOwner<T extends KubeObject>(desired: T, owner: Owner): T {
   const { metadata } = desired
   const { name, namespace } = owner.object.metadata
-  const referenced = mayReference(metadata.namespace, owner)
+  // A namespace takes everything along: only a finalizer deletes one, after a look at what is in it.
+  const referenced = desired.kind !== 'Namespace' && mayReference(metadata.namespace, owner)
   const elsewhere = namespace !== undefined && namespace !== metadata.namespace
   return {
     ...desired,

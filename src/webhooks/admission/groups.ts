@@ -1,6 +1,6 @@
 import { isEqual } from '../../api/records/mergePatch.ts'
 import type { RecordOf } from '../../api/records/records.ts'
-import { refuseSheddingDenies } from '../../api/rules/denies.ts'
+import { refuseDenyingRootOwners, refuseSheddingDenies } from '../../api/rules/denies.ts'
 import { groupsIn, refuseLastOwner } from '../../api/rules/grants.ts'
 import { checkMembers, refuseTakenName, refuseWidening } from '../../api/rules/groups.ts'
 import { PlatformError } from '../../core/errors.ts'
@@ -28,6 +28,7 @@ export async function judgeGroup(judged: Judged<GroupRecord>): Promise<void> {
     if (added.length > 0) refuseWidening(services, caller, boundaryId, { id, added, groups }, 'GRANT_EXCEEDS_CALLER')
   }
   refuseSheddingDenies(services, caller, boundaryId, groups)
+  if (next !== undefined) await refuseDenyingRootOwners(services, boundaryId, groups)
   const groupId = (next ?? previous)?.metadata.name
   await refuseLastOwner(services, place, { groups }, 'last_owner', { groupId })
 }

@@ -6,7 +6,7 @@ import { badRequest, PlatformError } from '../../core/errors.ts'
 import { boundaryOfNamespace } from '../../core/names.ts'
 import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { everyoneIn } from '../../iam/groups.ts'
-import { compilePermissions } from '../../iam/permissions.ts'
+import { patternFaults } from '../../iam/pattern.ts'
 import { BUILT_IN_ROLES, type Role } from '../../iam/roles.ts'
 import { type Judged, requireAction } from './change.ts'
 
@@ -32,12 +32,12 @@ export function judgeRole({ services, caller, place, next, previous }: Judged<Ro
 
 /** @throws PlatformError BAD_REQUEST */
 function checkPatterns(role: Role): void {
-  try {
-    compilePermissions(role)
-  } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause)
-    throw badRequest('The role was refused.', [{ field: 'actions', message }])
-  }
+  const faults = patternFaults(role)
+  if (faults.length === 0) return
+  throw badRequest(
+    'The role was refused.',
+    faults.map(({ field, message }) => ({ field, message })),
+  )
 }
 
 /** Assignments name roles by their display name. @throws PlatformError already_exists */

@@ -73,6 +73,11 @@ const fill: Step = {
 
 const isGone = (world: World, name: string) => world.find(namespace, name).then((found) => found === undefined)
 
+async function isBlocked(world: World): Promise<boolean> {
+  const boundary = (await world.find(Boundary.resource, BOUNDARY_ID)) as Boundary | undefined
+  return boundary?.status?.phase === 'DeletionBlocked'
+}
+
 /** What is left outside of the API server. */
 function leftovers({ engines }: World): object {
   return { users: engines.store.users.size, buckets: [...engines.store.buckets.keys()] }
@@ -168,8 +173,13 @@ export const boundaryFlows: readonly Flow[] = [
     given: [makeBoundary, makeGroup, makeDatabase],
     steps: [
       {
-        user: 'deletes the boundary',
+        user: 'deletes the boundary, which waits for its group',
         act: (world) => world.remove(Boundary, BOUNDARY_ID),
+        until: isBlocked,
+      },
+      {
+        user: 'deletes the group',
+        act: (world) => world.remove(ResourceGroup, GROUP, OUTER),
         until: (world) => isGone(world, OUTER),
       },
       makeBoundary,

@@ -1,0 +1,58 @@
+import { OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { leaving } from '../core/namespaces.ts'
+import { type KubeObject, refOf } from '../core/object.ts'
+import { done, type Outcome, waiting } from '../core/outcome.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { namespace } from '../kube/builtin.ts'
+import { isKubeError } from '../kube/errors.ts'
+import type { Pass } from './engine/controller.ts'
+import { contentOf } from './engine/namespaceContent.ts'
+
+/** Marks the namespace of what is being deleted, so that admission places nothing new in it. */
+export async function closeToNew<K extends AnyKind>(pass: Pass<K>, home: KubeObject): Promise<Outcome> {
+  const found = await pass.children.get(namespace, undefined, refOf(home).name)
+  if (found === undefined || found.metadata.deletionTimestamp !== undefined) return done()
+  await pass.children.ensure(leaving(home), { resource: namespace })
+  return done()
+}
+
+const SHOWN = 5
+
+/**
+ * A deletion cannot be taken back, so it stops before its first step and says what to do; it goes on by itself.
+ *
+ * @param holders as `<collection>/<name>`
+ * @param remedy what a person does about them
+ */
+export function whileHeld(holders: readonly string[], remedy: string): Outcome {
+  if (holders.length === 0) return done()
+  return waiting(
+    'DeletionBlocked',
+    `Stopped, because this is to be kept: ${shownOf(holders)}. ${remedy}; the deletion then goes on.`,
+  )
+}
+
+/** The first few names, and how many more there are. */
+export function shownOf(names: readonly string[]): string {
+  const shown = names.slice(0, SHOWN).join(', ')
+  return names.length > SHOWN ? `${shown} and ${names.length - SHOWN} more` : shown
+}
+
+/** Deletes the namespace of what is being deleted, and waits until it is gone. */
+export async function removeHome<K extends AnyKind>(pass: Pass<K>, name: string): Promise<Outcome> {
+  const removed = await pass.children.remove(namespace, undefined, name)
+  // The cache may only be late, and once the finalizer is off nobody deletes the namespace any more: ask the server.
+  if (removed && !(await isStillOurs(pass, name))) return done()
+  const content = contentOf(pass.records.cache(namespace).get(undefined, name))
+  return waiting('TearingDown', `Waiting for the deletion of namespace "${name}"${content}.`)
+}
+
+async function isStillOurs<K extends AnyKind>(pass: Pass<K>, name: string): Promise<boolean> {
+  try {
+    const { metadata } = await pass.records.client.get(namespace, { name })
+    return metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === pass.incarnation
+  } catch (error) {
+    if (isKubeError(error, 'NotFound')) return false
+    throw error
+  }
+}

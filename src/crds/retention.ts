@@ -1,0 +1,92 @@
+import { isKnown } from '../contracts/vaults/history.ts'
+import { RETAINED_FOR_ANNOTATION } from '../core/labels.ts'
+import type { KubeObject } from '../core/object.ts'
+import type { AnyKind, ObjectOf } from './define.ts'
+import { KINDS } from './index.ts'
+import { RelationalCluster } from './relational.ts'
+import { RelationalSnapshot } from './relationalSnapshots.ts'
+import { SecretVault, VaultEntry } from './vaults.ts'
+
+/** The objects of a kind in one group, as a cache or a list has them. */
+export type GroupContents = (kind: AnyKind) => readonly KubeObject[]
+
+type Keeps = (object: KubeObject, contents: GroupContents) => boolean
+
+const spec = <T>(object: KubeObject) => (object.spec ?? {}) as Partial<T>
+
+/** Whether the object itself says that its data is to be kept. */
+export function asksToBeKept(object: KubeObject): boolean {
+  const { deletionProtection, onDelete } = spec<{ deletionProtection: boolean; onDelete: string }>(object)
+  return deletionProtection === true || onDelete === 'Retain'
+}
+
+/** The secrets of a vault that have a version and are not purged. */
+export function secretsIn(vault: KubeObject, contents: GroupContents): ObjectOf<typeof VaultEntry>[] {
+  const entries = contents(VaultEntry) as unknown as ObjectOf<typeof VaultEntry>[]
+  return entries.filter((entry) => entry.spec.vaultName === vault.metadata.name && isKnown(entry))
+}
+
+const keepsSecrets: Keeps = (vault, contents) =>
+  spec<ObjectOf<typeof SecretVault>['spec']>(vault).enablePurgeProtection === true &&
+  secretsIn(vault, contents).length > 0
+
+/** The snapshot that is taken at the end stands in the group: it would go with it the moment it is there. */
+const wantsLastSnapshot: Keeps = (object) => {
+  const { finalSnapshotOnDelete } = spec<ObjectOf<typeof RelationalCluster>['spec']>(object)
+  const { firstReadyAt, backupEnabled } = (object.status ?? {}) as ObjectOf<typeof RelationalCluster>['status'] & object
+  return finalSnapshotOnDelete === true && firstReadyAt !== undefined && backupEnabled === true
+}
+
+/** A snapshot whose database is gone was kept on purpose. */
+const outlivedItsDatabase: Keeps = ({ metadata, spec, status }, contents) => {
+  if (metadata.deletionTimestamp !== undefined) return false
+  const { clusterName } = spec as ObjectOf<typeof RelationalSnapshot>['spec']
+  const isCompleted = (status as ObjectOf<typeof RelationalSnapshot>['status'])?.completedAt !== undefined
+  return isCompleted && !contents(RelationalCluster).some((cluster) => cluster.metadata.name === clusterName)
+}
+
+const KEEPS: ReadonlyMap<AnyKind, Keeps> = new Map<AnyKind, Keeps>([
+  [SecretVault, keepsSecrets],
+  [RelationalCluster, wantsLastSnapshot],
+  [RelationalSnapshot, outlivedItsDatabase],
+])
+
+/** Whether an object's data is to be kept: then its group is not deleted, whoever asks. */
+export function isToBeKept(kind: AnyKind, object: KubeObject, contents: GroupContents): boolean {
+  return asksToBeKept(object) || KEEPS.get(kind)?.(object, contents) === true
+}
+
+/** Kinds whose objects are to be kept, or not, for what others are like. */
+export const HELD_WITH_OTHERS: ReadonlySet<AnyKind> = new Set([...KEEPS.keys(), VaultEntry])
+
+const IN_GROUPS = KINDS.filter(({ placement }) => placement === 'group')
+
+/** What holds a group, as `<collection>/<name>`, sorted: protected resources, and what earlier ones left to be kept. */
+export function heldBy(contents: GroupContents, claims: readonly KubeObject[]): string[] {
+  const kept = IN_GROUPS.flatMap((kind) =>
+    contents(kind)
+      .filter((object) => isToBeKept(kind, object, contents))
+      .map(({ metadata }) => nameInGroup(kind, metadata.name)),
+  )
+  return [...kept, ...claims.filter(isRetained).map(({ metadata }) => claimInGroup(metadata.name))].sort()
+}
+
+export function nameInGroup({ segment }: AnyKind, name: string): string {
+  return `${segment}/${name}`
+}
+
+export function claimInGroup(name: string): string {
+  return `${CLAIMS}/${name}`
+}
+
+const CLAIMS = 'persistentvolumeclaims'
+
+/** Whether a volume claim was kept when its resource was deleted. */
+export function isRetained({ metadata }: KubeObject): boolean {
+  return metadata.deletionTimestamp === undefined && metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== undefined
+}
+
+/** Of what holds a group, the retained volumes: REST does not read claims, and has this from the group's status. */
+export function retainedVolumesOf(held: readonly string[]): string[] {
+  return held.filter((one) => one.startsWith(`${CLAIMS}/`))
+}

@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { boundaryNamespace } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { DenyAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
+import { coversNothing, knownPatterns } from '../../src/iam/pattern.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { call, makeBoundary, makeCaller, uniqueName } from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
+
+/** A deny or a role with a slip in it is refused whoever writes it, in the same words. */
+describe('patterns of actions', () => {
+  let admin: KubeClient
+  let boundaryId: string
+  let principalId: string
+  before(async () => {
+    admin = await administrator()
+    boundaryId = (await makeBoundary()).id
+    principalId = (await makeCaller()).principalId
+  })
+  after(() => admin.close())
+
+  const roleOf = (lists: object): KubeObject =>
+    ({
+      apiVersion: RoleDefinition.apiVersion,
+      kind: RoleDefinition.kind,
+      metadata: { name: uniqueName('role') },
+      spec: { displayName: uniqueName('Role'), assignableScopes: ['/boundaries/*'], ...lists },
+    }) as KubeObject
+  const denyOf = (lists: object): KubeObject =>
+    ({
+      apiVersion: DenyAssignment.apiVersion,
+      kind: DenyAssignment.kind,
+      metadata: { name: randomUUID(), namespace: boundaryNamespace(boundaryId) },
+      spec: { principalId, principalType: 'ServicePrincipal', scope: `/boundaries/${boundaryId}`, ...lists },
+    }) as KubeObject
+  async function refusalOf(write: Promise<unknown>): Promise<string | undefined> {
+    try {
+      await write
+      return undefined
+    } catch (error) {
+      if (!isKubeError(error)) throw error
+      return [error.message, error.denial?.message, ...error.causes.map(({ message }) => message)].join(' ')
+    }
+  }
+
+  const slips = [
+    ['actions', 'zz'],
+    ['actions', 'nosuch/read'],
+    ['actions', 'Apps/read'],
+    ['actions', 'jobs*'],
+    ['actions', 'apps/readLogs'],
+    ['dataActions', 'a'],
+    ['dataActions', 'apps/read'],
+  ] as const
+  for (const [list, pattern] of slips) {
+    it(`are refused by REST and to an administrator with kubectl: ${list} "${pattern}"`, async () => {
+      const words = coversNothing(list === 'actions' ? 'control' : 'data')
+      const lists = { actions: ['vectorcluster/*'], [list]: ['*', pattern] }
+      const path = `/boundaries/${boundaryId}/providers/authorization/denyAssignments`
+      const { status, body } = await call('POST', path, { principalId, ...lists })
+      expect(status).to.equal(400)
+      expect(body.errors).to.deep.equal([{ field: `${list}.1`, message: words }])
+      const said = `${list} "${pattern}" ${words}`
+      expect(await refusalOf(admin.create(DenyAssignment.resource, denyOf(lists), { dryRun: true }))).to.include(said)
+      expect(await refusalOf(admin.create(RoleDefinition.resource, roleOf(lists), { dryRun: true }))).to.include(said)
+    })
+  }
+
+  it('are all taken that cover something', async () => {
+    const [actions, dataActions] = [knownPatterns('control'), knownPatterns('data')]
+    for (let from = 0; from < actions.length; from += 100) {
+      const lists = {
+        actions: [...actions.slice(from, from + 100), 'llmgateway/*', 'registry/pull'],
+        dataActions: dataActions.slice(from, from + 100),
+      }
+      expect(await refusalOf(admin.create(RoleDefinition.resource, roleOf(lists), { dryRun: true }))).to.equal(
+        undefined,
+      )
+    }
+  })
+})

@@ -1,0 +1,181 @@
+import { expect } from 'chai'
+import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { Boundary } from '../../src/crds/boundaries.ts'
+import { RelationalCluster } from '../../src/crds/relational.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+import { namespace as namespaces, persistentVolumeClaim } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { call, expectCall, makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
+import { administrator, clientWithToken } from '../worlds/tenant.ts'
+
+/** What REST refuses to delete, refused to a tenant's kubectl, to an administrator's, and to Git with either. */
+describe('what is to be kept', function () {
+  this.timeout(60_000)
+  let admin: KubeClient
+  let owner: KubeClient
+  let boundaryId: string
+  let home: string
+
+  before(async () => {
+    admin = await administrator()
+    boundaryId = (await makeBoundary()).id
+    home = boundaryNamespace(boundaryId)
+    owner = await clientWithToken((await makeCaller({ Owner: `/boundaries/${boundaryId}` })).token)
+    await until('the API server takes tokens', async () => (await owner.request({ path: '/api' })).status === 200)
+  })
+  after(async () => {
+    await Promise.all([owner.close(), admin.close()])
+  })
+
+  const groupPath = (name: string) => `/boundaries/${boundaryId}/resourcegroups/${name}`
+  async function refusalOf(write: Promise<unknown>): Promise<string> {
+    try {
+      await write
+    } catch (error) {
+      if (!isKubeError(error)) throw error
+      return `${error.reason} ${error.denial?.message ?? error.message}`
+    }
+    return 'It was taken.'
+  }
+  const storedGroup = async (name: string) =>
+    (await admin.get(ResourceGroup.resource, { namespace: home, name })) as ResourceGroup & KubeObject
+  const toldToHold = (name: string, held: string[]) =>
+    until(`${name} is held by ${held}`, async () => {
+      const { status } = await storedGroup(name)
+      return JSON.stringify(status?.heldBy) === JSON.stringify(held)
+    })
+
+  async function everybodyIsRefused(name: string, holder: string) {
+    const rest = await call('DELETE', groupPath(name))
+    expect(rest.status).to.equal(409)
+    expect(rest.body).to.deep.include({ code: 'DELETION_PROTECTED', resources: [holder] })
+    for (const client of [owner, admin]) {
+      const refusal = await refusalOf(client.remove(ResourceGroup.resource, { namespace: home, name }))
+      expect(refusal).to.include(holder)
+    }
+    expect((await storedGroup(name)).metadata.deletionTimestamp).to.equal(undefined)
+  }
+
+  it('holds its group: a protected database', async () => {
+    await makeGroup(boundaryId, 'protected')
+    const path = `${groupPath('protected')}/resources/relationalclusters/gold`
+    await expectCall(201, 'POST', path, { deletionProtection: true })
+    await toldToHold('protected', ['relationalclusters/gold'])
+    await everybodyIsRefused('protected', 'relationalclusters/gold')
+    const space = groupNamespace(boundaryId, 'protected')
+    const foreground = owner.remove(
+      ResourceGroup.resource,
+      { namespace: home, name: 'protected' },
+      { propagation: 'Foreground' },
+    )
+    expect(await refusalOf(foreground)).to.include('relationalclusters/gold')
+    await admin.mergePatch(
+      RelationalCluster.resource,
+      { namespace: space, name: 'gold' },
+      { spec: { deletionProtection: false } },
+    )
+    await toldToHold('protected', [])
+    await owner.remove(ResourceGroup.resource, { namespace: home, name: 'protected' })
+    await until('the group is gone', async () => (await call('GET', groupPath('protected'))).status === 404, 60_000)
+  })
+
+  it('holds its group: a volume that was kept when its database was deleted', async () => {
+    await makeGroup(boundaryId, 'retained')
+    const path = `${groupPath('retained')}/resources/vectorclusters/keep`
+    await expectCall(201, 'POST', path, {})
+    await until('it runs', async () => (await call<{ status: string }>('GET', path)).body.status === 'Running')
+    await expectCall(202, 'DELETE', `${path}?keepData=true`)
+    await until('it is gone', async () => (await call('GET', path)).status === 404)
+    const holder = 'persistentvolumeclaims/storage-vc-keep-0'
+    await toldToHold('retained', [holder])
+    await everybodyIsRefused('retained', holder)
+    const space = groupNamespace(boundaryId, 'retained')
+    await admin.remove(persistentVolumeClaim, { namespace: space, name: 'storage-vc-keep-0' })
+    await toldToHold('retained', [])
+    await expectCall(202, 'DELETE', groupPath('retained'))
+  })
+
+  it('holds its boundary: a group, also where an administrator deletes', async () => {
+    await makeGroup(boundaryId, 'there')
+    await until('the boundary tells', async () => {
+      const { status } = (await admin.get(Boundary.resource, { name: boundaryId })) as Boundary
+      return status?.heldBy?.includes('resourcegroups/there') === true
+    })
+    expect((await call('DELETE', `/boundaries/${boundaryId}`)).body.code).to.equal('BOUNDARY_NOT_EMPTY')
+    expect(await refusalOf(admin.remove(Boundary.resource, { name: boundaryId }))).to.include('resourcegroups/there')
+    for (const name of [home, groupNamespace(boundaryId, 'there')]) {
+      expect(await refusalOf(admin.remove(namespaces, { name }))).to.include('goes with its')
+    }
+  })
+
+  it('is not left behind by a deletion that came before it: the controller stops, says why, and goes on', async () => {
+    await makeGroup(boundaryId, 'raced')
+    const space = groupNamespace(boundaryId, 'raced')
+    const vector = (name: string, spec: object) => ({
+      apiVersion: VectorCluster.apiVersion,
+      kind: VectorCluster.kind,
+      metadata: { name, namespace: space },
+      spec,
+    })
+    // The status says nothing yet when the deletion is asked for.
+    await admin.create(VectorCluster.resource, vector('kept', { replicas: 0, onDelete: 'Retain' }))
+    const outcome = await refusalOf(admin.remove(ResourceGroup.resource, { namespace: home, name: 'raced' }))
+    if (outcome === 'It was taken.') {
+      const { status } = await until('it is blocked', async () => {
+        const group = await storedGroup('raced')
+        return group.status?.phase === 'DeletionBlocked' && group
+      })
+      expect(status?.statusMessage).to.include('vectorclusters/kept')
+      const late = vector('late', { replicas: 0 })
+      expect(await refusalOf(admin.create(VectorCluster.resource, late))).to.include('is being deleted')
+      const rest = await call('POST', `${groupPath('raced')}/resources/vectorclusters/late`, {})
+      expect([rest.status, rest.body.code]).to.deep.equal([409, 'INVALID_STATE'])
+    } else expect(outcome).to.include('vectorclusters/kept')
+    await admin.mergePatch(VectorCluster.resource, { namespace: space, name: 'kept' }, { spec: { onDelete: 'Delete' } })
+    await toldOrGone('raced')
+    async function toldOrGone(name: string) {
+      await until('nothing holds it', async () => {
+        const rest = await call<{ status: string }>('DELETE', groupPath(name))
+        return rest.status === 202 || rest.status === 404
+      })
+      await until('the group is gone', async () => (await call('GET', groupPath(name))).status === 404, 60_000)
+    }
+  })
+
+  it('is placed in no group that is going, by REST nor by kubectl', async () => {
+    await makeGroup(boundaryId, 'going')
+    const space = groupNamespace(boundaryId, 'going')
+    const path = `${groupPath('going')}/resources`
+    await expectCall(201, 'POST', `${path}/vectorclusters/slow`, { replicas: 0 })
+    const ref = { namespace: space, name: 'slow' }
+    const { finalizers = [] } = (await admin.get(VectorCluster.resource, ref)).metadata
+    await admin.mergePatch(VectorCluster.resource, ref, {
+      metadata: { finalizers: [...finalizers, 'example.com/hold'] },
+    })
+    await expectCall(202, 'DELETE', groupPath('going'))
+    for (const [collection, body] of [
+      ['vectorclusters', {}],
+      ['secretvaults', {}],
+      ['sqlclusters', { engine: 'MariaDb' }],
+    ] as const) {
+      const { status, body: refused } = await call('POST', `${path}/${collection}/late${collection.length}`, body)
+      expect([status, refused.code], collection).to.deep.equal([409, 'INVALID_STATE'])
+    }
+    await until('the namespace is closed', async () => {
+      const object = {
+        apiVersion: VectorCluster.apiVersion,
+        kind: VectorCluster.kind,
+        metadata: { name: 'late', namespace: space },
+        spec: {},
+      }
+      return (await refusalOf(owner.create(VectorCluster.resource, object, { dryRun: true }))).includes(
+        'is being deleted',
+      )
+    })
+    await admin.mergePatch(VectorCluster.resource, ref, { metadata: { finalizers: null } })
+    await until('the group is gone', async () => (await call('GET', groupPath('going'))).status === 404, 60_000)
+  })
+})
