@@ -1,7 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { secretBlobs } from '../adapters/blobs/secrets.ts'
-import { startWorkers } from '../adapters/workers/pool.ts'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
 import { createAccess } from '../api/callers/access.ts'
 import { directoryPrincipals } from '../api/callers/directoryPrincipals.ts'
@@ -18,24 +16,22 @@ import { resetPages } from '../api/passwords/pages.ts'
 import { linkPages } from '../api/people/forms.ts'
 import { loadDocumentation } from '../api/platform/documentation.ts'
 import { createRecords } from '../api/records/kubeRecords.ts'
-import { kubeSecrets, kubeSecretWriter } from '../api/records/secrets.ts'
 import { createCapacity } from '../api/resources/capacity.ts'
 import { followConnections } from '../api/sso/follower.ts'
-import { kubeValues } from '../api/vaults/values.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
+import type { Log } from '../core/log.ts'
 import { VERSION } from '../core/release.ts'
 import { KINDS } from '../crds/index.ts'
 import { PlatformTenant } from '../crds/rbac.ts'
-import { RelationalCluster } from '../crds/relational.ts'
-import { SqlInstance } from '../crds/sql.ts'
 import { SsoConnection } from '../crds/sso.ts'
 import { node, pod } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
 import { openAdministration } from './administration.ts'
-import { connect, untilServed } from './connection.ts'
-import { backupTarget, objectStore, platformKeys, podLogs, sqlEngines, vectorEngine } from './engines.ts'
+import { areaServices } from './areas/index.ts'
+import { Closing } from './areas/setup.ts'
+import { type Connection, connect, untilServed } from './connection.ts'
 import { runIdentityProvider } from './identity.ts'
 import type { Part, Surroundings } from './part.ts'
 import { ssoServices } from './sso.ts'
@@ -53,119 +49,45 @@ export async function runFacade(
   otherChecks: () => readonly ReadinessCheck[],
 ): Promise<Part> {
   const log = surroundings.log.child({ part: 'facade' })
-  const connection = connect({
-    kubeconfig: configuration.kubeconfig,
-    context: configuration.facadeContext,
-    fieldManager: 'freehold-facade',
-    log,
-    timeout: CALL_TIMEOUT,
-  })
-  const { client, caches } = connection
-  for (const kind of KINDS) caches.add(kind.resource)
-  for (const resource of [node, pod]) caches.add(resource)
-  const access = createAccess({ caches, clock: systemClock, log })
+  const closing = new Closing()
+  let isStopping = false
+  const { client, caches } = openCaches(configuration, log, closing)
   const isComplete = () => caches.unsynced().length === 0
+  const staleness = { age: () => caches.age, bound: configuration.staleReadSeconds * 1000 }
+  const checks: ReadinessCheck[] = [
+    { name: 'caches', isReady: isComplete },
+    { name: 'api-server', isReady: () => staleness.age() <= staleness.bound },
+    { name: 'serving', isReady: () => !isStopping },
+  ]
+  const access = createAccess({ caches, clock: systemClock, log })
   // Whom Keycloak knows is not ours to tell.
   const standing = configuration.identityProvider === 'local' ? createStanding({ client, caches }) : undefined
   await untilServed(client, log)
   caches.start()
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
-  const administration = await openAdministration(configuration, connection)
-  const records = createRecords({ client, caches })
-  const accounts = accountServices(configuration, administration, records, log, client)
-  const sso = ssoServices(configuration, client, administration.federation)
-  const identity =
-    configuration.identityProvider === 'local'
-      ? await runIdentityProvider(configuration, connection, sso.outgoing.fetch, surroundings, () => {
-          void tokens.keysChanged()
-        })
-      : undefined
-  const follower =
-    configuration.identityProvider === 'keycloak'
-      ? followConnections({
-          connections: caches.get(SsoConnection.resource),
-          tenants: caches.get(PlatformTenant.resource),
-          sso,
-          clock: systemClock,
-          log,
-        })
-      : undefined
-  const store = await objectStore(configuration)
-  const staleness = { age: () => caches.age, bound: configuration.staleReadSeconds * 1000 }
-  let isStopping = false
-  const own: ReadinessCheck[] = [
-    { name: 'caches', isReady: isComplete },
-    { name: 'api-server', isReady: () => staleness.age() <= staleness.bound },
-    { name: 'serving', isReady: () => !isStopping },
-  ]
-  const vaultKeys = await platformKeys(configuration, log)
-  const engines = sqlEngines(configuration)
-  const workers = startWorkers()
-  // Ready before anybody can ask them, and no cost where there is no database.
-  for (const { resource } of [SqlInstance, RelationalCluster])
-    caches.get(resource).subscribe(() => workers.warm(), { replay: true })
+  closing.onStop(() => tokens.stop())
+  const people = await openPeople(configuration, { client, caches }, { surroundings, log, closing, tokens })
   const services: Services = {
-    records,
-    principals:
-      configuration.identityProvider === 'keycloak'
-        ? directoryPrincipals(recordedPrincipals(records), administration.users, systemClock)
-        : recordedPrincipals(records),
+    ...people,
     access,
     clock: systemClock,
     log,
     reservedNames: new Set(reservedNames()),
     namespaces: kubeNamespaces(client),
     capacity: createCapacity(caches, systemClock),
-    accounts,
-    sso,
-    vector: {
-      engine: vectorEngine(configuration, client),
-      secrets: kubeSecrets(client),
-      allowOwnImages: configuration.allowOwnImages,
-    },
-    vaults: { keys: vaultKeys, values: kubeValues(client), baseUrl: accounts.linkBase },
-    sql: {
-      engines,
-      secrets: kubeSecrets(client),
-      secretWriter: kubeSecretWriter(client),
-      blobs: secretBlobs(client),
-    },
-    relational: {
-      engine: engines.PostgreSql,
-      secrets: kubeSecrets(client),
-      allowOwnImages: configuration.allowOwnImages,
-      blobs: secretBlobs(client),
-      hasBackupTarget: backupTarget(configuration) !== undefined,
-    },
-    objectStorage: { store, secrets: kubeSecrets(client) },
-    jobs: { logs: podLogs(configuration, client), blobs: secretBlobs(client) },
-    workers,
-    managedIdentities: {
-      secrets: kubeSecrets(client),
-      signIn: {
-        tokenUrl: `${configuration.issuer}/protocol/openid-connect/token`,
-        audience: configuration.audience,
-        realm: configuration.realm,
-      },
-    },
+    ...(await areaServices({
+      configuration,
+      client,
+      caches,
+      log,
+      onStop: closing.onStop,
+      linkBase: people.accounts.linkBase,
+    })),
     documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
-    platform: {
-      version: VERSION,
-      commit: configuration.commit,
-      builtAt: configuration.builtAt,
-      kubernetesVersion: await kubernetesVersion(client),
-      simulated: configuration.simulated,
-      readiness: [...own, ...otherChecks()],
-    },
+    platform: await platformFacts(configuration, client, [...checks, ...otherChecks()]),
   }
-  const webhooks = await runWebhooks(configuration, {
-    services,
-    caches,
-    client,
-    isReady: isComplete,
-    standing,
-    log,
-  })
+  const webhooks = await runWebhooks(configuration, { services, caches, client, isReady: isComplete, standing, log })
+  closing.onStop(() => webhooks?.stop())
   const facade = createFacade({
     routes: SERVED_ROUTES,
     tokens,
@@ -182,27 +104,81 @@ export async function runFacade(
     services,
     pages: linkPages(services, [invitationPages, resetPages]),
   })
+  closing.onStop(() => facade.stop())
   await facade.listen(configuration.facadePort, configuration.facadeHost)
   await caches.whenAllSynced()
   return {
     name: 'facade',
-    checks: own,
+    checks,
     async stop() {
       isStopping = true
-      await facade.stop()
-      follower?.stop()
-      await accounts.outbox.stop()
-      await sso.outgoing.close()
-      await webhooks?.stop()
-      await identity?.stop()
-      await store?.close()
-      await workers.stop()
-      await tokens.stop()
-      vaultKeys.stop()
-      await caches.stopAll()
-      await client.close()
+      await closing.stop()
     },
   }
+}
+
+function openCaches({ kubeconfig, facadeContext }: Configuration, log: Log, { onStop }: Closing): Connection {
+  const connection = connect({
+    kubeconfig,
+    context: facadeContext,
+    fieldManager: 'freehold-facade',
+    log,
+    timeout: CALL_TIMEOUT,
+  })
+  const { client, caches } = connection
+  for (const kind of KINDS) caches.add(kind.resource)
+  for (const resource of [node, pod]) caches.add(resource)
+  onStop(() => client.close())
+  onStop(() => caches.stopAll())
+  return connection
+}
+
+type Beside = {
+  surroundings: Surroundings
+  log: Log
+  closing: Closing
+  tokens: { keysChanged(): unknown }
+}
+
+/** Who signs in and how: users, mails, sign-on of tenants, and the identity provider itself where it is ours. */
+async function openPeople(
+  configuration: Configuration,
+  connection: Connection,
+  { surroundings, log, closing, tokens }: Beside,
+): Promise<Pick<Services, 'records' | 'principals' | 'accounts' | 'sso'>> {
+  const { client, caches } = connection
+  const administration = await openAdministration(configuration, connection)
+  const records = createRecords({ client, caches })
+  const accounts = accountServices(configuration, administration, records, log, client)
+  closing.onStop(() => accounts.outbox.stop())
+  const sso = ssoServices(configuration, client, administration.federation)
+  closing.onStop(() => sso.outgoing.close())
+  const recorded = recordedPrincipals(records)
+  if (configuration.identityProvider === 'local') {
+    const keysChanged = () => void tokens.keysChanged()
+    const { fetch } = sso.outgoing
+    const identity = await runIdentityProvider(configuration, connection, fetch, surroundings, keysChanged)
+    closing.onStop(() => identity.stop())
+    return { records, principals: recorded, accounts, sso }
+  }
+  const follower = followConnections({
+    connections: caches.get(SsoConnection.resource),
+    tenants: caches.get(PlatformTenant.resource),
+    sso,
+    clock: systemClock,
+    log,
+  })
+  closing.onStop(() => follower.stop())
+  return { records, principals: directoryPrincipals(recorded, administration.users, systemClock), accounts, sso }
+}
+
+async function platformFacts(
+  { commit, builtAt, simulated }: Configuration,
+  client: KubeClient,
+  readiness: readonly ReadinessCheck[],
+): Promise<Services['platform']> {
+  const kubernetes = await kubernetesVersion(client)
+  return { version: VERSION, commit, builtAt, kubernetesVersion: kubernetes, simulated, readiness }
 }
 
 async function tokenOptions(configuration: Configuration, { log }: Surroundings) {

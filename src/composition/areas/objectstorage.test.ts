@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { ConfigurationError, readConfiguration } from '../config.ts'
-import { objectStore, seaweedPlace } from './engines.ts'
+import { ConfigurationError, readConfiguration } from '../../config.ts'
+import { objectStore, seaweedPlace } from './objectstorage.ts'
 
 const least = { PLATFORM_ISSUER: 'https://login.example/realms/freehold' }
 const PAIR = { PLATFORM_OBJECT_STORE_ACCESS_KEY_ID: 'administrator', PLATFORM_OBJECT_STORE_SECRET_ACCESS_KEY: 'x' }

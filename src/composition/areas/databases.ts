@@ -1,0 +1,72 @@
+import { secretBlobs } from '../../adapters/blobs/secrets.ts'
+import { DriverEngine } from '../../adapters/sql/engine.ts'
+import { mariadbDriver } from '../../adapters/sql/mariadb.ts'
+import { mssqlDriver } from '../../adapters/sql/mssql.ts'
+import { playedEngine } from '../../adapters/sql/played.ts'
+import type { SqlEngine } from '../../adapters/sql/port.ts'
+import { postgresqlDriver } from '../../adapters/sql/postgresql.ts'
+import { startWorkers } from '../../adapters/workers/pool.ts'
+import type { Services } from '../../api/http/context.ts'
+import { kubeSecrets, kubeSecretWriter } from '../../api/records/secrets.ts'
+import type { Configuration } from '../../config.ts'
+import { ADMIN_USERS } from '../../contracts/sql.ts'
+import type { ControllerPorts } from '../../controllers/index.ts'
+import { RelationalCluster } from '../../crds/relational.ts'
+import { SqlInstance } from '../../crds/sql.ts'
+import type { BackupTarget } from '../../desired/relational/index.ts'
+import type { AreaSetup, FacadeSetup } from './setup.ts'
+
+export function databaseServices({
+  configuration,
+  client,
+  caches,
+  onStop,
+}: FacadeSetup): Pick<Services, 'sql' | 'relational' | 'workers'> {
+  const engines = sqlEngines(configuration)
+  const workers = startWorkers()
+  onStop(() => workers.stop())
+  // Ready before anybody can ask them, and no cost where there is no database.
+  for (const { resource } of [SqlInstance, RelationalCluster])
+    caches.get(resource).subscribe(() => workers.warm(), { replay: true })
+  const secrets = kubeSecrets(client)
+  const blobs = secretBlobs(client)
+  return {
+    sql: { engines, secrets, secretWriter: kubeSecretWriter(client), blobs },
+    relational: {
+      engine: engines.PostgreSql,
+      secrets,
+      allowOwnImages: configuration.allowOwnImages,
+      blobs,
+      hasBackupTarget: backupTarget(configuration) !== undefined,
+    },
+    workers,
+  }
+}
+
+export function databasePorts({ configuration }: AreaSetup): Pick<ControllerPorts, 'sqlEngines' | 'backupTarget'> {
+  return { sqlEngines: sqlEngines(configuration), backupTarget: backupTarget(configuration) }
+}
+
+/** Where backups of databases go; undefined where no bucket is configured. */
+function backupTarget(
+  configuration: Pick<Configuration, 'backupBucket' | 'backupEndpoint' | 'backupPrefix' | 'backupRegion'>,
+): BackupTarget | undefined {
+  const { backupBucket: bucket, backupEndpoint: endpoint, backupPrefix: prefix, backupRegion: region } = configuration
+  return bucket === undefined ? undefined : { bucket, endpoint, prefix, region }
+}
+
+/** How SQL instances and relational databases are spoken to: by DNS inside the cluster; where pods are played, only those that really run. */
+function sqlEngines(
+  configuration: Pick<Configuration, 'engines' | 'playedEngines'>,
+): Readonly<Record<'MsSql' | 'MariaDb' | 'PostgreSql', SqlEngine>> {
+  const [mssql, mariadb] = [new DriverEngine(mssqlDriver), new DriverEngine(mariadbDriver)]
+  const postgresql = new DriverEngine(postgresqlDriver)
+  if (configuration.engines === 'real') return { MsSql: mssql, MariaDb: mariadb, PostgreSql: postgresql }
+  const { playedEngines } = configuration
+  return {
+    MsSql: playedEngine(mssql, playedEngines, [ADMIN_USERS.MsSql]),
+    MariaDb: playedEngine(mariadb, playedEngines, [ADMIN_USERS.MariaDb]),
+    // Nobody speaks to it as its administrator.
+    PostgreSql: playedEngine(postgresql, playedEngines, []),
+  }
+}

@@ -1,0 +1,49 @@
+import { createDns } from '../../adapters/dns/client.ts'
+import { createOutgoing } from '../../adapters/outgoing/client.ts'
+import type { Services } from '../../api/http/context.ts'
+import { kubeSecrets } from '../../api/records/secrets.ts'
+import type { ControllerPorts } from '../../controllers/index.ts'
+import { databasePorts, databaseServices } from './databases.ts'
+import { jobParts } from './jobs.ts'
+import { storagePorts, storageServices } from './objectstorage.ts'
+import type { AreaSetup, FacadeSetup } from './setup.ts'
+import { vaultPorts, vaultServices } from './vaults.ts'
+import { vectorPorts, vectorServices } from './vector.ts'
+
+type AreaServices = Pick<
+  Services,
+  'vector' | 'sql' | 'relational' | 'jobs' | 'workers' | 'vaults' | 'objectStorage' | 'managedIdentities'
+>
+
+/** What the routes of every area work with. */
+export async function areaServices(setup: FacadeSetup): Promise<AreaServices> {
+  const { issuer, audience, realm } = setup.configuration
+  return {
+    ...vectorServices(setup),
+    ...databaseServices(setup),
+    ...jobParts(setup),
+    ...(await vaultServices(setup)),
+    ...(await storageServices(setup)),
+    managedIdentities: {
+      secrets: kubeSecrets(setup.client),
+      signIn: { tokenUrl: `${issuer}/protocol/openid-connect/token`, audience, realm },
+    },
+  }
+}
+
+/** What the controllers of every area work with. */
+export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
+  const { allowOwnImages, projectRbac, outgoingHosts } = setup.configuration
+  const outgoing = createOutgoing({ allowedHosts: outgoingHosts })
+  setup.onStop(() => outgoing.close())
+  return {
+    ...vectorPorts(setup),
+    ...databasePorts(setup),
+    ...jobParts(setup),
+    ...(await vaultPorts(setup)),
+    ...(await storagePorts(setup)),
+    allowOwnImages,
+    projectRbac,
+    sso: { dns: createDns(), outgoing },
+  }
+}

@@ -1,0 +1,69 @@
+import type { ObjectStore } from '../../adapters/objectstorage/port.ts'
+import type { Services } from '../../api/http/context.ts'
+import { kubeSecrets } from '../../api/records/secrets.ts'
+import { type Configuration, ConfigurationError } from '../../config.ts'
+import { SEAWEED_PORT, type SeaweedPlace, seaweedEndpoint } from '../../contracts/objectstorage.ts'
+import type { ControllerPorts } from '../../controllers/index.ts'
+import type { AreaSetup } from './setup.ts'
+
+export async function storageServices(setup: AreaSetup): Promise<Pick<Services, 'objectStorage'>> {
+  return { objectStorage: { store: await opened(setup), secrets: kubeSecrets(setup.client) } }
+}
+
+export async function storagePorts(setup: AreaSetup): Promise<Pick<ControllerPorts, 'objectStorage'>> {
+  const { configuration } = setup
+  const usageInterval = configuration.objectStoreUsageSeconds * 1000
+  return { objectStorage: { store: await opened(setup), usageInterval, seaweed: seaweedPlace(configuration) } }
+}
+
+async function opened({ configuration, onStop }: AreaSetup): Promise<ObjectStore | undefined> {
+  const store = await objectStore(configuration)
+  onStop(() => store?.close())
+  return store
+}
+
+type StoreConfiguration = Pick<Configuration, Extract<keyof Configuration, `objectStore${string}`>>
+
+/**
+ * The Seaweed that the store is of; undefined where the configuration names none.
+ *
+ * @throws ConfigurationError where the store is another one
+ */
+export function seaweedPlace(
+  configuration: Pick<Configuration, 'objectStoreDriver' | 'objectStoreEndpoint' | 'objectStoreSeaweed'>,
+): SeaweedPlace | undefined {
+  const { objectStoreDriver: driver, objectStoreEndpoint: endpoint, objectStoreSeaweed: text } = configuration
+  if (text === undefined) return undefined
+  if (driver !== 'seaweedfs') throw new ConfigurationError('objectStoreSeaweed needs the objectStoreDriver seaweedfs.')
+  const [namespace = '', name = ''] = text.split('/')
+  return { namespace, name, port: endpoint === undefined ? SEAWEED_PORT : undefined }
+}
+
+/**
+ * The store behind object storage; undefined where none is configured. Its client is loaded only where it is.
+ *
+ * @throws ConfigurationError where the driver lacks its endpoint or credentials
+ */
+export async function objectStore(configuration: StoreConfiguration): Promise<ObjectStore | undefined> {
+  const { objectStoreDriver: driver } = configuration
+  const { objectStoreAccessKeyId: accessKeyId, objectStoreSecretAccessKey: secretAccessKey } = configuration
+  if (driver === 'none') return undefined
+  const seaweed = seaweedPlace(configuration)
+  const endpoint = configuration.objectStoreEndpoint ?? (seaweed === undefined ? undefined : seaweedEndpoint(seaweed))
+  if (endpoint === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
+    throw new ConfigurationError(
+      'objectStoreDriver needs objectStoreEndpoint or objectStoreSeaweed, objectStoreAccessKeyId and objectStoreSecretAccessKey.',
+    )
+  }
+  const { DRIVERS, openStore } = await import('../../adapters/objectstorage/client.ts')
+  return openStore({
+    driver: DRIVERS[driver],
+    version: configuration.objectStoreVersion,
+    endpoint: endpoint.replace(/\/+$/, ''),
+    iamEndpoint: configuration.objectStoreUsersEndpoint,
+    publicEndpoint: configuration.objectStorePublicEndpoint?.replace(/\/+$/, ''),
+    regionName: configuration.objectStoreRegion,
+    credentials: { accessKeyId, secretAccessKey },
+    accessLog: configuration.objectStoreAccessLog,
+  })
+}

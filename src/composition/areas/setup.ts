@@ -1,0 +1,30 @@
+import type { Configuration } from '../../config.ts'
+import type { Log } from '../../core/log.ts'
+import type { CacheSet } from '../../kube/caches.ts'
+import type { KubeClient } from '../../kube/client.ts'
+
+/** What an area opens its adapters with, in the facade and in the controllers alike. */
+export type AreaSetup = {
+  configuration: Configuration
+  client: KubeClient
+  log: Log
+  /** Closes later what was opened now, the last first. */
+  onStop(close: () => unknown): void
+}
+
+export type FacadeSetup = AreaSetup & {
+  caches: CacheSet
+  /** Where people find the facade, without a slash at the end. */
+  linkBase: string
+}
+
+/** Closes what the parts of a process opened, the last first. */
+export class Closing {
+  readonly #closes: (() => unknown)[] = []
+
+  readonly onStop = (close: () => unknown): void => void this.#closes.push(close)
+
+  async stop(): Promise<void> {
+    for (const close of this.#closes.toReversed()) await close()
+  }
+}
