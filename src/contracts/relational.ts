@@ -190,7 +190,7 @@ export const REFUSED_PARAMETERS: readonly string[] = [
   'wal_level',
 ]
 /** Families of such parameters. */
-export const REFUSED_PARAMETER_PREFIXES: readonly string[] = ['ssl', 'recovery_target']
+export const REFUSED_PARAMETER_PREFIXES: readonly string[] = ['include', 'ssl', 'recovery_target']
 
 export function isRefusedParameter(name: string): boolean {
   return REFUSED_PARAMETERS.includes(name) || REFUSED_PARAMETER_PREFIXES.some((prefix) => name.startsWith(prefix))

@@ -148,6 +148,22 @@ export function badRequest(message: string, errors: FieldError[]): PlatformError
   return new PlatformError('BAD_REQUEST', message, { errors })
 }
 
+/** 400 for the name of something new, in a path. */
+export function invalidName(name: string): PlatformError {
+  const message = 'must have 1 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit'
+  return badRequest(`"${name.slice(0, 64)}" is not a valid name: it ${message}.`, [{ field: 'name', message }])
+}
+
+/** The same, where the sentence is the first of the reasons. */
+export function refusedFields(errors: FieldError[]): PlatformError {
+  return badRequest(firstReason(errors), errors)
+}
+
+export function firstReason([first]: readonly FieldError[]): string {
+  const where = first === undefined || first.field === '' ? 'The body' : `The field "${first.field}"`
+  return `${where} was refused: ${first?.message ?? 'not valid'}.`
+}
+
 export function notFound(what: string): PlatformError {
   return new PlatformError('NOT_FOUND', `${what} was not found.`)
 }

@@ -1,40 +1,82 @@
 import { z } from 'zod'
 import { ADDRESS_MAX_LENGTH, ADDRESS_PATTERN } from '../core/address.ts'
-import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN, UUID_PATTERN } from '../core/names.ts'
-import { QUANTITY_PATTERN } from '../core/quantity.ts'
+import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN } from '../core/names.ts'
+import { compareQuantities, isQuantity, QUANTITY_PATTERN } from '../core/quantity.ts'
 
 /** Field types that kinds share. Patterns are RE2, because the API server runs them too. */
 
-export const Uuid = z.string().regex(new RegExp(UUID_PATTERN)).max(36)
+/** A rule over one field beyond its pattern: the API server runs `cel` over `self`, the facade runs `test`. */
+export function ruled<Schema extends z.ZodString>(
+  schema: Schema,
+  ...rules: readonly { cel: string; message: string; test: (text: string) => boolean }[]
+): Schema {
+  const checked = rules.reduce((result, { test, message }) => result.refine(test, { message, abort: true }), schema)
+  const validations = rules.map(({ cel, message }) => ({ rule: cel, message, reason: 'FieldValueInvalid' }))
+  return checked.meta({ ...schema.meta(), 'x-kubernetes-validations': validations })
+}
 
-export const ResourceName = z.string().regex(new RegExp(RESOURCE_NAME_PATTERN)).max(RESOURCE_NAME_MAX_LENGTH)
+/** RFC 9562 in either case; kept in lower case, because two spellings of one id would be two keys. */
+export const Uuid = z.string().max(36).toLowerCase().guid()
 
-export const Quantity = z.string().regex(new RegExp(QUANTITY_PATTERN)).max(32)
+export const ResourceName = z
+  .string()
+  .max(RESOURCE_NAME_MAX_LENGTH)
+  .regex(
+    new RegExp(RESOURCE_NAME_PATTERN),
+    `must be 1 to ${RESOURCE_NAME_MAX_LENGTH} lower-case letters, digits and hyphens that begin and end with a letter or digit`,
+  )
+
+/** Quantities between two bounds, which are quantities themselves. */
+function quantity(least: string, most: string, message: string): z.ZodString {
+  return ruled(z.string().max(32).regex(new RegExp(QUANTITY_PATTERN), message), {
+    cel: `!isQuantity(self) || (quantity(self).compareTo(quantity('${least}')) >= 0 && quantity(self).compareTo(quantity('${most}')) <= 0)`,
+    message,
+    test: (text) => !isQuantity(text) || (compareQuantities(text, least) >= 0 && compareQuantities(text, most) <= 0),
+  })
+}
+
+/** Of a container: zero would mean that there is no limit at all. */
+export const Cores = quantity('1m', '100k', 'must be a quantity of cores from 1m to 100k, such as 500m or 2')
+export const Bytes = quantity('1Mi', '1Ei', 'must be a quantity of bytes from 1Mi to 1Ei, such as 512Mi or 20Gi')
+
+const QuotaCores = quantity('0', '1G', 'must be a quantity of cores from 0 to 1G, such as 500m or 64')
+const QuotaBytes = quantity('0', '1Ei', 'must be a quantity of bytes from 0 to 1Ei, such as 64Gi')
+
+/** Text without the control characters of C0 and C1 (Unicode, 23.1). */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what the pattern refuses.
+const NO_CONTROLS = /^[^\x00-\x1f\x7f-\x9f]*$/
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what the pattern refuses.
+const TRIMMED = /^[^ \x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^ \x00-\x1f\x7f-\x9f])?$/
+const TRIMMED_MESSAGE = 'must have no space at either end and no control characters'
+
+export const PlainText = z.string().regex(NO_CONTROLS, 'must have no control characters')
 
 /** Display names: 1 to 128 characters, no control characters, no space at either end. */
 export const DisplayName = z
   .string()
   .min(1)
   .max(128)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what the pattern refuses.
-  .regex(/^[^ \x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^ \x00-\x1f\x7f])?$/)
+  .regex(TRIMMED, TRIMMED_MESSAGE)
   .describe('A name for people, 1 to 128 characters without spaces at either end')
+
+/** A part of a person's name. */
+export const PersonName = z.string().trim().min(1).max(64).regex(TRIMMED, TRIMMED_MESSAGE)
 
 export const Description = z.string().max(512).describe('What it is for, in words for people')
 
 /** At most 50 pairs that people choose; kept in the spec and never made labels, which have narrower rules. */
 export const Tags = z
-  .record(z.string(), z.string().max(256))
+  .record(z.string(), PlainText.max(256))
   .meta({ maxProperties: 50 })
   .describe('Pairs that people choose, at most 50, to find things by; nothing that runs depends on them')
 
 /** Limits over everything in a boundary or group; an absent one is unlimited. */
 export const Quota = z.strictObject({
-  cpu: Quantity.optional().describe('Most CPU that what runs may request together, in cores; unlimited when absent'),
-  memory: Quantity.optional().describe(
+  cpu: QuotaCores.optional().describe('Most CPU that what runs may request together, in cores; unlimited when absent'),
+  memory: QuotaBytes.optional().describe(
     'Most memory that what runs may request together, such as 64Gi; unlimited when absent',
   ),
-  storage: Quantity.optional().describe(
+  storage: QuotaBytes.optional().describe(
     'Most storage of all volumes together, those of stopped resources too; unlimited when absent',
   ),
   resourceGroups: z.int().min(0).max(100000).optional().describe('Most resource groups; unlimited when absent'),
@@ -48,6 +90,7 @@ export const Scope = z
   .max(400)
   .regex(
     /^\/(boundaries\/[0-9a-f-]{36}(\/resourcegroups\/[a-z0-9-]{1,52}(\/resources\/[a-z]{1,40}\/[a-z0-9-]{1,52})?)?)?$/,
+    'must be a scope, such as / or /boundaries/<id>/resourcegroups/<group>',
   )
   .describe('Where it counts, and everywhere below: /, a boundary, a resource group or a resource; immutable')
 
@@ -59,4 +102,4 @@ export const PrincipalType = z
   .describe('User is a person, Group a PrincipalGroup, ServicePrincipal a service account; immutable')
 
 /** RFC 3339 date and time. */
-export const DateTime = z.string().max(40).meta({ format: 'date-time' })
+export const DateTime = z.iso.datetime({ offset: true }).max(40)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf } from './define.ts'
-import { DateTime, Description, DisplayName, Email, Uuid } from './fields.ts'
+import { DateTime, Description, DisplayName, Email, PersonName, PlainText, Uuid } from './fields.ts'
 
 /** A person, for the local identity provider only. */
 export const PlatformUser = defineKind({
@@ -15,9 +15,7 @@ export const PlatformUser = defineKind({
   description:
     'A person who can sign in at the local identity provider. Its name is a uuid, the subject of the tokens.',
   spec: z.strictObject({
-    userName: z
-      .string()
-      .min(1)
+    userName: PlainText.min(1)
       .max(128)
       .describe('What the person signs in with, without regard to case; one that two people have signs in neither'),
     email: Email.optional().describe('E-mail address; signs in too, where only one person has it'),
@@ -25,8 +23,8 @@ export const PlatformUser = defineKind({
       .boolean()
       .default(false)
       .describe('Whether the address is known to be theirs; no invitation is accepted before'),
-    firstName: z.string().max(64).optional().describe('Given name, as tokens say it'),
-    lastName: z.string().max(64).optional().describe('Family name, as tokens say it'),
+    firstName: PersonName.optional().describe('Given name, as tokens say it'),
+    lastName: PersonName.optional().describe('Family name, as tokens say it'),
     displayName: DisplayName.optional().describe(
       'What people see; when absent first and last name, else the user name',
     ),

@@ -16,7 +16,13 @@ const QUOTA_MAX_BYTES = 9_007_199_254_740_991
 const QuotaBytes = z.int().min(QUOTA_MIN_BYTES).max(QUOTA_MAX_BYTES)
 
 export const BUCKET_NAME_PATTERN = '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$'
-export const BucketName = z.string().regex(new RegExp(BUCKET_NAME_PATTERN)).max(63)
+export const BucketName = z
+  .string()
+  .max(63)
+  .regex(
+    new RegExp(BUCKET_NAME_PATTERN),
+    'must be 3 to 63 lower-case letters, digits and hyphens that begin and end with a letter or digit',
+  )
 
 /** A namespace for buckets, with limits over all of them. Its name is unique on the platform. */
 export const ObjectStorageAccount = defineKind({
@@ -117,13 +123,29 @@ export const LifecycleRule = z.strictObject({
 export const CORS_METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'HEAD'] as const
 export const CorsRule = z.strictObject({
   origins: z
-    .array(z.string().min(1).max(255))
+    .array(
+      z
+        .string()
+        .max(255)
+        .regex(
+          /^(\*|null|[a-z][a-z0-9+.-]*:\/\/[A-Za-z0-9.*-]*[A-Za-z0-9*](:[0-9]{1,5})?)$/,
+          'must be an origin, such as https://app.example.com or https://*.example.com, or * for all',
+        ),
+    )
     .min(1)
     .max(20)
     .describe('Origins whose pages may ask, such as https://app.example.com, or * for all'),
   methods: z.array(z.enum(CORS_METHODS)).min(1).max(5).describe('HTTP methods that they may use'),
   headers: z
-    .array(z.string().min(1).max(255))
+    .array(
+      z
+        .string()
+        .max(255)
+        .regex(
+          /^[A-Za-z0-9!#$%&'+.^_`|~-]*(\*|[A-Za-z0-9!#$%&'+.^_`|~-])$/,
+          'must be the name of a header, or * for all',
+        ),
+    )
     .max(50)
     .default([])
     .describe('Request headers that they may send beyond the simple ones'),

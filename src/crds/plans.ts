@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { PLAN_FAMILIES } from '../core/sizing/plans.ts'
 import { defineKind, type ObjectOf } from './define.ts'
-import { Description, DisplayName, Quantity } from './fields.ts'
+import { Bytes, Cores, Description, DisplayName } from './fields.ts'
+import { PlanStorageClass } from './workloadFields.ts'
+import { boundsRules } from './workloadRules.ts'
 
 /** A size that resources are offered in. Administrators change the offer with kubectl. */
 export const ComputePlan = defineKind({
@@ -19,18 +21,16 @@ export const ComputePlan = defineKind({
       .describe('Kind of resource that may name the plan, such as Vector for a VectorCluster; immutable'),
     displayName: DisplayName.max(64).describe('A name for people, 1 to 64 characters'),
     description: Description.default(''),
-    cpuRequest: Quantity.describe('CPU that each replica is guaranteed, in cores, such as 500m'),
-    cpuLimit: Quantity.describe('Most CPU that each replica gets, in cores, such as 2'),
-    memoryRequest: Quantity.describe('Memory that each replica is guaranteed, such as 512Mi'),
-    memoryLimit: Quantity.describe('Most memory that each replica gets, such as 1Gi'),
-    storageSize: Quantity.optional().describe(
+    cpuRequest: Cores.describe('CPU that each replica is guaranteed, in cores, such as 500m'),
+    cpuLimit: Cores.describe('Most CPU that each replica gets, in cores, such as 2'),
+    memoryRequest: Bytes.describe('Memory that each replica is guaranteed, such as 512Mi'),
+    memoryLimit: Bytes.describe('Most memory that each replica gets, such as 1Gi'),
+    storageSize: Bytes.optional().describe(
       "Size of each replica's volume, such as 20Gi; when absent, resources that need one must say it",
     ),
-    storageClass: z
-      .string()
-      .max(63)
-      .default('')
-      .describe("StorageClass of the volumes; the cluster's default when empty"),
+    storageClass: PlanStorageClass.default('').describe(
+      "StorageClass of the volumes; the cluster's default when empty",
+    ),
     replicas: z.int().min(0).max(99).default(1).describe('Replicas of resources that name no number themselves'),
     isDefault: z
       .boolean()
@@ -58,5 +58,15 @@ export const ComputePlan = defineKind({
     { name: 'Default', path: '.spec.isDefault', type: 'boolean' },
   ],
   immutable: ['family'],
+  rules: [
+    ...boundsRules,
+    {
+      cel: '!self.isDefault || !self.deprecated',
+      message: 'a deprecated plan cannot be the default: new resources would be refused it',
+      code: 'BAD_REQUEST',
+      field: 'deprecated',
+      test: ({ isDefault, deprecated }) => !isDefault || !deprecated,
+    },
+  ],
 })
 export type ComputePlan = ObjectOf<typeof ComputePlan>

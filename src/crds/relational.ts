@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { isRefusedParameter, REFUSED_PARAMETER_PREFIXES, REFUSED_PARAMETERS } from '../contracts/relational.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, Quantity, ResourceName, Tags, Uuid } from './fields.ts'
+import { Bytes, DateTime, PlainText, ResourceName, Tags, Uuid } from './fields.ts'
 import { DESTINATION_PATH, SERVER_NAME } from './relationalSnapshots.ts'
+import { CronSchedule } from './schedule.ts'
 import { tagKeyRule } from './tags.ts'
 import {
   AllowedCidrs,
@@ -55,9 +56,9 @@ export const RELATIONAL_EXTENSIONS = [
 export const POOLER_MODES = ['Session', 'Transaction'] as const
 export const ARCHIVING_STATES = ['Disabled', 'Healthy', 'Failing', 'Suspended'] as const
 
-/** Five fields, each of numbers, ranges, steps and lists (crontab(5) without names). */
-export const CRON_PATTERN = '^([0-9*/,-]+ ){4}[0-9*/,-]+$'
 const IDENTIFIER = /^[a-z_][a-z0-9_]{0,62}$/
+const IDENTIFIER_MESSAGE =
+  'must be 1 to 63 lower-case letters, digits and underscores that begin with a letter or underscore'
 
 const restoreFrom = z.strictObject({
   clusterName: ResourceName.describe('The database that the snapshot was taken of'),
@@ -76,7 +77,7 @@ const spec = z.strictObject({
     'Name of a ComputePlan of family Relational; the default one when absent',
   ),
   ...planOverrides,
-  walStorageSize: Quantity.optional().describe(
+  walStorageSize: Bytes.optional().describe(
     'Size of a volume for the write-ahead log alone; may grow, never shrink or go; on the data volume when absent',
   ),
   replicas: z
@@ -92,13 +93,13 @@ const spec = z.strictObject({
   imageName: OwnImage,
   databaseName: z
     .string()
-    .regex(IDENTIFIER)
+    .regex(IDENTIFIER, IDENTIFIER_MESSAGE)
     .max(63)
     .default('app')
     .describe("The database that is made; a restored one keeps its origin's; immutable"),
   ownerName: z
     .string()
-    .regex(IDENTIFIER)
+    .regex(IDENTIFIER, IDENTIFIER_MESSAGE)
     .max(63)
     .default('app')
     .describe("The role that owns the database and that clients use; a restored one keeps its origin's; immutable"),
@@ -108,7 +109,8 @@ const spec = z.strictObject({
     .default([])
     .describe('Extensions of the database; one that is taken off the list is dropped unless something needs it'),
   parameters: z
-    .record(z.string(), z.string().max(1024))
+    // The engine's operator quotes a value but does not escape it: a backslash or a new line would begin another setting.
+    .record(z.string(), PlainText.max(1024).regex(/^[^\\]*$/, 'must have no backslash'))
     .meta({ maxProperties: 100 })
     .prefault({})
     .describe('Settings of postgresql.conf by name; those that run code or belong to the platform are refused'),
@@ -134,12 +136,9 @@ const spec = z.strictObject({
     .boolean()
     .optional()
     .describe('Whether backups and the log are written to the backup target; when absent, where the platform has one'),
-  backupSchedule: z
-    .string()
-    .max(100)
-    .regex(new RegExp(CRON_PATTERN))
-    .default('0 2 * * *')
-    .describe('When base backups are taken, as cron in five fields, UTC'),
+  backupSchedule: CronSchedule.default('0 2 * * *').describe(
+    'When base backups are taken, as cron in five fields, UTC',
+  ),
   backupRetentionDays: BackupRetentionDays,
   archivingSuspended: z
     .boolean()

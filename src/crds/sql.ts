@@ -3,7 +3,7 @@ import { SQL_ENGINES, type SqlEngineName } from '../contracts/sql.ts'
 import { compareQuantities } from '../core/quantity.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { ResourceName, Tags } from './fields.ts'
-import { CRON_PATTERN } from './relational.ts'
+import { CronSchedule } from './schedule.ts'
 import { tagKeyRule } from './tags.ts'
 import {
   AllowedCidrs,
@@ -66,20 +66,20 @@ const spec = z.strictObject({
     .string()
     .min(1)
     .max(128)
-    .regex(/^[A-Za-z0-9_]+$/)
+    .regex(/^[A-Za-z0-9_]+$/, 'must be letters, digits and underscores')
     .default('SQL_Latin1_General_CP1_CI_AS')
     .describe('How SQL Server compares and sorts text; without effect for MariaDb; immutable'),
   timeZone: z
     .string()
     .min(1)
     .max(64)
-    .regex(/^[A-Za-z0-9_+/-]+$/)
+    .regex(/^[A-Za-z0-9_+/-]+$/, 'must be the name of a time zone, such as Europe/Berlin')
     .default('UTC')
     .describe('Time zone of the engine, such as Europe/Berlin; immutable'),
   databaseName: z
     .string()
     .max(64)
-    .regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/)
+    .regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'must be 1 to 64 letters, digits and underscores that begin with a letter')
     .default('app')
     .describe('The database that is made and that connection strings name; immutable'),
   memoryLimitMb: z
@@ -91,12 +91,9 @@ const spec = z.strictObject({
   enableLoadBalancer: EnableLoadBalancer,
   allowedCidrs: AllowedCidrs,
   backupEnabled: z.boolean().default(false).describe('True is refused: SQL instances cannot be backed up yet'),
-  backupSchedule: z
-    .string()
-    .max(100)
-    .regex(new RegExp(CRON_PATTERN))
-    .default('0 2 * * *')
-    .describe('When to back up, as cron in five fields, UTC; without effect yet'),
+  backupSchedule: CronSchedule.default('0 2 * * *').describe(
+    'When to back up, as cron in five fields, UTC; without effect yet',
+  ),
   backupRetentionDays: BackupRetentionDays.describe('Days that backups are to be kept; without effect yet'),
   deletionProtection: DeletionProtection,
   licenseVersion: z
@@ -149,6 +146,16 @@ const rules: Rule<Spec>[] = [
     field: 'memoryLimit',
     test: ({ engine, memoryLimit }) =>
       engine !== 'MsSql' || memoryLimit === undefined || compareQuantities(memoryLimit, MSSQL_MEMORY) >= 0,
+  },
+  {
+    cel: "!has(self.memoryLimitMb) || !has(self.memoryLimit) || quantity(string(self.memoryLimitMb) + 'Mi').compareTo(quantity(self.memoryLimit)) <= 0",
+    message: 'memoryLimitMb must not be more than memoryLimit: the container would be killed',
+    code: 'BAD_REQUEST',
+    field: 'memoryLimitMb',
+    test: ({ memoryLimitMb, memoryLimit }) =>
+      memoryLimitMb === undefined ||
+      memoryLimit === undefined ||
+      compareQuantities(`${memoryLimitMb}Mi`, memoryLimit) <= 0,
   },
   growsOnly('storageSize'),
   {

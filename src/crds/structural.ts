@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { UUID_PATTERN } from '../core/names.ts'
 
 /** A structural schema of the API server (KEP-2335): the part of OpenAPI 3.0 that a CRD may hold. */
 export type StructuralSchema = { [key: string]: unknown }
@@ -17,7 +18,6 @@ const DROPPED_KEYS = new Set([
 const KNOWN_FORMATS = new Set([
   'date-time',
   'date',
-  'uuid',
   'email',
   'uri',
   'ipv4',
@@ -45,7 +45,7 @@ function structural(node: StructuralSchema, path: string): StructuralSchema {
   const result: StructuralSchema = {}
   for (const [key, value] of Object.entries(node)) {
     if (!isKept(key, value, node)) continue
-    result[key] = structuralValue(key, value, path)
+    result[key] = structuralValue(key, value, path, node)
   }
   if (result.type === undefined && result['x-kubernetes-int-or-string'] !== true) {
     result['x-kubernetes-preserve-unknown-fields'] = true
@@ -58,13 +58,15 @@ function isKept(key: string, value: unknown, node: StructuralSchema): boolean {
   // `false` beside properties is refused; unknown fields are pruned or refused by the server anyway.
   if (key === 'additionalProperties' && typeof value === 'boolean') return false
   if (key === 'format') return KNOWN_FORMATS.has(String(value))
-  // zod spells out the formats it knows as patterns too; the server checks the format itself.
+  // zod spells out the formats it knows as patterns too; the server checks the format itself, except that of uuids:
+  // it takes spellings that would make a second key of one id.
   if (key === 'pattern') return node.format === undefined || !KNOWN_FORMATS.has(String(node.format))
   if (key === 'minimum' || key === 'maximum') return !SAFE_INTEGER_BOUNDS.has(Number(value))
   return true
 }
 
-function structuralValue(key: string, value: unknown, path: string): unknown {
+function structuralValue(key: string, value: unknown, path: string, node: StructuralSchema): unknown {
+  if (key === 'pattern' && node.format === 'uuid') return UUID_PATTERN
   if (key === 'properties') {
     return Object.fromEntries(
       Object.entries(value as Record<string, StructuralSchema>).map(([name, property]) => [

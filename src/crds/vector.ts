@@ -52,7 +52,10 @@ const spec = z.strictObject({
   ingressHost: z
     .string()
     .max(253)
-    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/)
+    .regex(
+      /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/,
+      'must be a host name in lower case, such as search.example.com',
+    )
     .optional()
     .describe("Host of the Ingress, below the cluster's domain, unique on the platform; one is made up when absent"),
   enableLoadBalancer: EnableLoadBalancer,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DateTime, Quantity, Uuid } from './fields.ts'
+import { Bytes, Cores, DateTime, Uuid } from './fields.ts'
 
 /**
  * Whole fields that kinds which run something have in common: type, bounds, default and meaning, said once. What one
@@ -10,29 +10,39 @@ export const ClusterId = Uuid.optional().describe(
   "Id of the PlatformCluster that it is on; the platform's own when absent; immutable",
 )
 
+const LABEL = '[a-z0-9]([a-z0-9-]*[a-z0-9])?'
+const SUBDOMAIN = `${LABEL}(\\.${LABEL})*`
+const CLASS_MESSAGE = 'must be the name of a StorageClass: lower-case letters, digits, hyphens and dots'
+export const StorageClassName = z
+  .string()
+  .max(253)
+  .regex(new RegExp(`^${SUBDOMAIN}$`), CLASS_MESSAGE)
+/** Of a plan, where empty means the default class of the cluster. */
+export const PlanStorageClass = z
+  .string()
+  .max(253)
+  .regex(new RegExp(`^(${SUBDOMAIN})?$`), CLASS_MESSAGE)
+
 /** What a compute plan gives and a spec may say differently, one field at a time. */
 export const planOverrides = {
-  cpuRequest: Quantity.optional().describe(
+  cpuRequest: Cores.optional().describe(
     "CPU that each replica is guaranteed, in cores, such as 500m; the plan's when absent",
   ),
-  cpuLimit: Quantity.optional().describe(
+  cpuLimit: Cores.optional().describe(
     "Most CPU that each replica gets, in cores, such as 2; not below the request; the plan's when absent",
   ),
-  memoryRequest: Quantity.optional().describe(
+  memoryRequest: Bytes.optional().describe(
     "Memory that each replica is guaranteed, such as 512Mi; the plan's when absent",
   ),
-  memoryLimit: Quantity.optional().describe(
+  memoryLimit: Bytes.optional().describe(
     "Most memory that each replica gets, such as 1Gi; not below the request; the plan's when absent",
   ),
-  storageSize: Quantity.optional().describe(
+  storageSize: Bytes.optional().describe(
     "Size of each replica's volume, such as 20Gi; may grow, never shrink; the plan's when absent",
   ),
-  storageClass: z
-    .string()
-    .min(1)
-    .max(63)
-    .optional()
-    .describe("StorageClass of the volumes; when absent the plan's, else the cluster's default; immutable"),
+  storageClass: StorageClassName.optional().describe(
+    "StorageClass of the volumes; when absent the plan's, else the cluster's default; immutable",
+  ),
 }
 
 /** The image of the engine, where it is not the platform's choice. */
@@ -40,7 +50,7 @@ export const OwnImage = z
   .string()
   .min(1)
   .max(255)
-  .regex(/^[a-z0-9][a-zA-Z0-9._:/@-]*$/)
+  .regex(/^[a-z0-9][a-zA-Z0-9._:/@-]*$/, 'must be the reference of a container image')
   .optional()
   .describe('Image to run instead of the one of the version, where the platform allows it; immutable')
 

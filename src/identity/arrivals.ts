@@ -108,8 +108,12 @@ export function personOf(
   }
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a name must not have.
+const CONTROLS = /[\x00-\x1f\x7f-\x9f]+/g
+
 function nameIn(claim: unknown): string | undefined {
-  return typeof claim === 'string' && claim !== '' ? claim.slice(0, 64) : undefined
+  const name = typeof claim === 'string' ? claim.replace(CONTROLS, ' ').trim().slice(0, 64).trim() : ''
+  return name === '' ? undefined : name
 }
 
 function askedClaims(claims: Readonly<Record<string, unknown>>, asked: readonly string[]): Record<string, string[]> {

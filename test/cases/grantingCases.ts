@@ -209,7 +209,7 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
   },
   {
     rule: 'a deny takes away what there is',
-    refused: () => 'The deny was refused.',
+    refused: () => 'The field "actions.0" was refused: ',
     roles: owner,
     ...denying(({ other }) => ({ principalId: other, principalType: 'ServicePrincipal', actions: ['jobs/levitate'] })),
   },
@@ -320,7 +320,7 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
     write: (world) => remove(group(world, [world.other])),
   },
   { rule: 'an Owner at the root lends reading', roles: rootOwner, ...trusting(['jobs/read']) },
-  { rule: 'a trust lends no writing', refused: () => 'The trust was', roles: rootOwner, ...trusting(['jobs/write']) },
+  { rule: 'a trust lends no writing', refused: () => 'The field "actions.0" was refused: is', roles: rootOwner, ...trusting(['jobs/write']) },
   {
     rule: 'an Owner of a boundary lends nothing',
     refused: () => 'The permission rbac/boundaryTrusts/admin is missing at /.',

@@ -1,15 +1,21 @@
 import type { z } from 'zod'
-import { type ErrorCode, type FieldError, PlatformError } from '../../core/errors.ts'
+import { type ErrorCode, type FieldError, firstReason, PlatformError } from '../../core/errors.ts'
+
+type Issue = z.core.$ZodIssue
+
+/** Formats that a text has or has not, as opposed to rules that it keeps or breaks. */
+const BINDING_FORMATS = ['uuid', 'guid', 'datetime', 'date', 'base64']
 
 /** Issues that mean the text could not be read as the model; every other one means it was read and is not allowed. */
-function isBinding(issue: z.core.$ZodIssue): boolean {
+function isBinding(issue: Issue): boolean {
   if (issue.code === 'invalid_type' || issue.code === 'unrecognized_keys' || issue.code === 'invalid_union') return true
-  return issue.code === 'invalid_format' && ['uuid', 'guid', 'datetime', 'date', 'base64'].includes(issue.format)
+  if (issue.code === 'invalid_value') return typeof issue.input !== 'string'
+  return issue.code === 'invalid_format' && BINDING_FORMATS.includes(issue.format)
 }
 
 const SHOWN_MAX = 20
 
-function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
+function fieldErrors(issue: Issue): FieldError[] {
   const path = issue.path.map(String)
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
@@ -17,30 +23,111 @@ function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
       message: 'is not a field of this record',
     }))
   }
-  return [{ field: path.join('.').slice(0, 200), message: messageOf(issue) }]
+  return [{ field: path.join('.').slice(0, 200), message: reasonOf(issue) }]
 }
 
-/** Zod's own words are good; those that would repeat the input are not, as it may hold a secret. */
-function messageOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type') {
-    return issue.input === undefined ? `is required (${issue.expected})` : `must be ${issue.expected}`
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
+}
+const FORMATS: Readonly<Record<string, string>> = {
+  uuid: 'must be a uuid',
+  guid: 'must be a uuid',
+  datetime: 'must be a date and time with its zone, such as 2026-01-31T12:00:00Z',
+  date: 'must be a date, such as 2026-01-31',
+  base64: 'must be base64',
+  email: 'must be an e-mail address',
+  url: 'must be a URL',
+}
+
+const typeOf = (expected: string) => TYPES[expected] ?? `of type ${expected}`
+/** The library's own words tell of its insides, such as regular expressions; those of a schema are for people. */
+const ownWords = (issue: Issue) => (/^(Invalid|Too|Unrecognized)\b/.test(issue.message) ? undefined : issue.message)
+
+/** Why a value is refused, in words for people that never repeat the input, as it may hold a secret. */
+export function reasonOf(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? `is required (${typeOf(issue.expected)})` : `must be ${typeOf(issue.expected)}`
+    case 'invalid_value': {
+      const choice = issue.values.length === 1 ? String(issue.values[0]) : `one of ${issue.values.join(', ')}`
+      return issue.input === undefined ? `is required (${choice})` : `must be ${choice}`
+    }
+    case 'too_big':
+      return ownWords(issue) ?? `must ${extent(issue.origin, 'at most', issue.maximum)}`
+    case 'too_small':
+      if (issue.origin === 'string' && Number(issue.minimum) === 1) return 'must not be empty'
+      return ownWords(issue) ?? `must ${extent(issue.origin, 'at least', issue.minimum)}`
+    case 'invalid_format':
+      return FORMATS[issue.format] ?? ownWords(issue) ?? 'is not in the required form'
+    case 'invalid_key':
+      return `has a name that ${issue.issues.map(reasonOf)[0] ?? 'is not allowed'}`
+    case 'invalid_union':
+      return unionOf(issue.errors)
+    default:
+      return ownWords(issue) ?? 'is not allowed'
   }
-  return issue.message
+}
+
+function extent(origin: string, bound: 'at most' | 'at least', limit: number | bigint): string {
+  if (origin === 'string') return `have ${bound} ${limit} characters`
+  if (origin === 'array' || origin === 'set') return `have ${bound} ${limit} items`
+  return `be ${bound} ${limit}`
+}
+
+/** Where one of the forms was nearly met, what it lacks; else the types that there are. */
+function unionOf(forms: readonly (readonly Issue[])[]): string {
+  const types = forms.flatMap(([first]) =>
+    first?.code === 'invalid_type' && first.path.length === 0 ? [typeOf(first.expected)] : [],
+  )
+  const near = forms.find(([first]) => first !== undefined && (first.code !== 'invalid_type' || first.path.length > 0))
+  if (near?.[0] !== undefined) return reasonOf(near[0])
+  return types.length === 0
+    ? 'is not in one of the forms that are taken'
+    : `must be ${[...new Set(types)].join(' or ')}`
 }
 
 /**
- * Reads a value as a model, or says for each field why not.
+ * Reads a value as a model, or says for each field why not. Enumerations are read without regard to case.
  *
- * @throws PlatformError MODEL_BINDING_FAILED for wrong types, missing and unknown fields; BAD_REQUEST for values that
- *   are out of bounds
+ * @throws PlatformError MODEL_BINDING_FAILED for wrong types, missing and unknown fields, malformed uuids and dates;
+ *   BAD_REQUEST for values that are out of bounds
  */
 export function readModel<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const result = schema.safeParse(value)
+  const first = schema.safeParse(value, { reportInput: true })
+  if (first.success) return first.data
+  const folded = withCaseOfChoices(value, first.error.issues)
+  const result = folded === undefined ? first : schema.safeParse(folded, { reportInput: true })
   if (result.success) return result.data
   const { issues } = result.error
   const code: ErrorCode = issues.some(isBinding) ? 'MODEL_BINDING_FAILED' : 'BAD_REQUEST'
   const errors = issues.flatMap(fieldErrors).slice(0, SHOWN_MAX)
-  const [first] = errors
-  const where = first === undefined || first.field === '' ? 'The body' : `The field "${first.field}"`
-  throw new PlatformError(code, `${where} was refused: ${first?.message ?? 'not valid'}.`, { errors })
+  throw new PlatformError(code, firstReason(errors), { errors })
+}
+
+/** The value with each enumerated text as its enumeration writes it; undefined if none differs by case alone. */
+function withCaseOfChoices(value: unknown, issues: readonly Issue[]): unknown {
+  let copy: unknown
+  for (const issue of issues) {
+    if (issue.code !== 'invalid_value' || typeof issue.input !== 'string') continue
+    const wanted = issue.input.toLowerCase()
+    const choice = issue.values.find((known) => typeof known === 'string' && known.toLowerCase() === wanted)
+    if (choice === undefined) continue
+    copy ??= structuredClone(value)
+    copy = withAt(copy, issue.path, choice)
+  }
+  return copy
+}
+
+function withAt(target: unknown, [name, ...rest]: readonly PropertyKey[], value: unknown): unknown {
+  if (name === undefined) return value
+  const holder = target as Record<PropertyKey, unknown>
+  holder[name] = withAt(holder[name], rest, value)
+  return holder
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline as pump } from 'node:stream/promises'
-import { messageOf, notFound, PlatformError } from '../../core/errors.ts'
+import { z } from 'zod'
+import { invalidName, messageOf, notFound, PlatformError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { type PathPlaces, placesOf, scopeOfPath } from '../callers/scopes.ts'
 import type { Standing } from '../callers/standing.ts'
@@ -38,6 +39,10 @@ export type Staleness = { readonly age: () => number; readonly bound: number }
 
 /** A watch that its server ends is open again before this. */
 const UNREMARKABLE_AGE = 2_000
+
+/** Of routes that take no body: what a caller says there would be ignored, so that it is refused. */
+const NOTHING = z.strictObject({})
+const ANY_JSON = ['application/json', 'application/merge-patch+json']
 
 const ENDED = { deleted: 'does not exist any more', disabled: 'is disabled' } as const
 
@@ -218,13 +223,11 @@ export class Pipeline {
         throw new PlatformError('FORBIDDEN', `The permission ${action} is missing at ${scope}.`, { action, scope })
       }
     }
-    if (badPart !== undefined) throw badName(route, badPart)
+    if (badPart !== undefined) throw badName(route, badPart, segments)
     return scope
   }
 
   async #body({ request, response, caller, address }: Passage, route: Route): Promise<unknown> {
-    if (route.bodyKind !== 'json') return undefined
-    const { mediaTypes, isBodyOptional: isOptional, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route
     const { clock } = this.#options.services
     const spend = (bytes: number) => {
       const [kind, key] =
@@ -233,6 +236,12 @@ export class Pipeline {
           : (['principal', caller.principalId] as const)
       this.#refuse(kind, this.#bodies.take(key, bytes, clock.monotonic()))
     }
+    if (route.bodyKind === 'none' && route.method !== 'GET' && hasBody(request)) {
+      const rules = { mediaTypes: ANY_JSON, isOptional: true, limitBytes: JSON_LIMIT_BYTES, spend }
+      readModel(NOTHING, (await readJsonBody(request, response, rules, clock)) ?? {})
+    }
+    if (route.bodyKind !== 'json') return undefined
+    const { mediaTypes, isBodyOptional: isOptional, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route
     const value = await readJsonBody(request, response, { mediaTypes, isOptional, limitBytes, spend }, clock)
     return route.body === undefined || (value === undefined && isOptional) ? value : readModel(route.body, value)
   }
@@ -304,17 +313,23 @@ function single(request: IncomingMessage, name: string): string | undefined {
 }
 
 /** A name that no object can have: 400 where one was to be made, else there is nothing of that name. */
-function badName(route: Route, part: 'boundary' | 'resourceGroup' | 'resource'): PlatformError {
+function badName(
+  route: Route,
+  part: 'boundary' | 'resourceGroup' | 'resource',
+  segments: readonly string[],
+): PlatformError {
   const isCreation = route.method === 'POST' && route.path.endsWith('}') && part !== 'boundary'
   const isLast =
     part === 'resource'
       ? /resources\/[^/]+\/\{[^/]+\}$/.test(route.path)
       : /resourcegroups\/\{[^/]+\}$/.test(route.path)
-  if (!isCreation || !isLast) return notFound('What the path names')
-  const message = 'a name has 1 to 52 lower-case letters, digits and hyphens and begins and ends with a letter or digit'
-  return new PlatformError('BAD_REQUEST', 'The name in the path cannot be given.', {
-    errors: [{ field: 'name', message }],
-  })
+  const [, boundary = '', , group = '', , collection = '', name = ''] = segments.map((segment) => segment.slice(0, 64))
+  if (!isCreation || !isLast) {
+    if (part === 'boundary') return notFound(`Boundary "${boundary}"`)
+    if (part === 'resourceGroup') return notFound(`Resource group "${group}" of boundary "${boundary}"`)
+    return notFound(`"${name}" of ${collection} in group "${group}"`)
+  }
+  return invalidName(part === 'resource' ? name : group)
 }
 
 /** @throws PlatformError NOT_ACCEPTABLE where the client takes nothing that the route can answer */

@@ -1,5 +1,6 @@
 import { PlatformError } from '../../core/errors.ts'
 import { badParameter, LIST_QUERY_NAMES, type ListRequest, parseListRequest } from '../resources/paging.ts'
+import { reasonOf } from './model.ts'
 import type { Route } from './route.ts'
 
 const QUERY_MAX_LENGTH = 8192
@@ -64,10 +65,10 @@ function isListName(route: Route, name: string): boolean {
 
 function readOwn(route: Route, own: Record<string, unknown>): unknown {
   if (route.query === undefined) return undefined
-  const result = route.query.safeParse(own)
+  const result = route.query.safeParse(own, { reportInput: true })
   if (result.success) return result.data
   const [issue] = result.error.issues
   const parameter = String(issue?.path[0] ?? '')
-  const reason = own[parameter] === undefined ? 'it is required' : (issue?.message ?? 'it is not valid')
+  const reason = issue === undefined ? 'is not valid' : reasonOf(issue)
   throw new PlatformError('BAD_REQUEST', `The query parameter ${parameter} was refused: ${reason}.`, { parameter })
 }

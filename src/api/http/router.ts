@@ -17,7 +17,7 @@ type Entry = { readonly route: Route; readonly names: readonly string[] }
 export type Match = {
   readonly route: Route
   readonly parameters: Readonly<Record<string, string>>
-  /** The segments of the path, as they came. */
+  /** The segments of the path, as they came, the id of a boundary in lower case. */
   readonly segments: readonly string[]
 }
 
@@ -85,8 +85,10 @@ export class Router {
     if (entry === undefined) return undefined
     const parameters: Record<string, string> = {}
     entry.names.forEach((name, index) => {
-      parameters[name] = values[index] ?? ''
+      const value = values[index] ?? ''
+      parameters[name] = isIdName(name) ? idOf(value) : value
     })
+    if (entry.names[0] === 'boundaryId') segments[1] = parameters.boundaryId ?? ''
     return { route: entry.route, parameters, segments }
   }
 }
@@ -95,10 +97,16 @@ function isIdName(name: string | undefined): boolean {
   return name?.endsWith('Id') === true
 }
 
+/** A uuid in capitals is the same uuid (RFC 9562 section 4). */
+function idOf(text: string): string {
+  const folded = text.toLowerCase()
+  return isUuid(folded) ? folded : text
+}
+
 /** Of two routes in one place, the one whose parameter is an id takes uuids. */
 function choose(entries: readonly Entry[] | undefined, values: readonly string[]): Entry | undefined {
   if (entries === undefined || entries.length === 1) return entries?.[0]
-  const wantsId = isUuid(values.at(-1) ?? '')
+  const wantsId = isUuid(idOf(values.at(-1) ?? ''))
   return entries.find((entry) => isIdName(entry.names.at(-1)) === wantsId)
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { PersonName } from '../../crds/fields.ts'
 import { INVITATION_STATES, type MemberInvitation } from '../../crds/invitations.ts'
 import { isOpen, nextResendAt, refuseResend, stateAt } from '../../iam/invitations.ts'
 import type { Services } from '../http/context.ts'
@@ -29,7 +30,6 @@ export const InvitationDto = z
   .meta({ id: 'InvitationDto' })
 export type InvitationDto = z.output<typeof InvitationDto>
 
-const PersonName = z.string().trim().min(1).max(64)
 
 export const CreateInvitationRequest = z
   .strictObject({

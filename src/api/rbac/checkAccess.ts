@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { badRequest, PlatformError, refusedFields } from '../../core/errors.ts'
 import { isUuid } from '../../core/names.ts'
 import { parseScope, scopeContains } from '../../core/scope.ts'
 import { findAction, isKnownAction, isOpenAction, OPEN_ACTION_PREFIXES } from '../../iam/actions.ts'
@@ -81,7 +81,7 @@ export function readChecks(body: CheckAccessRequest, boundaryId: string): Check[
   const mixed = checks !== undefined && Object.values(single).some((value) => value !== undefined && value !== null)
   if (mixed || (checks === undefined && !isSingle)) {
     const message = 'give either checks or a single action, with its scope'
-    throw badRequest('The body asks for nothing, or in two ways at once.', [{ field: 'checks', message }])
+    throw refusedFields([{ field: 'checks', message }])
   }
   const asked = checks ?? [{ ...single, action: action ?? '' }]
   const errors = asked.flatMap((check, index) => {

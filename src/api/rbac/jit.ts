@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
@@ -62,7 +62,7 @@ function mayReadAll({ services, caller }: Context, boundaryId: string): boolean 
 /** @throws PlatformError BAD_REQUEST for what is no scope, lies outside the boundary, or where nothing is */
 function readScope(services: Services, text: string, boundaryId: string): { scope: Scope; incarnation: string } {
   const scope = parseScope(text)
-  const refuse = (message: string) => badRequest('The scope of the request cannot be.', [{ field: 'scope', message }])
+  const refuse = (message: string) => refusedFields([{ field: 'scope', message }])
   if (scope === undefined) throw refuse('must be a scope as the platform writes it')
   if (!scopeContains({ level: 'boundary', boundaryId }, scope)) throw refuse('must lie in the boundary')
   const incarnation = incarnationAt(services, scope)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
+import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import {
   ACTOR_ANNOTATION,
   CREATED_BY_ANNOTATION,
@@ -308,16 +308,13 @@ export function checkSpec(kind: AnyKind, spec: object, previous: object | undefi
   const broken = brokenRules<unknown>(kind as never, next, previous)
   const [first] = broken
   if (first === undefined) return next
-  throw first.code === 'BAD_REQUEST' ? refusedFields(broken) : refusedByRule(first, next)
+  throw first.code === 'BAD_REQUEST'
+    ? refusedFields(broken.map(({ field, message }) => ({ field, message })))
+    : refusedByRule(first, next)
 }
 
 function withoutAbsent(spec: object): object {
   return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined && value !== null))
-}
-
-function refusedFields(broken: readonly BrokenRule[]): PlatformError {
-  const errors = broken.map(({ field, message }) => ({ field, message }))
-  return badRequest(`The field "${errors[0]?.field}" was refused: ${errors[0]?.message}.`, errors)
 }
 
 function refusedByRule({ code, field, message }: BrokenRule, next: object): PlatformError {

@@ -5,6 +5,7 @@ import { RESTORE_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace, RESOURCE_NAME_PATTERN } from '../../core/names.ts'
 import { objectKey } from '../../core/object.ts'
 import { parseQuantity } from '../../core/quantity.ts'
+import { Bytes } from '../../crds/fields.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { type Answer, accepted } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -12,7 +13,7 @@ import { etagOf } from '../http/etag.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { findGroup, placeOf, viewMaker } from '../resources/places.ts'
 import { underQuota } from '../resources/quota.ts'
-import { type Plan, planOf, QuantityText, unprocessable } from '../resources/sizing.ts'
+import { type Plan, planOf, unprocessable } from '../resources/sizing.ts'
 import { checkNewName } from '../resources/writes.ts'
 import { COLLECTION, type RelationalObject, relationalRecord } from './record.ts'
 import { leastStorage, recoveryWindow, type SnapshotObject, snapshotState, snapshots } from './snapshots.ts'
@@ -25,7 +26,7 @@ export const RestoreSnapshotRequest = z
     targetTime: DateTime.nullish().describe('Inside the recovery window; the end of the snapshot when absent'),
     resourceGroup: Name.nullish().describe('Where the new one is made; the same group when absent'),
     computePlan: Name.nullish(),
-    storageSize: QuantityText.nullish().describe('At least that of the source'),
+    storageSize: Bytes.nullish().describe('At least that of the source'),
     takeOverName: z.boolean().nullish().describe('Lead the connections of the old name to the new one, once ready'),
   })
   .meta({ id: 'RestoreSnapshotRequest' })

@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { DateTime, Uuid } from '../../crds/fields.ts'
 
 /** Records that every area answers with (interface section 2, records section 0). */
 
-export const Uuid = z.uuid()
-export const DateTime = z.iso.datetime({ offset: true })
+export { DateTime, Uuid }
 
 /** Fields that answers show and bodies may repeat without effect, so that what was read can be sent back. */
 export const headFields = {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { badRequest, type ErrorCode, PlatformError } from '../../core/errors.ts'
 import { RESOURCE_NAME_PATTERN } from '../../core/names.ts'
-import { compareQuantities, QUANTITY_PATTERN } from '../../core/quantity.ts'
+import { compareQuantities } from '../../core/quantity.ts'
 import {
   defaultPlan,
   type PlanFamily,
@@ -22,10 +22,6 @@ import type { ResourceView } from './types.ts'
  * (records: plans, head of every resource record).
  */
 
-export const QuantityText = z
-  .string()
-  .max(32)
-  .regex(new RegExp(QUANTITY_PATTERN), 'must be a positive Kubernetes quantity')
 export const PlanId = z.string().max(52).regex(new RegExp(RESOURCE_NAME_PATTERN), 'must be the id of a compute plan')
 
 type Sizes = { readonly [Name in Size]?: string | null | undefined }

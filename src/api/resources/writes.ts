@@ -1,5 +1,5 @@
 import { summarize } from '../../core/conditions.ts'
-import { badRequest, type FieldError, PlatformError } from '../../core/errors.ts'
+import { badRequest, type FieldError, invalidName, PlatformError } from '../../core/errors.ts'
 import { isResourceName } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Context } from '../http/context.ts'
@@ -14,12 +14,11 @@ type Readable<K extends AnyKind> = Pick<AnyDeclaration<K>, 'body' | 'shownNames'
 
 /** @throws PlatformError BAD_REQUEST for a name that no new resource may have */
 export function checkNewName(name: string, reserved: ReadonlySet<string>): void {
-  const refuse = (message: string) =>
-    badRequest(`The name "${name.slice(0, 64)}" cannot be given.`, [{ field: 'name', message }])
-  if (!isResourceName(name)) {
-    throw refuse('a name has 1 to 52 lower-case letters, digits and hyphens and begins and ends with a letter or digit')
-  }
-  if (reserved.has(name)) throw refuse('this name is reserved: a route of the interface stands in its place')
+  if (!isResourceName(name)) throw invalidName(name)
+  if (!reserved.has(name)) return
+  throw badRequest(`The name "${name}" is reserved: a route of the interface stands in its place.`, [
+    { field: 'name', message: 'is reserved' },
+  ])
 }
 
 /**
@@ -44,7 +43,7 @@ function writablePart<K extends AnyKind>(
       errors.push({ field, message: 'differs from the path of the request' })
     }
   }
-  if (errors.length > 0) throw badRequest('The body speaks of another resource than the path.', errors)
+  if (errors.length > 0) throw badRequest('The body names a different resource than the path.', errors)
   return writable
 }
 

@@ -1,4 +1,4 @@
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { parseScope, ROOT_SCOPE, type Scope, scopeContains } from '../../core/scope.ts'
@@ -57,7 +57,7 @@ function readScope(text: string | null | undefined, boundaryId: string): Scope {
       ? 'is no scope: write it as /boundaries/<uuid>/resourcegroups/<name>'
       : 'lies outside the boundary'
   if (scope === undefined || !scopeContains(boundary, scope)) {
-    throw badRequest('The scope of the deny was refused.', [{ field: 'scope', message }])
+    throw refusedFields([{ field: 'scope', message }])
   }
   return scope
 }
@@ -74,7 +74,7 @@ function checkBody(body: WantedDeny, now: number): void {
   if (typeof body.expiresAt === 'string' && Date.parse(body.expiresAt) <= now) {
     errors.push({ field: 'expiresAt', message: 'must lie in the future' })
   }
-  if (errors.length > 0) throw badRequest('The deny was refused.', errors)
+  if (errors.length > 0) throw refusedFields(errors)
 }
 
 /**

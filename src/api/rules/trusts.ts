@@ -1,4 +1,4 @@
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { BoundaryTrust } from '../../crds/rbac.ts'
@@ -39,7 +39,7 @@ export function checkTrust(services: Services, wanted: WantedTrust): void {
   if (typeof wanted.expiresAt === 'string' && Date.parse(wanted.expiresAt) <= services.clock.now()) {
     errors.push({ field: 'expiresAt', message: 'must lie in the future' })
   }
-  if (errors.length > 0) throw badRequest('The trust was refused.', errors)
+  if (errors.length > 0) throw refusedFields(errors)
   for (const id of [boundaryId, trustedBoundaryId]) {
     const boundary = services.records.peek(Boundary, { name: id })
     if (boundary !== undefined && boundary.metadata.deletionTimestamp === undefined) continue

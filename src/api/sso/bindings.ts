@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { parseScope, type Scope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
@@ -58,7 +58,7 @@ function targetOf({ services, caller, body }: Create): Target {
   const isHalf = (typeof roleDefinitionName === 'string') !== (typeof scope === 'string')
   if (isHalf || isRole === (typeof groupId === 'string')) {
     const message = 'a binding names either groupId, or roleDefinitionName and scope'
-    throw badRequest('The binding was refused.', [{ field: 'groupId', message }])
+    throw refusedFields([{ field: 'groupId', message }])
   }
   if (!isRole) {
     const id = groupId ?? ''
@@ -67,7 +67,7 @@ function targetOf({ services, caller, body }: Create): Target {
     return { groupId: id }
   }
   const place = parseScope(scope)
-  if (place === undefined) throw badRequest('The binding was refused.', [{ field: 'scope', message: 'is no scope' }])
+  if (place === undefined) throw refusedFields([{ field: 'scope', message: 'is no scope' }])
   const role = findRole(services, roleDefinitionName)
   requireBoundary(services, place)
   if (scope !== '/' && isRootOnly(role)) throw rootOnlyRefused(role, scope)

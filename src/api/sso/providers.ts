@@ -1,6 +1,6 @@
 import { OutgoingError } from '../../adapters/outgoing/port.ts'
 import { isSamlMetadata, readDiscovery } from '../../contracts/ssoDiscovery.ts'
-import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
+import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import { vetOutgoingUrl } from '../../core/outgoingUrl.ts'
 import { brokenRules } from '../../crds/define.ts'
 import { SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
@@ -52,7 +52,7 @@ function vetAddress(field: string, address: string, allowedHosts: readonly strin
 async function checkProvider(context: Context, provider: SsoIdentityProvider): Promise<void> {
   const { services, signal } = context
   const broken = brokenRules(SsoConnection, { domains: [], identityProviders: [provider] })
-  if (broken.length > 0) throw badRequest('The identity provider was refused.', broken)
+  if (broken.length > 0) throw refusedFields(broken)
   if (provider.defaultRoleDefinitionName !== undefined) findRole(services, provider.defaultRoleDefinitionName)
   if (!services.sso.federation.protocols.includes(provider.protocol)) {
     const protocols = services.sso.federation.protocols
@@ -139,7 +139,7 @@ function refuseTaken(connection: ConnectionRecord | undefined, alias: string): v
   }
   if (providers.length < MOST) return
   const message = `a tenant has at most ${MOST} identity providers`
-  throw badRequest('The identity provider was refused.', [{ field: 'alias', message }])
+  throw refusedFields([{ field: 'alias', message }])
 }
 
 /** Writes the secret first and takes it away again where the record then cannot be written. */
@@ -202,7 +202,7 @@ function patched({ services, body }: OfAlias, provider: SsoIdentityProvider) {
   const { clientSecret, ...fields } = readModel(PatchedProvider, mergePatch(stored, Object.fromEntries(patch)))
   for (const field of ['alias', 'protocol'] as const) {
     if (fields[field] === provider[field]) continue
-    throw badRequest('The identity provider was refused.', [{ field, message: 'cannot be changed after creation' }])
+    throw refusedFields([{ field, message: 'cannot be changed after creation' }])
   }
   return { next: readProvider(services, fields, clientSecretName), clientSecret: clientSecret ?? undefined }
 }

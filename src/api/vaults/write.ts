@@ -13,7 +13,7 @@ import {
 } from '../../contracts/vaults/history.ts'
 import { entryName, isSecretName, valueNames } from '../../contracts/vaults/names.ts'
 import { timestamp } from '../../core/clock.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { badRequest, PlatformError, refusedFields } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { Turns } from '../../core/turns.ts'
 import { VaultEntry } from '../../crds/vaults.ts'
@@ -49,9 +49,7 @@ export async function setSecret(context: SetSecretContext) {
     ])
   }
   if (Buffer.byteLength(context.body.value, 'utf8') > VALUE_MAX_BYTES) {
-    throw badRequest('The field "value" was refused.', [
-      { field: 'value', message: `has more than ${VALUE_MAX_BYTES} bytes` },
-    ])
+    throw refusedFields([{ field: 'value', message: `has more than ${VALUE_MAX_BYTES} bytes` }])
   }
   const { namespace = '', name } = vault.metadata
   return turns.take(`${namespace}/${entryName(name, secretName)}`, async () => {

@@ -1,7 +1,7 @@
 import type { Services } from '../../api/http/context.ts'
 import type { AnyObject } from '../../api/records/records.ts'
 import { type Granter, objectAt } from '../../api/rules/grants.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { formatScope, parseScope, type Scope } from '../../core/scope.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -45,7 +45,7 @@ export function requireAction({ access }: Services, { principalId }: Granter, ac
   throw new PlatformError('FORBIDDEN', `The permission ${action} is missing at ${scope}.`, { action, scope })
 }
 
-const refused = (field: string, message: string) => badRequest('The object was refused.', [{ field, message }])
+const refused = (field: string, message: string) => refusedFields([{ field, message }])
 
 /**
  * The scope that a record names, where a record in that place counts. It names what exists, in the life that it has: a

@@ -108,7 +108,9 @@ function asObject(kind: AnyKind, object: Request['object']): AnyObject | undefin
 
 /** Never 409: kubectl would take it for a conflict of versions and try again and again. */
 function statusOf({ code, message, extras }: PlatformError): Status {
-  const errors = (extras.errors ?? []) as { field: string; message: string }[]
+  const [first, ...errors] = (extras.errors ?? []) as { field: string; message: string }[]
+  // The sentence may tell the first reason already.
+  if (first !== undefined && !message.includes(first.message)) errors.unshift(first)
   const fields = errors.map(({ field, message: why }) => ` ${field}: ${why}.`).join('')
   const details = { causes: [{ reason: code, message }] }
   if (ERROR_STATUS[code] === 403) return { code: 403, reason: 'Forbidden', message, details }

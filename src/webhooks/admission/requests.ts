@@ -1,7 +1,7 @@
 import { isEqual } from '../../api/records/mergePatch.ts'
 import type { RecordOf } from '../../api/records/records.ts'
 import { findRole, rootOnlyRefused } from '../../api/rules/grants.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { formatScope } from '../../core/scope.ts'
 import { JitRequest } from '../../crds/rbac.ts'
@@ -46,5 +46,5 @@ const DECISION = ['decision', 'decidedAt', 'decidedBy', 'decisionReason'] as con
 /** @throws PlatformError BAD_REQUEST */
 function refuseDecision({ spec }: RequestRecord): void {
   const field = DECISION.find((name) => spec[name] !== undefined)
-  if (field !== undefined) throw badRequest('The request was refused.', [{ field, message: 'is not for who asks' }])
+  if (field !== undefined) throw refusedFields([{ field, message: 'is not for who asks' }])
 }

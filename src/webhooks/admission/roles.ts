@@ -2,7 +2,7 @@ import type { Services } from '../../api/http/context.ts'
 import { isEqual } from '../../api/records/mergePatch.ts'
 import type { RecordOf } from '../../api/records/records.ts'
 import { groupsIn, refuseExceeding } from '../../api/rules/grants.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { boundaryOfNamespace } from '../../core/names.ts'
 import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { everyoneIn } from '../../iam/groups.ts'
@@ -33,11 +33,7 @@ export function judgeRole({ services, caller, place, next, previous }: Judged<Ro
 /** @throws PlatformError BAD_REQUEST */
 function checkPatterns(role: Role): void {
   const faults = patternFaults(role)
-  if (faults.length === 0) return
-  throw badRequest(
-    'The role was refused.',
-    faults.map(({ field, message }) => ({ field, message })),
-  )
+  if (faults.length > 0) throw refusedFields(faults.map(({ field, message }) => ({ field, message })))
 }
 
 /** Assignments name roles by their display name. @throws PlatformError already_exists */

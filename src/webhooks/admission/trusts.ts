@@ -3,7 +3,7 @@ import { isEqual } from '../../api/records/mergePatch.ts'
 import type { RecordOf } from '../../api/records/records.ts'
 import { incarnationAt } from '../../api/rules/grants.ts'
 import { checkTrust, isTrusted, trustedAlready } from '../../api/rules/trusts.ts'
-import { badRequest } from '../../core/errors.ts'
+import { refusedFields } from '../../core/errors.ts'
 import type { BoundaryTrust } from '../../crds/rbac.ts'
 import { type Judged, requireAction } from './change.ts'
 
@@ -28,5 +28,5 @@ function checkLife(
 ): void {
   const life = incarnationAt(services, { level: 'boundary', boundaryId })
   if (spec[field] === undefined || spec[field] === life) return
-  throw badRequest('The trust was refused.', [{ field, message: 'is not that of the boundary' }])
+  throw refusedFields([{ field, message: 'is not that of the boundary' }])
 }

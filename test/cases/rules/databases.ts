@@ -26,6 +26,8 @@ const ENGINE_VERSION = "engineVersion must be one of the engine's: 2019, 2022 fo
 
 const MEMORY = 'memoryLimit must be at least 2Gi for MsSql, which does not start with less'
 
+const ENGINE_MEMORY = 'memoryLimitMb must not be more than memoryLimit: the container would be killed'
+
 const OLDER = 'engineVersion cannot go back: an older engine does not read the newer files'
 
 const LICENSE = 'licenseVersion grows by one at a time: each step is one product key'
@@ -41,6 +43,13 @@ export const DATABASE_RULES: readonly RuleCase[] = [
     ['a version of the other engine', undefined, { engineVersion: '2022' }, ENGINE_VERSION],
     ['too little memory for SQL Server', undefined, { engine: 'MsSql', acceptEula: true, memoryLimit: '1Gi' }, MEMORY],
     ['little memory for MariaDB', undefined, { memoryLimit: '1Gi' }],
+    ['as much memory for the engine as the container has', undefined, { memoryLimit: '1Gi', memoryLimitMb: 1024 }],
+    [
+      'more memory for the engine than the container has',
+      undefined,
+      { memoryLimit: '1Gi', memoryLimitMb: 1025 },
+      ENGINE_MEMORY,
+    ],
     [
       'a request over its limit',
       undefined,

@@ -37,6 +37,25 @@ export const PLATFORM_RULES: readonly RuleCase[] = [
     [
       ['admits a new price of the same family', { family: 'Vector' }, { family: 'Vector', cpuLimit: '3' }],
       ['refuses to become a plan of another family', { family: 'Vector' }, { family: 'Sql' }, fixed('family')],
+      [
+        'refuses more requested cores than it allows',
+        undefined,
+        { family: 'Vector', cpuRequest: '3' },
+        'cpuLimit must not be less than cpuRequest',
+      ],
+      [
+        'refuses more requested memory than it allows',
+        undefined,
+        { family: 'Vector', memoryRequest: '2Gi' },
+        'memoryLimit must not be less than memoryRequest',
+      ],
+      ['admits the default', undefined, { family: 'Vector', isDefault: true }],
+      [
+        'refuses a default that is deprecated',
+        undefined,
+        { family: 'Vector', isDefault: true, deprecated: true },
+        'a deprecated plan cannot be the default: new resources would be refused it',
+      ],
     ],
   ),
   ...cases(PlatformCluster, { displayName: 'Here', domain: 'apps.example.com' }, [

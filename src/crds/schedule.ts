@@ -1,0 +1,61 @@
+import { CronExpressionParser } from 'cron-parser'
+import { z } from 'zod'
+import { ruled } from './fields.ts'
+
+const list = (number: string) => {
+  const part = `(\\*|${number}(-${number})?)(/[1-9][0-9]?)?`
+  return `${part}(,${part})*`
+}
+/** Minute, hour, day of the month, month, day of the week (crontab(5) without names). */
+const FIELDS = ['[0-5]?[0-9]', '([01]?[0-9]|2[0-3])', '(0?[1-9]|[12][0-9]|3[01])', '(0?[1-9]|1[0-2])', '0?[0-7]']
+const PATTERN = `^${FIELDS.map(list).join(' ')}$`
+const MESSAGE =
+  'must be cron in five fields, such as 0 2 * * *: minute 0-59, hour 0-23, day 1-31, month 1-12, day of the week 0-7'
+
+/** The first number of a part of a field, where a star stands for one; its last; and its step. */
+const first = (part: string) => `(${part}.startsWith('*') ? 1 : int(${part}.split('/')[0].split('-')[0]))`
+const last = (part: string) =>
+  `(${part}.startsWith('*') ? 12 : ${part}.contains('-') ? int(${part}.split('/')[0].split('-')[1]) : ${part}.contains('/') ? 12 : ${first(part)})`
+const step = (part: string) => `(${part}.contains('/') ? int(${part}.split('/')[1]) : 1)`
+const hasDay = (comparison: string) => `self.split(' ')[2].split(',').exists(d, ${first('d')} ${comparison})`
+const hasMonth = (months: string) =>
+  `self.split(' ')[3].split(',').exists(m, [${months}].exists(x, x >= ${first('m')} && x <= ${last('m')} && (x - ${first('m')}) % ${step('m')} == 0))`
+const isWellFormed = `self.matches('${PATTERN.replaceAll('\\', '\\\\')}')`
+
+/** When something is done, in UTC. */
+export const CronSchedule = ruled(
+  z.string().max(100).regex(new RegExp(PATTERN), MESSAGE),
+  {
+    cel: `!${isWellFormed} || self.split(' ').all(f, f.split(',').all(p, !p.contains('-') || int(p.split('/')[0].split('-')[0]) <= int(p.split('/')[0].split('-')[1])))`,
+    message: 'must be cron whose ranges go upwards',
+    test: (text) =>
+      !isCron(text) || text.split(' ').every((field, at) => field.split(',').every((part) => isPart(part, at))),
+  },
+  {
+    cel: `!${isWellFormed} || !self.split(' ')[4].startsWith('*') || ${hasDay('<= 29')} || (${hasDay('== 30')} && ${hasMonth('1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12')}) || ${hasMonth('1, 3, 5, 7, 8, 10, 12')}`,
+    message: 'must be cron with a day that its months have',
+    test: (text) => !isCron(text) || fires(text),
+  },
+)
+
+const isCron = (text: string) => new RegExp(PATTERN).test(text)
+
+function parses(expression: string): boolean {
+  try {
+    CronExpressionParser.parse(expression)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Part by part: a number that stands twice in a list does no harm. */
+function isPart(part: string, at: number): boolean {
+  return parses(FIELDS.map((_, field) => (field === at ? part : '*')).join(' '))
+}
+
+function fires(text: string): boolean {
+  const [, , days = '', months = '', weekday = ''] = text.split(' ')
+  if (!weekday.startsWith('*')) return true
+  return days.split(',').some((day) => months.split(',').some((month) => parses(`0 0 ${day} ${month} *`)))
+}
