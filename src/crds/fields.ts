@@ -95,7 +95,7 @@ export const Scope = z
   .describe('Where it counts, and everywhere below: /, a boundary, a resource group or a resource; immutable')
 
 /** One e-mail address. */
-export const Email = z.string().regex(new RegExp(ADDRESS_PATTERN)).max(ADDRESS_MAX_LENGTH)
+export const Email = z.string().regex(new RegExp(ADDRESS_PATTERN), 'must be an e-mail address').max(ADDRESS_MAX_LENGTH)
 
 export const PrincipalType = z
   .enum(['User', 'Group', 'ServicePrincipal'])

@@ -26,7 +26,7 @@ const isWellFormed = `self.matches('${PATTERN.replaceAll('\\', '\\\\')}')`
 export const CronSchedule = ruled(
   z.string().max(100).regex(new RegExp(PATTERN), MESSAGE),
   {
-    cel: `!${isWellFormed} || self.split(' ').all(f, f.split(',').all(p, !p.contains('-') || int(p.split('/')[0].split('-')[0]) <= int(p.split('/')[0].split('-')[1])))`,
+    cel: `!${isWellFormed} || self.replace(' ', ',').split(',').all(p, !p.contains('-') || int(p.split('/')[0].split('-')[0]) <= int(p.split('/')[0].split('-')[1]))`,
     message: 'must be cron whose ranges go upwards',
     test: (text) =>
       !isCron(text) || text.split(' ').every((field, at) => field.split(',').every((part) => isPart(part, at))),

@@ -148,7 +148,7 @@ const rules: Rule<Spec>[] = [
       engine !== 'MsSql' || memoryLimit === undefined || compareQuantities(memoryLimit, MSSQL_MEMORY) >= 0,
   },
   {
-    cel: "!has(self.memoryLimitMb) || !has(self.memoryLimit) || quantity(string(self.memoryLimitMb) + 'Mi').compareTo(quantity(self.memoryLimit)) <= 0",
+    cel: "!has(self.memoryLimitMb) || !has(self.memoryLimit) || quantity(self.memoryLimit).sub(self.memoryLimitMb * 1048576).compareTo(quantity('0')) >= 0",
     message: 'memoryLimitMb must not be more than memoryLimit: the container would be killed',
     code: 'BAD_REQUEST',
     field: 'memoryLimitMb',

@@ -27,6 +27,7 @@ const KNOWN_FORMATS = new Set([
   'byte',
   'password',
 ])
+const DATE_TIME_PATTERN = '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$'
 const SAFE_INTEGER_BOUNDS = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER])
 
 /**
@@ -58,8 +59,9 @@ function isKept(key: string, value: unknown, node: StructuralSchema): boolean {
   // `false` beside properties is refused; unknown fields are pruned or refused by the server anyway.
   if (key === 'additionalProperties' && typeof value === 'boolean') return false
   if (key === 'format') return KNOWN_FORMATS.has(String(value))
-  // zod spells out the formats it knows as patterns too; the server checks the format itself, except that of uuids:
-  // it takes spellings that would make a second key of one id.
+  // zod spells out the formats it knows as patterns too; the server checks the format itself. Of uuids and times it takes
+  // more spellings than REST does, such as a uuid in capitals, which would make a second key of one id.
+  if (key === 'pattern' && node.format === 'date-time') return true
   if (key === 'pattern') return node.format === undefined || !KNOWN_FORMATS.has(String(node.format))
   if (key === 'minimum' || key === 'maximum') return !SAFE_INTEGER_BOUNDS.has(Number(value))
   return true
@@ -67,6 +69,7 @@ function isKept(key: string, value: unknown, node: StructuralSchema): boolean {
 
 function structuralValue(key: string, value: unknown, path: string, node: StructuralSchema): unknown {
   if (key === 'pattern' && node.format === 'uuid') return UUID_PATTERN
+  if (key === 'pattern' && node.format === 'date-time') return DATE_TIME_PATTERN
   if (key === 'properties') {
     return Object.fromEntries(
       Object.entries(value as Record<string, StructuralSchema>).map(([name, property]) => [

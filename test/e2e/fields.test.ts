@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { checkSpec } from '../../src/api/records/kubeRecords.ts'
+import { PlatformError } from '../../src/core/errors.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { KINDS } from '../../src/crds/index.ts'
+import { type StructuralSchema, structuralSchema } from '../../src/crds/structural.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { RULE_CASES } from '../cases/ruleCases.ts'
+import { triedValues } from '../make/wrongValues.ts'
+import { makeBoundary, makeGroup } from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
+
+const AT_ONCE = 8
+
+type Spec = Record<string, unknown>
+type Path = readonly (string | number)[]
+type Trial = { path: Path; value: unknown }
+
+/** Parts of specs that no case of a rule has. */
+const SAMPLES: Readonly<Record<string, unknown>> = {
+  lifecycleRules: [{ id: 'old' }],
+  corsRules: [{ origins: ['*'], methods: ['GET'] }],
+  restoreFrom: { clusterName: 'orders', snapshotId: randomUUID() },
+}
+
+const at = (target: unknown, path: Path): unknown =>
+  path.reduce<unknown>((part, name) => (part as Spec | undefined)?.[name as string], target)
+
+function withAt(target: unknown, [name, ...rest]: Path, value: unknown): unknown {
+  if (name === undefined) return value
+  const copy: Spec = structuredClone((target ?? {}) as Spec)
+  copy[name as string] = withAt(copy[name as string], rest, value)
+  return copy
+}
+
+/** All places of a schema that a spec has a parent for, with the values to be tried there. */
+function trialsOf(schema: StructuralSchema, spec: unknown, path: Path): Trial[] {
+  const own = path.length === 0 ? [] : triedValues(schema).map((value) => ({ path, value }))
+  const inside = Object.entries((schema.properties ?? {}) as Record<string, StructuralSchema>).flatMap(([name, part]) =>
+    trialsOf(part, at(spec, [name]), [...path, name]),
+  )
+  const isListOfRecords = schema.items !== undefined && (schema.items as StructuralSchema).properties !== undefined
+  if (isListOfRecords && (!Array.isArray(spec) || spec.length === 0)) return own
+  if (path.length > 0 && spec === undefined) return own
+  const items =
+    schema.items === undefined ? [] : trialsOf(schema.items as StructuralSchema, at(spec, [0]), [...path, 0])
+  const values = schema.additionalProperties as StructuralSchema | undefined
+  const entries = values === undefined ? [] : trialsOf(values, undefined, [...path, 'key'])
+  return [...own, ...inside, ...items, ...entries]
+}
+
+/** What REST would write; undefined if it refuses. */
+function byRest(kind: AnyKind, spec: Spec): { spec: object } | { refusal: PlatformError } {
+  try {
+    return { spec: checkSpec(kind, spec, undefined) }
+  } catch (error) {
+    if (error instanceof PlatformError) return { refusal: error }
+    throw error
+  }
+}
+
+/** A library's own words, or a regular expression. */
+const INSIDES = /Invalid|expected (string|number|one)|Unrecognized|Too (big|small)|[\^$]\/?|\\[xdsw]|\(\?|\[a-z/
+
+describe('every field of every kind, to REST and to the API server', function () {
+  this.timeout(240_000)
+  let admin: KubeClient
+  let homes: Record<AnyKind['placement'], string | undefined>
+
+  before(async () => {
+    admin = await administrator()
+    const { id } = await makeBoundary()
+    const group = (await makeGroup(id)).name
+    const boundary = boundaryNamespace(id)
+    homes = {
+      cluster: undefined,
+      platform: SYSTEM_NAMESPACE,
+      boundary,
+      boundaryOrPlatform: boundary,
+      group: groupNamespace(id, group),
+    }
+  })
+  after(() => admin.close())
+
+  /** Undefined if it is admitted. */
+  async function byServer(kind: AnyKind, spec: unknown): Promise<string | undefined> {
+    const name = kind.name === 'resource' ? `field-${randomUUID().slice(0, 8)}` : randomUUID()
+    const namespace = homes[kind.placement]
+    const metadata = namespace === undefined ? { name } : { name, namespace }
+    try {
+      await admin.create(
+        kind.resource,
+        { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec },
+        { dryRun: true },
+      )
+      return undefined
+    } catch (error) {
+      if (isKubeError(error)) return [error.message, ...error.causes.map(({ message }) => message)].join('; ')
+      throw error
+    }
+  }
+
+  /** The ways in which the two differ over one value, and what REST says that is not for people. */
+  async function deviationsOf(kind: AnyKind, base: Spec, { path, value }: Trial): Promise<string[]> {
+    const tried = withAt(base, path, value) as Spec
+    const where = `${kind.kind}.${path.join('.')} = ${JSON.stringify(value)?.slice(0, 60)}`
+    const rest = byRest(kind, tried)
+    if ('spec' in rest) {
+      const refusal = await byServer(kind, rest.spec)
+      return refusal === undefined ? [] : [`${where}: REST would write it, the API server refuses: ${refusal}`]
+    }
+    const { message, extras } = rest.refusal
+    const reasons = [message, ...((extras.errors ?? []) as { message: string }[]).map((error) => error.message)]
+    const inner = reasons.filter((reason) => INSIDES.test(reason)).map((reason) => `${where}: is told "${reason}"`)
+    const isRefused = (await byServer(kind, tried)) !== undefined
+    return isRefused ? inner : [...inner, `${where}: the API server admits it, REST refuses: ${message}`]
+  }
+
+  for (const kind of KINDS) {
+    it(`get one verdict: ${kind.kind}`, async () => {
+      const { next = {} } = RULE_CASES.find(({ kind: of, refused }) => of === kind && refused.length === 0) ?? {}
+      const samples = Object.entries(SAMPLES).filter(([name]) => Object.hasOwn(kind.spec.shape, name))
+      const base = { ...next, ...Object.fromEntries(samples) } as Spec
+      expect(await byServer(kind, base), 'the spec that the values are tried in').to.equal(undefined)
+      const trials = trialsOf(structuralSchema(kind.spec, kind.kind), base, [])
+      const found: string[] = []
+      const waiting = [...trials]
+      const work = async () => {
+        for (let trial = waiting.shift(); trial !== undefined; trial = waiting.shift())
+          found.push(...(await deviationsOf(kind, base, trial)))
+      }
+      await Promise.all(Array.from({ length: AT_ONCE }, work))
+      expect(found, `${found.length} of ${trials.length}`).to.deep.equal([])
+    })
+  }
+})
