@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ADDRESS_MAX_LENGTH, ADDRESS_PATTERN } from '../core/address.ts'
 import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN } from '../core/names.ts'
-import { compareQuantities, isQuantity, QUANTITY_PATTERN } from '../core/quantity.ts'
+import { compareQuantities, isQuantity, parseQuantity, QUANTITY_PATTERN } from '../core/quantity.ts'
 
 /** Field types that kinds share. Patterns are RE2, because the API server runs them too. */
 
@@ -26,17 +26,24 @@ export const ResourceName = z
     `must be 1 to ${RESOURCE_NAME_MAX_LENGTH} lower-case letters, digits and hyphens that begin and end with a letter or digit`,
   )
 
-/** Quantities between two bounds, which are quantities themselves. */
-function quantity(least: string, most: string, message: string): z.ZodString {
+/** Quantities between two bounds, which are quantities themselves; without a lower one, all that are more than zero. */
+function quantity(least: string | undefined, most: string, message: string): z.ZodString {
   return ruled(z.string().max(32).regex(new RegExp(QUANTITY_PATTERN), message), {
-    cel: `!isQuantity(self) || (quantity(self).compareTo(quantity('${least}')) >= 0 && quantity(self).compareTo(quantity('${most}')) <= 0)`,
+    cel: `!isQuantity(self) || (quantity(self).compareTo(quantity('${least ?? '1n'}')) >= 0 && quantity(self).compareTo(quantity('${most}')) <= 0)`,
     message,
-    test: (text) => !isQuantity(text) || (compareQuantities(text, least) >= 0 && compareQuantities(text, most) <= 0),
+    test: (text) =>
+      !isQuantity(text) ||
+      ((least === undefined ? parseQuantity(text) > 0n : compareQuantities(text, least) >= 0) &&
+        compareQuantities(text, most) <= 0),
   })
 }
 
 /** Of a container: zero would mean that there is no limit at all. */
-export const Cores = quantity('1m', '100k', 'must be a quantity of cores from 1m to 100k, such as 500m or 2')
+export const Cores = quantity(
+  undefined,
+  '100k',
+  'must be a quantity of cores, more than 0 and at most 100k, such as 500m or 2',
+)
 export const Bytes = quantity('1Mi', '1Ei', 'must be a quantity of bytes from 1Mi to 1Ei, such as 512Mi or 20Gi')
 
 const QuotaCores = quantity('0', '1G', 'must be a quantity of cores from 0 to 1G, such as 500m or 64')
@@ -64,11 +71,16 @@ export const PersonName = z.string().trim().min(1).max(64).regex(TRIMMED, TRIMME
 
 export const Description = z.string().max(512).describe('What it is for, in words for people')
 
+/** A map of at most so many names. */
+export function mapOf<Value extends z.ZodType>(value: Value, most: number): z.ZodRecord<z.ZodString, Value> {
+  const isSmall = (map: object) => Object.keys(map).length <= most
+  return z.record(z.string(), value).refine(isSmall, `must have at most ${most} names`).meta({ maxProperties: most })
+}
+
 /** At most 50 pairs that people choose; kept in the spec and never made labels, which have narrower rules. */
-export const Tags = z
-  .record(z.string(), PlainText.max(256))
-  .meta({ maxProperties: 50 })
-  .describe('Pairs that people choose, at most 50, to find things by; nothing that runs depends on them')
+export const Tags = mapOf(PlainText.max(256), 50).describe(
+  'Pairs that people choose, at most 50, to find things by; nothing that runs depends on them',
+)
 
 /** Limits over everything in a boundary or group; an absent one is unlimited. */
 export const Quota = z.strictObject({

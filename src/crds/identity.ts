@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf } from './define.ts'
-import { DateTime, Description, DisplayName, Email, PersonName, PlainText, Uuid } from './fields.ts'
+import { DateTime, Description, DisplayName, Email, mapOf, PersonName, PlainText, Uuid } from './fields.ts'
 
 /** A person, for the local identity provider only. */
 export const PlatformUser = defineKind({
@@ -43,9 +43,7 @@ export const PlatformUser = defineKind({
         alias: z.string().max(63).describe('Alias of the identity provider in that SsoConnection'),
         issuer: z.string().max(2048).describe('The iss claim of that identity provider'),
         subject: z.string().max(255).describe('The sub claim at that issuer (OpenID Connect Core section 2)'),
-        claims: z
-          .record(z.string(), z.array(z.string().max(256)).max(200))
-          .meta({ maxProperties: 20 })
+        claims: mapOf(z.array(z.string().max(256)).max(200), 20)
           .default({})
           .describe('What the issuer said at the last sign-in, of the claims that bindings ask about'),
       })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PLAN_FAMILIES } from '../core/sizing/plans.ts'
 import { defineKind, type ObjectOf } from './define.ts'
-import { Bytes, Cores, Description, DisplayName } from './fields.ts'
+import { Bytes, Cores, Description, DisplayName, mapOf } from './fields.ts'
 import { PlanStorageClass } from './workloadFields.ts'
 import { boundsRules } from './workloadRules.ts'
 
@@ -40,9 +40,7 @@ export const ComputePlan = defineKind({
       .boolean()
       .default(false)
       .describe('True keeps the plan for who has it; REST refuses it to all others'),
-    extras: z
-      .record(z.string(), z.string().max(256))
-      .meta({ maxProperties: 32 })
+    extras: mapOf(z.string().max(256), 32)
       .prefault({})
       .describe(
         'What only one family has: maxConnections of Relational is set, walStorageSize and maxEdition are shown',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isRefusedParameter, REFUSED_PARAMETER_PREFIXES, REFUSED_PARAMETERS } from '../contracts/relational.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
-import { Bytes, DateTime, PlainText, ResourceName, Tags, Uuid } from './fields.ts'
+import { Bytes, DateTime, mapOf, PlainText, ResourceName, Tags, Uuid } from './fields.ts'
 import { DESTINATION_PATH, SERVER_NAME } from './relationalSnapshots.ts'
 import { CronSchedule } from './schedule.ts'
 import { tagKeyRule } from './tags.ts'
@@ -108,10 +108,8 @@ const spec = z.strictObject({
     .max(32)
     .default([])
     .describe('Extensions of the database; one that is taken off the list is dropped unless something needs it'),
-  parameters: z
-    // The engine's operator quotes a value but does not escape it: a backslash or a new line would begin another setting.
-    .record(z.string(), PlainText.max(1024).regex(/^[^\\]*$/, 'must have no backslash'))
-    .meta({ maxProperties: 100 })
+  // The engine's operator quotes a value but does not escape it: a backslash or a new line would begin another setting.
+  parameters: mapOf(PlainText.max(1024).regex(/^[^\\]*$/, 'must have no backslash'), 100)
     .prefault({})
     .describe('Settings of postgresql.conf by name; those that run code or belong to the platform are refused'),
   synchronousReplicas: z

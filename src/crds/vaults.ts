@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ENTRY_STATES, VERSIONS_KEPT } from '../contracts/vaults/history.ts'
 import { SECRET_NAME_PATTERN, VALUE_PREFIX, vaultOfEntry } from '../contracts/vaults/names.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, ResourceName, Tags } from './fields.ts'
+import { DateTime, mapOf, ResourceName, Tags } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId } from './workloadFields.ts'
 
@@ -152,9 +152,7 @@ const entrySpec = z.strictObject({
     .max(127)
     .describe('Name of the secret in the vault, without regard to case; immutable'),
   ...attributes,
-  tags: z
-    .record(z.string(), z.string().max(256))
-    .meta({ maxProperties: 15 })
+  tags: mapOf(z.string().max(256), 15)
     .prefault({})
     .describe('Pairs that people choose, at most 15, to find things by; nothing that runs depends on them'),
   state: z

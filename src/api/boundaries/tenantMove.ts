@@ -92,7 +92,7 @@ export async function moveTenant(
 type Move = {
   boundaryId: string
   tenantId: string | undefined
-  ifMatch?: number | undefined
+  ifMatch?: readonly number[] | undefined
   lastOwner: 'LAST_OWNER' | 'last_owner'
 }
 

@@ -55,7 +55,7 @@ export type Context<Parameters extends string = string, Query = unknown, Body = 
   /** `page`, `pageSize`, `search`, `sort` and `filter`, on routes that declare a list. */
   readonly list: ListRequest
   /** The generation that If-Match names; undefined without the header or with `*`. */
-  readonly ifMatch: number | undefined
+  readonly ifMatch: readonly number[] | undefined
   /** `Cache-Control: no-cache`: read through to the API server. */
   readonly fresh: boolean
   header(name: string): string | undefined

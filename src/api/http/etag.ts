@@ -5,12 +5,20 @@ export function etagOf(object: { metadata: ObjectMeta }): string {
   return `"${object.metadata.generation ?? 1}-${object.metadata.resourceVersion ?? '0'}"`
 }
 
+/** A tag of a list (RFC 9110 section 8.8.3); a weak one never matches an If-Match. */
+const TAG = /(W\/)?"([^"]*)"/g
+
+const tagsIn = (header: string) =>
+  [...header.matchAll(TAG)].map(([, weak, tag = '']) => ({ isWeak: weak !== undefined, tag }))
+
 /**
- * The generation that an If-Match header names; undefined without the header or with `*`. A weak tag or one that is not
- * ours matches nothing, which -1 says.
+ * The generations that an If-Match header names; undefined without the header or with `*`. None of a list of tags that
+ * are weak or not ours is a generation, so that the precondition fails.
  */
-export function parseIfMatch(header: string | undefined): number | undefined {
+export function parseIfMatch(header: string | undefined): readonly number[] | undefined {
   if (header === undefined || header.trim() === '*') return undefined
-  const match = /^\s*"([0-9]{1,15})-[0-9A-Za-z]{1,40}"\s*$/.exec(header)
-  return match === null ? -1 : Number(match[1])
+  return tagsIn(header).flatMap(({ isWeak, tag }) => {
+    const generation = /^([0-9]{1,15})-[0-9A-Za-z]{1,40}$/.exec(tag)?.[1]
+    return isWeak || generation === undefined ? [] : [Number(generation)]
+  })
 }

@@ -6,7 +6,14 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi'
 import { VERSION } from '../../core/release.ts'
-import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, sortsOf } from '../resources/paging.ts'
+import {
+  filtersOf,
+  type ListField,
+  operatorsOf,
+  PAGE_SIZE_DEFAULT,
+  PAGE_SIZE_MAX,
+  sortsOf,
+} from '../resources/paging.ts'
 import type { Route } from './route.ts'
 import { templateSegments } from './template.ts'
 
@@ -67,13 +74,20 @@ const TYPES: Readonly<Record<string, z.ZodType>> = {
 export function documentOf(title: string, routes: readonly Route[]): object {
   const paths: ZodOpenApiPathsObject = {}
   const idOf = operationIds(routes)
-  for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route, idOf(route)) }
+  const written = new Map<string, string>()
+  for (const { path, ...route } of routes) {
+    // Two templates that differ by the names of their parameters alone are one path to OpenAPI.
+    const shape = path.replaceAll(/\{[^}]+\}/g, '{}')
+    const known = written.get(shape) ?? path
+    written.set(shape, known)
+    const shown = { ...route, path: known }
+    paths[known] = { ...paths[known], [route.method.toLowerCase()]: operationOf(shown, idOf(route as Route)) }
   }
   return createDocument(
     {
       openapi: '3.1.0',
       info: { title, version: VERSION, description: 'Generated from the routes themselves.' },
+      servers: [{ url: '/', description: 'The platform that serves this document' }],
       paths,
       components: {
         securitySchemes: {
@@ -177,12 +191,24 @@ function listParameters({ list }: Route): Record<string, z.ZodType> {
     pageSize: size.describe(`${list.pageSizeDefault ?? PAGE_SIZE_DEFAULT} when absent`),
     search: z.string().min(1).max(128).optional().describe('Text that the record must hold, in whatever case'),
     sort: z
-      .string()
+      .enum(sortsOf(list).flatMap((field) => [field, `-${field}`]))
       .optional()
-      .describe(`One of ${sortsOf(list).join(', ')}; with - in front the other way round`),
-    filter: z.array(z.string()).optional().describe('field:operator:value; may be given several times, all must hold'),
+      .describe('With - in front the other way round'),
+    filter: z
+      .array(z.string().regex(filterPattern(list)))
+      .optional()
+      .describe('field:operator:value; may be given several times, all must hold'),
     ...limit,
   }
+}
+
+function filterPattern(list: NonNullable<Route['list']>): RegExp {
+  const fields = filtersOf(list).map((field) => {
+    const { type = 'text' } = (list.fields as Readonly<Record<string, Partial<ListField<never>>>>)[field] ?? {}
+    const name = field.endsWith('*') ? `${field.slice(0, -1).replaceAll('.', '\\.')}[^:]+` : field
+    return `${name}:(${operatorsOf(type).join('|')})`
+  })
+  return new RegExp(`^(${fields.join('|')}):`)
 }
 
 function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
@@ -201,7 +227,16 @@ function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody
 function responsesOf(route: Route): ZodOpenApiResponsesObject {
   const isAnonymous = route.authorization.kind === 'anonymous'
   const hasAction = route.authorization.kind === 'iam'
-  const common = [400, ...(isAnonymous ? [] : [401]), ...(hasAction ? [403] : []), 404, 406, 429, 500, 503]
+  // Whatever writes may meet another writer or a rule; data is behind an engine, and may be in a state without it.
+  const writes = route.method === 'GET' ? [] : [409, ...(route.method === 'DELETE' ? [] : [422])]
+  const asksEngine =
+    route.authorization.kind === 'iam' && (route.authorization.isData || route.path.includes('/editor/'))
+  const common = [
+    ...[400, ...(isAnonymous ? [] : [401]), ...(hasAction ? [403] : []), 404, 406, ...writes],
+    ...(asksEngine ? [409, 422, 502] : []),
+    ...(route.path.startsWith('/invitations/') ? [410] : []),
+    ...[429, 500, 503],
+  ]
   const statuses = [...new Set([...route.answers, ...common, ...(route.isBuilt ? [] : [501])])].sort((a, b) => a - b)
   return Object.fromEntries(
     statuses.map((status) => [String(status), responseOf(route, status)]),

@@ -142,7 +142,17 @@ export class Pipeline {
     const context = this.#context(passage, passage.match, { query, list, body, scope })
     const answer = await route.handler(context)
     if (this.#options.checkReplies === true) checkReply(route, answer)
-    return answer
+    return answer.status === 201 ? this.#located(route, mark < 0 ? url : url.slice(0, mark), answer) : answer
+  }
+
+  /** Where what was made can be read (RFC 9110 section 15.3.2): the path itself, or its id below it if a route has it. */
+  #located(route: Route, path: string, answer: Answer): Answer {
+    const { id } = (answer.body ?? {}) as { id?: unknown }
+    const below = typeof id === 'string' ? `${path}/${encodeURIComponent(id)}` : undefined
+    const location = [route.path.endsWith('}') ? path : undefined, below].find(
+      (place) => place !== undefined && this.#router.find('GET', place)?.route.isBuilt === true,
+    )
+    return location === undefined ? answer : { ...answer, headers: { location, ...answer.headers } }
   }
 
   /** Before the first listing is complete nobody would have a right and nothing would exist: wrong answers, both. */

@@ -36,7 +36,7 @@ describe('records over the API server', () => {
     records = createRecords({ client, caches })
   })
   const create = (spec: object = { replicas: 1 }) => records.create(VectorCluster, { ...ref, spec, caller })
-  const scale = (replicas: number, ifMatch?: number) =>
+  const scale = (replicas: number, ifMatch?: readonly number[]) =>
     records.update(VectorCluster, ref, { caller, ifMatch, change: ({ spec }) => ({ ...spec, replicas }) })
   const verbs = () => client.calls.map(({ verb }) => verb)
   async function codeOf(promise: Promise<unknown>): Promise<string> {
@@ -166,11 +166,11 @@ describe('records over the API server', () => {
     await create()
     await scale(2)
     client.calls.length = 0
-    expect(await codeOf(scale(3, 1))).to.equal('CONFLICT')
-    expect(await codeOf(records.remove(VectorCluster, ref, { caller, ifMatch: 1 }))).to.equal('CONFLICT')
-    expect(await codeOf(scale(3, -1))).to.equal('CONFLICT')
+    expect(await codeOf(scale(3, [1]))).to.equal('CONFLICT')
+    expect(await codeOf(records.remove(VectorCluster, ref, { caller, ifMatch: [1] }))).to.equal('CONFLICT')
+    expect(await codeOf(scale(3, []))).to.equal('CONFLICT')
     expect(verbs()).to.deep.equal([])
-    expect((await scale(3, 2)).isChanged).to.equal(true)
+    expect((await scale(3, [2])).isChanged).to.equal(true)
   })
 
   it('ask the API server where the caller knows more than the cache', async () => {
@@ -182,7 +182,7 @@ describe('records over the API server', () => {
         object.spec = { ...object.spec, replicas: 5 }
       },
     )
-    expect((await scale(6, 2)).object.spec.replicas).to.equal(6)
+    expect((await scale(6, [2])).object.spec.replicas).to.equal(6)
   })
 
   it('are refused by the rules of their kind without a call', async () => {
@@ -265,7 +265,7 @@ describe('records over the API server', () => {
     it('are changed, and read as they are from then on', async () => {
       await create()
       const doubtful = meetItself('patch', 'Conflict', { repeated: true })
-      const change = { caller, ifMatch: 1, change: ({ spec }: { spec: object }) => ({ ...spec, replicas: 4 }) }
+      const change = { caller, ifMatch: [1], change: ({ spec }: { spec: object }) => ({ ...spec, replicas: 4 }) }
       const { object, isChanged } = await doubtful.update(VectorCluster, ref, change)
       expect([object.spec.replicas, isChanged]).to.deep.equal([4, true])
       expect(records.peek(VectorCluster, ref)?.spec.replicas).to.equal(4)
@@ -274,7 +274,7 @@ describe('records over the API server', () => {
     it('conflict all the same where somebody else was first', async () => {
       await create()
       const doubtful = meetItself('patch', 'Conflict', { repeated: false })
-      const change = { caller, ifMatch: 1, change: ({ spec }: { spec: object }) => ({ ...spec, replicas: 4 }) }
+      const change = { caller, ifMatch: [1], change: ({ spec }: { spec: object }) => ({ ...spec, replicas: 4 }) }
       expect(await codeOf(doubtful.update(VectorCluster, ref, change))).to.equal('CONFLICT')
     })
   })

@@ -229,13 +229,14 @@ class KubeRecords implements Records {
     kind: K,
     ref: ObjectRef,
     known: RecordOf<K>,
-    ifMatch: number | undefined,
+    ifMatch: readonly number[] | undefined,
   ): Promise<RecordOf<K>> {
     const { generation = 1 } = known.metadata
-    if (ifMatch === undefined || ifMatch === generation) return known
-    const newest = ifMatch > generation ? await this.get(kind, ref, { fresh: true }) : known
+    if (ifMatch === undefined || ifMatch.includes(generation)) return known
+    const isLater = ifMatch.some((wanted) => wanted > generation)
+    const newest = isLater ? await this.get(kind, ref, { fresh: true }) : known
     if (newest === undefined) throw notFound(`"${ref.name}" of ${kind.plural}`)
-    if (newest.metadata.generation !== ifMatch) throw stale(newest)
+    if (!ifMatch.includes(newest.metadata.generation ?? 1)) throw stale(newest)
     return newest
   }
 
@@ -313,8 +314,12 @@ export function checkSpec(kind: AnyKind, spec: object, previous: object | undefi
     : refusedByRule(first, next)
 }
 
-function withoutAbsent(spec: object): object {
-  return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined && value !== null))
+/** Null is absence at any depth, as the API server has it. */
+function withoutAbsent(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutAbsent)
+  if (typeof value !== 'object' || value === null) return value
+  const present = Object.entries(value).filter(([, part]) => part !== undefined && part !== null)
+  return Object.fromEntries(present.map(([name, part]) => [name, withoutAbsent(part)]))
 }
 
 function refusedByRule({ code, field, message }: BrokenRule, next: object): PlatformError {

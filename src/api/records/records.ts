@@ -51,7 +51,7 @@ export type CreateRequest<K extends AnyKind> = {
 export type UpdateRequest<K extends AnyKind> = {
   caller: Caller
   /** The generation that the caller saw. */
-  ifMatch?: number | undefined
+  ifMatch?: readonly number[] | undefined
   /**
    * The next spec, from the current one; asked again with the newer one after a conflict. Return the current spec for
    * no change; throw to refuse.
@@ -61,7 +61,7 @@ export type UpdateRequest<K extends AnyKind> = {
   fresh?: boolean | undefined
 }
 
-export type RemoveRequest = { caller: Caller; ifMatch?: number | undefined }
+export type RemoveRequest = { caller: Caller; ifMatch?: readonly number[] | undefined }
 
 /**
  * Custom resources as the facade reads and writes them. Reads come from the watch caches, own writes included at once;

@@ -6,6 +6,7 @@ import { ARCHIVING_STATES, RelationalCluster } from '../../crds/relational.ts'
 import { connectionRoutes } from '../databases/connectionRoutes.ts'
 import { historyRoute } from '../databases/editor/routes.ts'
 import { ok } from '../http/answer.ts'
+import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader } from '../records/secrets.ts'
 import { ExternalAddressDto } from '../resources/dto.ts'
@@ -97,7 +98,10 @@ export const relationalRoutes: readonly RouteDraft[] = [
     'GET',
     `${BASE}/external-ip`,
     { auth: read, summary: 'Public address', reply: ExternalAddressDto, answers: [200] },
-    async (context) => ok(externalAddress((await findResource(RelationalCluster, context)).object)),
+    async (context) => {
+      const { object } = await findResource(RelationalCluster, context)
+      return ok(externalAddress(object), { etag: etagOf(object) })
+    },
   ),
   route(
     'GET',

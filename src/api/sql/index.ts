@@ -8,6 +8,7 @@ import { connectionRoutes } from '../databases/connectionRoutes.ts'
 import { editorRoutes, historyRoute } from '../databases/editor/routes.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader, SecretWriter } from '../records/secrets.ts'
 import { ExternalAddressDto, HealthReportDto } from '../resources/dto.ts'
@@ -90,7 +91,10 @@ export const sqlRoutes: readonly RouteDraft[] = [
     'GET',
     `${BASE}/external-ip`,
     { auth: action('sqlcluster/read'), summary: 'Public address', reply: ExternalAddressDto, answers: [200] },
-    async (context) => ok(externalAddress(await objectOf(context))),
+    async (context) => {
+      const object = await objectOf(context)
+      return ok(externalAddress(object), { etag: etagOf(object) })
+    },
   ),
   route(
     'GET',

@@ -3,6 +3,7 @@ import type { QdrantPort } from '../../adapters/qdrant/port.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader } from '../records/secrets.ts'
 import { DateTime, ExternalAddressDto, healthReportFields } from '../resources/dto.ts'
@@ -139,13 +140,19 @@ export const vectorRoutes: readonly RouteDraft[] = [
       reply: ConnectionInfoDto,
       answers: [200],
     },
-    async (context) => ok(connectionInfo(await viewOf(context))),
+    async (context) => {
+      const view = await viewOf(context)
+      return ok(connectionInfo(view), { etag: etagOf(view.object) })
+    },
   ),
   route(
     'GET',
     `${BASE}/external-ip`,
     { auth: action('vectorcluster/read'), summary: 'Public address', reply: ExternalAddressDto, answers: [200] },
-    async (context) => ok(externalAddress(await viewOf(context))),
+    async (context) => {
+      const view = await viewOf(context)
+      return ok(externalAddress(view), { etag: etagOf(view.object) })
+    },
   ),
   route(
     'GET',
