@@ -74,14 +74,8 @@ const TYPES: Readonly<Record<string, z.ZodType>> = {
 export function documentOf(title: string, routes: readonly Route[]): object {
   const paths: ZodOpenApiPathsObject = {}
   const idOf = operationIds(routes)
-  const written = new Map<string, string>()
-  for (const { path, ...route } of routes) {
-    // Two templates that differ by the names of their parameters alone are one path to OpenAPI.
-    const shape = path.replaceAll(/\{[^}]+\}/g, '{}')
-    const known = written.get(shape) ?? path
-    written.set(shape, known)
-    const shown = { ...route, path: known }
-    paths[known] = { ...paths[known], [route.method.toLowerCase()]: operationOf(shown, idOf(route as Route)) }
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route, idOf(route)) }
   }
   return createDocument(
     {
