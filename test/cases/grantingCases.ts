@@ -320,7 +320,12 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
     write: (world) => remove(group(world, [world.other])),
   },
   { rule: 'an Owner at the root lends reading', roles: rootOwner, ...trusting(['jobs/read']) },
-  { rule: 'a trust lends no writing', refused: () => 'The field "actions.0" was refused: is', roles: rootOwner, ...trusting(['jobs/write']) },
+  {
+    rule: 'a trust lends no writing',
+    refused: () => 'The field "actions.0" was refused: is',
+    roles: rootOwner,
+    ...trusting(['jobs/write']),
+  },
   {
     rule: 'an Owner of a boundary lends nothing',
     refused: () => 'The permission rbac/boundaryTrusts/admin is missing at /.',

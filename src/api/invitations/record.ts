@@ -30,7 +30,6 @@ export const InvitationDto = z
   .meta({ id: 'InvitationDto' })
 export type InvitationDto = z.output<typeof InvitationDto>
 
-
 export const CreateInvitationRequest = z
   .strictObject({
     email: z.string().max(1000),

@@ -291,7 +291,9 @@ describe('records over the API server', () => {
     client.fail('delete', VectorCluster.resource, () => {
       throw new KubeError('Conflict', 'the status was written', { status: 409 })
     })
-    expect(await records.remove(VectorCluster, ref, { caller, ifMatch: object.metadata.generation })).to.deep.equal({
+    expect(
+      await records.remove(VectorCluster, ref, { caller, ifMatch: [object.metadata.generation ?? 0] }),
+    ).to.deep.equal({
       isGone: true,
     })
   })
@@ -305,7 +307,7 @@ describe('records over the API server', () => {
       })
       throw new KubeError('Conflict', 'the spec was written', { status: 409 })
     })
-    const removed = records.remove(VectorCluster, ref, { caller, ifMatch: object.metadata.generation })
+    const removed = records.remove(VectorCluster, ref, { caller, ifMatch: [object.metadata.generation ?? 0] })
     expect(await codeOf(removed)).to.equal('CONFLICT')
   })
 
