@@ -288,7 +288,10 @@ function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>)
               change: ({ spec }) => ({ ...spec, onDelete: 'Retain' }),
             })
             // Of this very generation: whoever asks for the opposite in between is not overruled.
-            const { isGone } = await services.records.remove(kind, ref, { caller, ifMatch: kept.metadata.generation })
+            const { isGone } = await services.records.remove(kind, ref, {
+              caller,
+              ifMatch: [kept.metadata.generation ?? 1],
+            })
             return isGone ? noContent() : acceptedEmpty()
           }
           const { isGone } = await services.records.remove(kind, ref, { caller, ifMatch })
