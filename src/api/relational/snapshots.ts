@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import { summarize } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { uuidV5 } from '../../core/ids.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { RESOURCE_NAME_PATTERN } from '../../core/names.ts'
 import { parseQuantity } from '../../core/quantity.ts'
 import { ARCHIVING_STATES, RelationalCluster } from '../../crds/relational.ts'
@@ -13,6 +15,7 @@ import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { dateTime, enumeration, number, text } from '../resources/collection/columns.ts'
 import type { Home } from '../resources/collection/homes.ts'
+import type { Made } from '../resources/collection/types.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { findResource, locate } from '../resources/places.ts'
 import { COLLECTION, isBackedUp, type RelationalObject } from './record.ts'
@@ -151,10 +154,15 @@ async function snapshotsOf({ services }: Context<string, unknown>, { namespace, 
 
 type Create = Context<string, unknown, z.output<typeof CreateSnapshotRequest>>
 
-/** @throws PlatformError NOT_FOUND, BACKUP_TARGET_MISSING, REFERENCE_NOT_FOUND, INVALID_STATE, SNAPSHOT_RUNNING, ALREADY_EXISTS */
-async function snapshotSpec(context: Create, home: SnapshotHome): Promise<object> {
-  const { services, body } = context
-  const { name: clusterName } = home
+/**
+ * The name of the object is a function of the database's life and the snapshot's name: of several calls at once, also
+ * over replicas, the API server lets one through. Within a replica the others see it being taken.
+ *
+ * @throws PlatformError NOT_FOUND, BACKUP_TARGET_MISSING, REFERENCE_NOT_FOUND, INVALID_STATE, SNAPSHOT_RUNNING, ALREADY_EXISTS
+ */
+async function takeSnapshot(context: Create, home: SnapshotHome): Promise<Made<typeof RelationalSnapshot>> {
+  const { services, caller, body } = context
+  const { namespace, name: clusterName } = home
   const { object: cluster } = await findResource(RelationalCluster, context as Context)
   if (!isBackedUp(cluster.spec, services.relational.hasBackupTarget) || !services.relational.hasBackupTarget) {
     throw new PlatformError(
@@ -175,11 +183,22 @@ async function snapshotSpec(context: Create, home: SnapshotHome): Promise<object
   }
   const now = timestamp(services.clock.now())
   const name = body.name ?? `manual-${now.replace(/[^0-9]/g, '').slice(0, 14)}`
-  if (others.some(({ spec }) => spec.name === name)) {
-    throw new PlatformError('ALREADY_EXISTS', `A snapshot of "${clusterName}" has the name "${name}".`)
-  }
+  const taken = () => new PlatformError('ALREADY_EXISTS', `Snapshot "${name}" of "${clusterName}" already exists.`)
+  if (others.some(({ spec }) => spec.name === name)) throw taken()
   const { description, retentionDays } = body
-  return { clusterName, name, description: description ?? undefined, retentionDays: retentionDays ?? undefined }
+  const made = await services.records.create(RelationalSnapshot, {
+    namespace,
+    name: snapshotId(cluster, name),
+    caller,
+    spec: { clusterName, name, description, retentionDays },
+    isSame: () => true,
+  })
+  if (!made.isNew) throw taken()
+  return made
+}
+
+function snapshotId({ metadata: { uid, annotations } }: RelationalObject, name: string): string {
+  return uuidV5(['snapshot', annotations?.[INCARNATION_ANNOTATION] ?? uid, name].join('/'))
 }
 
 type Remove = Context<string, { force?: 'true' | 'false' | undefined }>
@@ -256,7 +275,8 @@ export const snapshots = collection(RelationalSnapshot, {
     body: CreateSnapshotRequest,
     answers: [200, 201, 202],
     status: 202,
-    toSpec: snapshotSpec,
+    turn: ({ namespace, name }) => `snapshots of ${namespace}/${name}`,
+    make: takeSnapshot,
   },
   remove: {
     summary: 'Delete a snapshot',

@@ -1,0 +1,92 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { setImmediate } from 'node:timers/promises'
+import { expect } from 'chai'
+import request from 'supertest'
+import { until } from '../../../test/make/until.ts'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { RelationalCluster } from '../../crds/relational.ts'
+import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
+import { COLLECTION } from './record.ts'
+
+const B = '11111111-1111-4111-8111-111111111111'
+const OWNER = '22222222-2222-4222-8222-222222222222'
+const NAMESPACE = groupNamespace(B, 'shop')
+const PATH = `/boundaries/${B}/resourcegroups/shop/resources/${COLLECTION}/orders/snapshots`
+
+describe('snapshots of relational databases over REST', () => {
+  let server: Awaited<ReturnType<typeof startFacade>>
+  beforeEach(async () => {
+    server = await startFacade()
+    server.boundary(B)
+    server.group(B, 'shop')
+    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    server.put(RelationalCluster, 'orders', {}, NAMESPACE)
+  })
+  afterEach(() => server.stop())
+
+  const take = (body: object, app: Parameters<typeof request>[0] = server.app) =>
+    request(app).post(PATH).set('authorization', bearer(OWNER)).send(body)
+  /** Nothing is written before every request has been read. */
+  const atOnce = async (bodies: readonly object[]) => {
+    let read = 0
+    const create = server.client.create.bind(server.client)
+    server.client.create = (async (...given: Parameters<typeof create>) => {
+      while (read < bodies.length) await setImmediate()
+      for (let turn = 0; turn < 20; turn += 1) await setImmediate()
+      return create(...given)
+    }) as typeof create
+    const listener = createServer((asked, answer) => {
+      asked.once('end', () => {
+        read += 1
+      })
+      server.app(asked, answer)
+    }).listen(0)
+    await once(listener, 'listening')
+    const answers = await Promise.all(bodies.map((body) => take(body, listener)))
+    listener.close()
+    return answers.map(({ status, body }) => (status === 202 ? '202' : `${status} ${body.code}`)).sort()
+  }
+  const stored = async () => (await server.client.list(RelationalSnapshot.resource, { namespace: NAMESPACE })).items
+
+  const together: [string, (index: number) => object][] = [
+    ['the same name', () => ({ name: 'same' })],
+    ['a name each', (index) => ({ name: `n${index}` })],
+    ['no name', () => ({})],
+  ]
+  for (const [title, bodyOf] of together) {
+    it(`let one of six at once with ${title} through`, async () => {
+      const answers = await atOnce(Array.from({ length: 6 }, (_, index) => bodyOf(index)))
+      expect(answers).to.deep.equal(['202', ...Array(5).fill('409 SNAPSHOT_RUNNING')])
+      expect(await stored()).to.have.length(1)
+    })
+  }
+
+  it('leave it to the API server which of two replicas has the name', async () => {
+    const create = server.client.create.bind(server.client)
+    server.client.create = (async (...given: Parameters<typeof create>) => {
+      // As if the other replica had sent the same a moment before.
+      const other = structuredClone(given[1])
+      server.client.create = create
+      await create(given[0], { ...other, metadata: { ...other.metadata, annotations: {} } })
+      return create(...given)
+    }) as typeof create
+    expect(await atOnce([{ name: 'same' }])).to.deep.equal(['409 ALREADY_EXISTS'])
+    expect(await stored()).to.have.length(1)
+  })
+
+  it('refuse the name of one that was made with kubectl', async () => {
+    const id = '33333333-3333-4333-8333-333333333333'
+    const spec = { clusterName: 'orders', name: 'same' }
+    server.put(RelationalSnapshot, id, spec, NAMESPACE)
+    expect(await atOnce([{ name: 'same' }])).to.deep.equal(['409 SNAPSHOT_RUNNING'])
+    const ref = { namespace: NAMESPACE, name: id }
+    server.client.edit<RelationalSnapshot>(RelationalSnapshot.resource, ref, (object) => {
+      object.status = { ...object.status, completedAt: '2026-11-01T10:00:00Z' } as never
+    })
+    const cache = server.caches.get<RelationalSnapshot>(RelationalSnapshot.resource)
+    await until('the cache has the status', () => cache.get(NAMESPACE, id)?.status?.completedAt)
+    expect(await atOnce([{ name: 'same' }])).to.deep.equal(['409 ALREADY_EXISTS'])
+  })
+})
