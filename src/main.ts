@@ -54,7 +54,7 @@ async function run(configuration: Configuration): Promise<void> {
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0, signal))
   // A rejection that nobody awaited is a defect of ours, but never a reason to take every tenant down with it.
-  process.on('unhandledRejection', (reason) => log.error({ error: messageOf(reason) }, 'A rejection was not handled.'))
+  process.on('unhandledRejection', (reason) => log.error({ error: messageOf(reason) }, 'Unhandled promise rejection.'))
   try {
     await startParts(configuration, surroundings, parts)
     log.info({ seconds: Number((performance.now() / 1000).toFixed(2)) }, 'Started.')
@@ -83,7 +83,7 @@ async function stopAll(parts: Part[], log: Log, why: string): Promise<void> {
   for (const part of parts.toReversed()) {
     await part
       .stop()
-      .catch((error) => log.warn({ part: part.name, error: messageOf(error) }, 'A part did not stop well.'))
+      .catch((error) => log.warn({ part: part.name, error: messageOf(error) }, 'A part did not stop cleanly.'))
   }
   clearTimeout(timer)
 }

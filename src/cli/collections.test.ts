@@ -42,7 +42,7 @@ describe('paths from the route table', () => {
     ],
     ['a boundary, whatever the defaults are', 'get', 'boundary', { ...here, name: 'c' }, 'GET /boundaries/c'],
     ['a boundary without a name', 'create', 'boundary', here, 'POST /boundaries'],
-    ['no boundary by the default of deletions', 'delete', 'boundary', here, /missing or too much/],
+    ['no boundary by the default of deletions', 'delete', 'boundary', here, /missing or superfluous/],
     ['a group', 'create', 'rg', { ...here, name: 'n' }, 'POST /boundaries/b/resourcegroups/n'],
     [
       'a name that needs escaping',
@@ -65,9 +65,9 @@ describe('paths from the route table', () => {
       'list',
       'vectorclusters',
       { ...here, parameters: { color: 'x' } },
-      /missing or too much/,
+      /missing or superfluous/,
     ],
-    ['a name where a list is', 'list', 'boundaries', { name: 'x' }, /missing or too much/],
+    ['a name where a list is', 'list', 'boundaries', { name: 'x' }, /missing or superfluous/],
     ['a kind that there is not', 'list', 'unicorns', here, /no kind "unicorns"/],
     ['a verb that the interface lacks', 'delete', 'vectorcomputeplans', { ...here, name: 'x' }, /cannot delete/],
   ]

@@ -181,5 +181,5 @@ function missing(collection: Collection, verb: Verb, candidates: readonly Collec
     const name = nameParameter === undefined ? [] : ['NAME']
     return `  freehold ${verb} ${[collection.noun, ...name, ...flags].join(' ')}`
   })
-  return `Something is missing or too much. This can be said:\n${[...new Set(forms)].join('\n')}`
+  return `An argument is missing or superfluous. Valid forms:\n${[...new Set(forms)].join('\n')}`
 }

@@ -28,12 +28,12 @@ function describeRefusal({ status, code, message, body, correlationId }: Platfor
   ]
 }
 
-/** What a person can do, where the platform's own sentence does not say it. */
+/** What a person can do, if the platform's own sentence does not say it. */
 const REMEDIES: Readonly<Record<number, string>> = {
   401: 'Sign in again with `freehold login`, or renew what PLATFORM_TOKEN holds.',
   403: 'Ask an Owner of that scope for a role that gives it; `freehold whoami` shows who you are here.',
-  429: 'Wait a moment, then say it again.',
-  502: 'Say it again; where it stays, give the correlation id to who runs the platform.',
-  503: 'Wait a moment, then say it again.',
-  500: 'Say it again; where it stays, give the correlation id to who runs the platform.',
+  429: 'Wait a moment, then try again.',
+  502: 'Try again; if it persists, give the correlation id to your platform operator.',
+  503: 'Wait a moment, then try again.',
+  500: 'Try again; if it persists, give the correlation id to your platform operator.',
 }

@@ -54,7 +54,7 @@ function passwordCheck(client: KubeClient): NonNullable<AccountServices['isPassw
   return async ({ id, userName }, password, address) => {
     const retryAfterSeconds = await guesses.blockedFor(address, userName)
     if (retryAfterSeconds !== undefined) {
-      throw new PlatformError('TOO_MANY_REQUESTS', 'There were too many tries. Wait, then try again.', {
+      throw new PlatformError('TOO_MANY_REQUESTS', 'Too many attempts. Wait, then try again.', {
         retryAfterSeconds,
       })
     }

@@ -98,7 +98,7 @@ async function settleMembers(pass: BindingPass): Promise<Outcome> {
     return done()
   }
   pass.report({ memberIds: [...new Set([...ours, ...wanted])] })
-  return waiting('ApplyingWorkload', 'People are about to be put into the group.', AT_ONCE)
+  return waiting('ApplyingWorkload', 'People are being added to the group.', AT_ONCE)
 }
 
 function groupOf({ records, object }: BindingPass): Group | undefined {

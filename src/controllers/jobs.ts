@@ -168,7 +168,7 @@ async function vaultValue(pass: JobPass, { vault, secret: name }: VaultReference
   if (refusal !== undefined) return stalled('ReferenceMissing', `${named} cannot be read now: ${refusal}.`)
   try {
     const value = await openCurrent(pass.workloads, entry, keys)
-    return value ?? stalled('ReferenceMissing', `${named} has no value any more.`)
+    return value ?? stalled('ReferenceMissing', `${named} no longer has a value.`)
   } catch (error) {
     return outcomeOfEnvelope(error)
   }

@@ -48,7 +48,7 @@ export async function keepToPrincipals(pass: Pass): Promise<Outcome> {
   const patch = { metadata: { annotations: { [PRINCIPAL_INCARNATIONS_ANNOTATION]: wanted ?? null } } }
   await client.mergePatch(pass.kind.resource, refOf(record), patch, { uid, resourceVersion })
   // Our own write wakes us, with the version that the next steps need.
-  return waiting('WaitingForDependency', 'The principals were written down.', SOON)
+  return waiting('WaitingForDependency', 'The principals were recorded.', SOON)
 }
 
 export const groupController = controller(PrincipalGroup, {

@@ -41,7 +41,7 @@ function quotaUsers(records: Workspace, boundaryId: string): KnownUser[] {
   const plans = records.cache<Cached<ComputePlan>>(ComputePlan.resource).list()
   const planVersions = plans.map(({ metadata }) => metadata.resourceVersion).join()
   const known: Known = knownOf.get(records) ?? new Map()
-  // Of what is gone, entries remain; they are few, and forgotten together.
+  // Entries of deleted objects stay until the map is cleared.
   if (known.size > MOST_KNOWN) known.clear()
   knownOf.set(records, known)
   const homes = records

@@ -53,7 +53,11 @@ export async function askLedger(
   if (asked.kind === 'refused') {
     // Nothing tells when a grant expires that nobody used.
     return asked.isUnsettled
-      ? waiting('WaitingForDependency', `${asked.message} Another one is being made; this one waits for it.`, IN_FLIGHT)
+      ? waiting(
+          'WaitingForDependency',
+          `${asked.message} Another resource is being created; this one waits for it.`,
+          IN_FLIGHT,
+        )
       : stalled('QuotaExceeded', asked.message)
   }
   if (asked.kind === 'held') return asked.after === undefined ? done() : done({ after: asked.after })

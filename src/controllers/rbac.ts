@@ -97,7 +97,7 @@ export async function keepToLife(pass: Pass): Promise<Outcome> {
   const patch = { metadata: { annotations: { [SCOPE_INCARNATION_ANNOTATION]: incarnation } } }
   await pass.records.client.mergePatch(pass.kind.resource, refOf(grant), patch, { uid, resourceVersion })
   // Our own write wakes us, with the version that the next steps need.
-  return waiting('WaitingForDependency', 'The life of the scope was written down.', SOON)
+  return waiting('WaitingForDependency', 'The incarnation of the scope was recorded.', SOON)
 }
 
 /**

@@ -13,7 +13,7 @@ export const OWNER_NAME_LABEL = `${PREFIX}owner-name`
 
 /** A random id that each object of ours gets once. It survives a restore from backup, but not a deletion. */
 export const INCARNATION_ANNOTATION = `${PREFIX}incarnation`
-/** On children: the incarnation of their owner. Tells ours from a namesake's where an owner reference cannot stand or did not survive. */
+/** On children: the incarnation of their owner. Distinguishes our child from that of a later object with the same name if there is no owner reference. */
 export const OWNER_INCARNATION_ANNOTATION = `${PREFIX}incarnation-of-owner`
 /** On children outside their owner's namespace: where the owner stands; absent for cluster-scoped owners. */
 export const OWNER_NAMESPACE_ANNOTATION = `${PREFIX}owner-namespace`

@@ -92,7 +92,7 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   admission?: readonly AdmissionRule[]
   /** Objects that belong to a resource of another kind, at whose scope permissions are asked for. */
   partOf?: { collection: string; nameOf: (objectName: string) => string | undefined }
-  /** Its objects belong to a resource and are none of their own: no quota counts them, no list of resources has them. */
+  /** Its objects are parts of another resource: no quota counts them, and no list of resources shows them. */
   isPart?: boolean
   /** The family of compute plans that its objects take their sizes from; what has none counts as one resource. */
   sized?: PlanFamily

@@ -49,7 +49,7 @@ export const KINDS: readonly AnyKind[] = [
   SsoConnection,
   ManagedIdentity,
   VectorCluster,
-  // The vault first: where it may not go, its secrets stay.
+  // Vaults before entries: a vault that may not be deleted keeps its entries.
   SecretVault,
   VaultEntry,
   RelationalCluster,

@@ -68,7 +68,7 @@ export function findColumn(table: Table, name: string): Column {
 /** @throws SqlFault NoPrimaryKey */
 export function keyColumns(table: Table): Column[] {
   if (table.primaryKey.length === 0)
-    throw new SqlFault('NoPrimaryKey', `"${table.name}" has no primary key, so that none of its rows can be named.`)
+    throw new SqlFault('NoPrimaryKey', `"${table.name}" has no primary key, so its rows cannot be addressed.`)
   return table.primaryKey.map((name) => findColumn(table, name))
 }
 
@@ -78,7 +78,7 @@ export function singleKey(table: Table): Column {
   if (column === undefined || more.length > 0)
     throw new SqlFault(
       'CompositeKey',
-      `The key of "${table.name}" has ${more.length + 1} columns, which one value cannot name; use the bulk routes.`,
+      `The key of "${table.name}" has ${more.length + 1} columns, so one value cannot identify a row; use the bulk routes.`,
     )
   return column
 }

@@ -33,7 +33,7 @@ export async function classify(
   const obstacle = obstacleIn(tokens)
   if (obstacle !== undefined) return unread(sql, refused('Unknown', obstacle))
   const pieces = statementsOf(dialect, tokens)
-  if (pieces.length === 0) return unread(sql, refused('Unknown', 'There is no statement in it.'))
+  if (pieces.length === 0) return unread(sql, refused('Unknown', 'It contains no statement.'))
   if (pieces.length > STATEMENTS_MAX)
     return unread(sql, refused('Unknown', `A batch has at most ${STATEMENTS_MAX} statements.`))
   const judge = await judgeOf(dialect)
@@ -57,7 +57,7 @@ function obstacleIn(tokens: readonly Token[]): string | undefined {
   let depth = 0
   for (const { kind, text } of tokens) {
     if (kind === 'broken') return 'A quote or comment is not closed.'
-    if (kind === 'trap') return 'Comments that the engine runs are not taken.'
+    if (kind === 'trap') return 'Comments that the engine executes are not allowed.'
     if (kind === 'symbol' && text === '(') depth += 1
     if (kind === 'symbol' && text === ')') depth -= 1
     if (depth > DEPTH_MAX) return `It is nested more than ${DEPTH_MAX} deep.`

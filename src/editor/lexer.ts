@@ -86,7 +86,7 @@ export function tokensOf(dialect: Dialect, sql: string, max = Number.POSITIVE_IN
 
 function tokenAt(dialect: Dialect, sql: string, at: number, before: Token | undefined): Token {
   const broken: Token = { kind: 'broken', text: sql.slice(at) }
-  // The engines end a statement at it, or do not: nobody needs one.
+  // Engines disagree whether NUL ends a statement; no honest batch has one.
   if (sql[at] === '\0') return broken
   if (sql.startsWith('/*', at)) return blockComment(dialect, sql, at) ?? broken
   if (dialect === 'postgresql' && sql[at] === '$' && before?.kind !== 'word') {

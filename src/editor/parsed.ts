@@ -109,7 +109,7 @@ function judge(dialect: Parsed, tree: Node, piece: readonly Token[], tables: str
   const server = piece.find(({ kind: word, text }) => word === 'word' && SERVER_WORDS.test(text))
   if (server !== undefined) return refused('Admin', `${server.text} is for administrators.`, tables)
   if (kind === undefined || kind === 'Unknown')
-    return refused('Unknown', 'Statements of this kind are not taken.', tables)
+    return refused('Unknown', 'Statements of this kind are not supported.', tables)
   if (kind === 'Admin') return refused('Admin', ADMINISTERING, tables)
   if (kind === 'Transaction') return refused('Transaction', TRANSACTING, tables)
   const into = intoOf(tree)
@@ -119,13 +119,13 @@ function judge(dialect: Parsed, tree: Node, piece: readonly Token[], tables: str
       : kind === 'Read' && (locks(tree) || holds(dialect, piece))
         ? 'Write'
         : kind
-  if (into === 'elsewhere') return refused('Unknown', 'What a query finds can only be shown.', tables)
-  if (isTwofold(dialect, kind as 'Read', piece)) return refused('Unknown', 'It can be read in two ways.', tables)
+  if (into === 'elsewhere') return refused('Unknown', 'A query cannot write its result anywhere.', tables)
+  if (isTwofold(dialect, kind as 'Read', piece)) return refused('Unknown', 'It is ambiguous.', tables)
   if (
     kind === 'Ddl' &&
     !MADE.test(String(tree.keyword ?? (tree.type === 'truncate' || tree.type === 'rename' ? 'table' : '')))
   )
-    return refused('Unknown', 'Only tables, indexes, views and sequences are made, altered and dropped here.', tables)
+    return refused('Unknown', 'Only tables, indexes, views and sequences can be created, altered and dropped.', tables)
   return { kind: weighed, tables, isDestructive: destroys(tree, kind, piece) }
 }
 

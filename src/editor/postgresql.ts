@@ -115,7 +115,7 @@ function judgeNode(statement: Node): Judgement {
   const tables = [...found.tables].filter((table) => !found.named.has(table)).sort()
   if (found.function !== undefined)
     return refused('Admin', `The function ${found.function} is for administrators.`, tables)
-  if (kind === undefined) return refused('Unknown', 'Statements of this kind are not taken.', tables)
+  if (kind === undefined) return refused('Unknown', 'Statements of this kind are not supported.', tables)
   if (kind === 'Admin') return refused('Admin', 'It administers the server.', tables)
   if (kind === 'Transaction')
     return refused('Transaction', 'A batch is one transaction of its own, which it cannot end or divide.', tables)

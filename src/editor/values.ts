@@ -58,7 +58,7 @@ export function bindValue(
   if (value === null) return null
   const bound = readForm(column.encoding, value)
   if (bound === undefined) {
-    const message = `The value of "${column.name}" is not of the form of ${column.encoding} values.`
+    const message = `The value of "${column.name}" is not a valid ${column.encoding} value.`
     throw new SqlFault('InvalidValue', message, { column: column.name })
   }
   const size = typeof bound === 'string' ? Buffer.byteLength(bound) : bound.byteLength

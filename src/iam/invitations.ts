@@ -46,8 +46,8 @@ export function stateAt({ state, expiresAt }: InvitationFacts, now: number): Inv
 
 /** DELETE. An expired invitation may be revoked: nothing was taken. */
 export function refuseRevoke({ state }: InvitationFacts): Refusal | undefined {
-  if (state === 'Accepted') return refuse('already_accepted', 'The invitation was accepted already.')
-  if (state === 'Revoked') return refuse('already_revoked', 'The invitation was revoked already.')
+  if (state === 'Accepted') return refuse('already_accepted', 'The invitation has already been accepted.')
+  if (state === 'Revoked') return refuse('already_revoked', 'The invitation has already been revoked.')
   return undefined
 }
 
@@ -118,7 +118,7 @@ export function refuseAccept(
   now: number,
 ): Refusal | undefined {
   if (acceptor.email === undefined || !isSameAddress(acceptor.email, facts.email)) {
-    return refuse('email_mismatch', 'The invitation is for another e-mail address than that of your account.')
+    return refuse('email_mismatch', 'The invitation is for a different e-mail address than the one of your account.')
   }
   const over = refuseOver(facts, now)
   if (over !== undefined) return over

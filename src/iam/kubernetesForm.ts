@@ -40,13 +40,14 @@ type DeclaringKind = Pick<AnyKind, 'resource' | 'actions' | 'forms' | 'scale'>
 
 /**
  * What the kinds declare, written out: the standard forms of the actions below their prefix, with what they say
- * themselves over it. Throws RangeError for a name that is no action.
+ * themselves over it. Throws RangeError for an unknown action.
  */
 export function actionsOfKinds(kinds: Iterable<DeclaringKind>): KindActions[] {
   return [...kinds].flatMap((kind) => {
     const { group, plural } = kind.resource
     const unknown = Object.keys(kind.forms ?? {}).find((name) => !isKnownAction(name))
-    if (unknown !== undefined) throw new RangeError(`${unknown}, which ${plural}.${group} declares, is no action.`)
+    if (unknown !== undefined)
+      throw new RangeError(`${plural}.${group} declares ${unknown}, which is not a known action.`)
     const own: KindActions = { group, resource: plural, verbs: { ...standardForms(kind.actions), ...kind.forms } }
     if (kind.scale === undefined || kind.actions === undefined) return [own]
     const [read, scale] = [`${kind.actions}/read`, `${kind.actions}/scale`]
@@ -58,7 +59,8 @@ export function actionsOfKinds(kinds: Iterable<DeclaringKind>): KindActions[] {
 export function actionsInPlatform(kinds: Iterable<Pick<AnyKind, 'resource' | 'platformForms'>>): KindActions[] {
   return [...kinds].flatMap(({ resource: { group, plural }, platformForms = {} }) => {
     const unknown = Object.keys(platformForms).find((name) => !isKnownAction(name))
-    if (unknown !== undefined) throw new RangeError(`${unknown}, which ${plural}.${group} declares, is no action.`)
+    if (unknown !== undefined)
+      throw new RangeError(`${plural}.${group} declares ${unknown}, which is not a known action.`)
     return { group, resource: plural, verbs: platformForms }
   })
 }

@@ -91,7 +91,7 @@ export function personOf(
     throw new ArrivalRefused('Your organization did not say who you are.')
   }
   if (typeof email !== 'string' || !isAddress(email) || !domains.includes(domainOf(email) ?? '')) {
-    throw new ArrivalRefused('Your organization named no e-mail address of its own domains.')
+    throw new ArrivalRefused('Your organization did not send an e-mail address in one of its domains.')
   }
   const firstName = nameIn(claims.given_name)
   const lastName = nameIn(claims.family_name)

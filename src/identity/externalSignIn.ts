@@ -66,7 +66,7 @@ export function createExternalSignIn(
       await store.remove(name)
       const isOurs = journey !== undefined && query.get('broker') === brokerAlias(journey.tenantId, journey.alias)
       if (!isOurs || query.get('state') !== journey.state) {
-        throw new ArrivalRefused('This answer does not belong to a sign-in of this browser.')
+        throw new ArrivalRefused('This answer does not belong to a sign-in in this browser.')
       }
       if (query.get('error') !== null) throw new ArrivalRefused('Your organization did not sign you in.')
       const { tenantId, alias } = journey
@@ -107,7 +107,7 @@ async function claimsOf(provider: ExternalProvider, fetch: ExternalFetch, journe
   })
   const claims = tokens.claims()
   if (claims === undefined || claims.iat > Date.now() / 1000 + CLOCK_SKEW_SECONDS)
-    throw new ArrivalRefused('Your organization answered with a token of another time.')
+    throw new ArrivalRefused('Your organization answered with a token from the future.')
   return claims
 }
 

@@ -110,7 +110,7 @@ export function deviceConfirmPage({ action, token, clientName, code }: DeviceWor
 }
 
 export function deviceDonePage(): Page {
-  return page('Connected', '<p>The device goes on by itself. You can close this window.</p>')
+  return page('Connected', '<p>The device continues by itself. You can close this window.</p>')
 }
 
 export function signOutPage(action: string, token: string, targets: readonly string[]): Page {

@@ -50,17 +50,17 @@ export function renderError(context: KoaContextWithOIDC, { error, error_descript
 }
 
 const SENTENCES: Record<string, string> = {
-  session_not_found: 'This sign-in has expired, or was begun in another browser.',
+  session_not_found: 'This sign-in has expired, or was started in another browser.',
   access_denied: 'The sign-in was cancelled.',
-  temporarily_unavailable: 'There were too many tries. Wait a moment.',
+  temporarily_unavailable: 'Too many attempts. Wait a moment.',
 }
 
 const CODE_PROBLEMS: Record<string, string> = {
   NoCodeError: 'Type the code.',
-  NotFoundError: 'There is no such code. Compare it with the device.',
+  NotFoundError: 'Unknown code. Compare it with the one on the device.',
   ExpiredError: 'This code has expired. Ask the device for a new one.',
   AlreadyUsedError: 'This code was used before. Ask the device for a new one.',
-  AbortedError: 'The device was refused. Nothing else is needed.',
+  AbortedError: 'The device was refused. There is nothing else to do.',
 }
 
 /** Device flow (RFC 8628): eight letters without vowels, so that no word appears; a code is typed once. */

@@ -31,7 +31,7 @@ export type SignInOptions = {
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
 /** An id that nobody has: the verifier works on it as on any other. */
 const NOBODY = '00000000-0000-0000-0000-000000000000'
-const WRONG = 'The name or the password is not right.'
+const WRONG = 'Incorrect user name or password.'
 
 /** The pages on which a person signs in, and says whether a program may act for them. */
 export function signInRouter(options: SignInOptions): Router {
@@ -51,7 +51,7 @@ function guarded(options: SignInOptions, step: Step) {
     try {
       const interaction = await options.provider().interactionDetails(request, response)
       if (interaction.uid !== request.params.uid) {
-        sendPage(response, 400, errorPage('This sign-in was begun in another window.', 'session_not_found'))
+        sendPage(response, 400, errorPage('This sign-in was started in another window.', 'session_not_found'))
         return
       }
       await step(options, interaction, request, response)
@@ -63,7 +63,7 @@ function guarded(options: SignInOptions, step: Step) {
         sendPage(
           response,
           400,
-          errorPage('This sign-in has expired, or was begun in another browser.', 'session_not_found'),
+          errorPage('This sign-in has expired, or was started in another browser.', 'session_not_found'),
         )
       else
         sendPage(
@@ -94,7 +94,11 @@ const showForm: Step = async (options, interaction, request, response) => {
 const answerForm: Step = async (options, interaction, request, response) => {
   const form = fieldsOf(request.body)
   if (!isSame(form.csrf, formToken(options, interaction))) {
-    sendPage(response, 403, errorPage('This form is not from the page that this browser was shown.', 'invalid_request'))
+    sendPage(
+      response,
+      403,
+      errorPage('This form does not come from the page that this browser was shown.', 'invalid_request'),
+    )
     return
   }
   if (form.choice === 'cancel') {
@@ -150,7 +154,7 @@ const comeBack: Step = async (options, interaction, request, response) => {
   const query = new URLSearchParams(request.url.split('?')[1] ?? '')
   try {
     if (external === undefined || interaction.prompt.name !== 'login')
-      throw new ArrivalRefused('Nobody is awaited here.')
+      throw new ArrivalRefused('No sign-in is in progress here.')
     const userId = await external.finish(interaction.uid, query)
     const user = await users.find(userId)
     if (user?.isEnabled !== true) throw new ArrivalRefused('This account is disabled. Ask an administrator.')
@@ -159,7 +163,9 @@ const comeBack: Step = async (options, interaction, request, response) => {
   } catch (error) {
     const isRefused = error instanceof ArrivalRefused
     log.warn({ address: addressOf(request), error: messageOf(error) }, 'A sign-in elsewhere did not succeed.')
-    const problem = isRefused ? error.message : 'Your organization could not be understood. Ask an administrator.'
+    const problem = isRefused
+      ? error.message
+      : "Your organization's answer could not be understood. Ask an administrator."
     sendPage(response, isRefused ? 403 : 502, await signIn(options, interaction, '', problem))
   }
 }
@@ -193,7 +199,7 @@ async function check(
   const blocked = await guesses.blockedFor(address, login)
   if (blocked !== undefined) {
     log.warn({ address }, 'A sign-in was refused unread, after too many wrong passwords.')
-    const problem = `There were too many tries. Wait ${Math.ceil(blocked / 60)} min, then try again.`
+    const problem = `Too many attempts. Wait ${Math.ceil(blocked / 60)} min, then try again.`
     return { status: 429, problem, retryAfter: blocked }
   }
   // Counted before the work is done: tries that run beside each other must not all pass.

@@ -20,7 +20,7 @@ describe('connecting a device at the local provider', function () {
 
     const typed = await world.browser.open(begun.body.verification_uri ?? '')
     const wrong = await world.browser.submit(typed, 'Continue', { user_code: 'BBBB-BBBB' })
-    expect(wrong.html).to.contain('There is no such code.')
+    expect(wrong.html).to.contain('Unknown code.')
     const asked = await world.browser.submit(wrong, 'Continue', {
       user_code: begun.body.user_code?.toLowerCase() ?? '',
     })

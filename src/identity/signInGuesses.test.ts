@@ -11,7 +11,7 @@ describe('guessing passwords at the local provider', function () {
     const wrong = await world.submitPassword(page, 'wrong')
     const unknown = await world.submitPassword(page, 'wrong', 'nobody')
     expect([wrong.status, unknown.status]).to.deep.equal([401, 401])
-    expect(wrong.html).to.contain('The name or the password is not right.')
+    expect(wrong.html).to.contain('Incorrect user name or password.')
     expect(unknown.html.replace('value="nobody"', 'value="ada"')).to.equal(wrong.html)
   })
 

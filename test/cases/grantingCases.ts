@@ -352,7 +352,7 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
   },
   {
     rule: 'a role of another name is its own',
-    refused: () => 'There is a role "Owner" already.',
+    refused: () => 'There is already a role "Owner".',
     roles: rootOwner,
     write: (world) => {
       const made = role(world, ['jobs/read'])
@@ -361,7 +361,7 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
   },
   {
     rule: 'nobody says that a role is built in',
-    refused: () => 'Built-in roles are written by the platform only.',
+    refused: () => 'Only the platform can write built-in roles.',
     roles: rootOwner,
     write: (world) => {
       const made = role(world, ['jobs/read'])
@@ -371,19 +371,19 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
   { rule: 'a Reader asks for a role', roles: reader, write: (world) => create(request(world)) },
   {
     rule: 'nobody asks for a role for somebody else',
-    refused: () => 'A role is asked for by whom it is for.',
+    refused: () => 'You can only request a role for yourself.',
     roles: reader,
     write: (world) => create(request(world, { principalId: world.other })),
   },
   {
     rule: 'nobody decides their own request',
-    refused: () => 'is not for who asks',
+    refused: () => 'cannot be set by the requester',
     roles: owner,
     write: (world) => create(request(world, { decision: 'Approved' })),
   },
   {
     rule: 'nobody asks twice',
-    refused: (world) => `You have asked for the role "Contributor" at ${at(world)} already.`,
+    refused: (world) => `You have already asked for the role "Contributor" at ${at(world)}.`,
     roles: reader,
     given: (world) => [{ ...request(world), name: NOBODY }],
     write: (world) => create(request(world)),
@@ -402,7 +402,7 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
   },
   {
     rule: 'a Reader does not take back the request of somebody else',
-    refused: () => 'This is the request of somebody else.',
+    refused: () => 'This request belongs to somebody else.',
     roles: reader,
     given: (world) => [request(world, { principalId: world.other })],
     write: (world) => remove(request(world)),

@@ -265,7 +265,7 @@ describe('people at the command line', function () {
       await until('REST refuses', async () => (await asking()) === 401)
       const { body } = await call('GET', '/boundaries', undefined, { token: accessToken })
       expect(body).to.include({ code: 'UNAUTHORIZED' })
-      expect(body.error).to.match(/does not exist any more/)
+      expect(body.error).to.match(/no longer exists/)
       expect(await listing()).to.equal('Forbidden')
     } finally {
       await client.close()

@@ -157,7 +157,7 @@ export function sqlContract(name: string, world: () => SqlWorld): void {
       expect((await rowsOf(page(table, { limit: 1000 }))).rows).to.have.length(25)
     })
 
-    it('refuses a change of a row that is another one by now', async () => {
+    it('refuses to change a row that has changed since it was read', async () => {
       const table = await items()
       const [row] = (await rowsOf(page(table, { limit: 1 }))).rows
       const key = bound(table, { id: 1 })

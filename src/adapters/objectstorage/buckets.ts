@@ -80,7 +80,7 @@ async function ensureOwner(clients: Clients, { name, owner }: BucketSettings, op
   const found = await ownerOf(clients, name, options)
   if (found === owner) return
   if (found !== undefined || !(await isEmpty(clients, name, options))) {
-    throw new StoreError('Taken', `Bucket "${name}" is at the store already and belongs to somebody else.`)
+    throw new StoreError('Taken', `Bucket "${name}" already exists at the store and belongs to somebody else.`)
   }
   const Tagging = { TagSet: [{ Key: OWNER_TAG, Value: owner }] }
   await attempt(`The owner of bucket "${name}" could not be set`, () =>

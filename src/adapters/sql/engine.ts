@@ -187,7 +187,7 @@ export class DriverEngine implements SqlEngine {
     const stored = await this.#one(session, table, selectByKey(this.#driver.dialect, table, change.key, true))
     if (stored === undefined) throw rowNotFound(table)
     if (versionOf(stored) !== change.ifVersion)
-      throw new SqlFault('RowChanged', `The row of "${table.name}" is another one by now.`, { current: stored })
+      throw new SqlFault('RowChanged', `The row of "${table.name}" has changed since it was read.`, { current: stored })
   }
 
   async #one(session: SqlSession, table: Table, { text, values }: Command): Promise<SqlValue[] | undefined> {
@@ -295,7 +295,7 @@ export class DriverEngine implements SqlEngine {
 }
 
 function cancelled(): SqlFault {
-  return new SqlFault('Cancelled', 'Who asked is gone.')
+  return new SqlFault('Cancelled', 'The client disconnected.')
 }
 
 function rowNotFound(table: Table): SqlFault {
@@ -303,7 +303,7 @@ function rowNotFound(table: Table): SqlFault {
 }
 
 function timeoutFailure(statementIndex: number): BatchFailure {
-  const message = 'The time of the batch was over before it ended.'
+  const message = 'The batch timed out.'
   return { statementIndex, code: 'QUERY_TIMEOUT', message, engineCode: null, line: null, position: null }
 }
 

@@ -280,7 +280,7 @@ export const mariadbDriver: SqlDriver = {
     const constraint = /CONSTRAINT [`"]([^`"]+)[`"]|for key '([^']+)'/.exec(sqlMessage ?? '')
     const column =
       reason === 'InvalidValue' ? /column (?:[`'][^.]*[`']\.)*[`']([^`']+)[`']/.exec(sqlMessage ?? '')?.[1] : undefined
-    return new SqlFault(reason, `The engine refused it (${errno || 'no answer'}).`, {
+    return new SqlFault(reason, `The engine rejected it (${errno || 'no answer'}).`, {
       constraint: constraint?.[1] ?? constraint?.[2],
       column,
       engineCode: String(errno),
@@ -291,7 +291,7 @@ export const mariadbDriver: SqlDriver = {
   sentenceOf(error) {
     const { sqlMessage, errno } = error as Mariadb.SqlError
     const engineCode = errno === undefined ? null : String(errno)
-    return { message: sqlMessage ?? 'The engine refused it.', engineCode, position: null }
+    return { message: sqlMessage ?? 'The engine rejected it.', engineCode, position: null }
   },
 
   async describe(session) {

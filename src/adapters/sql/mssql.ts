@@ -194,7 +194,7 @@ export const mssqlDriver: SqlDriver = {
     const lost = number === undefined ? 'Unreachable' : 'Failed'
     const reason = (number === undefined ? CODES[code] : REASONS[number]) ?? lost
     const constraint = /constraint ["']([^"']+)["']/i.exec(message)?.[1]
-    return new SqlFault(reason, `The engine refused it (${number ?? code}).`, {
+    return new SqlFault(reason, `The engine rejected it (${number ?? code}).`, {
       constraint,
       engineCode: String(number ?? code),
       cause: error,
@@ -204,7 +204,7 @@ export const mssqlDriver: SqlDriver = {
   sentenceOf(error) {
     const { message, number } = error as { message?: string; number?: number }
     const engineCode = number === undefined ? null : String(number)
-    return { message: message ?? 'The engine refused it.', engineCode, position: null }
+    return { message: message ?? 'The engine rejected it.', engineCode, position: null }
   },
 
   async describe(session) {

@@ -206,7 +206,7 @@ export const postgresqlDriver: SqlDriver = {
 
   async open(target, mode) {
     if (target.certificateAuthority === '')
-      throw new SqlFault('Unreachable', 'The authority that signs the certificate of the engine is not there yet.')
+      throw new SqlFault('Unreachable', 'The CA for the certificate of the engine does not exist yet.')
     const client = new pg.Client({
       host: target.host,
       port: target.port,
@@ -228,14 +228,14 @@ export const postgresqlDriver: SqlDriver = {
     if (isSqlFault(error)) return error
     const { code = '', constraint, column } = error as { code?: string; constraint?: string; column?: string }
     const reason = reasonOf(code)
-    const message = `The engine refused it (${code === '' ? 'no answer' : code}).`
+    const message = `The engine rejected it (${code === '' ? 'no answer' : code}).`
     return new SqlFault(reason, message, { constraint: constraint ?? column, engineCode: code, cause: error })
   },
 
   sentenceOf(error) {
     const { message, code, position } = error as { message?: string; code?: string; position?: string }
     return {
-      message: message ?? 'The engine refused it.',
+      message: message ?? 'The engine rejected it.',
       engineCode: code ?? null,
       position: position === undefined ? null : Number(position),
     }

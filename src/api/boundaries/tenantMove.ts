@@ -159,7 +159,7 @@ export const tenantMoveRoutes: readonly RouteDraft[] = [
       checkTenant(services, tenantId, 'tenant_not_found')
       if (body.fromTenantId !== undefined && body.fromTenantId !== (boundary.spec.tenantId ?? null)) {
         const current = boundary.spec.tenantId ?? null
-        throw new PlatformError('conflict', 'The boundary belongs to another tenant than the request says.', {
+        throw new PlatformError('conflict', 'The boundary belongs to a different tenant than the request says.', {
           tenantId: current,
         })
       }

@@ -140,7 +140,7 @@ class CachedAccess implements Access {
     }
     if (policy.upsertRole({ ...object.spec, name })) return
     const { displayName } = object.spec
-    this.#log.warn({ name, displayName }, 'The display name of a role is taken: it counts for nothing.')
+    this.#log.warn({ name, displayName }, 'The display name of a role is taken: the role is ignored.')
   }
 
   /**
@@ -167,7 +167,7 @@ class CachedAccess implements Access {
     const id = recordId(RoleAssignment.resource, object)
     const scope = type === 'removed' ? undefined : ownScope(object)
     const incarnation = scopeIncarnationOf(object)
-    // Made by kubectl or Git without saying of which life: nothing, until the controller has told.
+    // Made by kubectl or Git without a scope incarnation: ignored until the controller fills it in.
     const isOfNone = scope !== undefined && scope.level !== 'root' && incarnation === undefined
     const named = scope === undefined || isOfNone ? [] : [{ scope, incarnation }]
     this.#recheck(object, `assignment ${id}`, named, (counts) => {

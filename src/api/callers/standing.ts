@@ -7,7 +7,7 @@ import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Caller } from './tokens.ts'
 
-/** Why a principal is none any more. `deleted` also stands for one that never was. */
+/** Why a principal may no longer act. `deleted` also stands for one that never existed. */
 export type Ended = 'deleted' | 'disabled'
 
 /**

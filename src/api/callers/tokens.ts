@@ -70,7 +70,10 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   async function verify(token: string): Promise<Caller> {
     const keySet = await keys.current()
     if (keySet === undefined) {
-      throw new PlatformError('SERVICE_UNAVAILABLE', 'Tokens cannot be verified: the issuer has not told its keys yet.')
+      throw new PlatformError(
+        'SERVICE_UNAVAILABLE',
+        'Tokens cannot be verified: the issuer has not published its keys yet.',
+      )
     }
     const digest = createHash('sha256').update(token).digest('base64')
     const found = remembered.find(digest, keySet)

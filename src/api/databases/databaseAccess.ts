@@ -37,7 +37,10 @@ type Reachable = {
 /** What is made of a resource in moments, and was asked for before. */
 export function notYet(object: Pick<Reachable, 'metadata' | 'status'>, what: string): PlatformError {
   const { status, phase } = summarize(object.status, object.metadata.deletionTimestamp !== undefined)
-  return new PlatformError('INVALID_STATE', `${what} of "${object.metadata.name}" is not there yet.`, { status, phase })
+  return new PlatformError('INVALID_STATE', `${what} of "${object.metadata.name}" does not exist yet.`, {
+    status,
+    phase,
+  })
 }
 
 /** @throws PlatformError LOAD_BALANCER_DISABLED; INVALID_STATE until there is an address */

@@ -107,7 +107,7 @@ function collect(request: IncomingMessage, limitBytes: number, clock: Clock): Pr
     }
     const onEnd = () => finish()
     const onGone = () => finish(refuse('The body ended too early.'))
-    const timer = clock.setTimeout(() => finish(refuse('The body did not come in time.')), BODY_MILLISECONDS)
+    const timer = clock.setTimeout(() => finish(refuse('The body did not arrive in time.')), BODY_MILLISECONDS)
     request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)
   })
 }

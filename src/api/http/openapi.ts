@@ -51,7 +51,7 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   401: 'Not signed in, or the token is not valid',
   403: 'The permission is missing at the scope that was asked',
   404: 'There is no such thing, or the caller may not know of it',
-  406: 'None of the accepted media types can be given',
+  406: 'None of the accepted media types is available',
   409: 'It contradicts the current state',
   410: 'It has expired',
   422: 'A rule of the platform refuses it',

@@ -44,7 +44,7 @@ const UNREMARKABLE_AGE = 2_000
 const NOTHING = z.strictObject({})
 const ANY_JSON = ['application/json', 'application/merge-patch+json']
 
-const ENDED = { deleted: 'does not exist any more', disabled: 'is disabled' } as const
+const ENDED = { deleted: 'no longer exists', disabled: 'is disabled' } as const
 
 /** One request on its way. */
 type Passage = {
@@ -297,7 +297,7 @@ export class Pipeline {
       traceId: trace.traceId,
     }
     const error = failure === undefined ? undefined : toPlatformError(failure)
-    // A route that is not built yet is known to us: nobody need be woken for it.
+    // A route that is not built yet is no incident, so it is logged as info.
     const isOurs = error !== undefined && error.status >= 500 && error.code !== 'NOT_IMPLEMENTED'
     if (isOurs) this.#options.log.error({ ...fields, reason: reasonOf(failure) }, 'A request failed.')
     else this.#options.log.info(fields, 'request')
@@ -352,7 +352,7 @@ function negotiate(route: Route, accept: string | undefined): void {
     if (parameters.some((parameter) => /^q=0(\.0{1,3})?$/.test(parameter))) return false
     return supported.some((known) => type === known || (type.endsWith('/*') && known.startsWith(type.slice(0, -1))))
   })
-  if (!takes) throw new PlatformError('NOT_ACCEPTABLE', 'None of the accepted media types can be given.', { supported })
+  if (!takes) throw new PlatformError('NOT_ACCEPTABLE', 'None of the accepted media types is available.', { supported })
 }
 
 function signalOf(response: ServerResponse): AbortSignal {

@@ -71,7 +71,7 @@ function fromIdentityProvider(error: IdentityProviderError): PlatformError {
     case 'Unsupported':
       return new PlatformError('NOT_IMPLEMENTED', error.message, {}, cause)
     case 'Unavailable':
-      return new PlatformError('UPSTREAM_FAILED', 'The identity provider could not be used.', {}, cause)
+      return new PlatformError('UPSTREAM_FAILED', 'The identity provider is not available.', {}, cause)
   }
 }
 

@@ -70,5 +70,5 @@ function readOwn(route: Route, own: Record<string, unknown>): unknown {
   const [issue] = result.error.issues
   const parameter = String(issue?.path[0] ?? '')
   const reason = issue === undefined ? 'is not valid' : reasonOf(issue)
-  throw new PlatformError('BAD_REQUEST', `The query parameter ${parameter} was refused: ${reason}.`, { parameter })
+  throw new PlatformError('BAD_REQUEST', `The query parameter ${parameter} is not valid: ${reason}.`, { parameter })
 }

@@ -54,7 +54,7 @@ export async function createInvitation(context: Context<'boundaryId', unknown, R
   refuseDuplicate(services.records.peekAll(MemberInvitation, { namespace }), email, services.clock.now())
   refuseFlood(services, caller, namespace, email)
   if (user !== undefined && holdsDirectly(services, user.id, role.displayName, scope, text)) {
-    throw new PlatformError('already_member', `The person has the role "${role.displayName}" at ${text} already.`)
+    throw new PlatformError('already_member', `The person already has the role "${role.displayName}" at ${text}.`)
   }
   const id = randomUUID()
   const { token, hash } = newLinkToken([boundaryId, id])
@@ -89,19 +89,19 @@ function readAddress(text: string): string {
   const email = text.trim()
   if (email === '') throw new PlatformError('invalid_state', 'The e-mail address is empty.')
   if (isAddress(email)) return email
-  throw badRequest('The e-mail address is not one.', [{ field: 'email', message: 'must be one e-mail address' }])
+  throw badRequest('The e-mail address is not valid.', [{ field: 'email', message: 'must be one e-mail address' }])
 }
 
 function resolveTenant({ records, accounts }: Services, boundaryId: string): BoundaryRecord {
   const boundary = records.peek(Boundary, { name: boundaryId })
   if (boundary !== undefined && accounts.tenants.ofBoundary(boundary) !== undefined) return boundary
-  throw new PlatformError('tenant_resolution_failed', `The tenant of boundary "${boundaryId}" cannot be told.`)
+  throw new PlatformError('tenant_resolution_failed', `The tenant of boundary "${boundaryId}" could not be determined.`)
 }
 
 function refuseDuplicate(invitations: readonly InvitationRecord[], email: string, now: number): void {
   const isOpenForIt = ({ spec }: InvitationRecord) => isOpen(stateAt(spec, now)) && isSameAddress(spec.email, email)
   if (!invitations.some(isOpenForIt)) return
-  throw new PlatformError('duplicate_pending', 'The address has an open invitation to this boundary already.')
+  throw new PlatformError('duplicate_pending', 'The address already has an open invitation to this boundary.')
 }
 
 /**

@@ -20,10 +20,10 @@ import type { InvitationRecord } from './record.ts'
 /** @throws PlatformError invalid_state for what is no scope, lies outside the boundary, or does not suit the role */
 export function invitedScope(text: string, boundaryId: string, role: Role): Scope {
   const scope = parseScope(text)
-  if (scope === undefined) throw new PlatformError('invalid_state', 'The scope is not written as one.')
+  if (scope === undefined) throw new PlatformError('invalid_state', 'The scope is not valid.')
   if (isRootOnly(role)) {
     if (scope.level === 'root') return scope
-    throw new PlatformError('invalid_state', `The role "${role.displayName}" exists at the scope / only.`)
+    throw new PlatformError('invalid_state', `The role "${role.displayName}" can be assigned at the scope / only.`)
   }
   if (scopeContains({ level: 'boundary', boundaryId }, scope)) return scope
   throw new PlatformError('invalid_state', 'The scope lies outside the boundary.')

@@ -40,7 +40,8 @@ async function findByToken(services: Services, token: string, fresh: boolean): P
 /** @throws PlatformError not_found */
 async function requireByToken(services: Services, token: string): Promise<InvitationRecord> {
   const found = await findByToken(services, token, true)
-  if (found === undefined) throw new PlatformError('not_found', 'The link is not valid, or a newer one took its place.')
+  if (found === undefined)
+    throw new PlatformError('not_found', 'The link is not valid, or has been replaced by a newer one.')
   return found
 }
 
@@ -134,7 +135,7 @@ export async function setInvitationPassword(
 }
 
 function alreadyExists(cause?: unknown): PlatformError {
-  const message = 'There is an account with the invited address by now: ask for a new invitation.'
+  const message = 'An account with the invited address now exists: ask for a new invitation.'
   return new PlatformError('user_already_exists', message, {}, cause === undefined ? undefined : { cause })
 }
 
@@ -201,7 +202,7 @@ export async function acceptInvitation(context: Context<string, unknown, z.outpu
 /** Where the assignment of an invitation stands; the same for every attempt to accept it. */
 export function assignmentRef({ metadata, spec }: InvitationRecord): { namespace: string; name: string } {
   const scope = parseScope(spec.scope)
-  if (scope === undefined) throw new PlatformError('invalid_state', 'The scope of the invitation is not one.')
+  if (scope === undefined) throw new PlatformError('invalid_state', 'The scope of the invitation is not valid.')
   return { namespace: assignmentNamespace(scope), name: uuidV5(`invitation/${metadata.name}/${metadata.uid}`) }
 }
 

@@ -77,5 +77,5 @@ async function proveAccount(
   const user = await accounts.users.findByEmail(email)
   const isTheirs = user?.isEnabled === true && !user.isExternal && accounts.isPassword !== undefined
   if (isTheirs && (await accounts.isPassword(user, password, address))) return
-  throw new PlatformError('FORBIDDEN', 'The password is not right.')
+  throw new PlatformError('FORBIDDEN', 'Incorrect password.')
 }

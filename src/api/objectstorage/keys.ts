@@ -55,7 +55,7 @@ async function issue(context: Context<string, unknown, IssueAccessKeyRequest>, o
   const now = services.clock.now()
   const expiresAt = body.expiresAt ?? undefined
   if (expiresAt !== undefined && (parseDateTime(expiresAt) ?? 0) <= now) {
-    throw badRequest('The key would be expired already.', [{ field: 'expiresAt', message: 'must lie in the future' }])
+    throw badRequest('The key would already have expired.', [{ field: 'expiresAt', message: 'must lie in the future' }])
   }
   refuseUnknownBuckets(context, account, { field: 'buckets', buckets: body.buckets ?? [] })
   const used = keysIn(context as Context, namespace).filter(
@@ -65,7 +65,7 @@ async function issue(context: Context<string, unknown, IssueAccessKeyRequest>, o
   ).length
   if (used >= KEYS_OF_ONE_OWNER) {
     const extras = { quota: 'accessKeys', limit: KEYS_OF_ONE_OWNER, used, requested: 1 }
-    throw new PlatformError('QUOTA_EXCEEDED', `An owner has at most ${KEYS_OF_ONE_OWNER} access keys.`, extras)
+    throw new PlatformError('QUOTA_EXCEEDED', `An owner can have at most ${KEYS_OF_ONE_OWNER} access keys.`, extras)
   }
   const spec = {
     accountName: account.metadata.name,

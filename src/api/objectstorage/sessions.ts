@@ -74,7 +74,7 @@ function checkRequest(context: Context, body: IssueStsRequest, account: AccountO
     ).length
   if (used < SESSIONS_OF_ACCOUNT) return
   const extras = { quota: 'sessions', limit: SESSIONS_OF_ACCOUNT, used, requested: 1 }
-  throw new PlatformError('QUOTA_EXCEEDED', `Account "${metadata.name}" has ${used} sessions already.`, extras)
+  throw new PlatformError('QUOTA_EXCEEDED', `Account "${metadata.name}" already has ${used} sessions.`, extras)
 }
 
 async function issueSession(context: Context<string, unknown, IssueStsRequest>) {

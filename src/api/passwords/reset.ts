@@ -136,5 +136,5 @@ function isYounger({ createdAt }: UserRecord, { metadata }: ResetRecord): boolea
 }
 
 function unknown(): PlatformError {
-  return new PlatformError('not_found', 'The link is not valid, or was used already.')
+  return new PlatformError('not_found', 'The link is not valid, or has already been used.')
 }

@@ -85,7 +85,7 @@ async function answer(
 const gonePage = () =>
   page(
     'This link cannot be used',
-    '<p>It was used, has expired, or a newer one took its place. Ask whoever sent it for a new one.</p>',
+    '<p>It has been used, has expired, or has been replaced by a newer one. Ask whoever sent it for a new one.</p>',
   )
 const failedPage = () =>
   page('That did not work', '<p role="alert">The platform could not finish this. Try again in a moment.</p>')

@@ -20,7 +20,7 @@ export function invitationMail({ spec }: Pick<MemberInvitation, 'spec'>, boundar
         ? []
         : ['', 'They write:', ...spec.message.split('\n').map((text) => `> ${text}`)]),
       '',
-      'To take the invitation, open this link:',
+      'To accept the invitation, open this link:',
       link,
       '',
       `It works until ${spec.expiresAt}. If you did not expect it, do nothing.`,

@@ -88,18 +88,18 @@ export function readChecks(body: CheckAccessRequest, boundaryId: string): Check[
     const path = isSingle ? '' : `checks.${index}.`
     return [...actionErrors(check, path), ...scopeErrors(check.scope, boundaryId, path)]
   })
-  if (errors.length > 0) throw badRequest('A check cannot be answered.', errors)
+  if (errors.length > 0) throw badRequest('The checks are not valid.', errors)
   return asked.map((check) => ({ action: check.action, scope: check.scope ?? boundaryScope(boundaryId) }))
 }
 
 function actionErrors({ action, isDataAction }: z.output<typeof AccessCheck>, path: string) {
   if (!isKnownAction(action) && !isOpenAction(action)) {
-    const message = `is no action of the platform, nor below ${OPEN_ACTION_PREFIXES.join(' or ')}`
+    const message = `is not an action of the platform, nor below ${OPEN_ACTION_PREFIXES.join(' or ')}`
     return [{ field: `${path}action`, message }]
   }
   const isData = findAction(action)?.isData ?? false
   if ((isDataAction ?? isData) === isData) return []
-  return [{ field: `${path}isDataAction`, message: `the action is ${isData ? 'a' : 'no'} data action` }]
+  return [{ field: `${path}isDataAction`, message: `the action is ${isData ? 'a' : 'not a'} data action` }]
 }
 
 function scopeErrors(text: string | null | undefined, boundaryId: string, path: string) {
@@ -107,7 +107,7 @@ function scopeErrors(text: string | null | undefined, boundaryId: string, path: 
   const scope = parseScope(text)
   const field = `${path}scope`
   if (scope === undefined)
-    return [{ field, message: 'is no scope: write it as /boundaries/<uuid>/resourcegroups/<name>' }]
+    return [{ field, message: 'is not a scope: write it as /boundaries/<uuid>/resourcegroups/<name>' }]
   if (scopeContains({ level: 'boundary', boundaryId }, scope)) return []
   return [{ field, message: 'lies outside the boundary of the request' }]
 }

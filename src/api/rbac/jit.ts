@@ -63,7 +63,7 @@ function mayReadAll({ services, caller }: Context, boundaryId: string): boolean 
 function readScope(services: Services, text: string, boundaryId: string): { scope: Scope; incarnation: string } {
   const scope = parseScope(text)
   const refuse = (message: string) => refusedFields([{ field: 'scope', message }])
-  if (scope === undefined) throw refuse('must be a scope as the platform writes it')
+  if (scope === undefined) throw refuse('must be a scope, such as /boundaries/<uuid>/resourcegroups/<name>')
   if (!scopeContains({ level: 'boundary', boundaryId }, scope)) throw refuse('must lie in the boundary')
   const incarnation = incarnationAt(services, scope)
   if (incarnation === undefined) throw refuse('there is nothing at this scope')
@@ -86,7 +86,7 @@ async function requestSpec(context: Context<string, unknown, z.output<typeof Cre
     ['Pending', 'Active'].includes(jitState(request, services.clock.now()))
   const open = all.find(isOpenSame)
   if (open !== undefined) {
-    const message = 'You have an open request for this role at this scope already.'
+    const message = 'You already have an open request for this role at this scope.'
     throw new PlatformError('duplicate_pending', message, { id: open.metadata.name })
   }
   const { principalId, principalType } = caller
@@ -113,7 +113,7 @@ async function decidable(context: Decide): Promise<{ request: JitRecord; home: B
   const { boundaryId } = home
   const { spec } = request
   if (spec.principalId === caller.principalId) {
-    throw new PlatformError('self_approval', 'Nobody decides on their own request.', { id: request.metadata.name })
+    throw new PlatformError('self_approval', 'You cannot decide on your own request.', { id: request.metadata.name })
   }
   if (jitState(request, services.clock.now()) !== 'Pending') throw notPending(request, services.clock.now())
   const role = findRole(services, spec.roleDefinitionName)
@@ -192,7 +192,7 @@ async function endRequest(context: Context) {
         const status = jitState(stored, now)
         if (status === 'Pending') return { ...stored.spec, decision: 'Cancelled', decidedAt: timestamp(now) }
         if (status === 'Active') return { ...stored.spec, decision: 'Ended' }
-        throw new PlatformError('invalid_state', `The request is ${status} already.`, { status }, { status: 409 })
+        throw new PlatformError('invalid_state', `The request is already ${status}.`, { status }, { status: 409 })
       },
     },
   )

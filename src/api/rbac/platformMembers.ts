@@ -110,7 +110,7 @@ async function joinTenant({ services, caller, body }: Add): Promise<{ isChanged:
 }
 
 function alreadyMember(userId: string, tenantId: string): PlatformError {
-  return new PlatformError('already_member', `"${userId}" is a member of tenant "${tenantId}" already.`, {
+  return new PlatformError('already_member', `"${userId}" is already a member of tenant "${tenantId}".`, {
     userId,
     tenantId,
   })

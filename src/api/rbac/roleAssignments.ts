@@ -46,21 +46,22 @@ const RoleAssignmentDto = z
     principalId: UuidDto,
     principalType: z.enum(PRINCIPAL_TYPES),
     roleDefinitionName: z.string(),
-    roleDefinitionId: UuidDto.nullable().describe('Null where the role is not there any more'),
+    roleDefinitionId: UuidDto.nullable().describe('Null if the role no longer exists'),
     scope: z.string(),
     expiresAt: DateTime.nullable(),
     reason: z.string().nullable(),
     createdAt: DateTime,
     createdBy: z.string().nullable(),
-    status: z.enum(STATUSES).describe('Expired also where the thing at the scope is another one by now'),
+    status: z.enum(STATUSES).describe('Expired also if the object at the scope has been replaced'),
   })
   .meta({ id: 'RoleAssignmentDto' })
 
 /** @throws PlatformError BAD_REQUEST */
 function readScope(services: Services, text: string, boundaryId: string): Scope {
   const scope = parseScope(text)
-  const refuse = (message: string) => badRequest('The role cannot be given there.', [{ field: 'scope', message }])
-  if (scope === undefined) throw refuse('must be a scope as the platform writes it')
+  const refuse = (message: string) =>
+    badRequest('The scope is not valid for this role assignment.', [{ field: 'scope', message }])
+  if (scope === undefined) throw refuse('must be a scope, such as /boundaries/<uuid>/resourcegroups/<name>')
   if (!scopeContains({ level: 'boundary', boundaryId }, scope)) throw refuse('must lie in the boundary')
   if (objectAt(services.records, scope) === undefined) throw refuse('there is nothing at this scope')
   return scope

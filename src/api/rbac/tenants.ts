@@ -82,7 +82,7 @@ export const tenants = collection(PlatformTenant, {
     toSpec: ({ services, body }) => {
       const { displayName } = body
       if (services.records.peekAll(PlatformTenant).some(({ spec }) => spec.displayName === displayName)) {
-        throw new PlatformError('already_exists', `A tenant is called "${displayName}" already.`, { displayName })
+        throw new PlatformError('already_exists', `A tenant named "${displayName}" already exists.`, { displayName })
       }
       return body
     },

@@ -295,7 +295,7 @@ function sameOrTaken<K extends AnyKind>(
   refuseWhileDeleting(stored)
   const same = isSame === undefined ? isEqual(readModel(kind.spec, stored.spec), spec) : isSame(stored)
   if (same) return stored
-  throw new PlatformError('ALREADY_EXISTS', `The name "${name}" is taken in ${kind.plural}, with another content.`)
+  throw new PlatformError('ALREADY_EXISTS', `"${name}" already exists in ${kind.plural} with different content.`)
 }
 
 /**

@@ -24,7 +24,8 @@ class FakeEngine implements SqlEngine {
   readonly runs: Run[] = []
   isThere = true
   async run(target: SqlTarget, batch: BatchRequest) {
-    if (!this.isThere) throw new SqlFault('Unreachable', 'Engines are played here, and nothing answers in them.')
+    if (!this.isThere)
+      throw new SqlFault('Unreachable', 'Engines are simulated here, so there is no database to connect to.')
     this.runs.push({ target, request: batch })
     const results = batch.statements.map(({ index }) => ({
       statementIndex: index,
@@ -36,7 +37,8 @@ class FakeEngine implements SqlEngine {
     return { results, messages: [], failure: undefined }
   }
   async catalogue(target: SqlTarget) {
-    if (!this.isThere) throw new SqlFault('Unreachable', 'Engines are played here, and nothing answers in them.')
+    if (!this.isThere)
+      throw new SqlFault('Unreachable', 'Engines are simulated here, so there is no database to connect to.')
     return { database: target.database, schemas: [] }
   }
   describe(): never {

@@ -69,7 +69,7 @@ async function databaseSize(object: RelationalObject, context: Context): Promise
 const CHECKS = ['Primary', 'Replicas', 'Archiving', 'Backup', 'Disk'] as const
 
 function stoppedChecks(): Said[] {
-  const message = 'It is stopped: there is nothing to ask.'
+  const message = 'It is stopped, so its health is unknown.'
   return CHECKS.map((name) => ({ name, status: 'Unknown', message }))
 }
 
@@ -79,7 +79,7 @@ function runningChecks({ spec, status }: RelationalObject): Said[] {
   const primary: Said =
     ready > 0 && status?.currentPrimary !== undefined
       ? { name: 'Primary', status: 'Healthy', message: null }
-      : { name: 'Primary', status: 'Unhealthy', message: 'There is no primary that is ready.' }
+      : { name: 'Primary', status: 'Unhealthy', message: 'No primary is ready.' }
   const replicas: Said = {
     name: 'Replicas',
     status: ready >= wanted ? 'Healthy' : 'Degraded',
@@ -90,7 +90,7 @@ function runningChecks({ spec, status }: RelationalObject): Said[] {
     replicas,
     archivingCheck(status),
     backupCheck(status),
-    { name: 'Disk', status: 'Unknown', message: 'The engine does not tell how full its volumes are.' },
+    { name: 'Disk', status: 'Unknown', message: 'The engine does not report how full its volumes are.' },
   ]
 }
 

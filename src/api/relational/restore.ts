@@ -84,8 +84,8 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
 }
 
 function badTakeOver(): PlatformError {
-  return badRequest('A name can be taken over inside its group only.', [
-    { field: 'takeOverName', message: 'does not go with another resourceGroup' },
+  return badRequest('A name can only be taken over within its group.', [
+    { field: 'takeOverName', message: 'cannot be combined with another resourceGroup' },
   ])
 }
 

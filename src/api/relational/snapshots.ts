@@ -171,7 +171,7 @@ async function takeSnapshot(context: Create, home: SnapshotHome): Promise<Made<t
     )
   }
   if (body.method === 'Volume') {
-    const message = 'This platform has no class for snapshots of volumes; use method Object.'
+    const message = 'This platform has no VolumeSnapshotClass; use method Object.'
     throw new PlatformError('REFERENCE_NOT_FOUND', message, { field: 'method', value: 'Volume' })
   }
   if (!cluster.spec.running) throw invalidState(cluster, `"${clusterName}" is stopped: start it first.`)

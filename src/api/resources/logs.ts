@@ -59,7 +59,7 @@ export function logRoute(
     async (context) => {
       const request = { ...(context.query as z.output<typeof LogQuery>), signal: context.signal }
       const isJson = context.header('accept')?.includes('application/json') === true
-      if (isJson && request.follow) throw badRequest('A log is followed as text/plain.', [])
+      if (isJson && request.follow) throw badRequest('A log can only be followed as text/plain.', [])
       const { process, chunks } = await open(context, request)
       const since = request.sinceSeconds && context.services.clock.now() - request.sinceSeconds * 1000
       const lines = linesOf(chunks ?? Readable.from([]), since ?? 0)

@@ -54,7 +54,7 @@ function readScope(text: string | null | undefined, boundaryId: string): Scope {
   const scope = parseScope(text)
   const message =
     scope === undefined
-      ? 'is no scope: write it as /boundaries/<uuid>/resourcegroups/<name>'
+      ? 'is not a scope: write it as /boundaries/<uuid>/resourcegroups/<name>'
       : 'lies outside the boundary'
   if (scope === undefined || !scopeContains(boundary, scope)) {
     throw refusedFields([{ field: 'scope', message }])

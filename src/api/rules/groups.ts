@@ -26,7 +26,7 @@ export function refuseTakenName(
 ): void {
   const present = records.peekAll(PrincipalGroup, { namespace: boundaryNamespace(boundaryId) })
   if (!present.some(({ metadata, spec }) => metadata.name !== id && spec.displayName === displayName)) return
-  throw new PlatformError('already_exists', `The boundary has a group "${displayName}" already.`, { displayName })
+  throw new PlatformError('already_exists', `The boundary already has a group "${displayName}".`, { displayName })
 }
 
 /**

@@ -31,7 +31,7 @@ export type WantedTrust = {
 export function checkTrust(services: Services, wanted: WantedTrust): void {
   const { boundaryId, trustedBoundaryId, actions } = wanted
   const errors = actions.flatMap((name, index) =>
-    LENDABLE.has(name) ? [] : [{ field: `actions.${index}`, message: 'is no action that a trust can lend' }],
+    LENDABLE.has(name) ? [] : [{ field: `actions.${index}`, message: 'is not an action that a trust can lend' }],
   )
   if (boundaryId === trustedBoundaryId) {
     errors.push({ field: 'trustedBoundaryId', message: 'a boundary needs no trust in itself' })
@@ -57,7 +57,7 @@ export function isTrusted(services: Services, { boundaryId, trustedBoundaryId }:
 }
 
 export function trustedAlready({ boundaryId, trustedBoundaryId }: WantedTrust): PlatformError {
-  const message = `Boundary "${boundaryId}" trusts "${trustedBoundaryId}" already.`
+  const message = `Boundary "${boundaryId}" already trusts "${trustedBoundaryId}".`
   return new PlatformError('already_exists', message, { boundaryId, trustedBoundaryId })
 }
 

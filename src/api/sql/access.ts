@@ -97,7 +97,7 @@ export async function sqlHealth(object: SqlObject, context: Context): Promise<z.
     checks,
   })
   if (!object.spec.running) {
-    const message = 'It is stopped: there is nothing to ask.'
+    const message = 'It is stopped, so its health is unknown.'
     return report('Unknown', message, [check('Engine', 'Unknown', message)])
   }
   const isReady = (object.status?.readyReplicas ?? 0) > 0

@@ -67,7 +67,7 @@ function targetOf({ services, caller, body }: Create): Target {
     return { groupId: id }
   }
   const place = parseScope(scope)
-  if (place === undefined) throw refusedFields([{ field: 'scope', message: 'is no scope' }])
+  if (place === undefined) throw refusedFields([{ field: 'scope', message: 'is not a scope' }])
   const role = findRole(services, roleDefinitionName)
   requireBoundary(services, place)
   if (scope !== '/' && isRootOnly(role)) throw rootOnlyRefused(role, scope)
@@ -131,7 +131,7 @@ export const bindings = collection(IdpBinding, {
       const { records } = context.services
       const present = await records.list(IdpBinding, { namespace: SYSTEM_NAMESPACE }, { fresh: true })
       if (!present.some((one) => isLive(one) && keyOf(one.spec) === keyOf(spec))) return spec
-      throw new PlatformError('already_exists', 'The tenant has this binding already.', { issuer, claim, claimValue })
+      throw new PlatformError('already_exists', 'The tenant already has this binding.', { issuer, claim, claimValue })
     },
   },
   remove: { summary: 'End a binding', answers: [200, 204] },

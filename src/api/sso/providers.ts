@@ -135,7 +135,7 @@ function readProvider(
 function refuseTaken(connection: ConnectionRecord | undefined, alias: string): void {
   const providers = connection?.spec.identityProviders ?? []
   if (providers.some((one) => one.alias === alias)) {
-    throw new PlatformError('already_exists', `The tenant has an identity provider "${alias}" already.`, { alias })
+    throw new PlatformError('already_exists', `The tenant already has an identity provider "${alias}".`, { alias })
   }
   if (providers.length < MOST) return
   const message = `a tenant has at most ${MOST} identity providers`

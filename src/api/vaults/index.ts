@@ -78,7 +78,7 @@ export const vaultRoutes: readonly RouteDraft[] = [
     SECRET,
     {
       auth: dataAction('secretvault/writeSecrets'),
-      summary: 'A new version of a secret, and the secret where there is none',
+      summary: 'Add a version to a secret, which is created if absent',
       body: SetSecretRequest,
       reply: SecretDto,
       answers: [200],
@@ -90,7 +90,7 @@ export const vaultRoutes: readonly RouteDraft[] = [
     SECRET,
     {
       auth: dataAction('secretvault/writeSecrets'),
-      summary: 'Delete a secret; 200 where it can be recovered',
+      summary: 'Delete a secret; 200 if it can be recovered',
       reply: SecretDto,
       answers: [200, 204],
     },

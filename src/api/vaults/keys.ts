@@ -104,6 +104,6 @@ async function guarded<Result>(work: () => Promise<Result>): Promise<Result> {
 
 function sentence({ fault, keyId }: EnvelopeError): string {
   if (fault === 'NoPlatformKey') return 'No platform key is configured: set PLATFORM_VAULT_KEYS_FILE.'
-  if (fault === 'UnknownPlatformKey') return `The platform key "${keyId}" is not configured any more.`
+  if (fault === 'UnknownPlatformKey') return `The platform key "${keyId}" is no longer configured.`
   return 'The stored value was altered or belongs elsewhere.'
 }

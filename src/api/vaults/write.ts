@@ -44,7 +44,7 @@ export async function setSecret(context: SetSecretContext) {
   refuseWhileDeleting(vault)
   const { secretName } = context.parameters
   if (!isSecretName(secretName)) {
-    throw badRequest(`The name "${secretName.slice(0, 64)}" cannot be given.`, [
+    throw badRequest(`"${secretName.slice(0, 64)}" is not a valid name for a secret.`, [
       { field: 'name', message: 'a name has 1 to 127 letters, digits and hyphens and begins with a letter or digit' },
     ])
   }

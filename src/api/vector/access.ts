@@ -36,12 +36,12 @@ async function readKeys(context: Context, object: VectorObject): Promise<VectorK
 
 function refuseWithoutKeys(object: VectorObject): void {
   if (object.spec.apiKeyEnabled) return
-  throw new PlatformError('API_KEY_DISABLED', `"${object.metadata.name}" takes requests without a key.`)
+  throw new PlatformError('API_KEY_DISABLED', `"${object.metadata.name}" accepts requests without a key.`)
 }
 
 function notYet(object: VectorObject): PlatformError {
   const { status, phase } = summarize(object.status, false)
-  return new PlatformError('INVALID_STATE', `The keys of "${object.metadata.name}" are not made yet.`, {
+  return new PlatformError('INVALID_STATE', `The keys of "${object.metadata.name}" have not been created yet.`, {
     status,
     phase,
   })
@@ -94,7 +94,7 @@ export async function rotateApiKey(context: Context): Promise<Answer<ApiKeyDto>>
       const known = Math.max(before.current?.version ?? 0, before.pending?.version ?? 0)
       if (before.pending !== undefined || known < apiKeyVersion) {
         const { status, phase } = summarize(stored.status, false)
-        throw new PlatformError('INVALID_STATE', `New keys of "${ref.name}" are being applied already.`, {
+        throw new PlatformError('INVALID_STATE', `New keys of "${ref.name}" are already being applied.`, {
           status,
           phase,
         })

@@ -65,7 +65,7 @@ export async function vectorHealth(
     check('Readiness', readiness, began),
     check('Consensus', consensus, began),
     check('Collections', collections, began),
-    check('Disk', { state: 'Unknown', message: 'The engine does not tell how full its volumes are.' }),
+    check('Disk', { state: 'Unknown', message: 'The engine does not report how full its volumes are.' }),
   ]
   const dead = collections.deadPeers
   return {
@@ -81,7 +81,7 @@ export async function vectorHealth(
 function podsCheck({ spec, status }: VectorObject): Asked {
   const wanted = spec.running ? (spec.replicas ?? 1) : 0
   const ready = status?.readyReplicas ?? 0
-  if (wanted === 0) return { state: 'Unknown', message: 'It is stopped: there is nothing to ask.' }
+  if (wanted === 0) return { state: 'Unknown', message: 'It is stopped, so its health is unknown.' }
   if (ready >= wanted) return { state: 'Healthy', message: null }
   return { state: ready === 0 ? 'Unhealthy' : 'Degraded', message: `${ready} of ${wanted} peers are ready.` }
 }

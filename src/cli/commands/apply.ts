@@ -13,7 +13,7 @@ import { textOf } from '../text.ts'
 
 export const apply: Command = {
   name: 'apply',
-  summary: 'Create or change what manifests say, as kubectl takes them',
+  summary: 'Create or change what manifests say, as kubectl accepts them',
   options: [
     {
       long: 'file',

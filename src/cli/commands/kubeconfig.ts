@@ -16,7 +16,7 @@ export const kubeconfig: Command = {
       long: 'file',
       short: 'f',
       value: 'FILE',
-      summary: 'Write it there; a kubeconfig of something else is not touched',
+      summary: 'Write it there; any other kubeconfig is left alone',
     },
     ...PLACE_OPTIONS,
   ],

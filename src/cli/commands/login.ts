@@ -11,7 +11,7 @@ import { loginStore } from '../storedLogin.ts'
 export const login: Command = {
   name: 'login',
   summary: 'Sign in as a person',
-  options: [{ long: 'device', summary: 'With a browser on another machine; taken by itself where none is here' }],
+  options: [{ long: 'device', summary: 'With a browser on another machine; the default if there is none here' }],
   async run(input, { places, terminal, now, signal }) {
     const settings = await readSettings(places.settings)
     const provider = { settings, fetch: await fetchOf(settings), now }
@@ -63,7 +63,7 @@ export const logout: Command = {
 
 export const token: Command = {
   name: 'token',
-  summary: 'Print an access token that is good now',
+  summary: 'Print a valid access token',
   options: [
     { long: 'exec-credential', summary: 'As kubectl asks for it (client.authentication.k8s.io/v1 ExecCredential)' },
   ],
@@ -78,7 +78,7 @@ export const token: Command = {
 
 export const whoami: Command = {
   name: 'whoami',
-  summary: 'Show whose token is used, and that the platform takes it',
+  summary: 'Show whose token is used, and that the platform accepts it',
   options: [OUTPUT],
   async run(input, context) {
     const { client, credential, settings, token } = await openSession(context)

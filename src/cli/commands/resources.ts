@@ -45,8 +45,8 @@ const LIST_OPTIONS: readonly Option[] = [
   { long: 'all-groups', short: 'A', summary: 'Across the groups of the boundary, whatever the default group is' },
   { long: 'filter', short: 'f', value: 'FIELD:OP:VALUE', many: true, summary: 'Only those; several must all hold' },
   { long: 'search', value: 'TEXT', summary: 'Only those that hold the text' },
-  { long: 'sort', value: 'FIELD', summary: 'With - in front the other way round: --sort=-name' },
-  { long: 'limit', value: 'N', summary: 'At most so many' },
+  { long: 'sort', value: 'FIELD', summary: 'Prefix with - to reverse: --sort=-name' },
+  { long: 'limit', value: 'N', summary: 'At most N items' },
   OUTPUT,
 ]
 
@@ -65,7 +65,7 @@ async function listItems(input: Input, context: Context): Promise<void> {
     if (items.length >= limit) break
     items.push(item)
   }
-  if (items.length === 0 && context.terminal.isTerminal) context.terminal.err('There is nothing.\n')
+  if (items.length === 0 && context.terminal.isTerminal) context.terminal.err('No items found.\n')
   show(items, input, context)
 }
 
@@ -114,13 +114,13 @@ export const remove: Command = {
   name: 'delete',
   summary: 'Delete something',
   positionals: [KIND, { name: 'NAME' }],
-  options: [...MORE, { long: 'keep-data', summary: 'Keep the volumes, where the kind can' }],
+  options: [...MORE, { long: 'keep-data', summary: 'Keep the volumes, if the kind supports it' }],
   details: PLACES,
   async run(input, context) {
     const prepared = await prepare('delete', input, context)
     const query = { ...prepared.query, ...(input.has('keep-data') && { keepData: 'true' }) }
     await send({ ...prepared, query })
-    context.terminal.err(`${input.positionals.join(' ')} is deleted, or will be when what it holds is torn down.\n`)
+    context.terminal.err(`Deleting ${input.positionals.join(' ')}; its contents are removed first.\n`)
   },
 }
 

@@ -18,14 +18,14 @@ import { loginStore } from '../storedLogin.ts'
 
 export const setup: Command = {
   name: 'setup',
-  summary: 'Say where the platform and its identity provider are',
+  summary: 'Set the addresses of the platform and its identity provider',
   options: [
     { long: 'facade-url', value: 'URL', summary: 'Address of the platform' },
-    { long: 'issuer', value: 'URL', summary: 'The issuer, whole; instead of the next two' },
+    { long: 'issuer', value: 'URL', summary: 'The full issuer URL, instead of the next two' },
     { long: 'identity-url', value: 'URL', summary: 'Address of the identity provider' },
     { long: 'realm', value: 'NAME', summary: 'Its realm' },
-    { long: 'client-id', value: 'ID', summary: `The public client for logins; ${DEFAULT_CLIENT_ID} where absent` },
-    { long: 'certificate-authority', value: 'FILE', summary: 'PEM of the authority of the servers' },
+    { long: 'client-id', value: 'ID', summary: `The public client for logins; ${DEFAULT_CLIENT_ID} if absent` },
+    { long: 'certificate-authority', value: 'FILE', summary: "PEM file of the servers' CA" },
     { long: 'boundary', short: 'b', value: 'ID', summary: 'Default boundary' },
     { long: 'group', short: 'g', value: 'NAME', summary: 'Default resource group' },
     { long: 'kubernetes-url', value: 'URL', summary: 'Address of the API server, for `freehold kubeconfig`' },

@@ -45,5 +45,5 @@ function obstacleOf(
   const wrong = kind.placement === 'boundary' && place.resourceGroup !== undefined
   if (wanted !== undefined && !wrong) return undefined
   const what = kind.placement === 'group' ? 'a resource group' : 'a boundary'
-  return stalled('ConfigurationInvalid', `${kind.kind} belongs in the namespace of ${what}; "${namespace}" is none.`)
+  return stalled('ConfigurationInvalid', `${kind.kind} belongs in the namespace of ${what}; "${namespace}" is not one.`)
 }

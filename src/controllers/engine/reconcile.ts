@@ -277,7 +277,7 @@ export class Reconciler {
 
   /** A sentence that may stand in a status: ours, or that of an error class whose messages are known to be clean. */
   #sentence(step: string, error: unknown): string {
-    return `Step "${step}" failed and is tried again: ${describe(error)}`
+    return `Step "${step}" failed and is retried: ${describe(error)}`
   }
 }
 

@@ -56,7 +56,7 @@ describe('a controller that is not done at once', () => {
       'Reconciling=True ReconcileFailed',
     ])
     const { statusMessage } = (await world.stored('orders')).status ?? {}
-    expect(statusMessage).to.match(/^Step "reconcile" failed and is tried again: internal error \(TypeError\)/)
+    expect(statusMessage).to.match(/^Step "reconcile" failed and is retried: internal error \(TypeError\)/)
     expect(JSON.stringify([world.bench.events, await world.stored('orders')])).not.to.contain('hunter2')
     world.bench.writes()
     await world.bench.clock.advance(600_000)

@@ -91,7 +91,7 @@ export function bucketController({ store, usageInterval }: StorageOptions): Cont
     const name = nameOf(pass)
     // One that never got the name has nothing at the store, and must not touch who did.
     if (!holdsName(pass.records, pass.object, 'StoreBucket', name)) return done()
-    if (store === undefined) return waiting('TearingDown', 'No object store is configured that could delete it.')
+    if (store === undefined) return waiting('TearingDown', 'No object store is configured, so it cannot be deleted.')
     return withStore(() => letGo(pass, store, name))
   }
 }
@@ -104,7 +104,7 @@ function awaitNote({ object, records }: BucketPass): Outcome {
   if (storeName === undefined || 'obstacle' in found) return done()
   if (found.account.status?.bucketNames?.some((noted) => noted.storeName === storeName && noted.until === undefined))
     return done()
-  return waiting('TearingDown', 'Its account is noting its name for the audit.')
+  return waiting('TearingDown', 'Its account is recording its name for the audit.')
 }
 
 const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)

@@ -70,7 +70,7 @@ export function accessKeyController({ store }: StorageOptions): Controller {
     if (store === undefined) {
       return pass.object.status?.accessKeyId === undefined
         ? done()
-        : waiting('TearingDown', 'No object store is configured that could delete it.')
+        : waiting('TearingDown', 'No object store is configured, so it cannot be deleted.')
     }
     return withStore(async () => {
       await store.removeKey(storeUserName(pass.incarnation), among(pass))
@@ -156,7 +156,7 @@ async function followIdentity(pass: KeyPass): Promise<Outcome> {
   const found = identities.find((identity) => identityIdOf(identity) === managedIdentityId)
   if (found !== undefined && found.metadata.deletionTimestamp === undefined) return done()
   if (pass.object.status?.accessKeyId !== undefined) return removeSelf(pass, 'Its managed identity is gone.')
-  return stalled('ReferenceMissing', `No managed identity "${managedIdentityId}" is in the group.`)
+  return stalled('ReferenceMissing', `There is no managed identity "${managedIdentityId}" in the group.`)
 }
 
 function identityIdOf({ metadata }: KubeObject): string {

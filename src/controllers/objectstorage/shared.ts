@@ -14,7 +14,7 @@ export type StorageOptions = {
   store: ObjectStore | undefined
   /** Milliseconds between two looks at the use of a bucket. */
   usageInterval: number
-  /** The object of the SeaweedFS operator that the store is of; undefined where it is no business of the cluster. */
+  /** The Seaweed object of the operator that provides the store; undefined if the store runs elsewhere. */
   seaweed?: SeaweedPlace | undefined
 }
 
@@ -69,7 +69,7 @@ export function findAccount(
 ): { account: Cached<ObjectStorageAccount> } | { obstacle: Outcome } {
   const account = records.cache<Cached<ObjectStorageAccount>>(ObjectStorageAccount.resource).get(namespace, name)
   if (account === undefined) {
-    return { obstacle: stalled('ReferenceMissing', `No object storage account "${name}" is in the group.`) }
+    return { obstacle: stalled('ReferenceMissing', `There is no object storage account "${name}" in the group.`) }
   }
   if (account.metadata.deletionTimestamp !== undefined) {
     return { obstacle: stalled('ReferenceMissing', `The object storage account "${name}" is being deleted.`) }

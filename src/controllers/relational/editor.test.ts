@@ -80,7 +80,7 @@ describe('the logins of the editor of a relational database', () => {
   })
 
   it('are asked for again until the engine has made them, while the database runs', async () => {
-    fault = new SqlFault('Failed', 'The engine refused it (42704).', { engineCode: '42704' })
+    fault = new SqlFault('Failed', 'The engine rejected it (42704).', { engineCode: '42704' })
     await running()
     expect((await world.status('orders')).status).to.equal('Running')
     const later = async (milliseconds: number) => {

@@ -139,7 +139,7 @@ function isComplete({ object, state }: RelationalPass): boolean {
   )
 }
 
-/** The outcome that the resource shows: the most particular of what is still to come, else that it is there. */
+/** The outcome that the resource shows: the most specific pending reason, or Available. */
 export async function judgeHealth(pass: RelationalPass): Promise<Outcome> {
   const outcome = await judge(pass)
   const { admitAfter } = pass.state

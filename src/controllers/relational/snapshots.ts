@@ -75,7 +75,7 @@ async function expire(pass: SnapshotPass): Promise<Outcome> {
   const left = ends - pass.clock.now()
   if (left > 0) return done({ after: Math.min(left, LONGEST_TIMER) })
   await pass.records.client.remove(pass.kind.resource, refOf(pass.object), { uid: metadata.uid })
-  return waiting('TearingDown', `Its ${spec.retentionDays} days are over.`)
+  return waiting('TearingDown', `Its retention of ${spec.retentionDays} days has ended.`)
 }
 
 function clusterOf({ records, object }: SnapshotPass): StoredCluster | undefined {
@@ -89,7 +89,7 @@ function checkSnapshot({ backupTarget }: Pick<RelationalOptions, 'backupTarget'>
     const { spec, status } = pass.object
     if (status?.completedAt !== undefined) return done()
     if (spec.method === 'Volume') {
-      return stalled('ConfigurationInvalid', 'This platform has no class for snapshots of volumes; use method Object.')
+      return stalled('ConfigurationInvalid', 'This platform has no VolumeSnapshotClass; use method Object.')
     }
     if (!pass.workloads.isServed(postgresqlBackup)) return stalled('EngineMissing', INSTALL_ENGINE)
     if (!pass.workloads.isServed(barmanObjectStore)) return stalled('EngineMissing', INSTALL_PLUGIN)
@@ -158,7 +158,7 @@ async function follow(pass: SnapshotPass): Promise<Outcome> {
   )
     return done({ message: 'It can be restored from.' })
   await pass.records.client.remove(pass.kind.resource, refOf(pass.object), { uid: metadata.uid })
-  return waiting('TearingDown', 'Its time in the backup target is over.')
+  return waiting('TearingDown', 'Its retention in the backup target has ended.')
 }
 
 function backupNamed(pass: SnapshotPass, name: string): EngineBackup | undefined {

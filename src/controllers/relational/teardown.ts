@@ -82,7 +82,7 @@ export async function takeFinalSnapshot(pass: RelationalPass): Promise<Outcome> 
   const found = pass.records.cache<StoredSnapshot>(RelationalSnapshot.resource).get(namespace, finalSnapshotId(pass))
   if (found?.status?.completedAt !== undefined) return done()
   if (status.backupEnabled !== true) {
-    return waiting('TearingDown', `A last snapshot is asked for, but nothing is backed up. ${HOW}`)
+    return waiting('TearingDown', `A final snapshot is requested, but the database is not backed up. ${HOW}`)
   }
   if (found !== undefined) {
     pass.report({ finalSnapshotAt: status.finalSnapshotAt ?? found.metadata.creationTimestamp })

@@ -158,7 +158,7 @@ function judgeTrouble(pass: SqlPass, trouble: Outcome): Outcome {
     return degraded('CrashLooping', `${trouble.message} The engine never ran with this product key, which may be why.`)
   }
   pass.report({ rejectedLicenseVersion: spec.licenseVersion, licenseStatus: 'Rejected' })
-  return waiting('RollingOut', 'The engine does not start with the newest product key; the one before counts again.')
+  return waiting('RollingOut', 'The engine does not start with the newest product key; the previous one is used again.')
 }
 
 function addressesOf(pass: SqlPass): string[] | undefined {

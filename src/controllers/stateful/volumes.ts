@@ -54,7 +54,7 @@ export async function adoptVolumes(pass: StatefulPass): Promise<Outcome> {
     if (isOurClaim(pass, claim)) continue
     const what = `Volume claim "${claim.metadata.name}"`
     if (claim.metadata.deletionTimestamp !== undefined) {
-      return waiting('WaitingForVolume', `${what} of a namesake is still being deleted.`)
+      return waiting('WaitingForVolume', `${what} of an earlier object with this name is still being deleted.`)
     }
     if (claim.metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== retainedFor(pass)) {
       const why = isOfFormerLife(pass, claim)
@@ -160,7 +160,7 @@ async function replaceTemplate(pass: StatefulPass, wanted: string): Promise<Outc
   if (observed === undefined || size === undefined || compareQuantities(size, wanted) === 0) return done()
   if (!hasAllClaims(pass, observed)) {
     keepTemplateSize(pass)
-    pass.state.volumes ??= waiting('WaitingForVolume', 'The volumes are being made; then they grow.')
+    pass.state.volumes ??= waiting('WaitingForVolume', 'The volumes are being created; then they grow.')
     return done()
   }
   const { uid, resourceVersion } = observed.metadata

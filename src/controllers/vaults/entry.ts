@@ -107,7 +107,10 @@ export function reportEntry(pass: EntryPass): Outcome {
   pass.report({ version: versions.length === 0 ? undefined : currentVersion(spec), versionCount: versions.length })
   pass.serving(spec.state === 'Active' && versions.length > 0)
   if (spec.state === 'Active' && versions.length === 0) {
-    return waiting('WaitingForDependency', 'It has no value yet: name a Secret in valueFrom, or write it by REST.')
+    return waiting(
+      'WaitingForDependency',
+      'It has no value yet: name a Secret in valueFrom, or set the value through REST.',
+    )
   }
   const { due } = pass.state
   const message = spec.state === 'Active' ? '' : `The secret is ${spec.state.toLowerCase()}.`

@@ -37,6 +37,6 @@ export function outcomeOfEnvelope(error: unknown): Outcome {
   if (error.fault === 'NoPlatformKey')
     return stalled('ConfigurationInvalid', 'No platform key is configured: set PLATFORM_VAULT_KEYS_FILE.')
   if (error.fault === 'UnknownPlatformKey')
-    return stalled('ConfigurationInvalid', `The platform key "${error.keyId}" is not configured any more.`)
+    return stalled('ConfigurationInvalid', `The platform key "${error.keyId}" is no longer configured.`)
   return stalled('ConfigurationInvalid', 'A stored key or value was altered or belongs elsewhere.')
 }

@@ -239,7 +239,7 @@ describe('the controllers of secret vaults', () => {
     await bench.rest()
     const { status } = (await entry()) ?? {}
     expect(`${status?.phase}: ${status?.statusMessage}`).to.equal(
-      'ConfigurationInvalid: The platform key "first" is not configured any more.',
+      'ConfigurationInvalid: The platform key "first" is no longer configured.',
     )
   })
 

@@ -60,7 +60,7 @@ async function dropVolumes(pass: VectorPass, drained: readonly number[]): Promis
     await pass.children.remove(persistentVolumeClaim, namespace, claimName(workload, ordinal))
     pass.report({ drainingSince: undefined })
   }
-  return waiting('Draining', `Peer ${workload}-${drained[0]} is empty and is being taken away.`)
+  return waiting('Draining', `Peer ${workload}-${drained[0]} is empty and is being removed.`)
 }
 
 async function emptyPeer(pass: VectorPass, engine: QdrantPort, ordinal: number, wanted: number): Promise<Outcome> {
@@ -74,7 +74,7 @@ async function emptyPeer(pass: VectorPass, engine: QdrantPort, ordinal: number, 
     // Marked before the peer goes: without the mark, a claim without a pod is a stopped peer, which nobody may delete.
     if (claim !== undefined) await markClaim(pass, claim, { [DRAINED_ANNOTATION]: pass.now })
     pass.state.peers = ordinal
-    return waiting('Draining', `Peer ${workload}-${ordinal} is empty and is being taken away.`)
+    return waiting('Draining', `Peer ${workload}-${ordinal} is empty and is being removed.`)
   }
   const where = `${namespace}/${workload}-${ordinal}`
   if (pass.clock.now() - Date.parse(since) > DEADLINE) {

@@ -32,7 +32,7 @@ export function reportStatus(pass: VectorPass): Outcome {
   return done()
 }
 
-/** The outcome that the resource shows: the most particular of what is still to come, else that it is there. */
+/** The outcome that the resource shows: the most specific pending reason, or Available. */
 export function judgeHealth(pass: VectorPass): Outcome {
   const { draining, volumes } = pass.state
   return draining ?? (pass.state.peers === 0 ? judgeStopped(pass) : (judgePeers(pass) ?? volumes ?? judgePublic(pass)))

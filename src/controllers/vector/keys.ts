@@ -73,7 +73,7 @@ export async function trackRotation(pass: VectorPass): Promise<Outcome> {
   pass.report({ apiKeyVersion: keys.current?.version, apiKeyRotatedAt: keys.rotatedAt })
   if (settled === keys) return done()
   if (!isDeepStrictEqual(await freshKeys(pass), keys)) {
-    return waiting('RotatingKey', 'The stored keys changed meanwhile and are looked at again.', AT_ONCE)
+    return waiting('RotatingKey', 'The stored keys have changed and are read again.', AT_ONCE)
   }
   await storeKeys(pass, settled)
   pass.state.keys = settled

@@ -35,7 +35,7 @@ export async function applyWorkload(pass: VectorPass): Promise<Outcome> {
 /** An Ingress that was there before serves on until the Gateway has taken its host. */
 function isHandingOver({ object, state }: VectorPass): boolean {
   const isAwaited = state.route !== undefined && state.route.kind !== 'accepted'
-  // Of another host it goes at once: that host is about to be let go.
+  // An Ingress for a different host is removed at once: that host is about to be released.
   return isAwaited && object.status?.ingressHost === state.host
 }
 

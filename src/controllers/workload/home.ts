@@ -13,7 +13,7 @@ export function findCluster({ object, records, state }: WorkloadPass): Outcome {
   const home = clusterId === undefined ? platformCluster(records) : clusters.get(undefined, clusterId)
   if (home === undefined) {
     return clusterId === undefined
-      ? waiting('WaitingForCluster', 'The record of the cluster that the platform runs on is not there yet.')
+      ? waiting('WaitingForCluster', 'The PlatformCluster that the platform runs on does not exist yet.')
       : stalled('ReferenceMissing', `There is no cluster "${clusterId}".`)
   }
   if (!home.spec.isPlatform) {

@@ -11,7 +11,7 @@ export type SecretObject = KubeObject & { data?: Record<string, string> }
 export const RIGHTS_RETRY = 2_000
 
 export function rightsMissing(): Outcome {
-  return waiting('WaitingForGroup', 'The rights on Secrets of this namespace are not there yet.', RIGHTS_RETRY)
+  return waiting('WaitingForGroup', 'Access to the Secrets of this namespace has not been granted yet.', RIGHTS_RETRY)
 }
 
 /** Does what needs the rights on Secrets, or waits for them: they come with the binding of a new group. */

@@ -91,10 +91,10 @@ export function createAdmission({ services, caches, isReady }: AdmissionOptions)
 /** @throws PlatformError FORBIDDEN for who is no principal, and for what is no kind of access control */
 function changeOf({ operation, resource, subResource = '', namespace, userInfo, object, oldObject }: Request): Change {
   const principalId = principalOfUser(userInfo.username)
-  if (principalId === undefined) throw new PlatformError('FORBIDDEN', 'The caller is no principal of the platform.')
+  if (principalId === undefined) throw new PlatformError('FORBIDDEN', 'The caller is not a principal of the platform.')
   const kind = KINDS.find((one) => one.resource.group === resource.group && one.resource.plural === resource.resource)
   if (kind === undefined || resource.group !== IAM || subResource !== '') {
-    throw new PlatformError('FORBIDDEN', `${resource.resource}.${resource.group} is not written by tenants.`)
+    throw new PlatformError('FORBIDDEN', `${resource.resource}.${resource.group} cannot be written by tenants.`)
   }
   const [next, previous] = [asObject(kind, object), asObject(kind, oldObject)]
   return { operation, kind, caller: { principalId }, namespace, next, previous }

@@ -19,14 +19,14 @@ export function judgeRequest(judged: Judged<RequestRecord>): void {
   if (previous !== undefined) {
     if (!services.access.isAllowed(principalId, 'rbac/members/write', formatScope(place))) {
       requireAction(services, caller, 'boundaries/read', place)
-      if (!isOwn) throw new PlatformError('forbidden', 'This is the request of somebody else.')
+      if (!isOwn) throw new PlatformError('forbidden', 'This request belongs to somebody else.')
     }
     if (next === undefined || isEqual(next.spec, previous.spec)) return
-    throw new PlatformError('forbidden', 'A request does not change: delete it and ask anew.')
+    throw new PlatformError('forbidden', 'A request cannot be changed: delete it and create a new one.')
   }
   if (next === undefined) return
   requireAction(services, caller, 'boundaries/read', place)
-  if (!isOwn) throw new PlatformError('forbidden', 'A role is asked for by whom it is for.')
+  if (!isOwn) throw new PlatformError('forbidden', 'You can only request a role for yourself.')
   refuseDecision(next)
   const role = findRole(services, next.spec.roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, next.spec.scope)
@@ -37,7 +37,7 @@ export function judgeRequest(judged: Judged<RequestRecord>): void {
     .filter(({ spec }) => spec.decision === undefined && spec.principalId === principalId)
     .some(({ spec }) => spec.roleDefinitionName === roleDefinitionName && spec.scope === scope)
   if (!isOpen) return
-  const message = `You have asked for the role "${roleDefinitionName}" at ${scope} already.`
+  const message = `You have already asked for the role "${roleDefinitionName}" at ${scope}.`
   throw new PlatformError('duplicate_pending', message, { roleDefinitionName, scope })
 }
 
@@ -46,5 +46,5 @@ const DECISION = ['decision', 'decidedAt', 'decidedBy', 'decisionReason'] as con
 /** @throws PlatformError BAD_REQUEST */
 function refuseDecision({ spec }: RequestRecord): void {
   const field = DECISION.find((name) => spec[name] !== undefined)
-  if (field !== undefined) throw refusedFields([{ field, message: 'is not for who asks' }])
+  if (field !== undefined) throw refusedFields([{ field, message: 'cannot be set by the requester' }])
 }

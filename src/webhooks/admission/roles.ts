@@ -19,7 +19,7 @@ type RoleRecord = RecordOf<typeof RoleDefinition>
 export function judgeRole({ services, caller, place, next, previous }: Judged<RoleRecord>): void {
   requireAction(services, caller, 'rbac/members/admin', place)
   if (next?.spec.isBuiltIn === true || previous?.spec.isBuiltIn === true) {
-    throw new PlatformError('forbidden', 'Built-in roles are written by the platform only.')
+    throw new PlatformError('forbidden', 'Only the platform can write built-in roles.')
   }
   if (next === undefined || (previous !== undefined && isEqual(next.spec, previous.spec))) return
   refuseTakenName(services, next)
@@ -41,7 +41,7 @@ function refuseTakenName({ records }: Services, { metadata, spec: { displayName 
   const others = records.peekAll(RoleDefinition).filter((role) => role.metadata.name !== metadata.name)
   const names = [...others.map(({ spec }) => spec.displayName), ...BUILT_IN_ROLES.map((role) => role.displayName)]
   if (!names.includes(displayName)) return
-  throw new PlatformError('already_exists', `There is a role "${displayName}" already.`, { displayName })
+  throw new PlatformError('already_exists', `There is already a role "${displayName}".`, { displayName })
 }
 
 /** Everybody to whom a role of one of these names was given, anywhere. */

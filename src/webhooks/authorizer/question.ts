@@ -75,20 +75,20 @@ export function principalOfUser(user: string | undefined): string | undefined {
  */
 export function questionOf({ user, resourceAttributes }: ReviewedRequest, placeOf: PlaceOfNamespace): Question {
   const principalId = principalOfUser(user)
-  if (principalId === undefined) return nothing('The caller is no principal of the platform.')
+  if (principalId === undefined) return nothing('The caller is not a principal of the platform.')
   const { namespace = '', verb = '', group = '', resource = '', subresource = '', name = '' } = resourceAttributes ?? {}
   const whole = subresource === '' ? resource : `${resource}/${subresource}`
   const kind = KIND_BY_RESOURCE.get(`${group}/${resource}`)
   if (kind === undefined) return readOfCore(principalId, { id: `${group}/${whole}`, verb, namespace, name }, placeOf)
   if (subresource === '' && kind.open?.includes(verb)) {
-    return { asks: 'nothing', isAllowed: true, reason: 'Whoever is signed in may.' }
+    return { asks: 'nothing', isAllowed: true, reason: 'Any signed-in caller may.' }
   }
   if (kind === RoleDefinition && whole === resource && verb === GRANT)
     return grantOf(principalId, name, namespace, placeOf)
   const forms = namespace === SYSTEM_NAMESPACE ? PLATFORM_FORMS : FORMS
   const action = forms.actionOf(group, whole, verb)
   const what = `${verb} on ${resourceId({ ...kind.resource, plural: whole })}`
-  if (action === undefined) return nothing(`${what} is no action of the platform; the REST interface may have it.`)
+  if (action === undefined) return nothing(`${what} is not an action of the platform; the REST interface may have it.`)
   const scope = scopeOf(kind, namespace, name, placeOf)
   if (typeof scope === 'string') return nothing(scope)
   return {
@@ -165,5 +165,5 @@ function scopeOfResource(
   return { level: 'resource', ...place, collection: partOf?.collection ?? segment, name }
 }
 
-const NO_NAME = 'The name is no name of a resource.'
+const NO_NAME = 'The name is not a valid resource name.'
 const CLUSTER_WIDE = 'Lists over the whole cluster exist in the REST interface only; name a namespace with -n.'

@@ -78,8 +78,8 @@ async function refuse(asked: Asked, level: SqlLevel | undefined, isAuthorized: b
   const refused = classification.statements.find(({ refusal }) => refusal !== undefined)
   if (level === undefined || refused !== undefined) {
     await record(asked, 'Refused', undefined, 'STATEMENT_REFUSED')
-    const why = refused?.refusal ?? 'It is of a kind that is not run.'
-    throw new PlatformError('STATEMENT_REFUSED', `Statement ${(refused?.index ?? 0) + 1} is not run: ${why}`, {
+    const why = refused?.refusal ?? 'Statements of its kind are not run.'
+    throw new PlatformError('STATEMENT_REFUSED', `Statement ${(refused?.index ?? 0) + 1} was not run: ${why}`, {
       classification: classificationDto(classification),
     })
   }

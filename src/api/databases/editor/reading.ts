@@ -30,7 +30,7 @@ export async function readBatch(
     const cause = { cause: error }
     switch (reason) {
       case 'Overdue':
-        return { classification: unread(sql, refused('Unknown', 'It takes too long to read.')), masked: '…' }
+        return { classification: unread(sql, refused('Unknown', 'It takes too long to parse.')), masked: '…' }
       case 'TooMany':
         throw new PlatformError(
           'TOO_MANY_REQUESTS',
@@ -41,7 +41,7 @@ export async function readBatch(
       case 'Busy':
         throw new PlatformError(
           'SERVICE_UNAVAILABLE',
-          'Too many batches are waiting to be read; try again.',
+          'Too many batches are waiting to be parsed; try again.',
           { retryAfterSeconds },
           cause,
         )

@@ -108,11 +108,11 @@ export function writtenValues(table: Table, values: Values): Map<Column, BoundVa
   for (const [name, value] of Object.entries(values)) {
     const column = findColumn(table, name)
     if (column.isComputed)
-      throw new SqlFault('ColumnNotWritable', `The engine fills "${name}" in by itself.`, { column: name })
+      throw new SqlFault('ColumnNotWritable', `The engine generates the value of "${name}".`, { column: name })
     bound.set(column, bindValue(column, value))
   }
   if (table.type === 'View')
-    throw new SqlFault('NoPrimaryKey', `"${table.name}" is a view, whose rows cannot be named.`)
+    throw new SqlFault('NoPrimaryKey', `"${table.name}" is a view, so its rows cannot be addressed.`)
   return bound
 }
 
