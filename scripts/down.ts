@@ -8,7 +8,7 @@ try {
   const { folder } = parseDownArguments(process.argv.slice(2))
   const supervisor = await runningSupervisor(folder)
   if (supervisor !== undefined) await stopRecord(supervisor, STOP_DEADLINE_MS)
-  // What a killed `up` left behind, where its end did not end them.
+  // What a killed `up` left behind, if its end did not end them.
   const leftovers = await stopLeftovers(folder)
   const release = await becomeSupervisor(folder)
   await release?.()

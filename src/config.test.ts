@@ -29,7 +29,7 @@ describe('configuration', () => {
     ['a variable that nobody knows', { PLATFORM_FACADE_PROT: '1' }, /PLATFORM_FACADE_PROT/],
     ['a port beyond 65535', { PLATFORM_FACADE_PORT: '70000' }, /PLATFORM_FACADE_PORT/],
     ['a role that does not exist', { PLATFORM_ROLE: 'boss' }, /PLATFORM_ROLE/],
-    ['an issuer that is no http address', { PLATFORM_ISSUER: 'ftp://x' }, /PLATFORM_ISSUER/],
+    ['an issuer that is not an http address', { PLATFORM_ISSUER: 'ftp://x' }, /PLATFORM_ISSUER/],
     ['a flag that is neither yes nor no', { PLATFORM_LEADER_ELECTION: 'perhaps' }, /PLATFORM_LEADER_ELECTION/],
   ]
   for (const [what, variables, message] of refused) {

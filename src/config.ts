@@ -155,7 +155,7 @@ export const Configuration = z.strictObject({
     .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'expected namespace/name')
     .optional()
     .describe(
-      'With the driver seaweedfs: the Seaweed of the SeaweedFS operator that is the store, as namespace/name. The endpoint follows from it where none is set, and accounts wait until it serves',
+      'With the driver seaweedfs: the Seaweed of the SeaweedFS operator that is the store, as namespace/name. The endpoint follows from it if none is set, and accounts wait until it serves',
     ),
   objectStoreUsersEndpoint: Url.optional().describe('Where the store takes IAM requests; its endpoint when absent'),
   objectStorePublicEndpoint: Url.optional().describe('Where everybody reaches the store, where that is another place'),

@@ -81,7 +81,7 @@ export function isOlder(version: string, wanted: string): boolean {
   return false
 }
 
-/** Of the Go on the PATH; undefined where there is none. */
+/** Of the Go on the PATH; undefined if there is none. */
 export async function goVersion(): Promise<string | undefined> {
   try {
     const { stdout } = await promisify(execFile)('go', ['env', 'GOVERSION'])

@@ -44,7 +44,7 @@ export type ControlPlane = {
   /** Full rights (system:masters); of an existing cluster: the file that was named. */
   kubeconfigPath: string
   adminKubeconfig: Kubeconfig
-  /** kubectl of the same version, where there is one. */
+  /** kubectl of the same version, if there is one. */
   kubectlPath: string | undefined
   /** A client certificate of the cluster's authority, good for a year. @throws Error on an existing cluster */
   issueClientCertificate(commonName: string, organizations?: readonly string[]): Promise<CertificatePair>

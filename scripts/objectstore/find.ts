@@ -12,9 +12,9 @@ const NAME = 'versitygw'
 
 /**
  * The program of the object store: from the cache, or built with Go once for each lock of `tools/versitygw`. Undefined,
- * and said so, where there is no Go that could build it: everything else of the platform runs without.
+ * and said so, if there is no Go that could build it: everything else of the platform runs without.
  *
- * @throws Error where the build fails
+ * @throws Error if the build fails
  */
 export async function findObjectStore(
   progress: Progress,

@@ -24,7 +24,7 @@ const ACCESS_KEY_ID = 'freehold'
  * Runs versitygw on folders of the data folder: one process for users and keys, one for S3. They speak over a socket,
  * whose path may be a hundred characters long, so that it stands in the folder for temporary files.
  *
- * @throws Error where it does not answer in time
+ * @throws Error if it does not answer in time
  */
 export async function startObjectStore(
   controlPlane: ControlPlane,

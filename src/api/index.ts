@@ -63,7 +63,7 @@ export const ROUTES: readonly Route[] = AREAS.flatMap((entry) => entry.routes)
 export const SERVED_ROUTES: readonly Route[] = [...ROUTES, ...ADDITIONS]
 
 /**
- * The OpenAPI 3.1 document of one module, from the very table that routes its requests. Undefined where no route names
+ * The OpenAPI 3.1 document of one module, from the very table that routes its requests. Undefined if no route names
  * the module.
  */
 export function openApiDocument(module: string): object | undefined {

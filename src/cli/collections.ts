@@ -119,7 +119,7 @@ export type Given = {
 const BOUNDARY_PARAMETER = 'boundaryId'
 const GROUP_PARAMETERS = ['resourceGroupName', 'resourceGroup']
 
-/** Values for the parameters of one route; undefined where one is missing or `--param` names one that it lacks. */
+/** Values for the parameters of one route; undefined if one is missing or `--param` names one that it lacks. */
 function valuesFor(route: CollectionRoute, given: Given): Record<string, string> | undefined {
   const { parameters = {} } = given
   if (Object.keys(parameters).some((name) => !route.parameters.includes(name))) return undefined

@@ -30,7 +30,7 @@ export interface Terminal {
   /** Whether a person reads stdout. */
   readonly isTerminal: boolean
   readInput(): Promise<string>
-  /** Undefined where no browser can be expected: no display, or a remote shell. */
+  /** Undefined if no browser can be expected: no display, or a remote shell. */
   readonly openBrowser: ((url: string) => void) | undefined
 }
 

@@ -12,7 +12,7 @@ export type Credential =
 /**
  * The first that is set wins (interface section 5). An empty variable is not set.
  *
- * @throws CommandFailure (usage) for what is no token, and for a client id without a secret: going on with the stored
+ * @throws CommandFailure (usage) for an invalid token, and for a client id without a secret: going on with the stored
  *   login would act as someone else than the caller meant
  */
 export function chooseCredential(environment: Environment): Credential {
@@ -41,7 +41,7 @@ export const CREDENTIAL_NAMES: Readonly<Record<Credential['kind'], string>> = {
 /** What is asked of the identity provider. */
 export interface TokenIssuer {
   clientToken(clientId: string, clientSecret: string): Promise<string>
-  /** @throws CommandFailure (notSignedIn) where the provider does not take the refresh token any more */
+  /** @throws CommandFailure (notSignedIn) if the provider does not take the refresh token any more */
   refresh(login: StoredLogin): Promise<StoredLogin>
 }
 

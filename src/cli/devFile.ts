@@ -39,7 +39,7 @@ const Kubeconfig = z.object({
 
 export type KubernetesServer = { server: string; certificateAuthorityData?: string | undefined }
 
-/** The server of a kubeconfig's first cluster, without anybody's credentials; undefined for what is no kubeconfig. */
+/** The server of a kubeconfig's first cluster, without credentials; undefined if the text is not a kubeconfig. */
 export async function serverOfKubeconfig(path: string): Promise<KubernetesServer | undefined> {
   const text = await readIfThere(path)
   const parsed = Kubeconfig.safeParse(text === undefined ? undefined : yaml(text))

@@ -26,7 +26,7 @@ export function placesIn(environment: Environment, home = homedir()): Places {
   }
 }
 
-/** The text of a file, or undefined where there is none. @throws CommandFailure (local) where it cannot be read */
+/** The text of a file, or undefined if there is none. @throws CommandFailure (local) if it cannot be read */
 export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
@@ -37,7 +37,7 @@ export async function readIfThere(path: string): Promise<string | undefined> {
 }
 
 /**
- * The text of a file that only its owner may read, or undefined where there is none.
+ * The text of a file that only its owner may read, or undefined if there is none.
  *
  * @throws CommandFailure (local) where others can read or change it: what it holds may be known or forged already
  */

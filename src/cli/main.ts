@@ -6,7 +6,7 @@ import type { Terminal } from './command.ts'
 import { type Environment, placesIn } from './files.ts'
 import { run } from './run.ts'
 
-/** The command that opens an address, or undefined where none can be expected. */
+/** The command that opens an address, or undefined if none can be expected. */
 function browserOf(environment: Environment): string | undefined {
   if (process.platform === 'darwin') return 'open'
   if (process.platform === 'win32') return undefined

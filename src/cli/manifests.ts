@@ -52,9 +52,9 @@ function manifest(entry: unknown, file: string, index: number): Manifest {
 export type ManifestPlan = {
   /** `VectorCluster "products"`, for people. */
   readonly title: string
-  /** Tried first; undefined where there is no name yet, or REST cannot change such a thing. */
+  /** Tried first; undefined if there is no name yet, or REST cannot change such a thing. */
   readonly change: Target | undefined
-  /** Tried where there is nothing to change. */
+  /** Tried if there is nothing to change. */
   readonly create: Target | undefined
   readonly body: Readonly<Record<string, unknown>>
 }

@@ -44,7 +44,7 @@ export async function writeSettings(path: string, settings: Settings): Promise<v
 /**
  * An address that tokens may be sent to, without a closing slash.
  *
- * @throws CommandFailure (usage) for what is no address, and for http anywhere but on this machine: a token on the wire
+ * @throws CommandFailure (usage) for an invalid address, and for http anywhere but on this machine: a token on the wire
  *   is everyone's
  */
 export function safeUrl(name: string, text: string): string {

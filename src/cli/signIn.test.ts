@@ -107,7 +107,7 @@ describe('signing in', function () {
     expect(await store().read()).to.equal(undefined)
   })
 
-  it('works with a code on another device, taken by itself where no browser is here', async () => {
+  it('works with a code on another device, taken by itself if no browser is here', async () => {
     const err = (text: string) => {
       said += text
       const code = /enter the code (\S+)/.exec(text)?.[1]

@@ -77,7 +77,7 @@ function loginOf(
  * Signs in with a browser on this machine: authorization code with PKCE (RFC 7636), answered on a loopback redirect
  * (RFC 8252 section 7.3).
  *
- * @throws CommandFailure (notSignedIn) where the provider or the person refuses, or nothing comes within five minutes
+ * @throws CommandFailure (notSignedIn) if the provider or the person refuses, or nothing comes within five minutes
  */
 export async function signInWithBrowser(provider: Provider, person: Person): Promise<StoredLogin> {
   const config = await discover(provider)
@@ -173,7 +173,7 @@ export function tokenIssuer(provider: Provider): TokenIssuer {
 /**
  * Signs in as the service account of a dev.json.
  *
- * @throws CommandFailure (local) where the file is gone, (notSignedIn) where the provider refuses its secret
+ * @throws CommandFailure (local) if the file is gone, (notSignedIn) if the provider refuses its secret
  */
 export async function loginFromFile(provider: Provider, credentialsFile: string): Promise<StoredLogin> {
   const { clientId, clientSecret } = await readDevFile(credentialsFile)

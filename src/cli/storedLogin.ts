@@ -7,7 +7,7 @@ const StoredLogin = z.strictObject({
   issuer: z.string(),
   clientId: z.string(),
   accessToken: z.string(),
-  /** Absent where the provider gave none: then the login ends with its access token. */
+  /** Absent if the provider gave none: then the login ends with its access token. */
   refreshToken: z.string().optional(),
   /** A dev.json with the id and secret of a service account, in place of a refresh token: the secret stays there. */
   credentialsFile: z.string().optional(),

@@ -58,7 +58,7 @@ type WebhookConfiguration = KubeObject & {
   webhooks?: { name: string; clientConfig: { caBundle?: string; service?: { path?: string } } }[]
 }
 
-/** Writes authority and path into the webhook configuration where they are not in it. False where there is none. */
+/** Writes authority and path into the webhook configuration where they are not in it. False if there is none. */
 export async function announce(client: Client, { certPem, path }: OwnAuthority): Promise<boolean> {
   const ref = { name: WEBHOOK_CONFIGURATION }
   let stored: WebhookConfiguration

@@ -43,7 +43,7 @@ type Reviews = ReadonlyMap<string, (body: unknown) => unknown>
  * Where the API server asks the facade, over https on a port of its own: who may do what, and whether a write of access
  * control is in order. With a certificate that is configured, for callers with the API server's certificate only. With
  * an authority of its own the API server shows none; then only admission is answered, at a path that nobody else knows.
- * Undefined where neither is configured.
+ * Undefined if neither is configured.
  *
  * @throws ConfigurationError where the certificate has no key, or callers could not be verified
  */
@@ -172,7 +172,7 @@ function reviewAt(path: string, reviews: Reviews): ((body: unknown) => unknown) 
   return undefined
 }
 
-/** Undefined for what is no JSON or too long. */
+/** Undefined for a body that is too long or not JSON. */
 async function readBody(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []
   let length = 0

@@ -62,7 +62,7 @@ export function encodeAccessKey({ accessKeyId, secretAccessKey }: AccessKeyPair)
   return { [ACCESS_KEY_ID]: encode(accessKeyId), [SECRET_ACCESS_KEY]: encode(secretAccessKey) }
 }
 
-/** Undefined where either half is missing: half a key opens nothing. */
+/** Undefined if either half is missing: half a key opens nothing. */
 export function decodeAccessKey(data: Readonly<Record<string, string>> | undefined): AccessKeyPair | undefined {
   const decode = (text: string | undefined) => Buffer.from(text ?? '', 'base64').toString('utf8')
   const [accessKeyId, secretAccessKey] = [decode(data?.[ACCESS_KEY_ID]), decode(data?.[SECRET_ACCESS_KEY])]
@@ -179,7 +179,7 @@ export function bucketLacks(
 export type SeaweedPlace = {
   readonly namespace: string
   readonly name: string
-  /** Undefined where the configuration names an endpoint of its own. */
+  /** Undefined if the configuration names an endpoint of its own. */
   readonly port: number | undefined
 }
 

@@ -41,7 +41,7 @@ export function encodePasswords(passwords: SqlPasswords): Record<string, string>
   return Object.fromEntries(PASSWORDS.map((whose) => [passwordEntry(whose), encoded(passwords[whose])]))
 }
 
-/** The inverse; undefined where one is missing, since without it nobody gets in. */
+/** The inverse; undefined if one is missing, since without it nobody gets in. */
 export function decodePasswords(data: Readonly<Record<string, string>> | undefined): SqlPasswords | undefined {
   const found = PASSWORDS.map((whose) => [whose, decoded(data?.[passwordEntry(whose)])] as const)
   return found.some(([, text]) => text === undefined) ? undefined : (Object.fromEntries(found) as SqlPasswords)

@@ -25,7 +25,7 @@ export function brokerCallback(issuer: string, tenantId: string, alias: string):
   return `${issuer}/broker/${brokerAlias(tenantId, alias)}/endpoint`
 }
 
-/** The part of an address behind the `@`, in lower case; undefined for what is no address. */
+/** The part of an address behind the `@`, in lower case; undefined if it is not an address. */
 export function domainOf(address: string): string | undefined {
   const at = address.lastIndexOf('@')
   const domain = address

@@ -23,7 +23,7 @@ const Discovery = z.object({
 })
 const WELL_KNOWN = '/.well-known/openid-configuration'
 
-/** Undefined for what is no discovery document of the issuer that its address names (section 4.3). */
+/** Undefined if it is not a discovery document of the issuer that its address names (section 4.3). */
 export function readDiscovery(text: string, metadataUrl: string): OidcEndpoints | undefined {
   const found = Discovery.safeParse(parsed(text))
   if (!found.success) return undefined

@@ -41,7 +41,7 @@ export function vectorEndpoints(namespace: string, name: string): { host: string
 }
 
 /**
- * The public host that a vector database gets where none is asked for: `<name>-<8 hex>.<cluster domain>`. The hex
+ * The public host that a vector database gets if none is asked for: `<name>-<8 hex>.<cluster domain>`. The hex
  * comes from the namespace, so that equal names of two groups get two hosts and a tenant cannot aim at another's.
  */
 export function defaultVectorHost(namespace: string, name: string, clusterDomain: string): string {

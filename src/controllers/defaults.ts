@@ -26,7 +26,7 @@ function objectOf(kind: AnyKind, name: string, spec: object): KubeObject {
 
 /**
  * Makes what a new platform starts with: the built-in roles (kept as this release defines them), a first offer of plans,
- * the tenant of boundaries whose creator has none, and the record of the cluster that we run on (each only where none is
+ * the tenant of boundaries whose creator has none, and the record of the cluster that we run on (each only if none is
  * there, since they belong to the administrators from then on). Done by the leader at start, so that `kubectl apply` of
  * the manifests needs no second run once the CRDs stand.
  */

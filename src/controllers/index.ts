@@ -40,7 +40,7 @@ export type ControllerPorts = {
   sqlEngines: Readonly<Record<'MsSql' | 'MariaDb' | 'PostgreSql', SqlEngine>>
   /** Whether a resource may name an image of its own. */
   allowOwnImages: boolean
-  /** Where backups of databases go; undefined where the platform has no target. */
+  /** Where backups of databases go; undefined if the platform has no target. */
   backupTarget?: BackupTarget | undefined
   objectStorage: StorageOptions
   jobs: Omit<JobOptions, 'keys'>
@@ -109,7 +109,7 @@ export type RunningControllers = {
  * Declares and fills the caches, installs the defaults, and runs every controller. Call it when the lease is held, with
  * clients that have its `fence`; on its loss call `stop`, and start a new process to lead again.
  *
- * @throws Error where a cache is stopped before it is full; KubeError where the defaults cannot be installed
+ * @throws Error if a cache is stopped before it is full; KubeError if the defaults cannot be installed
  */
 export async function startControllers(options: ControllersOptions): Promise<RunningControllers> {
   const { log, registry, events, clock = systemClock } = options

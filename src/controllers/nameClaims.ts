@@ -25,7 +25,7 @@ export type ClaimingPass = Pick<Pass, 'records' | 'incarnation'> & {
 /** What a controller that claims names writes. */
 export const CLAIM_RIGHTS: Rights = { resource: NameClaim.resource, verbs: ['get', 'create', 'delete'] }
 
-/** Takes the name, or sees that it is ours already. False where another resource has it. */
+/** Takes the name, or sees that it is ours already. False if another resource has it. */
 export async function claimed(pass: ClaimingPass, type: ClaimType, value: string): Promise<boolean> {
   const name = claimName(type, value)
   const known = pass.records.cache<ClaimObject>(NameClaim.resource).get(undefined, name)

@@ -109,7 +109,7 @@ describe('quotas of resources that come by kubectl', () => {
     expect(running).to.have.length(3)
   })
 
-  it('cost nothing at rest, and no ledger where nothing is limited', async () => {
+  it('cost nothing at rest, and no ledger if nothing is limited', async () => {
     await begin(() => {})
     for (const [kind, spec] of KINDS) await world.make(kind, 'one', spec)
     await world.pass(60_000)

@@ -46,7 +46,7 @@ describe('the resource group controller', () => {
   })
   afterEach(() => bench.stop())
 
-  it('makes the namespace with rights to Secrets and closed traffic, and no limits where none are set', async () => {
+  it('makes the namespace with rights to Secrets and closed traffic, and no limits if none are set', async () => {
     seed()
     await bench.start()
     expect((await bench.find(namespace, SPACE))?.metadata.annotations).to.include({

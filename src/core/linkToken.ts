@@ -19,7 +19,7 @@ export function newLinkToken(ids: readonly string[]): LinkToken {
 }
 
 /**
- * The ids in a token and its hash. Undefined for everything that is no token with so many ids, also for second spellings
+ * The ids in a token and its hash. Undefined for anything but a token with so many ids, also for second spellings
  * of the same bytes.
  */
 export function readLinkToken(token: string, idCount: number): { ids: string[]; hash: string } | undefined {

@@ -52,7 +52,7 @@ export type Resource = {
 /** Names one object of a resource; `namespace` stays out for cluster-scoped ones. */
 export type ObjectRef = { namespace?: string | undefined; name: string }
 
-/** `<namespace>/<name>`, or only the name where there is no namespace. Neither part can hold a slash. */
+/** `<namespace>/<name>`, or only the name if there is no namespace. Neither part can hold a slash. */
 export function objectKey(namespace: string | undefined, name: string): string {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`
 }

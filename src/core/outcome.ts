@@ -7,7 +7,7 @@ import type { NotReadyReason, ReadyReason, ReconcilingReason, StalledReason } fr
 export type Outcome =
   /** Nothing left to do; look again after `after` only where time itself is an input. */
   | { kind: 'done'; reason?: ReadyReason; message?: string; after?: number }
-  /** Something else must happen first. A watch wakes us; `after` only where no watch can. */
+  /** Something else must happen first. A watch wakes us; `after` only if no watch can. */
   | { kind: 'waiting'; reason: ReconcilingReason; message: string; after?: number }
   /** The engine reports trouble that may pass. */
   | { kind: 'degraded'; reason: NotReadyReason; message: string; after?: number }

@@ -117,7 +117,7 @@ describe('addresses that the platform may be asked to call', () => {
     ['no host', 'https://'],
     ['a path', '/x'],
     ['nothing', ''],
-    ['a number that is no address', 'https://256.256.256.256/'],
+    ['a number that is not an address', 'https://256.256.256.256/'],
     ['a URL that is too long', `https://example.com/${'x'.repeat(2048)}`],
   ]
   for (const [title, text] of refused)

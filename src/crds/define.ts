@@ -144,9 +144,9 @@ export const conditionSchema = z.object({
   type: z.string().describe('Ready always; Reconciling and Stalled only while they are True'),
   status: z
     .enum(['True', 'False', 'Unknown'])
-    .describe('True where the condition holds, False where it does not, Unknown where that cannot be told'),
+    .describe('True if the condition holds, False if it does not, Unknown if that is not known'),
   reason: z.string().describe('Why, as a constant, such as Available or QuotaExceeded'),
-  message: z.string().describe('Why, as a sentence for people; empty where there is nothing to add'),
+  message: z.string().describe('Why, as a sentence for people; empty if there is nothing to add'),
   observedGeneration: z.int().optional().describe('The metadata.generation that the condition speaks of'),
   lastTransitionTime: z.string().describe('When the status of the condition last changed, RFC 3339'),
 })
@@ -169,7 +169,7 @@ export const resourceStatus = z.object({
       'Pending; Provisioning until first ready, Updating later; Running; Stopped; Degraded where it still serves, else Failed; Deleting',
     ),
   phase: z.string().optional().describe('The reason constant of the condition that matters most'),
-  statusMessage: z.string().optional().describe("One sentence; the engine's own where there is one"),
+  statusMessage: z.string().optional().describe("One sentence; the engine's own if there is one"),
   firstReadyAt: z.string().optional().describe('When it was ready for the first time; absent until then'),
   serving: z
     .boolean()

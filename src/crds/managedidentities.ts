@@ -59,7 +59,7 @@ export type ManagedIdentity = ObjectOf<typeof ManagedIdentity>
 
 type Identified = { metadata: ObjectMeta; spec: { resourceName: string; resourceUid: string } }
 
-/** The kind whose resources a collection holds; undefined where it runs no code, or this platform does not serve it. */
+/** The kind whose resources a collection holds; undefined if it runs no code, or this platform does not serve it. */
 export function workloadKind(kinds: readonly AnyKind[], resourceType: string): AnyKind | undefined {
   if (!CODE_COLLECTIONS.some((name) => name === resourceType)) return undefined
   return kinds.find((kind) => kind.segment === resourceType && kind.placement === 'group')

@@ -315,7 +315,7 @@ export const ObjectAccessKey = defineKind({
   description: 'An access key to the buckets of an object storage account. Both halves are in the Secret of status.',
   spec: keySpec,
   status: resourceStatus.extend({
-    accessKeyId: z.string().optional().describe('The half of the key that is no secret'),
+    accessKeyId: z.string().optional().describe('The half of the key that is not secret'),
     secretName: z
       .string()
       .optional()

@@ -77,7 +77,7 @@ export function meansPresent(find: PrincipalLookup, record: Annotated, id: strin
   return named === undefined || named === incarnationOf(find, id, record.metadata.namespace)
 }
 
-/** The annotation for principals of now, without any where none is known; what `before` says of an id stays. */
+/** The annotation for principals of now, without any if none is known; what `before` says of an id stays. */
 export function principalIncarnations(
   find: PrincipalLookup,
   ids: readonly string[],

@@ -322,5 +322,5 @@ export const PlatformTenant = defineKind({
 })
 export type PlatformTenant = ObjectOf<typeof PlatformTenant>
 
-/** The tenant of boundaries whose creator belongs to none; installed with the platform where there is no other. */
+/** The tenant of boundaries whose creator belongs to none; installed with the platform if there is no other. */
 export const DEFAULT_TENANT_ID = '0d0c4e9a-5b2f-5c1e-8f34-7a1b6d2c9e50'

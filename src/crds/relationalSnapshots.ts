@@ -57,7 +57,7 @@ export const RelationalSnapshot = defineKind({
     storageSize: z.string().optional().describe('What a volume must hold at least to restore it, such as 20Gi'),
     startedAt: z.string().optional().describe('When the backup began'),
     completedAt: z.string().optional().describe('When the backup ended and could be restored; absent until then'),
-    expiresAt: z.string().optional().describe('When it is deleted; absent where nothing ends it'),
+    expiresAt: z.string().optional().describe('When it is deleted; absent if nothing ends it'),
   }),
   immutable: ['clusterName', 'name', 'method', 'kind'],
   columns: [

@@ -43,10 +43,10 @@ export const IdpBinding = defineKind({
       .max(256)
       .describe('What the claim must be or, of a list, hold, compared exactly; immutable'),
     groupId: Uuid.optional().describe(
-      'Id of the PrincipalGroup that they are put into; absent where a role is given; immutable',
+      'Id of the PrincipalGroup that they are put into; absent if a role is given; immutable',
     ),
     roleDefinitionName: DisplayName.optional().describe(
-      'The display name of the role that they get, with scope; absent where there is a group; immutable',
+      'The display name of the role that they get, with scope; absent if there is a group; immutable',
     ),
     scope: Scope.optional().describe(
       'Where the role counts, and everywhere below: /, a boundary, a resource group or a resource; immutable',

@@ -33,7 +33,7 @@ const SAFE_INTEGER_BOUNDS = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_IN
 /**
  * Turns a zod schema into the structural schema of a CRD, from the input side: what a writer may send.
  *
- * @throws Error where the schema holds something that no structural schema can say (unions, recursion), naming the path,
+ * @throws Error if the schema holds something that no structural schema can say (unions, recursion), naming the path,
  * so that the build fails and not the install
  */
 export function structuralSchema(schema: z.ZodType, path: string): StructuralSchema {

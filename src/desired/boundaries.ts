@@ -9,7 +9,7 @@ import { RoleAssignment } from '../crds/rbac.ts'
 export const INITIAL_OWNER_ROLE = 'Owner'
 
 /**
- * The assignment that makes the initial owner Owner of the boundary, or undefined where none is named. Its name follows
+ * The assignment that makes the initial owner Owner of the boundary, or undefined if none is named. Its name follows
  * from the boundary, so that a second attempt meets the first.
  */
 export function initialOwnerAssignment(boundary: Boundary, incarnation: string): KubeObject | undefined {

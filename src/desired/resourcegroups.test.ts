@@ -62,7 +62,7 @@ describe('the objects of a boundary', () => {
     )
   })
 
-  it('are no assignment where no owner is named', () => {
+  it('are no assignment if no owner is named', () => {
     expect(initialOwnerAssignment(boundary(), 'inc-1')).to.equal(undefined)
   })
 })

@@ -24,7 +24,7 @@ export function secretBindings(namespace: string): KubeObject[] {
 }
 
 /**
- * The ResourceQuota of a group, or undefined where nothing that Kubernetes counts is limited. Requests are limited, as
+ * The ResourceQuota of a group, or undefined if nothing that Kubernetes counts is limited. Requests are limited, as
  * plans and verdicts count requests; limits may overcommit. The number of resources is ours to count, not Kubernetes'.
  */
 export function groupResourceQuota(namespace: string, quota: Quota): KubeObject | undefined {

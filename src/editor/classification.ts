@@ -12,7 +12,7 @@ export type Statement = {
   tables: readonly string[]
   /** Drops something, or changes every row of a table. */
   isDestructive: boolean
-  /** Why it will not be run; undefined where it may. */
+  /** Why it will not be run; undefined if it may. */
   refusal?: string
 }
 

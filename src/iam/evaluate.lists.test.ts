@@ -117,7 +117,7 @@ describe('handing permissions on', () => {
       false,
     ],
     [
-      'nobody hands on at a text that is no scope',
+      'nobody hands on at a text that is not a scope',
       { assignments: [assign('Owner', '/')] },
       role(['apps/read']),
       `${B1}/`,

@@ -49,7 +49,7 @@ export type BoundariesOfPrincipal = { readonly everywhere: boolean; readonly bou
  * Answers who may do what where (interface section 5). A deny beats every grant; grants count at their scope and below,
  * through groups of any depth; data actions are held through data patterns only, root actions through assignments at
  * `/` only. Times are milliseconds since the epoch and come from the caller, so that an answer depends on its question
- * and the policy alone. An unknown action or a text that is no scope is allowed to nobody.
+ * and the policy alone. An unknown action or a text that is not a scope is allowed to nobody.
  */
 export class Evaluator {
   readonly policy: PolicyIndex

@@ -40,7 +40,7 @@ const PLATFORM_OWNER = 'Platform Owner'
 const ROOT_GRANTERS: readonly string[] = ['Owner', PLATFORM_OWNER]
 
 /**
- * Why a role may not be given; undefined where it may. Nobody gives what they do not hold at the scope and everywhere
+ * Why a role may not be given; undefined if it may. Nobody gives what they do not hold at the scope and everywhere
  * below it. The one exception is a Platform Owner at `/`, who may give any role to others and never to themselves, nor
  * to a group that they are in. That the granter holds the grant action itself is asked before.
  */

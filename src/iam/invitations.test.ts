@@ -119,7 +119,7 @@ describe('the life of an invitation', () => {
       it(title, () => expect(refuseResend(facts, NOW)?.code).to.equal(code))
     }
 
-    it('says when the next is allowed, only where one has to wait', () => {
+    it('says when the next is allowed, only if one has to wait', () => {
       expect(nextResendAt(make(), NOW)).to.equal(undefined)
       expect(nextResendAt(make({ resendCount: 3 }), NOW)).to.equal(NOW + 23 * HOUR)
       expect(nextResendAt(make({ resendCount: 3, state: 'Revoked' }), NOW)).to.equal(undefined)

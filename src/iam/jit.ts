@@ -12,7 +12,7 @@ export type JitObject = Pick<JitRequest, 'spec' | 'status'> & {
   readonly metadata: { readonly name: string; readonly creationTimestamp?: string }
 }
 
-/** When a request that nobody decided runs out; undefined where its creation cannot be read. */
+/** When a request that nobody decided runs out; undefined if its creation cannot be read. */
 export function pendingUntil({ metadata }: JitObject): number | undefined {
   return readTime(metadata.creationTimestamp, PENDING_MILLISECONDS)
 }
@@ -44,7 +44,7 @@ export function jitAssignmentName({ metadata }: Pick<JitObject, 'metadata'>): st
 
 /**
  * What the assignment of an approved request says. It names the life of the scope that the request was about, so that a
- * thing made anew meanwhile is not opened by it. Undefined where nothing is approved, or the request is of no life.
+ * thing made anew meanwhile is not opened by it. Undefined if nothing is approved, or the request is of no life.
  *
  * @param scopeIncarnation of the request
  */

@@ -78,7 +78,7 @@ describe('what kinds declare about their actions', () => {
     expect(forms.actionOf('data.freehold.dev', 'secretvaults', 'delete')).to.equal(undefined)
   })
 
-  it('refuses a name that is no action', () => {
+  it('refuses a name that is not an action', () => {
     expect(() => declared({ forms: { 'secretvault/levitate': ['get'] } })).to.throw(RangeError, 'levitate')
   })
 })

@@ -3,9 +3,9 @@ export type OrphanReason = (typeof ORPHAN_REASONS)[number]
 
 /** What is known around a grant, from the caches. */
 export type GrantFacts = {
-  /** Of the object at the scope: undefined where there is none. The root always is. */
+  /** Of the object at the scope: undefined if there is none. The root always is. */
   readonly scope: { readonly incarnation: string | undefined } | undefined
-  /** The life of that object which the grant names; undefined where it names none. */
+  /** The life of that object which the grant names; undefined if it names none. */
   readonly scopeIncarnation: string | undefined
   readonly hasPrincipal: boolean
   /** True of what needs no role. */
@@ -14,7 +14,7 @@ export type GrantFacts = {
   readonly expiresAt: number | undefined
 }
 
-/** Why a grant is left over and grants nothing that anybody meant; undefined where it is in use. First reason wins. */
+/** Why a grant is left over and grants nothing that anybody meant; undefined if it is in use. First reason wins. */
 export function orphanReason(facts: GrantFacts, now: number): OrphanReason | undefined {
   const { scope, scopeIncarnation, hasPrincipal, hasRole, expiresAt } = facts
   const isOtherLife = scopeIncarnation !== undefined && scope?.incarnation !== scopeIncarnation

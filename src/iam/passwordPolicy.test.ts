@@ -41,7 +41,7 @@ describe('the password policy', () => {
     })
   }
 
-  it('does not mind the address where the policy allows it, or where there is none', () => {
+  it('does not mind the address where the policy allows it, or if there is none', () => {
     expect(passwordViolations('X-1anna@example.com', 'anna@example.com', { ...PASSWORD_POLICY, allowEmail: true })).to
       .be.empty
     expect(passwordViolations(GOOD, undefined)).to.deep.equal([])

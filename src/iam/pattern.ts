@@ -125,7 +125,7 @@ export function patternFaults(lists: PatternLists): PatternFault[] {
   )
 }
 
-/** The faults as one sentence, for conditions; undefined where there are none. */
+/** The faults as one sentence, for conditions; undefined if there are none. */
 export function faultsSentence(lists: PatternLists): string | undefined {
   const faults = patternFaults(lists)
   if (faults.length === 0) return undefined

@@ -115,7 +115,7 @@ describe('built-in roles', () => {
     ])
   })
 
-  it('exist at the platform root only where the interface says so', () => {
+  it('exist at the platform root only if the interface says so', () => {
     const rootOnly = BUILT_IN_ROLES.filter(isRootOnly).map((role) => role.displayName)
     expect(rootOnly).to.deep.equal([
       'Platform Contributor',

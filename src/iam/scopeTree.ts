@@ -56,7 +56,7 @@ export class ScopeTree {
   readonly #located = new Map<string, ScopeNode>()
   #made = 0
 
-  /** The node of a scope, made if need be, held until `release`. Throws RangeError for a text that is no scope. */
+  /** The node of a scope, made if need be, held until `release`. Throws RangeError for a text that is not a scope. */
   retain(text: string): ScopeNode {
     const scope = parseScope(text)
     if (scope === undefined) {
@@ -139,7 +139,7 @@ export class ScopeTree {
     return group.children?.get(text.slice(groupEnd + WORDS[3].length)) ?? ifRest(text, 2, groupEnd, group)
   }
 
-  /** The node of exactly this scope; undefined where nothing stands at or below it. */
+  /** The node of exactly this scope; undefined if nothing stands at or below it. */
   find(text: string): ScopeNode | undefined {
     const node = this.locate(text)
     return node !== undefined && scopeText(node) === text ? node : undefined

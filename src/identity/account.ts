@@ -16,7 +16,7 @@ export type AccountOptions = {
 }
 
 /**
- * The page that links of mails lead to: it signs a person in where nobody is, and says who is signed in. Its own code is
+ * The page that links of mails lead to: it signs a person in if nobody is, and says who is signed in. Its own code is
  * never exchanged; the session of the browser is all that it needs.
  */
 export function accountRouter(options: AccountOptions): Router {

@@ -23,7 +23,7 @@ type UserObject = PlatformUser & KubeObject
 type Spec = UserObject['spec']
 export type ArrivalsOptions = {
   client: Pick<KubeClient, 'list' | 'create' | 'mergePatch'>
-  /** From a cache where there is one. */
+  /** From a cache if there is one. */
   bindings: () => Promise<readonly (IdpBinding & KubeObject)[]>
 }
 
@@ -128,7 +128,7 @@ function askedClaims(claims: Readonly<Record<string, unknown>>, asked: readonly 
 }
 
 /**
- * The account of who comes: the one that came before from there, else one of the same address, but only where the
+ * The account of who comes: the one that came before from there, else one of the same address, but only if the
  * address is believed and the account belongs to the tenant already. Else a tenant could take over anybody's.
  *
  * @throws ArrivalRefused where another account has the address

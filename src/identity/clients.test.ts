@@ -54,7 +54,7 @@ describe('service accounts in the API server', () => {
   })
 
   for (const id of ['', 'default', '../secrets/x', CLIENT_ID.toUpperCase(), `${CLIENT_ID}/status`]) {
-    it(`are not looked up by what is no uuid: "${id}"`, async () => {
+    it(`are not looked up by anything that is not a uuid: "${id}"`, async () => {
       const client = server()
       expect(await find(client, id)).to.equal(undefined)
       expect(client.count()).to.equal(0)

@@ -17,7 +17,7 @@ export type IdentityClient = {
 
 /** Where the provider finds service accounts. Asked for every token, so that a change counts at once. */
 export interface ClientStore {
-  /** @throws Error where the store does not answer */
+  /** @throws Error if the store does not answer */
   find(clientId: string): Promise<IdentityClient | undefined>
 }
 

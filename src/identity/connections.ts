@@ -36,14 +36,14 @@ export type ExternalProvider = {
 export interface Connections {
   /** The enabled provider for addresses of a verified domain: the first that the tenant named. */
   forAddress(address: string): Promise<Pick<ExternalProvider, 'tenantId' | 'alias' | 'displayName'> | undefined>
-  /** Undefined where it is gone or disabled. @throws Error where its metadata cannot be read; the message shows no answer */
+  /** Undefined if it is gone or disabled. @throws Error if its metadata cannot be read; the message shows no answer */
   open(tenantId: string, alias: string): Promise<ExternalProvider | undefined>
 }
 
 type ConnectionObject = SsoConnection & KubeObject
 type SecretObject = KubeObject & { data?: Record<string, string> }
 
-/** @param list all SsoConnection objects, from a cache where there is one */
+/** @param list all SsoConnection objects, from a cache if there is one */
 export function kubeConnections(
   client: Pick<KubeClient, 'get'>,
   list: () => Promise<readonly ConnectionObject[]>,

@@ -16,7 +16,7 @@ type Journey = { state: string; nonce: string; verifier: string; tenantId: strin
 
 /** Signing in at the identity provider of a tenant: authorization code with PKCE (RFC 7636, OpenID Connect Core 3.1). */
 export interface ExternalSignIn {
-  /** Where the browser goes for an address; undefined where nobody else answers for it. */
+  /** Where the browser goes for an address; undefined if nobody else answers for it. */
   begin(uid: string, address: string): Promise<{ url: string; displayName: string } | undefined>
   /** The account of who came back. Each journey ends once. @throws ArrivalRefused */
   finish(uid: string, query: URLSearchParams): Promise<string>

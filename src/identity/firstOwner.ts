@@ -11,7 +11,7 @@ export type FirstOwner = { clientId: string; clientSecret: string; displayName: 
  * The service account that an installation begins with: a Secret, the PlatformClient that names it, and its assignment
  * as Owner of everything. Applied in this order, so that the client is never there without its secret.
  *
- * @throws Error for a clientId that is no uuid, or an empty secret
+ * @throws Error for a clientId that is not a uuid, or an empty secret
  */
 export function firstOwner({ clientId, clientSecret, displayName }: FirstOwner): KubeObject[] {
   if (!isUuid(clientId)) throw new Error(`The client id of the first owner must be a uuid in lower case: ${clientId}`)

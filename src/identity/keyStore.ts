@@ -13,11 +13,11 @@ export type StoredRing = { ring: KeyRing; version: string }
 
 /** Where all replicas find the same signing keys. */
 export interface KeyStore {
-  /** @throws Error where the store does not answer or its content is not readable */
+  /** @throws Error if the store does not answer or its content is not readable */
   read(): Promise<StoredRing | undefined>
-  /** Undefined where somebody else was faster: read again. */
+  /** Undefined if somebody else was faster: read again. */
   create(ring: KeyRing): Promise<StoredRing | undefined>
-  /** Undefined where the stored version is another by now: read again. */
+  /** Undefined if the stored version has changed: read again. */
   replace(ring: KeyRing, version: string): Promise<StoredRing | undefined>
   /** Tells of changes by anybody, deletion included; the answer ends it. */
   onChange?(listener: () => void): () => void

@@ -10,7 +10,7 @@ import type { KubeObject } from '../kube/object.ts'
 
 /** Tells whether a password is a user's. It works as long for users without a password, or who do not exist. */
 export interface PasswordVerifier {
-  /** @throws Error where the store does not answer or holds what is not readable */
+  /** @throws Error if the store does not answer or holds what is not readable */
   verify(userId: string, password: string): Promise<boolean>
   /** When it was set last: who signed in before that must do so again. */
   lastChange?(userId: string): Promise<PasswordChange | undefined>

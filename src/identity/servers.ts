@@ -23,7 +23,7 @@ export interface IdentityServers {
   stop(): Promise<void>
 }
 
-/** @throws Error where a port is taken or the certificate does not fit its key; nothing is left listening then */
+/** @throws Error if a port is taken or the certificate does not fit its key; nothing is left listening then */
 export async function startIdentityServers(options: IdentityServersOptions): Promise<IdentityServers> {
   const { cert, key } = options.tls
   const tls = createTlsServer({ ...PATIENCE, cert, key, minVersion: 'TLSv1.2' }, options.handler)

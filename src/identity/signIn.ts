@@ -17,7 +17,7 @@ export type SignInOptions = {
   provider: () => Provider
   users: UserStore
   passwords: PasswordVerifier
-  /** Identity providers of tenants; undefined where nobody signs in elsewhere. */
+  /** Identity providers of tenants; undefined if nobody signs in elsewhere. */
   external: ExternalSignIn | undefined
   guesses: Guesses
   /** Where this router is mounted. */

@@ -37,7 +37,7 @@ describe('connecting a device at the local provider', function () {
     expect((await poll()).body.error, 'a second time').to.equal('invalid_grant')
   })
 
-  it('asks once only where the browser is signed in, and without typing where the address carries the code', async () => {
+  it('asks once only if the browser is signed in, and without typing where the address carries the code', async () => {
     await world.signIn()
     const begun = await world.post(`${PATH}/auth/device`, { client_id: 'freehold-cli', scope: 'openid' })
     const opened = await world.browser.open(begun.body.verification_uri_complete ?? '')

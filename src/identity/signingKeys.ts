@@ -35,7 +35,7 @@ export type SigningKeysOptions = {
   rotateAfter?: number
   /** Milliseconds that a key is published before it signs; 1 hour. */
   publishAhead?: number
-  /** Milliseconds between looks at the clock; 1 minute. The store is asked only where a key is due or expired. */
+  /** Milliseconds between looks at the clock; 1 minute. The store is asked only if a key is due or expired. */
   lookEvery?: number
   clock?: Clock
   log: Log
@@ -50,7 +50,7 @@ const MAX_RACES = 10
 /**
  * Opens the stored keys, or makes the first one; replicas that start at once end up with the same.
  *
- * @throws Error where the store does not answer at the start; later failures are logged and the last keys kept
+ * @throws Error if the store does not answer at the start; later failures are logged and the last keys kept
  */
 export async function openSigningKeys(options: SigningKeysOptions): Promise<SigningKeys> {
   const { clock = systemClock, log, lookEvery = MINUTE } = options

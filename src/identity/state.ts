@@ -19,7 +19,7 @@ export type StateRecord = {
   userId?: string
 }
 
-/** Where all replicas find who is signed in. Every call throws where the store does not answer. */
+/** Where all replicas find who is signed in. Every call throws if the store does not answer. */
 export interface StateStore {
   read(name: string): Promise<StateRecord | undefined>
   findByIndex(index: string): Promise<StateRecord | undefined>
@@ -27,7 +27,7 @@ export interface StateStore {
   write(record: StateRecord): Promise<void>
   /**
    * Changes what is stored, and nothing that somebody else wrote meanwhile: `change` is asked again after a lost race.
-   * False where there is nothing.
+   * False if there is nothing.
    */
   change(name: string, change: (record: StateRecord) => StateRecord): Promise<boolean>
   remove(name: string): Promise<void>

@@ -88,7 +88,7 @@ function grantAdapter(model: string, store: StateStore, revokesOne: () => boolea
   const placeOf = (id: string): { name: string; key: string } | undefined => {
     if (model === 'Grant') return { name: grantName(id), key: 'grant' }
     const [family = ''] = id.split('.')
-    // What a caller sends becomes part of a name only where it has the form of ours.
+    // What a caller sends becomes part of a name only if it has the form of ours.
     return FAMILY.test(family) ? { name: `identity-grant-${family}`, key: `${model}-${digest(id)}` } : undefined
   }
   return {

@@ -22,7 +22,7 @@ export type IdentityUser = {
   isExternal?: boolean
 }
 
-/** Where the provider finds people. Both throw where the store does not answer. */
+/** Where the provider finds people. Both throw if the store does not answer. */
 export interface UserStore {
   /** Asked for every token, so that disabling counts at once. */
   find(userId: string): Promise<IdentityUser | undefined>
@@ -32,7 +32,7 @@ export interface UserStore {
 
 type UserObject = PlatformUser & KubeObject
 
-/** @param list everybody, from a cache where there is one */
+/** @param list everybody, from a cache if there is one */
 export function kubeUserStore(
   client: Pick<KubeClient, 'get'>,
   list: () => Promise<readonly UserObject[]> | readonly UserObject[],

@@ -8,13 +8,13 @@ import { isKubeError } from './errors.ts'
 /** On what we apply: the hash of the intent, so that a field we no longer want is noticed. */
 export const APPLIED_ANNOTATION = `${PREFIX}applied`
 
-/** No object has the first version of the store: an apply with it makes one where there is none, and is refused elsewhere. */
+/** No object has the first version of the store: an apply with it can only create. */
 const NONE = '1'
 
 type Applying = Pick<KubeClient, 'apply'>
 
 /**
- * Makes the object by server-side apply where none of that name is there. Undefined where one is: whose it is, only a
+ * Makes the object by server-side apply where none of that name is there. Undefined if one is: whose it is, only a
  * look at it can tell. Nothing is overwritten in either case, however old the caller's knowledge is.
  */
 export async function applyNew<T extends KubeObject>(
@@ -40,7 +40,7 @@ export async function applyNew<T extends KubeObject>(
  * Nothing differs when the annotation carries the hash of this very intent and every desired field is as desired. The
  * comparison alone would not notice a field that we stopped wanting; the hash alone would not notice a stranger's edit.
  *
- * @param observed the object as it was seen; undefined where the API server said that there is none
+ * @param observed the object as it was seen; undefined if the API server said that there is none
  * @throws KubeError Conflict where the object was replaced meanwhile
  */
 export async function applyIfChanged<T extends KubeObject>(

@@ -32,7 +32,7 @@ export class CacheSet {
   /**
    * Declares the cache of a resource. Once per resource: two watches of one type would show two truths.
    *
-   * @throws Error where the resource has a cache already
+   * @throws Error if the resource has a cache already
    */
   add<T extends KubeObject>(resource: Resource, options: CacheOptions<T> = {}): WatchCache<T> {
     const id = resourceId(resource)

@@ -100,7 +100,7 @@ export type WriteObserver = {
   written(resource: Resource, object: KubeObject): void
   /** An object was asked for by name. */
   read?(resource: Resource, object: KubeObject): void
-  /** The object is gone for good; `uid` is unknown where the server did not say. */
+  /** The object is gone for good; `uid` is unknown if the server did not say. */
   removed(resource: Resource, ref: ObjectRef, uid: string | undefined): void
 }
 

@@ -13,7 +13,7 @@ const MERGE_KEYS: readonly (readonly string[])[] = [
 ]
 
 /**
- * Finds the first place where `observed` is not as `desired`, as a path in dots; undefined where everything desired is
+ * Finds the first place where `observed` is not as `desired`, as a path in dots; undefined if everything desired is
  * there. What is only in `observed` (defaults, fields and list items of others) is no difference.
  *
  * Equal are: quantities of the same amount ("1000m" and 1, "1Gi" and "1024Mi"); an absent field and the zero value
@@ -59,7 +59,7 @@ function listDifference(desired: readonly unknown[], observed: readonly unknown[
   return undefined
 }
 
-/** True where every item has the first of the keys and no two items are alike in all. */
+/** True if every item has the first of the keys and no two items are alike in all. */
 function fits(keys: readonly string[], items: readonly unknown[]): boolean {
   const first = keys[0] ?? ''
   if (!items.every((item) => isRecord(item) && isKeyValue(item[first]))) return false

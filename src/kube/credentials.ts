@@ -14,12 +14,12 @@ export type TlsMaterial = {
 export interface ClusterAccess {
   /** Origin and optional path prefix, without a slash at the end. */
   readonly server: string
-  /** Namespace of the context, or of the pod in a cluster; `default` where none is named. */
+  /** Namespace of the context, or of the pod in a cluster; `default` if none is named. */
   readonly namespace: string
   readonly proxyUrl: string | undefined
   /** The same object as long as nothing changed: a new one asks for new connections. */
   tls(): Promise<TlsMaterial>
-  /** Value of the Authorization header, or undefined where a certificate is all there is. */
+  /** Value of the Authorization header, or undefined if a certificate is all there is. */
   authorization(): Promise<string | undefined>
   /** The API server answered 401: read files and ask plugins again before the next request. */
   refresh(): void

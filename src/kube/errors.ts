@@ -21,7 +21,7 @@ export type KubeErrorCause = { field: string; message: string }
 export type PolicyDenial = { policy: string; message: string }
 
 export type KubeErrorDetail = {
-  /** The HTTP status; 0 where there was no answer. */
+  /** The HTTP status; 0 if there was no answer. */
   status: number
   resource?: Resource | undefined
   namespace?: string | undefined

@@ -34,7 +34,7 @@ describe('event recorder', () => {
     expect(server.count('patch')).to.equal(1)
   })
 
-  it('sets no timer where nothing is repeated', async () => {
+  it('sets no timer if nothing is repeated', async () => {
     say('once')
     await settle()
     expect(clock.pending).to.equal(0)

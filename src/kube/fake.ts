@@ -203,7 +203,7 @@ export class FakeKubeClient implements KubeClient {
   #applyNew<T extends KubeObject>(resource: Resource, object: T, options: ApplyOptions, manager: string): T {
     if (object.metadata.uid !== undefined) throw refused('Conflict', 'apply', resource, refOf(object))
     const { status: _status, ...rest }: KubeObject = structuredClone(object)
-    // A version that nothing could have is no obstacle where nothing is: as the API server does it.
+    // A version that nothing could have is no obstacle if nothing exists: as the API server does it.
     const { resourceVersion: _version, ...given } = rest.metadata
     const metadata = { ...given, uid: randomUUID(), generation: 1, creationTimestamp: this.#time() }
     const born = { ...rest, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as unknown as T

@@ -22,9 +22,9 @@ export class History {
 
   /**
    * The version of the type after the moment `since`, by a read that no lagging server answers: it is older than what
-   * was known at that moment only where the history itself went back, as after a restore of etcd.
+   * was known at that moment only if the history itself went back, as after a restore of etcd.
    *
-   * @throws KubeError where the API server cannot be asked
+   * @throws KubeError if the API server cannot be asked
    */
   newest(resource: Resource, namespace: string | undefined, since: number): Promise<string> {
     const id = resourceId(resource)

@@ -61,7 +61,7 @@ export class StreamSessions {
     this.#liveness = liveness
   }
 
-  /** Opens one stream; undefined where the server speaks HTTP/1.1 only. */
+  /** Opens one stream; undefined if the server speaks HTTP/1.1 only. */
   async open(
     path: string,
     headers: Record<string, string>,

@@ -12,7 +12,7 @@ export function compareVersions(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1
 }
 
-/** True where `version` is newer than `than`; anything is newer than nothing. */
+/** True if `version` is newer than `than`; anything is newer than nothing. */
 export function isNewer(version: string, than: string | undefined): boolean {
   return than === undefined || compareVersions(version, than) > 0
 }

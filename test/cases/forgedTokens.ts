@@ -126,10 +126,10 @@ export const WRONG: Record<string, (it: Forge) => Promise<string | undefined>> =
   'a changed header': parts(
     (_, second, third) => `${encode({ alg: 'RS256', typ: 'JWT', kid: 'x' })}.${second}.${third}`,
   ),
-  'a header that is no JSON': async (it) =>
+  'a header that is not JSON': async (it) =>
     `Bearer ${await signRaw(it.pair.privateKey, it.algorithm, 'header', goodClaims)}`,
   'a header that is a list': async (it) => `Bearer ${await signRaw(it.pair.privateKey, it.algorithm, [], goodClaims)}`,
-  'a payload that is no JSON': async (it) => {
+  'a payload that is not JSON': async (it) => {
     const words = { alg: it.algorithm, typ: 'at+jwt', kid: it.pair.kid }
     return `Bearer ${await signRaw(it.pair.privateKey, it.algorithm, words, 'payload')}`
   },
@@ -227,7 +227,7 @@ export const WRONG: Record<string, (it: Forge) => Promise<string | undefined>> =
   'an audience that is an object': claims({ aud: { [AUDIENCE]: true } }),
   'no subject': claims({ sub: undefined }),
   'an empty subject': claims({ sub: '' }),
-  'a subject that is no uuid': claims({ sub: 'admin' }),
+  'a subject that is not a uuid': claims({ sub: 'admin' }),
   'a subject in capitals': claims({ sub: SUBJECT.toUpperCase() }),
   'a subject with a space': claims({ sub: `${SUBJECT} ` }),
   'a subject with a line break': claims({ sub: `${SUBJECT}\n` }),

@@ -33,7 +33,7 @@ export type RestWrite = { method: 'POST' | 'DELETE'; path: string; body?: object
  */
 export type GrantingCase = {
   rule: string
-  /** Part of the refusal; absent where the write is admitted. */
+  /** Part of the refusal; absent if the write is admitted. */
   refused?: (world: GrantingWorld) => string
   /** What the writer holds. */
   roles: (world: GrantingWorld) => Record<string, string>
@@ -41,7 +41,7 @@ export type GrantingCase = {
   isOnlyOwner?: true
   given?: (world: GrantingWorld) => GivenObject[]
   write: (world: GrantingWorld) => KubernetesWrite
-  /** Absent where REST has no route for it. */
+  /** Absent if REST has no route for it. */
   rest?: (world: GrantingWorld) => RestWrite
 }
 

@@ -7,12 +7,12 @@ import { cacheFolder } from './cache.ts'
 
 const run = promisify(execFile)
 
-/** The folder of a program that is on the PATH already; undefined where it is not. */
+/** The folder of a program that is on the PATH already; undefined if it is not. */
 export function folderOnPath(program: string): string | undefined {
   return (process.env.PATH ?? '').split(delimiter).find((folder) => folder !== '' && existsSync(join(folder, program)))
 }
 
-/** Why packages of Debian cannot be had here, in words for who reads the result of a test; undefined where they can. */
+/** Why packages of Debian cannot be had here, in words for who reads the result of a test; undefined if they can. */
 export function debianIsMissing(name: string): string | undefined {
   if (existsSync(cacheFolder(name))) return undefined
   for (const program of ['apt-get', 'dpkg']) {

@@ -23,7 +23,7 @@ export type OwnControlPlane = TestControlPlane & {
 }
 
 /**
- * A real control plane for tests: the shared one where there is one (give objects names of your own there; `stop`
+ * A real control plane for tests: the shared one if there is one (give objects names of your own there; `stop`
  * leaves it alone), else one of your own in a temporary folder that `stop` removes. Takes about 4 s.
  */
 export async function startTestControlPlane(options: Omit<StartOptions, 'folder'> = {}): Promise<TestControlPlane> {

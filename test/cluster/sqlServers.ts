@@ -24,7 +24,7 @@ const START_DEADLINE = 30_000
 const MARIADB_PACKAGES = ['mariadb-server', 'mariadb-server-core', 'mariadb-common', 'libaio1', 'liburing2', 'libnuma1']
 const POSTGRESQL_PACKAGES = ['postgresql-15', 'libpq5', 'libllvm14', 'libxml2', 'libicu72', 'libldap-2.5-0']
 
-/** Why the server cannot run here; undefined where it can. */
+/** Why the server cannot run here; undefined if it can. */
 export function mariadbIsMissing(): string | undefined {
   return folderOnPath('mariadbd') === undefined ? debianIsMissing('mariadb') : undefined
 }

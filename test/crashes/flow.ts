@@ -73,7 +73,7 @@ async function take({ user, act, until }: Step, world: World): Promise<void> {
   if (until !== undefined) await world.until(`the end of "${user}"`, () => until(world))
 }
 
-/** How a run with a death ended otherwise than the one in peace; empty where it did not. */
+/** How a run with a death ended otherwise than the one in peace; empty if it did not. */
 export async function disturbed(flow: Flow, death: Death, peace: Run): Promise<{ hasDied: boolean; found: string[] }> {
   try {
     const { end, hasDied } = await play(flow, death)

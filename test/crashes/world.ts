@@ -74,7 +74,7 @@ export class World {
     return life
   }
 
-  /** False where the process died over it. */
+  /** False if the process died over it. */
   async #install(life: Life): Promise<boolean> {
     const client = mortal(this.server as KubeClient, API_WRITES, 'defaults', life)
     const isDone = installDefaults(client, { domain: 'cloud.example.org', region: '' }, silentLog).then(() => true)

@@ -49,7 +49,7 @@ describe('the examples, step by step as their README says', function () {
     expect(ready).to.equal('2')
   })
 
-  it('end in a bucket and a key to it, where there is an object store', async function () {
+  it('end in a bucket and a key to it, if there is an object store', async function () {
     if (testPlatform().store === undefined) {
       console.log('    skipped: no object store runs here, because no Go was found that builds it')
       this.skip()

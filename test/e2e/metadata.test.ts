@@ -132,7 +132,7 @@ describe('the metadata of every kind', () => {
     } as KubeObject
   }
 
-  /** The words of the refusal; undefined where the API server would take the object. */
+  /** The words of the refusal; undefined if the API server would take the object. */
   async function refusalOf(write: Promise<unknown>): Promise<string | undefined> {
     try {
       await write
@@ -187,7 +187,7 @@ describe('the metadata of every kind', () => {
     })
   }
 
-  /** One stored object of the kind in this test's boundary, where there is any. */
+  /** One stored object of the kind in this test's boundary, if there is any. */
   async function oneOf(kind: AnyKind): Promise<{ kind: AnyKind; object: KubeObject }[]> {
     const namespace = homeOf(kind)
     const fieldSelector = `metadata.name=${boundaryId}`

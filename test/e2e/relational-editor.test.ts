@@ -45,7 +45,7 @@ describe('the editor of relational databases', function () {
     return `${status} ${body.code}`
   }
 
-  it('says that engines are played where nothing answers, and what it would run all the same', async () => {
+  it('says that engines are played if nothing answers, and what it would run all the same', async () => {
     const path = `${base}/played`
     await running('played')
     const { status, body } = await call('GET', `${path}/editor/schemas`)

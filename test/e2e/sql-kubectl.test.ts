@@ -143,7 +143,7 @@ describe('a SQL instance with kubectl', function () {
     expect(await refusal(apply(instance('odd', { engine: 'MariaDb', edition: 'Express' })))).to.match(/edition must be/)
   })
 
-  it('takes product keys from its Secret, and goes back to the one before where the engine does not take one', async () => {
+  it('takes product keys from its Secret, and goes back to the previous one if the engine refuses one', async () => {
     await apply(instance('paid', { acceptEula: true, edition: 'Standard' }))
     expect(await says('paid', 'LicenseInvalid')).to.include({ licenseStatus: 'Missing' })
     const key = (version: number) =>

@@ -178,7 +178,7 @@ describe('single sign-on of a tenant', () => {
       name: tenant.id,
     })
 
-  it('is empty at first, and hidden where there is no tenant or no permission', async () => {
+  it('is empty at first, and hidden if there is no tenant or no permission', async () => {
     const { body } = await expectCall<Sso>(200, 'GET', sso)
     expect(body).to.deep.include({ tenantId: tenant.id, enabled: false, domains: [], identityProviders: [] })
     for (const id of [randomUUID(), 'x']) {

@@ -87,7 +87,7 @@ export function kubeClientContract(subject: () => Subject): void {
     expect(applied.data).to.deep.equal({ ours: '2', theirs: '1' })
   })
 
-  it('makes an object by an apply with the first version only where there is none', async () => {
+  it('makes an object by an apply with the first version only if there is none', async () => {
     const { client } = subject()
     const first = (data: Record<string, string>) => {
       const intent = make('only-once', data)

@@ -25,7 +25,7 @@ export class KubernetesPlay {
 
   /**
    * One round of Kubernetes: claims and pods of each StatefulSet come and go with its replicas, pods take the newest
-   * template and are ready. True where anything changed.
+   * template and are ready. True if anything changed.
    *
    * @param only ordinals whose pods are replaced in this round, to stop in the middle of a rollout
    */

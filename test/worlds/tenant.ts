@@ -23,13 +23,13 @@ export type TestPlatformFile = {
   kubectlPath: string
   certificateAuthority: string
   folder: string
-  /** The object store beside the platform; absent where the machine cannot build it. */
+  /** The object store beside the platform; absent if the machine cannot build it. */
   store?: { endpoint: string; usersEndpoint: string; accessKeyId: string; secretAccessKey: string; accessLog: string }
 }
 
 export const PLATFORM_VARIABLE = 'FREEHOLD_TEST_PLATFORM'
 
-/** @throws Error where no platform runs for the tests */
+/** @throws Error if no platform runs for the tests */
 export function testPlatform(): TestPlatformFile {
   const path = process.env[PLATFORM_VARIABLE]
   if (path === undefined)

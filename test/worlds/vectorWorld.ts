@@ -119,7 +119,7 @@ export class VectorWorld {
     this.#crash = undefined
   }
 
-  /** True where the crash happened; a new process has begun then, which knows nothing of the old one. */
+  /** True if the crash happened; a new process has begun then, which knows nothing of the old one. */
   async passOrCrash(name = 'products'): Promise<boolean> {
     try {
       await this.pass(name)
@@ -173,7 +173,7 @@ export class VectorWorld {
     return this.#kubernetes.broken
   }
 
-  /** One round of Kubernetes. True where anything changed. */
+  /** One round of Kubernetes. True if anything changed. */
   play(only?: readonly number[]): Promise<boolean> {
     return this.#kubernetes.play(only)
   }

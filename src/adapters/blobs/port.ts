@@ -11,7 +11,7 @@ export interface BlobStore {
   /**
    * Writes if what is stored is still of that version; undefined means that nothing is stored.
    *
-   * @returns whether it was written: false where somebody else was faster
+   * @returns whether it was written: false if somebody else was faster
    * @throws RangeError for more than `maxBytes`
    */
   write(ref: BlobRef, bytes: Uint8Array, options: { version: string | undefined; owner: BlobOwner }): Promise<boolean>

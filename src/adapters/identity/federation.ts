@@ -12,7 +12,7 @@ export type FederatedProvider = {
   /** SAML metadata as it was fetched. */
   metadata?: string | undefined
   clientId?: string | undefined
-  /** Absent where it stays as it is. */
+  /** Absent if it stays as it is. */
   clientSecret?: string | undefined
   signingCertificate?: string | undefined
   emailClaim: string

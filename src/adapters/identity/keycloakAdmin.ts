@@ -19,7 +19,7 @@ export interface KeycloakAdmin {
   /**
    * @param path below `/admin/realms/<realm>`, its parts escaped
    * @param accepted statuses that the caller understands, beside success
-   * @throws IdentityProviderError Unavailable for any other, and where nobody answers
+   * @throws IdentityProviderError Unavailable for any other, and if nobody answers
    */
   call(method: Method, path: string, options?: CallOptions): Promise<AdminAnswer>
 }

@@ -18,7 +18,7 @@ import type { IdentityAdministration, PasswordRules } from './provider.ts'
 export type LocalProviderOptions = {
   client: Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
   resources: { user: Resource; client: Resource; secret: Resource; connection: Resource }
-  /** PlatformUser objects from a cache that holds own writes at once; the API server is asked where there is none. */
+  /** PlatformUser objects from a cache that holds own writes at once; the API server is asked if there is none. */
   users?: { list(): readonly KubeObject[]; get(namespace: string, name: string): KubeObject | undefined }
   rules: PasswordRules
   /** The text that is stored for a password. */

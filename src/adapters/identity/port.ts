@@ -21,11 +21,11 @@ export interface UserDirectory {
   hasLocalPassword(userId: string, signal?: AbortSignal): Promise<boolean>
   /** Without effect for a member. @throws IdentityProviderError NotFound */
   joinTenant(userId: string, tenantId: string, signal?: AbortSignal): Promise<void>
-  /** Without effect for who is no member, or gone. */
+  /** Without effect if the user is not a member or no longer exists. */
   leaveTenant(userId: string, tenantId: string, signal?: AbortSignal): Promise<void>
-  /** Ends all sessions; tokens that are out live until they expire. Without effect for a user who is gone. */
+  /** Ends all sessions; issued tokens live until they expire. Without effect if the user no longer exists. */
   signOut(userId: string, signal?: AbortSignal): Promise<void>
-  /** Without effect for a user who is gone. */
+  /** Without effect if the user no longer exists. */
   delete(userId: string, signal?: AbortSignal): Promise<void>
 }
 

@@ -1,7 +1,7 @@
 import type { Federation } from './federation.ts'
 import type { ClientDirectory, UserDirectory } from './port.ts'
 
-/** What a password needs, as counts of characters; 0 where nothing is asked. */
+/** What a password needs, as counts of characters; 0 if nothing is asked. */
 export type PasswordRules = {
   minLength: number
   maxLength: number

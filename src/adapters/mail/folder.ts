@@ -5,7 +5,7 @@ import type { Clock } from '../../core/clock.ts'
 import { MailError, type Mailer } from './port.ts'
 
 /**
- * Lays mails as JSON files into a folder, readable by their owner only: for trying the platform where there is no mail
+ * Lays mails as JSON files into a folder, readable by their owner only: for trying the platform if there is no mail
  * server. File names begin with the time, so that they sort.
  */
 export function createFolderMailer(folder: string, clock: Clock): Mailer {

@@ -66,7 +66,7 @@ async function ensureBucket(clients: Clients, settings: BucketSettings, call: St
 /** On each bucket of ours, so that one that an administrator made is not taken for one. */
 const OWNER_TAG = 'freehold-owner'
 
-/** Undefined where the bucket says nothing of an owner. @throws StoreError NotFound */
+/** Undefined if the bucket says nothing of an owner. @throws StoreError NotFound */
 async function ownerOf({ s3 }: Clients, name: string, options: Options): Promise<string | undefined> {
   const what = `The owner of bucket "${name}" could not be read`
   const answer = await attempt(what, () => s3.send(new GetBucketTaggingCommand({ Bucket: name }), options), [

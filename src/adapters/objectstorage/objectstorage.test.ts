@@ -121,7 +121,7 @@ describe('an access log in a file', () => {
     expect(found.map(({ requestId }) => requestId)).to.deep.equal(['R4', 'R3'])
   })
 
-  it('is empty where there is none', async () => {
+  it('is empty if there is none', async () => {
     expect(await fileAudit(join(folder, 'nothing'), 'platform')(new Set(['one']), 5)).to.deep.equal([])
     expect(await fileAudit(undefined, 'platform')(new Set(['one']), 5)).to.deep.equal([])
   })

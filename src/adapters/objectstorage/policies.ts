@@ -96,7 +96,7 @@ function principalsOf({ Principal }: Statement): readonly string[] {
 const isUser = (principal: string, user: string) => principal === user || principal.endsWith(`/${user}`)
 
 /**
- * The policy of a bucket after one user's grant was replaced; undefined where no statement is left. There is one
+ * The policy of a bucket after one user's grant was replaced; undefined if no statement is left. There is one
  * statement for each permission and prefix, whoever has it, because stores bound the size of a policy. The order is that
  * of Sids and principals, so that the same grants always give the same text.
  *

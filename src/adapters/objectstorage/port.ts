@@ -19,7 +19,7 @@ export type StoreInfo = {
 export type BucketUse = { objectCount: number; usedBytes: number }
 
 /**
- * What became of a bucket that is to go: `Emptying` where there was more in it than one call takes away, `Locked` where
+ * What became of a bucket that is to go: `Emptying` if there was more in it than one call takes away, `Locked` if
  * objects may not be deleted yet.
  */
 export type RemovalState = 'Gone' | 'NotEmpty' | 'Emptying' | 'Locked'
@@ -84,7 +84,7 @@ export interface ObjectStore {
   ensureKey(request: KeyRequest, options?: StoreCall): Promise<AccessKeyPair>
   /** First the key, so that it opens nothing from then on; then its grants in `among`, then the user. */
   removeKey(user: string, among: readonly string[], options?: StoreCall): Promise<void>
-  /** Undefined where it was never used, or the store does not say. */
+  /** Undefined if it was never used, or the store does not say. */
   lastUsed(accessKeyId: string, options?: StoreCall): Promise<string | undefined>
   /** The newest requests to these buckets, newest first, at most `limit`; without those of the platform itself. */
   audit(buckets: ReadonlySet<string>, limit: number, options?: StoreCall): Promise<AuditRecord[]>

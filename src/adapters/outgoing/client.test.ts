@@ -111,7 +111,7 @@ describe('calls of addresses that tenants named', () => {
     expect(seen).to.have.length(4)
   })
 
-  it('take credentials to no other host, and repeat nothing that is no GET', async () => {
+  it('take credentials to no other host, and repeat nothing that is not a GET', async () => {
     const headers = { authorization: 'Basic c2VjcmV0' }
     await open().fetch(`https://${host}/away`, { headers })
     expect(seen.map(({ authorization }) => authorization)).to.deep.equal([headers.authorization, undefined])

@@ -9,7 +9,7 @@ export interface QdrantPort {
   cluster(peer: PeerAddress, options?: EngineCall): Promise<ClusterView>
   /** Names of the collections that this peer knows. */
   collections(peer: PeerAddress, options?: EngineCall): Promise<readonly string[]>
-  /** Where the shards of a collection lie, as this peer knows it. Undefined where the collection is gone. */
+  /** Where the shards of a collection lie, as this peer knows it. Undefined if the collection is gone. */
   collectionShards(peer: PeerAddress, collection: string, options?: EngineCall): Promise<CollectionShards | undefined>
   /** Points of a collection, approximately. */
   points(peer: PeerAddress, collection: string, options?: EngineCall): Promise<number>
@@ -29,7 +29,7 @@ export type PeerAddress = {
   pod: string
   /** Name of the headless Service. */
   service: string
-  /** Keys to try in this order: in a rotation some peers still hold the old one. Empty where keys are off. */
+  /** Keys to try in this order: in a rotation some peers still hold the old one. Empty if keys are off. */
   keys: readonly string[]
 }
 
@@ -38,7 +38,7 @@ export type ClusterView = {
   peers: readonly { id: number; uri: string }[]
   leader: number | undefined
   pendingOperations: number
-  /** False where the consensus thread of the peer stopped, as it does once the peer was removed. */
+  /** False if the consensus thread of the peer stopped, as it does once the peer was removed. */
   consensusWorking: boolean
 }
 

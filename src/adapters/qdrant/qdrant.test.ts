@@ -101,7 +101,7 @@ function contract(
       expect((await failure(port.dropReplica(at(0), 'docs', { shard: 0, peerId: id(0) }))).reason).to.equal('Refused')
     })
 
-    it('tries the next key where one is not accepted, and says so where none is', async () => {
+    it('tries the next key where one is not accepted, and says so if none is', async () => {
       expect((await port.cluster(at(0, ['old', 'new']))).peerId).to.equal(id(0))
       expect((await failure(port.cluster(at(0, ['old'])))).reason).to.equal('Unauthorized')
       expect((await failure(port.cluster(at(0, [])))).reason).to.equal('Unauthorized')

@@ -65,7 +65,7 @@ async function answered(
   try {
     const { status, body } = await send()
     const answer = { status, text: await bounded(body) }
-    // What a proxy says where the pod does not answer.
+    // What a proxy says if the pod does not answer.
     if (status === 502 || status === 503 || status === 504) throw unreachable(namespace, pod, `HTTP ${status}`)
     return answer
   } catch (thrown) {

@@ -16,7 +16,7 @@ export type SessionMode = {
 export type QueryOptions = {
   /** Rows to keep; the rest is read over or not asked for. */
   maxRows?: number
-  /** What each column is, where the driver cannot see it. */
+  /** What each column is, if the driver cannot see it. */
   columns?: readonly Pick<Column, 'encoding' | 'dataType'>[]
 }
 

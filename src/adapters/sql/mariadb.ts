@@ -145,7 +145,7 @@ class MariadbSession implements SqlSession {
     return { columns: columnsOf(meta), rows: rows as SqlValue[][], affected: null, truncated: false }
   }
 
-  /** Reads on to the end where there is more, which the time limit of the statement bounds, and keeps no more of it. */
+  /** Reads on to the end if there is more, which the time limit of the statement bounds, and keeps no more of it. */
   async #capped(text: string, values: SentValue[], maxRows: number): Promise<RawResult> {
     const prepared = await this.#connection.prepare(text).catch((error: Mariadb.SqlError) => {
       if (error.errno === NOT_PREPARED && values.length === 0) return undefined

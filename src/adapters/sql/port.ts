@@ -14,7 +14,7 @@ export type SqlTarget = {
   user: string
   password: string
   /**
-   * PEM bundle that the engine's certificate is verified with; without TLS where it is absent. Empty where it should be
+   * PEM bundle that the engine's certificate is verified with; without TLS if it is absent. Empty if it should be
    * there and is not: nothing is said to an engine that nobody vouches for.
    */
   certificateAuthority?: string | undefined

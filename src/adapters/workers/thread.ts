@@ -13,7 +13,7 @@ export type Outcome = {
 
 const NICE = 10
 
-/** The thread that answers requests goes first where there are too few processors. Linux knows threads by number. */
+/** The thread that answers requests goes first if there are too few processors. Linux knows threads by number. */
 function giveWay(): void {
   try {
     setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), NICE)

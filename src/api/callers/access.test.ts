@@ -269,7 +269,7 @@ describe('access from the caches', () => {
       expect(reads()).to.equal(false)
     })
 
-    it('count only where they stand in their boundary', () => {
+    it('count only if they stand in their boundary', () => {
       assign({})
       deny(TO_ANNA, boundaryNamespace(B2))
       deny({ ...TO_ANNA, scope: '/' })

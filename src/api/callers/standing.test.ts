@@ -80,7 +80,7 @@ describe('the standing of a principal', () => {
     expect(await one.endOf(ANNA, 'User')).to.equal(undefined)
   })
 
-  it('of what is no uuid is none, and becomes no path', async () => {
+  it('of an id that is not a uuid is none, and becomes no path', async () => {
     expect(await standing().endOf('../secrets/x', 'User')).to.equal('deleted')
     expect(asked).to.equal(0)
   })

@@ -20,7 +20,7 @@ export interface Standing {
    *
    * @param uid of the object that the token was issued for; the id may be somebody else's by now
    * @param type where it is known; a uuid of either kind counts otherwise
-   * @throws KubeError where the API server must be asked and does not answer
+   * @throws KubeError if the API server must be asked and does not answer
    */
   endOf(principalId: string, type?: Caller['principalType'], uid?: string): Promise<Ended | undefined>
 }

@@ -20,7 +20,7 @@ export interface TokenKeys {
    * @returns undefined while the issuer has never answered
    */
   current(): Promise<KeySet | undefined>
-  /** The keys after a fetch, or as known where the last fetch is too recent for another. */
+  /** The keys after a fetch, or as known if the last fetch is too recent for another. */
   renewed(): Promise<KeySet | undefined>
   /** The issuer says that its keys changed: they are fetched at once. */
   changed(): Promise<void>
@@ -101,7 +101,7 @@ export function keepTokenKeys({ fetchKeys, clock, log }: TokenKeysOptions): Toke
   }
 }
 
-/** @throws Error for what is no key set */
+/** @throws Error if the answer is not a key set */
 async function keySetOf(answer: unknown): Promise<KeySet> {
   const published = (answer as { keys?: unknown } | null)?.keys
   if (!Array.isArray(published)) throw new Error('The answer is not a JSON Web Key Set.')

@@ -50,7 +50,7 @@ export function checkMediaType(request: IncomingMessage, accepted: readonly stri
 
 /**
  * Reads a JSON body. It is refused as soon as it is too large, while it comes in; what Content-Length says is believed
- * only where it says so at once.
+ * only if it says so at once.
  *
  * @throws PlatformError BODY_TOO_LARGE with `limitBytes`, MODEL_BINDING_FAILED
  */

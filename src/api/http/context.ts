@@ -46,7 +46,7 @@ export type Context<Parameters extends string = string, Query = unknown, Body = 
   /** @throws PlatformError UNAUTHORIZED on an anonymous route without a token */
   readonly caller: Caller
   readonly isAnonymous: boolean
-  /** Of the client, behind trusted proxies the one that they name; undefined where the connection is gone. */
+  /** Of the client, behind trusted proxies the one that they name; undefined if the connection is gone. */
   readonly address: string | undefined
   /** Decoded once; names of boundaries, groups and resources are well-formed where the handler runs. */
   readonly parameters: { readonly [Name in Parameters]: string }

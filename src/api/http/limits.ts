@@ -45,7 +45,7 @@ export class BodyBudget {
   static readonly BURST = 4 * 1_048_576
   readonly #left = new LRUCache<string, { bytes: number; at: number }>({ max: CALLERS_MAX })
 
-  /** @param now milliseconds, monotonic; @returns undefined where it may be read, else the seconds until it may */
+  /** @param now milliseconds, monotonic; @returns undefined if it may be read, else the seconds until it may */
   take(key: string, bytes: number, now: number): number | undefined {
     if (bytes <= BodyBudget.FREE) return undefined
     const { PER_SECOND, BURST } = BodyBudget

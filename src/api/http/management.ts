@@ -19,7 +19,7 @@ export type ManagementServer = { port: number; stop(): Promise<void> }
  * The management port, apart from the public one: `/livez` (the event loop turns), `/readyz` (caches are filled and the
  * parts of this process work) and `/metrics` in the Prometheus text format.
  *
- * @throws Error where the port is taken
+ * @throws Error if the port is taken
  */
 export async function startManagementServer(options: ManagementOptions): Promise<ManagementServer> {
   const server = createServer(listener(options))

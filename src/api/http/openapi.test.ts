@@ -61,7 +61,7 @@ describe('the OpenAPI documents', () => {
     }
   })
 
-  it('ask for no token only where none is needed', () => {
+  it('ask for no token only if none is needed', () => {
     for (const route of SERVED_ROUTES) {
       const operation = whole.paths[route.path]?.[route.method.toLowerCase()]
       expect(operation?.security.length === 0, route.path).to.equal(route.authorization.kind === 'anonymous')

@@ -23,7 +23,7 @@ export type PipelineOptions = {
   routes: readonly Route[]
   services: Services
   tokens: Pick<TokenVerifier, 'verify'>
-  /** Absent where the issuer's principals are not ours to know: with Keycloak. */
+  /** Absent if the issuer's principals are not ours to know: with Keycloak. */
   standing?: Standing | undefined
   log: Log
   metrics: HttpMetrics

@@ -42,7 +42,7 @@ export type Route = {
   /** Where the permission is asked for; undefined without an action. */
   readonly scope: ScopeLevel | undefined
   /**
-   * The scope's text where the path does not hold it. Undefined: the object is not known, so that only who holds the
+   * The scope's text if the path does not hold it. Undefined: the object is not known, so that only who holds the
    * permission at the root learns it.
    */
   readonly scopeFrom:
@@ -54,7 +54,7 @@ export type Route = {
     | undefined
   /** The handler answers callers itself that do not exist any more: the interface has a code for it on this row. */
   readonly answersUnknownCallers: boolean
-  /** The operation name of the interface; undefined where it shows none. */
+  /** The operation name of the interface; undefined if it shows none. */
   readonly operation: string | undefined
   readonly summary: string
   readonly query: z.ZodObject | undefined

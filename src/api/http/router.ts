@@ -9,7 +9,7 @@ type Node = {
   opaque: Node | undefined
   /** A closing parameter that takes the rest of the path. */
   rest: Node | undefined
-  /** Two only where a uuid and a word mean different things in one place. */
+  /** Two only if a uuid and a word mean different things in one place. */
   readonly routes: Map<Method, Entry[]>
 }
 type Entry = { readonly route: Route; readonly names: readonly string[] }
@@ -71,7 +71,7 @@ export class Router {
 
   /**
    * @param path the path of the request as it came, without the query
-   * @returns undefined where no route has this path and method
+   * @returns undefined if no route has this path and method
    */
   find(method: string, path: string): Match | undefined {
     // A HEAD is a GET whose answer carries no body (RFC 9110 section 9.3.2).

@@ -58,7 +58,7 @@ describe('the facade as a server', () => {
     expect(forged.headers.traceparent).to.not.include('0'.repeat(32))
   })
 
-  it('answers 404 to what is no route, and 501 to what is not built, after the permission', async () => {
+  it('answers 404 to anything that is not a route, and 501 to what is not built, after the permission', async () => {
     expect((await request(server.app).get('/nothing')).body).to.include({ code: 'NOT_FOUND', module: 'platform' })
     const planned = `${RG}/containerinstances/x`
     expect((await request(server.app).get(planned)).status).to.equal(401)

@@ -17,7 +17,7 @@ import {
 } from '../rules/grants.ts'
 import type { InvitationRecord } from './record.ts'
 
-/** @throws PlatformError invalid_state for what is no scope, lies outside the boundary, or does not suit the role */
+/** @throws PlatformError invalid_state for an invalid scope, one outside the boundary, or one that does not suit the role */
 export function invitedScope(text: string, boundaryId: string, role: Role): Scope {
   const scope = parseScope(text)
   if (scope === undefined) throw new PlatformError('invalid_state', 'The scope is not valid.')

@@ -53,7 +53,7 @@ function open(
 
 describe('invitations over REST', () => {
   describe('create', () => {
-    it('answers 201 with the link where no mail is configured, and stores only its hash', async () => {
+    it('answers 201 with the link if no mail is configured, and stores only its hash', async () => {
       const { invite, records } = open()
       const made = await invite()
       expect(made).to.include({ status: 'Pending', canResend: true, nextResendAt: null })

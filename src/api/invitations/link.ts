@@ -222,7 +222,7 @@ export async function takeBackAssignment(
 /**
  * Whoever accepts an invitation to a boundary belongs to its tenant from then on.
  *
- * @returns the tenant, where the person did not belong to it before
+ * @returns the tenant, if the person did not belong to it before
  */
 async function joinTenant(
   { accounts, records }: Services,

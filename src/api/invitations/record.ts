@@ -25,7 +25,7 @@ export const InvitationDto = z
     lastSentAt: DateTime.nullable(),
     canResend: z.boolean(),
     nextResendAt: DateTime.nullable(),
-    link: z.string().nullable().describe('In the answers of create and resend, where no mail is configured'),
+    link: z.string().nullable().describe('In the answers of create and resend, if no mail is configured'),
   })
   .meta({ id: 'InvitationDto' })
 export type InvitationDto = z.output<typeof InvitationDto>
@@ -75,7 +75,7 @@ function iso(milliseconds: number | undefined): string | null {
   return milliseconds === undefined ? null : new Date(milliseconds).toISOString()
 }
 
-/** @param link only for who made it, and only where no mail takes it to the invited person */
+/** @param link only for who made it, and only if no mail takes it to the invited person */
 export function invitationDto(
   { clock, accounts }: Services,
   { metadata, spec }: InvitationRecord,

@@ -68,7 +68,7 @@ function newBucket(context: Create, { owner: account }: AccountHome) {
 
 type Remove = Context<string, { force?: 'true' | 'false' | undefined }>
 
-/** A bucket that holds something goes only where that was asked for; what is locked stays in any case. */
+/** A bucket that holds something goes only if that was asked for; what is locked stays in any case. */
 async function beforeRemoval(context: Remove, object: BucketObject): Promise<boolean> {
   const force = context.query?.force === 'true'
   if (object.status?.storeName === undefined || (await isEmptyAtStore(context as Context, object, force))) return false

@@ -54,7 +54,7 @@ describe('object storage over REST', () => {
   }
   afterEach(() => server.stop())
 
-  it('keeps intent where no store is configured, and says so where one is asked', async () => {
+  it('keeps intent if no store is configured, and says so if one is asked', async () => {
     await begin(undefined)
     expect((await call('post', `${RG}/objectstorageaccounts/other`).send({})).status).to.equal(201)
     expect((await call('post', `${ACCOUNT}/buckets`).send({ name: 'one' })).status).to.equal(201)
@@ -307,7 +307,7 @@ describe('object storage over REST', () => {
     })
   })
 
-  it('refuses a quota, of an account and of a bucket, where the store has none', async () => {
+  it('refuses a quota, of an account and of a bucket, if the store has none', async () => {
     await begin(new FakeObjectStore(['quota']))
     bucket('one')
     const wishes: ['post' | 'put' | 'patch', string, object, string][] = [

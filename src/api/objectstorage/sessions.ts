@@ -33,7 +33,7 @@ const StsSessionDto = z
   .object({
     accessKeyId: z.string(),
     secretAccessKey: z.string(),
-    sessionToken: z.string().describe('Empty where the store needs none: send it only if it is not'),
+    sessionToken: z.string().describe('Empty if the store needs none: send it only if it is not'),
     expiresAt: DateTime,
     endpoint: z.string(),
     regionName: z.string(),

@@ -7,7 +7,7 @@ import type { SecretReader } from '../records/secrets.ts'
 declare module '../http/context.ts' {
   interface Services {
     readonly objectStorage: {
-      /** Undefined where none is configured. */
+      /** Undefined if none is configured. */
       readonly store: ObjectStore | undefined
       readonly secrets: SecretReader
     }

@@ -13,7 +13,7 @@ export type AccountServices = {
   /** What the identity provider asks of a password. */
   readonly passwordRules: () => Promise<PasswordPolicy>
   /**
-   * Whether it is the person's password, with a limit on guesses; absent where the identity provider keeps them to itself.
+   * Whether it is the person's password, with a limit on guesses; absent if the identity provider keeps them to itself.
    *
    * @throws PlatformError TOO_MANY_REQUESTS
    */

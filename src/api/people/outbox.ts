@@ -9,10 +9,10 @@ const FIRST_PAUSE = 2_000
 
 /** Work that goes on after the answer: one piece at a time, at most so many waiting. What is killed with the process is not made up for: people ask again. */
 export interface Outbox {
-  /** False where mails go nowhere: links are then shown to whoever made them. */
+  /** False if mails go nowhere: links are then shown to whoever made them. */
   readonly isConfigured: boolean
   send(mail: Mail): void
-  /** False where too much waits already: the work is dropped. */
+  /** False if too much waits already: the work is dropped. */
   later(what: string, work: () => Promise<void>): boolean
   /** Resolves when nothing waits any more. */
   whenIdle(): Promise<void>

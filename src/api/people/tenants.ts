@@ -5,7 +5,7 @@ import type { Records } from '../records/records.ts'
 
 /** To which tenant a boundary belongs. */
 export interface Tenants {
-  /** Undefined where it has none, or the tenant cannot be found. */
+  /** Undefined if it has none, or the tenant cannot be found. */
   ofBoundary(boundary: BoundaryRecord): string | undefined
 }
 
@@ -19,7 +19,7 @@ export function recordedTenants(records: Pick<Records, 'peek'>): Tenants {
 
 /**
  * The tenant of a boundary that is about to be made: the creator's first one that exists, else the installation's own.
- * Undefined where an administrator removed that one: then somebody must give the boundary to a tenant.
+ * Undefined if an administrator removed that one: then somebody must give the boundary to a tenant.
  */
 export async function tenantOfCreator(
   { records, principals }: Pick<Services, 'records' | 'principals'>,

@@ -82,7 +82,7 @@ export class Documentation {
  * Reads the pages once. A page that is not written yet is left out.
  *
  * @param folder of the area pages, `docs/areas`
- * @param openApiOf the OpenAPI document of one module, or undefined where it has no routes
+ * @param openApiOf the OpenAPI document of one module, or undefined if it has no routes
  */
 export function loadDocumentation(
   folder: string,

@@ -59,7 +59,7 @@ function mayReadAll({ services, caller }: Context, boundaryId: string): boolean 
   return services.access.isAllowed(caller.principalId, 'rbac/members/read', boundaryScope(boundaryId))
 }
 
-/** @throws PlatformError BAD_REQUEST for what is no scope, lies outside the boundary, or where nothing is */
+/** @throws PlatformError BAD_REQUEST for an invalid scope, one outside the boundary, or one at which nothing exists */
 function readScope(services: Services, text: string, boundaryId: string): { scope: Scope; incarnation: string } {
   const scope = parseScope(text)
   const refuse = (message: string) => refusedFields([{ field: 'scope', message }])

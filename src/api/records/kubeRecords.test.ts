@@ -257,7 +257,7 @@ describe('records over the API server', () => {
       })
     }
 
-    it('are new where the API server has them', async () => {
+    it('are new if the API server has them', async () => {
       const doubtful = meetItself('create', 'Unavailable', { maybeApplied: true })
       expect((await doubtful.create(VectorCluster, { ...ref, spec: { replicas: 1 }, caller })).isNew).to.equal(true)
     })

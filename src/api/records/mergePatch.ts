@@ -17,7 +17,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
 }
 
 /**
- * The merge patch that turns `from` into `to`: the inverse of `mergePatch`. Undefined where nothing differs. Members that
+ * The merge patch that turns `from` into `to`: the inverse of `mergePatch`. Undefined if nothing differs. Members that
  * are undefined count as absent; null inside `to` cannot be said by a merge patch and counts as absent too.
  */
 export function mergePatchBetween(from: unknown, to: unknown): unknown {

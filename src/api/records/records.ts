@@ -76,7 +76,7 @@ export interface Records {
   /** As `list`, from the cache only. */
   peekAll<K extends AnyKind>(kind: K, filter?: ListFilter): readonly RecordOf<K>[]
   /**
-   * `isNew` is false where the very same object was there already.
+   * `isNew` is false if the very same object was there already.
    *
    * @throws PlatformError ALREADY_EXISTS; INVALID_STATE while the object of that name is being deleted; BAD_REQUEST and
    *   the codes of the kind's rules

@@ -6,7 +6,7 @@ import { isKubeError } from '../../kube/errors.ts'
 
 /** Secrets of resources, for data-plane routes only. Each read goes to the API server: secrets are never kept. */
 export interface SecretReader {
-  /** The base64 `data`; undefined where there is none, or its namespace is not opened to the facade yet. */
+  /** The base64 `data`; undefined if there is none, or its namespace is not opened to the facade yet. */
   read(namespace: string, name: string): Promise<Readonly<Record<string, string>> | undefined>
 }
 

@@ -31,7 +31,7 @@ function servedBy(object: RelationalObject, { records }: Services): RelationalOb
 export const textOf = (data: Readonly<Record<string, string>> | undefined, entry: string) =>
   data?.[entry] === undefined ? undefined : Buffer.from(data[entry], 'base64').toString('utf8')
 
-/** Name and password out of a Secret of a login; undefined where one is missing. */
+/** Name and password out of a Secret of a login; undefined if one is missing. */
 export function loginOf(
   data: Readonly<Record<string, string>> | undefined,
 ): { username: string; password: string } | undefined {

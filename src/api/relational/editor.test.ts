@@ -25,7 +25,7 @@ class FakeEngine implements SqlEngine {
   isThere = true
   async run(target: SqlTarget, batch: BatchRequest) {
     if (!this.isThere)
-      throw new SqlFault('Unreachable', 'Engines are simulated here, so there is no database to connect to.')
+      throw new SqlFault('Unreachable', 'Engines are only played here, so there is no database to connect to.')
     this.runs.push({ target, request: batch })
     const results = batch.statements.map(({ index }) => ({
       statementIndex: index,
@@ -38,7 +38,7 @@ class FakeEngine implements SqlEngine {
   }
   async catalogue(target: SqlTarget) {
     if (!this.isThere)
-      throw new SqlFault('Unreachable', 'Engines are simulated here, so there is no database to connect to.')
+      throw new SqlFault('Unreachable', 'Engines are only played here, so there is no database to connect to.')
     return { database: target.database, schemas: [] }
   }
   describe(): never {
@@ -221,7 +221,7 @@ describe('the editor of relational databases over REST', () => {
     expect(engine.runs).to.deep.equal([])
   })
 
-  it('tells the size of the database with its health, as the reader, and nothing where nobody answers', async () => {
+  it('tells the size of the database with its health, as the reader, and nothing if nobody answers', async () => {
     database('orders')
     const status = { readyReplicas: 1 }
     const ref = { namespace: NAMESPACE, name: 'orders' }

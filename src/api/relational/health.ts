@@ -43,7 +43,7 @@ export async function relationalHealth(
 const SIZE_MILLISECONDS = 4_000
 const SIZE = 'SELECT pg_catalog.pg_database_size(pg_catalog.current_database())'
 
-/** Null where nobody answers: the rest of the report stands without it. */
+/** Null if nobody answers: the rest of the report stands without it. */
 async function databaseSize(object: RelationalObject, context: Context): Promise<number | null> {
   if (!object.spec.running || (object.status?.readyReplicas ?? 0) === 0) return null
   try {

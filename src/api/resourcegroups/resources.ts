@@ -50,7 +50,7 @@ export function readableViews(
     .map(({ kind, object, resourceGroup }) => ({ ...view(object, resourceGroup), collection: kind.segment }))
 }
 
-/** What every list over kinds can be asked for; the group too where there is more than one. */
+/** What every list over kinds can be asked for; the group too if there is more than one. */
 function summaryShape(isAcross: boolean): ListShape<SummaryView> {
   const common = resourceShape({} as never, isAcross) as unknown as ListShape<SummaryView>
   const { name, ...others } = common.fields

@@ -14,13 +14,13 @@ export const headFields = {
   resourceGroup: z.string(),
   collection: z.string().describe('The URL segment of the kind'),
   clusterName: z.string(),
-  region: z.string().describe('Empty where the cluster has none'),
+  region: z.string().describe('Empty if the cluster has none'),
   createdAt: DateTime,
   status: z
     .enum(['Pending', 'Provisioning', 'Running', 'Updating', 'Stopped', 'Degraded', 'Failed', 'Deleting'])
     .describe('Where the resource is in its life'),
   phase: z.string().nullable().describe('The reason constant; null until first observed'),
-  statusMessage: z.string().nullable().describe("One sentence, the engine's own where there is one"),
+  statusMessage: z.string().nullable().describe("One sentence, the engine's own if there is one"),
 }
 
 export const Tags = z.record(z.string(), z.string().max(256)).describe('At most 50 pairs')

@@ -325,7 +325,7 @@ function shown<K extends AnyKind>(
 }
 
 /**
- * Which resources of a boundary the caller may see. The route's own check covers a whole list; only where a deny lies
+ * Which resources of a boundary the caller may see. The route's own check covers a whole list; only if a deny lies
  * below that scope is each resource looked at.
  */
 function readable<K extends AnyKind>(context: Context, declaration: AnyDeclaration<K>, boundaryId: string) {

@@ -20,7 +20,7 @@ export type NodeRoom = { readonly cpu: bigint; readonly memory: bigint }
 
 /** What the platform's own cluster has room for. */
 export interface Capacity {
-  /** One entry for each node that takes pods; undefined where that is not known. */
+  /** One entry for each node that takes pods; undefined if that is not known. */
   rooms(): readonly NodeRoom[] | undefined
 }
 
@@ -47,7 +47,7 @@ export const planFields = {
   storageClass: z.string(),
   storageSize: z.string(),
   verdict: z.enum(VERDICTS).describe('Whether a new resource of this plan would find room now'),
-  verdictReason: z.string().nullable().describe('Null only where it fits'),
+  verdictReason: z.string().nullable().describe('Null only if it fits'),
 }
 export type PlanDto = z.output<z.ZodObject<typeof planFields>>
 

@@ -35,7 +35,7 @@ const HOLDER_DUE = 60_000
 /**
  * Takes the name before the object is made, and gives it back where the object is not.
  *
- * @param create makes the object with this incarnation, which the claim names; undefined where the object is there
+ * @param create makes the object with this incarnation, which the claim names; undefined if the object is there
  * @throws PlatformError `taken`, without saying by whom
  */
 export async function underPlatformName<Result>(

@@ -170,7 +170,7 @@ describe('a quota that many ask for at once', () => {
     expect(await facade.create(SecretVault, 'two', {})).to.equal(201)
   })
 
-  it('costs nothing where nothing is limited', async () => {
+  it('costs nothing if nothing is limited', async () => {
     world = new Facades({}, 'group')
     const facade = await world.facade()
     await facade.create(SecretVault, 'one', {})

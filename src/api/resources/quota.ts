@@ -78,7 +78,7 @@ async function reserve(
     for (const each of limited) refuseGrowth(each, { key, wanted, before }, grants, context)
     return grantOf(wanted, nowOf(context))
   }
-  // Without a call where nothing is to be granted.
+  // Without a call if nothing is to be granted.
   if (own !== undefined && covers(own, wanted) && grantsOf(context, boundaryId)[key] === undefined) return undefined
   return takeQuota(context, boundaryId, key, judge)
 }

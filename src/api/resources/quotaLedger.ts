@@ -25,7 +25,7 @@ export type Taken = { key: string; grant: Grant; before: Grant | undefined }
 /**
  * Writes a grant into the ledger of a boundary, if `judge` lets it.
  *
- * @param judge asked again at each newer version of the ledger; throws to refuse; undefined where nothing is to be granted
+ * @param judge asked again at each newer version of the ledger; throws to refuse; undefined if nothing is to be granted
  */
 export function takeQuota(
   where: Where,

@@ -15,7 +15,7 @@ export class RecordTexts<K extends AnyKind> {
   readonly #toDto: (view: ResourceView<K>) => object
   readonly #dependsOn: ((view: ResourceView<K>) => string) | undefined
 
-  /** @param dependsOn undefined where a record depends on more than versions can tell; then nothing is kept */
+  /** @param dependsOn undefined if a record depends on more than versions can tell; then nothing is kept */
   constructor(toDto: (view: ResourceView<K>) => object, dependsOn: ((view: ResourceView<K>) => string) | undefined) {
     this.#toDto = toDto
     this.#dependsOn = dependsOn

@@ -74,7 +74,7 @@ export function shownPlan(spec: SizedSpec, plan: Plan | undefined): string | nul
   return spec.computePlan ?? (isSizedByItself(spec) ? null : (plan?.metadata.name ?? null))
 }
 
-/** What a spec really gets: its own sizes, else the plan's; null where neither says. */
+/** What a spec really gets: its own sizes, else the plan's; null if neither says. */
 export function effectiveSizes(spec: SizedSpec, plan: Plan | undefined): Record<Size, string | null> {
   const of = (size: Size) => spec[size] ?? (plan?.spec[size] || null)
   return Object.fromEntries(SIZES.map((size) => [size, of(size)])) as Record<Size, string | null>

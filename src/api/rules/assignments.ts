@@ -52,7 +52,7 @@ export function alreadyMember(principalId: string, role: string, scope: string):
 }
 
 /**
- * Why the role may not be given at the scope, to whomever; undefined where it may. What the API server asks with the
+ * Why the role may not be given at the scope, to whomever; undefined if it may. What the API server asks with the
  * virtual verb `grant`, before it is known for whom: a Platform Owner who gives a role to themselves is refused later.
  */
 export function whyNotGiven(

@@ -63,7 +63,7 @@ export type WantedGrant = {
   boundaryId?: string | undefined
 }
 
-/** Why the caller may not give the role; undefined where they may. */
+/** Why the caller may not give the role; undefined if they may. */
 export function grantRefusal(services: Services, caller: Granter, grant: WantedGrant): GrantRefusal | undefined {
   const groups = groupsIn(services, grant.boundaryId)
   const gainerIds = new Set([...grant.principalIds].flatMap((id) => [...everyoneIn(id, groups)]))
@@ -155,7 +155,7 @@ type NewAssignment = {
 
 /**
  * Writes an assignment under a name that follows from what it says, so that the same one asked for twice at once is
- * made once. `isNew` is false where it was there.
+ * made once. `isNew` is false if it was there.
  */
 export async function writeAssignment(
   services: Services,

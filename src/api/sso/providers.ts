@@ -27,7 +27,7 @@ const UNWRITTEN = 'unwritten'
 /** As many as the kind allows. */
 const MOST = 20
 
-/** The connection of a tenant, made where there is none: its Secrets need an owner. */
+/** The connection of a tenant, made if there is none: its Secrets need an owner. */
 export async function openConnection(
   { records }: Services,
   caller: Caller,
@@ -131,7 +131,7 @@ function readProvider(
   )
 }
 
-/** @throws PlatformError already_exists; BAD_REQUEST where there are as many as there may be */
+/** @throws PlatformError already_exists; BAD_REQUEST if there are as many as there may be */
 function refuseTaken(connection: ConnectionRecord | undefined, alias: string): void {
   const providers = connection?.spec.identityProviders ?? []
   if (providers.some((one) => one.alias === alias)) {
@@ -142,7 +142,7 @@ function refuseTaken(connection: ConnectionRecord | undefined, alias: string): v
   throw refusedFields([{ field: 'alias', message }])
 }
 
-/** Writes the secret first and takes it away again where the record then cannot be written. */
+/** Writes the secret first and takes it away again if the record then cannot be written. */
 async function withSecret<Result>(
   { sso, log }: Pick<Services, 'sso' | 'log'>,
   connection: ConnectionRecord,

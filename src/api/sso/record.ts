@@ -99,8 +99,8 @@ const writable = {
   clientSecret: z.string().min(1).max(4096).nullish().describe('Shown by no answer'),
   signingCertificate: z.string().max(16384).nullish().describe('PEM'),
   emailClaim: ClaimName.nullish().describe('email where absent'),
-  trustEmail: z.boolean().nullish().describe('False where absent'),
-  enabled: z.boolean().nullish().describe('True where absent'),
+  trustEmail: z.boolean().nullish().describe('False if absent'),
+  enabled: z.boolean().nullish().describe('True if absent'),
   defaultRoleDefinitionName: DisplayName.nullish().describe('Kept and shown; what people get follows from bindings'),
 }
 
@@ -154,7 +154,7 @@ export function providerDto(
   }
 }
 
-/** @param connection undefined where the tenant has none yet */
+/** @param connection undefined if the tenant has none yet */
 export function ssoDto(services: Services, tenantId: string, connection: ConnectionRecord | undefined) {
   const { domains = [], identityProviders = [] } = connection?.spec ?? {}
   const known = connection?.status?.domains ?? []

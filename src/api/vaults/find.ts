@@ -20,7 +20,7 @@ export async function findVault(context: VaultContext): Promise<VaultRecord> {
   return (await findResource(SecretVault, context, 'resourceName')).object
 }
 
-/** The object of a secret, whatever its state; undefined where there is none. */
+/** The object of a secret, whatever its state; undefined if there is none. */
 export async function findEntry(
   { services, fresh }: Pick<Context, 'services' | 'fresh'>,
   vault: VaultRecord,

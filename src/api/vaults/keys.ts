@@ -22,7 +22,7 @@ export type Vaults = {
   readonly baseUrl: string
 }
 
-/** The value of a version; undefined where it or its key is gone. @throws PlatformError SERVICE_UNAVAILABLE */
+/** The value of a version; undefined if it or its key is gone. @throws PlatformError SERVICE_UNAVAILABLE */
 export async function readValue({ keys, values }: Vaults, entry: EntryRecord, version: number) {
   const { namespace = '', name } = entry.metadata
   const life = entry.spec.history?.life ?? 1
@@ -62,7 +62,7 @@ export async function dataKeyOf({ keys, values }: Vaults, entry: EntryRecord, li
   })
 }
 
-/** Stores a value as this version, and answers it encrypted. Undefined where the number is taken. */
+/** Stores a value as this version, and answers it encrypted. Undefined if the number is taken. */
 export async function storeValue(
   { values }: Vaults,
   entry: EntryRecord,

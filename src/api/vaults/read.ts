@@ -35,7 +35,7 @@ export async function readVersion(context: SecretContext) {
   return ok(versionDto({ entry, record }, value), { headers: NO_STORE, etag: etagOf(entry) })
 }
 
-/** 0, which no version has, for anything that is no number. */
+/** 0, which no version has, for anything that is not a number. */
 function versionNumber(text: string | undefined): number {
   return text !== undefined && /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : 0
 }

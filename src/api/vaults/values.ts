@@ -7,13 +7,13 @@ import { isKubeError } from '../../kube/errors.ts'
 
 /** Secrets with wrapped keys and encrypted values. Each call goes to the API server: secrets are never kept. */
 export interface ValueStore {
-  /** The JWE; undefined where there is none, or its content was removed. */
+  /** The JWE; undefined if there is none, or its content was removed. */
   read(namespace: string, name: string): Promise<string | undefined>
   /** A wrapped key, and the newest value where it lies beside it. */
   readKey(namespace: string, name: string): Promise<{ wrapped: string; newest: string | undefined } | undefined>
   /** Lays the newest value beside the key. Where the key is gone, nothing. */
   keepNewest(namespace: string, name: string, sealed: string): Promise<void>
-  /** False where one of that name is there already. */
+  /** False if one of that name is there already. */
   create(object: KubeObject): Promise<boolean>
   /** Removes the content at once; the object goes later. Nothing to remove is no error. */
   wipe(namespace: string, name: string): Promise<void>

@@ -78,7 +78,7 @@ async function addVersion(
   }
 }
 
-/** The entry, made where there is none. @throws PlatformError MANAGED_SECRET, SECRET_DELETED, INVALID_STATE */
+/** The entry, made if there is none. @throws PlatformError MANAGED_SECRET, SECRET_DELETED, INVALID_STATE */
 async function entryToWrite(context: SetSecretContext, vault: VaultRecord): Promise<EntryRecord> {
   const { services, caller, parameters, body } = context
   const { namespace, name: vaultName } = vault.metadata
@@ -121,7 +121,7 @@ function managed({ spec }: EntryRecord): PlatformError {
   return new PlatformError('MANAGED_SECRET', `Secret "${spec.secretName}" is written by the platform only.`)
 }
 
-/** Undefined where the number was taken, or the secret was purged meanwhile: look again. */
+/** Undefined if the number was taken, or the secret was purged meanwhile: look again. */
 async function tryVersion(context: SetSecretContext, vault: VaultRecord, entry: EntryRecord) {
   const { services, caller, body, ifMatch } = context
   const life = lifeOfNextValue(entry.spec)

@@ -174,7 +174,7 @@ function deadCopies(shards: CollectionShards | undefined): number[] {
   return (shards?.copies ?? []).flatMap(({ state, peerId }) => (state === 'Dead' ? [peerId] : []))
 }
 
-/** The worst of what is known; unknown only where the engine said nothing at all. */
+/** The worst of what is known; unknown only if the engine said nothing at all. */
 function overall(checks: readonly HealthCheckDto[]): { status: State; message: string | null } {
   const worst = (['Unhealthy', 'Degraded'] as const).find((state) => checks.some(({ status }) => status === state))
   const silent = checks.filter(({ name, status }) => name !== 'Disk' && status === 'Unknown')

@@ -32,7 +32,7 @@ async function prepare(verb: Verb, input: Input, context: Context): Promise<Prep
   return { client, target, query }
 }
 
-/** Sends and reads JSON; undefined where the answer has no body. */
+/** Sends and reads JSON; undefined if the answer has no body. */
 async function send({ client, target, query }: Prepared, body?: unknown): Promise<unknown> {
   const { route, values } = target
   const path = pathOf(route.path, values, query)

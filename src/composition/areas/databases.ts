@@ -25,7 +25,7 @@ export function databaseServices({
   const engines = sqlEngines(configuration)
   const workers = startWorkers()
   onStop(() => workers.stop())
-  // Ready before anybody can ask them, and no cost where there is no database.
+  // Ready before anybody can ask them, and no cost if there is no database.
   for (const { resource } of [SqlInstance, RelationalCluster])
     caches.get(resource).subscribe(() => workers.warm(), { replay: true })
   const secrets = kubeSecrets(client)
@@ -47,7 +47,7 @@ export function databasePorts({ configuration }: AreaSetup): Pick<ControllerPort
   return { sqlEngines: sqlEngines(configuration), backupTarget: backupTarget(configuration) }
 }
 
-/** Where backups of databases go; undefined where no bucket is configured. */
+/** Where backups of databases go; undefined if no bucket is configured. */
 function backupTarget(
   configuration: Pick<Configuration, 'backupBucket' | 'backupEndpoint' | 'backupPrefix' | 'backupRegion'>,
 ): BackupTarget | undefined {

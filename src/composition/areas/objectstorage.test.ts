@@ -8,7 +8,7 @@ const SEAWEED = { PLATFORM_OBJECT_STORE_DRIVER: 'seaweedfs', PLATFORM_OBJECT_STO
 const read = (variables: Record<string, string>) => readConfiguration({ ...least, ...variables })
 
 describe('the configured object store', () => {
-  it('is none where none is named', async () => {
+  it('is none if none is named', async () => {
     expect(await objectStore(read({}))).to.equal(undefined)
     expect(seaweedPlace(read({}))).to.equal(undefined)
   })

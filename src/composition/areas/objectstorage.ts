@@ -25,7 +25,7 @@ async function opened({ configuration, onStop }: AreaSetup): Promise<ObjectStore
 type StoreConfiguration = Pick<Configuration, Extract<keyof Configuration, `objectStore${string}`>>
 
 /**
- * The Seaweed that the store is of; undefined where the configuration names none.
+ * The Seaweed that the store is of; undefined if the configuration names none.
  *
  * @throws ConfigurationError where the store is another one
  */
@@ -40,7 +40,7 @@ export function seaweedPlace(
 }
 
 /**
- * The store behind object storage; undefined where none is configured. Its client is loaded only where it is.
+ * The store behind object storage; undefined if none is configured. Its client is loaded only if it is.
  *
  * @throws ConfigurationError where the driver lacks its endpoint or credentials
  */

@@ -64,7 +64,7 @@ describe('the envelope of a secret', () => {
   })
 
   const cases: Record<string, () => Promise<unknown>> = {
-    'NoPlatformKey: nothing wraps where no key is configured': () => wrapDataKey(newDataKey(), ring(), 'c'),
+    'NoPlatformKey: nothing wraps if no key is configured': () => wrapDataKey(newDataKey(), ring(), 'c'),
     'UnknownPlatformKey old: its key was retired': async () =>
       unwrapDataKey(await wrapDataKey(newDataKey(), ring(old), 'c'), ring(young), 'c'),
     'Broken: another key of the same id': async () =>

@@ -6,7 +6,7 @@ export type PlatformKey = { readonly id: string; readonly bytes: Uint8Array }
 
 /** The platform keys in force. */
 export type KeyRing = {
-  /** The one that wraps; undefined where none is configured. */
+  /** The one that wraps; undefined if none is configured. */
   newest(): PlatformKey | undefined
   find(id: string): PlatformKey | undefined
 }

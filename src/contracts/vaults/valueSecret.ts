@@ -62,7 +62,7 @@ export function jweData(jwe: string): Record<string, string> {
   return { [ENTRY]: Buffer.from(jwe, 'utf8').toString('base64') }
 }
 
-/** The inverse; undefined where the content was removed. */
+/** The inverse; undefined if the content was removed. */
 export function jweOf(data: Readonly<Record<string, string>> | undefined): string | undefined {
   const text = data?.[ENTRY]
   return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8')

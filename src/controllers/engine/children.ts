@@ -94,7 +94,7 @@ export class PassChildren implements Children {
     return left === undefined
   }
 
-  /** The cache that holds such objects there; undefined where none does, or none has begun to. */
+  /** The cache that holds such objects there; undefined if none does, or none has begun to. */
   #view<T extends KubeObject>(resource: Resource, namespace: string | undefined): CacheView<T> | undefined {
     const workspace = this.#workspace
     if (workspace.isCached(resource)) return workspace.cache<T>(resource)

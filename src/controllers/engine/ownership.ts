@@ -65,7 +65,7 @@ function mayReference(childNamespace: string | undefined, { object, resource, sa
 }
 
 /**
- * True where the object carries the uid of this owner or its incarnation: the uid is enough where somebody removed
+ * True if the object carries the uid of this owner or its incarnation: the uid is enough where somebody removed
  * the annotation, the incarnation where a backup was restored and every uid is new. Names prove nothing.
  */
 export function belongsTo(object: KubeObject, owner: Owner): boolean {
@@ -74,7 +74,7 @@ export function belongsTo(object: KubeObject, owner: Owner): boolean {
   return owner.incarnation !== '' && object.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === owner.incarnation
 }
 
-/** The key of the object of this kind that owns `object`, or undefined where another kind or nobody does. */
+/** The key of the object of this kind that owns `object`, or undefined if another kind or nobody does. */
 export function ownerKeyOf(object: KubeObject, kind: Resource): string | undefined {
   const { ownerReferences, annotations, labels, namespace } = object.metadata
   const reference = ownerReferences?.find(({ controller }) => controller === true)

@@ -64,7 +64,7 @@ export type Pass<K extends AnyKind = AnyKind, State = undefined> = {
   report(fields: Partial<StatusOf<K>>): void
   /** Whether anything of the resource serves now; tells Degraded from Failed. */
   serving(value: boolean): void
-  /** An event of its own, for what is not an outcome. Outcomes make theirs when they change. */
+  /** An event of its own, for anything that is not an outcome. Outcomes make theirs when they change. */
   event(type: 'Normal' | 'Warning', reason: Reason, note: string): void
 }
 
@@ -109,12 +109,12 @@ export interface Children {
    */
   ensure<T extends KubeObject>(desired: T, options: { resource: Resource }): Promise<Ensured<T>>
   /**
-   * Makes the object where none of that name is there, whatever the cache knows. Undefined where one is: for content
+   * Makes the object where none of that name is there, whatever the cache knows. Undefined if one is: for content
    * that is lost when it is written over.
    */
   create<T extends KubeObject>(desired: T, options: { resource: Resource }): Promise<T | undefined>
   /**
-   * The child as observed: from the cache, or by GET where the resource has none. Undefined where it is
+   * The child as observed: from the cache, or by GET if the resource has none. Undefined if it is
    * absent or belongs to somebody else.
    */
   get<T extends KubeObject = KubeObject>(

@@ -87,7 +87,7 @@ describe('a controller that is not done at once', () => {
   it('takes a conflict for no failure: it looks again, quietly', async () => {
     world.make()
     world.seed('orders')
-    // Twice in a pass: it is made where there is none, and then looked for and applied.
+    // Twice in a pass: it is made if there is none, and then looked for and applied.
     world.bench.client.fail('apply', configMap, 'Conflict', 10)
     await world.bench.start()
     await world.bench.clock.advance(10_000)

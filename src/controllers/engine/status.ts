@@ -9,7 +9,7 @@ export type StatusInput = {
   previous: Record<string, unknown>
   /** Of the steps; wins over what is stored, loses against the engine's own fields. */
   reported: Record<string, unknown>
-  /** Undefined where no step said. */
+  /** Undefined if no step said. */
   serving: boolean | undefined
   outcome: Outcome | Failed
   generation: number
@@ -46,7 +46,7 @@ function servingOf(outcome: Outcome | Failed, before: boolean | undefined): bool
 }
 
 /**
- * The merge patch (RFC 7396) that leads from one status to the other, or undefined where nothing differs. Absent and
+ * The merge patch (RFC 7396) that leads from one status to the other, or undefined if nothing differs. Absent and
  * undefined are the same. The order of conditions means nothing, since the list is a map by type.
  */
 export function statusPatch(
@@ -86,7 +86,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** What `Ready` says, where it changed: the one thing that events and log lines are made of. */
 export type Transition = { type: 'Normal' | 'Warning'; reason: string; note: string }
 
-/** The transition between two statuses; undefined where `Ready` has the same status and reason as before. */
+/** The transition between two statuses; undefined if `Ready` has the same status and reason as before. */
 export function transition(
   previous: Record<string, unknown>,
   next: Record<string, unknown>,

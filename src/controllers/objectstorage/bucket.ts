@@ -74,7 +74,7 @@ export function bucketController({ store, usageInterval }: StorageOptions): Cont
     })
   }
 
-  /** Written only where it changed: an idle bucket costs the API server nothing. */
+  /** Written only if it changed: an idle bucket costs the API server nothing. */
   async function lookAtUse(pass: BucketPass): Promise<Outcome> {
     if (store === undefined) return ENGINE_MISSING
     return withStore(async () => {

@@ -20,7 +20,7 @@ export function seaweedObservers(place: SeaweedPlace | undefined): Observed[] {
   ]
 }
 
-/** Why the Seaweed cannot be used; undefined where it can. */
+/** Why the Seaweed cannot be used; undefined if it can. */
 export function obstacleOf(records: Workspace, place: SeaweedPlace): Outcome | undefined {
   const isServed = records.isServed(seaweed)
   const found = isServed ? records.cache<Seaweed & KubeObject>(seaweed).get(place.namespace, place.name) : undefined

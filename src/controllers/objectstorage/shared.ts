@@ -10,7 +10,7 @@ import type { Place, Workspace } from '../engine/controller.ts'
 import { holdsName } from '../nameClaims.ts'
 
 export type StorageOptions = {
-  /** Undefined where none is configured. */
+  /** Undefined if none is configured. */
   store: ObjectStore | undefined
   /** Milliseconds between two looks at the use of a bucket. */
   usageInterval: number

@@ -165,7 +165,7 @@ function judgeStopped({ state }: RelationalPass): Outcome {
 
 const AFTER_COMPLETION = new Set<unknown>(['Available', 'PartiallyAvailable', 'ArchivingFailing', 'BackupFailing'])
 
-/** Undefined where every instance is as it should be. */
+/** Undefined if every instance is as it should be. */
 function judgeInstances(pass: RelationalPass): Outcome | undefined {
   if (isComplete(pass)) return undefined
   const { object, state } = pass

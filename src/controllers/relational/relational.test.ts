@@ -15,7 +15,7 @@ describe('the controller of relational databases', () => {
   }
   afterEach(() => world.bench.stop())
 
-  it('says what to install where the engine is missing, asks for nothing, and goes on when it comes', async () => {
+  it('says what to install if the engine is missing, asks for nothing, and goes on when it comes', async () => {
     await begin('none')
     world.database('orders')
     await world.bench.rest()
@@ -34,7 +34,7 @@ describe('the controller of relational databases', () => {
     expect((await world.status('orders')).status).to.equal('Running')
   })
 
-  it('says that the plugin is missing only where backups are wanted', async () => {
+  it('says that the plugin is missing only if backups are wanted', async () => {
     await begin('no plugin')
     world.database('plain', { backupEnabled: false })
     world.database('orders')

@@ -15,7 +15,7 @@ export { placeOfPass } from '../workload/pass.ts'
 export type RelationalOptions = {
   /** Whether `imageName` is allowed. */
   allowOwnImages: boolean
-  /** Where backups go; undefined where the platform has no target. */
+  /** Where backups go; undefined if the platform has no target. */
   backupTarget: BackupTarget | undefined
   /** How the instances are spoken to, as their owner. */
   engine: Pick<SqlEngine, 'admit'>

@@ -17,7 +17,7 @@ export type VolumeVerdict =
 /**
  * Whether volumes can become what is asked for. The engine lets them grow by itself where their class can.
  *
- * @param rigid the name of a class of theirs that lets none grow; undefined where all do
+ * @param rigid the name of a class of theirs that lets none grow; undefined if all do
  */
 export function judgeVolumes(wanted: VolumeSizes, held: VolumeSizes, rigid: string | undefined): VolumeVerdict {
   for (const field of ['storageSize', 'walStorageSize'] as const) {

@@ -9,7 +9,7 @@ type Pod = { spec: { template: { spec: { containers: [{ env: { name: string; val
 
 describe('the product key of a SQL instance', () => {
   let world: StatefulWorld
-  /** What the engine calls itself; null where it does not say. */
+  /** What the engine calls itself; null if it does not say. */
   let edition: string | null
   beforeEach(async () => {
     edition = 'Standard Edition (64-bit)'
@@ -128,7 +128,7 @@ describe('the product key of a SQL instance', () => {
     expect(world.bench.writes()).to.deep.equal([])
   })
 
-  it('gives way where the engine does not start with it', async () => {
+  it('gives way if the engine does not start with it', async () => {
     await make()
     await setKey(1)
     await setKey(2)

@@ -43,7 +43,7 @@ function judgeStopped(pass: VectorPass): Outcome {
   return judgeStop(left, `${left} peers are shutting down.`, 'No peer runs; the data is kept.')
 }
 
-/** Undefined where every peer is as it should be. */
+/** Undefined if every peer is as it should be. */
 function judgePeers(pass: VectorPass): Outcome | undefined {
   const { workload, keys, peers } = pass.state
   if (isRolledOut(workload)) {
@@ -90,7 +90,7 @@ function loadBalancerEndpoint(address: string | undefined): string | undefined {
   return `http://${address.includes(':') ? `[${address}]` : address}:${VECTOR_PORTS.rest}`
 }
 
-/** Undefined where the host is served, or none was asked for. */
+/** Undefined if the host is served, or none was asked for. */
 function judgeHost(pass: VectorPass): Outcome | undefined {
   const { host, route } = pass.state
   const gateway = gatewayOf(pass)

@@ -21,7 +21,7 @@ describe('the public host of a vector database', () => {
       .map(({ value, holder }) => `${value} ${holder.name}`)
       .sort()
 
-  it('is made up below the cluster’s domain where none is asked for, and claimed', async () => {
+  it('is made up below the cluster’s domain if none is asked for, and claimed', async () => {
     await world.create({ enableIngress: true })
     await world.converge()
     const made = defaultVectorHost(HOME, 'products', DOMAIN)

@@ -56,7 +56,7 @@ describe('the volumes of a vector database', () => {
       expect((await world.object(pod, 'vc-products-0'))?.metadata.uid, 'the peer ran on').to.equal(podBefore)
     })
 
-    it('say so where their class cannot, and the rest of the spec still counts', async () => {
+    it('say so if their class cannot grow, and the rest of the spec still counts', async () => {
       world.setExpansion(false)
       await world.change({ storageSize: '20Gi', restartedAt: '2026-11-04T00:00:00Z' })
       await world.converge()

@@ -59,7 +59,7 @@ export function versionToRun({ object: { spec, status } }: VectorPass): VectorVe
   return nextVectorVersion(status?.vectorVersion, spec.vectorVersion)
 }
 
-/** What the Gateway says of the route; undefined where none was written. */
+/** What the Gateway says of the route; undefined if none was written. */
 function verdictOf({ gateway }: VectorInput, written: readonly KubeObject[]): RouteVerdict | undefined {
   const route = written.find(({ kind }) => kind === httpRoute.kind)
   return route === undefined || gateway === undefined ? undefined : judgeRoute(route as HttpRoute, gateway)

@@ -7,7 +7,7 @@ type LoadBalancerService = KubeObject & {
   status?: { loadBalancer?: { ingress?: { ip?: string; hostname?: string }[] } }
 }
 
-/** Addresses or host names of the Service of type LoadBalancer; undefined until it has one, or where none is wanted. */
+/** Addresses or host names of the Service of type LoadBalancer; undefined until it has one, or if none is wanted. */
 export function publicAddresses(pass: Pick<WorkloadPass, 'object' | 'workloads'>, name: string): string[] | undefined {
   if (pass.object.spec.enableLoadBalancer !== true) return undefined
   const { namespace } = placeOfPass(pass)

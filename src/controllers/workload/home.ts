@@ -31,7 +31,7 @@ function platformCluster(records: Workspace): PlatformCluster | undefined {
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))[0]
 }
 
-/** What takes the place of an Ingress there; undefined where the cluster names none, or serves no routes. */
+/** What takes the place of an Ingress there; undefined if the cluster names none, or serves no routes. */
 export function gatewayOf({ state, workloads }: Pick<WorkloadPass, 'state' | 'workloads'>): Gateway | undefined {
   return workloads.isServed(httpRoute) ? state.home?.spec.gateway : undefined
 }

@@ -8,7 +8,7 @@ import type { WorkloadPass } from './pass.ts'
 
 type WorkloadStep = (pass: WorkloadPass) => Outcome | Promise<Outcome>
 
-/** Refuses an image of the caller's own where the platform does not allow them. */
+/** Refuses an image of the caller's own if the platform does not allow them. */
 export function checkImage({ allowOwnImages }: { allowOwnImages: boolean }): WorkloadStep {
   return function checkImage({ object }: WorkloadPass): Outcome {
     if (object.spec.imageName === undefined || allowOwnImages) return done()

@@ -24,7 +24,7 @@ export async function withSecretRights(work: () => Promise<Outcome>): Promise<Ou
   }
 }
 
-/** A Secret as the API server has it, past every cache: what is written over is lost. Undefined where there is none. */
+/** A Secret as the API server has it, past every cache: what is written over is lost. Undefined if there is none. */
 export async function readSecret(
   { workloads }: Pick<Pass, 'workloads'>,
   namespace: string,
@@ -40,7 +40,7 @@ export async function readSecret(
 
 /**
  * Keeps a Secret whose content is lost where it is written over. What the cache holds is enough where it stays as it is,
- * and where there is none, one is made; everything else is decided on what the API server has.
+ * and if there is none, one is made; everything else is decided on what the API server has.
  *
  * @param decide what is to be stored, given what is; the same value for no change
  * @param load reads the Secret past every cache; by default the one of that name

@@ -14,7 +14,7 @@ function chosen(spec: PlanOverrides, from: readonly ComputePlan[] = plans) {
 }
 
 describe('the plan that a resource gets', () => {
-  it('is the default of its family where none is named', () => {
+  it('is the default of its family if none is named', () => {
     expect(chosen({})).to.deep.equal({
       name: 'vector-dev',
       cpuRequest: '250m',

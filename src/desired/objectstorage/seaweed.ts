@@ -19,10 +19,10 @@ const TAKES_USERS = /(^|\s)--?iam\.readOnly=(false|f|0)(\s|$)/i
 const MESSAGE_MAX = 300
 
 /**
- * Why the store that a Seaweed describes cannot be used; undefined where it can. What the operator must change is said
+ * Why the store that a Seaweed describes cannot be used; undefined if it can. What the operator must change is said
  * in its own words: the field of the Seaweed.
  *
- * @param found undefined where there is none of that name
+ * @param found undefined if there is none of that name
  * @param isServed whether the API server knows the type
  */
 export function seaweedObstacle(

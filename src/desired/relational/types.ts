@@ -32,7 +32,7 @@ export type RelationalDecisions = {
   /** `max_connections` where the parameters name none. */
   maxConnections: number | undefined
   instances: number
-  /** Undefined where nothing is backed up. */
+  /** Undefined if nothing is backed up. */
   backup: BackupPlace | undefined
   /** What it is made from; undefined for an empty one. */
   origin: Origin | undefined

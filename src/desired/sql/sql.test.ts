@@ -92,7 +92,7 @@ describe('the children of a SQL instance', () => {
       ],
     ],
     [
-      'name the free edition where none is named',
+      'name the free edition if none is named',
       () => [variable(sqlInput(MSSQL), 'MSSQL_PID'), variable(sqlInput(MSSQL), 'ACCEPT_EULA')],
       ['Express', 'Y'],
     ],

@@ -2,7 +2,7 @@ import { acceptsTwoKeys, type VectorKey, type VectorKeys } from '../../contracts
 import type { PodKeys } from './types.ts'
 
 /**
- * The keys before anything is written to the workload: made where there are none, with a pending generation where the
+ * The keys before anything is written to the workload: made if there are none, with a pending generation where the
  * spec asks for a newer one. A rotation under way is finished before the next begins. The same object comes back where
  * nothing is to be written.
  *

@@ -11,7 +11,7 @@ export type VectorDecisions = Hosted & {
   incarnation: string
   /** Peers to run now: what is asked for, or more while a peer is being emptied, or 0 while stopped. */
   peers: number
-  /** The keys that a pod started now is given; undefined where keys are switched off. */
+  /** The keys that a pod started now is given; undefined if keys are switched off. */
   keys: PodKeys | undefined
 }
 

@@ -14,7 +14,7 @@ export type Hosted = {
   /** Claimed before; undefined for none. */
   host: string | undefined
   ingressClassName: string | undefined
-  /** What takes the place of an Ingress; undefined where the cluster has none, or no type for its routes. */
+  /** What takes the place of an Ingress; undefined if the cluster has none, or no type for its routes. */
   gateway: Gateway | undefined
 }
 
@@ -22,7 +22,7 @@ export type Hosted = {
 type Backend = { name: string; port: { name: string; number: number } }
 
 /**
- * The Ingress of the host; undefined where there is none, or a Gateway serves it. Which clients may use it is not part
+ * The Ingress of the host; undefined if there is none, or a Gateway serves it. Which clients may use it is not part
  * of the Ingress standard: for ingress-nginx there is an annotation, other controllers need objects of their own.
  */
 export function ingress(input: WorkloadInput & Hosted, { name, port }: Backend): Child<'Ingress'> | undefined {
@@ -61,7 +61,7 @@ export type HttpRoute = KubeObject & {
   }
 }
 
-/** Why a host is not given to the Gateway; undefined where it may be. */
+/** Why a host is not given to the Gateway; undefined if it may be. */
 export function routeObstacle({
   host,
   gateway,

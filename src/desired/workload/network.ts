@@ -21,7 +21,7 @@ export function service(
 }
 
 /**
- * The Service of type LoadBalancer; undefined where nobody may connect from outside. It is one of its own, so that
+ * The Service of type LoadBalancer; undefined if nobody may connect from outside. It is one of its own, so that
  * switching it on and off never touches the address that clients inside the cluster use.
  */
 export function publicService(

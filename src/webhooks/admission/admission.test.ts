@@ -86,7 +86,7 @@ function reviewOf({ world, records }: Prepared, { write }: Pick<GrantingCase, 'w
   }
 }
 
-/** The words of a refusal; "admitted" where there is none. */
+/** The words of a refusal; "admitted" if there is none. */
 async function verdictOn(prepared: Prepared, one: GrantingCase): Promise<string> {
   const { world, first, records, assign, admit } = prepared
   if (one.isOnlyOwner !== true) assign(first, 'Owner', `/boundaries/${world.boundaryId}`)
@@ -115,7 +115,7 @@ describe('admission of writes of access control', () => {
     expect(answer?.response).to.nested.include({ allowed: false, 'status.code': 503 })
   })
 
-  it('refuses who is no principal, whatever roles of Kubernetes they hold', async () => {
+  it('refuses who is not a principal, whatever roles of Kubernetes they hold', async () => {
     const prepared = prepare()
     for (const user of ['kubernetes-user', 'p:', 'system:serviceaccount:default:robot', 'p:system:masters']) {
       const answer = await prepared.admit(reviewOf(prepared, anything, user))

@@ -59,7 +59,7 @@ export type AdmissionOptions = {
  * the REST interface would accept it, by the same rules and in the same words. What decides is read from the API server
  * for each review. Answers undefined for a body that is no such review.
  *
- * @throws KubeError where the API server could not be asked; the write is then refused, since the webhook fails closed
+ * @throws KubeError if the API server could not be asked; the write is then refused, since the webhook fails closed
  */
 export function createAdmission({ services, caches, isReady }: AdmissionOptions) {
   return async (body: unknown): Promise<AdmissionAnswer | undefined> => {
@@ -88,7 +88,7 @@ export function createAdmission({ services, caches, isReady }: AdmissionOptions)
   }
 }
 
-/** @throws PlatformError FORBIDDEN for who is no principal, and for what is no kind of access control */
+/** @throws PlatformError FORBIDDEN if the caller is not a principal, or the kind is not one of access control */
 function changeOf({ operation, resource, subResource = '', namespace, userInfo, object, oldObject }: Request): Change {
   const principalId = principalOfUser(userInfo.username)
   if (principalId === undefined) throw new PlatformError('FORBIDDEN', 'The caller is not a principal of the platform.')

@@ -7,7 +7,7 @@ import type { Question } from './question.ts'
  */
 export type Verdict = { readonly allowed: boolean; readonly denied?: true; readonly reason: string }
 
-/** Why a principal may not give a role at a scope, in the words of REST; undefined where they may. */
+/** Why a principal may not give a role at a scope, in the words of REST; undefined if they may. */
 export type WhyNotGiven = (principalId: string, roleName: string, scope: string) => string | undefined
 
 /** The evaluator's answer in the terms of the API server, from memory alone. */

@@ -144,7 +144,7 @@ describe('what a request to the API server asks of authorization', () => {
     expect(ask('create computeplans')).to.include({ asks: 'nothing', isAllowed: false })
   })
 
-  it('leaves callers to others that are no principals', () => {
+  it('leaves callers to others that are not principals', () => {
     for (const user of ['kubernetes-admin', 'p:root', PRINCIPAL, `p:${PRINCIPAL}x`, `P:${PRINCIPAL}`, '']) {
       expect(ask('list computeplans', user), user).to.include({ asks: 'nothing', isAllowed: false })
       expect(principalOfUser(user), user).to.equal(undefined)

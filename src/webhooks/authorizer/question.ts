@@ -71,7 +71,7 @@ export function principalOfUser(user: string | undefined): string | undefined {
 
 /**
  * Reads a request to the API server as a question of authorization: an action at the scope that the namespace and the
- * name spell. Pure; what is not ours, and whoever is no principal, is left to the authorizers that come after.
+ * name spell. Pure; what is not ours, and whoever is not a principal, is left to the authorizers that come after.
  */
 export function questionOf({ user, resourceAttributes }: ReviewedRequest, placeOf: PlaceOfNamespace): Question {
   const principalId = principalOfUser(user)
@@ -132,7 +132,7 @@ function readOfCore(principalId: string, request: CoreRequest, placeOf: PlaceOfN
   }
 }
 
-/** The scope of an object, or of the collection where no name is given; a sentence where there is none. */
+/** The scope of an object, or of the collection if no name is given; a sentence if there is none. */
 function scopeOf(kind: AnyKind, namespace: string, name: string, placeOf: PlaceOfNamespace): Scope | string {
   if (kind.placement === 'cluster') {
     if (kind.kind !== Boundary.kind) return ROOT_SCOPE

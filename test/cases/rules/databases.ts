@@ -174,7 +174,7 @@ export const DATABASE_RULES: readonly RuleCase[] = [
     ["refuses the engine's own user", undefined, { ownerName: 'pg_monitor' }, OWN_USER],
     ['refuses the user of replication', undefined, { ownerName: 'streaming_replica' }, OWN_USER],
     [
-      'refuses a parameter that is no name',
+      'refuses a parameter that is not a name',
       undefined,
       { parameters: { 'work mem': '1' } },
       'a name in parameters has 1 to 63 lower-case letters, digits, underscores and dots',

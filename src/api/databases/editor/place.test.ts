@@ -57,7 +57,7 @@ describe('what the editor answers to a fault of the engine', () => {
     expect(refusal.extras.current).to.deep.include({ values: { id: 1, name: 'pen' } })
   })
 
-  it('is nothing else for what is no fault of an engine', () => {
+  it('is nothing else for anything that is not a fault of an engine', () => {
     const error = new Error('of our own')
     expect(refusalOf(error)).to.equal(error)
   })
