@@ -133,7 +133,9 @@ describe('jobs', function () {
       )
       expect(admitted.metadata.name).to.be.a('string')
       const error = await tenant.create(PlatformJob.resource, object(body.env)).catch((caught: unknown) => caught)
-      expect((error as { denial?: string }).denial).to.include('env refers to a vault whose secrets you may not read')
+      expect((error as { denial?: { message: string } }).denial?.message).to.equal(
+        'env refers to a vault whose secrets you may not read',
+      )
     } finally {
       await tenant.close()
     }
