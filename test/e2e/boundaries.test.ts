@@ -110,7 +110,7 @@ describe('boundaries', () => {
     await expectCall(202, 'DELETE', path)
     await until('the group is gone', async () => (await call('GET', path)).status === 404)
     expect([202, 204]).to.include((await call('DELETE', `/boundaries/${id}`)).status)
-    expect((await call('GET', `/boundaries/${id}`)).status).to.equal(404)
+    await until('the boundary is gone', async () => (await call('GET', `/boundaries/${id}`)).status === 404)
     await until('the namespace is gone', async () => (await namespaceOf(id)) === undefined)
   })
 

@@ -103,6 +103,14 @@ describe('people at the command line', function () {
       expect(await answer.text()).to.include('You are signed in')
     })
 
+  /** One in which nobody is signed in. */
+  const newBrowser = () =>
+    new Browser(issuer.origin, { certificateAuthority: readFileSync(testPlatform().certificateAuthority, 'utf8') })
+  async function changeBrowser(): Promise<void> {
+    await browser.close()
+    browser = newBrowser()
+  }
+
   before(async () => {
     admin = await administrator()
     boundary = (await makeBoundary()).id
@@ -113,8 +121,7 @@ describe('people at the command line', function () {
   })
   beforeEach(async () => {
     home = await mkdtemp(join(tmpdir(), 'freehold-people-'))
-    const certificateAuthority = readFileSync(testPlatform().certificateAuthority, 'utf8')
-    browser = new Browser(issuer.origin, { certificateAuthority })
+    browser = newBrowser()
     person = await makePerson(admin)
     await succeeds('setup', '--dev', process.env[PLATFORM_VARIABLE] ?? '')
     await succeeds('logout')
@@ -197,18 +204,24 @@ describe('people at the command line', function () {
     expect(await freehold('whoami'), 'what was renewed from it').to.include({ code: 3 })
   })
 
-  it('are signed out everywhere when their password changes', async () => {
+  it('are signed out everywhere else when their password changes', async () => {
     expect((await withBrowser(person)).code).to.equal(0)
-    const stored = await storedLogin()
+    const elsewhere = await storedLogin()
+    await changeBrowser()
+    expect((await withBrowser(person)).code).to.equal(0)
+    const own = await storedLogin()
     const password = 'Another-Passw0rd!'
     // A sign-in of the very second in which the password changes is believed.
     const nextSecond = Date.now() + 1_000
     await until('the second is over', () => Date.now() > nextSecond)
     await succeeds('call', 'POST', '/identity/change-password', '-d', JSON.stringify({ password }))
-    await storeLogin({ ...stored, expiresAt: 0 })
+    await storeLogin({ ...own, expiresAt: 0 })
+    expect((await freehold('whoami')).code, 'the login that changed it').to.equal(0)
+    await storeLogin({ ...elsewhere, expiresAt: 0 })
     const refused = await freehold('whoami')
     expect(refused.code).to.equal(3)
     expect(refused.err).to.match(/freehold login/)
+    await changeBrowser()
     expect((await withBrowser({ ...person, password })).code).to.equal(0)
   })
 

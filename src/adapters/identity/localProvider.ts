@@ -30,6 +30,8 @@ export type LocalProviderOptions = {
 type UserObject = PlatformUser & KubeObject
 type ClientObject = PlatformClient & KubeObject
 
+/** Times that a write which somebody else's came before is tried. */
+const CONFLICTS = 5
 const namespace = SYSTEM_NAMESPACE
 const metadataOf = (name: string) => ({ namespace, name, labels: { [MANAGED_BY_LABEL]: MANAGED_BY } })
 const base64 = (text: string) => Buffer.from(text).toString('base64')
@@ -86,10 +88,25 @@ function localUsers({ client, resources, users, rules, hash, endSessions }: Loca
       throw error
     }
   }
-  async function setTenants(user: UserObject, tenantIds: readonly string[]): Promise<void> {
-    const { name, uid, resourceVersion } = user.metadata
-    // Only over what was seen: a list is replaced as a whole.
-    await client.mergePatch(resources.user, { namespace, name }, { spec: { tenantIds } }, { uid, resourceVersion })
+  /**
+   * A list is replaced as a whole, so only over what was seen; what somebody wrote in between is read again.
+   *
+   * @param change answers the tenants as they should be, or undefined if nothing has to change
+   */
+  async function changeTenants(userId: string, change: (tenantIds: readonly string[]) => string[] | undefined) {
+    for (let attempt = 1; ; attempt += 1) {
+      const found = await newest(userId)
+      const tenantIds = found && change(userOf(found).tenantIds)
+      if (found === undefined || tenantIds === undefined) return
+      const { name, uid, resourceVersion } = found.metadata
+      const patch = { spec: { tenantIds } }
+      try {
+        await client.mergePatch(resources.user, { namespace, name }, patch, { uid, resourceVersion })
+        return
+      } catch (error) {
+        if (reasonOf(error) !== 'Conflict' || attempt >= CONFLICTS) throw error
+      }
+    }
   }
   return {
     async find(userId, signal) {
@@ -142,18 +159,11 @@ function localUsers({ client, resources, users, rules, hash, endSessions }: Loca
       return (await readAny(client, resources.secret, `user-${userId}-password`)) !== undefined
     },
     async joinTenant(userId, tenantId) {
-      const found = existing(await newest(userId))
-      const { tenantIds } = userOf(found)
-      if (!tenantIds.includes(tenantId)) await setTenants(found, [...tenantIds, tenantId])
+      existing(await newest(userId))
+      await changeTenants(userId, (ids) => (ids.includes(tenantId) ? undefined : [...ids, tenantId]))
     },
     async leaveTenant(userId, tenantId) {
-      const found = await newest(userId)
-      const tenantIds = found === undefined ? [] : userOf(found).tenantIds
-      if (found === undefined || !tenantIds.includes(tenantId)) return
-      await setTenants(
-        found,
-        tenantIds.filter((id) => id !== tenantId),
-      )
+      await changeTenants(userId, (ids) => (ids.includes(tenantId) ? ids.filter((id) => id !== tenantId) : undefined))
     },
     async signOut(userId) {
       if (isUuid(userId)) await endSessions(userId)
