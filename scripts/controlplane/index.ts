@@ -1,7 +1,4 @@
-export type { AuthorizationWebhook, OidcIssuer } from './access.ts'
 export { attachControlPlane, type ControlPlaneReference } from './attach.ts'
-export type { Kubeconfig, KubeconfigContext } from './kubeconfig.ts'
-export type { CertificatePair } from './pki.ts'
 export { createProgress, type Progress, silentProgress } from './progress.ts'
 export { startControlPlane } from './start.ts'
-export type { AccessOptions, ControlPlane, Simulated, StartOptions } from './types.ts'
+export type { AccessOptions, ControlPlane, StartOptions } from './types.ts'

@@ -21,6 +21,8 @@ function checks(fix: boolean): Check[] {
       program: bin('biome'),
       args: ['check', '--error-on-warnings', ...(fix ? ['--write'] : []), root],
     },
+    { name: 'nothing unused', program: bin('knip'), args: ['--no-config-hints'] },
+    { name: 'nothing that only tests use', program: bin('knip'), args: ['--no-config-hints', '--production'] },
     { name: 'tables and import rules', program: bin('mocha'), args: ['--reporter', 'dot', 'test/policy/**/*.test.ts'] },
   ]
 }

@@ -21,12 +21,6 @@ export type Scope = RootScope | BoundaryScope | ResourceGroupScope | ResourceSco
 
 export const ROOT_SCOPE: RootScope = { level: 'root' }
 
-/** 0 at the root, 3 at a resource. */
-export const SCOPE_DEPTH = { root: 0, boundary: 1, resourceGroup: 2, resource: 3 } as const satisfies Record<
-  Scope['level'],
-  number
->
-
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 const NAME = '[a-z0-9](?:[a-z0-9-]{0,50}[a-z0-9])?'
 const COLLECTION = '[a-z][a-z0-9]{0,62}'
@@ -99,26 +93,6 @@ export function scopeSegments(scope: Scope): string[] {
 export function scopeContains(outer: Scope, inner: Scope): boolean {
   const inside = scopeSegments(inner)
   return scopeSegments(outer).every((segment, depth) => inside[depth] === segment)
-}
-
-export function scopeDepth(scope: Scope): number {
-  return SCOPE_DEPTH[scope.level]
-}
-
-/** The scopes above this one, widest first, without itself: none for the root. */
-export function scopeAncestors(scope: Scope): Scope[] {
-  switch (scope.level) {
-    case 'root':
-      return []
-    case 'boundary':
-      return [ROOT_SCOPE]
-    case 'resourceGroup':
-      return [ROOT_SCOPE, { level: 'boundary', boundaryId: scope.boundaryId }]
-    case 'resource': {
-      const { boundaryId, resourceGroup } = scope
-      return [ROOT_SCOPE, { level: 'boundary', boundaryId }, { level: 'resourceGroup', boundaryId, resourceGroup }]
-    }
-  }
 }
 
 function pathOf(scope: Scope): string[] {

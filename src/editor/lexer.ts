@@ -156,7 +156,3 @@ function trimmed(piece: Token[]): Token[] {
   const first = piece.findIndex(isContent)
   return first < 0 ? [] : piece.slice(first, piece.findLastIndex(isContent) + 1)
 }
-
-export function textOf(tokens: readonly Token[]): string {
-  return tokens.map(({ text }) => text).join('')
-}

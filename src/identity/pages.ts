@@ -1,6 +1,6 @@
 import { escapeHtml, type Page, page, problem } from '../core/page.ts'
 
-export { type Page, pagePolicy } from '../core/page.ts'
+export type { Page } from '../core/page.ts'
 
 export type SignInWords = {
   action: string

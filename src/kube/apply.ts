@@ -5,7 +5,11 @@ import type { CallOptions, KubeClient } from './client.ts'
 import { firstDifference, isRecord } from './compare.ts'
 import { isKubeError } from './errors.ts'
 
-/** On what we apply: the hash of the intent, so that a field we no longer want is noticed. */
+/**
+ * On what we apply: the hash of the intent, so that a field we no longer want is noticed.
+ *
+ * @internal Tests read it.
+ */
 export const APPLIED_ANNOTATION = `${PREFIX}applied`
 
 /** No object has the first version of the store: an apply with it can only create. */

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { staticAccess } from '../../test/make/access.ts'
 import { until } from '../../test/suites/kubeContract.ts'
 import {
   added,
@@ -16,7 +17,6 @@ import type { KubeObject } from '../core/object.ts'
 import { configMap } from './builtin.ts'
 import { type CacheEvent, WatchCache, type WatchCacheOptions } from './cache.ts'
 import { createKubeClient, type KubeClient } from './client.ts'
-import { staticAccess } from './credentials.ts'
 
 type ConfigMap = KubeObject & { data?: Record<string, string> }
 

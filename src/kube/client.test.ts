@@ -1,10 +1,10 @@
 import { expect } from 'chai'
+import { staticAccess } from '../../test/make/access.ts'
 import { expectReason } from '../../test/suites/kubeContract.ts'
 import { type PlayedRequest, refuse, WatchServer } from '../../test/worlds/watchServer.ts'
 import type { KubeObject } from '../core/object.ts'
 import { configMap } from './builtin.ts'
 import { createKubeClient, type KubeClient, type KubeClientOptions } from './client.ts'
-import { staticAccess } from './credentials.ts'
 
 const object: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', namespace: 'a' } }
 const ref = object.metadata

@@ -65,22 +65,3 @@ export class WatchedFile {
     this.#stamp = ''
   }
 }
-
-/** Access to a server with nothing that changes. For tests, and for servers without authentication on loopback. */
-export function staticAccess(options: {
-  server: string
-  token?: string
-  tls?: TlsMaterial
-  namespace?: string
-}): ClusterAccess {
-  const tls = options.tls ?? {}
-  const header = options.token === undefined ? undefined : `Bearer ${options.token}`
-  return {
-    server: options.server.replace(/\/+$/, ''),
-    namespace: options.namespace ?? 'default',
-    proxyUrl: undefined,
-    tls: async () => tls,
-    authorization: async () => header,
-    refresh: () => {},
-  }
-}

@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { writePrivate } from '../../scripts/controlplane/files.ts'
 import {
   type AccessOptions,
   attachControlPlane,
@@ -56,20 +55,4 @@ export async function startOwnControlPlane(options: Omit<StartOptions, 'folder'>
     await rm(folder, { recursive: true, force: true })
     throw error
   }
-}
-
-/** Writes the file that `FREEHOLD_TEST_CLUSTER` is to name. @returns its path */
-export async function shareTestControlPlane(controlPlane: TestControlPlane): Promise<string> {
-  const { folder, source, version, simulated, kubectlPath, kubeconfigPath } = controlPlane
-  const reference: ControlPlaneReference = {
-    folder,
-    source,
-    version,
-    simulated,
-    kubectlPath,
-    kubeconfig: kubeconfigPath,
-  }
-  const path = join(folder, 'shared.json')
-  await writePrivate(path, JSON.stringify(reference, null, 2))
-  return path
 }

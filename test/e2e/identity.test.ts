@@ -14,21 +14,21 @@ import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { PlatformClient } from '../../src/crds/identity.ts'
 import { crdManifest } from '../../src/crds/manifest.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
+import { firstOwner } from '../../src/identity/firstOwner.ts'
 import {
   createIdentityProvider,
-  firstOwner,
-  type IdentityProvider,
-  type IdentityServers,
-  KEYS_SECRET,
   kubeClientStore,
   kubeUserStore,
   openSigningKeys,
-  type SigningKeys,
   secretKeyStore,
   secretPasswords,
   secretStateStore,
   startIdentityServers,
 } from '../../src/identity/index.ts'
+import { KEYS_SECRET } from '../../src/identity/keyStore.ts'
+import type { IdentityProvider } from '../../src/identity/provider.ts'
+import type { IdentityServers } from '../../src/identity/servers.ts'
+import type { SigningKeys } from '../../src/identity/signingKeys.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { installManifests } from '../../src/kube/crds.ts'

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import type { PagedListResponse } from '../../src/api/resources/paging.ts'
 import type { RelationalClusterDto } from '../../src/client/generated.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
@@ -8,6 +7,7 @@ import { service } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { postgresqlCluster } from '../../src/kube/postgresql.ts'
+import type { PagedListResponse } from '../make/page.ts'
 import { objectOf } from '../worlds/fleet.ts'
 import {
   call,

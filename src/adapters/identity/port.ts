@@ -1,4 +1,4 @@
-export type { FederatedProvider, FederatedTenant, Federation, KnownTenant } from './federation.ts'
+export type { FederatedProvider, FederatedTenant, Federation } from './federation.ts'
 
 /**
  * The people of an identity provider, whichever it is: the local one over our kinds, or Keycloak through its admin API.

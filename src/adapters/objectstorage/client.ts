@@ -23,7 +23,6 @@ export const DRIVERS = {
     features: features('versioning', 'objectLock', 'lifecycle', 'sts', 'publicAccess'),
   },
 } as const satisfies Record<string, Driver>
-export type DriverName = keyof typeof DRIVERS
 
 export type StoreOptions = {
   driver: Driver

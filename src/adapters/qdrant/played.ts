@@ -1,8 +1,5 @@
 import type { ClusterView, PeerAddress, QdrantPort } from './port.ts'
 
-/** What `/version` lists under `simulated` where this stands in for the engine. */
-export const PLAYED_ENGINE = 'vector-engine'
-
 /**
  * Stands in for the engine where pods are played and nothing listens in them: each peer answers as a healthy cluster of
  * itself without a collection. Nothing can be stored in such a database, so nothing is lost by emptying a peer.

@@ -1,9 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type SqlCall, type SqlEngine, SqlFault, type SqlTarget } from './port.ts'
 
-/** What `/version` lists under `simulated` where this stands in for the engines. */
-export const PLAYED_SQL = 'sql-engine'
-
 /** Of an engine that really runs, though pods are played: where it answers, how, and its administrator. */
 type Running = { host: string; port: number; user: string; password: string; certificateAuthority?: string }
 /** Of one that does not: the edition that it is to call itself. */

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import { ANNA, assign, B1, BERT, TEAM } from '../../../test/make/authorizationRecords.ts'
+import type { PagedListResponse } from '../../../test/make/page.ts'
 import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformUser } from '../../crds/identity.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
-import type { PagedListResponse } from '../resources/paging.ts'
 import type { BoundaryMemberDto } from '../rules/memberRecord.ts'
 import { memberRoutes } from './members.ts'
 

@@ -1,5 +1,5 @@
 import { IdentityProviderError } from '../../adapters/identity/port.ts'
-import { ERROR_STATUS, type ErrorCode, PlatformError } from '../../core/errors.ts'
+import { PlatformError } from '../../core/errors.ts'
 import { isKubeError, type KubeError } from '../../kube/errors.ts'
 
 export type ErrorPlace = {
@@ -144,6 +144,3 @@ function refused(error: KubeError): PlatformError {
   const errors = error.causes.map(({ field, message }) => ({ field: recordField(field), message }))
   return new PlatformError('BAD_REQUEST', 'The API server refused the object.', { errors }, { cause: error })
 }
-
-/** Every code with its status, for the documents. */
-export const CODES = Object.entries(ERROR_STATUS) as readonly (readonly [ErrorCode, number])[]

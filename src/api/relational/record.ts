@@ -5,11 +5,10 @@ import { ARCHIVING_STATES, RelationalCluster } from '../../crds/relational.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { recordOf } from '../resources/record.ts'
-import type { ResourceView, WriteView } from '../resources/types.ts'
+import type { WriteView } from '../resources/types.ts'
 
 export type RelationalObject = RecordOf<typeof RelationalCluster>
 export type RelationalSpec = RelationalObject['spec']
-export type RelationalView = ResourceView<typeof RelationalCluster>
 export const COLLECTION = 'relationalclusters'
 
 const RestoreOriginDto = z

@@ -56,7 +56,6 @@ export const ScaleStatusDto = z
 export type ScaleStatusDto = z.output<typeof ScaleStatusDto>
 
 export const ACTIONS = ['start', 'stop', 'restart'] as const
-export type ActionWord = (typeof ACTIONS)[number]
 
 export const ResourceActionResultDto = z
   .object({

@@ -52,7 +52,6 @@ export type PaginationMeta = {
   totalItems: number
   totalPages: number
 }
-export type PagedListResponse<Item> = { items: Item[]; pagination: PaginationMeta }
 
 export const PAGE_SIZE_DEFAULT = 50
 export const PAGE_SIZE_MAX = 500

@@ -2,8 +2,7 @@ import type { Resource } from '../../core/object.ts'
 import type { AnyKind, ObjectOf, SpecOf } from '../../crds/define.ts'
 import type { Observed, Rights, Side, Step, Workspace } from './pass.ts'
 
-export { StalledError, WaitingError } from './interruptions.ts'
-export type { CacheView, Children, Ensured, Observed, Pass, Place, Rights, Side, Step, Workspace } from './pass.ts'
+export type { CacheView, Children, Observed, Pass, Place, Rights, Side, Step, Workspace } from './pass.ts'
 export { steps } from './steps.ts'
 
 export type ControllerOptions<K extends AnyKind, State> = {

@@ -79,10 +79,3 @@ export function unseenUsers(grants: Grants, isSeen: (key: string) => boolean, no
       isGranted: true,
     }))
 }
-
-/** Keys of grants whose resources are gone or never came. */
-export function leftOver(grants: Grants, isSeen: (key: string) => boolean, now: number): string[] {
-  return Object.entries(grants)
-    .filter(([key, grant]) => !isSeen(key) && !isInFlight(grant, now))
-    .map(([key]) => key)
-}

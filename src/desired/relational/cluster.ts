@@ -7,8 +7,8 @@ import { ENGINE_API, type RelationalInput } from './types.ts'
 
 /** Annotations of CloudNativePG (its labels and annotations page). */
 export const HIBERNATION_ANNOTATION = 'cnpg.io/hibernation'
-export const SKIP_ARCHIVING_ANNOTATION = 'cnpg.io/skipWalArchiving'
-export const RESTARTED_AT_ANNOTATION = 'kubectl.kubernetes.io/restartedAt'
+const SKIP_ARCHIVING_ANNOTATION = 'cnpg.io/skipWalArchiving'
+const RESTARTED_AT_ANNOTATION = 'kubectl.kubernetes.io/restartedAt'
 
 /** The name of the external cluster that a restored one is read from. */
 const ORIGIN = 'origin'

@@ -10,8 +10,8 @@ import { type VectorInput, vectorShared } from './types.ts'
 
 export { type CollectionView, type DrainAction, nextDrainAction } from './drain.ts'
 export { podKeys, settledKeys, wantedKeys } from './rotation.ts'
-export { KEY_ANNOTATION, vectorImage, vectorWorkload } from './statefulSet.ts'
-export { type PodKeys, type VectorInput, vectorInput } from './types.ts'
+export { KEY_ANNOTATION, vectorWorkload } from './statefulSet.ts'
+export { type VectorInput, vectorInput } from './types.ts'
 
 /**
  * The children of a vector database beside the Secret, which is written before them, and the StatefulSet, which is

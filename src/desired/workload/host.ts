@@ -5,7 +5,7 @@ import { type Child, child, type WorkloadInput } from './child.ts'
 import { namespaceNamed } from './network.ts'
 
 /** On the namespace of an ingress controller, set by the administrator: its pods may reach what has an Ingress. */
-export const INGRESS_NAMESPACE_LABEL = `${PREFIX}ingress-controller`
+const INGRESS_NAMESPACE_LABEL = `${PREFIX}ingress-controller`
 
 const GROUP = 'gateway.networking.k8s.io'
 
