@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 
 /** RFC 1123 label of at most 52 characters: room for the suffixes that workloads add before the limit of 63. */
 export const RESOURCE_NAME_PATTERN = '^[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?$'
@@ -36,8 +37,16 @@ export function boundaryOfNamespace(namespace: string): string | undefined {
  * chosen by a tenant; the readable part is cut so that the whole stays a label.
  */
 export function groupNamespace(boundaryId: string, group: string): string {
-  return `${group}-${sha256(`${boundaryId}/${group}`).slice(0, 10)}`
+  const path = `${boundaryId}/${group}`
+  const known = groupNamespaces.get(path)
+  if (known !== undefined) return known
+  const namespace = `${group}-${sha256(path).slice(0, 10)}`
+  groupNamespaces.set(path, namespace)
+  return namespace
 }
+
+/** Every request asks for one. */
+const groupNamespaces = new LRUCache<string, string>({ max: 10_000 })
 
 const CHILD_NAME_MAX_LENGTH = 50
 

@@ -133,6 +133,11 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     return this.#store.list(filter.namespace)
   }
 
+  /** Another number after each change, of all objects or of those in a namespace: what is derived from them is kept by it. */
+  revision(filter: { namespace?: string | undefined } = {}): number {
+    return this.#store.revision(filter.namespace)
+  }
+
   byIndex(index: string, key: string): readonly T[] {
     return this.#store.byIndex(index, key)
   }

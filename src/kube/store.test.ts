@@ -67,6 +67,24 @@ describe('object store', () => {
     expect(store.get('a/x')).to.equal(held)
   })
 
+  it('has another revision after each change, of all objects and of those in the namespace', () => {
+    const store = new ObjectStore(configMap)
+    const seen = [store.revision('a')]
+    for (const version of [1, 2]) {
+      store.put(make('x', version, 'one'))
+      seen.push(store.revision('a'))
+    }
+    store.put(make('y', 3, 'one'))
+    const elsewhere = store.revision('b')
+    for (const name of ['x', 'y']) {
+      store.delete(`a/${name}`)
+      seen.push(store.revision('a'))
+    }
+    store.put(make('x', 4, 'one'))
+    expect(new Set([...seen, store.revision('a')])).to.have.length(5)
+    expect([elsewhere, store.revision('b'), seen.at(-1)]).to.deep.equal([0, 0, 0])
+  })
+
   it('counts what it holds', () => {
     const store = new ObjectStore<KubeObject>(configMap)
     store.put(make('x', 1, ''))

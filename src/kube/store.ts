@@ -56,6 +56,8 @@ export class ObjectStore<T extends KubeObject> {
   #uids: Map<string, Entry<T>> | undefined
   readonly #namespaces = new Map<string, Bucket<T>>()
   readonly #buckets: Map<string, Map<string, Bucket<T>>>
+  readonly #revisions = new Map<string, number>()
+  #revision = 0
   #bytes = 0
 
   constructor(resource: Resource, indexes: Record<string, IndexFunction<T>> = {}) {
@@ -72,6 +74,11 @@ export class ObjectStore<T extends KubeObject> {
   /** Characters of stored text, for metrics. */
   get bytes(): number {
     return this.#bytes
+  }
+
+  /** A number that is another one after each change, of all objects or of those in a namespace; 0 where none is there. */
+  revision(namespace?: string): number {
+    return namespace === undefined ? this.#revision : (this.#revisions.get(namespace) ?? 0)
   }
 
   keys(): IterableIterator<string> {
@@ -139,7 +146,11 @@ export class ObjectStore<T extends KubeObject> {
     this.#bytes += entry.text.length
     this.#uids?.set(entry.uid, entry)
     const namespace = object.metadata.namespace
-    if (namespace !== undefined) insertInto(this.#namespaces, namespace, entry)
+    this.#revision += 1
+    if (namespace !== undefined) {
+      insertInto(this.#namespaces, namespace, entry)
+      this.#revisions.set(namespace, this.#revision)
+    }
     this.#eachIndexKey(object, (buckets, key) => insertInto(buckets, key, entry))
   }
 
@@ -149,7 +160,12 @@ export class ObjectStore<T extends KubeObject> {
     this.#bytes -= entry.text.length
     if (this.#uids?.get(entry.uid) === entry) this.#uids.delete(entry.uid)
     const namespace = object.metadata.namespace
-    if (namespace !== undefined) removeFrom(this.#namespaces, namespace, entry)
+    this.#revision += 1
+    if (namespace !== undefined) {
+      removeFrom(this.#namespaces, namespace, entry)
+      if (this.#namespaces.has(namespace)) this.#revisions.set(namespace, this.#revision)
+      else this.#revisions.delete(namespace)
+    }
     this.#eachIndexKey(object, (buckets, key) => removeFrom(buckets, key, entry))
     return { version: entry.version, uid: entry.uid, object: () => this.#read(entry) }
   }

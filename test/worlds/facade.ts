@@ -89,6 +89,10 @@ export class MemoryRecords implements Records {
     return all as unknown as RecordOf<K>[]
   }
 
+  revision(): number {
+    return this.#version
+  }
+
   async list<K extends AnyKind>(kind: K, filter: ListFilter = {}) {
     return this.peekAll(kind, filter)
   }
@@ -116,6 +120,7 @@ export class MemoryRecords implements Records {
     if (current === undefined) throw new PlatformError('NOT_FOUND', 'missing')
     if ((current.metadata.finalizers ?? []).length > 0) return { isGone: false }
     this.#table(kind).delete(objectKey(ref.namespace, ref.name))
+    this.#version += 1
     return { isGone: true }
   }
 }

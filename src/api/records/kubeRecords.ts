@@ -38,7 +38,7 @@ import type {
 export type RecordsOptions = {
   client: Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
   /** One per kind, kept current by the client's writes. */
-  caches: { get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'list'> }
+  caches: { get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'list' | 'revision'> }
 }
 
 /** Records in the custom resources of one API server. */
@@ -77,6 +77,10 @@ class KubeRecords implements Records {
     const lists = this.#namespaces(filter).map((namespace) => cache.list({ namespace }))
     const objects = lists.length === 1 ? (lists[0] ?? []) : lists.flat()
     return objects as unknown as readonly RecordOf<K>[]
+  }
+
+  revision(kind: AnyKind, filter: Pick<ListFilter, 'namespace'> = {}): number {
+    return this.#caches.get(kind.resource).revision(filter)
   }
 
   async list<K extends AnyKind>(

@@ -75,6 +75,8 @@ export interface Records {
   list<K extends AnyKind>(kind: K, filter?: ListFilter, options?: ReadOptions): Promise<readonly RecordOf<K>[]>
   /** As `list`, from the cache only. */
   peekAll<K extends AnyKind>(kind: K, filter?: ListFilter): readonly RecordOf<K>[]
+  /** Another number after each change of what `peekAll` answers, so that what is derived of it can be kept. */
+  revision(kind: AnyKind, filter?: Pick<ListFilter, 'namespace'>): number
   /**
    * `isNew` is false if the very same object was there already.
    *

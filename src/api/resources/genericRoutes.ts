@@ -9,7 +9,6 @@ import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { ListConfigDto, pagedListOf } from './dto.ts'
 import { listConfig, planChoices } from './listConfig.ts'
-import { pagedParts } from './pages.ts'
 import {
   findBoundary,
   findGroup,
@@ -24,8 +23,9 @@ import { underPlatformName } from './platformNames.ts'
 import { powerRoutes } from './powerRoutes.ts'
 import { underQuota } from './quota.ts'
 import { RecordTexts } from './recordTexts.ts'
+import { listResources } from './resourceList.ts'
 import { resourceShape } from './shape.ts'
-import { type AnyDeclaration, actionOf, type GenericRoute, type ResourceView } from './types.ts'
+import { type AnyDeclaration, actionOf, type GenericRoute } from './types.ts'
 import { checkNewName, specForCreate, specForUpdate } from './writes.ts'
 
 /** The generic routes of section 4.2 of the interface for one kind. */
@@ -55,27 +55,14 @@ function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>):
   const listGroup = async (context: Context): Promise<Answer> => {
     const { boundaryId, resourceGroup } = placeOf(context, parameter)
     await findGroup(context, boundaryId, resourceGroup)
-    const filter = { namespace: groupNamespace(boundaryId, resourceGroup) }
-    const objects = await context.services.records.list(kind, filter, { fresh: context.fresh })
-    const view = viewMaker<K>(context.services, boundaryId)
-    const mayRead = readable(context, declaration, boundaryId)
-    const rows = objects.flatMap((object) =>
-      mayRead(resourceGroup, object.metadata.name) ? [view(object, resourceGroup)] : [],
-    )
-    return pagedParts(rows, context.list, inGroup, (view) => texts.textOf(view))
+    const homes = [{ name: resourceGroup, namespace: groupNamespace(boundaryId, resourceGroup) }]
+    return listResources(kind, declaration, texts, { context, boundaryId, homes, shape: inGroup })
   }
   const listBoundary = async (context: Context): Promise<Answer> => {
     const { boundaryId } = placeOf(context, parameter)
     await findBoundary(context, boundaryId)
-    const view = viewMaker<K>(context.services, boundaryId)
-    const mayRead = readable(context, declaration, boundaryId)
-    const rows: ResourceView<K>[] = []
-    for (const { name, namespace } of groupsOfBoundary(context.services, boundaryId)) {
-      for (const object of await context.services.records.list(kind, { namespace }, { fresh: context.fresh })) {
-        if (mayRead(name, object.metadata.name)) rows.push(view(object, name))
-      }
-    }
-    return pagedParts(rows, context.list, across, (view) => texts.textOf(view))
+    const homes = groupsOfBoundary(context.services, boundaryId)
+    return listResources(kind, declaration, texts, { context, boundaryId, homes, shape: across })
   }
   const config = (isAcross: boolean) => async (context: Context) => {
     const { boundaryId, resourceGroup } = placeOf(context, parameter)
@@ -322,21 +309,4 @@ function shown<K extends AnyKind>(
   const view = viewMaker<K>(context.services, place.boundaryId)(object, place.resourceGroup)
   const { status } = answer(undefined)
   return { status, headers: { etag: etagOf(object) }, parts: [textsOf(declaration).textOf(view)] }
-}
-
-/**
- * Which resources of a boundary the caller may see. The route's own check covers a whole list; only if a deny lies
- * below that scope is each resource looked at.
- */
-function readable<K extends AnyKind>(context: Context, declaration: AnyDeclaration<K>, boundaryId: string) {
-  const { access } = context.services
-  const { principalId } = context.caller
-  const read = actionOf(declaration.actionPrefix, 'read')
-  if (access.scopesWith(principalId, read).denied.length === 0) return () => true
-  return (group: string, name: string) =>
-    access.isAllowed(
-      principalId,
-      read,
-      `/boundaries/${boundaryId}/resourcegroups/${group}/resources/${declaration.segment}/${name}`,
-    )
 }

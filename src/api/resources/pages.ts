@@ -1,6 +1,6 @@
 import type { Answer } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { applyListRequest, type ListShape } from './paging.ts'
+import { applyListRequest, type ListShape, type PaginationMeta } from './paging.ts'
 
 /**
  * A page of rows as a PagedListResponse, written item by item: only the rows of the page become records.
@@ -14,12 +14,14 @@ export function pagedParts<Row>(
   toItem: (row: Row) => object | string,
 ): Answer<never> {
   const { rows: page, pagination } = applyListRequest(rows, request, shape)
-  const parts = ['{"items":[']
-  page.forEach((row, index) => {
+  const items = page.map((row) => {
     const item = toItem(row)
-    const text = typeof item === 'string' ? item : JSON.stringify(item)
-    parts.push(index === 0 ? text : `,${text}`)
+    return typeof item === 'string' ? item : JSON.stringify(item)
   })
-  parts.push(`],"pagination":${JSON.stringify(pagination)}}`)
-  return { status: 200, parts }
+  return pageParts(items, pagination)
+}
+
+/** A PagedListResponse of the JSON texts of its items. */
+export function pageParts(items: readonly string[], pagination: PaginationMeta): Answer<never> {
+  return { status: 200, parts: [`{"items":[${items.join()}],"pagination":${JSON.stringify(pagination)}}`] }
 }

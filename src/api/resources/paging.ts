@@ -16,6 +16,8 @@ export type ListField<Row> = {
   readonly isSorted?: boolean
   readonly isSearched?: boolean
   readonly isShown?: boolean
+  /** False by default: it follows from the object alone, so that an order by it holds until an object changes. */
+  readonly isOfObject?: boolean
 }
 
 /** What a list can be asked for; the parser, the list and its `config` route all follow it. */
@@ -133,7 +135,7 @@ function parseSearch(text: string | undefined): string | undefined {
 
 function parseSort<Row>(text: string | undefined, shape: ListShape<Row>): string {
   if (text === undefined) return shape.defaultSort
-  const field = own(shape.fields, text.replace(/^-/, ''))
+  const field = sortField(text, shape)
   if (field === undefined || field.isSorted === false) {
     throw badParameter('sort', `sort takes one of ${sortsOf(shape).join(', ')}, with a - in front to reverse it.`)
   }
@@ -243,20 +245,21 @@ export function applyListRequest<Row>(
   const tests = request.filters.map((filter) => compileFilter(filter, shape))
   if (request.search !== undefined) tests.push(compileSearch(request.search, shape))
   const kept = tests.length === 0 ? rows : rows.filter((row) => tests.every((test) => test(row)))
-  const start = (request.page - 1) * request.pageSize
+  const { start, end, pagination } = cutPage(kept.length, request)
   const sorted = start < kept.length ? sortRows(kept, request.sort, shape) : []
-  const totalPages = Math.ceil(kept.length / request.pageSize)
-  return {
-    rows: sorted.slice(start, start + request.pageSize),
-    pagination: {
-      hasNextPage: request.page < totalPages,
-      hasPreviousPage: request.page > 1 && totalPages > 0,
-      page: request.page,
-      pageSize: request.pageSize,
-      totalItems: kept.length,
-      totalPages,
-    },
-  }
+  return { rows: sorted.slice(start, end), pagination }
+}
+
+/** Which rows of a list of so many make the page. */
+export function cutPage(
+  totalItems: number,
+  { page, pageSize }: Pick<ListRequest, 'page' | 'pageSize'>,
+): { start: number; end: number; pagination: PaginationMeta } {
+  const start = (page - 1) * pageSize
+  const totalPages = Math.ceil(totalItems / pageSize)
+  const [hasNextPage, hasPreviousPage] = [page < totalPages, page > 1 && totalPages > 0]
+  const pagination = { hasNextPage, hasPreviousPage, page, pageSize, totalItems, totalPages }
+  return { start, end: start + pageSize, pagination }
 }
 
 type Test<Row> = (row: Row) => boolean
@@ -333,9 +336,14 @@ function compileSearch<Row>(search: string, shape: ListShape<Row>): Test<Row> {
 
 type Keyed<Row> = { readonly row: Row; readonly key: FieldValue; readonly name: string }
 
-function sortRows<Row>(rows: readonly Row[], sort: string, shape: ListShape<Row>): Row[] {
+/** The field that a list is sorted by. */
+export function sortField<Row>(sort: string, shape: ListShape<Row>): ListField<Row> | undefined {
+  return own(shape.fields, sort.replace(/^-/, ''))
+}
+
+export function sortRows<Row>(rows: readonly Row[], sort: string, shape: ListShape<Row>): Row[] {
   const sign = sort.startsWith('-') ? -1 : 1
-  const field = own(shape.fields, sign < 0 ? sort.slice(1) : sort)
+  const field = sortField(sort, shape)
   const compareKeys = keyComparison(field?.type ?? 'text')
   const keyed = rows.map((row): Keyed<Row> => ({ row, key: field?.of(row) ?? null, name: shape.nameOf(row) }))
   keyed.sort((a, b) => {

@@ -5,6 +5,7 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Context, Services } from '../http/context.ts'
+import { derivedFrom } from '../records/derived.ts'
 import type { ReadOptions, RecordOf } from '../records/records.ts'
 import type { ResourceView } from './types.ts'
 
@@ -90,10 +91,14 @@ function wordsOf(cluster: RecordOf<typeof PlatformCluster>): ClusterWords {
   return { id, name: displayName, region, domain, version }
 }
 
+const ownCluster = derivedFrom(PlatformCluster, (clusters) => {
+  const own = clusters.find(({ spec }) => spec.isPlatform)
+  return own === undefined ? NO_CLUSTER : wordsOf(own)
+})
+
 /** Where a boundary's resources run when they do not say: the platform's own cluster. */
 export function defaultCluster(services: Services, _boundaryId: string): ClusterWords {
-  const own = services.records.peekAll(PlatformCluster).find((cluster) => cluster.spec.isPlatform)
-  return own === undefined ? NO_CLUSTER : wordsOf(own)
+  return ownCluster(services.records)
 }
 
 export function clusterWords(services: Services, boundaryId: string, clusterId: string | undefined): ClusterWords {

@@ -1,17 +1,23 @@
+import { LRUCache } from 'lru-cache'
 import type { AnyKind } from '../../crds/define.ts'
 import type { ResourceView } from './types.ts'
 
 type Entry = { readonly version: string; readonly text: string }
 
-/** About 10 MB of records; past it the oldest go. */
-const ENTRIES_MAX = 10_000
+/** Of all kinds together; room for about 50,000 records, so that a walk through that many still finds them. */
+const BYTES_MAX = 64 * 1024 * 1024
+
+/** By uid, which no two objects share, whatever their kinds. Most texts take a byte per character. */
+const entries = new LRUCache<string, Entry>({
+  maxSize: BYTES_MAX,
+  sizeCalculation: ({ version, text }) => version.length + text.length,
+})
 
 /**
  * Records as JSON texts, kept while nothing that they show has changed: the object itself, the boundary and the cluster
  * around it, and whatever else the area says that its record depends on. A list is then a join of texts.
  */
 export class RecordTexts<K extends AnyKind> {
-  readonly #entries = new Map<string, Entry>()
   readonly #toDto: (view: ResourceView<K>) => object
   readonly #dependsOn: ((view: ResourceView<K>) => string) | undefined
 
@@ -25,17 +31,10 @@ export class RecordTexts<K extends AnyKind> {
     const { uid, resourceVersion } = view.object.metadata
     if (this.#dependsOn === undefined || uid === undefined) return JSON.stringify(this.#toDto(view))
     const version = `${resourceVersion} ${view.contextVersion} ${this.#dependsOn(view)}`
-    const known = this.#entries.get(uid)
+    const known = entries.get(uid)
     if (known?.version === version) return known.text
     const text = JSON.stringify(this.#toDto(view))
-    this.#entries.delete(uid)
-    this.#entries.set(uid, { version, text })
-    if (this.#entries.size > ENTRIES_MAX) this.#forgetOldest()
+    entries.set(uid, { version, text })
     return text
-  }
-
-  #forgetOldest(): void {
-    const oldest = this.#entries.keys().next()
-    if (oldest.done !== true) this.#entries.delete(oldest.value)
   }
 }

@@ -12,9 +12,15 @@ function summaryOf(view: ResourceView) {
 
 function headFields(): Record<string, ListField<ResourceView>> {
   return {
-    name: { title: 'Name', type: 'text', of: (view) => view.object.metadata.name, isSearched: true },
-    status: { title: 'Status', type: 'enumeration', values: RESOURCE_STATES, of: (view) => summaryOf(view).status },
-    phase: { title: 'Phase', type: 'text', of: (view) => summaryOf(view).phase, isShown: false },
+    name: { title: 'Name', type: 'text', of: (view) => view.object.metadata.name, isSearched: true, isOfObject: true },
+    status: {
+      title: 'Status',
+      type: 'enumeration',
+      values: RESOURCE_STATES,
+      of: (view) => summaryOf(view).status,
+      isOfObject: true,
+    },
+    phase: { title: 'Phase', type: 'text', of: (view) => summaryOf(view).phase, isShown: false, isOfObject: true },
     region: { title: 'Region', type: 'text', of: (view) => view.cluster.region },
     clusterId: { title: 'Cluster id', type: 'text', of: (view) => view.cluster.id, isShown: false },
     clusterName: { title: 'Cluster', type: 'text', of: (view) => view.cluster.name },
@@ -22,8 +28,14 @@ function headFields(): Record<string, ListField<ResourceView>> {
       title: 'Plan',
       type: 'text',
       of: (view) => (view.object.spec as { computePlan?: string }).computePlan,
+      isOfObject: true,
     },
-    createdAt: { title: 'Created', type: 'dateTime', of: (view) => view.object.metadata.creationTimestamp },
+    createdAt: {
+      title: 'Created',
+      type: 'dateTime',
+      of: (view) => view.object.metadata.creationTimestamp,
+      isOfObject: true,
+    },
     statusMessage: {
       title: 'Message',
       type: 'text',
@@ -41,7 +53,12 @@ export function resourceShape<K extends AnyKind>(
   declaration: AnyDeclaration<K>,
   isAcross: boolean,
 ): ListShape<ResourceView<K>> {
-  const group: ListField<ResourceView> = { title: 'Resource group', type: 'text', of: (view) => view.resourceGroup }
+  const group: ListField<ResourceView> = {
+    title: 'Resource group',
+    type: 'text',
+    of: (view) => view.resourceGroup,
+    isOfObject: true,
+  }
   return {
     fields: {
       ...(headFields() as object),

@@ -4,6 +4,7 @@ import { RESOURCE_NAME_PATTERN } from '../../core/names.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import {
   defaultPlan,
+  PLAN_FAMILIES,
   type PlanFamily,
   type PlanOverrides,
   requestOverLimit,
@@ -13,6 +14,7 @@ import {
 import type { AnyKind } from '../../crds/define.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import type { Context, Services } from '../http/context.ts'
+import { derivedFrom } from '../records/derived.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { ListField } from './paging.ts'
 import type { ResourceView } from './types.ts'
@@ -56,10 +58,15 @@ function planNamed(services: Services, name: string): Plan | undefined {
   return services.records.peek(ComputePlan, { name })
 }
 
+const defaultPlans = derivedFrom(
+  ComputePlan,
+  (plans) => new Map(PLAN_FAMILIES.map((family) => [family, defaultPlan(family, plans)])),
+)
+
 /** The plan that a stored spec follows. */
 export function planOf(services: Services, family: PlanFamily, spec: Pick<SizedSpec, 'computePlan'>): Plan | undefined {
   return spec.computePlan === undefined
-    ? defaultPlan(family, services.records.peekAll(ComputePlan))
+    ? defaultPlans(services.records).get(family)
     : planNamed(services, spec.computePlan)
 }
 
@@ -105,7 +112,7 @@ export function choosePlan(family: PlanFamily, body: SizedBody, view: SizedView)
   const id = planIdOf(body, view)
   const { services, previous } = view
   if (id === undefined) {
-    const effective = defaultPlan(family, services.records.peekAll(ComputePlan))
+    const effective = defaultPlans(services.records).get(family)
     if (isSizedByItself(body)) return { named: undefined, effective }
     if (effective === undefined) {
       const message = `No compute plan of family ${family} is the default: name one.`

@@ -91,6 +91,8 @@ function recordsWith(records: Records, now: Now, homesOfKind: Homes): Records {
   return {
     peek,
     peekAll,
+    // What was read does not change any more.
+    revision: (kind, filter = {}) => (read(kind, filter.namespace) === undefined ? records.revision(kind, filter) : -1),
     get: (kind, ref, options) => records.get(kind, ref, options),
     list: (kind, filter, options) => records.list(kind, filter, options),
     create: () => refuseWriting(),

@@ -1,0 +1,74 @@
+import { expect } from 'chai'
+import request from 'supertest'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+
+const B = '11111111-1111-4111-8111-111111111111'
+const OWNER = '22222222-2222-4222-8222-222222222222'
+const GROUP = `/boundaries/${B}/resourcegroups/shop/resources/vectorclusters`
+const ALL = `/boundaries/${B}/resources/vectorclusters`
+
+describe('lists of resources, page by page', () => {
+  let server: Awaited<ReturnType<typeof startFacade>>
+  beforeEach(async () => {
+    server = await startFacade()
+    server.boundary(B)
+    for (const group of ['shop', 'mill']) server.group(B, group)
+    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    for (const name of ['c', 'a', 'd', 'b']) await create('shop', name)
+    await create('mill', 'b')
+  })
+  afterEach(() => server.stop())
+
+  const create = (group: string, name: string, body: object = {}) =>
+    request(server.app)
+      .post(`/boundaries/${B}/resourcegroups/${group}/resources/vectorclusters/${name}`)
+      .set('authorization', bearer(OWNER))
+      .send(body)
+      .expect(201)
+  const page = async (path: string) => {
+    const { status, body } = await request(server.app).get(path).set('authorization', bearer(OWNER))
+    expect(status, JSON.stringify(body)).to.equal(200)
+    return body as { items: { name: string; resourceGroup: string }[]; pagination: { totalItems: number } }
+  }
+  const names = async (path: string) => (await page(path)).items.map(({ name }) => name).join('')
+  const walk = async (sort = 'name') =>
+    `${await names(`${GROUP}?pageSize=2&sort=${sort}`)}|${await names(`${GROUP}?pageSize=2&page=2&sort=${sort}`)}`
+
+  it('have one order over their pages, forwards and backwards', async () => {
+    expect([await walk(), await walk('-name')]).to.deep.equal(['ab|cd', 'dc|ba'])
+  })
+
+  it('read the rows of the page only, once the order is known', async () => {
+    await walk()
+    const cache = server.caches.get(VectorCluster.resource)
+    let listings = 0
+    const list = cache.list.bind(cache)
+    cache.list = (filter) => {
+      listings += 1
+      return list(filter)
+    }
+    expect(await walk()).to.equal('ab|cd')
+    expect(listings).to.equal(0)
+  })
+
+  it('follow what was made, changed and deleted since', async () => {
+    expect([await walk(), await walk('-computePlan')]).to.deep.equal(['ab|cd', 'ab|cd'])
+    await create('shop', 'aa')
+    const remove = { namespace: groupNamespace(B, 'shop'), name: 'b' }
+    const { metadata } = await server.client.get(VectorCluster.resource, remove)
+    server.caches.observer().removed(VectorCluster.resource, remove, metadata.uid)
+    expect(await names(GROUP)).to.equal('aaacd')
+    expect((await page(GROUP)).pagination.totalItems).to.equal(4)
+  })
+
+  it('tell apart the namesakes of two groups, and follow each group', async () => {
+    const told = async () => (await page(ALL)).items.map(({ name, resourceGroup }) => `${resourceGroup}/${name}`)
+    const before = await told()
+    expect(before.slice().sort()).to.deep.equal(['mill/b', 'shop/a', 'shop/b', 'shop/c', 'shop/d'])
+    expect(before.map((text) => text.slice(-1)).join('')).to.equal('abbcd')
+    await create('mill', 'a0')
+    expect((await told()).slice(0, 2)).to.deep.equal(['shop/a', 'mill/a0'])
+  })
+})

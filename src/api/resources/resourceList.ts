@@ -1,0 +1,102 @@
+import { LRUCache } from 'lru-cache'
+import type { AnyKind } from '../../crds/define.ts'
+import type { Answer } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import type { Records } from '../records/records.ts'
+import { pagedParts, pageParts } from './pages.ts'
+import { cutPage, type ListRequest, type ListShape, sortField, sortRows } from './paging.ts'
+import { viewMaker } from './places.ts'
+import type { RecordTexts } from './recordTexts.ts'
+import { type AnyDeclaration, actionOf, type ResourceView } from './types.ts'
+
+/** A resource group and the namespace of its resources. */
+type Home = { readonly name: string; readonly namespace: string }
+type Row = { readonly home: Home; readonly name: string }
+type Order = { readonly revision: string; readonly rows: readonly Row[] }
+
+/** About 10 MB; an order that alone has more rows is made anew for each page. */
+const ROWS_MAX = 200_000
+const orders = new WeakMap<Records, LRUCache<string, Order>>()
+
+/**
+ * Answers a page of the resources of one kind in some groups of a boundary. Where the order follows from the resources
+ * alone it is kept until one of them changes, and a page reads its own rows only: walking through a list page by page
+ * then takes time in proportion to its length.
+ */
+export async function listResources<K extends AnyKind>(
+  kind: K,
+  declaration: AnyDeclaration<K>,
+  texts: RecordTexts<K>,
+  where: { context: Context; boundaryId: string; homes: readonly Home[]; shape: ListShape<ResourceView<K>> },
+): Promise<Answer> {
+  const { context, boundaryId, homes, shape } = where
+  const { list: request, fresh } = context
+  const { records } = context.services
+  const view = viewMaker<K>(context.services, boundaryId)
+  const toText = (row: ResourceView<K>) => texts.textOf(row)
+  const mayRead = restriction(context, declaration, boundaryId)
+  if (!fresh && mayRead === undefined && isOrderOfAll(request, shape)) {
+    const peekRows = () =>
+      homes.flatMap(({ name, namespace }) => records.peekAll(kind, { namespace }).map((object) => view(object, name)))
+    const rows = keptOrder(kind, records, homes, request.sort, () => sortRows(peekRows(), request.sort, shape))
+    const { start, end, pagination } = cutPage(rows.length, request)
+    const items = rows.slice(start, end).flatMap(({ home, name }) => {
+      const object = records.peek(kind, { namespace: home.namespace, name })
+      return object === undefined ? [] : [toText(view(object, home.name))]
+    })
+    return pageParts(items, pagination)
+  }
+  const rows: ResourceView<K>[] = []
+  for (const { name, namespace } of homes) {
+    for (const object of await records.list(kind, { namespace }, { fresh })) {
+      if (mayRead?.(name, object.metadata.name) !== false) rows.push(view(object, name))
+    }
+  }
+  return pagedParts(rows, request, shape, toText)
+}
+
+function isOrderOfAll<R>(request: ListRequest, shape: ListShape<R>): boolean {
+  const isWhole = request.search === undefined && request.filters.length === 0
+  return isWhole && sortField(request.sort, shape)?.isOfObject === true
+}
+
+function keptOrder<K extends AnyKind>(
+  kind: K,
+  records: Records,
+  homes: readonly Home[],
+  sort: string,
+  sorted: () => readonly ResourceView<K>[],
+): readonly Row[] {
+  const kept =
+    orders.get(records) ?? new LRUCache({ maxSize: ROWS_MAX, sizeCalculation: ({ rows }) => rows.length + 1 })
+  orders.set(records, kept)
+  const place = homes.map(({ namespace }) => namespace).join()
+  const revision = homes.map(({ namespace }) => records.revision(kind, { namespace })).join()
+  const key = `${kind.plural} ${sort} ${place}`
+  const known = kept.get(key)
+  if (known?.revision === revision) return known.rows
+  const homeOf = new Map(homes.map((home) => [home.name, home]))
+  const rows = sorted().flatMap(({ object, resourceGroup }) => {
+    const home = homeOf.get(resourceGroup)
+    return home === undefined ? [] : [{ home, name: object.metadata.name }]
+  })
+  kept.set(key, { revision, rows })
+  return rows
+}
+
+/**
+ * Which resources of a boundary the caller may see; undefined for all. The route's own check covers a whole list; only
+ * if a deny lies below that scope is each resource looked at.
+ */
+function restriction<K extends AnyKind>(context: Context, declaration: AnyDeclaration<K>, boundaryId: string) {
+  const { access } = context.services
+  const { principalId } = context.caller
+  const read = actionOf(declaration.actionPrefix, 'read')
+  if (access.scopesWith(principalId, read).denied.length === 0) return undefined
+  return (group: string, name: string) =>
+    access.isAllowed(
+      principalId,
+      read,
+      `/boundaries/${boundaryId}/resourcegroups/${group}/resources/${declaration.segment}/${name}`,
+    )
+}
