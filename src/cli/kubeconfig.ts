@@ -4,7 +4,7 @@ import type { KubernetesServer } from './devFile.ts'
 const EXEC_API = 'client.authentication.k8s.io/v1'
 /** Context, cluster and user of a kubeconfig that this program writes. */
 export const ENTRY = 'freehold'
-/** kubectl asks for another token so long before the end of one, as every command of ours does. */
+/** How long before a token expires kubectl asks for the next, as every command of ours does. */
 const MARGIN_SECONDS = 60
 
 export type KubeconfigParts = {

@@ -41,7 +41,7 @@ process.once('SIGINT', () => {
   // Whoever asks twice does not want to wait for anything.
   process.once('SIGINT', () => process.exit(130))
 })
-// A reader that has seen enough (`| head`) is no failure.
+// A reader that has seen enough (`| head`) is not a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
   throw error

@@ -75,7 +75,7 @@ describe('manifests', () => {
       /kubectl/,
     ],
     ['of another version are refused', vector('{name: x}').replace('v1alpha1', 'v9'), {}, /cannot be written by REST/],
-    ['that are none are refused with their number', 'a: 1', {}, /Document 1 of a.yaml/],
+    ['that are invalid are refused with their number', 'a: 1', {}, /Document 1 of a.yaml/],
     ['that are no YAML are refused with the line', 'a: [', {}, /a.yaml is not YAML/],
     ['that are empty hold nothing', '---\n# nothing\n---\n', {}, []],
   ]

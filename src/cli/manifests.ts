@@ -35,7 +35,7 @@ function manifest(entry: unknown, file: string, index: number): Manifest {
   const { name, namespace } = (metadata ?? {}) as Record<string, unknown>
   const isText = (value: unknown) => value === undefined || typeof value === 'string'
   if (typeof apiVersion !== 'string' || typeof kind !== 'string' || !isText(name) || !isText(namespace)) {
-    throw usage(`Document ${index + 1} of ${file} is no manifest: it needs apiVersion, kind and metadata.`)
+    throw usage(`Document ${index + 1} of ${file} is not a manifest: it needs apiVersion, kind and metadata.`)
   }
   if (typeof spec !== 'object' || spec === null || Array.isArray(spec)) {
     throw usage(`The spec of document ${index + 1} of ${file} is not an object.`)

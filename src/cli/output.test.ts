@@ -79,7 +79,7 @@ describe('failures', () => {
       1,
       /^Busy\. \(x-y, 409\)$/,
     ],
-    ['what is no answer of ours says its status', refused(502, []), 1, /answered 502\. \(HTTP_502, 502\)/],
+    ['what is not an answer of ours says its status', refused(502, []), 1, /answered 502\. \(HTTP_502, 502\)/],
     ['401 is a missing sign-in', refused(401, { ...body, code: 'UNAUTHORIZED' }), 3, /freehold login/],
     [
       'no answer is trouble of the network',

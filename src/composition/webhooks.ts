@@ -36,7 +36,7 @@ export type WebhookOptions = {
 }
 export type Webhooks = { readonly port: number; stop(): Promise<void> }
 
-/** By path: answers the body of a review, undefined for what is none. */
+/** By path: answers the body of a review, undefined if it is not a review. */
 type Reviews = ReadonlyMap<string, (body: unknown) => unknown>
 
 /**

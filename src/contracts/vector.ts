@@ -58,7 +58,7 @@ export type VectorKey = { version: number; id: string; apiKey: string; readOnlyA
 
 /**
  * What the Secret of the keys says. `current` works on every serving peer; `pending` is being given to the peers in
- * turn; `retired` worked before and is forgotten when no pod can ask for it any more. `current` is absent only where
+ * turn; `retired` worked before and is forgotten when no pod can ask for it any more. `current` is absent only if
  * the Secret was lost while peers ran: then no key is known to work until the pending one has reached them all.
  */
 export type VectorKeys = {
@@ -105,7 +105,7 @@ export function encodeVectorKeys(keys: VectorKeys): Record<string, string> {
   return Object.fromEntries(Object.entries(entries).map(([name, text]) => [name, encode(text)]))
 }
 
-/** The inverse. A generation with a missing part counts as absent: half a key is no key. */
+/** The inverse. A generation with a missing part counts as absent: half a key is not a key. */
 export function decodeVectorKeys(data: Readonly<Record<string, string>> | undefined): VectorKeys | undefined {
   if (data === undefined) return undefined
   const text = (name: string) =>

@@ -27,7 +27,7 @@ export const INITIAL_OWNER_RIGHTS: readonly Rights[] = [{ resource: RoleAssignme
 
 /**
  * Makes the initial owner Owner, once. Afterwards the annotation says that it was done, so that an owner who is removed
- * later does not come back. The assignment is no child: it is deleted with the boundary's namespace, and until then
+ * later does not come back. The assignment is not a child: it is deleted with the boundary's namespace, and until then
  * belongs to whoever manages the members.
  */
 export async function assignInitialOwner(pass: Pass<typeof Boundary>): Promise<Outcome> {

@@ -5,7 +5,7 @@ import type { NotReadyReason, ReadyReason, ReconcilingReason, StalledReason } fr
  * Durations are milliseconds.
  */
 export type Outcome =
-  /** Nothing left to do; look again after `after` only where time itself is an input. */
+  /** Nothing left to do; look again after `after` only if time itself is an input. */
   | { kind: 'done'; reason?: ReadyReason; message?: string; after?: number }
   /** Something else must happen first. A watch wakes us; `after` only if no watch can. */
   | { kind: 'waiting'; reason: ReconcilingReason; message: string; after?: number }

@@ -11,7 +11,7 @@ const LEVELS = ['root', 'boundary', 'resourceGroup', 'resource']
 
 const scope = (text: string): Scope => {
   const parsed = parseScope(text)
-  if (parsed === undefined) throw new Error(`the test names a scope that is none: ${text}`)
+  if (parsed === undefined) throw new Error(`the test names an invalid scope: ${text}`)
   return parsed
 }
 

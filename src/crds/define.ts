@@ -96,7 +96,7 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   isPart?: boolean
   /** The family of compute plans that its objects take their sizes from; what has none counts as one resource. */
   sized?: PlanFamily
-  /** Fields that may be set at creation only by who holds the virtual verb, because they open something else. */
+  /** Fields that may be set at creation only by holders of the virtual verb, because they open something else. */
   grantedFields?: Readonly<Record<string, string>>
 }
 

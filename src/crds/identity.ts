@@ -35,7 +35,7 @@ export const PlatformUser = defineKind({
     isExternal: z
       .boolean()
       .default(false)
-      .describe('True for who signs in at the identity provider of a tenant, and by no password'),
+      .describe('True for people who sign in at the identity provider of a tenant, without a password here'),
     tenantIds: z.array(Uuid).max(100).default([]).describe('Ids of the PlatformTenants that the person belongs to'),
     externalIdentity: z
       .strictObject({

@@ -47,8 +47,8 @@ export const MemberInvitation = defineKind({
       'Id of the account that is made, chosen before so that a second try meets it; immutable',
     ),
     message: z.string().max(1000).optional().describe('Words of the inviter, which the mail shows'),
-    firstName: PersonName.optional().describe('Given name of who is invited'),
-    lastName: PersonName.optional().describe('Family name of who is invited'),
+    firstName: PersonName.optional().describe('Given name of the invited person'),
+    lastName: PersonName.optional().describe('Family name of the invited person'),
     expiresAt: DateTime.describe('From then on the link cannot be used, and the state becomes Expired'),
     tokenHash: Sha256.describe('SHA-256 of the token in the link, in hex; another one with each resend'),
     state: z

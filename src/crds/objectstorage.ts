@@ -166,7 +166,7 @@ const bucketSpec = z.strictObject({
     .enum(VERSIONING)
     .optional()
     .describe(
-      "Enabled keeps former versions; Suspended keeps no further ones; Off is none from the start; the account's default when absent",
+      "Enabled keeps former versions; Suspended keeps no further ones; Off never had any; the account's default when absent",
     ),
   objectLock: z
     .boolean()

@@ -203,7 +203,7 @@ export const JitRequest = defineKind({
   group: 'iam',
   kind: 'JitRequest',
   plural: 'jitrequests',
-  // Who sees the boundary may ask, and take back what they asked; whose request it is, admission checks.
+  // Everybody who sees the boundary may ask, and take their request back; admission checks whose request it is.
   forms: { 'rbac/members/read': READ, 'boundaries/read': ['create', 'delete'] },
   shortNames: ['jit'],
   placement: 'boundary',
@@ -227,7 +227,7 @@ export const JitRequest = defineKind({
     decision: z
       .enum(['Approved', 'Denied', 'Cancelled', 'Ended'])
       .optional()
-      .describe('Approved or Denied by who may; Cancelled before that or Ended after it; undecided when absent'),
+      .describe('Approved or Denied by the approver; Cancelled before that or Ended after it; undecided when absent'),
     decidedAt: DateTime.optional().describe('When it was decided, from which an approved role runs'),
     decidedBy: Uuid.optional().describe('Id of the principal who decided'),
     decisionReason: Description.optional().describe('Why it was decided so, in words for people'),
@@ -261,7 +261,7 @@ export const JitRequest = defineKind({
 })
 export type JitRequest = ObjectOf<typeof JitRequest>
 
-/** Who holds one of the actions in the trusted boundary holds it in the granting one too. */
+/** A holder of one of the actions in the trusted boundary holds it in the granting one too. */
 export const BoundaryTrust = defineKind({
   group: 'iam',
   kind: 'BoundaryTrust',

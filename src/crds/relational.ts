@@ -263,7 +263,7 @@ export const RelationalCluster = defineKind({
   area: 'relational',
   actions: 'relationalcluster',
   forms: { 'relationalcluster/restoreSnapshot': ['restoresnapshot'] },
-  // Whoever restores reads all that the snapshot holds.
+  // A restore reads all that the snapshot holds.
   grantedFields: { restoreFrom: 'restoresnapshot' },
   description: 'A relational database of one or more instances.',
   spec,

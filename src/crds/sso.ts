@@ -22,7 +22,7 @@ export const ClaimName = z
   .max(128)
   .regex(/^[!-~]+$/)
 
-/** Makes whoever an issuer says something about a member of a group, or gives them a role. */
+/** Makes people about whom an issuer sends a claim members of a group, or gives them a role. */
 export const IdpBinding = defineKind({
   group: 'iam',
   kind: 'IdpBinding',
@@ -32,7 +32,7 @@ export const IdpBinding = defineKind({
   name: 'free',
   area: 'sso',
   aggregate: false,
-  description: 'What people get whom an external issuer describes by a claim: a group, or a role at a scope.',
+  description: 'What people get if an external issuer sends a claim about them: a group, or a role at a scope.',
   spec: z.strictObject({
     tenantId: Uuid.describe('Id of the PlatformTenant whose people are meant; immutable'),
     issuer: HttpsUrl.describe('Exactly the iss claim of the external issuer; immutable'),

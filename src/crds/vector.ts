@@ -41,7 +41,7 @@ const spec = z.strictObject({
   apiKeyEnabled: z
     .boolean()
     .default(true)
-    .describe('Whether clients must show a key; false lets in whoever reaches it, and keeps the keys'),
+    .describe('Whether clients must show a key; false lets in every client that reaches it, and keeps the keys'),
   apiKeyVersion: z
     .int()
     .min(1)

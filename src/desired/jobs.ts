@@ -46,7 +46,7 @@ export function batchJob(input: JobInput): Child<'Job'> {
   )
 }
 
-/** A node that is drained is no failure of the job. */
+/** A node that is drained is not a failure of the job. */
 function failureRules(codes: readonly number[]): object[] {
   const atOnce = { action: 'FailJob', onExitCodes: { containerName: JOB_CONTAINER, operator: 'In', values: codes } }
   const disruption = { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }

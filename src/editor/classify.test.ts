@@ -14,9 +14,9 @@ const ALL: Dialect[] = ['postgresql', 'mariadb', 'mssql']
 const CASES: Case[] = [
   ['a plain select reads', ALL, 'select a from t where b = 1', 'Read', { tables: ['t'] }],
   ['two statements are told apart', ALL, 'select 1; update t set a = 1 where b = 2', 'Read Write'],
-  ['a semicolon in a text is no end', ALL, "select ';' as a", 'Read'],
-  ['a semicolon in a comment is no end', ALL, 'select 1 -- ; drop table t\n', 'Read'],
-  ['a semicolon in a quoted name is no end', ['postgresql'], 'select "a;b" from t', 'Read'],
+  ['a semicolon in a text is not an end', ALL, "select ';' as a", 'Read'],
+  ['a semicolon in a comment is not an end', ALL, 'select 1 -- ; drop table t\n', 'Read'],
+  ['a semicolon in a quoted name is not an end', ['postgresql'], 'select "a;b" from t', 'Read'],
   [
     'a delete inside WITH writes',
     ['postgresql'],
@@ -129,7 +129,7 @@ const CASES: Case[] = [
   ['a procedure is refused', ['postgresql', 'mariadb'], 'call p()', 'Unknown'],
   ['a block of code is refused', ['postgresql'], "do $$ begin execute 'drop table t'; end $$", 'Unknown'],
   ['an empty batch is refused', ALL, ' ; -- x\n', 'Unknown'],
-  ['what is no SQL is refused', ALL, 'frobnicate the table', 'Unknown'],
+  ['what is not SQL is refused', ALL, 'frobnicate the table', 'Unknown'],
   ['deep nesting is refused', ALL, `select ${'('.repeat(5000)}1${')'.repeat(5000)}`, 'Unknown'],
 ]
 

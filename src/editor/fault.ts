@@ -16,7 +16,7 @@ export type SqlFaultReason =
   | 'ConstraintViolation'
   | 'Timeout'
   | 'Deadlock'
-  /** Who asked went away. */
+  /** The client disconnected. */
   | 'Cancelled'
   /** The engine understood and said no; `engineCode` says why. */
   | 'Failed'

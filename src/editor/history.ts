@@ -62,7 +62,7 @@ export async function packHistory(history: readonly HistoryEntry[], maxBytes: nu
   }
 }
 
-/** The inverse. What is not readable is no history: it must not keep anybody from working. */
+/** The inverse. Unreadable content counts as no history: it must not keep anybody from working. */
 export async function unpackHistory(bytes: Uint8Array): Promise<HistoryEntry[]> {
   try {
     const found = JSON.parse((await promisify(gunzip)(bytes)).toString('utf8')) as unknown

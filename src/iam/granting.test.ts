@@ -115,7 +115,7 @@ describe('who may give a role', () => {
   const rootOnly: [string, Given, Role, string][] = [
     ['a root-only role below the root', { assignments: [assign('Owner', '/')] }, named('Platform Reader'), B1],
     [
-      'a root-only role by who is neither Owner nor Platform Owner there',
+      'a root-only role by a caller who is neither Owner nor Platform Owner there',
       { assignments: [assign('Platform Contributor', '/')] },
       named('Alert Publisher'),
       '/',

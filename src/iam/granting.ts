@@ -19,7 +19,7 @@ export type Grant = {
 }
 
 export type GrantRefusal =
-  /** The role cannot be given at the scope, or only by who is Owner or Platform Owner at `/`. */
+  /** The role cannot be assigned at the scope, or only by an Owner or Platform Owner at `/`. */
   | { readonly kind: 'RootOnly' }
   /** The granter lacks these actions at the scope or somewhere below it. */
   | { readonly kind: 'ExceedsGranter'; readonly actions: readonly string[] }

@@ -111,7 +111,7 @@ export function refuseUnverified({ email, emailVerified }: Acceptor): Refusal | 
   return refuse('email_not_verified', 'The e-mail address of your account is not verified yet.')
 }
 
-/** Accept, past the token. Who was not invited learns nothing of the state. */
+/** Accept, after the token is checked. A caller who was not invited learns nothing of the state. */
 export function refuseAccept(
   facts: InvitationFacts & Pick<MemberInvitation['spec'], 'email'>,
   acceptor: Acceptor,

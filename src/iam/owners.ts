@@ -7,7 +7,7 @@ export type OwnerAssignment = {
 
 /**
  * Whether taking these assignments away leaves nobody who governs the scope. Only those count that have not expired and
- * whose principal `canAct`. An end that is near is no owner: an assignment for ever may go only while another for ever
+ * whose principal `canAct`. An owner whose role ends does not count: a permanent assignment may go only while another permanent one
  * stays; one that expires may go while any stays.
  */
 export function leavesNoOwner(

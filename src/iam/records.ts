@@ -36,7 +36,7 @@ export type PrincipalGroup = {
 }
 
 /**
- * Who holds one of the actions at the trusted boundary holds it in the granting boundary too. Trust does not travel
+ * A holder of one of the actions at the trusted boundary holds it in the granting boundary too. Trust does not travel
  * on: what somebody holds through a trust is not trusted by a third boundary.
  */
 export type Trust = {

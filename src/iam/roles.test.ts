@@ -88,7 +88,7 @@ describe('built-in roles', () => {
         const holds = list(row.roles).includes(role.displayName)
         for (const name of list(row.actions)) {
           const action = ACTIONS.find((each) => each.name === name)
-          if (action === undefined) throw new Error(`${name} is no action`)
+          if (action === undefined) throw new Error(`${name} is not an action`)
           expect(hasAction(atRoot, action.index), `${name} at the root`).to.equal(holds)
           expect(hasAction(belowRoot, action.index), `${name} in a boundary`).to.equal(holds && row.root === undefined)
           expect(action.isRoot, `${name} is a root action`).to.equal(row.root === true)

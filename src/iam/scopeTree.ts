@@ -99,7 +99,7 @@ export class ScopeTree {
   }
 
   /**
-   * The deepest node that is the scope or holds it: all that can matter to a question. Undefined if it is no scope. Runs
+   * The deepest node that is the scope or holds it: all that can matter to a question. Undefined for an invalid scope. Runs
    * for every decision, so texts that were asked about before are remembered until the tree changes: one look at a text
    * in place of three at its pieces.
    */

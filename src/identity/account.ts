@@ -42,7 +42,7 @@ async function show({ provider, users, issuer }: AccountOptions, request: Reques
     )
     return
   }
-  // Whoever comes back without a session takes no cookies: another round would not end.
+  // A browser that comes back without a session takes no cookies: another round would not end.
   if (new URLSearchParams(request.url.split('?')[1] ?? '').has('state')) {
     sendPage(response, 400, errorPage('This browser did not keep the sign-in.', 'session_not_found'))
     return

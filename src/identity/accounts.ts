@@ -27,7 +27,7 @@ export function accountFinder(users: UserStore, passwords: PasswordVerifier): Fi
   }
 }
 
-/** Whether somebody signed in who had the id before. The API server tells creation to the second, by a clock of its own. */
+/** Whether the former holder of the id signed in. The API server rounds creation to the second, by its own clock. */
 function isOfAnother({ createdAt }: IdentityUser, signedInAt: number | undefined): boolean {
   return createdAt !== undefined && signedInAt !== undefined && signedInAt < createdAt / 1000 - 1
 }

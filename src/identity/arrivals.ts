@@ -128,7 +128,7 @@ function askedClaims(claims: Readonly<Record<string, unknown>>, asked: readonly 
 }
 
 /**
- * The account of who comes: the one that came before from there, else one of the same address, but only if the
+ * The account of a person who signs in: the one known from there, else one of the same address, but only if the
  * address is believed and the account belongs to the tenant already. Else a tenant could take over anybody's.
  *
  * @throws ArrivalRefused where another account has the address

@@ -42,7 +42,7 @@ export function kubeClientStore(client: Pick<KubeClient, 'get'>, namespace: stri
   }
   return {
     async find(clientId) {
-      // What is no uuid names no client, and must not become part of a path.
+      // Only a uuid can name a client or become part of a path.
       if (!isUuid(clientId)) return undefined
       const found = await read<ClientObject>(PlatformClient.resource, { namespace, name: clientId })
       if (found === undefined || found.metadata.deletionTimestamp !== undefined) return undefined

@@ -18,7 +18,7 @@ type Journey = { state: string; nonce: string; verifier: string; tenantId: strin
 export interface ExternalSignIn {
   /** Where the browser goes for an address; undefined if nobody else answers for it. */
   begin(uid: string, address: string): Promise<{ url: string; displayName: string } | undefined>
-  /** The account of who came back. Each journey ends once. @throws ArrivalRefused */
+  /** The account of the person who came back. Each journey ends once. @throws ArrivalRefused */
   finish(uid: string, query: URLSearchParams): Promise<string>
 }
 

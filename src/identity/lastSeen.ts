@@ -38,7 +38,7 @@ export function createLastSeen({
   const noted = new Map<string, number>()
   function note(kind: typeof PlatformUser | typeof PlatformClient, field: string, id: string): void {
     const now = clock.now()
-    // What is no uuid names nobody, and must not become part of a path.
+    // Only a uuid can name a principal or become part of a path.
     if (!isUuid(id) || now - (noted.get(id) ?? Number.NEGATIVE_INFINITY) < HOUR) return
     const stored = Date.parse(String((statusOf(kind, id) as Record<string, unknown> | undefined)?.[field]))
     if (noted.size >= REMEMBERED) noted.clear()

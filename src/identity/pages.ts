@@ -14,7 +14,7 @@ export type SignInWords = {
 }
 
 export function signInPage({ action, token, clientName, login, error, targets, hasOrganizations }: SignInWords): Page {
-  // With the address alone: whoever signs in elsewhere has no password here.
+  // With the address alone: people who sign in elsewhere have no password here.
   const organization =
     hasOrganizations === true
       ? '\n<button class="quiet" type="submit" name="choice" value="organization" formnovalidate>Sign in through your organization</button>'

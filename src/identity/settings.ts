@@ -45,7 +45,7 @@ export function settings(options: SettingsOptions): Configuration {
       token: '/protocol/openid-connect/token',
       userinfo: '/protocol/openid-connect/userinfo',
     },
-    // Who may have refresh tokens gets them without asking; clients written for other providers ask for offline_access.
+    // Clients that may have refresh tokens get them without asking; those written for other providers ask for offline_access.
     scopes: ['openid', 'profile', 'email', 'offline_access'],
     claims: SCOPE_CLAIMS,
     extraClientMetadata: { properties: [PRINCIPAL_UID] },

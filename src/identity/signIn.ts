@@ -86,7 +86,7 @@ const showForm: Step = async (options, interaction, request, response) => {
     await deny(options, request, response, 'the user is disabled')
     return
   }
-  // Whoever typed the code of a device and confirmed it was asked already.
+  // A person who typed and confirmed the code of a device has already been asked.
   if (interaction.deviceCode !== undefined) await allow(options, interaction, user, request, response)
   else sendPage(response, 200, consentPage({ ...(await words(options, interaction)), name: user.displayName }))
 }
@@ -205,7 +205,7 @@ async function check(
   // Counted before the work is done: tries that run beside each other must not all pass.
   await guesses.failed(address, login)
   const found = login.length > 254 ? undefined : await users.findByLogin(login)
-  // Who signs in elsewhere has no password here, whatever is stored.
+  // People who sign in elsewhere have no password here, whatever is stored.
   const user = found?.isExternal === true ? undefined : found
   const isRight = await passwords.verify(user?.id ?? NOBODY, password.slice(0, 1024))
   if (user === undefined || !isRight) {

@@ -126,7 +126,7 @@ describe('what a sign-in at the local provider gives, and how it ends', function
     expect(page.html).to.contain('type="password"')
   })
 
-  it('signs out without a hint, and who is not signed in, with pages of its own', async () => {
+  it('signs out without a hint or a session, with pages of its own', async () => {
     await world.signIn()
     const done = await world.browser.submit(await world.browser.open(`${PATH}/logout`), 'Sign out')
     expect(done.html).to.contain('Signed out')

@@ -39,7 +39,7 @@ export function kubeUserStore(
   namespace: string = SYSTEM_NAMESPACE,
 ): UserStore {
   async function find(userId: string): Promise<IdentityUser | undefined> {
-    // What is no uuid names nobody, and must not become part of a path.
+    // Only a uuid can name a principal or become part of a path.
     if (!isUuid(userId)) return undefined
     try {
       const found = await client.get<UserObject>(PlatformUser.resource, { namespace, name: userId })

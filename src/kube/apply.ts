@@ -91,7 +91,7 @@ function intentHash(intent: KubeObject): string {
     .slice(0, 32)
 }
 
-/** JSON with sorted keys, so that the order in which code builds an object is no difference. */
+/** JSON with sorted keys, so that the order in which code builds an object makes no difference. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) =>
     isRecord(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))) : part,

@@ -98,7 +98,7 @@ describe('watch cache', () => {
       ['was reset', (request) => request.reset()],
       ['was cut inside a line', ({ response }) => response.end('{"type":"ADDED","obj')],
       ['held a line that is not JSON', ({ response }) => response.write('no json\n')],
-      ['held a line that is no event', (request) => request.send({ type: 'ADDED', object: null })],
+      ['held a line that is not an event', (request) => request.send({ type: 'ADDED', object: null })],
       ['held an ERROR 500', (request) => request.send({ type: 'ERROR', object: { kind: 'Status', code: 500 } })],
     ]
     for (const [name, breaks] of cases) {

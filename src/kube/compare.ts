@@ -14,7 +14,7 @@ const MERGE_KEYS: readonly (readonly string[])[] = [
 
 /**
  * Finds the first place where `observed` is not as `desired`, as a path in dots; undefined if everything desired is
- * there. What is only in `observed` (defaults, fields and list items of others) is no difference.
+ * there. What is only in `observed` (defaults, fields and list items of others) makes no difference.
  *
  * Equal are: quantities of the same amount ("1000m" and 1, "1Gi" and "1024Mi"); an absent field and the zero value
  * that the API server does not store (null, false, 0, "", {}, []). Lists of named things are compared by name in any

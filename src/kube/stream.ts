@@ -28,7 +28,7 @@ export type WatchEvent<T extends KubeObject = KubeObject> = {
 /** Annotation of the bookmark that ends a streaming list (KEP-3157). */
 export const INITIAL_EVENTS_END = 'k8s.io/initial-events-end'
 
-/** An object is at most 1.5 MiB in etcd; a line longer than this is no object. */
+/** An object is at most 1.5 MiB in etcd; a line longer than this is not an object. */
 const MAX_LINE = 16 * 1024 * 1024
 
 /**

@@ -6,7 +6,7 @@ import type { BenchmarkOptions } from './index.ts'
 import { percentiles } from './load.ts'
 import { circumstances, UNLIMITED } from './stage.ts'
 
-/** After so long a replica is not late but wrong. */
+/** After this long a replica is not late but wrong. */
 const OBEYS_WITHIN = 10_000
 /** Rounds whose times do not count: connections are opened and code is compiled. */
 const WARMING = 5

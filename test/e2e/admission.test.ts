@@ -151,7 +151,7 @@ describe('what the API server refuses', () => {
     })
 
     for (const [where, home] of [
-      ['a namespace that is none of ours', 'default'],
+      ['a namespace that is not ours', 'default'],
       ["a boundary's own namespace", boundaryNamespace(boundaryId)],
       ['the namespace of the platform', SYSTEM_NAMESPACE],
     ] as const) {

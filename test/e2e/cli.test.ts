@@ -190,7 +190,7 @@ spec:
         /PLATFORM_CLIENT_SECRET/,
       ],
       ['no login', 3, () => freehold(['whoami'], { env: {} }), /freehold login/],
-      ['a token that is none', 3, () => freehold(['whoami'], { env: nobody }), /UNAUTHORIZED, 401/],
+      ['an invalid token', 3, () => freehold(['whoami'], { env: nobody }), /UNAUTHORIZED, 401/],
       [
         'a secret that is wrong',
         3,

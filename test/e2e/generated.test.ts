@@ -137,7 +137,7 @@ describe('refusals, over the whole route table', () => {
           expect(await deviations(signedIn, send({ token: null }), () => '401 UNAUTHORIZED')).to.deep.equal([])
         })
 
-        it('refuses a token that is none', async () => {
+        it('refuses an invalid token', async () => {
           // One route of each method: refused tokens count against the address, which all tests share.
           const some = [...new Map(signedIn.map((route) => [route.method, route])).values()]
           const garbage = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.'
@@ -159,7 +159,7 @@ describe('refusals, over the whole route table', () => {
       }
 
       if (planned.length > 0) {
-        it('answers 501 for what is not built yet, to who may', async () => {
+        it('answers 501 for what is not built yet, to callers with the permission', async () => {
           const options = ({ authorization }: Route) => (authorization.kind === 'anonymous' ? { token: null } : {})
           const request = (route: Route) => send(options(route))(route)
           expect(await deviations(planned, request, () => '501 NOT_IMPLEMENTED')).to.deep.equal([])

@@ -108,7 +108,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
       await kubectl('create', 'clusterrolebinding', 'writers', '--clusterrole=writers', `--user=p:${id}`)
     })
 
-    it('access control is closed to who is not an administrator', async () => {
+    it('access control is closed to everyone but administrators', async () => {
       const said = await until('the role counts', async () => {
         const words = await refusalOf(createAs(`--as=p:${id}`))
         return words.includes('webhook') && words

@@ -77,7 +77,7 @@ describe('a role for a while', () => {
     expect(mine.map(({ status }) => status).sort()).to.deep.equal(['Cancelled', 'Denied'])
   })
 
-  it('is never given by who asked, nor by who does not hold it', async () => {
+  it('is never given by the requester, nor by a caller who does not hold it', async () => {
     const scope = await groupScope()
     const own = await ask(scope, owner)
     await coded(403, 'self_approval', 'POST', `${path}/${own.id}/approve`, undefined, owner)

@@ -135,7 +135,7 @@ describe('kubectl on equal terms', () => {
     expect((await kubectl(`get resourcegroups -n ${namespace}`)).stderr).to.include('Forbidden')
   })
 
-  it('changes a protected field only for who holds what REST asks for', async () => {
+  it('changes a protected field only for holders of what REST asks for', async () => {
     const name = uniqueName('db')
     await makeDatabase(name)
     const rotation = `patch vectorcluster ${name} -n ${space} --type=merge -p {"spec":{"apiKeyVersion":2}}`
@@ -154,7 +154,7 @@ describe('kubectl on equal terms', () => {
     expect(spec).to.include({ displayName: 'Renamed' })
   })
 
-  it('keeps the finalizer of a database from who may write it', async () => {
+  it('keeps the finalizer of a database from callers who may write it', async () => {
     const name = uniqueName('db')
     await makeDatabase(name)
     await until('the finalizer is on', async () => {

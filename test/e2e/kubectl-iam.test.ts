@@ -128,7 +128,7 @@ describe('access control by kubectl', () => {
     expect(later.message).to.include(METADATA_REFUSALS.finalizers)
   })
 
-  it('takes no owner reference, by which the garbage collector would remove a deny for whom it holds back', async () => {
+  it('takes no owner reference, by which the garbage collector would remove a deny for its targets', async () => {
     const name = randomUUID()
     const spec = {
       principalId,

@@ -158,7 +158,7 @@ async function overAll(rows: readonly Row[], check: (row: Row) => Promise<string
 
 const IDENTITIES: Readonly<Record<string, { holder?: Holder; token: 'none' | 'garbage' | 'own' | 'foreign' }>> = {
   'nobody, without a token': { token: 'none' },
-  'nobody, with a token that is none': { token: 'garbage' },
+  'nobody, with an invalid token': { token: 'garbage' },
   'the Owner of another boundary': { token: 'foreign' },
   'a Reader': { token: 'own', holder: { role: 'Reader', at: 'boundary' } },
   'a Contributor': { token: 'own', holder: { role: 'Contributor', at: 'boundary' } },

@@ -168,7 +168,7 @@ describe('the metadata of every kind', () => {
         if (WRITTEN_BY_TENANTS.includes(kind.kind)) expect(await tryCreate(owner, kind)).to.equal(undefined)
       })
 
-      it('has no owner reference, by which the garbage collector would delete for who may not, from anybody', async () => {
+      it('has no owner reference, by which the garbage collector would delete for callers who may not, from anybody', async () => {
         const refusal = await tryCreate(admin, kind, { ownerReferences: nobody() })
         expect(refusal).to.include(METADATA_REFUSALS.ownerReferences)
       })

@@ -172,7 +172,7 @@ describe('relational databases over REST', function () {
     expect([stale.status, stale.body.code]).to.deep.equal([409, 'CONFLICT'])
   })
 
-  it('say how to connect, inside and outside, to who may know, and what they are worth', async () => {
+  it('say how to connect, inside and outside, to callers who may know, and what they are worth', async () => {
     const name = await running({ computePlan: 'relational-small', enablePooler: true, poolerMode: 'Transaction' })
     const inside = await expectCall<Connection>(200, 'GET', `${base}/${name}/connectionstring`)
     expect(inside.headers.get('cache-control')).to.equal('no-store')

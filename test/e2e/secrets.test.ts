@@ -200,7 +200,7 @@ describe('secrets', () => {
     expect(found).to.deep.equal([])
   })
 
-  it('are not shown to who may only read', async () => {
+  it('are not shown to callers who may only read', async () => {
     const boundary = await makeBoundary()
     const group = await makeGroup(boundary.id)
     const path = `/boundaries/${boundary.id}/resourcegroups/${group.name}/resources/vectorclusters/guarded`

@@ -91,7 +91,7 @@ describe('a SQL instance with kubectl', function () {
     )
   })
 
-  it('is in the list over all groups of its boundary, for who may read it', async () => {
+  it('is in the list over all groups of its boundary, for callers who may read it', async () => {
     const all = `${base.split('/resourcegroups/')[0]}/resources/sqlclusters`
     type List = { items: { name: string; resourceGroup: string }[] }
     const { body } = await expectCall<List>(200, 'GET', `${all}?filter=engine:eq:MariaDb`)

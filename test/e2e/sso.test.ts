@@ -72,7 +72,7 @@ describe('bindings of external issuers', () => {
     expect((await call('DELETE', `${path}/${made.body.id}`)).status).to.equal(404)
   })
 
-  it('give the role to whom the issuer names, and take it back with the binding', async () => {
+  it('give the role to people whom the issuer names, and take it back with the binding', async () => {
     const scope = `/boundaries/${boundaryId}`
     const body = { ...claim(), roleDefinitionName: 'Reader', scope }
     const { body: made } = await expectCall<Binding>(201, 'POST', path, body)
@@ -301,7 +301,7 @@ describe('single sign-on of a tenant', () => {
     ['an address with a password', { issuer: 'https://u:p@login.acme.example' }, 400, 'URL_NOT_ALLOWED'],
     ['no addresses', { jwksUrl: null }, 400, 'BAD_REQUEST'],
     ['no secret', { clientSecret: null }, 400, 'BAD_REQUEST'],
-    ['an alias that is no name', { alias: 'A b' }, 400, 'BAD_REQUEST'],
+    ['an alias that is not a name', { alias: 'A b' }, 400, 'BAD_REQUEST'],
     ['a field that is not one', { color: 'red' }, 400, 'MODEL_BINDING_FAILED'],
     ['a role that nobody defined', { defaultRoleDefinitionName: 'Wizard' }, 400, 'unknown_role'],
     [

@@ -113,7 +113,7 @@ describe('secret vaults', function () {
       expect(refused.body.resources).to.deep.equal([`secretvaults/${at.vault}`])
     })
 
-    it('are listed as accessible to who may read or write their secrets', async () => {
+    it('are listed as accessible to callers who may read or write their secrets', async () => {
       const at = await makeVault({}, place)
       await put(at, 'one', 'x')
       const list = `/boundaries/${place.boundaryId}/resources/secretvaults/accessible`
@@ -352,7 +352,7 @@ describe('secret vaults', function () {
       expect((await read(at, 'managed')).value).to.equal('x')
     })
 
-    it('are read and written by who may, and by nobody else', async () => {
+    it('are read and written by callers with the permission, and by nobody else', async () => {
       await put(at, 'guarded', 'x')
       const path = at.secret('guarded')
       const token = async (role: string, scope: string) => (await makeCaller({ [role]: scope })).token

@@ -126,7 +126,7 @@ describe('vector databases over REST', function () {
     expect(listed.map((item) => item.name)).to.deep.equal([name])
   })
 
-  it('give and rotate their keys to who may, and to nobody else', async () => {
+  it('give and rotate their keys for callers with the permission, and for nobody else', async () => {
     const name = uniqueName('vec')
     await expectCall(201, 'POST', `${base}/${name}`, {})
     await reaches(name, 'Running')

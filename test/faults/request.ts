@@ -5,7 +5,7 @@ export type ProxiedRequest = {
   at: number
   /** get, list, watch, create, update, patch, delete, deletecollection; for other paths the method in lower case. */
   verb: string
-  /** `plural.group`, with `/subresource`; the path where it is no resource. */
+  /** `plural.group`, with `/subresource`; the path if it is not a resource. */
   resource: string
   namespace: string | undefined
   name: string | undefined

@@ -43,7 +43,7 @@ export class OtherSession {
   waiting(): Promise<number> {
     const sessions = this.#isPostgresql
       ? "SELECT pid FROM pg_stat_activity WHERE usename = 'app_writer' AND wait_event_type = 'Lock'"
-      : // The table of transactions is a copy that is not renewed for who asks too often.
+      : // The table of transactions is a copy that is not renewed if it is asked for too often.
         "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'app_writer' AND COMMAND <> 'Sleep' AND TIME_MS > 100"
     return until('the editor waits for rows', async () => {
       const { rows } = await this.#watcher.query(sessions)

@@ -276,12 +276,12 @@ function refusalTests(given: CollectionCase, world: World): void {
       return [answer.status, answer.body.code]
     }
 
-    it(`is closed to ${method} by who has no permission`, async () => {
+    it(`is closed to ${method} without the permission`, async () => {
       expect(await refusal(STRANGER)).to.deep.equal([403, 'FORBIDDEN'])
     })
 
     if (!path.startsWith(`/boundaries/${BOUNDARY}`)) continue
-    it(`is closed to ${method} by who is denied it`, async () => {
+    it(`is closed to ${method} by a deny`, async () => {
       const place = { scope: `/boundaries/${BOUNDARY}`, scopeIncarnation: 'life' }
       const spec = { principalId: OWNER, principalType: 'User', actions: [authorization.action], ...place }
       world.server.put(DenyAssignment, 'deny', spec, boundaryNamespace(BOUNDARY))

@@ -185,7 +185,7 @@ export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWor
     ['POST', () => `tables/${dialect.schema}/items/rows:bulk-insert`, { rows: [{ name: 'never' }] }],
   ]
 
-  it('is closed to who is not signed in or has no right, and takes no other body', async () => {
+  it('is closed without a token or a right, and takes no other body', async () => {
     const stranger = await makeCaller()
     for (const [method, place, body] of routes) {
       const at = editor(place())

@@ -164,7 +164,7 @@ export function objectStoreContract(
     await until('it works', async () => (await client(pair, 'write', bucket, 'a')) === 200)
   })
 
-  it('a removed key is refused, its grants hinder no others, and removing it again is no error', async () => {
+  it('a removed key is refused, its grants hinder no others, and removing it again is not an error', async () => {
     const { pair } = await issue(all('ReadWrite'))
     const first = user
     user = `key-${randomUUID()}`

@@ -182,7 +182,7 @@ export function sqlContract(name: string, world: () => SqlWorld): void {
       expect(await faultOf(change(table, [insert(table, { id: 400, name: 'no' })], 'reader'))).to.match(/^Failed/)
     })
 
-    it('stops before it begins for whoever is gone already', async () => {
+    it('stops before it begins if the client has already disconnected', async () => {
       const table = await items()
       const signal = AbortSignal.abort()
       expect(await faultOf(world().engine.rows(world().targets.reader, page(table), { signal }))).to.equal('Cancelled')

@@ -158,7 +158,7 @@ export async function makeCaller(roles: Record<string, string> = {}): Promise<Te
     const { clientId: principalId, token } = await makeServiceAccount(admin)
     for (const [roleDefinitionName, scope] of Object.entries(roles)) {
       const parsed = parseScope(scope)
-      if (parsed === undefined) throw new Error(`${scope} is no scope.`)
+      if (parsed === undefined) throw new Error(`${scope} is not a scope.`)
       const namespace = 'boundaryId' in parsed ? boundaryNamespace(parsed.boundaryId) : SYSTEM_NAMESPACE
       await admin.create(RoleAssignment.resource, {
         apiVersion: RoleAssignment.apiVersion,

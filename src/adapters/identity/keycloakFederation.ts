@@ -60,7 +60,7 @@ export function keycloakFederation(admin: KeycloakAdmin, organizations: Keycloak
     return read(z.record(z.string(), z.string()), body)
   }
 
-  /** Only where the claim is another than the one that Keycloak reads by itself. */
+  /** Only if it is not the claim that Keycloak reads by itself. */
   async function mapEmail(alias: string, { protocol, emailClaim }: FederatedProvider, signal?: AbortSignal) {
     const path = `${pathOf(alias)}/mappers`
     const { body } = await admin.call('GET', path, { signal })

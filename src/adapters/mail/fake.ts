@@ -1,6 +1,6 @@
 import type { Mail, Mailer } from './port.ts'
 
-/** Keeps mails in memory; throws what it is told to. */
+/** Keeps mails in memory; throws on request. */
 export class FakeMailer implements Mailer {
   readonly sent: Mail[] = []
   readonly failures: Error[] = []

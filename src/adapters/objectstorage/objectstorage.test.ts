@@ -138,7 +138,7 @@ describe('lines of an access log', () => {
     })
   })
 
-  it('that are none are passed over', () => {
+  it('that are invalid are skipped', () => {
     for (const text of ['', 'log starts 2026', 'a b c', line('x', 'no-path')])
       expect(parseAccess(text)).to.equal(undefined)
   })

@@ -122,7 +122,7 @@ export function withGrant(
   return policyOf(bySid.values())
 }
 
-/** The policy of a bucket that everybody may read, or only whom it names. */
+/** The policy of a bucket that everybody, or only those it names, may read. */
 export function withPublic(
   policy: PolicyDocument | undefined,
   bucket: string,

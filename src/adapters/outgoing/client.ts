@@ -41,7 +41,7 @@ export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { 
       if (!REDIRECTING.has(answer.status) || location === null || method !== 'GET') return answer
       if (redirects === REDIRECTS) throw new OutgoingError('Unreachable', `${url.host} redirects too often.`)
       const next = URL.parse(location, url.href)
-      if (next === null) throw new OutgoingError('Unreachable', `${url.host} redirects to what is no address.`)
+      if (next === null) throw new OutgoingError('Unreachable', `${url.host} redirects to an invalid address.`)
       // Credentials never follow to another host.
       if (next.host !== url.host) headers = withoutCredentials(headers)
       url = vet(next.href)

@@ -35,7 +35,7 @@ export function parsePlatformKeys(text: string, path: string): PlatformKey[] {
   if (!parsed.success) {
     const places = parsed.error.issues.map((issue) => issue.path.join('.') || 'the whole').join(', ')
     throw new PlatformKeysError(
-      `${path} is no JWK set of symmetric keys, each with kty "oct", kid and k: see ${places}.`,
+      `${path} is not a JWK set of symmetric keys, each with kty "oct", kid and k: see ${places}.`,
     )
   }
   return parsed.data.keys.map(({ kid, k }) => {

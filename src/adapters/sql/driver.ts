@@ -50,7 +50,7 @@ export interface SqlDriver {
   sentenceOf(error: unknown): { message: string; engineCode: string | null; position: number | null }
   describe(session: SqlSession): Promise<{ version: string; edition: string | null }>
   catalogue(session: SqlSession, database: string): Promise<Catalogue>
-  /** Grants of the owner to the logins of the editor; idempotent. Only where others make the logins. */
+  /** Grants of the owner to the logins of the editor; idempotent. Only if others create the logins. */
   admit?(session: SqlSession, logins: LoginNames): Promise<void>
   /** Statements that make the database and its logins; idempotent. */
   prepare(session: SqlSession, wanted: Preparation, openDatabase: () => Promise<SqlSession>): Promise<void>

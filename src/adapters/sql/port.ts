@@ -5,7 +5,7 @@ import type { BoundValue, SqlValue } from '../../editor/values.ts'
 
 export { isSqlFault, SqlFault, type SqlFaultReason } from '../../editor/fault.ts'
 
-/** Where an engine answers, and as whom it is spoken to. A login of the engine limits what any statement can do. */
+/** Where an engine answers, and the login for it. A login of the engine limits what any statement can do. */
 export type SqlTarget = {
   dialect: Dialect
   host: string

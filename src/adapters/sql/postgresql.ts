@@ -61,7 +61,7 @@ function settings({ isReadOnly, timeoutMilliseconds }: SessionMode): string {
     extra_float_digits: '1',
     standard_conforming_strings: 'on',
     statement_timeout: String(timeoutMilliseconds),
-    // Who waits so long for rows of another is told so, and not that the engine is slow.
+    // A caller that waited this long for another's rows is told so, and not that the engine is slow.
     lock_timeout: '10000',
     idle_in_transaction_session_timeout: '60000',
     default_transaction_read_only: isReadOnly ? 'on' : 'off',

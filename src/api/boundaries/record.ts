@@ -41,7 +41,7 @@ export type BoundaryDto = z.output<typeof BoundaryDto>
 
 export const BoundaryBody = z.strictObject({ displayName: DisplayName })
 
-/** The record without what depends on who asks. Everything counted is counted now and stored nowhere. */
+/** The record without what depends on the caller. Everything counted is counted now and stored nowhere. */
 export function boundaryDto(services: Services, boundary: BoundaryRecord): BoundaryDto {
   const { metadata, spec, status } = boundary
   const id = metadata.name

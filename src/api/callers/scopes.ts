@@ -5,7 +5,7 @@ import type { Route } from '../http/route.ts'
 export type PathPlaces = { readonly depth: 0 | 1 | 2 | 3; readonly wanted: 0 | 1 | 2 | 3 }
 
 export type PathScope = {
-  /** The scope that the path names, or the nearest one above it where a part of the path is no valid id or name. */
+  /** The scope that the path names, or the nearest one above it if part of the path is not a valid id or name. */
   readonly text: string
   readonly badPart: 'boundary' | 'resourceGroup' | 'resource' | undefined
 }
@@ -13,7 +13,7 @@ export type PathScope = {
 const DEPTH = { root: 0, boundary: 1, resourceGroup: 2, resource: 3 } as const
 const PARTS = ['boundary', 'resourceGroup', 'resource'] as const
 
-/** How deep a path reaches into the scope tree, and how deep the route asks. A name without a collection is no resource. */
+/** How deep a path reaches into the scope tree, and how deep the route asks. A name needs a collection. */
 export function placesOf(route: Pick<Route, 'path' | 'scope'>): PathPlaces {
   const parts = route.path.slice(1).split('/')
   const isParameter = (index: number) => parts[index]?.startsWith('{') === true

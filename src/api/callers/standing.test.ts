@@ -60,7 +60,7 @@ describe('the standing of a principal', () => {
     expect(await standing().endOf(ROBOT)).to.equal('deleted')
   })
 
-  it('is good at once for who was made a moment ago, before memory knows them', async () => {
+  it('is good at once for a principal created a moment ago, before memory knows it', async () => {
     client.seed(PlatformClient.resource, object(PlatformClient, ROBOT, { isEnabled: true }))
     expect(await standing().endOf(ROBOT, 'ServicePrincipal')).to.equal(undefined)
     expect(asked).to.equal(1)

@@ -16,9 +16,9 @@ export type Ended = 'deleted' | 'disabled'
  */
 export interface Standing {
   /**
-   * Undefined for a principal in good standing. From memory; the API server is asked only for whom memory does not know.
+   * Undefined for a principal in good standing. From memory; the API server is asked only about principals that it does not know.
    *
-   * @param uid of the object that the token was issued for; the id may be somebody else's by now
+   * @param uid of the object that the token was issued for; the id may meanwhile belong to somebody else
    * @param type where it is known; a uuid of either kind counts otherwise
    * @throws KubeError if the API server must be asked and does not answer
    */
@@ -38,7 +38,7 @@ const KINDS_OF = {
   ServicePrincipal: [PlatformClient.resource],
   either: [PlatformClient.resource, PlatformUser.resource],
 } as const
-/** For so long the API server's answer stands: requests with the token of a deleted principal must not all reach it. */
+/** How long an answer of the API server counts: not every request with a deleted principal's token may reach it. */
 const ANSWER_MILLISECONDS = 2_000
 const MAX_ANSWERS = 1_000
 
@@ -81,7 +81,7 @@ export function createStanding({ client, caches, clock = systemClock }: Standing
   }
   return {
     async endOf(principalId, type, uid) {
-      // What is no uuid must not become part of a path.
+      // Only a uuid may become part of a path.
       if (!isUuid(principalId)) return 'deleted'
       const resources = KINDS_OF[type ?? 'either']
       for (const resource of resources) {

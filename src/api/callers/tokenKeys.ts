@@ -15,7 +15,7 @@ export type KeySet = {
 /** The issuer's keys, fetched when needed and kept while the issuer is away. */
 export interface TokenKeys {
   /**
-   * The keys as known; fetched first when there are none or when they are very old.
+   * The keys as known; fetched first if there are no keys or they are very old.
    *
    * @returns undefined while the issuer has never answered
    */
@@ -35,7 +35,7 @@ export type TokenKeysOptions = {
 
 /** Keys in use are fetched again in the background after this time, so that a withdrawn key ends. */
 const REFRESH_AFTER = 60_000
-/** After so long without use, a caller waits for the fetch instead. */
+/** After this long without use, a caller waits for the fetch instead. */
 const WAIT_AFTER = 10 * 60_000
 /**
  * Tokens with invented key ids must not become a flood of requests to the issuer: after a few fetches close together

@@ -50,7 +50,7 @@ describe('every route for everybody', function () {
   const signedIn = SERVED_ROUTES.filter(({ authorization }) => authorization.kind !== 'anonymous')
   const permitted = SERVED_ROUTES.filter(({ authorization }) => authorization.kind === 'iam')
 
-  it('is closed to who is not signed in, and to a token that is none', async () => {
+  it('is closed without a token, and with an invalid one', async () => {
     for (const route of signedIn) {
       expect([await ask(route), await ask(route, 'Bearer x')], `${route.method} ${route.path}`).to.deep.equal([
         401, 401,
@@ -100,7 +100,7 @@ describe('every route for everybody', function () {
     }
   })
 
-  it('answers 501 where it is not built, and nothing else, to who may', async () => {
+  it('answers 501 where it is not built, and nothing else, to callers with the permission', async () => {
     for (const route of permitted.filter(({ isBuilt }) => !isBuilt)) {
       if (route.authorization.kind === 'iam' && route.authorization.isData) continue
       expect(await ask(route, bearer(ids.root)), `${route.method} ${route.path}`).to.equal(501)

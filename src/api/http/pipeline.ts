@@ -165,7 +165,7 @@ export class Pipeline {
   }
 
   /**
-   * While the API server cannot be heard, answers carry their age (RFC 9111, 5.1), and after a bound there are none: what
+   * While the API server does not answer, responses carry their age (RFC 9111, 5.1), up to a bound: what
    * exists and who may do what could both be otherwise.
    *
    * @throws PlatformError SERVICE_UNAVAILABLE
@@ -209,7 +209,7 @@ export class Pipeline {
     this.#refuse('principal', await this.#principals.take(passage.caller.principalId))
   }
 
-  /** @throws PlatformError UNAUTHORIZED for the token of who was deleted or disabled after it was issued */
+  /** @throws PlatformError UNAUTHORIZED if the token's principal was deleted or disabled after it was issued */
   async #requireStanding({ principalId, principalType, principalUid }: Caller, route: Route): Promise<void> {
     const ended = await this.#options.standing?.endOf(principalId, principalType, principalUid)
     if (ended === undefined || (ended === 'deleted' && route.answersUnknownCallers === true)) return

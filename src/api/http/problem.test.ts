@@ -33,7 +33,7 @@ describe('what went wrong, in the words of the interface', () => {
     ['rights that we lack', status(403, 'Forbidden', named), 503, 'SERVICE_UNAVAILABLE'],
     ['credentials that we lack', status(401, 'Unauthorized'), 500, 'INTERNAL_ERROR'],
     ['a mistake of ours', new TypeError('x is not a function'), 500, 'INTERNAL_ERROR'],
-    ['something that is no error', 'text', 500, 'INTERNAL_ERROR'],
+    ['something that is not an error', 'text', 500, 'INTERNAL_ERROR'],
     ['a refusal of ours', new PlatformError('PLAN_NOT_FOUND', 'There is no plan.'), 422, 'PLAN_NOT_FOUND'],
   ]
   for (const [sentence, thrown, wantedStatus, code] of cases) {

@@ -50,7 +50,7 @@ describe('paths that are not the one spelling of a path', () => {
     ['an encoded surrogate', `${ITEM}%ed%a0%80`],
     ['a percent sign alone', `${ITEM}%`],
     ['half an encoding', `${ITEM}%2`],
-    ['an encoding that is none', `${ITEM}%zz`],
+    ['an invalid encoding', `${ITEM}%zz`],
     ['a decomposed letter', `${GROUP}/resources/vectorclusters/e%cc%81`],
     ['an empty name', `${GROUP}/resources/vectorclusters//scale`],
     ['a segment too many', `${ITEM}/scale/now`],

@@ -318,7 +318,7 @@ describe('the facade as a server', () => {
     expect(JSON.stringify(answer.body)).to.not.include('secret')
   })
 
-  it('reads through to the API server where it is told to', async () => {
+  it('reads through to the API server on request', async () => {
     await as(request(server.app).post(ITEM)).send({})
     server.client.calls.length = 0
     await as(request(server.app).get(ITEM))

@@ -29,7 +29,7 @@ export type FacadeOptions = {
   routes: readonly Route[]
   services: Services
   tokens: Pick<TokenVerifier, 'verify'>
-  /** Refuses tokens of who was deleted or disabled since; absent if the issuer's principals are not ours to know. */
+  /** Refuses tokens whose principal was deleted or disabled; absent if the issuer's principals are not ours to know. */
   standing?: Standing | undefined
   log: Log
   metrics?: HttpMetrics

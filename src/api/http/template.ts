@@ -30,7 +30,8 @@ export function templateSegments(path: string): TemplateSegment[] {
   return parts.map((part, index) => {
     const name = /^\{([A-Za-z]+)\}$/.exec(part)?.[1]
     if (name === undefined) {
-      if (!/^[A-Za-z0-9][A-Za-z0-9.:-]*$/.test(part)) throw new TypeError(`"${part}" in ${path} is no literal segment.`)
+      if (!/^[A-Za-z0-9][A-Za-z0-9.:-]*$/.test(part))
+        throw new TypeError(`"${part}" in ${path} is not a literal segment.`)
       return { kind: 'literal', text: part }
     }
     return { kind: name === 'path' && index === parts.length - 1 ? 'rest' : 'parameter', text: name }

@@ -58,7 +58,7 @@ export function requireSomethingAt({ records }: Services, scope: Scope): void {
 }
 
 /**
- * What an invitation promises must still be there when it is accepted, and whoever invited must still be allowed to
+ * What an invitation promises must still be there when it is accepted, and the inviter must still be allowed to
  * give it.
  *
  * @throws PlatformError invalid_state
@@ -76,7 +76,7 @@ export async function refuseWithoutGround(
     throw outdated(`What was at ${spec.scope} no longer exists`)
   const boundaryId = (metadata.namespace ?? '').slice('boundary-'.length)
   if (!(await mayStillInvite(services, spec.invitedBy, { inviteeId, role, boundaryId, scope: spec.scope })))
-    throw outdated('Whoever invited you may no longer give this role')
+    throw outdated('The person who invited you may no longer give this role')
 }
 
 function outdated(why: string): PlatformError {

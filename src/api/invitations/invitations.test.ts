@@ -73,15 +73,19 @@ describe('invitations over REST', () => {
 
     const cases: [string, object, string][] = [
       ['an empty e-mail', { email: '  ' }, 'invalid_state'],
-      ['what is no e-mail', { email: 'carl' }, 'BAD_REQUEST'],
+      ['an invalid e-mail address', { email: 'carl' }, 'BAD_REQUEST'],
       ['an unknown role', { roleDefinitionName: 'Emperor' }, 'unknown_role'],
       ['a role in other letters', { roleDefinitionName: 'reader' }, 'unknown_role'],
-      ['what is no scope', { scope: `${B1}/` }, 'invalid_state'],
+      ['an invalid scope', { scope: `${B1}/` }, 'invalid_state'],
       ['the root for a role of boundaries', { scope: '/' }, 'invalid_state'],
       ['another boundary', { scope: `/boundaries/${TENANT}` }, 'invalid_state'],
       ['a group that is not there', { scope: `${B1}/resourcegroups/none` }, 'invalid_state'],
       ['a root role at the boundary', { roleDefinitionName: 'Platform Reader' }, 'invalid_state'],
-      ['a root role of who is no owner there', { roleDefinitionName: 'Platform Reader', scope: '/' }, 'forbidden'],
+      [
+        'a root role from a caller who is not an Owner there',
+        { roleDefinitionName: 'Platform Reader', scope: '/' },
+        'forbidden',
+      ],
       ['the e-mail before the role', { email: '', roleDefinitionName: 'Emperor' }, 'invalid_state'],
     ]
     for (const [title, body, code] of cases) {
@@ -241,7 +245,7 @@ describe('invitations over REST', () => {
       expect((await accept(token, BERT, { email: 'Carl@Example.com' })).status).to.equal(200)
     })
 
-    it('makes no account where one came meanwhile, and none for who had one', async () => {
+    it('makes no account if one was created meanwhile, and none for people who have one', async () => {
       const { invite, tokenOf, setPassword, users, call } = open()
       const made = await invite()
       users.put({ userName: 'carl', email: CARL })

@@ -61,11 +61,11 @@ describe('what an invitation was made under', () => {
       },
     ],
     [
-      'whoever invited was disabled',
+      'the inviter was disabled',
       {},
       ({ records }) => records.put(PlatformUser, inSystem(ANNA), { userName: 'anna', isEnabled: false }),
     ],
-    ['whoever invited was deleted', {}, ({ records }) => records.remove(PlatformUser, inSystem(ANNA), {} as never)],
+    ['the inviter was deleted', {}, ({ records }) => records.remove(PlatformUser, inSystem(ANNA), {} as never)],
   ]
   for (const [title, body, change] of lapsed) {
     it(`lapses: accepting is refused where ${title}, and the invitation stays open`, async () => {
@@ -79,7 +79,7 @@ describe('what an invitation was made under', () => {
     })
   }
 
-  it('lapses where whoever invited may no longer give the role', async () => {
+  it('lapses if the inviter may no longer give the role', async () => {
     const world = open()
     const { id } = world.users.put({ userName: 'carl', email: CARL })
     const made = await world.invite({ roleDefinitionName: 'Owner' })

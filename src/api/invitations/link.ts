@@ -206,7 +206,7 @@ export function assignmentRef({ metadata, spec }: InvitationRecord): { namespace
   return { namespace: assignmentNamespace(scope), name: uuidV5(`invitation/${metadata.name}/${metadata.uid}`) }
 }
 
-/** Takes back what accepting gave. Whoever revokes at the same moment may have been faster. */
+/** Takes back what accepting gave. A concurrent revocation may have been faster. */
 export async function takeBackAssignment(
   { records }: Services,
   invitation: InvitationRecord,
@@ -246,7 +246,7 @@ async function assign({ records }: Services, invitation: InvitationRecord, calle
   const ref = assignmentRef(invitation)
   const { isNew } = await records.create(RoleAssignment, {
     ...ref,
-    // Who gave the role is who invited, not who took it.
+    // The inviter gave the role, not the person who accepted.
     caller: { principalId: spec.invitedBy, principalType: 'User', expiresAt: 0 },
     spec: {
       principalId: caller.principalId,

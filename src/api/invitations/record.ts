@@ -75,7 +75,7 @@ function iso(milliseconds: number | undefined): string | null {
   return milliseconds === undefined ? null : new Date(milliseconds).toISOString()
 }
 
-/** @param link only for who made it, and only if no mail takes it to the invited person */
+/** @param link only for the inviter, and only if no mail takes it to the invited person */
 export function invitationDto(
   { clock, accounts }: Services,
   { metadata, spec }: InvitationRecord,

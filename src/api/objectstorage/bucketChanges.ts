@@ -11,7 +11,7 @@ import { refuseLacking } from './store.ts'
 /** What a bucket is made with, and what of it may be changed later; the schema of the kind refuses the rest. */
 export type BucketBody = Omit<BucketCreateDto, 'name'>
 
-/** The fields of a spec that a body has; forceDelete and the names are none of its business. */
+/** The fields of a spec that a body has, without forceDelete and the names. */
 export function bucketSpec(body: BucketBody) {
   return {
     versioning: body.versioning ?? undefined,

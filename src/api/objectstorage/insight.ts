@@ -28,7 +28,7 @@ const ObjectAuditEntry = z
     statusCode: z.int(),
     errorCode: z.string().nullable(),
     accessKeyId: z.string().nullable(),
-    principalId: z.string().nullable().describe('Who made the key, where it is known'),
+    principalId: z.string().nullable().describe('Who created the key, if known'),
     remoteAddress: z.string(),
     bytes: z.int().nullable(),
     requestId: z.string(),

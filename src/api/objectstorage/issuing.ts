@@ -7,7 +7,7 @@ import { untilChanged } from '../resources/untilChanged.ts'
 import { type AccountObject, bucketsOf, type KeyObject } from './record.ts'
 import { storeOf } from './store.ts'
 
-/** The controller makes keys within moments; a request waits so long, because the answer is the only one with the secret. */
+/** The controller makes keys within moments; a request waits this long, because only its answer has the secret. */
 const WAIT_MILLISECONDS = 10_000
 const RETRY_SECONDS = 5
 

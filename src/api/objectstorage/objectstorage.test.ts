@@ -269,7 +269,7 @@ describe('object storage over REST', () => {
       ['another account', {}, { accountName: 'other' }, 400, 'BAD_REQUEST'],
       ['a lock on a bucket that was made without', {}, { objectLock: true }, 400, 'BAD_REQUEST'],
       ['no lock on one that was made with it', { objectLock: true }, { objectLock: null }, 400, 'BAD_REQUEST'],
-      ['days of a lock where there is none', {}, { lockDays: 3 }, 400, 'BAD_REQUEST'],
+      ['days of a lock without a lock', {}, { lockDays: 3 }, 400, 'BAD_REQUEST'],
       ['versioning off under a lock', { objectLock: true }, { versioning: 'Suspended' }, 400, 'BAD_REQUEST'],
       ['a field that nobody knows', {}, { colour: 'blue' }, 400, 'MODEL_BINDING_FAILED'],
       ['a field that only the controllers know', {}, { forceDelete: true }, 400, 'MODEL_BINDING_FAILED'],

@@ -119,7 +119,7 @@ describe('password resets over REST', () => {
     expect((await codeOf(call('GET', `/identity/password-reset/${link}`))).code).to.equal('NOT_FOUND')
   })
 
-  it('are nothing for invented links, and for an address that is another person’s by now', async () => {
+  it('are nothing for invented links, and for an address that now belongs to another person', async () => {
     const { token, confirm, users } = open()
     const link = await token()
     expect((await codeOf(confirm(`${link.slice(1)}A`))).code).to.equal('not_found')

@@ -108,7 +108,7 @@ export async function confirmReset(context: Context<'token', unknown, z.output<t
   if (isExpired(services, found)) throw new PlatformError('expired', 'The link has expired: ask for a new one.')
   const { userId, email } = found.spec
   const user = await users.find(userId)
-  // The address may belong to somebody else by now, and the id to an account that was made anew.
+  // The address may meanwhile belong to somebody else, and the id to a recreated account.
   const isTheirs = user?.email?.toLowerCase() === email.toLowerCase() && !isYounger(user, found)
   if (user === undefined || !user.isEnabled || !isTheirs) throw unknown()
   await requireGoodPassword(services.accounts, body.password, user.email)

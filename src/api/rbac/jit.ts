@@ -255,7 +255,7 @@ const jitRequests = collection(JitRequest, {
   sort: '-requestedAt',
   name: 'displayName',
   list: {
-    summary: 'Requests for a role for a while: all of them to who may read members, else those of the caller',
+    summary: 'Requests for a role for a while: all of them for callers who may read members, else their own',
   },
   get: { summary: 'Read a request for a role' },
   create: {

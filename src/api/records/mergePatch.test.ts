@@ -102,8 +102,8 @@ describe('isEqual', () => {
     ['the order of members does not count', { a: 1, b: 2 }, { b: 2, a: 1 }, true],
     ['undefined, null and absent are the same', { a: undefined, b: null }, {}, true],
     ['the order of a list counts', [1, 2], [2, 1], false],
-    ['a number is no text', { a: 1 }, { a: '1' }, false],
-    ['an empty list is no empty object', [], {}, false],
+    ['a number is not a text', { a: 1 }, { a: '1' }, false],
+    ['an empty list is not an empty object', [], {}, false],
     ['a list is not its first items', [1], [1, 2], false],
   ]
   for (const [sentence, one, other, wanted] of cases) {

@@ -114,7 +114,7 @@ describe('the editor of relational databases over REST', () => {
 
   const levels: [string, string, string, boolean][] = [
     ['a read as the reader, in a transaction that cannot write', 'select 1', 'reader', true],
-    ['a write of who may more as the owner', 'insert into t values (1)', 'owner', false],
+    ['a write by a caller with more rights as the owner', 'insert into t values (1)', 'owner', false],
     ['a change of schema as the owner', 'create table t (id int)', 'owner', false],
   ]
   for (const [sentence, sql, login, isReadOnly] of levels) {

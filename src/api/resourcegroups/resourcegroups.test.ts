@@ -49,7 +49,7 @@ describe('resource groups', () => {
       ['bread', 'other'],
     ],
     [
-      'groups without resources to who may read groups only',
+      'groups without resources to callers who may read groups only',
       { assignments: [assign('Reader', B1)], denies: [deny(B1, ['vectorcluster/read'])] },
       ['bakery', 'shop'],
       [],
@@ -225,7 +225,7 @@ describe('resource groups', () => {
   const claims: [title: string, query: Record<string, string[]>, type: string, group: string, codes: string[]][] = [
     ['a vault of another boundary', {}, 'Vault', groupNamespace(TWO, 'shop'), ['TakenElsewhere']],
     ['a storage account of another group', {}, 'StorageAccount', groupNamespace(ONE, 'bakery'), ['TakenElsewhere']],
-    ['a host, which is no name', {}, 'Host', groupNamespace(TWO, 'shop'), []],
+    ['a host, which is not a name', {}, 'Host', groupNamespace(TWO, 'shop'), []],
     ['a vault of this very group, whose record is on its way', {}, 'Vault', groupNamespace(ONE, 'shop'), []],
     [
       'a vault elsewhere, asked for a vault',

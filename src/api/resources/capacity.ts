@@ -19,7 +19,7 @@ type Caches = {
   get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'list' | 'synced'>
 }
 
-/** Sums over all pods are kept so long: a list of plans must not walk over every pod of the cluster each time. */
+/** How long sums over all pods are kept: not every list of plans may walk over every pod of the cluster. */
 const KEPT_MILLISECONDS = 5_000
 
 /** The room on the nodes of the platform's own cluster: allocatable less what the pods there request. */

@@ -53,7 +53,7 @@ export type NameUse = {
   takenElsewhere: readonly string[]
 }
 
-/** A name that somebody else on the platform has is well formed but not free; by whom is not said. */
+/** A name that somebody else on the platform has is well formed but not free; who has it is not said. */
 export function validateName(
   resourceName: string,
   reserved: ReadonlySet<string>,

@@ -171,7 +171,7 @@ function parseFilter<Row>(text: string, shape: ListShape<Row>): Filter {
   if (match === null) throw badParameter('filter', `A filter has the form field:operator:value.`)
   const operator = OPERATORS.find((name) => name === word)
   if (operator === undefined)
-    throw badParameter('filter', `"${word}" is no operator; there are ${OPERATORS.join(', ')}.`)
+    throw badParameter('filter', `"${word}" is not an operator; there are ${OPERATORS.join(', ')}.`)
   const type = typeOfField(field, shape)
   if (type === undefined) throw badParameter('filter', `This list filters on ${filtersOf(shape).join(', ')}.`)
   if (!OPERATORS_OF[type].includes(operator)) {

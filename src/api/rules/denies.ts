@@ -162,7 +162,7 @@ export async function refuseDenyingRootOwners(
 }
 
 /**
- * The rules of a deny but for the lock-out. Answers its scope and the type of whom it names.
+ * The rules of a deny but for the lock-out. Returns its scope and the type of the principal that it names.
  *
  * @throws PlatformError BAD_REQUEST, principal_not_found
  */

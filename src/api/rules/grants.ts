@@ -24,7 +24,7 @@ import type { RecordOf } from '../records/records.ts'
 
 export const OWNER = 'Owner'
 const PRINCIPAL_KINDS: readonly AnyKind[] = [PlatformUser, PlatformClient, PrincipalGroup]
-/** Who asks, whichever way they came: rules look at nothing else. */
+/** The caller, whichever way they came: rules look at nothing else. */
 export type Granter = Pick<Caller, 'principalId'>
 export type AssignmentRecord = RecordOf<typeof RoleAssignment>
 
@@ -163,7 +163,7 @@ export async function writeAssignment(
   { principalId, principalType, role, scope, annotations, expiresAt, reason }: NewAssignment,
 ): Promise<{ object: AssignmentRecord; isNew: boolean }> {
   const place = parseScope(scope)
-  if (place === undefined) throw new RangeError(`${scope} is no scope.`)
+  if (place === undefined) throw new RangeError(`${scope} is not a scope.`)
   const scopeIncarnation = incarnationAt(services, place)
   const namespace = namespaceOf(place)
   const find = principalLookup(services)
@@ -246,7 +246,7 @@ export async function takesLastOwner(
     actorsBehind(services, scope, owners, groups),
   ])
   const canAct = (id: string) => (after.get(id) ?? []).some((actor) => actor !== withoutPrincipal)
-  // Who leaves a group that is Owner takes themselves away from it, and with the last of them the group counts no more.
+  // A member who leaves an Owner group is no longer Owner; a group without members does not count.
   const emptied = owners.filter(({ principalId }) => (acting.get(principalId) ?? []).length > 0 && !canAct(principalId))
   const gone = new Set([...removed, ...emptied.map(({ id }) => id)])
   return leavesNoOwner(owners, gone, services.clock.now(), canAct)

@@ -30,7 +30,7 @@ export function refuseTakenName(
 }
 
 /**
- * Who comes into a group gains every role of it and of the groups around it. Also for a group that is new: roles may
+ * A new member of a group gains every role of it and of the groups around it. Also for a group that is new: roles may
  * have been given to its id before, or be left of an earlier group.
  *
  * @param groups the memberships once the change is made

@@ -15,7 +15,7 @@ export interface ValueStore {
   keepNewest(namespace: string, name: string, sealed: string): Promise<void>
   /** False if one of that name is there already. */
   create(object: KubeObject): Promise<boolean>
-  /** Removes the content at once; the object goes later. Nothing to remove is no error. */
+  /** Removes the content at once; the object goes later. It is not an error if there is nothing to remove. */
   wipe(namespace: string, name: string): Promise<void>
 }
 

@@ -109,7 +109,7 @@ describe('vector databases over REST', () => {
     ['an image of its own', { imageName: 'docker.io/me/qdrant' }, 422, 'IMAGE_NOT_ALLOWED'],
     ['an unknown version', { vectorVersion: '0.1.0' }, 400, 'BAD_REQUEST'],
     ['a limit below the request', { cpuRequest: '2', cpuLimit: '1' }, 400, 'BAD_REQUEST'],
-    ['networks that are none', { allowedCidrs: '10.0.0.1/8' }, 400, 'BAD_REQUEST'],
+    ['invalid networks', { allowedCidrs: '10.0.0.1/8' }, 400, 'BAD_REQUEST'],
     ['a host outside of the domain', { enableIngress: true, ingressHost: 'x.example.org' }, 400, 'BAD_REQUEST'],
     ['a reserved tag', { tags: { 'freehold.dev/x': 'y' } }, 400, 'BAD_REQUEST'],
     ['an unknown field', { color: 'blue' }, 400, 'MODEL_BINDING_FAILED'],
@@ -266,7 +266,7 @@ describe('vector databases over REST', () => {
     expect((await request(server.app).get(`${RG}/vectorclusters/orders`)).status).to.equal(401)
   })
 
-  it('shows the plans to who can see the boundary, and a 404 to others', async () => {
+  it('shows the plans to callers who can see the boundary, and a 404 to others', async () => {
     const path = `/boundaries/${B}/resources/vectorcomputeplans`
     const { body } = await call('get', path, READER)
     expect(body.items.map(({ id }: { id: string }) => id)).to.deep.equal(['vector-dev', 'vector-old', 'vector-medium'])

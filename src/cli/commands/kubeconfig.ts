@@ -10,7 +10,7 @@ import { readSettings } from '../settings.ts'
 
 export const kubeconfig: Command = {
   name: 'kubeconfig',
-  summary: 'Print a kubeconfig with which kubectl acts as whoever is signed in here',
+  summary: 'Print a kubeconfig with which kubectl acts as the signed-in caller',
   options: [
     {
       long: 'file',

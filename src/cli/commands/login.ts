@@ -67,7 +67,7 @@ export const token: Command = {
   options: [
     { long: 'exec-credential', summary: 'As kubectl asks for it (client.authentication.k8s.io/v1 ExecCredential)' },
   ],
-  details: 'Secret: whoever has it is you until it ends.',
+  details: 'Keep it secret: whoever has it can act as you until it expires.',
   async run(input, context) {
     const session = await openSession(context)
     const text = await session.token()

@@ -45,7 +45,7 @@ describe('the configured object store', () => {
     })
   }
 
-  it('is refused where its Seaweed is no namespace/name', () => {
+  it('is refused where its Seaweed is not a namespace/name', () => {
     for (const text of ['store', 'a/b/c', 'A/b', '/b', 'a/'])
       expect(() => read({ PLATFORM_OBJECT_STORE_SEAWEED: text }), text).to.throw(ConfigurationError, /namespace\/name/)
   })

@@ -133,7 +133,7 @@ async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
   // What went wrong before is the engine's word about the store.
   if (phase === 'failed') return stalled('EngineRefused', error ?? 'The engine could not take the backup.')
   if (phase !== 'completed') return waiting('BackingUp', `The backup is ${phase}.`)
-  // What an engine writes is not ours to trust: a time that is none would stop every pass to come.
+  // What an engine writes is not ours to trust: an invalid time would stop every pass to come.
   const completedAt = stoppedAt !== undefined && !Number.isNaN(Date.parse(stoppedAt)) ? stoppedAt : pass.now
   const { retentionDays } = object.spec
   pass.report({

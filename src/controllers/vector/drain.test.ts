@@ -132,7 +132,7 @@ describe('scaling a vector database down', () => {
     if (peer !== undefined) peer.member = false
     await world.change({ replicas: 2 })
     await world.converge()
-    expect(await world.says()).to.match(/^Updating Draining: .*no member of the cluster/)
+    expect(await world.says()).to.match(/^Updating Draining: .*not a member of the cluster/)
     expect(await volumes(world)).to.deep.equal(storage(0, 1, 2))
   })
 

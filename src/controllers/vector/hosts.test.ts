@@ -30,7 +30,7 @@ describe('the public host of a vector database', () => {
     expect(await world.says()).to.match(/^Running/)
   })
 
-  it('goes to who was first, and to the second when the first lets it go', async () => {
+  it('goes to the first, and to the second when the first lets it go', async () => {
     await world.create({ enableIngress: true, ingressHost: host }, 'first')
     await world.converge('first')
     await world.create({ enableIngress: true, ingressHost: host }, 'second')

@@ -34,7 +34,7 @@ export type Exceeded = {
 }
 export type QuotaVerdict = { kind: 'fits' } | Exceeded
 
-/** Whether anything that resources ask for is limited; a limit of groups is none of theirs. */
+/** Whether anything that resources ask for is limited; a limit on groups does not count. */
 export function limitsAmounts(limits: QuotaLimits): boolean {
   return AMOUNTS.some((name) => limits[name] !== undefined)
 }

@@ -14,7 +14,7 @@ export type Seaweed = {
 const INSTALL =
   'Install the SeaweedFS operator (https://github.com/seaweedfs/seaweedfs-operator): the API server does not know Seaweed of seaweed.seaweedfs.com/v1.'
 
-/** The gateway refuses changes of users unless it is told otherwise; flags of Go take one or two hyphens. */
+/** By default the gateway refuses changes of users; flags of Go take one or two hyphens. */
 const TAKES_USERS = /(^|\s)--?iam\.readOnly=(false|f|0)(\s|$)/i
 const MESSAGE_MAX = 300
 

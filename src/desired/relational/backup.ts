@@ -12,7 +12,7 @@ export const TARGET_KEYS = { id: 'access-key-id', secret: 'secret-access-key' } 
 
 const REGION_KEY = 'region'
 
-/** The folder of a namespace in the target: what stands under it is told apart by server names. */
+/** The folder of a namespace in the target: server names distinguish what lies in it. */
 export function destinationPath(
   { bucket, prefix }: Pick<BackupTarget, 'bucket' | 'prefix'>,
   namespace: string,

@@ -51,7 +51,7 @@ function collectionAction(collection: CollectionView, { leaving, staying }: Drai
   if (copy === undefined) {
     return collection.heldByLeaving ? wait('the peer holds a copy that the others do not know of') : undefined
   }
-  if (!leaving.isMember) return wait('the peer is no member of the cluster that the others form')
+  if (!leaving.isMember) return wait('the peer is not a member of the cluster that the others form')
   const others = copies.filter(({ shard, peerId }) => shard === copy.shard && staying.includes(peerId))
   const target = emptiest(staying, copies, copy.shard)
   if (copy.state === 'Active' && target !== undefined) {

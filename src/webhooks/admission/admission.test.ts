@@ -16,7 +16,7 @@ import { createAdmission } from './index.ts'
 function cachesOver(records: MemoryRecords) {
   const kindOf = (resource: Resource) => {
     const kind = KINDS.find((one) => one.resource === resource)
-    if (kind === undefined) throw new Error(`${resource.plural} is no kind of ours.`)
+    if (kind === undefined) throw new Error(`${resource.plural} is not a kind of ours.`)
     return kind
   }
   return {

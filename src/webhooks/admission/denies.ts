@@ -4,7 +4,7 @@ import { checkDeny, refuseLockout, refuseOwnDeny } from '../../api/rules/denies.
 import { DenyAssignment } from '../../crds/rbac.ts'
 import { closed, type Judged, requireAction, scopeOfRecord } from './change.ts'
 
-/** A deny is changed and taken away only by whom it does not reach, and never locks everybody out. */
+/** Only principals whom a deny does not reach may change or remove it, and it never locks everybody out. */
 export async function judgeDeny(judged: Judged<RecordOf<typeof DenyAssignment>>): Promise<void> {
   const { services, caller, boundaryId, place, next, previous } = judged
   if (boundaryId === undefined) throw closed(DenyAssignment, 'at the root by tenants')

@@ -10,7 +10,7 @@ import { closed, type Judged, requireAction } from './change.ts'
 
 type GroupRecord = RecordOf<typeof PrincipalGroup>
 
-/** Whoever comes into a group gets its roles, whoever goes loses them: membership is granting. */
+/** A new member of a group gets its roles, a former one loses them: membership is granting. */
 export async function judgeGroup(judged: Judged<GroupRecord>): Promise<void> {
   const { services, caller, boundaryId, place, next, previous } = judged
   if (boundaryId === undefined) throw closed(PrincipalGroup, 'at the root by tenants')

@@ -115,7 +115,7 @@ describe('reviews', () => {
     expect(answer?.status).not.to.have.property('denied')
   })
 
-  it('are denied of who was deleted or disabled, whatever roles are left', async () => {
+  it('are denied for a deleted or disabled principal, whatever roles are left', async () => {
     for (const ended of ['deleted', 'disabled'] as const) {
       const standing = { endOf: async () => ended }
       const answer = await createReviewer({

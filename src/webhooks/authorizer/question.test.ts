@@ -82,7 +82,7 @@ const LEFT_TO_OTHERS: [title: string, words: string][] = [
   ['the deletion of a secret’s object', `delete vaultentries v-0123456789abcdef0123 -n ${SPACE}`],
   ['a list over the whole cluster', 'list vectorclusters'],
   ['a list of all boundaries', 'list boundaries'],
-  ['a boundary whose name is no uuid', 'get boundaries acme'],
+  ['a boundary whose name is not a uuid', 'get boundaries acme'],
   ['the making of a boundary, which REST does', 'create boundaries'],
   ['the deletion of a boundary, which REST does', `delete boundaries ${B}`],
   ['a namespace that is nobody’s', 'list vectorclusters -n default'],
@@ -139,7 +139,7 @@ describe('what a request to the API server asks of authorization', () => {
     expect(ofRole('freehold-system')).to.deep.equal({ ...asked, scope: '/' })
   })
 
-  it('lets whoever is signed in read plans, and write none', () => {
+  it('lets every signed-in caller read plans, and write none', () => {
     expect(ask('list computeplans')).to.include({ asks: 'nothing', isAllowed: true })
     expect(ask('create computeplans')).to.include({ asks: 'nothing', isAllowed: false })
   })

@@ -63,7 +63,7 @@ export const DATABASE_RULES: readonly RuleCase[] = [
       'memoryLimit must not be less than memoryRequest',
     ],
     ['a tag of ours', undefined, { tags: { 'freehold.dev/x': 'y' } }, TAGS],
-    ['networks that are none', undefined, { allowedCidrs: '10.0.0.1/8' }, CIDRS],
+    ['invalid networks', undefined, { allowedCidrs: '10.0.0.1/8' }, CIDRS],
     ['more storage', { storageSize: '10Gi' }, { storageSize: '20Gi' }],
     ['less storage', { storageSize: '20Gi' }, { storageSize: '10Gi' }, SHRINK],
     ['a newer version', { engineVersion: '10.11' }, { engineVersion: '11.4' }],
@@ -188,7 +188,7 @@ export const DATABASE_RULES: readonly RuleCase[] = [
       { replicas: 2, synchronousReplicas: 2 },
       'synchronousReplicas must be less than replicas: the primary is not a replica',
     ],
-    ['refuses networks that are none', undefined, { allowedCidrs: '10.0.0.1/8' }, CIDRS],
+    ['refuses invalid networks', undefined, { allowedCidrs: '10.0.0.1/8' }, CIDRS],
     ['refuses to take a name over without the data', undefined, { takesOver: 'orders' }, TAKE_OVER],
     [
       'refuses to take a name over with the data of another group',

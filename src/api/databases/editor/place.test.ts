@@ -30,7 +30,7 @@ describe('what the editor answers to a fault of the engine', () => {
     it(`is ${status} ${code} to ${reason}, without the engine’s own words`, () => {
       const fault = new SqlFault(reason, 'words with a secret in them', { engineCode: '40001', index: 3 })
       const refusal = refusalOf(fault, items)
-      if (!(refusal instanceof PlatformError)) throw new Error('That is no refusal of ours.')
+      if (!(refusal instanceof PlatformError)) throw new Error('That is not one of our refusals.')
       expect([refusal.code, ERROR_STATUS[refusal.code]]).to.deep.equal([code, status])
       expect(refusal.extras).to.deep.equal({ index: 3 })
     })

@@ -136,7 +136,7 @@ async function run(asked: Asked, place: EditorPlace, level: SqlLevel): Promise<B
   }
 }
 
-/** Who ran what stays known. Where it cannot be kept, the batch has run all the same, and the answer shows no id. */
+/** Records who ran what. If that fails, the batch has run all the same, and the answer shows no id. */
 async function record(
   { context, database, request, classification, masked, began }: Asked,
   outcome: HistoryEntry['outcome'],
