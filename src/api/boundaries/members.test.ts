@@ -13,6 +13,7 @@ const ID = B1.slice(12)
 const SPACE = boundaryNamespace(ID)
 const path = `${B1}/members`
 const roles = [...BUILT_IN_ROLES]
+const TENANT = '66666666-6666-4666-8666-666666666666'
 const ASSIGNMENT = '55555555-5555-4555-8555-555555555555'
 
 describe('members of a boundary', () => {
@@ -22,7 +23,11 @@ describe('members of a boundary', () => {
     facade.group(ID, 'shop')
     const { records } = facade
     for (const id of [ANNA, BERT]) {
-      records.put(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: id }, { userName: id.slice(0, 4) })
+      records.put(
+        PlatformUser,
+        { namespace: SYSTEM_NAMESPACE, name: id },
+        { userName: id.slice(0, 4), tenantIds: [TENANT] },
+      )
     }
     const put = (name: string, spec: object, namespace = SPACE) =>
       records.put(

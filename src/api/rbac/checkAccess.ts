@@ -5,6 +5,7 @@ import { parseScope, scopeContains } from '../../core/scope.ts'
 import { findAction, isKnownAction, isOpenAction, OPEN_ACTION_PREFIXES } from '../../iam/actions.ts'
 import type { Decision } from '../../iam/records.ts'
 import { boundaryScope, findVisibleBoundary } from '../callers/visibility.ts'
+import { findNameable } from '../callers/visiblePeople.ts'
 import { ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
@@ -114,14 +115,20 @@ function scopeErrors(text: string | null | undefined, boundaryId: string, path: 
 
 /** Why the principal may do nothing at all; undefined for one that can act. */
 async function principalRefusal(
-  { principals }: Services,
+  services: Services,
   caller: Caller,
   principalId: string,
   boundaryId: string,
 ): Promise<(typeof PRINCIPAL_REASONS)[number] | undefined> {
   // The caller's token was verified for this request.
   if (principalId === caller.principalId) return undefined
-  const found = (await principals.find([principalId], boundaryId)).get(principalId)
+  // Of a stranger whom nothing lets into the boundary it is not told that they exist.
+  const { everywhere, boundaryIds } = services.access.boundariesOf(principalId)
+  const reaches = everywhere || boundaryIds.includes(boundaryId)
+  const known = reaches
+    ? await services.principals.find([principalId], boundaryId)
+    : await findNameable(services, caller, [principalId], boundaryId)
+  const found = known.get(principalId)
   if (found === undefined) return 'PrincipalNotFound'
   return found.isEnabled ? undefined : 'PrincipalDisabled'
 }

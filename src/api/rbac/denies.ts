@@ -72,8 +72,8 @@ export const denies = collection(DenyAssignment, {
     body: CreateDenyAssignmentRequest,
     answers: [200, 201],
     turn: ({ boundaryId }) => boundaryScope(boundaryId),
-    toSpec: async ({ services, body }, { boundaryId }) => {
-      const { scope, principalType } = await checkDeny(services, boundaryId, body)
+    toSpec: async ({ services, caller, body }, { boundaryId }) => {
+      const { scope, principalType } = await checkDeny(services, caller, boundaryId, body)
       await refuseLockout(services, boundaryId, body)
       const { principalId, principalType: _asked, ...rest } = body
       return {

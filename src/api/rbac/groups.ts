@@ -89,7 +89,7 @@ async function makeGroup(context: Create, { boundaryId, namespace }: BoundaryHom
   const role = roleToGive(context, boundaryId)
   const memberIds = [...new Set(body.memberIds)]
   const id = randomUUID()
-  await checkMembers(services, boundaryId, { id, memberIds, added: memberIds })
+  await checkMembers(services, caller, boundaryId, { id, memberIds, added: memberIds })
   return oneAtATime(`${boundaryScope(boundaryId)}/groups`, async () => {
     const { displayName, description } = body
     refuseTakenName(services, boundaryId, { id, displayName })
@@ -117,7 +117,7 @@ async function checkChange({ services, caller, body }: Change, group: GroupRecor
   if (body.memberIds !== undefined) {
     const memberIds = [...new Set(body.memberIds ?? [])]
     const added = memberIds.filter((member) => !group.spec.memberIds.includes(member))
-    await checkMembers(services, boundaryId, { id, memberIds, added })
+    await checkMembers(services, caller, boundaryId, { id, memberIds, added })
     const groups = new Map(groupsIn(services, boundaryId)).set(id, memberIds)
     refuseWidening(services, caller, boundaryId, { id, added, groups }, 'forbidden')
     refuseSheddingDenies(services, caller, boundaryId, groups)

@@ -6,6 +6,7 @@ import { RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly } from '../../iam/roles.ts'
 import { principalNotFound } from '../callers/principals.ts'
 import { boundaryScope } from '../callers/visibility.ts'
+import { findNameable } from '../callers/visiblePeople.ts'
 import type { Context, Services } from '../http/context.ts'
 import { action } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -82,7 +83,7 @@ async function makeAssignment(context: Create, { boundaryId }: BoundaryHome) {
       { field: 'expiresAt', message: 'must be in the future' },
     ])
   }
-  const principal = (await services.principals.find([principalId], boundaryId)).get(principalId)
+  const principal = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
   const isOtherType = body.principalType != null && body.principalType !== principal?.principalType
   if (principal === undefined || isOtherType) throw principalNotFound(principalId)
   const refusal = grantRefusal(services, caller, { role, scope: text, principalIds: [principalId], boundaryId })

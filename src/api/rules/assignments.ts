@@ -3,6 +3,7 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
 import type { Principal, PrincipalType } from '../callers/principals.ts'
+import { findNameable } from '../callers/visiblePeople.ts'
 import type { Services } from '../http/context.ts'
 import { findRole, type Granter, isInForce, refuseExceeding, rootOnlyRefused } from './grants.ts'
 
@@ -29,7 +30,7 @@ export async function checkNewAssignment(
   const { principalId, principalType, roleDefinitionName, scope, boundaryId } = wanted
   const role = findRole(services, roleDefinitionName)
   if (boundaryId !== undefined && isRootOnly(role)) throw rootOnlyRefused(role, scope)
-  const principal = (await services.principals.find([principalId], boundaryId)).get(principalId)
+  const principal = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
   const wantedType = principalType ?? principal?.principalType
   if (principal === undefined || principal.principalType !== wantedType) {
     const message = `No ${wantedType ?? 'principal'} has the id "${principalId}".`

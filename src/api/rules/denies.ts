@@ -7,6 +7,7 @@ import { groupsAround, type Memberships } from '../../iam/groups.ts'
 import { patternFaults } from '../../iam/pattern.ts'
 import { type PrincipalType, principalNotFound } from '../callers/principals.ts'
 import { boundaryScope } from '../callers/visibility.ts'
+import { findNameable } from '../callers/visiblePeople.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { actingOwners, type Granter, groupsIn, isOver } from './grants.ts'
@@ -166,12 +167,12 @@ export async function refuseDenyingRootOwners(
  *
  * @throws PlatformError BAD_REQUEST, principal_not_found
  */
-export async function checkDeny(services: Services, boundaryId: string, wanted: WantedDeny) {
+export async function checkDeny(services: Services, caller: Granter, boundaryId: string, wanted: WantedDeny) {
   checkBody(wanted, services.clock.now())
   const scope = readScope(wanted.scope, boundaryId)
   const { principalId, excludedPrincipalIds } = wanted
   const named = typeof principalId === 'string' ? [principalId] : []
-  const known = await services.principals.find([...named, ...excludedPrincipalIds], boundaryId)
+  const known = await findNameable(services, caller, [...named, ...excludedPrincipalIds], boundaryId)
   for (const id of [...named, ...excludedPrincipalIds]) {
     if (!known.has(id)) throw principalNotFound(id)
   }

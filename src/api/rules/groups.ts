@@ -3,16 +3,18 @@ import { boundaryNamespace } from '../../core/names.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { brokenNesting, groupsAround, type Memberships } from '../../iam/groups.ts'
 import { principalNotFound } from '../callers/principals.ts'
+import { findNameable } from '../callers/visiblePeople.ts'
 import type { Services } from '../http/context.ts'
 import { type Granter, groupsIn, isInForce, knownRole, refuseExceeding } from './grants.ts'
 
 /** @throws PlatformError principal_not_found, group_cycle */
 export async function checkMembers(
   services: Services,
+  caller: Granter,
   boundaryId: string,
   { id, memberIds, added }: { id: string; memberIds: readonly string[]; added: readonly string[] },
 ): Promise<void> {
-  const known = await services.principals.find(added, boundaryId)
+  const known = await findNameable(services, caller, added, boundaryId)
   for (const member of added) if (!known.has(member)) throw principalNotFound(member)
   if (brokenNesting(id, memberIds, groupsIn(services, boundaryId)) === undefined) return
   throw new PlatformError('group_cycle', 'Groups may be nested five deep and never in a circle.', { memberIds })

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import type { UserRecord } from '../../adapters/identity/port.ts'
 import { notFound } from '../../core/errors.ts'
 import { isUuid } from '../../core/names.ts'
-import { Boundary } from '../../crds/boundaries.ts'
+import { sightOf } from '../callers/visiblePeople.ts'
 import { ok } from '../http/answer.ts'
-import type { Context, Services } from '../http/context.ts'
+import type { Context } from '../http/context.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import { displayNameOf } from '../people/accounts.ts'
 import { dateTime, flag, listRoute, text } from '../resources/collection/columns.ts'
@@ -46,39 +46,12 @@ function userDto(user: UserRecord): z.output<typeof UserDto> {
   }
 }
 
-/**
- * The tenants whose users the caller may see: their own, and those of the boundaries whose members they may read;
- * undefined for everybody's.
- */
-async function visibleTenants({ services, caller }: Context): Promise<ReadonlySet<string> | undefined> {
-  const { access, accounts, records } = services
-  if (access.isAllowed(caller.principalId, 'rbac/members/admin', '/')) return undefined
-  const own = (await accounts.users.find(caller.principalId))?.tenantIds ?? []
-  const { boundaryIds } = access.boundariesOf(caller.principalId)
-  const theirs = boundaryIds
-    .filter((id) => access.isAllowed(caller.principalId, 'rbac/members/read', `/boundaries/${id}`))
-    .map((name) => tenantOf(services, records.peek(Boundary, { name })))
-  return new Set([...own, ...theirs.filter((id) => id !== undefined)])
-}
-
-function tenantOf(
-  { accounts }: Services,
-  boundary: Parameters<Services['accounts']['tenants']['ofBoundary']>[0] | undefined,
-) {
-  return boundary === undefined ? undefined : accounts.tenants.ofBoundary(boundary)
-}
-
-function isVisible(user: UserRecord, tenants: ReadonlySet<string> | undefined, callerId: string): boolean {
-  return tenants === undefined || user.id === callerId || user.tenantIds.some((id) => tenants.has(id))
-}
-
 /** @throws PlatformError NOT_FOUND, alike for users who are not there and who may not be seen */
 async function readUser(context: Context<'userId'>) {
   const { services, caller, parameters } = context
   const { userId } = parameters
   const user = isUuid(userId) ? await services.accounts.users.find(userId) : undefined
-  if (user === undefined || !isVisible(user, await visibleTenants(context), caller.principalId))
-    throw notFound('The user')
+  if (user === undefined || !(await sightOf(services, caller))(user)) throw notFound('The user')
   return ok(userDto(user))
 }
 
@@ -101,9 +74,9 @@ export const userRoutes: readonly RouteDraft[] = [
     pageSizeDefault: 100,
     rows: async (context) => {
       const { services, caller } = context
-      const tenants = await visibleTenants(context as Context)
+      const isSeen = await sightOf(services, caller)
       const all = await services.accounts.users.list({ limit: Number.MAX_SAFE_INTEGER })
-      return all.filter((user) => isVisible(user, tenants, caller.principalId)).map(userDto)
+      return all.filter(isSeen).map(userDto)
     },
   }),
   route(

@@ -1,8 +1,11 @@
 import { expect } from 'chai'
 import { makeAccounts } from '../../../test/make/accounts.ts'
 import { ANNA, assign, B1, BERT, type Given } from '../../../test/make/authorizationRecords.ts'
+import { ManualClock } from '../../../test/make/clock.ts'
 import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
+import { PlatformTenant } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
+import { directoryPrincipals } from '../callers/directoryPrincipals.ts'
 import { userRoutes } from './index.ts'
 
 const TENANT = '55555555-5555-4555-8555-555555555555'
@@ -11,7 +14,9 @@ type List = { items: { id: string; displayName: string }[] }
 
 function open(given: Given = {}, tenantIds: string[] = []) {
   const { accounts, users } = makeAccounts()
-  const facade = makeFacade({ roles: [...BUILT_IN_ROLES], ...given }, { accounts })
+  const principals = directoryPrincipals({ find: async () => new Map() }, users, new ManualClock())
+  const facade = makeFacade({ roles: [...BUILT_IN_ROLES], ...given }, { accounts, principals })
+  facade.records.put(PlatformTenant, { name: TENANT }, { displayName: 'Tenant' })
   facade.boundary(B1.slice('/boundaries/'.length), { tenantId: TENANT })
   users.put({ id: ANNA, userName: 'anna', firstName: 'Anna', lastName: 'Arnold', tenantIds })
   users.put({ id: BERT, userName: 'bert', email: 'bert@example.com', tenantIds: [TENANT] })

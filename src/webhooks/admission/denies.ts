@@ -13,6 +13,6 @@ export async function judgeDeny(judged: Judged<RecordOf<typeof DenyAssignment>>)
   if (previous !== undefined) refuseOwnDeny(services, caller, boundaryId, previous)
   if (next === undefined) return
   if (previous === undefined) scopeOfRecord(services, next)
-  await checkDeny(services, boundaryId, next.spec)
+  await checkDeny(services, caller, boundaryId, next.spec)
   await refuseLockout(services, boundaryId, next.spec)
 }

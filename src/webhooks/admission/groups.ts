@@ -23,7 +23,7 @@ export async function judgeGroup(judged: Judged<GroupRecord>): Promise<void> {
     const present = new Set(previous?.spec.memberIds)
     const added = memberIds.filter((member) => !present.has(member))
     if (previous === undefined) await refuseIdOfOthers(judged, id)
-    await checkMembers(services, boundaryId, { id, memberIds, added })
+    await checkMembers(services, caller, boundaryId, { id, memberIds, added })
     refuseTakenName(services, boundaryId, { id, displayName })
     if (added.length > 0) refuseWidening(services, caller, boundaryId, { id, added, groups }, 'GRANT_EXCEEDS_CALLER')
   }

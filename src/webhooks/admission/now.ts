@@ -39,7 +39,7 @@ export async function servicesOfNow(services: Services, caches: Caches, reach: R
   const records = recordsWith(services.records, now, homes)
   const { clock, log } = services
   const access = createAccess({ caches: cachesWith(caches, now, reach.boundaryId), clock, log })
-  return { ...services, records, access, principals: principalsOf(services, records) }
+  return { ...services, records, access, sight: services.access, principals: principalsOf(services, records) }
 }
 
 /** Groups come from what was read now; people and accounts are those of the identity provider in use. */

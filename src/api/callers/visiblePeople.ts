@@ -1,0 +1,68 @@
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import type { Services } from '../http/context.ts'
+import { recordedTenants } from '../people/tenants.ts'
+import type { Principal } from './principals.ts'
+import type { Caller } from './tokens.ts'
+
+declare module '../http/context.ts' {
+  interface Services {
+    /** Decides whom a caller may see, where `access` knows one boundary only; absent, `access` decides. */
+    readonly sight?: Pick<Access, 'isAllowed' | 'boundariesOf'>
+  }
+}
+
+type Person = { readonly id: string; readonly tenantIds: readonly string[] }
+type Viewer = Pick<Caller, 'principalId'>
+type Sources = Pick<Services, 'records' | 'access' | 'principals' | 'sight'>
+
+/**
+ * Whether the caller may see a person: themselves, people of their own tenants, and people of the tenants whose
+ * boundaries' members they may read. Who manages the members of the platform sees everybody.
+ */
+export async function sightOf(services: Sources, { principalId }: Viewer): Promise<(person: Person) => boolean> {
+  const access = services.sight ?? services.access
+  if (access.isAllowed(principalId, 'rbac/members/admin', '/')) return () => true
+  const own = (await services.principals.find([principalId])).get(principalId)?.tenantIds ?? []
+  const tenants = recordedTenants(services.records)
+  const theirs = access
+    .boundariesOf(principalId)
+    .boundaryIds.filter((id) => access.isAllowed(principalId, 'rbac/members/read', `/boundaries/${id}`))
+    .flatMap((name) => services.records.peek(Boundary, { name }) ?? [])
+    .flatMap((boundary) => tenants.ofBoundary(boundary) ?? [])
+  const visible = new Set([...own, ...theirs])
+  return ({ id, tenantIds }) => id === principalId || tenantIds.some((tenant) => visible.has(tenant))
+}
+
+/**
+ * Those of the ids that exist and that the caller may name in the boundary. People whom the caller cannot see are left
+ * out, so that an answer tells no more of them than of an id that nobody has; who has a role there already, or is in a
+ * group of the boundary, stands in its list of members for everyone to see.
+ */
+export async function findNameable(
+  services: Sources,
+  caller: Viewer,
+  ids: readonly string[],
+  boundaryId?: string,
+): Promise<ReadonlyMap<string, Principal>> {
+  const found = await services.principals.find(ids, boundaryId)
+  const people = [...found.values()].filter(({ principalType }) => principalType === 'User')
+  if (people.length === 0) return found
+  const isSeen = await sightOf(services, caller)
+  const strangers = people.filter((person) => !isSeen(person)).map(({ id }) => id)
+  if (strangers.length === 0) return found
+  const members = namedIn(services, boundaryId)
+  return new Map([...found].filter(([id]) => !strangers.includes(id) || members.has(id)))
+}
+
+function namedIn({ records }: Sources, boundaryId: string | undefined): ReadonlySet<string> {
+  const namespace = boundaryId === undefined ? SYSTEM_NAMESPACE : boundaryNamespace(boundaryId)
+  const assignments = [namespace, SYSTEM_NAMESPACE].flatMap((home) =>
+    records.peekAll(RoleAssignment, { namespace: home }),
+  )
+  return new Set([
+    ...assignments.map(({ spec }) => spec.principalId),
+    ...records.peekAll(PrincipalGroup, { namespace }).flatMap(({ spec }) => spec.memberIds),
+  ])
+}
