@@ -57,7 +57,7 @@ async function deleteBoundary(context: Context<'boundaryId'>) {
   const { boundaryId } = parameters
   await findBoundary(context, boundaryId)
   const namespace = boundaryNamespace(boundaryId)
-  // From the API server: what another replica accepted a moment ago must count.
+  // From the API server: what another replica has just accepted must count.
   const groups = await services.records.list(ResourceGroup, { namespace }, { fresh: true })
   if (groups.length > 0) {
     const resourceGroups = groups.map(({ metadata }) => metadata.name).sort()

@@ -35,15 +35,15 @@ type Role = WithSpec<RoleDefinition>
 type BoundaryObject = WithSpec<Boundary>
 
 const OWNER = 'Owner'
-/** Behind the id of an assignment to a group: the entry for a group of the platform of that id. */
+/** Suffix of an assignment's id for the platform's group with the same id. */
 const PLATFORM_SUFFIX = '#platform'
-/** Behind the id of a record: the namespace that it stands in. */
+/** Separates the id of a record from its namespace. */
 const NAMESPACE_MARK = '#'
 type Named = { scope: Scope; incarnation: string | undefined }
 
 /**
- * Decisions from the assignments that count now. Follows the caches, so that an own write decides the next request and
- * everybody else's the moment its event comes.
+ * Decisions from the assignments that count now. Follows the caches, so that an own write counts for the next request, and
+ * any other as soon as its event arrives.
  */
 export function createAccess(options: AccessOptions): Access & { stop(): void } {
   return new CachedAccess(options)
@@ -120,7 +120,7 @@ class CachedAccess implements Access {
       try {
         handler(event)
       } catch (error) {
-        // What cannot be read grants nothing; the evaluator sees to that.
+        // An unreadable record grants nothing; the evaluator ensures that.
         const { namespace, name } = event.object.metadata
         this.#log.warn(
           { kind: resource.kind, namespace, name, reason: messageOf(error) },
@@ -186,7 +186,7 @@ class CachedAccess implements Access {
     this.#evaluator.policy.removeAssignment(id + PLATFORM_SUFFIX)
   }
 
-  /** A deny that cannot be read leaves what it was before; one that is gone, or of another life, ends. */
+  /** An unreadable deny keeps its former effect; one that is deleted, or of another incarnation, ends. */
   #deny({ type, object }: CacheEvent<Denial>): void {
     const id = recordId(DenyAssignment.resource, object)
     const scope = type === 'removed' ? undefined : ownScope(object)
@@ -276,7 +276,7 @@ class CachedAccess implements Access {
     return Object.keys(incarnationsNamedBy(record)).map(principalKey)
   }
 
-  /** A deny holds while nobody is known under the id, and not for whoever comes after the one it was for. */
+  /** A deny holds while nobody is known under the id, but not for a later holder of the id. */
   #isOfAnother(record: KubeObject, id: string | undefined): boolean {
     if (id === undefined || meansPresent(this.#find, record, id)) return false
     return incarnationOf(this.#find, id, record.metadata.namespace) !== undefined
@@ -313,7 +313,7 @@ function groupId(namespace: string, name: string): string {
   return `${namespace}/${name}`
 }
 
-/** A member of a group, or who is spared by a deny: a person, a group of the same namespace, or one of the platform. */
+/** A group's member or a deny's exclusion: a person, a group of the same namespace, or one of the platform. */
 function asMember(namespace: string, id: string): string[] {
   const own = [id, groupId(namespace, id)]
   return namespace === SYSTEM_NAMESPACE ? own : [...own, groupId(SYSTEM_NAMESPACE, id)]
@@ -344,7 +344,7 @@ function recordId({ group, kind }: Resource, { metadata: { namespace = '', name 
   return `${idOf({ group, kind, namespace, name })}${NAMESPACE_MARK}${namespace}`
 }
 
-/** The scope of a record that may speak of it where it stands. */
+/** The scope of a record, if its namespace may hold records of that scope. */
 function ownScope(object: { spec: { scope: string }; metadata: { namespace?: string } }): Scope | undefined {
   const scope = parseScope(object.spec.scope)
   return scope !== undefined && mayStandIn(scope, object.metadata.namespace) ? scope : undefined

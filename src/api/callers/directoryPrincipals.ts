@@ -4,7 +4,7 @@ import { isUuid } from '../../core/names.ts'
 import { displayNameOf } from '../people/accounts.ts'
 import type { Principal, Principals } from './principals.ts'
 
-/** How long an answer of the identity provider is believed: lists ask for the same people again and again. */
+/** How long an answer of the identity provider is cached: lists ask for the same people again and again. */
 const KEPT = 10_000
 const MOST = 10_000
 /** Keycloak keeps a user for each service account. */

@@ -30,7 +30,7 @@ export function placesOf(route: Pick<Route, 'path' | 'scope'>): PathPlaces {
 
 /**
  * The scope at which a permission is asked for. A malformed id or name cannot be one of an object that exists, so the
- * question is asked one level higher: who may read there learns that there is nothing, everybody else learns nothing.
+ * question is asked one level higher: callers who may read there get a 404, everybody else a 403.
  *
  * @param segments of the request's path, as they came: an id or name holds nothing that would be encoded
  */

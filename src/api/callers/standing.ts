@@ -19,7 +19,7 @@ export interface Standing {
    * Undefined for a principal in good standing. From memory; the API server is asked only about principals that it does not know.
    *
    * @param uid of the object that the token was issued for; the id may meanwhile belong to somebody else
-   * @param type where it is known; a uuid of either kind counts otherwise
+   * @param type if known; a uuid of either kind counts otherwise
    * @throws KubeError if the API server must be asked and does not answer
    */
   endOf(principalId: string, type?: Caller['principalType'], uid?: string): Promise<Ended | undefined>
@@ -46,7 +46,7 @@ const MAX_ANSWERS = 1_000
 export function createStanding({ client, caches, clock = systemClock }: StandingOptions): Standing {
   const answers = new Map<string, { until: number; answer: Promise<Ended | undefined> }>()
 
-  /** A principal that was made a moment ago has a token sooner than our watch has heard of it. */
+  /** A new principal may have a token before our watch reports it. */
   async function ask(
     resources: readonly Resource[],
     name: string,

@@ -15,9 +15,9 @@ export type Caller = Readonly<{
   displayName?: string
   /** Only an address that the issuer has verified. */
   email?: string
-  /** The session of a person that the token came of (OpenID Connect's `sid`). */
+  /** The person's session that issued the token (OpenID Connect's `sid`). */
   sessionId?: string
-  /** The uid of the principal's own object, where the issuer keeps one. */
+  /** The uid of the principal's object, if the issuer keeps one. */
   principalUid?: string
   /** When a person last proved who they are. */
   authTime?: number
@@ -27,10 +27,10 @@ export type Caller = Readonly<{
 export interface TokenVerifier {
   /**
    * @throws PlatformError UNAUTHORIZED for anything but one valid access token; SERVICE_UNAVAILABLE while the issuer
-   * has never told its keys
+   * has never published its keys
    */
   verify(authorizationHeader: string | undefined): Promise<Caller>
-  /** The issuer's keys changed: what is known of them is renewed at once. */
+  /** The issuer's keys changed: fetch them again at once. */
   keysChanged(): Promise<void>
   stop(): Promise<void>
 }
@@ -165,7 +165,7 @@ function checker(options: TokenVerifierOptions, clock: Clock) {
   }
 }
 
-/** What jose does not know: the kind of token, who it speaks of, and whether its times make sense. */
+/** What jose does not check: the kind of token, its subject, and whether its times make sense. */
 function callerOf(claims: JWTPayload, nowSeconds: number): Caller {
   const { sub, iat, exp } = claims
   // ID tokens say ID, refresh tokens Refresh; all have the same issuer and key and may have the same audience.

@@ -21,8 +21,8 @@ export function resourceScope(boundaryId: string, group: string, collection: str
 }
 
 /**
- * The boundaries at which the principal holds the action. Goes from the grants to the boundaries where it can, so that
- * who may see three of ten thousand pays for three.
+ * The boundaries at which the principal holds the action. Goes from the grants to the boundaries if it can, so that
+ * a caller who may see three of ten thousand pays for three.
  */
 export async function boundariesWith(context: Context, action: ActionName): Promise<readonly BoundaryRecord[]> {
   const { services, caller, fresh } = context

@@ -6,7 +6,7 @@ import { Turns } from '../../core/turns.ts'
 import { parseJson } from './json.ts'
 
 export const JSON_LIMIT_BYTES = 1_048_576
-/** A JSON body that takes longer is not coming: one byte in ten seconds would hold the connection for ever. */
+/** The time for a JSON body: one byte every ten seconds would hold the connection for ever. */
 const BODY_MILLISECONDS = 20_000
 /** Longer ones take milliseconds to parse. */
 const LARGE_BYTES = 65_536
@@ -16,7 +16,7 @@ export type BodyRules = {
   mediaTypes: readonly string[]
   limitBytes: number
   isOptional: boolean
-  /** Called before a body of that length is parsed; throws where the caller has had too much read. */
+  /** Called before a body of that length is parsed; throws if the caller has exceeded the limit. */
   spend?: (bytes: number) => void
 }
 
@@ -49,8 +49,8 @@ export function checkMediaType(request: IncomingMessage, accepted: readonly stri
 }
 
 /**
- * Reads a JSON body. It is refused as soon as it is too large, while it comes in; what Content-Length says is believed
- * only if it says so at once.
+ * Reads a JSON body. Refused as soon as it is too large; Content-Length is believed
+ * only if it announces that.
  *
  * @throws PlatformError BODY_TOO_LARGE with `limitBytes`, MODEL_BINDING_FAILED
  */

@@ -46,9 +46,9 @@ export type Context<Parameters extends string = string, Query = unknown, Body = 
   /** @throws PlatformError UNAUTHORIZED on an anonymous route without a token */
   readonly caller: Caller
   readonly isAnonymous: boolean
-  /** Of the client, behind trusted proxies the one that they name; undefined if the connection is gone. */
+  /** The client's address; behind trusted proxies, the one they report. Undefined if the client has disconnected. */
   readonly address: string | undefined
-  /** Decoded once; names of boundaries, groups and resources are well-formed where the handler runs. */
+  /** Decoded once; names of boundaries, groups and resources are well-formed when the handler runs. */
   readonly parameters: { readonly [Name in Parameters]: string }
   readonly query: Query
   readonly body: Body
@@ -63,7 +63,7 @@ export type Context<Parameters extends string = string, Query = unknown, Body = 
   readonly request: Readable
   readonly correlationId: string
   readonly log: Log
-  /** Aborted when the client goes, or at the end of the request's time. */
+  /** Aborted when the client disconnects or the request times out. */
   readonly signal: AbortSignal
   /** The scope that the route was authorized at; undefined on routes without an action. */
   readonly scope: string | undefined

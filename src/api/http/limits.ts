@@ -35,11 +35,11 @@ export class RateLimit {
 }
 
 /**
- * How much of large bodies a caller may have read: reading and checking one takes the thread that answers everybody.
- * What is not used is saved up to the burst. Each replica counts for itself.
+ * Limits the bytes of large bodies per caller: parsing and checking one blocks the thread that answers everybody.
+ * Unused bytes add up to the burst. Each replica counts for itself.
  */
 export class BodyBudget {
-  /** Bytes that cost nothing: requests are counted as well. */
+  /** Smaller bodies cost nothing: requests are limited as well. */
   static readonly FREE = 65_536
   static readonly PER_SECOND = 1_048_576
   static readonly BURST = 4 * 1_048_576

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 
-/** One thing that must hold for this process to serve; `detail` is a name, never a secret or an address. */
+/** One condition for this process to serve; `detail` is a name, never a secret or an address. */
 export type ReadinessCheck = { name: string; isReady: () => boolean }
 
 export type ManagementOptions = {

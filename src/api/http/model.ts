@@ -47,7 +47,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 }
 
 const typeOf = (expected: string) => TYPES[expected] ?? `of type ${expected}`
-/** The library's own words tell of its insides, such as regular expressions; those of a schema are for people. */
+/** The library's messages show its internals, such as regular expressions; a schema's messages are for people. */
 const ownWords = (issue: Issue) => (/^(Invalid|Too|Unrecognized)\b/.test(issue.message) ? undefined : issue.message)
 
 /** Why a value is refused, in words for people that never repeat the input, as it may hold a secret. */
@@ -81,7 +81,7 @@ function extent(origin: string, bound: 'at most' | 'at least', limit: number | b
   return `be ${bound} ${limit}`
 }
 
-/** Where one of the forms was nearly met, what it lacks; else the types that there are. */
+/** What the closest variant lacks; else the types of all variants. */
 function unionOf(forms: readonly (readonly Issue[])[]): string {
   const types = forms.flatMap(([first]) =>
     first?.code === 'invalid_type' && first.path.length === 0 ? [typeOf(first.expected)] : [],

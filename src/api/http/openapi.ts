@@ -221,7 +221,7 @@ function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody
 function responsesOf(route: Route): ZodOpenApiResponsesObject {
   const isAnonymous = route.authorization.kind === 'anonymous'
   const hasAction = route.authorization.kind === 'iam'
-  // Whatever writes may meet another writer or a rule; data is behind an engine, and may be in a state without it.
+  // A write may conflict with another or break a rule; data needs an engine, which may not be ready.
   const writes = route.method === 'GET' ? [] : [409, ...(route.method === 'DELETE' ? [] : [422])]
   const asksEngine =
     route.authorization.kind === 'iam' && (route.authorization.isData || route.path.includes('/editor/'))

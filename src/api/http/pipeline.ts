@@ -29,18 +29,18 @@ export type PipelineOptions = {
   metrics: HttpMetrics
   limits: { requestsPerPrincipal: number; anonymousRequestsPerAddress: number }
   checkReplies?: boolean
-  /** False until everything that decides is known; true once, true for ever. */
+  /** False until the caches are filled; once true, it stays true. */
   isReady?: () => boolean
-  /** Milliseconds since when what the caches hold may be out of date, and for how long that may be told. */
+  /** How long the caches may have been out of date, and how long they may be served, in milliseconds. */
   staleness?: Staleness | undefined
 }
 
 export type Staleness = { readonly age: () => number; readonly bound: number }
 
-/** A watch that its server ends is open again before this. */
+/** A watch that its server ends is reopened sooner than this. */
 const UNREMARKABLE_AGE = 2_000
 
-/** Of routes that take no body: what a caller says there would be ignored, so that it is refused. */
+/** For routes without a body: a body would be ignored, so it is refused. */
 const NOTHING = z.strictObject({})
 const ANY_JSON = ['application/json', 'application/merge-patch+json']
 
@@ -63,8 +63,8 @@ function refuseSecondHost({ rawHeaders }: IncomingMessage): void {
 }
 
 /**
- * The way of a request: route, authentication, rate, authorization, negotiation, query, body, handler. Authorization
- * comes before the body is read and before anything that the path names is looked up, so that who may not read learns
+ * The stages of a request: route, authentication, rate, authorization, negotiation, query, body, handler. Authorization
+ * comes before the body is read and before anything in the path is looked up, so that a caller without permission learns
  * nothing of what exists.
  */
 export class Pipeline {
@@ -117,7 +117,7 @@ export class Pipeline {
     const url = request.url ?? ''
     const mark = url.indexOf('?')
     passage.match = this.#router.find(request.method ?? '', mark < 0 ? url : url.slice(0, mark))
-    // Whoever looks for routes pays as for any other anonymous request.
+    // Probing for routes counts as any other anonymous request.
     if (passage.match === undefined) {
       await this.#takeAddress(passage)
       throw new PlatformError('NOT_FOUND', 'There is no such route.')
@@ -155,7 +155,7 @@ export class Pipeline {
     return location === undefined ? answer : { ...answer, headers: { location, ...answer.headers } }
   }
 
-  /** Before the first listing is complete nobody would have a right and nothing would exist: wrong answers, both. */
+  /** Before the first listing is complete, every answer would be a wrong 403 or 404. */
   #refuseUntilReady(): void {
     this.#isReady ||= this.#options.isReady?.() ?? true
     if (this.#isReady) return
@@ -166,7 +166,7 @@ export class Pipeline {
 
   /**
    * While the API server does not answer, responses carry their age (RFC 9111, 5.1), up to a bound: what
-   * exists and who may do what could both be otherwise.
+   * exists and who may do what may both have changed.
    *
    * @throws PlatformError SERVICE_UNAVAILABLE
    */
@@ -275,7 +275,7 @@ export class Pipeline {
       header: (name) => single(request, name),
       correlationId: trace.correlationId,
       log,
-      // Most handlers never wait for anything that could be stopped.
+      // Most handlers never wait for anything that could be aborted.
       get signal() {
         signal ??= signalOf(response)
         return signal
@@ -322,7 +322,7 @@ function single(request: IncomingMessage, name: string): string | undefined {
   return Array.isArray(value) ? value[0] : value
 }
 
-/** A name that no object can have: 400 where one was to be made, else there is nothing of that name. */
+/** A name that no object can have: 400 on creation, else 404. */
 function badName(
   route: Route,
   part: 'boundary' | 'resourceGroup' | 'resource',
@@ -342,7 +342,7 @@ function badName(
   return invalidName(part === 'resource' ? name : group)
 }
 
-/** @throws PlatformError NOT_ACCEPTABLE where the client takes nothing that the route can answer */
+/** @throws PlatformError NOT_ACCEPTABLE if the client accepts no media type of the route */
 function negotiate(route: Route, accept: string | undefined): void {
   if (accept === undefined || accept === '' || accept.includes('*/*')) return
   const supported = [...new Set([route.replyMediaType, 'application/json', 'application/problem+json'])]
@@ -382,7 +382,7 @@ async function send({ request, response }: Passage, answer: Answer): Promise<voi
   response.end(text)
 }
 
-/** A body that nobody read would have to be read to the end before the connection can serve again. */
+/** An unread body would have to be read to its end before the connection can be reused. */
 function closeAfterUnreadBody(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete || !hasBody(request)) return
   const length = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
@@ -391,7 +391,7 @@ function closeAfterUnreadBody(request: IncomingMessage, response: ServerResponse
 
 function sendError(passage: Passage, thrown: unknown): void {
   const { request, response, trace, match } = passage
-  // Half an answer is out already: the client must not take it for a whole one.
+  // Part of the answer has been sent: the client must not take it for the whole.
   if (response.headersSent) {
     response.destroy()
     return
@@ -414,7 +414,7 @@ function sendError(passage: Passage, thrown: unknown): void {
   response.end(text)
 }
 
-/** @throws TypeError where an answer is not what its route declares, which is a mistake of ours */
+/** @throws TypeError if an answer does not match its route's declaration, which is a bug */
 function checkReply(route: Route, answer: Answer): void {
   if (!route.answers.includes(answer.status)) {
     throw new TypeError(`${route.method} ${route.path} answered ${answer.status}, which it does not declare.`)

@@ -7,7 +7,7 @@ export type ErrorPlace = {
   form: 'platform' | 'problem'
   correlationId: string
   traceId: string
-  /** Whether the request carried an access token, whatever it was worth. */
+  /** Whether the request carried an access token, valid or not. */
   hasToken?: boolean
 }
 
@@ -45,7 +45,7 @@ function challenge({ hasToken = false }: ErrorPlace): string {
   return hasToken ? 'Bearer error="invalid_token"' : 'Bearer'
 }
 
-/** Whatever a handler threw, as an error that a caller may see. */
+/** Anything that a handler throws, as an error that the caller may see. */
 export function toPlatformError(thrown: unknown): PlatformError {
   if (thrown instanceof PlatformError) return thrown
   if (isKubeError(thrown)) return fromKubeError(thrown)
@@ -58,7 +58,7 @@ export function toPlatformError(thrown: unknown): PlatformError {
   )
 }
 
-/** What the identity provider refused, where its caller had no answer of its own for it. */
+/** A refusal of the identity provider that its caller did not translate. */
 function fromIdentityProvider(error: IdentityProviderError): PlatformError {
   const cause = { cause: error }
   switch (error.reason) {
@@ -76,7 +76,7 @@ function fromIdentityProvider(error: IdentityProviderError): PlatformError {
 }
 
 /**
- * A refusal of the API server in the words of the interface. Its own text is not passed on, save what it says of fields
+ * A refusal of the API server in the words of the interface. Its own text is not passed on, except what it says about fields
  * of our own kinds and what our own policies say.
  */
 export function fromKubeError(error: KubeError): PlatformError {
@@ -93,7 +93,7 @@ export function fromKubeError(error: KubeError): PlatformError {
         cause,
       )
     case 'NotFound':
-      // A missing type or namespace is the platform's trouble or a race with a deletion; either way there is nothing.
+      // A missing type or namespace is a platform fault or a race with a deletion: the object does not exist.
       if (error.typeMissing) return unavailable('The platform does not serve this kind yet.', cause)
       return new PlatformError('NOT_FOUND', `"${name}" was not found.`, {}, cause)
     case 'Invalid':
@@ -108,7 +108,7 @@ export function fromKubeError(error: KubeError): PlatformError {
   }
 }
 
-/** Seconds until the next try of what the API server did not answer. */
+/** Retry-After in seconds if the API server did not answer. */
 const RETRY_AFTER = 2
 
 function unavailable(
@@ -120,8 +120,8 @@ function unavailable(
 }
 
 /**
- * A namespace in its last moments refuses new objects with 403. Everything else means that our own rights are not there:
- * an API server that has just started has yet to read them, and it is not the caller's fault either way.
+ * A terminating namespace refuses new objects with 403. Any other 403 means that our own permissions are missing:
+ * an API server that has just started has not read them yet. Neither is the caller's fault.
  */
 function forbiddenToUs(error: KubeError): PlatformError {
   if (error.causes.some(({ message }) => message.includes('being terminated'))) {

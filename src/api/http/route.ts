@@ -42,17 +42,17 @@ export type Route = {
   /** Where the permission is asked for; undefined without an action. */
   readonly scope: ScopeLevel | undefined
   /**
-   * The scope's text if the path does not hold it. Undefined: the object is not known, so that only who holds the
-   * permission at the root learns it.
+   * The scope's text if the path does not hold it. Undefined if the object is unknown, so that only holders of the
+   * permission at the root learn that.
    */
   readonly scopeFrom:
     | ((parameters: Readonly<Record<string, string>>, services: Services) => string | undefined)
     | undefined
-  /** Passes the caller in place of the permission at `scope`: for rows whose rule is not the plain one. */
+  /** Authorizes the caller in place of the permission at `scope`: for routes with a rule of their own. */
   readonly mayPass:
     | ((caller: string, services: Services, parameters: Readonly<Record<string, string>>) => boolean)
     | undefined
-  /** The handler answers callers itself that do not exist any more: the interface has a code for it on this row. */
+  /** The handler itself answers callers that no longer exist: the interface has a code for this row. */
   readonly answersUnknownCallers: boolean
   /** The operation name of the interface; undefined if it shows none. */
   readonly operation: string | undefined
@@ -97,9 +97,9 @@ export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply
   body?: Body
   isBodyOptional?: boolean
   bodyKind?: BodyKind
-  /** Bytes; 1 MiB where it says nothing. */
+  /** Bytes; 1 MiB if absent. */
   bodyLimit?: number
-  /** Media types of the body; `application/json` where it says nothing. */
+  /** Media types of the body; `application/json` if absent. */
   mediaTypes?: readonly string[]
   /** What 2xx answers hold; nothing for answers without a body. */
   reply?: Reply
@@ -169,7 +169,7 @@ export type Planned = {
   auth: Authorization
   operation?: string
   scope?: ScopeLevel
-  /** `name:type`, with `!` behind the name where it is required. */
+  /** `name:type`, with `!` behind the name if it is required. */
   query?: readonly string[]
   /** The name of the record. */
   body?: string

@@ -31,14 +31,14 @@ function node(): Node {
  */
 export const PATH_MAX_LENGTH = 12_288
 const SEGMENT_MAX_LENGTH = 512
-/** Documentation paths may be deep; everything else ends far before. */
+/** Documentation paths may be deep; all others are far shorter. */
 const SEGMENTS_MAX = 24
 
 /**
  * Finds the route of a request by walking its segments, so that the last of four hundred routes is found as fast as the
  * first. A literal segment is preferred to a parameter. There is one spelling of each path: doubled or trailing slashes,
  * dot segments, other letter case and needless percent encoding name nothing. Parameters that a route declares `opaque`
- * are the exception: they hold whatever text their percent encoding says.
+ * are the exception: they hold any text, percent-encoded.
  */
 export class Router {
   readonly #root = node()
@@ -165,7 +165,7 @@ const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}/\\]/u
 const NEEDLESS = /%(4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae]|3[0-9]|2[de])/i
 
 /**
- * The value of one path segment, decoded exactly once. Undefined for what is not one canonical segment: empty, dots,
+ * The value of one path segment, decoded exactly once. Undefined if it is not one canonical segment: empty, dots,
  * a slash or backslash in any spelling, control characters, broken UTF-8, needless encoding.
  */
 export function decodeSegment(raw: string): string | undefined {
@@ -185,7 +185,7 @@ const ENCODED = /^(?:[!$&'()*+,;=:@\w.~-]|%[0-9a-f]{2})*$/i
 
 /**
  * The text of a segment that may hold any: empty, dots, slashes, control characters, decomposed letters, in whatever
- * encoding. Undefined for what encodes no text.
+ * encoding. Undefined if it does not encode text.
  */
 function decodeOpaque(raw: string): string | undefined {
   if (!ENCODED.test(raw)) return undefined

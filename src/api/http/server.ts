@@ -13,7 +13,7 @@ export type ServerLimits = {
   requestsPerPrincipal: number
   /** Per minute and address: anonymous routes and refused tokens. */
   anonymousRequestsPerAddress: number
-  /** Addresses or networks whose X-Forwarded-For is believed. */
+  /** Addresses or networks whose X-Forwarded-For is trusted. */
   trustedProxies: readonly string[]
   maxConnections: number
 }
@@ -36,11 +36,11 @@ export type FacadeOptions = {
   limits?: Partial<ServerLimits>
   /** Checks every answer against the schema that its route declares; for tests. */
   checkReplies?: boolean
-  /** Until it says so, routes that need a sign-in answer 503. */
+  /** Until it returns true, routes that need a sign-in answer 503. */
   isReady?: () => boolean
   /** How old what the caches hold may be, and is. Absent: never old. */
   staleness?: Staleness | undefined
-  /** What browsers are shown in front of the routes. */
+  /** Pages for browsers, in front of the routes. */
   pages?: express.RequestHandler
 }
 
@@ -48,7 +48,7 @@ export type Facade = {
   app: express.Express
   server: Server
   listen(port: number, host?: string): Promise<{ port: number }>
-  /** Takes no new requests, lets those under way end within the time, then closes. */
+  /** Accepts no new requests, waits for those in flight within the time, then closes. */
   stop(milliseconds?: number): Promise<void>
 }
 
@@ -105,7 +105,7 @@ function createServer(app: express.Express, limits: ServerLimits): Server {
   return server
 }
 
-/** What cannot be parsed as HTTP never reaches the routes. The answer has the form of section 7 all the same. */
+/** Malformed HTTP never reaches the routes, but the answer still has the form of section 7. */
 function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: import('node:stream').Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()

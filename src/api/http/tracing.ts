@@ -7,7 +7,7 @@ const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 const CORRELATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
 const RANDOM_BYTES = 24
-/** Asking the system for each request costs more than routing it. No byte is used twice, and none is a secret. */
+/** A system call for each request costs more than routing it. No byte is used twice, and none is a secret. */
 let pool = Buffer.alloc(0)
 let used = 0
 
@@ -21,7 +21,7 @@ function randomHex(): string {
 }
 
 /**
- * The caller's correlation id and trace where they are well-formed, else new ones (W3C Trace Context, level 1). An id
+ * The caller's correlation id and trace if they are well-formed, else new ones (W3C Trace Context, level 1). An id
  * with other characters could forge lines of a log.
  */
 export function traceOf(correlationId: string | undefined, traceparent: string | undefined): Trace {

@@ -51,7 +51,7 @@ export function displayNameOf({ firstName, lastName, userName }: UserRecord): st
   return name === '' ? userName : name
 }
 
-/** The address of a signed-in caller: as the directory knows it now; of accounts elsewhere, as the token says. */
+/** The e-mail address of a signed-in caller: from the directory, or from the token for external accounts. */
 export async function addressOf(
   caller: Caller,
   users: UserDirectory,

@@ -15,7 +15,7 @@ export class AttemptLimit {
     this.#window = window
   }
 
-  /** Counts one. Undefined when it may pass, else the seconds until the next may; what is refused does not count. */
+  /** Counts one. Undefined if it may pass, else the seconds until the next may; refused attempts do not count. */
   take(key: string): number | undefined {
     const now = this.#clock.now()
     const recent = (this.#attempts.get(key) ?? []).filter((time) => time > now - this.#window && time <= now)

@@ -10,7 +10,7 @@ export type LinkPages = {
   /** The path with `:token`, as the JSON route has it. */
   path: string
   show(services: Services, token: string): Promise<Page>
-  /** Takes the form. Whatever it throws is shown with the form again. */
+  /** Handles the form. An error is shown with the form again. */
   submit(services: Services, token: string, fields: Fields, address: string): Promise<Page>
 }
 export type Fields = (name: string) => string
@@ -19,7 +19,7 @@ const REQUESTS_PER_MINUTE = 60
 const HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-frame-options': 'DENY' }
 
 /**
- * Serves the pages where a browser asks: GET that prefers HTML to JSON, and POST of a form. The token in the path is all
+ * Serves the pages if a browser asks: GET that prefers HTML to JSON, and POST of a form. The token in the path is all
  * that a form proves, and no cookie is read, so that no other site can send one in somebody's name. Everything else
  * goes on to the routes.
  */
@@ -62,7 +62,7 @@ async function submitted(services: Services, pages: LinkPages, request: Request,
   }
 }
 
-/** The page with what was wrong in it, before the form. */
+/** The page with the error above the form. */
 function withProblem({ html, policy }: Page, text: string): Page {
   return { html: html.replace('</h1>', `</h1>\n${problem(text)}`), policy }
 }

@@ -7,12 +7,12 @@ const WAITING_MAX = 1000
 const ATTEMPTS = 4
 const FIRST_PAUSE = 2_000
 
-/** Work that goes on after the answer: one piece at a time, at most so many waiting. What is killed with the process is not made up for: people ask again. */
+/** Work that continues after the response, one piece at a time. Work lost with the process is not repeated. */
 export interface Outbox {
-  /** False if mails go nowhere: links are then shown to whoever made them. */
+  /** False if mails go nowhere: links are then shown to their creators. */
   readonly isConfigured: boolean
   send(mail: Mail): void
-  /** False if too much waits already: the work is dropped. */
+  /** False if the queue is full: the work is dropped. */
   later(what: string, work: () => Promise<void>): boolean
   /** Resolves when nothing waits any more. */
   whenIdle(): Promise<void>
@@ -44,7 +44,7 @@ export function createOutbox({ mailer, log, clock }: OutboxOptions): Outbox {
     return true
   }
 
-  /** A mail that failed goes to the end of the line after a pause, so that it holds up no other. */
+  /** A failed mail goes to the end of the queue after a pause, so that it delays no other. */
   function attempt(mail: Mail, number: number): void {
     later('mail', async () => {
       try {

@@ -19,7 +19,7 @@ export function passwordPolicyDto(policy: PasswordPolicy): z.output<typeof Passw
   return { ...policy, rules: policySentences(policy) }
 }
 
-/** Every text is a password as far as the schema goes: what is wrong with it, the policy says. */
+/** The schema accepts any text as a password; the policy judges it. */
 const Password = z.string().max(10_000)
 
 export const PasswordResetRequest = z.strictObject({ email: z.string().max(1000) }).meta({ id: 'PasswordResetRequest' })

@@ -3,13 +3,13 @@ import type { BoundaryRecord } from '../callers/visibility.ts'
 import type { Caller, Services } from '../http/context.ts'
 import type { Records } from '../records/records.ts'
 
-/** To which tenant a boundary belongs. */
+/** The tenant that a boundary belongs to. */
 export interface Tenants {
   /** Undefined if it has none, or the tenant cannot be found. */
   ofBoundary(boundary: BoundaryRecord): string | undefined
 }
 
-/** What the boundary itself says, where that tenant exists. */
+/** The boundary's own tenant, if it exists. */
 export function recordedTenants(records: Pick<Records, 'peek'>): Tenants {
   const exists = (name: string) => records.peek(PlatformTenant, { name }) !== undefined
   return {

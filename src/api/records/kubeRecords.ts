@@ -62,7 +62,7 @@ class KubeRecords implements Records {
   async get<K extends AnyKind>(kind: K, ref: ObjectRef, options: ReadOptions = {}): Promise<RecordOf<K> | undefined> {
     const known = options.fresh === true ? undefined : this.peek(kind, ref)
     if (known !== undefined) return known
-    // Another replica may have made it a moment ago, before its watch tells this one. A name that no object can have must not become a path of the API server.
+    // Another replica may have just created it, before our watch reports it. An invalid name must not become part of a path.
     if (!isNameOf(kind, ref.name)) return undefined
     try {
       return typed<K>(await this.#client.get(kind.resource, ref))
@@ -137,7 +137,7 @@ class KubeRecords implements Records {
     } catch (error) {
       if (namespace !== undefined && isKubeError(error, 'NotFound') && !error.typeMissing) throw namespaceMissing(error)
       if (!isKubeError(error) || !(error.reason === 'AlreadyExists' || error.maybeApplied)) throw error
-      // Another replica or kubectl was first; or the answer to this very request was lost.
+      // Another replica or kubectl was first, or the response to this very request was lost.
       const stored = await this.get(kind, ref, { fresh: true })
       if (stored === undefined) throw error
       if ((request.incarnation === undefined || error.maybeApplied) && isSameLife(stored, object))
@@ -146,7 +146,7 @@ class KubeRecords implements Records {
     }
   }
 
-  /** Which principals the record means: whom it named before as it did then, others as they are now. */
+  /** The principals that the record means: former ones with their stored incarnation, new ones with the current one. */
   #principalsOf(kind: AnyKind, spec: object, namespace: string | undefined, before?: RecordOf<AnyKind>): object {
     const ids = principalsNamedBy(kind, spec)
     if (ids.length === 0) return {}
@@ -156,7 +156,7 @@ class KubeRecords implements Records {
     return wanted === undefined ? {} : { [PRINCIPAL_INCARNATIONS_ANNOTATION]: wanted }
   }
 
-  /** Nothing is placed in a boundary or a group that is being deleted: it would go too. @throws PlatformError INVALID_STATE */
+  /** Nothing can be created in a boundary or group that is being deleted. @throws PlatformError INVALID_STATE */
   #refuseInLeaving(namespace: string): void {
     const boundaryId = boundaryOfNamespace(namespace)
     if (boundaryId !== undefined) {
@@ -216,7 +216,7 @@ class KubeRecords implements Records {
       return { object, isChanged: true }
     } catch (error) {
       if (!isKubeError(error, 'Conflict') || !error.repeated) throw error
-      // The answer to the first attempt was lost: what is in the way of the second may be its success.
+      // The response to the first attempt was lost: the conflict may be its own success.
       const stored = await this.get(kind, ref, { fresh: true })
       if (stored?.metadata.uid !== uid || !isEqual(readModel(kind.spec, stored?.spec), spec)) throw error
       return { object: stored as RecordOf<K>, isChanged: true }
@@ -224,7 +224,7 @@ class KubeRecords implements Records {
   }
 
   /**
-   * The object at the generation that the caller saw. Of a later one than the cache knows only the API server can tell;
+   * The object at the generation that the caller saw. Only the API server knows one newer than the cache's;
    * an earlier one is stale without asking.
    *
    * @throws PlatformError CONFLICT
@@ -256,7 +256,7 @@ class KubeRecords implements Records {
         const left = await this.#client.remove(kind.resource, ref, { uid, ...version })
         return { isGone: left === undefined }
       } catch (error) {
-        // A status was written, or a spec: only the newest version tells, and the generation in it decides.
+        // The status or the spec was written: the generation of the newest version decides.
         if (ifMatch === undefined || attempt === ATTEMPTS || !isKubeError(error, 'Conflict')) throw error
         known = await this.get(kind, ref, { fresh: true })
       }
@@ -283,7 +283,7 @@ function stale(current: { metadata: ObjectMeta }): PlatformError {
   return new PlatformError('CONFLICT', message, { currentVersion: etagOf(current) })
 }
 
-/** What a group owns is made a moment after the group; until then nothing can stand in it. */
+/** A group's namespace is created a moment after the group; until then nothing can be created in it. */
 function namespaceMissing(cause: unknown): PlatformError {
   const extras = { status: 'Pending', phase: 'WaitingForGroup' }
   return new PlatformError('INVALID_STATE', 'The resource group is not ready yet: try again.', extras, { cause })

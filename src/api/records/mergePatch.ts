@@ -18,7 +18,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
 
 /**
  * The merge patch that turns `from` into `to`: the inverse of `mergePatch`. Undefined if nothing differs. Members that
- * are undefined count as absent; null inside `to` cannot be said by a merge patch and counts as absent too.
+ * are undefined count as absent; a merge patch cannot express null inside `to`, which counts as absent too.
  */
 export function mergePatchBetween(from: unknown, to: unknown): unknown {
   if (!isRecord(from) || !isRecord(to)) return isEqual(from, to) ? undefined : strip(to)

@@ -42,7 +42,7 @@ export type CreateRequest<K extends AnyKind> = {
   annotations?: Record<string, string>
   labels?: Record<string, string>
   finalizers?: string[]
-  /** The random id of the object, where something already names it; made here else. */
+  /** The incarnation, if something already names it; else generated here. */
   incarnation?: string | undefined
   /** Whether a stored object is what was asked for; by default, whether its spec equals this one. */
   isSame?: (stored: RecordOf<K>) => boolean
@@ -57,7 +57,7 @@ export type UpdateRequest<K extends AnyKind> = {
    * no change; throw to refuse.
    */
   change: (current: RecordOf<K>) => object | Promise<object>
-  /** Begin with the object as the API server has it instead of the cache. */
+  /** Start from the API server's object instead of the cached one. */
   fresh?: boolean | undefined
 }
 
@@ -65,17 +65,17 @@ export type RemoveRequest = { caller: Caller; ifMatch?: readonly number[] | unde
 
 /**
  * Custom resources as the facade reads and writes them. Reads come from the watch caches, own writes included at once;
- * what the cache does not have is asked for, since another replica may just have made it. Every accepted write is one
- * call to the API server, every refused one none, save for the question whether an unknown object exists.
+ * a cache miss asks the API server, since another replica may just have created the object. Every accepted write is one
+ * call to the API server, a refused one none, except for the question whether an unknown object exists.
  */
 export interface Records {
-  /** From the cache only, without waiting: for names, plans and other things beside the point of a request. */
+  /** From the cache only, without waiting: for names, plans and other details of a request. */
   peek<K extends AnyKind>(kind: K, ref: ObjectRef): RecordOf<K> | undefined
   get<K extends AnyKind>(kind: K, ref: ObjectRef, options?: ReadOptions): Promise<RecordOf<K> | undefined>
   list<K extends AnyKind>(kind: K, filter?: ListFilter, options?: ReadOptions): Promise<readonly RecordOf<K>[]>
   /** As `list`, from the cache only. */
   peekAll<K extends AnyKind>(kind: K, filter?: ListFilter): readonly RecordOf<K>[]
-  /** Another number after each change of what `peekAll` answers, so that what is derived of it can be kept. */
+  /** Changes with every change of what `peekAll` returns, so that derived values can be kept. */
   revision(kind: AnyKind, filter?: Pick<ListFilter, 'namespace'>): number
   /**
    * `isNew` is false if the very same object was there already.

@@ -6,7 +6,7 @@ import { isKubeError } from '../../kube/errors.ts'
 
 /** Secrets of resources, for data-plane routes only. Each read goes to the API server: secrets are never kept. */
 export interface SecretReader {
-  /** The base64 `data`; undefined if there is none, or its namespace is not opened to the facade yet. */
+  /** The base64 `data`; undefined if there is none, or the facade has no access to its namespace yet. */
   read(namespace: string, name: string): Promise<Readonly<Record<string, string>> | undefined>
 }
 
@@ -24,7 +24,7 @@ export function kubeSecrets(client: Pick<KubeClient, 'get'>): SecretReader {
   }
 }
 
-/** Whose a Secret is: it goes when the owner goes. */
+/** The owner of a Secret, which is deleted with it. */
 export type SecretOwner = {
   apiVersion: string
   kind: string
@@ -33,7 +33,7 @@ export type SecretOwner = {
   labels: Record<string, string>
 }
 
-/** Puts entries into a Secret of a resource; what else is in it stays. */
+/** Sets entries of a resource's Secret and keeps the others. */
 export interface SecretWriter {
   put(
     ref: { namespace: string; name: string },

@@ -18,7 +18,7 @@ export type NewAssignment = {
 }
 
 /**
- * The rules of giving somebody a role, for REST and for kubectl; the first that is broken is the answer.
+ * The rules for assigning a role, for REST and kubectl alike; the first one broken is the answer.
  *
  * @throws PlatformError unknown_role, forbidden, PRINCIPAL_NOT_FOUND, already_member, GRANT_EXCEEDS_CALLER
  */
@@ -53,8 +53,8 @@ export function alreadyMember(principalId: string, role: string, scope: string):
 }
 
 /**
- * Why the role may not be given at the scope, to whomever; undefined if it may. What the API server asks with the
- * virtual verb `grant`, before it is known for whom: a Platform Owner who gives a role to themselves is refused later.
+ * Why nobody may be given the role at the scope; undefined if it may be assigned. The API server asks this with the
+ * virtual verb `grant`, before the principal is known: a Platform Owner's grant to themselves is refused later.
  */
 export function whyNotGiven(
   services: Services,

@@ -14,7 +14,7 @@ import { actingOwners, type Granter, groupsIn, isOver } from './grants.ts'
 
 export type DenyRecord = RecordOf<typeof DenyAssignment>
 
-/** What the rules look at: the body of REST and the spec of kubectl alike. */
+/** The input of the rules: a body of REST or a spec of kubectl. */
 export type WantedDeny = {
   principalId?: string | null | undefined
   isEveryone?: boolean | null | undefined
@@ -103,7 +103,7 @@ export function refuseSheddingDenies(
   throw new PlatformError('forbidden', message, { userId })
 }
 
-/** Nobody takes a deny away that holds them back themselves. @throws PlatformError forbidden */
+/** Nobody may remove a deny that applies to themselves. @throws PlatformError forbidden */
 export function refuseOwnDeny(services: Services, caller: Granter, boundaryId: string, deny: DenyRecord): void {
   if (!reaches(services, boundaryId, deny.spec, caller.principalId)) return
   const message = 'This deny holds you back yourself: somebody whom it does not reach must remove it.'
@@ -111,8 +111,8 @@ export function refuseOwnDeny(services: Services, caller: Granter, boundaryId: s
 }
 
 /**
- * Somebody must be left who can take the deny away again: an Owner of the boundary whom it does not reach. And no
- * boundary holds the Owners of the platform back: one for everyone spares them, one that names them is refused.
+ * Somebody must remain who can remove the deny: an Owner of the boundary to whom it does not apply. And no
+ * boundary can deny Owners of the platform: a deny for everyone spares them, one that names them is refused.
  *
  * @throws PlatformError lockout
  */
@@ -137,7 +137,7 @@ async function refuseReachingRootOwner(services: Services, boundaryId: string, b
 }
 
 /**
- * Whoever joins a group comes under its denies, and Owners of the platform under none.
+ * A new member of a group comes under its denies, but Owners of the platform under none.
  *
  * @param after the memberships once the change is made
  * @throws PlatformError lockout

@@ -28,7 +28,7 @@ const PRINCIPAL_KINDS: readonly AnyKind[] = [PlatformUser, PlatformClient, Princ
 export type Granter = Pick<Caller, 'principalId'>
 export type AssignmentRecord = RecordOf<typeof RoleAssignment>
 
-/** The role of this very name, where it gives anything at all. @throws PlatformError unknown_role */
+/** The role of exactly this name, if it is valid. @throws PlatformError unknown_role */
 export function findRole({ records }: Services, name: string): Role {
   const role = knownRole(records, name)
   if (role !== undefined && isReadable(role)) return role
@@ -55,7 +55,7 @@ export function groupsIn({ records }: Services, boundaryId: string | undefined):
   return groups
 }
 
-/** A role for somebody; of a group everybody in it gains. */
+/** A role for a principal; the members of a group gain it too. */
 export type WantedGrant = {
   role: Role
   scope: string
@@ -71,7 +71,7 @@ export function grantRefusal(services: Services, caller: Granter, grant: WantedG
   return refusalOf({ granterId: caller.principalId, gainerIds, role, scope }, services.access)
 }
 
-/** Nobody gives what they do not hold. @throws PlatformError forbidden, or `code` with the actions that are missing */
+/** A grant must not exceed what the granter holds. @throws PlatformError forbidden, or `code` with the missing actions */
 export function refuseExceeding(
   services: Services,
   caller: Granter,
@@ -100,7 +100,7 @@ export function exceedingRefused(
   return new PlatformError(code, message, { actions, roleDefinitionName: displayName, scope })
 }
 
-/** The life of the object at the scope, which a grant names so that a namesake made later does not have it. */
+/** The life of the object at the scope, which a grant names so that it does not cover a later object of that name. */
 export function incarnationAt({ records }: Services, scope: Scope): string | undefined {
   return objectAt(records, scope)?.metadata.annotations?.[INCARNATION_ANNOTATION]
 }
@@ -154,8 +154,8 @@ type NewAssignment = {
 }
 
 /**
- * Writes an assignment under a name that follows from what it says, so that the same one asked for twice at once is
- * made once. `isNew` is false if it was there.
+ * Writes an assignment under a name derived from its content, so that two concurrent requests for the same one
+ * create it once. `isNew` is false if it existed.
  */
 export async function writeAssignment(
   services: Services,
@@ -169,7 +169,7 @@ export async function writeAssignment(
   const find = principalLookup(services)
   const parts = ['grant', principalId, role.displayName, scope, scopeIncarnation ?? '']
   const known = services.records.peek(RoleAssignment, { namespace, name: uuidV5(parts.join('/')) })
-  // The one of somebody who had the id before keeps its name.
+  // An assignment to a former holder of the id keeps its name.
   const isOfAnother = known !== undefined && !meansPresent(find, known, principalId)
   const life = isOfAnother ? [incarnationOf(find, principalId, namespace) ?? ''] : []
   const name = uuidV5([...parts, ...life].join('/'))
@@ -189,7 +189,7 @@ export async function writeAssignment(
 const turns = new Turns()
 
 /**
- * Runs one change of grants at a scope at a time. Within this process only: what another replica does at the same moment
+ * Runs one change of grants at a scope at a time. Within this process only: a concurrent change by another replica
  * is seen by the controller of owners, not here.
  */
 export function oneAtATime<Result>(scope: string, change: () => Promise<Result>): Promise<Result> {
@@ -201,7 +201,7 @@ async function ownersAt(services: Services, scope: Scope): Promise<OwnerAssignme
   const isBoundary = scope.level === 'boundary'
   const namespace = isBoundary ? boundaryNamespace(scope.boundaryId) : SYSTEM_NAMESPACE
   const text = isBoundary ? boundaryScope(scope.boundaryId) : '/'
-  // From the API server: what another replica accepted a moment ago must count.
+  // From the API server: what another replica has just accepted must count.
   const all = await services.records.list(RoleAssignment, { namespace }, { fresh: true })
   const owners = all
     .filter(({ spec }) => spec.roleDefinitionName === OWNER && spec.scope === text)
@@ -225,11 +225,11 @@ export async function actingOwners(services: Services, scope: Scope): Promise<Se
   return new Set(owners.flatMap(({ principalId }) => acting.get(principalId) ?? []))
 }
 
-/** How the world is after the change that is judged. */
+/** The state after the change in question. */
 export type AfterChange = {
   /** Ids of the assignments that are gone. */
   removed?: ReadonlySet<string> | undefined
-  /** Who is in no group any more. */
+  /** A principal that leaves all groups. */
   withoutPrincipal?: string | undefined
   groups?: Memberships | undefined
 }
@@ -252,7 +252,7 @@ export async function takesLastOwner(
   return leavesNoOwner(owners, gone, services.clock.now(), canAct)
 }
 
-/** Somebody must be left who governs the scope. @throws PlatformError of the code */
+/** An Owner of the scope must remain. @throws PlatformError of the code */
 export async function refuseLastOwner(
   services: Services,
   scope: Scope,

@@ -32,8 +32,8 @@ export function refuseTakenName(
 }
 
 /**
- * A new member of a group gains every role of it and of the groups around it. Also for a group that is new: roles may
- * have been given to its id before, or be left of an earlier group.
+ * A new member of a group gains every role of it and of the groups around it. Also for a new group: roles may
+ * have been assigned to its id before, or be left over from an earlier group.
  *
  * @param groups the memberships once the change is made
  * @throws PlatformError of the code

@@ -18,13 +18,13 @@ export function secretsOf(services: Services, vault: VaultRecord): RecordOf<type
   return secretsIn(vault as unknown as KubeObject, contents) as RecordOf<typeof VaultEntry>[]
 }
 
-/** Whether a vault may not go because it keeps secrets that nobody may take away. */
+/** Whether secrets under purge protection keep the vault from being deleted. */
 export function keepsSecrets(services: Services, vault: VaultRecord): boolean {
   const object = vault as unknown as KubeObject
   return isToBeKept(SecretVault, object, contentsOf(services, vault.metadata.namespace))
 }
 
-/** What keeps a group from being deleted, as `<collection>/<name>`: resources of now, and volumes that earlier ones left. */
+/** What keeps a group from being deleted, as `<collection>/<name>`: resources, and volumes of earlier ones. */
 export function whatHolds(services: Services, boundaryId: string, group: RecordOf<typeof ResourceGroup>): string[] {
   const { metadata, status } = group
   const held = heldBy(contentsOf(services, groupNamespace(boundaryId, metadata.name)), [])

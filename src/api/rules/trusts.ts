@@ -10,7 +10,7 @@ import { incarnationAt } from './grants.ts'
 
 export type TrustRecord = RecordOf<typeof BoundaryTrust>
 
-/** What may be lent: what every reader sees, and the pulling of images. */
+/** The actions that a trust can lend: those of Reader, and pulling images. */
 const LENDABLE: ReadonlySet<string> = new Set([
   ...BUILT_IN_ROLES.filter(({ displayName }) => displayName === 'Reader').flatMap((role) =>
     actionNames(compilePermissions(role).belowRoot),
@@ -21,7 +21,7 @@ const LENDABLE: ReadonlySet<string> = new Set([
 export type WantedTrust = {
   /** The boundary that grants. */
   boundaryId: string
-  /** The boundary whose people may. */
+  /** The boundary whose people get them. */
   trustedBoundaryId: string
   actions: string[]
   expiresAt?: string | null | undefined
