@@ -1,3 +1,10 @@
+import {
+  coversNothing,
+  knownPatterns,
+  NATURE_OF_LIST,
+  type Nature,
+  OPEN_PATTERN,
+} from '../../src/core/actionPatterns.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { WEBHOOK_CONFIGURATION, WEBHOOK_NAME, WEBHOOK_SERVICE } from '../../src/core/webhook.ts'
@@ -11,7 +18,6 @@ import {
   RoleDefinition,
 } from '../../src/crds/rbac.ts'
 import { GRANT_REFUSALS } from '../../src/iam/granting.ts'
-import { coversNothing, knownPatterns, NATURE_OF_LIST, type Nature, OPEN_PATTERN } from '../../src/iam/pattern.ts'
 import { CALLER_VARIABLES, policyWithBinding, ruleFor } from './policy.ts'
 
 /** What tenants write as far as their assignments say, each admitted by the rules of REST; all other kinds are closed. */

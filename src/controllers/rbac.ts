@@ -1,3 +1,4 @@
+import { faultsSentence, type PatternLists } from '../core/actionPatterns.ts'
 import {
   CREATED_BY_ANNOTATION,
   INCARNATION_ANNOTATION,
@@ -17,7 +18,6 @@ import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { isYounger, scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
 import { initialOwnerAssignment } from '../desired/boundaries.ts'
 import { endOfGrant, endOfRequest } from '../desired/rbac.ts'
-import { faultsSentence, type PatternLists } from '../iam/pattern.ts'
 import { isKubeError } from '../kube/errors.ts'
 import { type Controller, controller, type Pass, type Rights, type Step, steps } from './engine/controller.ts'
 import { endWithRecord, grantForAWhile, JIT_OBSERVES } from './jit.ts'

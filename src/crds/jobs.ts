@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { JOB_STATES, VAULT_REFERENCE_PATTERN, VAULT_REFERENCE_PREFIX, vaultReference } from '../contracts/jobs.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus } from './define.ts'
-import { ResourceName, Tags } from './fields.ts'
+import { mapOf, ResourceName, Tags } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId } from './workloadFields.ts'
 
@@ -24,9 +24,7 @@ const spec = z.strictObject({
   computePlan: ResourceName.optional().describe('Name of a ComputePlan of family Job; the default one if absent'),
   command: Arguments.describe("Replaces the image's entry point; empty keeps it"),
   args: Arguments.describe("Replaces the image's arguments; empty keeps them"),
-  env: z
-    .record(z.string(), z.string().max(8192))
-    .meta({ maxProperties: 100 })
+  env: mapOf(z.string().max(8192), 100)
     .prefault({})
     .describe(
       'Environment variables; @vault(<vault>/<secret>) stands for the current value of that secret at the start',

@@ -1,10 +1,18 @@
 import { z } from 'zod'
+import { coversAnyAction, coversNothing, type Nature } from '../core/actionPatterns.ts'
+import { MAX_ACTION_LENGTH } from '../core/actions.ts'
 import { defineKind, type ObjectOf, resourceStatus } from './define.ts'
 import { DateTime, Description, DisplayName, PrincipalType, Scope, Uuid } from './fields.ts'
 
-/** An action name, or a pattern whose first or last segment is `*`. Which there are, an admission policy knows. */
-const ActionPattern = z.string().min(1).max(128)
-const ActionPatterns = z.array(ActionPattern).max(200)
+const ActionPattern = z.string().min(1).max(MAX_ACTION_LENGTH)
+
+/** Names or patterns that cover some action; the vocabulary is too long for a CRD, so an admission policy holds it too. */
+function actionPatterns(nature: Nature) {
+  const known = ActionPattern.refine((text) => coversAnyAction(text, nature), coversNothing(nature))
+  return z.array(known).max(200)
+}
+const ActionPatterns = actionPatterns('control')
+const DataActionPatterns = actionPatterns('data')
 
 const READ = ['get', 'list', 'watch']
 const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
@@ -44,10 +52,10 @@ export const RoleDefinition = defineKind({
     description: Description.default(''),
     actions: ActionPatterns.default([]).describe('Actions that the role gives, by name or pattern, such as `apps/*`'),
     notActions: ActionPatterns.default([]).describe('What to leave out of actions; other roles may still give it'),
-    dataActions: ActionPatterns.default([]).describe(
+    dataActions: DataActionPatterns.default([]).describe(
       'Actions on contents (secrets, logs, files) that the role gives, by name or pattern',
     ),
-    notDataActions: ActionPatterns.default([]).describe(
+    notDataActions: DataActionPatterns.default([]).describe(
       'What to leave out of dataActions; other roles may still give it',
     ),
     assignableScopes: z
@@ -163,7 +171,7 @@ export const DenyAssignment = defineKind({
       .default([])
       .describe('Ids of people, service accounts and groups that it spares'),
     actions: ActionPatterns.default([]).describe('Actions that it takes away, by name or pattern, such as `apps/*`'),
-    dataActions: ActionPatterns.default([]).describe(
+    dataActions: DataActionPatterns.default([]).describe(
       'Actions on contents (secrets, logs, files) that it takes away, by name or pattern',
     ),
     scope: Scope,

@@ -1,5 +1,5 @@
+import type { ActionName } from '../core/actions.ts'
 import { parseScope } from '../core/scope.ts'
-import type { ActionName } from './actions.ts'
 import { describeDenial, describeGrant, describeTrust, widestFirst } from './explanation.ts'
 import {
   ancestorAt,

@@ -1,6 +1,6 @@
+import { isReadable } from '../core/actionPatterns.ts'
+import { ACTIONS, type ActionName } from '../core/actions.ts'
 import { parseScope } from '../core/scope.ts'
-import { ACTIONS, type ActionName } from './actions.ts'
-import { isReadable } from './pattern.ts'
 import { actionNames, compilePermissions, type Permissions } from './permissions.ts'
 import { isAssignableAtRoot, isRootOnly, type Role } from './roles.ts'
 

@@ -1,5 +1,5 @@
+import { ACTIONS, type ActionName, isKnownAction } from '../core/actions.ts'
 import type { AnyKind } from '../crds/define.ts'
-import { ACTIONS, type ActionName, isKnownAction } from './actions.ts'
 
 /** A verb of the API server, or a virtual one of ours (`readsecrets`, `grant`) that only authorizers are asked about. */
 export type KubernetesVerb = string

@@ -1,4 +1,4 @@
-import { type ActionDefinition, findAction, isOpenAction } from './actions.ts'
+import { type ActionDefinition, findAction, isOpenAction } from '../core/actions.ts'
 import { type ActionSet, coversOpenAction, hasAction } from './permissions.ts'
 import { type Denial, type Grant, groupsOf, type PrincipalNode } from './principals.ts'
 import type { ScopeNode } from './scopeTree.ts'

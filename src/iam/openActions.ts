@@ -1,4 +1,4 @@
-import { isKnownAction, OPEN_ACTION_PREFIXES } from './actions.ts'
+import { isKnownAction, OPEN_ACTION_PREFIXES } from '../core/actions.ts'
 import type { CompiledPermissions } from './permissions.ts'
 
 /** A segment that no pattern can name. */

@@ -1,5 +1,5 @@
-import { ACTIONS, type ActionDefinition, type ActionName } from './actions.ts'
-import { type ActionPattern, compilePattern, matchesPattern } from './pattern.ts'
+import { type ActionPattern, compilePattern, matchesPattern } from '../core/actionPatterns.ts'
+import { ACTIONS, type ActionDefinition, type ActionName } from '../core/actions.ts'
 
 /** What a role grants, as it is written: patterns, `not…` taking away from the same list only. */
 export type Permissions = {

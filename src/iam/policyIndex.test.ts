@@ -12,7 +12,7 @@ import {
   STAFF,
   TEAM,
 } from '../../test/make/authorizationRecords.ts'
-import { InvalidActionPattern } from './pattern.ts'
+import { InvalidActionPattern } from '../core/actionPatterns.ts'
 
 describe('the policy', () => {
   it('obeys a change with the next question', () => {

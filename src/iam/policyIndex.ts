@@ -1,5 +1,5 @@
-import { findAction, isOpenAction } from './actions.ts'
-import { readable } from './pattern.ts'
+import { readable } from '../core/actionPatterns.ts'
+import { findAction, isOpenAction } from '../core/actions.ts'
 import {
   type ActionSet,
   addAction,

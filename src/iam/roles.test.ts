@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { ACTIONS, isKnownAction } from './actions.ts'
+import { patternFaults } from '../core/actionPatterns.ts'
+import { ACTIONS, isKnownAction } from '../core/actions.ts'
 import { compilePermissions, coversOpenAction, hasAction } from './permissions.ts'
 import { BUILT_IN_ROLES, isRootOnly } from './roles.ts'
 
@@ -133,6 +134,7 @@ describe('built-in roles', () => {
 
   it('name only actions and families that exist', () => {
     for (const role of BUILT_IN_ROLES) {
+      expect(patternFaults(role), role.name).to.deep.equal([])
       for (const text of [...role.actions, ...role.notActions, ...role.dataActions, ...role.notDataActions]) {
         if (!text.includes('*') && text !== 'llmgateway/invoke') expect(isKnownAction(text), text).to.equal(true)
       }

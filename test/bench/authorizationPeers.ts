@@ -1,6 +1,6 @@
 import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
 import { newEnforcer, newModelFromString } from 'casbin'
-import { ACTIONS } from '../../src/iam/actions.ts'
+import { ACTIONS } from '../../src/core/actions.ts'
 import { Evaluator } from '../../src/iam/evaluate.ts'
 import { PolicyIndex } from '../../src/iam/policyIndex.ts'
 import type { Assignment, Deny, PrincipalGroup } from '../../src/iam/records.ts'

@@ -1,4 +1,4 @@
-import { ACTIONS } from '../../src/iam/actions.ts'
+import { ACTIONS } from '../../src/core/actions.ts'
 import { PolicyIndex } from '../../src/iam/policyIndex.ts'
 import type { Assignment, Deny, PrincipalGroup, Trust } from '../../src/iam/records.ts'
 import { type AssignableScope, BUILT_IN_ROLES, type Role } from '../../src/iam/roles.ts'

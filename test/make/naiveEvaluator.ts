@@ -1,4 +1,4 @@
-import { ACTIONS } from '../../src/iam/actions.ts'
+import { ACTIONS } from '../../src/core/actions.ts'
 import type { Assignment, Deny, PrincipalGroup, Reason, Trust } from '../../src/iam/records.ts'
 import type { Role } from '../../src/iam/roles.ts'
 

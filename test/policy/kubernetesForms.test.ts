@@ -1,6 +1,6 @@
 import { expect } from 'chai'
+import { ACTIONS } from '../../src/core/actions.ts'
 import { KINDS } from '../../src/crds/index.ts'
-import { ACTIONS } from '../../src/iam/actions.ts'
 import { actionsOfKinds, gatherKubernetesForms } from '../../src/iam/kubernetesForm.ts'
 
 describe('Kubernetes forms of the kinds that are built', () => {

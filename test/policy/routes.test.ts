@@ -6,7 +6,7 @@ import { Router } from '../../src/api/http/router.ts'
 import { templateSegments } from '../../src/api/http/template.ts'
 import { AREAS, ROUTES, reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
 import { DOCUMENTED_MODULES } from '../../src/api/platform/documentation.ts'
-import { findAction } from '../../src/iam/actions.ts'
+import { findAction } from '../../src/core/actions.ts'
 
 type Row = {
   area: string

@@ -1,3 +1,4 @@
+import type { ActionName } from '../../core/actions.ts'
 import type { Clock } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
@@ -13,7 +14,6 @@ import { incarnationOf, incarnationsNamedBy, meansPresent, type PrincipalLookup 
 import { BoundaryTrust, DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { mayStandIn, scopeIncarnationOf, scopeObject, scopeObjectKey } from '../../crds/scopeObjects.ts'
-import type { ActionName } from '../../iam/actions.ts'
 import { type BoundariesOfPrincipal, Evaluator, type ScopesOfAction } from '../../iam/evaluate.ts'
 import type { Permissions } from '../../iam/permissions.ts'
 import type { Decision } from '../../iam/records.ts'

@@ -1,7 +1,7 @@
+import type { ActionName } from '../../core/actions.ts'
 import { notFound } from '../../core/errors.ts'
 import { parseScope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import type { ActionName } from '../../iam/actions.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { findBoundary } from '../resources/places.ts'

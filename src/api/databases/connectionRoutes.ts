@@ -1,4 +1,4 @@
-import type { ActionName } from '../../iam/actions.ts'
+import type { ActionName } from '../../core/actions.ts'
 import type { Answer } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { dataAction, type RouteDraft, route } from '../http/route.ts'

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
+import type { ActionName } from '../../core/actions.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
-import type { ActionName } from '../../iam/actions.ts'
 import type { BoundariesOfPrincipal, ScopesOfAction } from '../../iam/evaluate.ts'
 import type { Permissions } from '../../iam/permissions.ts'
 import type { Decision } from '../../iam/records.ts'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { ActionName } from '../../iam/actions.ts'
+import type { ActionName } from '../../core/actions.ts'
 import type { ListShape } from '../resources/paging.ts'
 import type { Answer } from './answer.ts'
 import type { Context, Services } from './context.ts'

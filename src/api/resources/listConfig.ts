@@ -1,8 +1,8 @@
+import { ACTIONS } from '../../core/actions.ts'
 import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN } from '../../core/names.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { defaultPlan, type PlanFamily } from '../../core/sizing/plans.ts'
 import { ComputePlan } from '../../crds/plans.ts'
-import { ACTIONS } from '../../iam/actions.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { ListConfigDto } from './dto.ts'
 import {

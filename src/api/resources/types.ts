@@ -1,7 +1,7 @@
 import type { z } from 'zod'
+import type { ActionName } from '../../core/actions.ts'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import type { ActionName } from '../../iam/actions.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { ListField } from './paging.ts'

@@ -1,3 +1,4 @@
+import { isReadable } from '../../core/actionPatterns.ts'
 import type { Clock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { idOf, uuidV5 } from '../../core/ids.ts'
@@ -16,7 +17,6 @@ import { mayStandIn, scopeIncarnationOf, scopeObject } from '../../crds/scopeObj
 import { GRANT_REFUSALS, type GrantRefusal, refusalOf } from '../../iam/granting.ts'
 import { everyoneIn, type Memberships } from '../../iam/groups.ts'
 import { leavesNoOwner, type OwnerAssignment } from '../../iam/owners.ts'
-import { isReadable } from '../../iam/pattern.ts'
 import { BUILT_IN_ROLES, type Role } from '../../iam/roles.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Caller, Services } from '../http/context.ts'

@@ -1,12 +1,12 @@
 import type { Services } from '../../api/http/context.ts'
 import type { AnyObject } from '../../api/records/records.ts'
 import { type Granter, objectAt } from '../../api/rules/grants.ts'
+import type { ActionName } from '../../core/actions.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { formatScope, parseScope, type Scope } from '../../core/scope.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { mayStandIn } from '../../crds/scopeObjects.ts'
-import type { ActionName } from '../../iam/actions.ts'
 
 /** A write of one object, as admission is asked about it. */
 export type Change = {

@@ -1,3 +1,4 @@
+import type { ActionName } from '../../core/actions.ts'
 import { isResourceName, isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { resourceId } from '../../core/object.ts'
 import { formatScope, ROOT_SCOPE, type Scope } from '../../core/scope.ts'
@@ -6,7 +7,6 @@ import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { RoleDefinition } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import type { ActionName } from '../../iam/actions.ts'
 import { actionsInPlatform, actionsOfKinds, gatherKubernetesForms } from '../../iam/kubernetesForm.ts'
 
 /** The part of a SubjectAccessReview (authorization.k8s.io/v1) that is asked about. */

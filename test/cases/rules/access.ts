@@ -1,6 +1,15 @@
+import { PlatformClient, PlatformUser } from '../../../src/crds/identity.ts'
 import { MemberInvitation, PasswordReset } from '../../../src/crds/invitations.ts'
 import { ManagedIdentity } from '../../../src/crds/managedidentities.ts'
-import { BoundaryTrust, DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../../../src/crds/rbac.ts'
+import {
+  BoundaryTrust,
+  DenyAssignment,
+  JitRequest,
+  PlatformTenant,
+  PrincipalGroup,
+  RoleAssignment,
+  RoleDefinition,
+} from '../../../src/crds/rbac.ts'
 import { cases, fixed, ID, OTHER, type RuleCase, THIRD } from './case.ts'
 
 const SECRETS = 'secretVersion grows by one at a time: each step makes one new secret'
@@ -24,6 +33,16 @@ const INVITATION = {
   accountId: ID,
   expiresAt: '2026-12-01T00:00:00Z',
   tokenHash: '0'.repeat(64),
+}
+
+const PERSON = { email: 'ada@example.com', firstName: 'Ada', lastName: 'Lovelace', tenantIds: [ID], isExternal: true }
+
+const EXTERNAL_IDENTITY = {
+  tenantId: ID,
+  alias: 'acme',
+  issuer: 'https://id.example.com',
+  subject: 'ada',
+  claims: { groups: ['staff'] },
 }
 
 export const ACCESS_RULES: readonly RuleCase[] = [
@@ -72,6 +91,16 @@ export const ACCESS_RULES: readonly RuleCase[] = [
     ['refuses another incarnation', {}, { boundaryIncarnation: ID }, fixed('boundaryIncarnation')],
     ['refuses another trusted one', {}, { trustedBoundaryIncarnation: ID }, fixed('trustedBoundaryIncarnation')],
     ['refuses a trust in itself', undefined, { trustedBoundaryId: ID }, 'a boundary needs no trust in itself'],
+  ]),
+  ...cases(PrincipalGroup, { displayName: 'Operators' }, [
+    ['admits a group with members', undefined, { description: 'On call', memberIds: [ID, OTHER] }],
+  ]),
+  ...cases(PlatformTenant, { displayName: 'Acme' }, [['admits a name', undefined, {}]]),
+  ...cases(PlatformUser, { userName: 'ada' }, [
+    ['admits a person of an identity provider', undefined, { ...PERSON, externalIdentity: EXTERNAL_IDENTITY }],
+  ]),
+  ...cases(PlatformClient, { displayName: 'Deployer', secretName: 'deployer' }, [
+    ['admits a disabled account', undefined, { isEnabled: false }],
   ]),
   ...cases(ManagedIdentity, { resourceName: 'shop', resourceType: 'apps', resourceUid: ID }, [
     ['admits the next secret', { secretVersion: 1 }, { secretVersion: 2 }],

@@ -8,6 +8,7 @@ import {
   type SqlTarget,
 } from '../../../adapters/sql/port.ts'
 import { ownerSelector } from '../../../contracts/workloads.ts'
+import type { ActionName } from '../../../core/actions.ts'
 import { type ErrorCode, PlatformError } from '../../../core/errors.ts'
 import type { KubeObject } from '../../../core/object.ts'
 import type { AnyKind } from '../../../crds/define.ts'
@@ -16,7 +17,6 @@ import type { SqlLevel } from '../../../editor/classification.ts'
 import type { Dialect } from '../../../editor/dialect.ts'
 import { type HistoryEntry, packHistory, unpackHistory, withEntry } from '../../../editor/history.ts'
 import { versionOf } from '../../../editor/rows.ts'
-import type { ActionName } from '../../../iam/actions.ts'
 import type { EditorRow } from './dto.ts'
 
 /** One database as the editor knows it without its engine. The area that it belongs to says who may do what. */

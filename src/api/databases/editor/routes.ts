@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import type { ActionName } from '../../../core/actions.ts'
 import { STATEMENT_KINDS } from '../../../editor/classification.ts'
 import { type HistoryEntry, OUTCOMES } from '../../../editor/history.ts'
-import type { ActionName } from '../../../iam/actions.ts'
 import { created, noContent, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { action, type RouteDraft, route } from '../../http/route.ts'
