@@ -3,7 +3,8 @@ import type { Rule } from './define.ts'
 const RESERVED_PREFIXES = ['freehold.dev/', 'kubernetes.io/']
 const KEY = /^[A-Za-z0-9 _.:/=+@-]{1,128}$/
 
-function isTagKey(key: string): boolean {
+/** As the records have it; which keys the rule below admits. */
+export function isTagKey(key: string): boolean {
   return KEY.test(key) && !key.includes('.k8s.io/') && !RESERVED_PREFIXES.some((prefix) => key.startsWith(prefix))
 }
 

@@ -28,6 +28,11 @@ describe('a JSON body', () => {
     ['65 levels', bytes(`${'['.repeat(65)}${']'.repeat(65)}`)],
     ['a hundred thousand levels', bytes(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)],
     ['a control character in a string', bytes('{"a":"\n"}')],
+    ['a number too close to zero', bytes('{"a":1e-400}')],
+    ['a negative one', bytes('[-0.5E-400]')],
+    ['a number with very many zeros before its first digit', bytes(`[0.${'0'.repeat(400)}1]`)],
+    ['a number too large', bytes('{"a":1e400}')],
+    ['a number of very many digits', bytes(`[${'9'.repeat(400)}]`)],
   ]
   for (const [sentence, body] of refused) {
     it(`is refused: ${sentence}`, () => {
@@ -47,6 +52,10 @@ describe('a JSON body', () => {
     ['a value that reads like a name', '{"a":"__proto__","b":"a"}'],
     ['constructor as a name', '{"constructor":{"prototype":{}}}'],
     ['an empty name', '{"":1}'],
+    ['zeros with an exponent', '[0e-400, -0.0E+400, 0]'],
+    ['the least and the greatest number', '[5e-324, -1.7976931348623157e308]'],
+    ['very many digits behind the point', `[0.1${'0'.repeat(400)}1]`],
+    ['text that reads like a number', '{"1e-400":"1e400"}'],
   ]
   for (const [sentence, text] of accepted) {
     it(`is read: ${sentence}`, () => expect(parseJson(bytes(text))).to.deep.equal(JSON.parse(text)))

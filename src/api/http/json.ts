@@ -12,7 +12,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * Parses a JSON text of RFC 8259 strictly: UTF-8 without a byte order mark, no name twice in an object (readers disagree
- * on which one counts), no lone surrogates, at most 64 levels, and no `__proto__`.
+ * on which one counts), no lone surrogates, no number that a double cannot come near (1e-400 would be read as 0), at most
+ * 64 levels, and no `__proto__`.
  *
  * @throws PlatformError MODEL_BINDING_FAILED
  */
@@ -43,7 +44,7 @@ function decode(bytes: Uint8Array): string {
 /** `names` is made with the first: a body may hold very many empty objects. */
 type Level = { isObject: boolean; names: Set<string> | undefined; isName: boolean }
 
-/** Walks a text that is known to be JSON and looks at what the parser forgets: nesting and names. */
+/** Walks a text that is known to be JSON and looks at what the parser forgets: nesting, names and numbers. */
 function checkStructure(text: string): void {
   const levels: Level[] = []
   for (let index = 0; index < text.length; index += 1) {
@@ -60,6 +61,7 @@ function checkStructure(text: string): void {
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) levels.pop()
     else if (code === COMMA && level !== undefined) level.isName = level.isObject
     else if (code === COLON && level !== undefined) level.isName = false
+    else if (code === MINUS || (code >= ZERO && code <= NINE)) index = checkNumber(text, index)
   }
 }
 
@@ -71,6 +73,25 @@ const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
 const COMMA = 0x2c
 const COLON = 0x3a
+const MINUS = 0x2d
+const ZERO = 0x30
+const NINE = 0x39
+
+const NUMBER = /[-+.0-9eE]+/y
+/** Numbers of fewer characters without an exponent are within the range of a double. */
+const LONG = 300
+
+/** Returns the index of the last character of the number. */
+function checkNumber(text: string, start: number): number {
+  NUMBER.lastIndex = start
+  const [digits = ''] = NUMBER.exec(text) ?? []
+  if (digits.length >= LONG || /[eE]/.test(digits)) {
+    const value = Number(digits)
+    const isLost = value === 0 && /^-?[0.]*[1-9]/.test(digits)
+    if (isLost || !Number.isFinite(value)) throw refuse('it holds a number that is too large or too close to zero')
+  }
+  return start + digits.length - 1
+}
 
 function endOfString(text: string, start: number): number {
   let index = start + 1

@@ -1,5 +1,6 @@
 import { PlatformError } from '../../core/errors.ts'
 import { compareQuantities, isQuantity } from '../../core/quantity.ts'
+import { isTagKey } from '../../crds/tags.ts'
 
 /** How a field of a list compares, and which operators it takes. */
 export type FieldType = 'text' | 'enumeration' | 'number' | 'boolean' | 'dateTime' | 'quantity'
@@ -183,8 +184,10 @@ function parseFilter<Row>(text: string, shape: ListShape<Row>): Filter {
   return { field, operator, values }
 }
 
+const TAGS = 'tags.'
+
 function typeOfField<Row>(name: string, shape: ListShape<Row>): FieldType | undefined {
-  if (name.startsWith('tags.') && shape.tagsOf !== undefined) return 'text'
+  if (name.startsWith(TAGS) && shape.tagsOf !== undefined) return isTagKey(name.slice(TAGS.length)) ? 'text' : undefined
   const field = own(shape.fields, name)
   return field === undefined || field.isFiltered === false ? undefined : field.type
 }
@@ -265,7 +268,7 @@ export function cutPage(
 type Test<Row> = (row: Row) => boolean
 
 function compileFilter<Row>(filter: Filter, shape: ListShape<Row>): Test<Row> {
-  const tag = filter.field.startsWith('tags.') && shape.tagsOf !== undefined ? filter.field.slice(5) : undefined
+  const tag = filter.field.startsWith(TAGS) && shape.tagsOf !== undefined ? filter.field.slice(TAGS.length) : undefined
   const field = own(shape.fields, filter.field)
   const read = (row: Row): FieldValue => (tag === undefined ? field?.of(row) : own(shape.tagsOf?.(row) ?? {}, tag))
   const type = tag === undefined ? (field?.type ?? 'text') : 'text'
