@@ -69,7 +69,8 @@ function reviewOf({ world, records }: Prepared, { write }: Pick<GrantingCase, 'w
     apiVersion: kind.apiVersion,
     kind: kind.kind,
     metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
-    spec: kind.spec.parse(spec),
+    // Defaults as the API server sets them; what REST's schema refuses beyond the CRD's must get here.
+    spec: { ...kind.spec.partial().parse({}), ...spec },
   }
   return {
     apiVersion: 'admission.k8s.io/v1',
