@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { BOUNDARY_LABEL, GROUP_LABEL } from '../core/labels.ts'
 import { boundaryNamespace, boundaryOfNamespace } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
@@ -33,16 +34,14 @@ type User = KubeObject & Sizable
 
 /** What objects ask for, by key, as of one version of them and of all plans: quantities are parsed once, not each pass. */
 type KnownUser = QuotaUser & { wasReady: boolean }
-type Known = Map<string, { version: string; user: KnownUser | undefined }>
+type Known = LRUCache<string, { version: string; user: KnownUser | undefined }>
 const knownOf = new WeakMap<Workspace, Known>()
 
 /** The resources of a boundary's groups with what they ask for; those without a plan ask for nothing yet. */
 function quotaUsers(records: Workspace, boundaryId: string): KnownUser[] {
   const plans = records.cache<Cached<ComputePlan>>(ComputePlan.resource).list()
   const planVersions = plans.map(({ metadata }) => metadata.resourceVersion).join()
-  const known: Known = knownOf.get(records) ?? new Map()
-  // Entries of deleted objects stay until the map is cleared.
-  if (known.size > MOST_KNOWN) known.clear()
+  const known: Known = knownOf.get(records) ?? new LRUCache({ max: MOST_KNOWN })
   knownOf.set(records, known)
   const homes = records
     .cache(namespaces)

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 
 /** RFC 1123 label of at most 52 characters: room for the suffixes that workloads add before the limit of 63. */
@@ -64,5 +64,5 @@ export function childName(shortName: string, name: string, suffix = ''): string 
 }
 
 export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', text)
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
@@ -40,11 +41,12 @@ const KINDS_OF = {
 } as const
 /** How long an answer of the API server counts: not every request with a deleted principal's token may reach it. */
 const ANSWER_MILLISECONDS = 2_000
+/** Invented principals cannot fill the memory. */
 const MAX_ANSWERS = 1_000
 
 /** Standing by the PlatformClient and PlatformUser objects of the local provider. */
 export function createStanding({ client, caches, clock = systemClock }: StandingOptions): Standing {
-  const answers = new Map<string, { until: number; answer: Promise<Ended | undefined> }>()
+  const answers = new LRUCache<string, { until: number; answer: Promise<Ended | undefined> }>({ max: MAX_ANSWERS })
 
   /** A new principal may have a token before our watch reports it. */
   async function ask(
@@ -71,10 +73,6 @@ export function createStanding({ client, caches, clock = systemClock }: Standing
     const known = answers.get(key)
     if (known !== undefined && clock.monotonic() < known.until) return known.answer
     const answer = ask(resources, name, uid)
-    // Oldest first, so that invented principals cannot fill the memory.
-    const [oldest] = answers.size >= MAX_ANSWERS ? answers.keys() : []
-    if (oldest !== undefined) answers.delete(oldest)
-    answers.delete(key)
     answers.set(key, { until: clock.monotonic() + ANSWER_MILLISECONDS, answer })
     answer.catch(() => answers.delete(key))
     return answer

@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, type ProtectedHeaderParameters } from 'jose'
+import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
@@ -69,15 +70,16 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
 
   async function verify(token: string): Promise<Caller> {
     const keySet = await keys.current()
+    const digest = hash('sha256', token, 'base64')
+    const found = keySet === undefined ? undefined : remembered.find(digest, keySet)
+    if (found !== undefined) return found
+    refuseOtherSpelling(token)
     if (keySet === undefined) {
       throw new PlatformError(
         'SERVICE_UNAVAILABLE',
         'Tokens cannot be verified: the issuer has not published its keys yet.',
       )
     }
-    const digest = createHash('sha256').update(token).digest('base64')
-    const found = remembered.find(digest, keySet)
-    if (found !== undefined) return found
     const header = headerOf(token)
     try {
       return remember(digest, header, keySet, await check(token, keySet))
@@ -126,10 +128,13 @@ function bearerToken(header: string | undefined): string {
   if (header === undefined) throw unauthorized('The request carries no access token.')
   const token = header.length > MAX_HEADER_CHARACTERS ? undefined : BEARER.exec(header)?.[1]
   if (token === undefined) throw unauthorized('The Authorization header is not "Bearer" and one access token.')
-  // One token has one spelling: spare bits at the end of a segment would give it others.
+  return token
+}
+
+/** One token has one spelling: spare bits at the end of a segment would give it others. */
+function refuseOtherSpelling(token: string): void {
   const isCanonical = token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part)
   if (!isCanonical) throw unauthorized('The access token is malformed.')
-  return token
 }
 
 /** Headers by which a token would bring or choose its own key, or change how it is to be read (RFC 8725 section 3.10). */
@@ -212,7 +217,7 @@ type Remembered = { caller: Caller; kid: string; thumbprint: string | undefined 
 
 /** Verified tokens by the SHA-256 of their whole text, the least recently used forgotten first. */
 class RememberedCallers {
-  readonly #entries = new Map<string, Remembered>()
+  readonly #entries = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED })
   readonly #clock: Clock
 
   constructor(clock: Clock) {
@@ -223,18 +228,16 @@ class RememberedCallers {
   find(digest: string, keySet: KeySet): Caller | undefined {
     const entry = this.#entries.get(digest)
     if (entry === undefined) return undefined
-    this.#entries.delete(digest)
     const isExpired = entry.caller.expiresAt + CLOCK_SKEW_SECONDS * 1000 <= this.#clock.now()
-    if (isExpired || keySet.thumbprintOf(entry.kid) !== entry.thumbprint) return undefined
-    this.#entries.set(digest, entry)
+    if (isExpired || keySet.thumbprintOf(entry.kid) !== entry.thumbprint) {
+      this.#entries.delete(digest)
+      return undefined
+    }
     return entry.caller
   }
 
   add(digest: string, caller: Caller, kid: string, keySet: KeySet): void {
     this.#entries.set(digest, { caller, kid, thumbprint: keySet.thumbprintOf(kid) })
-    if (this.#entries.size <= MAX_REMEMBERED) return
-    const [oldest] = this.#entries.keys()
-    if (oldest !== undefined) this.#entries.delete(oldest)
   }
 }
 

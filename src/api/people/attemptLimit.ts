@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../core/clock.ts'
 
 const KEYS_MAX = 10_000
@@ -7,7 +8,7 @@ export class AttemptLimit {
   readonly #max: number
   readonly #window: number
   readonly #clock: Clock
-  readonly #attempts = new Map<string, number[]>()
+  readonly #attempts = new LRUCache<string, number[]>({ max: KEYS_MAX })
 
   constructor(max: number, clock: Clock, window = 3_600_000) {
     this.#max = max
@@ -19,14 +20,9 @@ export class AttemptLimit {
   take(key: string): number | undefined {
     const now = this.#clock.now()
     const recent = (this.#attempts.get(key) ?? []).filter((time) => time > now - this.#window && time <= now)
-    this.#attempts.delete(key)
     const [oldest] = recent
     const isRefused = recent.length >= this.#max && oldest !== undefined
     this.#attempts.set(key, isRefused ? recent : [...recent, now])
-    if (this.#attempts.size > KEYS_MAX) {
-      const [first] = this.#attempts.keys()
-      if (first !== undefined) this.#attempts.delete(first)
-    }
     return isRefused ? Math.max(1, Math.ceil((oldest + this.#window - now) / 1000)) : undefined
   }
 }
