@@ -18,8 +18,8 @@ const NONE = '1'
 type Applying = Pick<KubeClient, 'apply'>
 
 /**
- * Makes the object by server-side apply where none of that name is there. Undefined if one is: whose it is, only a
- * look at it can tell. Nothing is overwritten in either case, however old the caller's knowledge is.
+ * Creates the object by server-side apply if none of that name exists. Undefined if one does: only a
+ * look at it tells whose it is. Nothing is overwritten in either case, however stale the caller's view is.
  */
 export async function applyNew<T extends KubeObject>(
   client: Applying,
@@ -38,14 +38,14 @@ export async function applyNew<T extends KubeObject>(
 }
 
 /**
- * Makes an object be as desired by server-side apply, with force, and stays silent where nothing differs. Whose the
- * object is, is the caller's to judge.
+ * Makes an object be as desired by server-side apply, with force, and sends nothing if nothing differs. Whether
+ * the object is ours is for the caller to judge.
  *
- * Nothing differs when the annotation carries the hash of this very intent and every desired field is as desired. The
+ * Nothing differs if the annotation carries the hash of this very intent and every desired field is as desired. The
  * comparison alone would not notice a field that we stopped wanting; the hash alone would not notice a stranger's edit.
  *
  * @param observed the object as it was seen; undefined if the API server said that there is none
- * @throws KubeError Conflict where the object was replaced meanwhile
+ * @throws KubeError Conflict if the object was replaced meanwhile
  */
 export async function applyIfChanged<T extends KubeObject>(
   client: Applying,
@@ -56,7 +56,7 @@ export async function applyIfChanged<T extends KubeObject>(
 ): Promise<{ changed: boolean; object: T }> {
   const intent = withHash(desired)
   if (observed !== undefined && !differs(intent, observed)) return { changed: false, object: observed }
-  // With the uid: a namesake that took its place since is refused by the API server instead of adopted.
+  // With the uid: the API server refuses to change an object that has replaced it, so none is adopted.
   const uid = observed?.metadata.uid
   const guarded = (uid === undefined ? intent : { ...intent, metadata: { ...intent.metadata, uid } }) as T
   return { changed: true, object: await client.apply<T>(resource, guarded, { force: true, signal: options.signal }) }
@@ -73,14 +73,14 @@ function differs(intent: KubeObject, observed: KubeObject): boolean {
   return firstDifference(comparable(intent), observed) !== undefined
 }
 
-/** Status is another's to write, and the version is what the cache knows, not what we want. */
+/** Without status, which others write, and the version, which is knowledge and not intent. */
 function comparable(intent: KubeObject): object {
   const { apiVersion: _apiVersion, kind: _kind, status: _status, metadata, ...rest } = intent
   const { labels, annotations, ownerReferences } = metadata
   return { metadata: { labels, annotations, ownerReferences }, ...rest }
 }
 
-/** Values of Secrets stay out of the hash: it stands where many may read it, and could confirm a guess. */
+/** Values of Secrets stay out of the hash: many may read it, and it could confirm a guess. */
 function intentHash(intent: KubeObject): string {
   const { metadata, ...rest } = intent
   const { uid: _uid, resourceVersion: _version, ...meta } = metadata
@@ -105,7 +105,7 @@ function withEncodedText(secret: KubeObject): KubeObject {
   return { ...rest, data: { ...(isRecord(secret.data) ? secret.data : {}), ...Object.fromEntries(encoded) } }
 }
 
-/** Without null and undefined, which server-side apply would take for a wish to own the absence. */
+/** Without null and undefined, which server-side apply would take as owned fields. */
 function compact(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(compact)
   if (!isRecord(value)) return value

@@ -43,14 +43,14 @@ export type CacheMetrics = {
   opens: number
   listings: number
   events: number
-  /** Events and listings that were older than what was known. */
+  /** Events and listings older than the cache. */
   stale: number
   handlerErrors: number
 }
 
 /**
  * All objects of one resource (of one namespace, with a label selector) in memory, kept up to date by a watch.
- * Objects are frozen and slim; see `ObjectStore`. What is older than what is known never gets in, from whichever
+ * Objects are frozen and slim; see `ObjectStore`. Older state never replaces newer, from whichever
  * server it comes, and own writes are visible at once through `observeWrite`.
  */
 export class WatchCache<T extends KubeObject = KubeObject> {
@@ -70,7 +70,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   #version: string | undefined
   #seen: Set<string> | undefined
   #stillListed = new Set<string>()
-  /** Of a listing: objects that we hold for deleted. Right only if the listing turns out to be newer than that. */
+  /** Objects of a listing that we consider deleted. They count only if the listing turns out to be newer. */
   #doubtful: T[] = []
   /** The next listing counts whatever its versions say. */
   #rebase = false
@@ -83,7 +83,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     this.#clock = options.clock ?? systemClock
     this.#log = (options.log ?? silentLog).child({ resource: resourceId(options.resource) })
     this.#store = new ObjectStore<T>(options.resource, options.indexes)
-    // Whoever never asks must not see an unhandled rejection when the cache is stopped before it was synced.
+    // Without a waiter there must be no unhandled rejection if the cache is stopped before it is synced.
     this.#synced.promise.catch(() => {})
     this.#loop = new WatchLoop<T>({
       client: options.client,
@@ -101,17 +101,17 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     })
   }
 
-  /** A first listing is complete. It stays true while the watch is away: the cache is then old, not empty. */
+  /** A first listing is complete. It stays true while the watch is down: the cache is then stale, not empty. */
   get synced(): boolean {
     return this.#version !== undefined
   }
 
-  /** Milliseconds since the watch was lost; zero while it is open. What is read may be as old as that. */
+  /** Milliseconds since the watch was lost, which bound the staleness of reads; zero while it is open. */
   get age(): number {
     return this.#loop.age
   }
 
-  /** Up to where the stream has told everything; undefined before the first listing. */
+  /** The version up to which the stream is complete; undefined before the first listing. */
   get resourceVersion(): string | undefined {
     return this.#version
   }
@@ -133,7 +133,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     return this.#store.list(filter.namespace)
   }
 
-  /** Another number after each change, of all objects or of those in a namespace: what is derived from them is kept by it. */
+  /** Changes with each change, of all objects or of those in a namespace: a key for derived values. */
   revision(filter: { namespace?: string | undefined } = {}): number {
     return this.#store.revision(filter.namespace)
   }
@@ -146,14 +146,14 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     return this.#store.byUid(uid)
   }
 
-  /** True when every change up to this version of this resource is in: for a key whose own write must be seen first. */
+  /** True if every change up to this version is in the cache: for a key whose own write must be seen first. */
   isAtLeast(resourceVersion: string): boolean {
     return this.#version !== undefined && compareVersions(this.#version, resourceVersion) >= 0
   }
 
   /**
-   * Hears of every change from now on, in order, after the cache holds it. With `replay` also of what is there. A
-   * handler that throws is logged and otherwise alone with it.
+   * Reports every change from now on, in order, after the cache holds it. With `replay` also the present objects. A
+   * handler that throws is logged and affects no other.
    */
   subscribe(handler: CacheHandler<T>, options: { replay?: boolean } = {}): () => void {
     this.#handlers.add(handler)
@@ -161,7 +161,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     return () => this.#handlers.delete(handler)
   }
 
-  /** The API server's answer to a call of ours: readers see it at once, unless the stream is further already. */
+  /** The API server's answer to a call of ours: readers see it at once, unless the stream is already ahead. */
   observeWrite(object: T): void {
     const { resourceVersion, namespace } = object.metadata
     if (resourceVersion === undefined || (this.namespace !== undefined && namespace !== this.namespace)) return
@@ -261,7 +261,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     if (rebase) this.#buried.clear()
     for (const object of doubtful) this.#put(object)
     for (const key of [...this.#store.keys()]) {
-      // What is newer than the listing was written meanwhile; the stream will tell.
+      // Objects newer than the listing were written meanwhile; the stream will report them.
       if (!seen.has(key) && (rebase || !isNewer(this.#store.versionOf(key) ?? '0', version))) this.#drop(key)
     }
     for (const uid of this.#buried) if (!this.#stillListed.has(uid)) this.#buried.delete(uid)

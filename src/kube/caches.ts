@@ -30,7 +30,7 @@ export class CacheSet {
   }
 
   /**
-   * Declares the cache of a resource. Once per resource: two watches of one type would show two truths.
+   * Declares the cache of a resource. Once per resource: two watches of one type would disagree.
    *
    * @throws Error if the resource has a cache already
    */
@@ -139,7 +139,7 @@ export class CacheSet {
 }
 
 /**
- * One watch per namespace over a set of namespaces that changes: for Secrets, which the operator may read only where
+ * One watch per namespace over a set of namespaces that changes: for Secrets, which the operator may read only if
  * a RoleBinding of ours lets it.
  */
 export class ScopedCaches<T extends KubeObject = KubeObject> {
@@ -171,15 +171,15 @@ export class ScopedCaches<T extends KubeObject = KubeObject> {
   }
 
   /**
-   * Hears of each namespace whose first listing is complete. Whoever looked past the cache before must look again: of
-   * what was deleted meanwhile no event tells.
+   * Reports each namespace whose first listing is complete. Callers that bypassed the cache before must look again: of
+   * deletions in between there is no event.
    */
   onSynced(listener: (namespace: string) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Stops the watch and forgets the objects; subscribers hear nothing, for nothing was deleted. */
+  /** Stops the watch and forgets the objects; subscribers get no events, for nothing was deleted. */
   async removeNamespace(namespace: string): Promise<void> {
     const cache = this.#caches.get(namespace)
     this.#caches.delete(namespace)

@@ -31,11 +31,11 @@ export type CallerOptions = {
 }
 
 const DEFAULT_TIMEOUT = 30_000
-/** Milliseconds that an API server may take, after it was away, to know the rights of its callers. */
+/** Milliseconds that an API server may take after a restart to load the rights of its callers. */
 const RIGHTS_AFTER = 30_000
 const MAX_ATTEMPTS = 5
 
-/** One call: fence, send, judge the answer, try again where that is safe, all within a deadline. */
+/** One call: fence, send, judge the answer, retry if that is safe, all within a deadline. */
 export class Caller {
   readonly #transport: Transport
   readonly #options: CallerOptions
@@ -94,7 +94,7 @@ export class Caller {
     })
   }
 
-  /** Opens a stream once, without retries: whoever reads it has a plan for its end. */
+  /** Opens a stream once, without retries: its reader handles its end. */
   async open(attempt: Attempt, request: WireRequest): Promise<StreamAnswer['body']> {
     let answer: StreamAnswer
     try {
@@ -129,7 +129,7 @@ export class Caller {
     for (let count = 1; ; count += 1) {
       signal?.throwIfAborted()
       try {
-        // Half the time for the first attempt, where another is safe: its connection may have died without a word.
+        // Half the time for the first attempt if another is safe: its connection may have died silently.
         const most = request.idempotent && count === 1 ? timeout / 2 : timeout
         return await once(Math.min(deadline - performance.now(), most))
       } catch (thrown) {
@@ -211,7 +211,7 @@ function refused(attempt: Attempt, status: number, headers: StreamAnswer['header
   return errorFromAnswer(attempt, status, text, typeof header === 'string' ? header : undefined)
 }
 
-/** Of a refusal; whatever of it arrives will do. */
+/** Of a refusal; a partial one will do. */
 async function textOf(body: StreamAnswer['body']): Promise<string> {
   const chunks: Buffer[] = []
   try {
@@ -222,7 +222,7 @@ async function textOf(body: StreamAnswer['body']): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Carries what the fence threw past everything that would take it for a lost connection. */
+/** Carries the fence's error past code that would mistake it for a lost connection. */
 class FencedError extends Error {
   constructor(cause: unknown) {
     super('This process may not write any more.', { cause })
@@ -230,7 +230,7 @@ class FencedError extends Error {
 }
 
 /**
- * Retries are at most a tenth of all calls, after a first handful: a server that is short of breath gets less work
+ * Retries are at most a tenth of all calls, after a first handful: an overloaded server gets less work
  * from us, not five times as much.
  */
 class RetryBudget {

@@ -15,7 +15,7 @@ export type ListOptions = CallOptions & {
   namespace?: string | undefined
   labelSelector?: string | undefined
   fieldSelector?: string | undefined
-  /** At most so many items, and no further pages. Left out: everything, page by page. */
+  /** At most this many items, and no further pages. If absent: everything, page by page. */
   limit?: number | undefined
   /** `0` lets the API server answer from its cache, which may be a moment old. */
   resourceVersion?: string | undefined
@@ -24,9 +24,9 @@ export type ListResult<T> = { items: T[]; resourceVersion: string }
 export type WriteOptions = CallOptions & { dryRun?: boolean | undefined }
 export type PatchOptions = WriteOptions & {
   subresource?: string | undefined
-  /** Precondition: a 409 Conflict where the stored version differs. */
+  /** Precondition: a 409 Conflict if the stored version differs. */
   resourceVersion?: string | undefined
-  /** Precondition: a 409 Conflict where another object of that name took its place. */
+  /** Precondition: a 409 Conflict if another object of that name has replaced it. */
   uid?: string | undefined
   fieldManager?: string | undefined
 }
@@ -61,7 +61,7 @@ export type RawAnswer = {
 
 /**
  * Typed calls to one API server. Every method throws KubeError, or the reason of the caller's own AbortSignal. Reads
- * and repeatable writes are tried again on 429 and 5xx within the deadline; a conflict never is.
+ * and repeatable writes are retried on 429 and 5xx within the deadline; a conflict never is.
  */
 export interface KubeClient {
   /** @throws KubeError NotFound */
@@ -82,9 +82,9 @@ export interface KubeClient {
     patch: object,
     options?: PatchOptions,
   ): Promise<T>
-  /** Server-side apply. @throws KubeError Conflict where another manager owns a field and `force` is not set */
+  /** Server-side apply. @throws KubeError Conflict if another manager owns a field and `force` is not set */
   apply<T extends KubeObject>(resource: Resource, object: T, options?: ApplyOptions): Promise<T>
-  /** The object if it still exists (finalizers hold it), undefined if it is gone or never was. */
+  /** The object if it still exists (finalizers hold it), undefined if it is gone or never existed. */
   remove(resource: Resource, ref: ObjectRef, options?: RemoveOptions): Promise<KubeObject | undefined>
   request(request: RawRequest): Promise<RawAnswer>
   /** One watch until it ends. @throws KubeError for refused opens, ERROR events, unreadable lines and lost streams */
@@ -95,7 +95,7 @@ export interface KubeClient {
   close(): Promise<void>
 }
 
-/** Hears the API server's answers to this process, so that caches show at once what it knows. */
+/** Observes the API server's responses to this process, so that caches are updated at once. */
 export type WriteObserver = {
   written(resource: Resource, object: KubeObject): void
   /** An object was asked for by name. */
@@ -108,7 +108,7 @@ export type KubeClientOptions = {
   fieldManager: string
   userAgent: string
   log?: Log
-  /** Called before every write is sent, each time: throws when this process may not write any more. */
+  /** Called before every write is sent; throws once this process may no longer write. */
   fence?: () => void
   onRequest?: (observation: RequestObservation) => void
   observer?: WriteObserver
@@ -271,7 +271,7 @@ class HttpKubeClient implements KubeClient {
       return undefined
     } catch (error) {
       if (!isKubeError(error, 'NotFound') || error.typeMissing) throw error
-      // After a lost answer it is most likely gone by this very call.
+      // After a lost response, most likely this very call deleted it.
       if (options.mustExist === true && !error.repeated) throw error
       return undefined
     }
@@ -331,7 +331,7 @@ class HttpKubeClient implements KubeClient {
         resource,
       })
     }
-    // The answer of a subresource may be of another kind (Scale), which is nothing for a cache.
+    // The answer of a subresource may be of another kind (Scale), which does not belong in a cache.
     if (options.dryRun !== true && answer.kind === resource.kind) this.#observer?.written(resource, answer)
     return answer
   }

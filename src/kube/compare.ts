@@ -1,6 +1,6 @@
 import { compareQuantities, isQuantity } from '../core/quantity.ts'
 
-/** Fields that tell the items of a list apart, by the API's own list-map keys. The first that fits all items is taken. */
+/** Fields that identify the items of a list, from the API's list-map keys. The first that fits all items is used. */
 const MERGE_KEYS: readonly (readonly string[])[] = [
   ['name'],
   ['uid'],

@@ -29,10 +29,10 @@ const CONCURRENCY = 8
 
 /**
  * Installs manifests by server-side apply: definitions first, then, when these are served, everything else in order.
- * What is as it should be is not written.
+ * Unchanged objects are not written.
  *
  * The first create of a type within two seconds of its definition being established is held back by the API server for
- * these two seconds; there is nothing to be done about it but to install once.
+ * these two seconds; the only remedy is to install once.
  *
  * @throws Error for a manifest of an unknown type, or a definition that is not served in time
  */

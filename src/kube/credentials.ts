@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import type { Clock } from '../core/clock.ts'
 
-/** What a TLS connection to an API server is made with. PEM throughout. */
+/** The TLS settings of a connection to an API server, in PEM. */
 export type TlsMaterial = {
   ca?: string
   cert?: string
@@ -25,7 +25,7 @@ export interface ClusterAccess {
   refresh(): void
 }
 
-/** How long a file is believed. Kubelets rotate tokens minutes ahead, so ten seconds of an old one do no harm. */
+/** How long a file's text is cached. Kubelets rotate tokens minutes ahead, so ten seconds of an old one do no harm. */
 const RECHECK_MILLISECONDS = 10_000
 
 /** The text of a file that others replace, such as a projected token: read again when it changed. */
@@ -41,7 +41,7 @@ export class WatchedFile {
     this.#clock = clock
   }
 
-  /** @throws Error of the file system, where the file never could be read */
+  /** @throws Error of the file system if the file could never be read */
   async text(): Promise<string> {
     const now = this.#clock.monotonic()
     if (this.#text !== undefined && now - this.#checkedAt < RECHECK_MILLISECONDS) return this.#text
@@ -53,7 +53,7 @@ export class WatchedFile {
         this.#stamp = stamp
       }
     } catch (error) {
-      // In the middle of a rotation the file may be away for a moment: the old text is better than none.
+      // The file may be missing for a moment during a rotation: the old text is better than none.
       if (this.#text === undefined) throw error
     }
     this.#checkedAt = now

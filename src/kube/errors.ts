@@ -52,7 +52,7 @@ export class KubeError extends Error {
   readonly typeMissing: boolean
   /** The request was sent and no answer came: a write may or may not have happened. */
   readonly maybeApplied: boolean
-  /** An earlier attempt of this call got no answer, so what stands in the way may be its own success. */
+  /** An earlier attempt of this call got no response, so the conflict may be its own success. */
   readonly repeated: boolean
 
   constructor(reason: KubeErrorReason, message: string, detail: KubeErrorDetail) {
@@ -71,7 +71,7 @@ export class KubeError extends Error {
     this.repeated = detail.repeated ?? false
   }
 
-  /** The same, of a call that was sent before. */
+  /** The same, for a repeated call. */
   afterLostAnswer(): KubeError {
     return new KubeError(this.reason, this.message, { ...this, name: this.objectName, repeated: true })
   }
@@ -165,7 +165,7 @@ export function errorFromTransport(attempt: Attempt, thrown: unknown, maybeAppli
   })
 }
 
-/** The code of a failed connection, such as ECONNREFUSED: a word, not a message that could carry an address or a header. */
+/** The code of a failed connection, such as ECONNREFUSED: never a message, which could carry an address or a header. */
 export function transportCode(thrown: unknown): string {
   for (let error = thrown; error instanceof Error; error = error.cause) {
     const code = (error as NodeJS.ErrnoException).code

@@ -28,7 +28,7 @@ export type EventRecorderOptions = {
   log?: Log
 }
 
-/** One line of history of one object, with how often it was said. */
+/** One line of history of one object, with a count. */
 type Series = {
   ref: { namespace: string; name: string }
   count: number
@@ -39,19 +39,19 @@ type Series = {
   event: RecordedEvent
 }
 
-/** Repetitions are written down at most once in this time, and the same words after it begin a new event. */
+/** Repetitions are written at most once in this time; the same words after it begin a new event. */
 const FLUSH_MILLISECONDS = 60_000
 const SERIES_MILLISECONDS = 600_000
-/** Per object: so many at once, then one in thirty seconds. */
+/** Per object: a burst, then one every thirty seconds. */
 const BURST = 10
 const REFILL_MILLISECONDS = 30_000
-/** Beyond this the server is behind or away, and events are the first thing to do without. */
+/** Beyond this the server is slow or down, and events are the first thing to drop. */
 const MAX_WAITING = 500
 const MAX_OBJECTS = 5_000
 
 /**
  * Records events (events.k8s.io/v1): the same words about the same object become one event with a count, an object that
- * never stops talking is cut short, and when the server is away events are dropped. Never throws, never waits.
+ * repeats itself is rate-limited, and while the server is down events are dropped. Never throws, never waits.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions
@@ -70,7 +70,7 @@ export class EventRecorder {
     this.#log = options.log ?? silentLog
   }
 
-  /** Events that were not recorded since start: the object talked too much, or the server was away. */
+  /** Events that were not recorded since start: the object was rate-limited, or the server was down. */
   get dropped(): number {
     return this.#dropped
   }
@@ -127,7 +127,7 @@ export class EventRecorder {
     if (this.#series.size > MAX_OBJECTS) this.#series.clear()
   }
 
-  /** One after the other: events never compete with the work they tell of. */
+  /** One after the other: events never compete with the work that they report. */
   async #drain(): Promise<void> {
     this.#sending = true
     for (let series = this.#waiting.shift(); series !== undefined; series = this.#waiting.shift()) {

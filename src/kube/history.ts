@@ -1,14 +1,14 @@
 import type { KubeClient } from './client.ts'
 import { type Resource, resourceId } from './object.ts'
 
-/** Milliseconds. Whoever doubts the history has something open that may be silent for ever. */
+/** Milliseconds. A caller that doubts the history holds a stream that may stay silent for ever. */
 const TIMEOUT = 5_000
 
 type Answer = { readonly began: number; readonly version: Promise<string> }
 
 /**
- * How far the history of a type has come, as the API server says itself. One question stands for all watches of the type
- * that ask at the same time.
+ * How far the history of a type has come, as the API server says itself. One request serves all watches of the type
+ * that ask concurrently.
  */
 export class History {
   readonly #client: Pick<KubeClient, 'list'>

@@ -6,7 +6,7 @@ import { POSTGRESQL } from './postgresql.ts'
 const KNOWN: readonly Resource[] = [...BUILTIN, ...POSTGRESQL, httpRoute]
 
 /**
- * The resource of a child that is about to be written: of Kubernetes itself, or of an operator that we write for.
+ * The resource of a child that is about to be written: of Kubernetes itself, or of an operator that we support.
  *
  * @throws Error for a type that we do not know
  */

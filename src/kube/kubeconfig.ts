@@ -35,7 +35,7 @@ type Kubeconfig = {
   contexts?: { name: string; context: Context }[]
 }
 
-/** Credentials that only a program can tell (exec plugins, auth providers). */
+/** Credentials that only a program can supply (exec plugins, auth providers). */
 export type PluginCredentials = { authorization: string | undefined; cert: string | undefined; key: string | undefined }
 export type LoadPlugin = (kubeconfig: string, context: string) => () => Promise<PluginCredentials>
 

@@ -22,7 +22,7 @@ export type LeaderLeaseOptions = {
   /** Unique to this process: two that share it would both lead. */
   identity: string
   onAcquired?: () => void
-  /** Called once; the process must stop what it does for the leader. Writes are refused by `fence` already. */
+  /** Called once; the process must stop its work as the leader. `fence` already refuses writes. */
   onLost?: (why: string) => void
   clock?: Clock
   log?: Log
@@ -34,7 +34,7 @@ export type LeaderLeaseOptions = {
 export type LeaseTimings = {
   /** How long others leave an unrenewed lease alone. */
   duration: number
-  /** How long after its last renewal the holder still writes; less than the duration by more than a slow write takes. */
+  /** How long after its last renewal the holder may write; shorter than the duration by more than a slow write. */
   deadline: number
   renewEvery: number
   /** How often a candidate looks, and a holder tries again after a failure. */
@@ -59,7 +59,7 @@ export class LeaseLost extends Error {
  *   candidate                                seen ──────────────────────────────────── 8 s: takes over
  *
  * Durations are measured on the monotonic clock from before a renewal is sent, and by a candidate from when it saw the
- * renewal: no process relies on the wall clock of another. After a loss this object is spent.
+ * renewal: no process relies on the wall clock of another. After a loss this object cannot be used again.
  */
 export class LeaderLease {
   readonly #options: LeaderLeaseOptions
@@ -90,7 +90,7 @@ export class LeaderLease {
     return this.#state === 'leader' && this.#clock.monotonic() < this.#validUntil
   }
 
-  /** Give this to the client. @throws LeaseLost unless the lease is held for certain */
+  /** For the client. @throws LeaseLost unless the lease is certainly held */
   readonly fence = (): void => {
     if (!this.isLeader) throw new LeaseLost(this.#options.name)
   }
@@ -101,7 +101,7 @@ export class LeaderLease {
     this.#next(0)
   }
 
-  /** Gives the lease back, so that the next one need not wait for its end. The caller has stopped writing before. */
+  /** Releases the lease, so that the next leader need not wait for its end. The caller must have stopped writing. */
   async stop(): Promise<void> {
     const wasLeader = this.isLeader
     this.#end('stopped')
@@ -190,7 +190,7 @@ export class LeaderLease {
     return this.#timings.renewEvery
   }
 
-  /** Somebody wrote the lease, or our own renewal went through without an answer. */
+  /** Somebody wrote the lease, or our own renewal succeeded without a response. */
   async #contested(): Promise<number> {
     const current = await this.#read()
     if (current?.spec?.holderIdentity !== this.#options.identity) {

@@ -41,7 +41,7 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
     return this.#objects?.synced ?? false
   }
 
-  /** Everything that is to be known is known, be it that the type is not there. */
+  /** The cache is complete, or the type is known not to be served. */
   get synced(): boolean {
     return this.#definition.synced && (this.#objects === undefined || this.#objects.synced)
   }
@@ -73,7 +73,7 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
     return this.#objects?.byUid(uid)
   }
 
-  /** Of a type that is not served nothing is still to come. */
+  /** A type that is not served has nothing to wait for. */
   isAtLeast(resourceVersion: string): boolean {
     return this.#objects?.isAtLeast(resourceVersion) ?? true
   }
@@ -125,7 +125,7 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
     objects.start()
     objects.whenSynced().then(
       () => this.#tell(),
-      // Stopped before it was complete: whoever stopped it tells.
+      // Stopped before it was complete: the caller that stopped it reports that.
       () => {},
     )
   }

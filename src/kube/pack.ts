@@ -1,4 +1,4 @@
-/** A packed value: JSON of its leaves where its shape is shared, of the whole value where it is not. */
+/** A packed value: JSON of its leaves if its shape is shared, else of the whole value. */
 export type Packed = { readonly text: string; readonly shape: Shape | undefined }
 
 /** The structure of a value without its leaves: 0 for a leaf, a list for an array, key and part for a record. */
@@ -10,7 +10,7 @@ export type Shape = { readonly template: Template }
 
 /**
  * Objects of one type repeat their keys, which are about half of their JSON. A packer keeps each structure once and of
- * each object only the leaves. Where structures do not repeat (free labels and data keys) it stops to collect them.
+ * each object only the leaves. If structures do not repeat (free labels and data keys) it stops collecting them.
  */
 export class Packer {
   readonly #shapes = new Map<string, Shape>()

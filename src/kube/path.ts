@@ -5,7 +5,7 @@ export type Query = Record<string, string | number | boolean | undefined>
 
 /**
  * The path of a type or of one object of it, escaped. Names come from outside: one that could step out of its segment
- * is refused here, whoever forgot to check it before.
+ * is refused here, even if a caller forgot to check it.
  *
  * @throws RangeError for an empty name, a dot segment, a slash or a control character
  */

@@ -4,7 +4,7 @@ import { type Log, silentLog } from '../core/log.ts'
 export type QueueOptions = {
   /** For logs and metrics. */
   name: string
-  /** Works one key off. A throw is logged and the key comes again with backoff. */
+  /** Processes one key. An error is logged and the key is retried with backoff. */
   handle: (key: string) => Promise<void>
   workers: number
   clock?: Clock
@@ -14,7 +14,7 @@ export type QueueOptions = {
   groupOf?: (key: string) => string
   /** Milliseconds of the first and of the longest backoff. */
   backoff?: { first: number; longest: number }
-  /** Hears of each pass, for histograms. Durations in seconds. */
+  /** Observes each pass, for histograms. Durations in seconds. */
   onPass?: (pass: QueuePass) => void
 }
 
@@ -93,7 +93,7 @@ export class KeyedQueue {
     this.#dispatch()
   }
 
-  /** The key is due after so many milliseconds, unless an earlier timer of it is set. */
+  /** The key is due after this many milliseconds, unless it has an earlier timer. */
   addAfter(key: string, milliseconds: number): void {
     if (this.#closed) return
     if (milliseconds <= 0) {
@@ -153,7 +153,7 @@ export class KeyedQueue {
     return new Promise((resolve) => this.#idle.push(resolve))
   }
 
-  /** Takes no more keys, drops those that wait, and resolves when the workers have finished the ones in hand. */
+  /** Accepts no more keys, drops waiting ones, and resolves when the workers have finished theirs. */
   async shutDown(): Promise<void> {
     this.#closed = true
     for (const { timer } of this.#delayed.values()) timer.cancel()
@@ -216,7 +216,7 @@ export class KeyedQueue {
   async #work(key: string, since: number): Promise<void> {
     const started = this.#clock.monotonic()
     let failed = false
-    // The caller of `add` is in the middle of something, often a watch event: work begins after it.
+    // The caller of `add` is often inside a watch event: work begins after it.
     await Promise.resolve()
     try {
       await this.#options.handle(key)
@@ -233,7 +233,7 @@ export class KeyedQueue {
   }
 
   /**
-   * After a failed pass a change waits a moment even so: often it is our own write, and a key that fails after each
+   * After a failed pass even a change is delayed: often it is our own write, and a key that fails after each
    * write would run in a hot loop.
    */
   #runAgain(key: string, failed: boolean): void {

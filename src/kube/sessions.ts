@@ -18,7 +18,7 @@ export type StreamAnswer = {
 
 /** Milliseconds. */
 export type Liveness = {
-  /** How often a connection is asked for a sign of life. */
+  /** How often a connection is probed with a ping. */
   pingEvery: number
   /** How long it may take to answer before it counts as lost. */
   pingTimeout: number
@@ -28,7 +28,7 @@ export type Liveness = {
 export const LIVENESS: Liveness = { pingEvery: 10_000, pingTimeout: 10_000 }
 
 const CONNECT_TIMEOUT = 10_000
-/** How long those who want a stream wait for a server that cannot be reached, before they hear so. */
+/** How long callers that want a stream wait for an unreachable server before they get an error. */
 const PATIENCE = 5_000
 const RETRY = { least: 250, most: 500 }
 /** The API server permits 100 streams by default; more need another connection. */
@@ -40,9 +40,9 @@ const SESSION_WINDOW = 16 * STREAM_WINDOW
 type Session = { readonly http2: ClientHttp2Session; streams: number }
 
 /**
- * Streams over HTTP/2. A few connections carry all watches of a process, and each is asked for a sign of life: a peer
+ * Streams over HTTP/2. A few connections carry all watches of a process, and each is pinged: a peer
  * that vanished, or a proxy that keeps its side of a dead connection open, gives no error of its own. While the server
- * cannot be reached, one attempt at a time stands for all who wait.
+ * cannot be reached, one attempt at a time serves all waiters.
  */
 export class StreamSessions {
   readonly #origin: URL
@@ -53,7 +53,7 @@ export class StreamSessions {
   #connecting: Promise<Session | undefined> | undefined
   #closed = false
 
-  /** @param onSilence hears that a connection died without a word */
+  /** @param onSilence called when a connection has died silently */
   constructor(origin: URL, secure: SecureOptions, onSilence: () => void, liveness: Liveness = LIVENESS) {
     this.#origin = origin
     this.#secure = secure
@@ -80,7 +80,7 @@ export class StreamSessions {
     return answerOf(stream)
   }
 
-  /** Lets open streams end by themselves and takes no new ones. */
+  /** Lets open streams end by themselves and opens no new ones. */
   retire(): void {
     this.#closed = true
     for (const { http2 } of this.#sessions) http2.close()
@@ -141,7 +141,7 @@ export class StreamSessions {
     })
     http2.setTimeout(0)
     http2.setLocalWindowSize(SESSION_WINDOW)
-    // Each stream hears of the end of its session itself.
+    // Each stream notices the end of its session itself.
     http2.on('error', () => {})
     const session: Session = { http2, streams: 0 }
     const stopPings = keepAsking(http2, this.#liveness, this.#onSilence)
@@ -165,7 +165,7 @@ function hasRoom({ http2, streams }: Session): boolean {
   return !http2.closed && !http2.destroyed && streams < limit
 }
 
-/** Ends the session once it leaves a ping unanswered. @returns stops asking */
+/** Ends the session once it leaves a ping unanswered. @returns stops the pings */
 function keepAsking(
   http2: ClientHttp2Session,
   { pingEvery, pingTimeout }: Liveness,
@@ -197,7 +197,7 @@ function answerOf(stream: ClientHttp2Stream): Promise<StreamAnswer> {
     stream.once('error', reject)
     stream.once('close', () => reject(coded('ECONNRESET')))
     stream.once('response', ({ ':status': status = 0, ...headers }) => {
-      // From here on whoever reads the body hears of an error.
+      // From here on the reader of the body gets the errors.
       resolve({ status, headers: headers as StreamAnswer['headers'], body: stream })
     })
   })

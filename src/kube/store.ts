@@ -2,7 +2,7 @@ import { apiVersionOf, type KubeObject, keyOf, type Resource } from './object.ts
 import { type Packed, Packer, type Shape } from './pack.ts'
 import { compareVersions } from './version.ts'
 
-/** Names the keys under which an object is found again. Must be pure: it is asked again when the object goes. */
+/** Names the keys under which an object is found again. Must be pure: it is called again when the object is removed. */
 export type IndexFunction<T extends KubeObject> = (object: T) => readonly string[]
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
@@ -52,7 +52,7 @@ export class ObjectStore<T extends KubeObject> {
   readonly #indexes: Record<string, IndexFunction<T>>
   readonly #entries = new Map<string, Entry<T>>()
   readonly #packer = new Packer()
-  /** Made when first asked for: most caches never are. */
+  /** Built on first use: most caches never need it. */
   #uids: Map<string, Entry<T>> | undefined
   readonly #namespaces = new Map<string, Bucket<T>>()
   readonly #buckets: Map<string, Map<string, Bucket<T>>>
@@ -76,7 +76,7 @@ export class ObjectStore<T extends KubeObject> {
     return this.#bytes
   }
 
-  /** A number that is another one after each change, of all objects or of those in a namespace; 0 where none is there. */
+  /** A number that changes with each change, of all objects or of those in a namespace; 0 if there are none. */
   revision(namespace?: string): number {
     return namespace === undefined ? this.#revision : (this.#revisions.get(namespace) ?? 0)
   }
@@ -117,9 +117,9 @@ export class ObjectStore<T extends KubeObject> {
   }
 
   /**
-   * Stores the object and answers what it replaced.
+   * Stores the object and returns what it replaced.
    *
-   * @returns `stale` where an equal or newer version of it is stored already
+   * @returns `stale` if an equal or newer version of it is already stored
    */
   put(object: T, options: PutOptions = {}): { outcome: 'added' | 'modified' | 'stale'; previous?: Previous<T> } {
     const key = keyOf(object)
@@ -170,14 +170,14 @@ export class ObjectStore<T extends KubeObject> {
     return { version: entry.version, uid: entry.uid, object: () => this.#read(entry) }
   }
 
-  /** An index function that throws on one odd object costs that object its place in the index, not the stream. */
+  /** An index function that throws for one object leaves it out of the index; the stream goes on. */
   #eachIndexKey(object: T, visit: (buckets: Map<string, Bucket<T>>, key: string) => void): void {
     for (const [name, buckets] of this.#buckets) {
       let keys: readonly string[] = []
       try {
         keys = this.#indexes[name]?.(object) ?? []
       } catch {
-        // Same answer at insertion and removal, so nothing is left behind.
+        // The same result at insertion and removal, so nothing is left behind.
       }
       for (const key of keys) visit(buckets, key)
     }
@@ -211,7 +211,7 @@ function removeFrom<T extends KubeObject>(buckets: Map<string, Bucket<T>>, key: 
   else if (bucket instanceof Set && bucket.delete(entry) && bucket.size === 0) buckets.delete(key)
 }
 
-/** A copy, sharing its parts, without what nobody here reads and everybody would pay for. */
+/** A shallow copy without the fields that nobody here reads. */
 function slimmed<T extends KubeObject>(object: T): T {
   const { managedFields: _managedFields, ...metadata } = object.metadata
   if (metadata.annotations?.[LAST_APPLIED] !== undefined) {
@@ -222,7 +222,7 @@ function slimmed<T extends KubeObject>(object: T): T {
   return { ...object, metadata }
 }
 
-/** What is not in the entry itself or the same for the whole type. */
+/** What is neither in the entry itself nor the same for the whole type. */
 function variable(object: KubeObject): [object, object] {
   const { apiVersion: _apiVersion, kind: _kind, metadata, ...rest } = object
   const { name: _name, namespace: _namespace, uid: _uid, resourceVersion: _version, ...others } = metadata

@@ -11,12 +11,12 @@ export type WatchStreamOptions = {
   resourceVersion?: string | undefined
   /** A streaming list: first every object, then a bookmark with `INITIAL_EVENTS_END`, then changes. */
   sendInitialEvents?: boolean | undefined
-  /** After this the server ends the stream in good order. */
+  /** After this the server ends the stream normally. */
   timeoutSeconds?: number | undefined
   signal?: AbortSignal | undefined
-  /** Hears that the server accepted the watch. */
+  /** Called when the server has accepted the watch. */
   onOpen?: (() => void) | undefined
-  /** Hears that bytes arrived, before they make a line. */
+  /** Called when bytes arrive, before they form a line. */
   onActivity?: (() => void) | undefined
 }
 
@@ -32,7 +32,7 @@ export const INITIAL_EVENTS_END = 'k8s.io/initial-events-end'
 const MAX_LINE = 16 * 1024 * 1024
 
 /**
- * The events of one watch, until the server ends it in good order.
+ * The events of one watch, until the server ends it normally.
  *
  * @throws KubeError for a refused open, an ERROR event (410 as Gone), a line that is not JSON, a stream cut or reset
  */

@@ -45,7 +45,7 @@ export class Transport {
 
   /**
    * Sends one request once and reads the whole answer, within `timeout` milliseconds. `before` runs after everything
-   * that takes time: what it permits is on its way in the same moment.
+   * that takes time: what it permits is sent at the same moment.
    */
   async exchange(request: WireRequest, timeout: number, before: () => void): Promise<WireAnswer> {
     const { agent } = await this.#current()
@@ -67,7 +67,7 @@ export class Transport {
     })
   }
 
-  /** Where one connection of the pool is dead the others are as well, and each would cost a call its whole time. */
+  /** If one connection of the pool is dead, so are the others, and each would cost a call its whole deadline. */
   #distrust(agent: Dispatcher | undefined): void {
     const connections = this.#connections
     if (connections === undefined || connections.agent !== agent || this.#closed) return
@@ -75,7 +75,7 @@ export class Transport {
     agent.close().catch(() => {})
   }
 
-  /** As `exchange`, but the body is left to the caller, who reads or destroys it, or its socket is never used again. */
+  /** As `exchange`, but the caller must read or destroy the body, or its socket is never reused. */
   async send(request: WireRequest, before: () => void): Promise<Dispatcher.ResponseData> {
     const { agent } = await this.#current()
     const headers = await this.#headers(request)
@@ -128,7 +128,7 @@ export class Transport {
         liveness: this.#liveness,
         onSilence: () => this.#distrust(this.#connections?.agent),
       })
-      // Requests under way finish on the old connections; new ones use the new certificate.
+      // Requests in flight finish on the old connections; new ones use the new certificate.
       this.#connections?.agent.close().catch(() => {})
       this.#connections?.sessions?.retire()
       this.#material = material
@@ -212,7 +212,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // It waited for a connection for longer than anybody wants its answer.
+    // It waited for a connection until its deadline passed.
     if (this.#failure !== undefined) controller.abort(this.#failure)
   }
 

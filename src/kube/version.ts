@@ -4,7 +4,7 @@ const DIGITS = /^(0|[1-9][0-9]*)$/
  * Negative, zero or positive as resource version `a` is older than, the same as or newer than `b`. They are decimal
  * integers of any length, comparable within one type (KEP-5504), so they never pass through a float.
  *
- * @throws RangeError where one is not such a number: guessing an order could move a cache backwards
+ * @throws RangeError if one is not such a number: guessing an order could move a cache backwards
  */
 export function compareVersions(a: string, b: string): number {
   if (!DIGITS.test(a) || !DIGITS.test(b)) throw new RangeError(`Resource versions "${a}" and "${b}" have no order.`)

@@ -12,21 +12,21 @@ export type WatchSink<T extends KubeObject> = {
   /** A listing begins; one that broke off before is void. */
   beginListing(): void
   listed(object: T): void
-  /** False: the listing is older than what is known, and nothing came of it. */
+  /** False: the listing is older than the cache and was ignored. */
   endListing(version: string): boolean
   changed(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void
   bookmark(version: string): void
-  /** What is known is of a history that is no more: the next listing counts, whatever its versions. */
+  /** The cache holds a history that is lost: the next listing counts, whatever its versions. */
   rewind(): void
   /** Where to resume; undefined before the first listing, and after `rewind`. */
   readonly version: string | undefined
 }
 
 export type WatchTimings = {
-  /** Seconds that the server is asked to keep a stream; drawn anew for each, so that kinds do not re-open together. */
+  /** Seconds that the server is asked to keep a stream; random for each, so that kinds do not reopen together. */
   streamSeconds: { least: number; most: number }
   /**
-   * Milliseconds of silence after which a stream is held for dead. Bookmarks come about once a minute, but a server
+   * Milliseconds of silence after which a stream counts as dead. Bookmarks come about once a minute, but a server
    * that has processed no change of the type since its start sends none: before the first sign of life of a stream
    * only its own end is waited for, and a lost peer is found by the probes of TCP.
    */
@@ -82,7 +82,7 @@ export class WatchLoop<T extends KubeObject> {
   #done: Promise<void> | undefined
   #streamingLists = true
   #relist = false
-  /** Since when it is in doubt that the server still has the history that we know. */
+  /** Since when it is in doubt whether the server still has our history. */
   #doubtedSince: number | undefined
   #isComparing = false
   #failures = 0
@@ -145,7 +145,7 @@ export class WatchLoop<T extends KubeObject> {
     return this.#stream(false)
   }
 
-  /** Beside a resumed stream, which has nothing to say if the histories differ. */
+  /** Beside a resumed stream, which stays silent if the histories differ. */
   #compareBeside(guard: StallGuard, since: number): void {
     if (this.#isComparing) return
     this.#isComparing = true
@@ -269,7 +269,7 @@ export class WatchLoop<T extends KubeObject> {
 
   #judge(error: KubeError | undefined, lasted: number): void {
     const { resource, log } = this.#options
-    // A server that ends each stream at once is in trouble as well, however politely it does so.
+    // A server that ends each stream at once is in trouble as well.
     const healthy = lasted > 5_000 || (error === undefined && lasted > 1_000)
     // Trouble of another kind is news: the first answer after a minute of refused connections is not the hundredth failure.
     const trouble = error === undefined ? 'ended' : error.status === 0 ? 'lost' : error.reason
@@ -282,7 +282,7 @@ export class WatchLoop<T extends KubeObject> {
     if (error.reason === 'Gone') this.#relist = true
     const wasListing = this.#relist || this.#options.sink.version === undefined
     if (error.reason === 'Invalid' && wasListing) this.#streamingLists = false
-    // A stream that ends after its time is nothing to tell of; nor is every attempt of a long outage.
+    // A stream that ends after its time is not worth a log line; nor is every attempt of a long outage.
     const level = error.status === 0 && (lasted > 1_000 || this.#failures > 1) ? 'debug' : 'info'
     log[level]({ resource: resourceId(resource), reason: error.reason, failures: this.#failures }, error.message)
   }
@@ -305,8 +305,8 @@ export class WatchLoop<T extends KubeObject> {
 
 /**
  * Milliseconds until the stream is opened again. A lost connection is tried often, because a refused attempt costs
- * nothing and the server may be back; a server that answers with trouble is given time; a type or a right that is
- * missing waits for a person, save a right that was there before: a server that has just started has yet to read it.
+ * nothing and the server may be back; a server that answers with trouble is given time; a type or a permission that is
+ * missing waits for a person, unless the permission was there before: a server that has just started has yet to read it.
  */
 export function pauseAfter(
   error: KubeError | undefined,

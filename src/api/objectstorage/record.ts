@@ -90,7 +90,7 @@ export function bucketsOf(services: Services, namespace: string | undefined, acc
 
 const { expireDays, noncurrentExpireDays, abortUploadDays } = LifecycleRule.shape
 
-/** Null is absent, so that what was read can be sent back. */
+/** Null is absent, so that a record that was read can be sent back. */
 const LifecycleRuleBody = LifecycleRule.extend({
   expireDays: expireDays.nullable(),
   noncurrentExpireDays: noncurrentExpireDays.nullable(),

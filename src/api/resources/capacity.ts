@@ -45,7 +45,7 @@ function quantity(values: Record<string, string> | undefined, name: string): big
   return text !== undefined && isQuantity(text) ? parseQuantity(text) : 0n
 }
 
-/** Nodes that take pods of everybody, with what is left on each. */
+/** Nodes that accept anybody's pods, with what is left on each. */
 export function roomsOf(nodes: readonly NodeObject[], pods: readonly PodObject[]): NodeRoom[] {
   const used = new Map<string, { cpu: bigint; memory: bigint }>()
   for (const { spec, status } of pods) {

@@ -4,7 +4,7 @@ import { clusterWords, defaultCluster, isProjectedOn } from './places.ts'
 import type { WriteView } from './types.ts'
 
 /**
- * The cluster for a body: what it names, at creation else the boundary's default. The id that an answer showed may be
+ * The cluster of a body: the one it names, or at creation the boundary's default. The id from a response may be
  * sent back.
  *
  * @throws PlatformError CLUSTER_NOT_PROJECTED

@@ -23,7 +23,7 @@ export function resourcesOfBoundary(services: Services, boundaryId: string): Gro
   return groupsOfBoundary(services, boundaryId).flatMap(({ name }) => resourcesOfGroup(services, boundaryId, name))
 }
 
-/** As the two above, past the cache where `fresh` says so. */
+/** As the two above, past the cache if `fresh` is set. */
 export async function readResources(
   services: Services,
   boundaryId: string,

@@ -5,7 +5,7 @@ import { DateTime, Uuid } from '../../crds/fields.ts'
 
 export { DateTime, Uuid }
 
-/** Fields that answers show and bodies may repeat without effect, so that what was read can be sent back. */
+/** Fields that answers show and bodies may repeat without effect, so that a record that was read can be sent back. */
 export const headFields = {
   id: Uuid.describe('The same for the whole life of the resource, also after a restore from backup'),
   name: z.string(),

@@ -274,7 +274,7 @@ function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>)
               ifMatch,
               change: ({ spec }) => ({ ...spec, onDelete: 'Retain' }),
             })
-            // Of this very generation: whoever asks for the opposite in between is not overruled.
+            // Of this very generation, so as not to overrule an opposite request in between.
             const { isGone } = await services.records.remove(kind, ref, {
               caller,
               ifMatch: [kept.metadata.generation ?? 1],

@@ -32,7 +32,7 @@ const LogPageDto = z
 export type LogSource = { process: string; chunks: AsyncIterable<Uint8Array> | undefined }
 type Line = { timestamp: string | null; text: string }
 
-/** So much text is held for one answer at most; older lines are left out. */
+/** The most text held for one response; older lines are left out. */
 const MOST_CHARACTERS = 4 * 1024 * 1024
 
 /**

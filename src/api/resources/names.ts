@@ -26,7 +26,7 @@ export const ResourceNameValidationDto = z
 export type ResourceNameValidationDto = z.output<typeof ResourceNameValidationDto>
 type NameViolation = ResourceNameValidationDto['violations'][number]
 
-/** What speaks against giving the name to a new resource, whoever has it already. */
+/** Why a new resource cannot have the name, no matter who has it already. */
 export function nameViolations(name: string, reserved: ReadonlySet<string>): NameViolation[] {
   if (name.trim() === '') return [{ code: 'Empty', message: 'a name has at least one character' }]
   const violations: NameViolation[] = []
@@ -43,7 +43,7 @@ export function nameViolations(name: string, reserved: ReadonlySet<string>): Nam
   return violations
 }
 
-/** What is known of a name beside its letters. */
+/** What is known of a name apart from its characters. */
 export type NameUse = {
   /** Resources of the group that have it. */
   holders: readonly GroupResource[]

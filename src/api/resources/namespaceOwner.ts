@@ -23,10 +23,10 @@ export type NamespaceOwner = {
   readonly scope: string
 }
 
-/** Behind the group's name: a hyphen and the first ten hex digits of a hash. */
+/** The suffix after the group's name: a hyphen and the first ten hex digits of a hash. */
 const SUFFIX_LENGTH = 11
 
-/** Whose namespace it is; undefined for everybody else's. */
+/** The owner of the namespace; undefined if it is not one of the platform's. */
 export function ownerOfNamespace({ records }: Services, namespace: string): NamespaceOwner | undefined {
   const ofBoundary = boundaryOfNamespace(namespace)
   if (ofBoundary !== undefined && records.peek(Boundary, { name: ofBoundary }) !== undefined) {
@@ -34,7 +34,7 @@ export function ownerOfNamespace({ records }: Services, namespace: string): Name
   }
   const name = namespace.slice(0, -SUFFIX_LENGTH)
   if (!isResourceName(name)) return undefined
-  // The hash cannot be undone, so each boundary that has a group of this name is asked what it makes of it.
+  // The hash cannot be reversed, so it is computed for each boundary that has a group of this name.
   for (const { metadata } of records.peekAll(ResourceGroup)) {
     if (metadata.name !== name) continue
     const boundaryId = boundaryOfNamespace(metadata.namespace ?? '')

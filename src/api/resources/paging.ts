@@ -12,7 +12,7 @@ export type ListField<Row> = {
   readonly of: (row: Row) => FieldValue
   /** Of an enumeration. */
   readonly values?: readonly string[]
-  /** All true but `isSearched`, where they do not say otherwise. */
+  /** All true by default except `isSearched`. */
   readonly isFiltered?: boolean
   readonly isSorted?: boolean
   readonly isSearched?: boolean
@@ -90,7 +90,7 @@ export function badParameter(parameter: string, message: string): PlatformError 
 type Query = Readonly<Record<string, readonly string[]>>
 
 /**
- * Reads the list part of a query (records: lists). Names that the route declares apart are not looked at.
+ * Reads the list part of a query (records: lists). Names that the route declares itself are ignored.
  *
  * @throws PlatformError BAD_REQUEST with `parameter`
  */
@@ -213,7 +213,7 @@ export function parseDateTime(text: string): number | undefined {
   if (!RFC_3339.test(text)) return undefined
   const time = Date.parse(text)
   if (Number.isNaN(time)) return undefined
-  // Date.parse rolls days over that the month does not have.
+  // Date.parse rolls over days that the month does not have.
   const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number)
   return day <= new Date(Date.UTC(year, month, 0)).getUTCDate() ? time : undefined
 }
@@ -253,7 +253,7 @@ export function applyListRequest<Row>(
   return { rows: sorted.slice(start, end), pagination }
 }
 
-/** Which rows of a list of so many make the page. */
+/** Which rows of a list of this length make the page. */
 export function cutPage(
   totalItems: number,
   { page, pageSize }: Pick<ListRequest, 'page' | 'pageSize'>,

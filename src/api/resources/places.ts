@@ -12,7 +12,7 @@ import type { ResourceView } from './types.ts'
 type Where = { readonly services: Services }
 
 /**
- * A boundary, from the cache unless it is itself what a caller wants read through.
+ * A boundary, from the cache unless the caller wants it read through.
  *
  * @throws PlatformError NOT_FOUND
  */
@@ -27,7 +27,7 @@ export async function findBoundary(
 }
 
 /**
- * A group of a boundary, from the cache unless it is itself what a caller wants read through.
+ * A group of a boundary, from the cache unless the caller wants it read through.
  *
  * @throws PlatformError NOT_FOUND, also for a missing boundary
  */
@@ -96,7 +96,7 @@ const ownCluster = derivedFrom(PlatformCluster, (clusters) => {
   return own === undefined ? NO_CLUSTER : wordsOf(own)
 })
 
-/** Where a boundary's resources run when they do not say: the platform's own cluster. */
+/** Where a boundary's resources run by default: the platform's own cluster. */
 export function defaultCluster(services: Services, _boundaryId: string): ClusterWords {
   return ownCluster(services.records)
 }
@@ -114,7 +114,7 @@ export function isProjectedOn(services: Services, boundaryId: string, clusterId:
 }
 
 /**
- * Makes views of the resources of one boundary. What they share is looked up once for all of them, so that a list of
+ * Makes views of the resources of one boundary. What they share is looked up once, so that a list of
  * thousands costs no more look-ups than a single read.
  */
 export function viewMaker<K extends AnyKind>(

@@ -18,7 +18,7 @@ type Plan = RecordOf<typeof ComputePlan>
 /** What a node has left for new pods, in thousandths of a core and of a byte. */
 export type NodeRoom = { readonly cpu: bigint; readonly memory: bigint }
 
-/** What the platform's own cluster has room for. */
+/** The free capacity of the platform's own cluster. */
 export interface Capacity {
   /** One entry for each node that takes pods; undefined if that is not known. */
   rooms(): readonly NodeRoom[] | undefined
@@ -55,7 +55,7 @@ export type PlanDto = z.output<z.ZodObject<typeof planFields>>
 const TIGHT_NUMERATOR = 5n
 const TIGHT_DENOMINATOR = 4n
 
-/** Whether the replicas of a plan find room on the nodes as they are: requests decide, as they do for the scheduler. */
+/** Whether the replicas of a plan fit on the nodes now, judged by requests, as the scheduler does. */
 export function verdictOf(
   plan: Pick<Plan['spec'], 'cpuRequest' | 'memoryRequest' | 'replicas'>,
   rooms: readonly NodeRoom[] | undefined,
@@ -78,7 +78,7 @@ export function verdictOf(
   return { verdict: 'Fits', verdictReason: null }
 }
 
-/** How many find a node when each takes the one with the most memory left. */
+/** How many fit if each takes the node with the most memory left. */
 function place(each: NodeRoom, count: number, rooms: readonly NodeRoom[]): number {
   const left = rooms.map((room) => ({ ...room }))
   for (let placed = 0; placed < count; placed += 1) {
@@ -136,7 +136,7 @@ export type PlanRoutes = {
   family: PlanFamily
   dto: z.ZodType
   operations?: { list: string; get?: string }
-  /** From how many replicas on a plan is for production. */
+  /** The number of replicas from which a plan is for production. */
   productionReplicas: number
   /** Fields of this family's plans beyond those that all have. */
   more?: (plan: Plan) => object

@@ -14,7 +14,7 @@ export function holderOf({ records }: Pick<Services, 'records'>, type: ClaimType
   return records.peek(NameClaim, { name: claimName(type, value) })?.spec.holder
 }
 
-/** Whether a resource of another group has the name, where names of the kind are unique on the platform. */
+/** Whether a resource of another group has the name, if names of the kind are unique on the platform. */
 export function isTakenElsewhere(
   services: Pick<Services, 'records'>,
   kind: AnyKind,
@@ -25,15 +25,15 @@ export function isTakenElsewhere(
 }
 
 type Ref = { namespace: string; name: string }
-/** What kind of name is claimed, and what is answered where somebody else has it. */
+/** The kind of name that is claimed, and the error if somebody else has it. */
 type Wanted = { type: ClaimType; taken: ErrorCode }
 type ClaimRecord = RecordOf<typeof NameClaim>
 
-/** Milliseconds after which a claim whose holder does not exist is left over, and not about to be used. */
+/** Milliseconds after which a claim without an existing holder is stale. */
 const HOLDER_DUE = 60_000
 
 /**
- * Takes the name before the object is made, and gives it back where the object is not.
+ * Claims the name before the object is created, and releases it if the creation fails.
  *
  * @param create makes the object with this incarnation, which the claim names; undefined if the object is there
  * @throws PlatformError `taken`, without saying by whom
@@ -52,7 +52,7 @@ export async function underPlatformName<Result>(
     return await create(incarnation)
   } catch (error) {
     const name = claimName(type, ref.name)
-    // Best effort: a claim without a holder is taken over by the next who asks.
+    // Best effort: the next caller takes over a claim without a holder.
     if (isNew) await records.remove(NameClaim, { name }, { caller: context.caller }).catch(() => {})
     throw error
   }
@@ -80,7 +80,7 @@ async function claim(
     const { holder } = held.spec
     const isOurs = holder.kind === kind.kind && holder.namespace === ref.namespace && holder.name === ref.name
     const isLeftOver = await isWithoutHolder(kind, held, context)
-    // The same request once more, or one beside this.
+    // The same request again, or a concurrent one.
     if (isOurs && !isLeftOver) return { incarnation: holder.incarnation, isNew: false }
     if (!isLeftOver) break
     await services.records.remove(NameClaim, { name }, { caller }).catch(() => {})

@@ -168,7 +168,7 @@ function restarted(name: string, { spec, status }: { spec: object; status?: obje
   throw new PlatformError('INVALID_STATE', `"${name}" is stopped; start it instead.`, { status: shown, phase })
 }
 
-/** A start of something scaled to nothing means: as many as the plan says, at least one. */
+/** Starting a resource scaled to zero uses the plan's replicas, at least one. */
 function startReplicas(spec: PowerSpec, { services }: Context): { replicas?: number } {
   if (spec.replicas !== 0) return {}
   const plan =

@@ -26,12 +26,12 @@ import { demandIn, shownUsage } from './usage.ts'
 const NAMES = ['cpu', 'memory', 'storage', 'pods', 'resources'] as const
 type Total = Demand & { resources: number }
 
-/** Takes what a spec asks for, before it is written. @throws PlatformError QUOTA_EXCEEDED */
+/** Reserves what a spec asks for, before it is written. @throws PlatformError QUOTA_EXCEEDED */
 export type Reserve = (spec: object) => Promise<void>
 
 /**
- * Does a write that may take quota. What it takes stands in the boundary's ledger before the write is sent, so that of
- * several who ask at once, at any facade, as many succeed as fit. What is over a limit already may stay and shrink: only
+ * Performs a write that may take quota. The boundary's ledger records the grant before the write is sent, so that of
+ * several concurrent requests, at any facade, only those that fit succeed. Usage over a limit may stay or shrink: only
  * growth is refused.
  */
 export async function underQuota<Result>(
@@ -70,7 +70,7 @@ async function reserve(
   const judge = (grants: Grants) => {
     const grant = grants[key]
     const fresh = grant !== undefined && isInFlight(grant, now()) ? grant : undefined
-    // What is there and asks for no more needs no grant, unless a fresh one says more than is asked for now.
+    // An existing resource that does not grow needs no grant, unless a fresh one says more than it asks for now.
     if (own !== undefined && covers(own, wanted) && fresh === undefined) return undefined
     if (fresh !== undefined && isSame(demandOfGrant(fresh), wanted)) return undefined
     const granted = fresh && demandOfGrant(fresh)
@@ -78,7 +78,7 @@ async function reserve(
     for (const each of limited) refuseGrowth(each, { key, wanted, before }, grants, context)
     return grantOf(wanted, nowOf(context))
   }
-  // Without a call if nothing is to be granted.
+  // No call if there is nothing to grant.
   if (own !== undefined && covers(own, wanted) && grantsOf(context, boundaryId)[key] === undefined) return undefined
   return takeQuota(context, boundaryId, key, judge)
 }

@@ -8,7 +8,7 @@ import type { Context } from '../http/context.ts'
 
 type Where = Pick<Context, 'services' | 'caller'>
 
-/** Grants of one boundary are made one after the other in this process; between processes the API server decides. */
+/** Grants of one boundary are serialized within this process; between processes the API server decides. */
 const turns = new Turns()
 
 export function grantsOf({ services }: Pick<Context, 'services'>, boundaryId: string): Grants {
@@ -19,7 +19,7 @@ function refOf(boundaryId: string) {
   return { namespace: boundaryNamespace(boundaryId), name: LEDGER_NAME }
 }
 
-/** Whom a write took quota for: what stands in the ledger, and what stood there before. */
+/** The owner of reserved quota, with its current and former entries in the ledger. */
 export type Taken = { key: string; grant: Grant; before: Grant | undefined }
 
 /**
@@ -38,7 +38,7 @@ export function takeQuota(
       return await attempt(where, boundaryId, { key, judge, fresh: false })
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'QUOTA_EXCEEDED') throw error
-      // The cache may hold what was given back a moment ago: nobody is refused on its word.
+      // The cache may hold quota that was just released: never refuse because of it alone.
       return attempt(where, boundaryId, { key, judge, fresh: true })
     }
   })
@@ -63,17 +63,17 @@ async function attempt(where: Where, boundaryId: string, { key, judge, fresh }: 
     const spec = next({})
     if (taken === undefined) return undefined
     const { isNew } = await records.create(QuotaLedger, { ...ref, spec, caller, isSame: () => true })
-    // Somebody else made it in between.
+    // Somebody else created it in between.
     if (!isNew) return attempt(where, boundaryId, { key, judge, fresh: true })
   }
   return taken
 }
 
 /**
- * Does a write for which quota was taken, and gives it back where the write was refused. Of a write whose answer was lost
- * nobody knows whether it happened: its grant stays, and expires by itself if it did not.
+ * Performs a write for which quota was reserved, and releases it if the write is refused. If the response is lost,
+ * nobody knows whether the write happened: its grant stays, and expires by itself if it did not.
  *
- * @param taken may grow while the write is done
+ * @param taken may grow during the write
  */
 export async function givingBack<Result>(
   where: Where,

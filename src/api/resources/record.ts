@@ -39,11 +39,11 @@ export type RecordDifferences<K extends AnyKind> = {
   shownAs?: Values<K>
   /** The same for optional fields that answers never leave null. */
   filled?: Values<K>
-  /** Fields with a default that a PUT without them leaves as they are, because the change must be asked for. */
+  /** Fields with a default that a PUT without them leaves unchanged, because the change must be explicit. */
   kept?: readonly (keyof SpecOf<K> & string)[]
   /** Whether this platform lets a resource name an image of its own. */
   allowsOwnImages?: (services: Services) => boolean
-  /** Fields that the area decides itself; it throws to refuse. */
+  /** Fields that the area computes itself; it throws to refuse. */
   refine?: (draft: Partial<SpecOf<K>>, view: WriteView<K>, plan: Plan | undefined) => Partial<SpecOf<K>>
 }
 

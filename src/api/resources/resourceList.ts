@@ -14,12 +14,12 @@ type Home = { readonly name: string; readonly namespace: string }
 type Row = { readonly home: Home; readonly name: string }
 type Order = { readonly revision: string; readonly rows: readonly Row[] }
 
-/** About 10 MB; an order that alone has more rows is made anew for each page. */
+/** About 10 MB; a longer order is computed again for each page. */
 const ROWS_MAX = 200_000
 const orders = new WeakMap<Records, LRUCache<string, Order>>()
 
 /**
- * Answers a page of the resources of one kind in some groups of a boundary. Where the order follows from the resources
+ * Answers a page of the resources of one kind in some groups of a boundary. If the order follows from the resources
  * alone it is kept until one of them changes, and a page reads its own rows only: walking through a list page by page
  * then takes time in proportion to its length.
  */

@@ -134,8 +134,8 @@ export function choosePlan(family: PlanFamily, body: SizedBody, view: SizedView)
 }
 
 /**
- * A value that equals the plan's is the plan's. So is one that repeats what a read showed of the former plan: who reads,
- * changes the plan and writes back wants the new plan's sizes.
+ * A value that equals the plan's is the plan's. So is one that repeats the former plan's, as read: a caller who
+ * reads, changes the plan and writes back wants the new plan's sizes.
  */
 export function chooseSizes(
   family: PlanFamily,
@@ -187,7 +187,7 @@ export function chooseImage(body: SizedBody, { previous }: SizedView, isAllowed:
   return image
 }
 
-/** A request of its own may be over the limit that the plan sets, which the rules of the kind cannot see. */
+/** The spec's own request may exceed the plan's limit, which the rules of the kind cannot see. */
 export function refuseRequestOverLimit(next: SizedSpec, plan: Plan | undefined): void {
   const over = requestOverLimit(effectiveSizes(next, plan))
   if (over === undefined) return
@@ -202,7 +202,7 @@ export function refuseRequestOverLimit(next: SizedSpec, plan: Plan | undefined):
   ])
 }
 
-/** The rule of the kind sees what a spec says; here also what it gets from its plan. */
+/** The kind's rule judges the spec; this also judges what it gets from its plan. */
 export function refuseShrinking(family: PlanFamily, next: SizedSpec, view: SizedView, plan: Plan | undefined): void {
   const { previous, services } = view
   if (previous === undefined) return

@@ -23,7 +23,7 @@ export const GENERIC_ROUTES = [
 ] as const
 export type GenericRoute = (typeof GENERIC_ROUTES)[number]
 
-/** A resource with the things around it that its record shows. Built for each request, so that names are of now. */
+/** A resource with the things around it that its record shows. Built for each request, so that names are current. */
 export type ResourceView<K extends AnyKind = AnyKind> = {
   readonly object: RecordOf<K>
   readonly boundaryId: string
@@ -36,7 +36,7 @@ export type ResourceView<K extends AnyKind = AnyKind> = {
   readonly services: Services
 }
 
-/** Where a body is to become a spec. */
+/** The context for turning a body into a spec. */
 export type WriteView<K extends AnyKind = AnyKind> = {
   readonly boundaryId: string
   readonly resourceGroup: string
@@ -58,7 +58,7 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
   singular: string
   dto: Dto
   body: Body
-  /** Shown fields, taken and ignored in bodies. */
+  /** Fields of responses, accepted and ignored in bodies. */
   shownNames: readonly string[]
   toDto: (view: ResourceView<K>) => z.input<Dto>
   /**
@@ -73,7 +73,7 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
    */
   toSpec: (body: z.output<Body>, view: WriteView<K>) => object
   /**
-   * The version of what a record shows beyond the object, its boundary and its cluster (its plan). Declare it where that
+   * The version of what a record shows beyond the object, its boundary and its cluster (its plan). Declare it if that
    * is all: then records are kept as texts until something changes.
    */
   dependsOn?: (view: ResourceView<K>) => string
@@ -85,7 +85,7 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
   /** Values of the body's enumerations, for the `config` routes. */
   enumerations?: Readonly<Record<string, readonly string[]>>
   scale?: { min: number; max: number }
-  /** What is answered where names are unique on the platform and another resource has it; ALREADY_EXISTS. */
+  /** The code if names are unique on the platform and another resource has it; ALREADY_EXISTS. */
   nameTaken?: ErrorCode
   /** Whether its controller must see each deletion, from the first moment on. */
   hasFinalizer?: boolean
@@ -98,7 +98,7 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
 
 export type PowerAction = 'read' | 'write' | 'delete' | 'scale'
 
-/** The action name of a verb on a kind. Its being one of the interface's is held by the test of the route table. */
+/** The action name of a verb on a kind. The test of the route table checks that the interface has it. */
 export function actionOf(prefix: string, verb: PowerAction): ActionName {
   return `${prefix}/${verb}` as ActionName
 }

@@ -4,7 +4,7 @@ import type { Context } from '../http/context.ts'
 const WAIT_MILLISECONDS = 3_000
 const POLL_MILLISECONDS = 50
 
-/** Looks again and again at what changes within moments. False if it did not change in time, or the client disconnected. */
+/** Polls for a change that is due within moments. False if it did not change in time, or the client disconnected. */
 export async function untilChanged(
   context: Context,
   look: () => Promise<boolean>,

@@ -7,7 +7,7 @@ import type { GroupResource } from './contents.ts'
 
 export type Usage = { cpu: string; memory: string; storage: string; pods: number; resources: number }
 
-/** What one resource asks for, from its spec: a quota holds from the moment something is accepted. */
+/** What one resource asks for, from its spec: a quota counts from the moment of acceptance. */
 export function demandIn({ records }: Services, { kind: { sized }, object }: GroupResource): Demand {
   const resource = object as unknown as Sizable
   return demandOf(resource, sized && planFor(sized, resource.spec, records.peekAll(ComputePlan)))

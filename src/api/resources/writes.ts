@@ -22,8 +22,8 @@ export function checkNewName(name: string, reserved: ReadonlySet<string>): void 
 }
 
 /**
- * Splits a body into what may be written and what is only shown. Where the shown part names another resource than the
- * path, the caller has mixed two up, and writing either would be wrong.
+ * Splits a body into writable and read-only fields. If the read-only part names a different resource than the
+ * path, the caller has confused the two, and writing either would be wrong.
  */
 function writablePart<K extends AnyKind>(
   body: unknown,
@@ -64,7 +64,7 @@ export function patchedBody<K extends AnyKind>(
   declaration: Readable<K>,
 ): Record<string, unknown> {
   const part = writablePart(patch, place, declaration)
-  // Unknown names are refused even where their value is null, which would vanish in the merge.
+  // Unknown names are refused even if their value is null, which would vanish in the merge.
   const unknown = Object.keys(part).filter((field) => !Object.hasOwn(declaration.body.shape, field))
   if (unknown.length > 0) {
     const errors = unknown.map((field) => ({ field, message: 'is not a field of this record' }))

@@ -52,7 +52,7 @@ function refine(draft: Partial<SqlSpec>, _view: object, plan: Plan | undefined):
   }
 }
 
-/** The rule of the kind sees what a spec says; here also what it gets from its plan. */
+/** The kind's rule judges the spec; this also judges what it gets from its plan. */
 function refuseLittleMemory(spec: Partial<SqlSpec>, plan: Plan | undefined): void {
   const { memoryLimit } = effectiveSizes(spec, plan)
   if (spec.engine !== 'MsSql' || memoryLimit === null || compareQuantities(memoryLimit, MSSQL_MEMORY) >= 0) return

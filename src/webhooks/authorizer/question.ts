@@ -24,7 +24,7 @@ export type ReviewedRequest = {
     | undefined
 }
 
-/** Whose namespace it is; undefined for everybody else's. */
+/** The owner of the namespace; undefined if it is not one of the platform's. */
 export type PlaceOfNamespace = (
   namespace: string,
 ) => { readonly boundaryId: string; readonly resourceGroup?: string } | undefined

@@ -31,11 +31,11 @@ type Entry = RecordOf<AnyKind>
 
 /**
  * Declares the objects of a kind that live at the platform, in a boundary, in a group or in another resource, and are
- * no resources themselves: their routes, the way to find one, and its record. Everything that such routes have in
- * common is decided here: what is looked up first, what an absent one is answered, what is shown and how a list is
+ * not resources themselves: their routes, how to find one, and its record. Everything that such routes have in
+ * common is decided here: the order of look-ups, the answer for an absent one, what is shown and how a list is
  * asked, ETag and If-Match, 201 against 200, 202 against 204.
  *
- * What the declaration's functions throw is the answer; they run in this order: `home`, the refusal to make anything in
+ * An error of the declaration's functions is the answer; they run in this order: `home`, the refusal to create in
  * what is being deleted, then of a creation `toSpec` or `make`, of a patch `before` and `toSpec`, of a removal `before`.
  */
 export function collection<
@@ -112,7 +112,7 @@ class Parts {
     const age = ({ metadata }: Entry) => `${metadata.creationTimestamp} ${metadata.name}`
     const named = (await this.all(context, home, fresh)).filter((object) => keyOf(object) === key)
     const [oldest] = named.sort((one, other) => (age(one) < age(other) ? -1 : 1))
-    // Another replica may have made it a moment ago, before its watch tells this one.
+    // Another replica may have just created it, before our watch reports it.
     return oldest !== undefined || fresh ? oldest : this.#look(key, context, home, true)
   }
 

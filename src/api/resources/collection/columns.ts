@@ -31,7 +31,7 @@ export type Columns<Dto extends object> = {
   readonly columns: { readonly [Name in keyof Dto & string]?: Column }
   /** The default order: a column, with `-` in front for the largest first. */
   readonly sort: string
-  /** The field that orders what is equal by `sort`; `id` if absent. */
+  /** The field that orders rows with equal `sort` fields; `id` if absent. */
   readonly name?: keyof Dto & string
   /** The field that no two records share; `id` if absent. */
   readonly id?: keyof Dto & string

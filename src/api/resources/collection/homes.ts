@@ -9,9 +9,9 @@ import { findBoundary, findGroup, findResource } from '../places.ts'
 export type Home = {
   /** Absent for cluster-scoped kinds. */
   readonly namespace?: string
-  /** What an object that is made here belongs to: nothing is made in what is being deleted. */
+  /** The owner of an object created here: nothing is created in an owner that is being deleted. */
   readonly owner?: { readonly metadata: { readonly name: string; readonly deletionTimestamp?: string } }
-  /** Follows the id where one is missing: ` of boundary "..."`. */
+  /** Follows the id in a 404: ` of boundary "..."`. */
   readonly words: string
 }
 

@@ -53,7 +53,7 @@ export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> 
         options?: Pick<CreateRequest<K>, 'finalizers' | 'isSame'>
       }
     | {
-        /** For what takes more than one write, or has a name that decides whether it is new. */
+        /** For creations that take more than one write, or whose name decides whether the object is new. */
         make: (context: Context<string, unknown, z.output<Body>>, home: H) => Promise<Made<K>>
       }
   )
@@ -66,7 +66,7 @@ export type Patch<K extends AnyKind, H extends Home, Body extends z.ZodType> = T
   before?: (context: Context<string, unknown, z.output<Body>>, object: RecordOf<K>, home: H) => void | Promise<void>
   /** The next spec. Asked again with the newer object after a conflict. */
   toSpec: (stored: RecordOf<K>, context: Context<string, unknown, z.output<Body>>, home: H) => object
-  /** Waits for what the answer says to be so. */
+  /** Waits until what the answer says is true. */
   after?: (context: Context, object: RecordOf<K>) => Promise<RecordOf<K>>
 }
 
@@ -94,7 +94,7 @@ export type CollectionDeclaration<
   path: string
   /** The parameter of one object's path. */
   item: string
-  /** What an error calls one. */
+  /** The noun for one in errors. */
   noun: string
   /** Where they lie. @throws PlatformError NOT_FOUND */
   home: (context: Context) => H | Promise<H>
@@ -131,11 +131,11 @@ export const OPERATIONS = ['list', 'create', 'get', 'patch', 'remove'] as const
 export type Operation = (typeof OPERATIONS)[number]
 
 export type Collection<K extends AnyKind, H extends Home> = {
-  /** Of one object, for routes of the area's own. */
+  /** Of one object, for the area's own routes. */
   readonly itemPath: string
   /** Those of the declared routes; all if none is named. */
   readonly routes: (...names: Operation[]) => RouteDraft[]
-  /** The object that the path names, for routes of the area's own. @throws PlatformError NOT_FOUND */
+  /** The object that the path names, for the area's own routes. @throws PlatformError NOT_FOUND */
   readonly find: (context: Context) => Promise<{ object: RecordOf<K>; home: H }>
   /** The record of an object as 200 answers it, with its ETag. */
   readonly show: (context: Context, object: RecordOf<K>, home: H) => Promise<Answer<never>>
