@@ -100,8 +100,8 @@ export class MemoryRecords implements Records {
   async create<K extends AnyKind>(kind: K, request: CreateRequest<K>) {
     const present = this.peek(kind, request)
     if (present !== undefined) {
-      if (JSON.stringify(present.spec) === JSON.stringify(kind.spec.parse(request.spec)))
-        return { object: present, isNew: false }
+      const { isSame = ({ spec }) => JSON.stringify(spec) === JSON.stringify(kind.spec.parse(request.spec)) } = request
+      if (isSame(present)) return { object: present, isNew: false }
       throw new PlatformError('ALREADY_EXISTS', 'taken')
     }
     const { namespace, name, annotations = {}, finalizers = [] } = request
@@ -110,9 +110,14 @@ export class MemoryRecords implements Records {
   }
 
   async update<K extends AnyKind>(kind: K, ref: { namespace?: string; name: string }, request: UpdateRequest<K>) {
-    const current = this.peek(kind, ref)
-    if (current === undefined) throw new PlatformError('NOT_FOUND', 'missing')
-    return { object: this.put(kind, current.metadata, await request.change(current), current.status), isChanged: true }
+    for (;;) {
+      const current = this.peek(kind, ref)
+      if (current === undefined) throw new PlatformError('NOT_FOUND', 'missing')
+      const spec = await request.change(current)
+      // As the API server has it: what was written meanwhile is in the way, and the change is asked again.
+      if (this.peek(kind, ref) !== current) continue
+      return { object: this.put(kind, current.metadata, spec, current.status), isChanged: true }
+    }
   }
 
   async remove<K extends AnyKind>(kind: K, ref: { namespace?: string; name: string }, _request: RemoveRequest) {

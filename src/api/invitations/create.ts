@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { isAddress } from '../../core/address.ts'
 import { timestamp } from '../../core/clock.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
+import { uuidV5 } from '../../core/ids.ts'
 import { newLinkToken } from '../../core/linkToken.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
@@ -51,15 +52,15 @@ export async function createInvitation(context: Context<'boundaryId', unknown, R
   requireSomethingAt(services, scope)
   const scopeIncarnation = incarnationAt(services, scope)
   const namespace = boundaryNamespace(boundaryId)
-  refuseDuplicate(services.records.peekAll(MemberInvitation, { namespace }), email, services.clock.now())
+  const earlier = await earlierOf(context, email)
   refuseFlood(services, caller, namespace, email)
   if (user !== undefined && holdsDirectly(services, user.id, role.displayName, scope, text)) {
     throw new PlatformError('already_member', `The person already has the role "${role.displayName}" at ${text}.`)
   }
-  const id = randomUUID()
+  const id = invitationId(boundaryId, email, earlier)
   const { token, hash } = newLinkToken([boundaryId, id])
   const now = services.clock.now()
-  const { object } = await services.records.create(MemberInvitation, {
+  const { object, isNew } = await services.records.create(MemberInvitation, {
     namespace,
     name: id,
     caller,
@@ -79,8 +80,9 @@ export async function createInvitation(context: Context<'boundaryId', unknown, R
       tokenHash: hash,
       lastSentAt: timestamp(now),
     },
+    isSame: () => true,
   })
-  await withdrawIfSecond(context, object)
+  if (!isNew) throw duplicate()
   const link = deliver(services, object, boundary.spec.displayName, linkOf(services, token))
   return created<InvitationDto>(invitationDto(services, object, link))
 }
@@ -98,10 +100,27 @@ function resolveTenant({ records, accounts }: Services, boundaryId: string): Bou
   throw new PlatformError('tenant_resolution_failed', `The tenant of boundary "${boundaryId}" could not be determined.`)
 }
 
-function refuseDuplicate(invitations: readonly InvitationRecord[], email: string, now: number): void {
-  const isOpenForIt = ({ spec }: InvitationRecord) => isOpen(stateAt(spec, now)) && isSameAddress(spec.email, email)
-  if (!invitations.some(isOpenForIt)) return
-  throw new PlatformError('duplicate_pending', 'The address already has an open invitation to this boundary.')
+/** Those of the address that are over. @throws PlatformError duplicate_pending if one is open */
+async function earlierOf(
+  { services, parameters }: Context<'boundaryId', unknown, Request>,
+  email: string,
+): Promise<readonly InvitationRecord[]> {
+  const { records, clock } = services
+  const namespace = boundaryNamespace(parameters.boundaryId)
+  const all = await records.list(MemberInvitation, { namespace }, { fresh: true })
+  const earlier = all.filter(({ spec }) => isSameAddress(spec.email, email))
+  if (earlier.some(({ spec }) => isOpen(stateAt(spec, clock.now())))) throw duplicate()
+  return earlier
+}
+
+/** The next one of the address has one name for all who invite it at once, so that the API server lets one through. */
+function invitationId(boundaryId: string, email: string, earlier: readonly InvitationRecord[]): string {
+  const names = earlier.map(({ metadata }) => metadata.name).sort()
+  return uuidV5(['invitation', boundaryId, email.toLowerCase(), ...names].join('/'))
+}
+
+function duplicate(): PlatformError {
+  return new PlatformError('duplicate_pending', 'The address already has an open invitation to this boundary.')
 }
 
 /**
@@ -122,26 +141,4 @@ function refuseFlood({ records, accounts, clock }: Services, caller: Caller, nam
   const retryAfterSeconds = Math.max(1, Math.ceil((Math.min(...sent) - since) / 1000))
   const message = `The address was invited ${sent.length} times lately: invite it again later.`
   throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds })
-}
-
-/**
- * Two replicas may invite the same address at once, each before it sees the other. The later one takes its own back; of
- * the same second both do, so that never two are open.
- */
-async function withdrawIfSecond(
-  { services, caller, parameters }: Context<'boundaryId'>,
-  own: InvitationRecord,
-): Promise<void> {
-  const namespace = boundaryNamespace(parameters.boundaryId)
-  const all = await services.records.list(MemberInvitation, { namespace }, { fresh: true })
-  const since = own.metadata.creationTimestamp ?? ''
-  const others = all.filter(
-    ({ metadata }) => metadata.name !== own.metadata.name && (metadata.creationTimestamp ?? '') <= since,
-  )
-  try {
-    refuseDuplicate(others, own.spec.email, services.clock.now())
-  } catch (error) {
-    await services.records.remove(MemberInvitation, { namespace, name: own.metadata.name }, { caller })
-    throw error
-  }
 }

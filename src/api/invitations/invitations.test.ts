@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { makeAccounts } from '../../../test/make/accounts.ts'
 import { ANNA, assign, B1, BERT, type Given } from '../../../test/make/authorizationRecords.ts'
@@ -129,7 +130,32 @@ describe('invitations over REST', () => {
       expect(await refusal({})).to.equal('none')
     })
 
-    it('takes one back that was made beside another one', async () => {
+    it('lets one of six at once through, and again once that one is revoked', async () => {
+      const { refusal, call, records } = open()
+      const six = ['carl', 'Carl', 'CARL', 'cArl', 'caRl', 'carL'].map((name) => ({ email: `${name}@example.com` }))
+      // As over replicas: all have sent a call before one is answered, and have their answers before the next call.
+      const others = async () => {
+        for (let turn = 0; turn < six.length; turn += 1) await setImmediate()
+      }
+      const together =
+        <Given extends unknown[], Result>(call: (...given: Given) => Promise<Result>) =>
+        async (...given: Given) => {
+          await others()
+          return call(...given).finally(others)
+        }
+      records.create = together(records.create.bind(records)) as typeof records.create
+      records.list = together(records.list.bind(records)) as typeof records.list
+      for (const round of [1, 2]) {
+        const codes = await Promise.all(six.map(refusal))
+        expect(codes.sort()).to.deep.equal([...Array(5).fill('duplicate_pending'), 'none'])
+        const made = records.peekAll(MemberInvitation)
+        expect(made).to.have.length(round)
+        const pending = made.find(({ spec }) => spec.state === 'Pending')
+        await call('DELETE', `${PATH}/${pending?.metadata.name}`)
+      }
+    })
+
+    it('refuses one that another replica made a moment before', async () => {
       const { invite, records } = open()
       const list = records.list.bind(records)
       records.list = (async (...given: Parameters<typeof list>) => {
