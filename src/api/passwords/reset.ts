@@ -117,6 +117,7 @@ export async function confirmReset(context: Context<'token', unknown, z.output<t
     { namespace, name: found.metadata.name },
     {
       caller: callerFor(userId),
+      isOnce: true,
       change: ({ spec }) => {
         if (spec.usedAt !== undefined) throw unknown()
         return { ...spec, usedAt: timestamp(services.clock.now()) }

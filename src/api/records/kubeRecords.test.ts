@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { PlatformError } from '../../core/errors.ts'
 import { ACTOR_ANNOTATION, CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -269,6 +270,17 @@ describe('records over the API server', () => {
       const { object, isChanged } = await doubtful.update(VectorCluster, ref, change)
       expect([object.spec.replicas, isChanged]).to.deep.equal([4, true])
       expect(records.peek(VectorCluster, ref)?.spec.replicas).to.equal(4)
+    })
+
+    it('are refused where only one may make the change: it may be that of another one', async () => {
+      await create()
+      const doubtful = meetItself('patch', 'Conflict', { repeated: true })
+      const change = ({ spec }: { spec: { replicas?: number | undefined } }) => {
+        if (spec.replicas === 4) throw new PlatformError('not_found', 'used')
+        return { ...spec, replicas: 4 }
+      }
+      expect(await codeOf(doubtful.update(VectorCluster, ref, { caller, change, isOnce: true }))).to.equal('not_found')
+      expect((await records.get(VectorCluster, ref, { fresh: true }))?.spec.replicas).to.equal(4)
     })
 
     it('conflict all the same where somebody else was first', async () => {

@@ -194,7 +194,7 @@ class KubeRecords implements Records {
     kind: K,
     ref: ObjectRef,
     given: RecordOf<K>,
-    { caller, ifMatch, change }: UpdateRequest<K>,
+    { caller, ifMatch, change, isOnce = false }: UpdateRequest<K>,
   ): Promise<{ object: RecordOf<K>; isChanged: boolean }> {
     const current = await this.#matching(kind, ref, given, ifMatch)
     const spec = checkSpec(kind, await change(current), current.spec as object)
@@ -215,7 +215,7 @@ class KubeRecords implements Records {
       if (object === undefined) throw new TypeError('The API server answered nothing.')
       return { object, isChanged: true }
     } catch (error) {
-      if (!isKubeError(error, 'Conflict') || !error.repeated) throw error
+      if (!isKubeError(error, 'Conflict') || !error.repeated || isOnce) throw error
       // The response to the first attempt was lost: the conflict may be its own success.
       const stored = await this.get(kind, ref, { fresh: true })
       if (stored?.metadata.uid !== uid || !isEqual(readModel(kind.spec, stored?.spec), spec)) throw error

@@ -59,6 +59,11 @@ export type UpdateRequest<K extends AnyKind> = {
   change: (current: RecordOf<K>) => object | Promise<object>
   /** Start from the API server's object instead of the cached one. */
   fresh?: boolean | undefined
+  /**
+   * The change can be made by one caller alone. Where the answer to a write is lost, nobody can tell whose it was, so
+   * `change` is asked again with what is stored, and refuses.
+   */
+  isOnce?: boolean
 }
 
 export type RemoveRequest = { caller: Caller; ifMatch?: readonly number[] | undefined }
