@@ -110,7 +110,7 @@ export const Configuration = z.strictObject({
     .default(24)
     .describe('After those, once more whenever so many hours have passed since the last'),
   outgoingHosts: List.default([]).describe(
-    'Hosts, with their port where it is not 443, that may be called although they are not on the Internet: identity providers of tenants inside your own network. All others must have public addresses',
+    'Hosts, with their port if it is not 443, that may be called although they are not on the Internet: identity providers of tenants inside your own network. All others must have public addresses',
   ),
   webhookHost: z.string().default('0.0.0.0').describe('Where the API server asks the facade; https only'),
   webhookPort: Port.default(9443),

@@ -1,6 +1,6 @@
 /**
  * One e-mail address and nothing around it, for `RegExp` and RE2 alike: the same rule for claims of other issuers, for
- * people and for invitations. What mail servers take beyond that is their matter.
+ * people and for invitations. Mail servers may accept more.
  */
 export const ADDRESS_PATTERN =
   '^[^\\s\\x00-\\x20\\x7f-\\xa0@<>,;:"()\\[\\]\\\\]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)+$'

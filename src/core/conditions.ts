@@ -28,9 +28,9 @@ export type ResourceState = (typeof RESOURCE_STATES)[number]
 export type ReconcileStatus = {
   observedGeneration?: number | undefined
   conditions?: readonly Condition[] | undefined
-  /** When the resource was first ready; tells Provisioning from Updating. */
+  /** When the resource was first ready; distinguishes Provisioning from Updating. */
   firstReadyAt?: string | undefined
-  /** Whether anything serves now; tells Degraded from Failed. */
+  /** Whether anything serves now; distinguishes Degraded from Failed. */
   serving?: boolean | undefined
 }
 
@@ -108,7 +108,7 @@ export function summarize(status: ReconcileStatus | undefined, deleting: boolean
   })
   if (deleting) return summary('Deleting')
   if (find('Stalled')?.status === 'True') return summary(status?.serving === true ? 'Degraded' : 'Failed')
-  // What has run to its end does not run any more.
+  // What has run to its end no longer runs.
   if (ready?.status === 'True' && ['Stopped', 'Completed'].includes(ready.reason)) return summary('Stopped')
   if (find('Reconciling')?.status === 'True')
     return summary(status?.firstReadyAt === undefined ? 'Provisioning' : 'Updating')

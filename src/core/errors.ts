@@ -128,7 +128,7 @@ export class PlatformError extends Error {
   readonly extras: Readonly<Record<string, unknown>>
   readonly status: number
 
-  /** @param options `status` where one route answers a code with another status than all others */
+  /** @param options `status` if one route answers a code with a different status than all others */
   constructor(
     code: ErrorCode,
     message: string,
@@ -154,7 +154,7 @@ export function invalidName(name: string): PlatformError {
   return badRequest(`"${name.slice(0, 64)}" is not a valid name: it ${message}.`, [{ field: 'name', message }])
 }
 
-/** The same, where the sentence is the first of the reasons. */
+/** The same, with the first reason as the sentence. */
 export function refusedFields(errors: FieldError[]): PlatformError {
   return badRequest(firstReason(errors), errors)
 }

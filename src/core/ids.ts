@@ -18,7 +18,7 @@ export function uuidV5(name: string, namespace: string = ID_NAMESPACE): string {
 }
 
 /**
- * The id that the interface shows for an object: its name where that is a uuid, else a uuid derived from where it
+ * The id that the interface shows for an object: its name if that is a uuid, else a uuid derived from where it
  * stands. Never `metadata.uid`, which does not survive a restore from backup.
  */
 export function idOf(object: { kind: string; group: string; namespace?: string | undefined; name: string }): string {

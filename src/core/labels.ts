@@ -40,9 +40,9 @@ export const RESTORE_ANNOTATION = `${PREFIX}restore-approved`
 /** On a snapshot of a Backup that the engine's schedule made: the name of that Backup. */
 export const BACKUP_ANNOTATION = `${PREFIX}backup`
 
-/** On a namespace, set by an administrator: what runs there may read the metrics of the engines. */
+/** On a namespace, set by an administrator: its pods may read the metrics of the engines. */
 export const METRICS_READER_LABEL = `${PREFIX}metrics-reader`
-/** On the one Service of a resource behind which every pod is found, for whoever reads metrics. */
+/** On the one Service of a resource that selects every pod, for metrics collectors. */
 export const METRICS_LABEL = `${PREFIX}metrics`
 
 /** The one finalizer, on kinds that own a namespace or data. */

@@ -22,8 +22,8 @@ const RESTRICTED = {
 
 /**
  * The namespace `boundary-<id>` of a boundary as it is stored. It has no owner reference: the garbage collector would
- * delete it before the boundary where somebody asks for a deletion in the foreground, and so before what is in it was
- * looked at. The boundary's finalizer deletes it.
+ * delete it before the boundary on a foreground deletion, and so before its content was
+ * checked. The boundary's finalizer deletes it.
  *
  * @param boundary as the API server answered it: with uid and incarnation
  */

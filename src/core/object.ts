@@ -30,7 +30,7 @@ export type OwnerReference = {
   blockOwnerDeletion?: boolean
 }
 
-/** Any object of the API server. Narrow it with a type of your own where `spec` and `status` matter. */
+/** Any object of the API server. Narrow it with a type of your own if `spec` and `status` matter. */
 export type KubeObject = {
   apiVersion: string
   kind: string
@@ -45,7 +45,7 @@ export type Resource = {
   readonly plural: string
   readonly kind: string
   readonly namespaced: boolean
-  /** The type of an operator that a cluster may lack: it is watched from the moment its definition is there. */
+  /** The type of an operator that a cluster may lack: it is watched as soon as its CRD exists. */
   readonly optional?: boolean
 }
 

@@ -1,7 +1,7 @@
 import type { NotReadyReason, ReadyReason, ReconcilingReason, StalledReason } from './reasons.ts'
 
 /**
- * What one step of a reconcile answers. A step that throws is the fourth outcome: retried with backoff.
+ * What one step of a reconcile returns. A step that throws is the fourth outcome: retried with backoff.
  * Durations are milliseconds.
  */
 export type Outcome =
@@ -11,7 +11,7 @@ export type Outcome =
   | { kind: 'waiting'; reason: ReconcilingReason; message: string; after?: number }
   /** The engine reports trouble that may pass. */
   | { kind: 'degraded'; reason: NotReadyReason; message: string; after?: number }
-  /** A person must change something; no retry until an object changes, or `after` where time or another system decides. */
+  /** A person must change something; no retry until an object changes, or `after` if time or another system decides. */
   | { kind: 'stalled'; reason: StalledReason; message: string; after?: number }
 
 export function done(options: { reason?: ReadyReason; message?: string; after?: number } = {}): Outcome {

@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net'
 /**
  * Whether the platform may call an address that a tenant named (records of section 0.8): https, no user part, and no
  * loopback, private, link-local, metadata or otherwise special address. It is asked twice: for the text when it is
- * written, and for the addresses that the name resolves to when it is called, because a name may change its mind.
+ * written, and for the addresses that the name resolves to when it is called, because a name may resolve differently later.
  */
 export type UrlVerdict =
   | { readonly isAllowed: true; readonly url: URL }
@@ -67,7 +67,7 @@ export function isPublicAddress(address: string): boolean {
 /**
  * Reads the text as browsers do (WHATWG URL), so that every spelling of an address is seen as the address.
  *
- * @param allowedHosts hosts that the configuration lists, exactly as the URL names them, with their port where it is not 443
+ * @param allowedHosts hosts that the configuration lists, exactly as the URL names them, with their port if it is not 443
  */
 export function vetOutgoingUrl(text: string, allowedHosts: readonly string[] = []): UrlVerdict {
   if (text.length > 2048 || !URL.canParse(text)) return refused('it is not a URL')

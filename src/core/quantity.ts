@@ -26,7 +26,7 @@ export function isQuantity(text: string): boolean {
 /**
  * The quantity in thousandths of its unit (millicores, thousandths of a byte), exactly.
  *
- * @throws RangeError where the text is not a quantity; callers check input with `isQuantity` first
+ * @throws RangeError if the text is not a quantity; callers check input with `isQuantity` first
  */
 export function parseQuantity(text: string): bigint {
   const match = /^([0-9]+)(?:\.([0-9]+))?([A-Za-z]*)$/.exec(text)

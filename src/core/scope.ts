@@ -56,7 +56,7 @@ const REST = [
 
 /**
  * Whether the text is a scope, given that its first `position` characters are known to be one of this depth (at the
- * root: none). For who follows scopes step by step; everybody else calls `parseScope`.
+ * root: none). For callers that follow scopes step by step; all others call `parseScope`.
  */
 export function isRestOfScope(text: string, depth: 0 | 1 | 2, position: number): boolean {
   if (text.length > MAX_LENGTH) return false
@@ -64,7 +64,7 @@ export function isRestOfScope(text: string, depth: 0 | 1 | 2, position: number):
   return REST[depth].test(text)
 }
 
-/** The canonical text. Throws RangeError where a part is not a valid id or name, so that no part can add segments. */
+/** The canonical text. Throws RangeError if a part is not a valid id or name, so that no part can add segments. */
 export function formatScope(scope: Scope): string {
   const text = `/${pathOf(scope).join('/')}`
   if (parseScope(text)?.level !== scope.level) {
@@ -75,7 +75,7 @@ export function formatScope(scope: Scope): string {
   return text
 }
 
-/** What tells a scope from its siblings at each level below the root: boundary id, group name, collection and name. */
+/** What distinguishes a scope from its siblings at each level below the root: boundary id, group name, collection and name. */
 export function scopeSegments(scope: Scope): string[] {
   switch (scope.level) {
     case 'root':

@@ -67,7 +67,7 @@ export class FakeKubeClient implements KubeClient {
     this.#options = options
   }
 
-  /** Puts an object in as it is, status included, and tells watches. For the state before a test. */
+  /** Stores an object as it is, status included, and notifies watches. For the state before a test. */
   seed<T extends KubeObject>(resource: Resource, object: T): T {
     const metadata = {
       ...object.metadata,
@@ -112,12 +112,12 @@ export class FakeKubeClient implements KubeClient {
     this.#planned.push({ verb, resource: resourceId(resource), left: times, error })
   }
 
-  /** Answers `request` where the path matches; otherwise it is a 404. */
+  /** Answers `request` if the path matches; otherwise it is a 404. */
   answer(path: RegExp, answer: (request: RawRequest) => { status?: number; text: string }): void {
     this.#answers.push({ path, answer })
   }
 
-  /** Ends every open watch, in good order or with an error. */
+  /** Ends every open watch, normally or with an error. */
   endStreams(failure: KubeError | 'end' = 'end'): void {
     for (const stream of this.#streams) {
       stream.failure = failure

@@ -51,7 +51,7 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
     await this.#objects?.whenSynced()
   }
 
-  /** Hears when the type begins or ceases to be served. */
+  /** Called when the type starts or stops being served. */
   onServed(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

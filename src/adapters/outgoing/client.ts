@@ -5,7 +5,7 @@ import { isPublicAddress, vetOutgoingUrl } from '../../core/outgoingUrl.ts'
 import { OutgoingError, type OutgoingPort, type OutgoingRequest } from './port.ts'
 
 export type OutgoingOptions = {
-  /** Hosts that are called wherever they are: as URLs name them, with their port where it is not 443. */
+  /** Hosts that are called wherever they are: as URLs name them, with their port if it is not 443. */
   allowedHosts?: readonly string[]
   /** PEM, beside the authorities that Node trusts. */
   certificateAuthority?: string

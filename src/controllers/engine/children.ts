@@ -29,7 +29,7 @@ export class PassChildren implements Children {
       const made = await this.create(desired, { resource })
       if (made !== undefined) return { object: made, changed: true }
     }
-    // What the cache has not heard of has the name, and is looked at before anything is written over it.
+    // An object unknown to the cache has the name: look at it before overwriting it.
     const observed = held ?? (await this.#read<T>(resource, namespace, name))
     if (observed !== undefined) this.#requireUsable(resource, observed)
     const wanted = withOwner(desired, this.#owner)

@@ -6,32 +6,32 @@ export type { CacheView, Children, Observed, Pass, Place, Rights, Side, Step, Wo
 export { steps } from './steps.ts'
 
 export type ControllerOptions<K extends AnyKind, State> = {
-  /** What wakes this controller, besides the kind itself. Everything observed can be read from its cache. */
+  /** Resources whose changes trigger this controller, besides its kind. Each can be read from its cache. */
   observes: readonly Observed[]
-  /** Further resources read from a cache, whose changes wake nobody. */
+  /** Further resources read from a cache, whose changes trigger nothing. */
   reads?: readonly (Resource | { resource: Resource; in?: Side })[]
-  /** What the controller writes. Generated into the operator's role: a verb that is missing here is a 403 at run time. */
+  /** What the controller writes. Generated into the operator's role: a missing verb is a 403 at run time. */
   writes: readonly Rights[]
   /** Where this controller's children go; `workloads`. */
   childrenIn?: Side
-  /** Fields of the spec that are written once, before the first step, where they were left out. */
+  /** Fields of the spec that are written once, before the first step, if they are absent. */
   fillSpec?: (object: ObjectOf<K>, records: Workspace) => Partial<SpecOf<K>> | undefined
   reconcile: Step<K, State>
   /**
-   * Runs while the object is being deleted; `done` lets it go. Only for kinds that own a namespace or data: with it
+   * Runs while the object is being deleted; `done` removes the finalizer. Only for kinds that own a namespace or data: with it
    * comes the finalizer, which is put on before the first step.
    */
   finalize?: Step<K, State>
   /** Milliseconds from deletion until a wait is reported as DeletionBlocked; 10 minutes. */
   finalizeWithin?: number
   /**
-   * What wakes every object besides watches: called once at the start with what to call, answers what ends it. For
+   * Triggers every object without a watch: called once at the start with the trigger, returns what stops it. For
    * configuration that changes while the process runs.
    */
   wakesAll?: (wake: () => void) => () => void
-  /** Makes what steps of one pass share. */
+  /** Creates the state that the steps of one pass share. */
   state?: () => State
-  /** Keys worked on at once; 4. */
+  /** Keys processed concurrently; 4. */
   workers?: number
 }
 

@@ -2,11 +2,11 @@ import { timestamp } from '../../core/clock.ts'
 import { type Outcome, waiting } from '../../core/outcome.ts'
 
 /**
- * A wait during deletion gets an end that people can see. Before it, the message says until when; after it the phase is
+ * A wait during deletion gets a visible deadline. Before it, the message says until when; after it the phase is
  * DeletionBlocked. The finalizer stays on either way: what it guards is data, and only its teardown may let it go.
  */
 export function withDeadline(outcome: Outcome, deletedAt: string, within: number, now: number): Outcome {
-  // What somebody must decide has no time by which it is expected.
+  // What waits for a person has no deadline.
   if (outcome.kind !== 'waiting' || outcome.reason === 'DeletionBlocked') return outcome
   const deadline = Date.parse(deletedAt) + within
   if (Number.isNaN(deadline)) return outcome
@@ -14,7 +14,7 @@ export function withDeadline(outcome: Outcome, deletedAt: string, within: number
   if (now >= deadline) {
     return { ...outcome, reason: 'DeletionBlocked', message: `${outcome.message} It was expected by ${until}.` }
   }
-  // One timer, for the moment the deadline passes: until then a watch wakes us.
+  // One timer for the deadline: until then a watch triggers us.
   const remaining = deadline - now
   return waiting(
     outcome.reason,

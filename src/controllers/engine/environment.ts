@@ -4,7 +4,7 @@ import type { KubeObject } from '../../core/object.ts'
 import type { Workspace } from './controller.ts'
 import type { EngineMetrics } from './metrics.ts'
 
-/** Where events go. Never throws and never waits: an event that is lost costs nothing. */
+/** Records events. Never throws and never waits: a lost event costs nothing. */
 export type EventSink = {
   emit(about: KubeObject, event: { type: 'Normal' | 'Warning'; reason: string; note: string }): void
 }
@@ -17,7 +17,7 @@ export type Environment = {
   log: Log
   events: EventSink
   metrics: EngineMetrics
-  /** Makes incarnations. */
+  /** Generates incarnations. */
   newId: () => string
   /** Between 0 and 1, for jitter. */
   random: () => number

@@ -6,7 +6,7 @@ type Expectation = { object: KubeObject; view: CacheView; removed: boolean }
 
 /**
  * What the next pass of a key must see first (KEP-5647): the objects that the last pass wrote or removed. A decision on
- * a cache older than one's own write makes a second child, or undoes what was just done.
+ * a cache older than one's own write creates a second child, or reverts what was just done.
  */
 export class Expectations {
   readonly #byKey = new Map<string, Map<string, Expectation>>()
@@ -36,7 +36,7 @@ export class Expectations {
   }
 
   #remember(key: string, expectation: Expectation): void {
-    // With a client that tells its caches of each write, this is always so and nothing is kept.
+    // If the client updates its caches with each write, this always holds and nothing is kept.
     if (isSeen(expectation)) return
     const { kind, metadata } = expectation.object
     const open = this.#byKey.get(key) ?? new Map<string, Expectation>()

@@ -2,12 +2,12 @@ import { type KubeObject, keyOf, type Resource, resourceId } from '../../core/ob
 import type { ReconcilingReason, StalledReason } from '../../core/reasons.ts'
 
 /**
- * Thrown from deep inside a step where a person must change something. The engine reports it as `stalled(reason)` does
+ * Thrown from deep inside a step if a person must change something. The engine reports it as `stalled(reason)` does
  * and does not retry; a step that can return its outcome returns it.
  */
 export class StalledError extends Error {
   readonly reason: StalledReason
-  /** The object in the way, as `occupantId` names it: its removal is what ends the stall. */
+  /** The object in the way, as `occupantId` names it: its removal ends the stall. */
   readonly occupant: string | undefined
 
   constructor(reason: StalledReason, message: string, occupant?: string) {
@@ -22,7 +22,7 @@ export function occupantId(resource: Resource, object: KubeObject): string {
   return `${resourceId(resource)} ${keyOf(object)}`
 }
 
-/** Thrown from deep inside a step where something must happen first that a watch will tell of. */
+/** Thrown from deep inside a step if something must happen first that a watch will report. */
 export class WaitingError extends Error {
   readonly reason: ReconcilingReason
 

@@ -4,7 +4,7 @@ type NamespaceStatus = { conditions?: readonly { type: string; status: string; m
 
 const SHOWN = ['NamespaceContentRemaining', 'NamespaceFinalizersRemaining', 'NamespaceDeletionContentFailure']
 
-/** What the namespace controller says still stands in a namespace that is being deleted; empty if it says nothing. */
+/** What a terminating namespace still contains, according to the namespace controller; empty if it reports nothing. */
 export function contentOf(terminating: KubeObject | undefined): string {
   const { conditions = [] } = (terminating?.status ?? {}) as NamespaceStatus
   const messages = conditions

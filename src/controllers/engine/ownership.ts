@@ -22,11 +22,11 @@ export type Owner = {
   sameCluster: boolean
 }
 
-/** The desired child with everything that says whose it is. What the builder set in labels and annotations stays. */
+/** The desired child with its ownership metadata. The builder's labels and annotations stay. */
 export function withOwner<T extends KubeObject>(desired: T, owner: Owner): T {
   const { metadata } = desired
   const { name, namespace } = owner.object.metadata
-  // A namespace takes everything along: only a finalizer deletes one, after a look at what is in it.
+  // Deleting a namespace deletes its content: only a finalizer does it, after a look at what is in it.
   const referenced = desired.kind !== 'Namespace' && mayReference(metadata.namespace, owner)
   const elsewhere = namespace !== undefined && namespace !== metadata.namespace
   return {
@@ -65,8 +65,8 @@ function mayReference(childNamespace: string | undefined, { object, resource, sa
 }
 
 /**
- * True if the object carries the uid of this owner or its incarnation: the uid is enough where somebody removed
- * the annotation, the incarnation where a backup was restored and every uid is new. Names prove nothing.
+ * True if the object carries the uid of this owner or its incarnation: the uid is enough if somebody removed
+ * the annotation, the incarnation if a backup was restored and every uid is new. Names prove nothing.
  */
 export function belongsTo(object: KubeObject, owner: Owner): boolean {
   const uid = owner.object.metadata.uid

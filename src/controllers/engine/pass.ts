@@ -19,18 +19,18 @@ export interface Workspace {
   /** @throws Error for a resource that no controller declared in `observes` or `reads` */
   cache<T extends KubeObject = KubeObject>(resource: Resource): CacheView<T>
   isCached(resource: Resource): boolean
-  /** Whether the API server knows the type. Asked of optional ones, before anything of them is read or written. */
+  /** Whether the API server serves the type. To be checked for optional types before any read or write. */
   isServed(resource: Resource): boolean
-  /** Hears when an optional type begins or ceases to be served. */
+  /** Called when an optional type starts or stops being served. */
   onServed(resource: Resource, listener: () => void): () => void
   /**
    * Secrets of the namespace, which begin to be watched with the first call. Undefined until the first listing is
-   * there: whoever cannot wait asks the API server.
+   * there: a caller that cannot wait asks the API server.
    */
   secrets(namespace: string): CacheView | undefined
-  /** Hears of changed Secrets in the namespaces that are watched. */
+  /** Called for changed Secrets in the watched namespaces. */
   subscribeSecrets(handler: CacheHandler<KubeObject>): () => void
-  /** Hears when the first listing of the Secrets of a namespace is there. */
+  /** Called when the first listing of a namespace's Secrets is complete. */
   onSecretsSynced(listener: (namespace: string) => void): () => void
 }
 
@@ -40,14 +40,14 @@ export interface Workspace {
  */
 export type Place = { readonly boundaryId?: string; readonly resourceGroup?: string }
 
-/** One look at one object. Steps read it, hand things on through `state`, and answer an outcome. */
+/** One reconcile of one object. Steps read it, pass values on through `state`, and return an outcome. */
 export type Pass<K extends AnyKind = AnyKind, State = undefined> = {
   readonly kind: K
   /** `<namespace>/<name>`, or the name of a cluster-scoped object. */
   readonly key: string
   /** As the cache holds it, after incarnation and finalizer were put on. Frozen. */
   readonly object: ObjectOf<K>
-  /** The random id that the object got once; children carry it, so that a namesake made later does not inherit them. */
+  /** The random id that the object got once; children carry it, so that a later object of that name does not inherit them. */
   readonly incarnation: string
   readonly place: Place
   readonly records: Workspace
@@ -58,13 +58,13 @@ export type Pass<K extends AnyKind = AnyKind, State = undefined> = {
   readonly log: Log
   /** The time of this pass, RFC 3339. One pass has one time. */
   readonly now: string
-  /** What earlier steps of this pass left for later ones; made afresh for each pass. */
+  /** Values from earlier steps of this pass for later ones; new for each pass. */
   readonly state: State
   /** Fields for the one status patch at the end of the pass; later calls win. */
   report(fields: Partial<StatusOf<K>>): void
-  /** Whether anything of the resource serves now; tells Degraded from Failed. */
+  /** Whether anything of the resource serves now; distinguishes Degraded from Failed. */
   serving(value: boolean): void
-  /** An event of its own, for anything that is not an outcome. Outcomes make theirs when they change. */
+  /** Records an event for anything but an outcome. A changed outcome records its own. */
   event(type: 'Normal' | 'Warning', reason: Reason, note: string): void
 }
 
@@ -74,7 +74,7 @@ export type Step<K extends AnyKind = AnyKind, State = undefined> = (pass: Pass<K
 /** Kinds of ours stand in `records`, all others in `workloads`, unless a controller says otherwise. */
 export type Side = 'records' | 'workloads'
 
-/** Objects whose changes wake a controller. Children wake their owner; others say themselves whom they concern. */
+/** Objects whose changes wake a controller. Children trigger their owner; others name the keys themselves. */
 export type Observed =
   | Resource
   | {
@@ -102,15 +102,15 @@ export type Ensured<T extends KubeObject> = {
 /** The objects that belong to the object of a pass. */
 export interface Children {
   /**
-   * Makes the object be as desired: owner, labels and incarnation are added; nothing is sent where nothing differs.
+   * Makes the object be as desired: owner, labels and incarnation are added; nothing is sent if nothing differs.
    *
-   * @throws StalledError NameOccupied where an object of that name belongs to somebody else
-   * @throws WaitingError WaitingForDependency while the one before is still being deleted
+   * @throws StalledError NameOccupied if an object of that name belongs to somebody else
+   * @throws WaitingError WaitingForDependency while the previous one is still being deleted
    */
   ensure<T extends KubeObject>(desired: T, options: { resource: Resource }): Promise<Ensured<T>>
   /**
-   * Makes the object where none of that name is there, whatever the cache knows. Undefined if one is: for content
-   * that is lost when it is written over.
+   * Creates the object if none of that name exists, whatever the cache holds. Undefined if one does: for content
+   * that would be lost if overwritten.
    */
   create<T extends KubeObject>(desired: T, options: { resource: Resource }): Promise<T | undefined>
   /**
@@ -124,8 +124,8 @@ export interface Children {
   ): Promise<T | undefined>
   /** Children of an observed resource, by the owner's uid or incarnation. */
   owned<T extends KubeObject = KubeObject>(resource: Resource): readonly T[]
-  /** Deletes a child with preconditions on uid and version. True once it is gone; nothing foreign is touched. */
+  /** Deletes a child with preconditions on uid and version. True once it is gone; foreign objects are never touched. */
   remove(resource: Resource, namespace: string | undefined, name: string): Promise<boolean>
-  /** Deletes the children of an observed resource whose names are not listed; answers the names that were deleted. */
+  /** Deletes the children of an observed resource whose names are not listed; returns the names that were deleted. */
   prune(resource: Resource, keepNames: readonly string[]): Promise<readonly string[]>
 }

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../core/object.ts'
 
-/** Objects of ours by the phase in their status, so that who waits for something is found without a look at all. */
+/** Objects of ours by the phase in their status, so that waiting objects are found without a scan. */
 export const PHASE_INDEX = 'phase'
 
 export function phaseIndexKeys({ apiVersion, status }: KubeObject): readonly string[] {

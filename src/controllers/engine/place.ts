@@ -12,7 +12,7 @@ export function dependsOnNamespace(kind: Pick<AnyKind, 'placement'>): boolean {
 
 /**
  * Where the object stands, or the outcome that ends the pass because it cannot stand there. Admission refuses a wrong
- * namespace; this holds where admission was off, or the namespace's labels were taken away.
+ * namespace; this also holds if admission was off, or the namespace's labels were removed.
  */
 export function placeOf(
   kind: Pick<AnyKind, 'placement' | 'kind'>,

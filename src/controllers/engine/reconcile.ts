@@ -20,17 +20,17 @@ import { currentStep } from './steps.ts'
 
 /** What the queue does with the key after a pass. */
 export type Verdict =
-  /** Forget earlier failures; come again after so many milliseconds, or when something changes. */
+  /** Forget earlier failures; reconcile again after this many milliseconds, or when something changes. */
   | { kind: 'settled'; after: number | undefined }
   /** The object is gone. */
   | { kind: 'gone' }
   /** The cache has not seen the last pass's writes yet. */
   | { kind: 'behind' }
-  /** Somebody else wrote first: look again soon, quietly. */
+  /** Somebody else wrote first: retry soon, without a log line. */
   | { kind: 'conflict' }
   | { kind: 'failed'; error: PassError }
 
-/** A pass that threw: the step where, and a message that may be shown. The cause is for the log. */
+/** A pass that threw: the step, and a message that may be shown. The cause is for the log. */
 export class PassError extends Error {
   constructor(message: string, cause: unknown) {
     super(message, { cause })
@@ -38,25 +38,25 @@ export class PassError extends Error {
   }
 }
 
-/** So many conflicts in a row are the everyday of many writers; more are two that never agree, and people should know. */
+/** This many conflicts in a row are normal; more mean two writers that never agree, and people should know. */
 const QUIET_CONFLICTS = 10
 
-/** From this failure in a row on, the object itself says that it fails; single failures are everyday. */
+/** From this failure in a row on, the object itself reports it; single failures are normal. */
 const FAILURES_BEFORE_CONDITION = 3
 
-/** What we fill into a spec is written under a name of its own, so that kubectl and Git keep their own fields. */
+/** The field manager for defaults in a spec, so that kubectl and Git keep their own fields. */
 const FILLING_MANAGER = 'freehold-replicas'
 
 type Draft = { reported: Record<string, unknown>; serving: boolean | undefined }
 
-/** Takes keys of one kind from what is to what should be, one pass at a time. */
+/** Reconciles the keys of one kind, one pass at a time. */
 export class Reconciler {
   readonly #controller: Controller
   readonly #environment: Environment
   readonly #expectations = new Expectations()
   readonly #failures = new Map<string, number>()
   readonly #conflicts = new Map<string, number>()
-  /** Keys that stand still because an object of somebody else has the name of a child, by that object. */
+  /** Keys that are stalled because a foreign object has the name of a child, by that object. */
   readonly #occupied = new Map<string, Set<string>>()
 
   constructor(controller: Controller, environment: Environment) {
@@ -86,7 +86,7 @@ export class Reconciler {
     return this.#letGo(key, found)
   }
 
-  /** The keys that waited for this object to go, each told once. */
+  /** The keys that waited for this object's deletion, each returned once. */
   freedBy(occupant: string): Iterable<string> {
     const keys = this.#occupied.get(occupant) ?? new Set<string>()
     this.#occupied.delete(occupant)
@@ -132,7 +132,7 @@ export class Reconciler {
   }
 
   /**
-   * Puts on what every object needs before anything is made for it: the incarnation that its children will carry, the
+   * Adds what every object needs before anything is created for it: the incarnation that its children will carry, the
    * finalizer, without which a deletion in the middle of the first pass would leave them behind, and what was left out
    * of its spec and is decided once.
    */
@@ -225,7 +225,7 @@ export class Reconciler {
         const failures = (this.#failures.get(pass.key) ?? 0) + 1
         this.#failures.set(pass.key, failures)
         if (failures >= FAILURES_BEFORE_CONDITION) {
-          // What failed first is what people need to read, not that it could not be written down either.
+          // People need to read the first failure, not that it could not be recorded either.
           await this.#writeStatus(pass, draft, outcome).catch((error: unknown) =>
             pass.log.debug({ err: error }, 'The failure could not be written into the status.'),
           )
@@ -267,7 +267,7 @@ export class Reconciler {
     return count <= QUIET_CONFLICTS
   }
 
-  /** Somebody else wrote or deleted first. The cache will tell, and the next pass sees it. */
+  /** Somebody else wrote or deleted first. The cache will be updated, and the next pass sees it. */
   #isConflict(error: unknown, key: string): boolean {
     if (isKubeError(error, 'Conflict', 'AlreadyExists')) return true
     if (!isKubeError(error, 'NotFound') || error.typeMissing || error.resource === undefined) return false

@@ -4,7 +4,7 @@ import { type Outcome, stalled } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { isKubeError, type KubeError } from '../../kube/errors.ts'
 
-/** Milliseconds until something that another system refused is tried again: what it refuses may change on its side. */
+/** Milliseconds until a refusal by another system is retried: the cause may change on its side. */
 export const SLOW_RETRY = 5 * 60_000
 
 /** Where a field of ours ends up in what we make of it. */
@@ -24,8 +24,8 @@ const OUR_FIELDS: readonly [path: RegExp, field: string][] = [
 ]
 
 /**
- * What another system will refuse however often it is asked: a person must change something. Undefined for everything
- * that may pass by itself: no answer, a conflict, rights that are not there yet.
+ * A permanent refusal by another system: a person must change something. Undefined for everything
+ * that may pass by itself: no answer, a conflict, permissions not granted yet.
  */
 export function refusalOf(thrown: unknown, kind: Pick<AnyKind, 'spec'>): Outcome | undefined {
   const message = isKubeError(thrown) ? kubeRefusal(thrown, kind) : storeRefusal(thrown)

@@ -12,7 +12,7 @@ import { dependsOnNamespace } from './place.ts'
 import { Reconciler, type Verdict } from './reconcile.ts'
 import { resourceOf, sideOf } from './workspace.ts'
 
-/** Milliseconds until a key whose own writes are not in the cache yet is looked at again, should no event come. */
+/** Milliseconds until a key whose own writes are not in the cache yet is checked again if no event arrives. */
 const BEHIND = 1_000
 
 /**
@@ -47,7 +47,7 @@ export class Runner {
     metrics.watch(name, this.#queue, workers)
   }
 
-  /** Begins with every object there is. The caches must be synced: an empty one would look like a deleted world. */
+  /** Starts with every object. The caches must be synced: an empty one would look as if everything was deleted. */
   start(): void {
     const { records } = this.#environment
     const { kind } = this.#controller
@@ -65,7 +65,7 @@ export class Runner {
     this.#queue.start()
   }
 
-  /** Takes no more keys and resolves when the passes under way have ended. */
+  /** Accepts no more keys and resolves when the running passes have ended. */
   async stop(): Promise<void> {
     for (const unsubscribe of this.#subscriptions.splice(0)) unsubscribe()
     await this.#queue.shutDown()
@@ -88,7 +88,7 @@ export class Runner {
     const isSecret = resourceId(observed) === resourceId(secret)
     if (!isSecret) return workspace.cache(observed).subscribe(wake)
     const unsubscribe = workspace.subscribeSecrets(wake)
-    // Passes of before asked the API server for Secrets; of one that was deleted since, no watch has told.
+    // Earlier passes asked the API server for Secrets; no watch has reported later deletions.
     const forget = workspace.onSecretsSynced((name) => this.#wakeIn(name))
     return () => {
       unsubscribe()
@@ -101,7 +101,7 @@ export class Runner {
     for (const object of objects) this.#queue.add(keyOf(object))
   }
 
-  /** A type of an operator that comes or goes concerns every object: it may have waited for it. */
+  /** An operator's type that appears or disappears concerns every object: it may have waited for it. */
   #awaitType(observed: Observed): () => void {
     const { kind, childrenIn } = this.#controller
     const { records } = this.#environment
@@ -117,7 +117,7 @@ export class Runner {
     for (const freed of this.#reconciler.freedBy(occupantId(child, object))) this.#queue.add(freed)
   }
 
-  /** Namespaces say where objects stand. Their other changes are frequent and concern nobody here. */
+  /** Namespaces say where objects stand. Their other changes are frequent and irrelevant here. */
   #namespaceChanged(event: CacheEvent<KubeObject>): void {
     if (event.type === 'modified' && samePlace(event.object, event.previous)) return
     this.#wakeIn(event.object.metadata.name)
@@ -144,11 +144,11 @@ export class Runner {
         this.#queue.addAfter(key, BEHIND)
         return
       case 'conflict':
-        // With backoff all the same: two writers that fight would otherwise do so as fast as the server answers.
+        // With backoff all the same: two fighting writers would otherwise loop as fast as the server responds.
         this.#queue.addRateLimited(key)
         return
       case 'failed':
-        // The queue logs it, counts it and comes again with backoff.
+        // The queue logs it, counts it and retries with backoff.
         throw verdict.error
     }
   }

@@ -4,7 +4,7 @@ import type { Outcome } from '../../core/outcome.ts'
 
 export type Failed = { kind: 'failed'; message: string }
 
-/** What of a pass goes into the status. */
+/** What a pass contributes to the status. */
 export type StatusInput = {
   previous: Record<string, unknown>
   /** Of the steps; wins over what is stored, loses against the engine's own fields. */
@@ -40,7 +40,7 @@ export function nextStatus(input: StatusInput): Record<string, unknown> {
   }
 }
 
-/** Where no step says whether anything serves, a resource that is ready does, unless it is ready because it is stopped. */
+/** If no step says whether anything serves, a ready resource does, unless it is ready because it is stopped. */
 function servingOf(outcome: Outcome | Failed, before: boolean | undefined): boolean | undefined {
   return outcome.kind === 'done' ? (outcome.reason ?? 'Available') === 'Available' : before
 }
@@ -83,7 +83,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What `Ready` says, where it changed: the one thing that events and log lines are made of. */
+/** A change of `Ready`: the only source of events and log lines. */
 export type Transition = { type: 'Normal' | 'Warning'; reason: string; note: string }
 
 /** The transition between two statuses; undefined if `Ready` has the same status and reason as before. */
@@ -95,7 +95,7 @@ export function transition(
   const [before, after] = [readyOf(previous), readyOf(next)]
   if (after === undefined || (before?.status === after.status && before.reason === after.reason)) return undefined
   const good = outcome.kind === 'done' || outcome.kind === 'waiting'
-  // An event without words shows as <none>; only what is well has none.
+  // An event without a message shows as <none>; only a healthy outcome has none.
   const note = after.message === '' ? 'Everything is as it should be.' : after.message
   return { type: good ? 'Normal' : 'Warning', reason: after.reason, note }
 }

@@ -7,7 +7,7 @@ import type { CacheView, Controller, Side, Workspace } from './controller.ts'
 import { OWNER_INDEX, ownerIndexKeys } from './ownership.ts'
 import { PHASE_INDEX, phaseIndexKeys } from './phaseIndex.ts'
 
-/** A client and the caches that hear of its writes: make the client with `observer: caches.observer()`. */
+/** A client and the caches that observe its writes: create the client with `observer: caches.observer()`. */
 export type ClusterConnection = { client: KubeClient; caches: CacheSet }
 
 const INDEXES = { indexes: { [OWNER_INDEX]: ownerIndexKeys, [PHASE_INDEX]: phaseIndexKeys } }

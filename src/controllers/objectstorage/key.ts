@@ -196,7 +196,7 @@ async function removeSecret(pass: KeyPass): Promise<Outcome> {
   try {
     await pass.children.remove(secret, namespace, accessKeySecretName(name))
   } catch (error) {
-    // The rights on Secrets go with the namespace, and so do the Secrets.
+    // The permissions for Secrets go with the namespace, and so do the Secrets.
     if (!isKubeError(error, 'Forbidden')) throw error
   }
   return done()

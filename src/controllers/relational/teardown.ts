@@ -167,7 +167,7 @@ export async function removeSurroundings(pass: RelationalPass): Promise<Outcome>
     try {
       await pass.children.remove(secret, namespace, each)
     } catch (error) {
-      // The rights on Secrets go with the namespace, and so do the Secrets.
+      // The permissions for Secrets go with the namespace, and so do the Secrets.
       if (!isKubeError(error, 'Forbidden')) throw error
     }
   }

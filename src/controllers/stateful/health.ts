@@ -1,7 +1,7 @@
 import { degraded, type Outcome } from '../../core/outcome.ts'
 import type { Pod, StatefulSet } from './types.ts'
 
-/** Every pod that is asked for runs what the template says now, and is ready. */
+/** Every wanted pod runs the current template, and is ready. */
 export function isRolledOut(workload: StatefulSet | undefined): boolean {
   if (workload === undefined) return false
   const { spec, status = {}, metadata } = workload
@@ -18,7 +18,7 @@ export function isRolledOut(workload: StatefulSet | undefined): boolean {
 
 const IMAGE_TROUBLE = new Set(['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'])
 
-/** A container that cannot start says so by a word; its message may hold anything and is not repeated. */
+/** The reason why a container cannot start; its message may hold anything and is not repeated. */
 export function podTroubleOf(found: readonly Pod[]): Outcome | undefined {
   for (const each of found) {
     for (const { state } of each.status?.containerStatuses ?? []) {

@@ -19,7 +19,7 @@ export { placeOfStateful, planOfStateful }
 export type StatefulState = WorkloadState & {
   /** adoptVolumes: the claims that exist, by ordinal. */
   claims: ReadonlyMap<number, Claim>
-  /** growVolumes: why volumes are not yet as asked for. */
+  /** growVolumes: why volumes do not have the requested size yet. */
   volumes: Outcome | undefined
   /** applyWorkload */
   workload: StatefulSet | undefined
@@ -40,7 +40,7 @@ export function workloadOf({ kind, object }: Pick<StatefulPass, 'kind' | 'object
   return childName(kind.shortNames[0] ?? '', object.metadata.name)
 }
 
-/** The StatefulSet that is there, where it is ours. */
+/** The existing StatefulSet, if it is ours. */
 export function observedWorkload(pass: StatefulPass): StatefulSet | undefined {
   const { namespace } = placeOfStateful(pass)
   const found = pass.workloads.cache<StatefulSet>(statefulSet).get(namespace, workloadOf(pass))
@@ -48,12 +48,12 @@ export function observedWorkload(pass: StatefulPass): StatefulSet | undefined {
   return owners.some(({ uid }) => uid === pass.object.metadata.uid) ? found : undefined
 }
 
-/** Whether the StatefulSet is there, so that stopping it gives something back. */
+/** Whether the StatefulSet exists, so that stopping it frees something. */
 export function isMade(pass: StatefulPass): boolean {
   return observedWorkload(pass) !== undefined
 }
 
-/** The ordinal of a claim or pod of this resource; undefined for anybody else's name. */
+/** The ordinal of a claim or pod of this resource; undefined for a foreign name. */
 export function ordinalOf(pass: Pick<StatefulPass, 'kind' | 'object'>, podOrClaim: string): number | undefined {
   return ordinalIn(workloadOf(pass), podOrClaim)
 }
@@ -81,8 +81,8 @@ export function observeWorkload(pass: StatefulPass): Outcome {
 }
 
 /**
- * Pods or claims of this name that carry our labels, whichever life they are of, asked of the API server: for a teardown,
- * which must not miss what the cache has not heard of yet.
+ * Pods or claims of this name that carry our labels, whichever life they are of, from the API server: for a teardown,
+ * which must not miss what the cache does not have yet.
  */
 export async function liveOfStateful<T extends KubeObject>(pass: StatefulPass, resource: Resource): Promise<T[]> {
   const { namespace, name } = placeOfStateful(pass)

@@ -14,7 +14,7 @@ import { isOfFormerLife, isOurClaim, markClaim, retainedFor } from './volumes.ts
  *   pods without a StatefulSet (it was being replaced) ── delete, highest first ──> gone ──^
  *
  * A StatefulSet that is deleted outright leaves a pass of its controller under way, which may still make a claim that
- * nobody owns. Once that controller has seen that no replicas are wanted, it makes none.
+ * nobody owns. Once that controller has seen zero replicas, it makes none.
  */
 export async function removeWorkload(pass: StatefulPass): Promise<Outcome> {
   const { namespace } = placeOfStateful(pass)
@@ -27,7 +27,7 @@ export async function removeWorkload(pass: StatefulPass): Promise<Outcome> {
   if (workload?.metadata.deletionTimestamp !== undefined)
     return waiting('TearingDown', 'The workload is being deleted.')
   if (workload !== undefined && !(await isScaledDown(pass, workload))) return shuttingDown(podsOfStateful(pass))
-  // The cache may be behind on what was made last, and nobody looks for it later.
+  // The cache may lack the newest objects, and nobody looks for them later.
   const left = await liveOfStateful<Pod>(pass, pod)
   if (left.length > 0) {
     if (workload === undefined) await removePods(pass, left)
@@ -37,7 +37,7 @@ export async function removeWorkload(pass: StatefulPass): Promise<Outcome> {
   return gone ? done() : waiting('TearingDown', 'The workload is being deleted.')
 }
 
-/** Whether the StatefulSet's controller knows that no replicas are wanted, and counts none; tells it so first. */
+/** Scales to zero, and returns whether the StatefulSet's controller has observed that and counts no pods. */
 async function isScaledDown(pass: StatefulPass, workload: StatefulSet): Promise<boolean> {
   const { metadata, spec, status = {} } = workload
   if ((spec.replicas ?? 1) > 0) {
@@ -96,7 +96,7 @@ export function removeSurroundings({
         else await pass.children.remove(secret, namespace, each)
       }
     } catch (error) {
-      // The rights on Secrets go with the namespace, and so do the Secrets.
+      // The permissions for Secrets go with the namespace, and so do the Secrets.
       if (!isKubeError(error, 'Forbidden')) throw error
     }
     return done()

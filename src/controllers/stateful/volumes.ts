@@ -33,7 +33,7 @@ export function isOurClaim(pass: StatefulPass, claim: Claim): boolean {
   return claim.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === pass.incarnation
 }
 
-/** Of a former resource of this kind and name, whose teardown was cut short: not kept on purpose, and nobody's any more. */
+/** Of a former resource of this kind and name, whose teardown was cut short: not kept on purpose, and without an owner. */
 export function isOfFormerLife(pass: StatefulPass, { metadata: { labels, annotations } }: Claim): boolean {
   const { name } = placeOfStateful(pass)
   return (
@@ -92,7 +92,7 @@ export function keepStorageClass(pass: StatefulPass): Outcome {
 
 const requested = (claim: Claim) => claim.spec.resources?.requests?.storage ?? '0'
 
-/** Volumes never give space back, so the wish is refused and what runs stays as it is. */
+/** Volumes cannot shrink, so the request is refused and the workload stays as it is. */
 export function checkStorage(pass: StatefulPass): Outcome {
   const wanted = planOfStateful(pass).storageSize ?? '0'
   const largest = [...pass.state.claims.values()].map(requested).sort(compareQuantities).at(-1)
@@ -174,7 +174,7 @@ function hasAllClaims(pass: StatefulPass, { metadata, spec, status = {} }: State
   return isSeen && ordinals.every((ordinal) => pass.state.claims.has(ordinal))
 }
 
-/** Leaves the claim template as it is, which nobody can change. */
+/** Keeps the claim template, which is immutable. */
 function keepTemplateSize(pass: StatefulPass): void {
   const plan = planOfStateful(pass)
   pass.state.plan = { ...plan, storageSize: templateSize(pass) ?? plan.storageSize }

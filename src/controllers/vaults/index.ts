@@ -111,7 +111,7 @@ async function removeAllSecrets(pass: EntryPass) {
   const { mountedSecret } = pass.object.status ?? {}
   const { namespace: home = '' } = pass.object.metadata
   const space = pass.records.cache(namespace).get(undefined, home)
-  // The rights on Secrets go with the namespace, and so do the Secrets.
+  // The permissions for Secrets go with the namespace, and so do the Secrets.
   if (space === undefined || space.metadata.deletionTimestamp !== undefined) return done()
   if (mountedSecret !== undefined) await pass.children.remove(secret, home, mountedSecret)
   return (await removeSecrets(pass)) ?? done()

@@ -16,7 +16,7 @@ export function publicAddresses(pass: Pick<WorkloadPass, 'object' | 'workloads'>
   return given.length === 0 ? undefined : given
 }
 
-/** The last that is judged: whether the load balancer has given its address. */
+/** Judged last: whether the load balancer has an address. */
 export function judgeAddress(
   { object }: Pick<WorkloadPass, 'object'>,
   addresses: readonly string[] | undefined,

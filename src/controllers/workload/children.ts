@@ -3,7 +3,7 @@ import { knownResource } from '../../kube/known.ts'
 import type { Pass } from '../engine/controller.ts'
 
 /**
- * Writes the children that differ, side by side, and answers them as they are stored. All writes have ended when it
+ * Writes the children that differ, concurrently, and returns them as stored. All writes have ended when it
  * returns or throws: the next pass over the same object must not meet them.
  */
 export async function writeChildren(

@@ -6,7 +6,7 @@ export function isStarting({ object }: Pick<WorkloadPass, 'object'>): boolean {
   return ['Stopped', 'Stopping', 'Starting'].includes(object.status?.phase ?? '')
 }
 
-/** Why pods that are not ready are not: a restart, a start, the very first one. Undefined if it is none of them. */
+/** Why pods are not ready: a restart, a start, the very first one. Undefined for any other cause. */
 export function judgeStart(pass: Pick<WorkloadPass, 'object'>, progress: string): Outcome | undefined {
   const { spec, status } = pass.object
   if (spec.restartedAt !== undefined && spec.restartedAt !== status?.restartedAt) return waiting('Restarting', progress)

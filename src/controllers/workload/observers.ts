@@ -9,7 +9,7 @@ import { quotaObservers } from '../quota.ts'
 
 type Planned = KubeObject & { spec: { computePlan?: string } }
 
-/** Wakes the resource whose labels a pod carries. */
+/** Triggers the resource whose labels a pod carries. */
 export function podObserver(kind: AnyKind): Observed {
   return {
     resource: pod,
@@ -18,7 +18,7 @@ export function podObserver(kind: AnyKind): Observed {
   }
 }
 
-/** Wakes resources when their plan, the cluster that they run on or the room in their quota changes. */
+/** Triggers resources when their plan, the cluster that they run on or the room in their quota changes. */
 export function workloadObservers(kind: AnyKind): Observed[] {
   const all = (records: Workspace) => records.cache<Planned>(kind.resource).list()
   return [

@@ -19,7 +19,7 @@ export function checkImage({ allowOwnImages }: { allowOwnImages: boolean }): Wor
 /**
  * The plan, and how many run. Of a kind with volumes, the plan or the spec must say how large they are.
  *
- * @param fewest that run where the plan says how many; only of a kind that scales
+ * @param fewest that run if the plan sets the number; only for a kind that scales
  */
 export function resolvePlan({
   fewest,
@@ -46,7 +46,7 @@ function planOfSpec({ kind, sized }: AnyKind, spec: PlanOverrides, records: Work
   return choosePlan(sized, spec, records.cache<ComputePlan & { [key: string]: unknown }>(ComputePlan.resource).list())
 }
 
-/** `fillSpec` of a kind that scales: the plan's number, where the spec left it out and there is a plan. */
+/** `fillSpec` of a kind that scales: the plan's number, if the spec has none and there is a plan. */
 export function fillReplicas(kind: AnyKind, fewest: number) {
   return ({ spec }: Pick<WorkloadPass['object'], 'spec'>, records: Workspace): { replicas: number } | undefined => {
     if (spec.replicas !== undefined) return undefined
@@ -56,7 +56,7 @@ export function fillReplicas(kind: AnyKind, fewest: number) {
 }
 
 /**
- * Whether it fits into the quotas of its boundary and group. What is made already may always be stopped.
+ * Whether it fits into the quotas of its boundary and group. An existing one may always be stopped.
  *
  * @param isMade whether what would be stopped is there
  */

@@ -7,14 +7,14 @@ import { placeOfPass } from './pass.ts'
 
 export type SecretObject = KubeObject & { data?: Record<string, string> }
 
-/** Milliseconds until the rights on Secrets of a new namespace are looked at again; no watch tells of them. */
+/** Milliseconds until the permissions for Secrets of a new namespace are checked again; no watch reports them. */
 export const RIGHTS_RETRY = 2_000
 
 export function rightsMissing(): Outcome {
   return waiting('WaitingForGroup', 'Access to the Secrets of this namespace has not been granted yet.', RIGHTS_RETRY)
 }
 
-/** Does what needs the rights on Secrets, or waits for them: they come with the binding of a new group. */
+/** Runs what needs permissions for Secrets, or waits: they come with the RoleBinding of a new group. */
 export async function withSecretRights(work: () => Promise<Outcome>): Promise<Outcome> {
   try {
     return await work()
@@ -24,7 +24,7 @@ export async function withSecretRights(work: () => Promise<Outcome>): Promise<Ou
   }
 }
 
-/** A Secret as the API server has it, past every cache: what is written over is lost. Undefined if there is none. */
+/** A Secret from the API server, past every cache: overwritten content is lost. Undefined if absent. */
 export async function readSecret(
   { workloads }: Pick<Pass, 'workloads'>,
   namespace: string,
@@ -39,7 +39,7 @@ export async function readSecret(
 }
 
 /**
- * Keeps a Secret whose content is lost where it is written over. What the cache holds is enough where it stays as it is,
+ * Keeps a Secret whose content would be lost if overwritten. The cached one is enough if it stays unchanged,
  * and if there is none, one is made; everything else is decided on what the API server has.
  *
  * @param decide what is to be stored, given what is; the same value for no change

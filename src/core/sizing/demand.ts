@@ -9,7 +9,7 @@ export type Sizable = {
     replicas?: number | undefined
     running?: boolean | undefined
   }
-  /** What ends by itself asks for nothing from then on. */
+  /** A resource that ends by itself asks for nothing from then on. */
   status?: { replicas?: number; volumes?: number; completedAt?: string | undefined } | undefined
 }
 
