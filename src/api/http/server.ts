@@ -52,6 +52,20 @@ export type Facade = {
   stop(milliseconds?: number): Promise<void>
 }
 
+/** What helmet sets. It is the same for each answer, so that its chain of middleware is asked once. */
+const SECURITY_HEADERS = headersOf(
+  helmet({
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+  }),
+)
+
+function headersOf(middleware: (request: IncomingMessage, response: ServerResponse, next: () => void) => void) {
+  const headers = new Map<string, string>()
+  const response = { setHeader: (name: string, value: string) => headers.set(name, value), removeHeader: () => {} }
+  middleware({} as IncomingMessage, response as unknown as ServerResponse, () => {})
+  return [...headers]
+}
+
 /** The facade's HTTP server (interface section 4): Express carries it, our own table dispatches. */
 export function createFacade(options: FacadeOptions): Facade {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
@@ -63,11 +77,10 @@ export function createFacade(options: FacadeOptions): Facade {
   app.set('query parser', false)
   app.set('trust proxy', [...limits.trustedProxies])
   // Only JSON and files are served: a browser has nothing to run, embed or guess.
-  app.use(
-    helmet({
-      contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-    }),
-  )
+  app.use((_request, response, next) => {
+    for (const [name, value] of SECURITY_HEADERS) response.setHeader(name, value)
+    next()
+  })
   if (options.pages !== undefined) app.use(options.pages)
   app.use((request, response) => pipeline.handle(request, response, request.ip))
   const server = createServer(app, limits)
