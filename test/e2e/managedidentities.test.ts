@@ -4,6 +4,7 @@ import type { ManagedIdentityDto } from '../../src/api/managedidentities/record.
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformClient } from '../../src/crds/identity.ts'
+import { PlatformJob } from '../../src/crds/jobs.ts'
 import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { secret } from '../../src/kube/builtin.ts'
@@ -140,12 +141,14 @@ describe('managed identities', () => {
     const other = (await makeGroup(boundaryId)).name
     const space = groupNamespace(boundaryId, other)
     const path = `/boundaries/${boundaryId}/resourcegroups/${other}`
+    await expectCall(201, 'POST', `${path}/resources/jobs/shop`, { image: 'docker.io/library/python' })
+    const job = await admin.get(PlatformJob.resource, { namespace: space, name: 'shop' })
     const name = randomUUID()
     await admin.create(ManagedIdentity.resource, {
       apiVersion: ManagedIdentity.apiVersion,
       kind: ManagedIdentity.kind,
       metadata: { name, namespace: space },
-      spec: { resourceName: 'shop', resourceType: 'jobs', resourceUid: randomUUID() },
+      spec: { resourceName: 'shop', resourceType: 'jobs', resourceUid: job.metadata.uid },
     })
     const principalId = await until('it has an account', async () => {
       const { status } = await admin.get<ManagedIdentity & KubeObject>(ManagedIdentity.resource, {
