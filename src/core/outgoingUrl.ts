@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net'
 /**
  * Whether the platform may call an address that a tenant named (records of section 0.8): https, no user part, and no
  * loopback, private, link-local, metadata or otherwise special address. It is asked twice: for the text when it is
- * written, and for the addresses that the name resolves to when it is called, because a name may resolve differently later.
+ * written, and for the addresses that the name resolves to when it is called, as a name may resolve differently later.
  */
 export type UrlVerdict =
   | { readonly isAllowed: true; readonly url: URL }

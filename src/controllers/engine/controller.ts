@@ -18,7 +18,7 @@ export type ControllerOptions<K extends AnyKind, State> = {
   fillSpec?: (object: ObjectOf<K>, records: Workspace) => Partial<SpecOf<K>> | undefined
   reconcile: Step<K, State>
   /**
-   * Runs while the object is being deleted; `done` removes the finalizer. Only for kinds that own a namespace or data: with it
+   * Runs during deletion; `done` removes the finalizer. Only for kinds that own a namespace or data: with it
    * comes the finalizer, which is put on before the first step.
    */
   finalize?: Step<K, State>

@@ -47,7 +47,7 @@ export type Pass<K extends AnyKind = AnyKind, State = undefined> = {
   readonly key: string
   /** As the cache holds it, after incarnation and finalizer were put on. Frozen. */
   readonly object: ObjectOf<K>
-  /** The random id that the object got once; children carry it, so that a later object of that name does not inherit them. */
+  /** The random id that the object got once; children carry it, so that a later namesake does not inherit them. */
   readonly incarnation: string
   readonly place: Place
   readonly records: Workspace

@@ -33,7 +33,7 @@ export function isOurClaim(pass: StatefulPass, claim: Claim): boolean {
   return claim.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === pass.incarnation
 }
 
-/** Of a former resource of this kind and name, whose teardown was cut short: not kept on purpose, and without an owner. */
+/** Of a former resource of this kind and name, whose teardown was cut short: not kept on purpose. */
 export function isOfFormerLife(pass: StatefulPass, { metadata: { labels, annotations } }: Claim): boolean {
   const { name } = placeOfStateful(pass)
   return (
