@@ -26,25 +26,28 @@ export type SettingsOptions = {
 
 const MINUTE = 60
 
+/** The paths of Keycloak. */
+const ROUTES = {
+  authorization: '/protocol/openid-connect/auth',
+  code_verification: '/device',
+  device_authorization: '/protocol/openid-connect/auth/device',
+  end_session: '/protocol/openid-connect/logout',
+  jwks: '/protocol/openid-connect/certs',
+  revocation: '/protocol/openid-connect/revoke',
+  token: '/protocol/openid-connect/token',
+  userinfo: '/protocol/openid-connect/userinfo',
+} satisfies Configuration['routes']
+
 /**
  * What oidc-provider is told beside its adapter: service accounts by client_credentials, people by authorization code
  * with PKCE and by device code, one audience, JWT access tokens (RFC 9068) with the claims that Keycloak would write, at
  * the paths of Keycloak.
  */
 export function settings(options: SettingsOptions): Configuration {
-  const { audience, tokenLifetimeSeconds, sessionLifetimeSeconds, keys, users, passwords, signInPath } = options
+  const { keys, users, passwords, signInPath } = options
   return {
     jwks: { keys: keys.ring().map(({ kid, jwk }) => ({ ...jwk, kid, alg: SIGNING_ALGORITHM, use: 'sig' })) },
-    routes: {
-      authorization: '/protocol/openid-connect/auth',
-      code_verification: '/device',
-      device_authorization: '/protocol/openid-connect/auth/device',
-      end_session: '/protocol/openid-connect/logout',
-      jwks: '/protocol/openid-connect/certs',
-      revocation: '/protocol/openid-connect/revoke',
-      token: '/protocol/openid-connect/token',
-      userinfo: '/protocol/openid-connect/userinfo',
-    },
+    routes: ROUTES,
     // Clients that may have refresh tokens get them without asking; those written for other providers ask for offline_access.
     scopes: ['openid', 'profile', 'email', 'offline_access'],
     claims: SCOPE_CLAIMS,
@@ -60,18 +63,7 @@ export function settings(options: SettingsOptions): Configuration {
       long: { httpOnly: true, sameSite: 'lax', secure: true },
       short: { httpOnly: true, sameSite: 'lax', secure: true },
     },
-    ttl: {
-      ClientCredentials: tokenLifetimeSeconds,
-      AccessToken: tokenLifetimeSeconds,
-      IdToken: tokenLifetimeSeconds,
-      AuthorizationCode: MINUTE,
-      DeviceCode: 10 * MINUTE,
-      Interaction: 15 * MINUTE,
-      Session: sessionLifetimeSeconds,
-      // Longer: all programs that sign in through one browser share a grant, and the last may come late.
-      Grant: 2 * sessionLifetimeSeconds,
-      RefreshToken: sessionLifetimeSeconds,
-    },
+    ttl: lifetimes(options),
     findAccount: accountFinder(users, passwords),
     // With the session of the browser ends what was signed in to through it.
     expiresWithSession: () => true,
@@ -86,35 +78,7 @@ export function settings(options: SettingsOptions): Configuration {
     renderError,
     // No browser speaks to the token endpoint with a service account's secret.
     clientBasedCORS: () => false,
-    features: {
-      clientCredentials: { enabled: true },
-      claimsParameter: { enabled: false },
-      deviceFlow: deviceSettings,
-      devInteractions: { enabled: false },
-      dPoP: { enabled: false },
-      pushedAuthorizationRequests: { enabled: false },
-      // A public client shows nothing but the token: it must be its own.
-      revocation: { enabled: true, allowedPolicy: (_context, client, token) => token.clientId === client.clientId },
-      rpInitiatedLogout: logoutSettings,
-      // For discovery; the answer is ours, because oidc-provider answers only to tokens without an audience.
-      userinfo: { enabled: true },
-      resourceIndicators: {
-        enabled: true,
-        defaultResource: () => RESOURCE,
-        useGrantedResource: () => true,
-        getResourceServerInfo(_context, resource) {
-          if (resource !== RESOURCE) throw new errors.InvalidTarget()
-          return {
-            scope: '',
-            audience,
-            accessTokenTTL: tokenLifetimeSeconds,
-            accessTokenFormat: 'jwt',
-            // By name: a key that is published ahead of its time must not sign yet.
-            jwt: { sign: { alg: SIGNING_ALGORITHM, kid: keys.signing().kid } },
-          }
-        },
-      },
-    },
+    features: features(options),
     formats: {
       customizers: {
         async jwt(context, token, parts) {
@@ -122,6 +86,56 @@ export function settings(options: SettingsOptions): Configuration {
           const claims = person ?? serviceAccountClaims(token.clientId ?? '', token.client)
           parts.payload = { ...parts.payload, azp: token.clientId ?? '', typ: 'Bearer', ...claims }
         },
+      },
+    },
+  }
+}
+
+function lifetimes({
+  tokenLifetimeSeconds,
+  sessionLifetimeSeconds,
+}: SettingsOptions): NonNullable<Configuration['ttl']> {
+  return {
+    ClientCredentials: tokenLifetimeSeconds,
+    AccessToken: tokenLifetimeSeconds,
+    IdToken: tokenLifetimeSeconds,
+    AuthorizationCode: MINUTE,
+    DeviceCode: 10 * MINUTE,
+    Interaction: 15 * MINUTE,
+    Session: sessionLifetimeSeconds,
+    // Longer: all programs that sign in through one browser share a grant, and the last may come late.
+    Grant: 2 * sessionLifetimeSeconds,
+    RefreshToken: sessionLifetimeSeconds,
+  }
+}
+
+function features({ audience, tokenLifetimeSeconds, keys }: SettingsOptions): NonNullable<Configuration['features']> {
+  return {
+    clientCredentials: { enabled: true },
+    claimsParameter: { enabled: false },
+    deviceFlow: deviceSettings,
+    devInteractions: { enabled: false },
+    dPoP: { enabled: false },
+    pushedAuthorizationRequests: { enabled: false },
+    // A public client shows nothing but the token: it must be its own.
+    revocation: { enabled: true, allowedPolicy: (_context, client, token) => token.clientId === client.clientId },
+    rpInitiatedLogout: logoutSettings,
+    // For discovery; the answer is ours, because oidc-provider answers only to tokens without an audience.
+    userinfo: { enabled: true },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: () => RESOURCE,
+      useGrantedResource: () => true,
+      getResourceServerInfo(_context, resource) {
+        if (resource !== RESOURCE) throw new errors.InvalidTarget()
+        return {
+          scope: '',
+          audience,
+          accessTokenTTL: tokenLifetimeSeconds,
+          accessTokenFormat: 'jwt',
+          // By name: a key that is published ahead of its time must not sign yet.
+          jwt: { sign: { alg: SIGNING_ALGORITHM, kid: keys.signing().kid } },
+        }
       },
     },
   }

@@ -16,72 +16,10 @@ const ProviderRepresentation = z.looseObject({
 const ALIAS = 'freehold.alias'
 const EMAIL_MAPPER = 'freehold-email'
 
+const pathOf = (alias: string) => `/identity-provider/instances/${encodeURIComponent(alias)}`
+
 /** Identity providers of tenants in Keycloak: the providers of an organization, found by the domain of an address. */
 export function keycloakFederation(admin: KeycloakAdmin, organizations: KeycloakOrganizations): Federation {
-  const pathOf = (alias: string) => `/identity-provider/instances/${encodeURIComponent(alias)}`
-
-  async function providersOf({ id }: OrganizationRepresentation, signal?: AbortSignal) {
-    const { body } = await admin.call('GET', `/organizations/${id}/identity-providers`, { signal })
-    return read(z.array(ProviderRepresentation), body)
-  }
-
-  async function applyProvider(
-    tenant: FederatedTenant,
-    organization: OrganizationRepresentation,
-    provider: FederatedProvider,
-    signal?: AbortSignal,
-  ): Promise<void> {
-    const alias = brokerAlias(tenant.tenantId, provider.alias)
-    const { status, body } = await admin.call('GET', pathOf(alias), { accepted: [404], signal })
-    const before = status === 404 ? undefined : read(ProviderRepresentation, body)
-    const known = provider.metadata === undefined ? {} : await readMetadata(provider.metadata, signal)
-    const wanted = representationOf(tenant, provider, alias, known)
-    if (before === undefined) {
-      await admin.call('POST', '/identity-provider/instances', { body: wanted, signal })
-    } else {
-      const config = { ...before.config, ...wanted.config }
-      await admin.call('PUT', pathOf(alias), { body: { ...before, ...wanted, config }, signal })
-    }
-    const link = `/organizations/${organization.id}/identity-providers`
-    const isLinked = (await providersOf(organization, signal)).some((one) => one.alias === alias)
-    if (!isLinked) await admin.call('POST', link, { body: alias, accepted: [409], signal })
-    await mapEmail(alias, provider, signal)
-  }
-
-  /** Keycloak reads the metadata of a SAML entity itself; fetching it is ours. */
-  async function readMetadata(metadata: string, signal?: AbortSignal): Promise<Record<string, string>> {
-    const line = `freehold-${randomUUID()}`
-    const part = (name: string, rest: string, text: string) =>
-      `--${line}\r\nContent-Disposition: form-data; name="${name}"${rest}\r\n\r\n${text}\r\n`
-    const file = '; filename="metadata.xml"\r\nContent-Type: application/xml'
-    const text = `${part('providerId', '', 'saml')}${part('file', file, metadata)}--${line}--\r\n`
-    const raw = { type: `multipart/form-data; boundary=${line}`, text }
-    const { body } = await admin.call('POST', '/identity-provider/import-config', { raw, signal })
-    return read(z.record(z.string(), z.string()), body)
-  }
-
-  /** Only if it is not the claim that Keycloak reads by itself. */
-  async function mapEmail(alias: string, { protocol, emailClaim }: FederatedProvider, signal?: AbortSignal) {
-    const path = `${pathOf(alias)}/mappers`
-    const { body } = await admin.call('GET', path, { signal })
-    const mappers = read(z.array(z.looseObject({ id: z.string(), name: z.string() })), body)
-    const before = mappers.find(({ name }) => name === EMAIL_MAPPER)
-    if (before !== undefined) await admin.call('DELETE', `${path}/${before.id}`, { accepted: [404], signal })
-    if (emailClaim === 'email' && protocol === 'Oidc') return
-    const isOidc = protocol === 'Oidc'
-    const mapper = {
-      name: EMAIL_MAPPER,
-      identityProviderAlias: alias,
-      identityProviderMapper: isOidc ? 'oidc-user-attribute-idp-mapper' : 'saml-user-attribute-idp-mapper',
-      config: {
-        [isOidc ? 'claim' : 'attribute.name']: emailClaim,
-        'user.attribute': 'email',
-        syncMode: 'FORCE',
-      },
-    }
-    await admin.call('POST', path, { body: mapper, signal })
-  }
-
   return {
     protocols: ['Oidc', 'Saml'],
     async apply(tenant, signal) {
@@ -91,15 +29,15 @@ export function keycloakFederation(admin: KeycloakAdmin, organizations: Keycloak
       const change = { ...organization, description: tenant.displayName, enabled: true, domains }
       await admin.call('PUT', `/organizations/${organization.id}`, { body: change, signal })
       const wanted = new Set(tenant.providers.map(({ alias }) => brokerAlias(tenant.tenantId, alias)))
-      for (const { alias } of await providersOf(organization, signal)) {
+      for (const { alias } of await providersOf(admin, organization, signal)) {
         if (!wanted.has(alias)) await admin.call('DELETE', pathOf(alias), { accepted: [404], signal })
       }
-      for (const provider of tenant.providers) await applyProvider(tenant, organization, provider, signal)
+      for (const provider of tenant.providers) await applyProvider(admin, tenant, organization, provider, signal)
     },
     async find(tenantId, signal) {
       const organization = await organizations.find(tenantId, signal)
       if (organization === undefined) return undefined
-      const providers = await providersOf(organization, signal)
+      const providers = await providersOf(admin, organization, signal)
       return {
         domains: organization.domains.filter(({ verified }) => verified).map(({ name }) => name),
         providers: providers.map(({ alias, displayName = '', providerId, enabled, config }) => ({
@@ -113,7 +51,7 @@ export function keycloakFederation(admin: KeycloakAdmin, organizations: Keycloak
     async remove(tenantId, signal) {
       const organization = await organizations.find(tenantId, signal)
       if (organization === undefined) return
-      for (const { alias } of await providersOf(organization, signal)) {
+      for (const { alias } of await providersOf(admin, organization, signal)) {
         await admin.call('DELETE', pathOf(alias), { accepted: [404], signal })
       }
       // Its members stay: they belong to the tenant, whichever way they sign in.
@@ -121,6 +59,78 @@ export function keycloakFederation(admin: KeycloakAdmin, organizations: Keycloak
       await admin.call('PUT', `/organizations/${organization.id}`, { body: change, signal })
     },
   }
+}
+
+async function providersOf(admin: KeycloakAdmin, { id }: OrganizationRepresentation, signal?: AbortSignal) {
+  const { body } = await admin.call('GET', `/organizations/${id}/identity-providers`, { signal })
+  return read(z.array(ProviderRepresentation), body)
+}
+
+async function applyProvider(
+  admin: KeycloakAdmin,
+  tenant: FederatedTenant,
+  organization: OrganizationRepresentation,
+  provider: FederatedProvider,
+  signal?: AbortSignal,
+): Promise<void> {
+  const alias = brokerAlias(tenant.tenantId, provider.alias)
+  const { status, body } = await admin.call('GET', pathOf(alias), { accepted: [404], signal })
+  const before = status === 404 ? undefined : read(ProviderRepresentation, body)
+  const known = provider.metadata === undefined ? {} : await readMetadata(admin, provider.metadata, signal)
+  const wanted = representationOf(tenant, provider, alias, known)
+  if (before === undefined) {
+    await admin.call('POST', '/identity-provider/instances', { body: wanted, signal })
+  } else {
+    const config = { ...before.config, ...wanted.config }
+    await admin.call('PUT', pathOf(alias), { body: { ...before, ...wanted, config }, signal })
+  }
+  const link = `/organizations/${organization.id}/identity-providers`
+  const isLinked = (await providersOf(admin, organization, signal)).some((one) => one.alias === alias)
+  if (!isLinked) await admin.call('POST', link, { body: alias, accepted: [409], signal })
+  await mapEmail(admin, alias, provider, signal)
+}
+
+/** Keycloak reads the metadata of a SAML entity itself; fetching it is ours. */
+async function readMetadata(
+  admin: KeycloakAdmin,
+  metadata: string,
+  signal?: AbortSignal,
+): Promise<Record<string, string>> {
+  const line = `freehold-${randomUUID()}`
+  const part = (name: string, rest: string, text: string) =>
+    `--${line}\r\nContent-Disposition: form-data; name="${name}"${rest}\r\n\r\n${text}\r\n`
+  const file = '; filename="metadata.xml"\r\nContent-Type: application/xml'
+  const text = `${part('providerId', '', 'saml')}${part('file', file, metadata)}--${line}--\r\n`
+  const raw = { type: `multipart/form-data; boundary=${line}`, text }
+  const { body } = await admin.call('POST', '/identity-provider/import-config', { raw, signal })
+  return read(z.record(z.string(), z.string()), body)
+}
+
+/** Only if it is not the claim that Keycloak reads by itself. */
+async function mapEmail(
+  admin: KeycloakAdmin,
+  alias: string,
+  { protocol, emailClaim }: FederatedProvider,
+  signal?: AbortSignal,
+) {
+  const path = `${pathOf(alias)}/mappers`
+  const { body } = await admin.call('GET', path, { signal })
+  const mappers = read(z.array(z.looseObject({ id: z.string(), name: z.string() })), body)
+  const before = mappers.find(({ name }) => name === EMAIL_MAPPER)
+  if (before !== undefined) await admin.call('DELETE', `${path}/${before.id}`, { accepted: [404], signal })
+  if (emailClaim === 'email' && protocol === 'Oidc') return
+  const isOidc = protocol === 'Oidc'
+  const mapper = {
+    name: EMAIL_MAPPER,
+    identityProviderAlias: alias,
+    identityProviderMapper: isOidc ? 'oidc-user-attribute-idp-mapper' : 'saml-user-attribute-idp-mapper',
+    config: {
+      [isOidc ? 'claim' : 'attribute.name']: emailClaim,
+      'user.attribute': 'email',
+      syncMode: 'FORCE',
+    },
+  }
+  await admin.call('POST', path, { body: mapper, signal })
 }
 
 function representationOf(

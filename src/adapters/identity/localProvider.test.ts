@@ -13,7 +13,8 @@ import { secret } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import { rulesOf } from './keycloak.ts'
-import { createLocalProvider, keepsRules } from './localProvider.ts'
+import { createLocalProvider } from './localProvider.ts'
+import { keepsRules } from './passwordRules.ts'
 
 const RULES = {
   minLength: 12,

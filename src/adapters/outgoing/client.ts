@@ -68,20 +68,9 @@ export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { 
         signal,
         dispatcher,
       })
-      const text = await limited(answer.body as AsyncIterable<Uint8Array> | null, maxBytes, url.host)
-      const type = answer.headers.get('content-type')
-      const location = answer.headers.get('location')
-      return new Response(answer.status === 204 || answer.status === 304 ? null : text, {
-        status: answer.status,
-        headers: { ...(type === null ? {} : { 'content-type': type }), ...(location === null ? {} : { location }) },
-      })
+      return await responseOf(answer, maxBytes, url.host)
     } catch (error) {
-      if (error instanceof OutgoingError) throw error
-      if (codesOf(error).includes(NOT_PUBLIC)) {
-        const why = `${url.host} has an address that is not a public one`
-        throw new OutgoingError('NotAllowed', `The address is not called: ${why}.`, { cause: error })
-      }
-      throw new OutgoingError('Unreachable', `${url.host} does not answer over TLS in time.`, { cause: error })
+      throw outgoingError(error, url.host)
     }
   }
 
@@ -112,6 +101,26 @@ function publicLookup(lookup: typeof resolve): LookupFunction {
       callback(null, first?.address ?? '', first?.family)
     })
   }
+}
+
+/** What the caller reads: the status, the text and two headers. */
+async function responseOf(answer: Awaited<ReturnType<typeof send>>, maxBytes: number, host: string): Promise<Response> {
+  const text = await limited(answer.body as AsyncIterable<Uint8Array> | null, maxBytes, host)
+  const type = answer.headers.get('content-type')
+  const location = answer.headers.get('location')
+  return new Response(answer.status === 204 || answer.status === 304 ? null : text, {
+    status: answer.status,
+    headers: { ...(type === null ? {} : { 'content-type': type }), ...(location === null ? {} : { location }) },
+  })
+}
+
+function outgoingError(error: unknown, host: string): OutgoingError {
+  if (error instanceof OutgoingError) return error
+  if (codesOf(error).includes(NOT_PUBLIC)) {
+    const why = `${host} has an address that is not a public one`
+    return new OutgoingError('NotAllowed', `The address is not called: ${why}.`, { cause: error })
+  }
+  return new OutgoingError('Unreachable', `${host} does not answer over TLS in time.`, { cause: error })
 }
 
 async function limited(body: AsyncIterable<Uint8Array> | null, maxBytes: number, host: string): Promise<string> {

@@ -44,48 +44,8 @@ export type QdrantClientOptions = {
 type Ask = { method?: EngineRequest['method']; path: string; body?: object; order?: boolean }
 
 /** The engine's HTTP API over any reach. */
-export function createQdrantClient(
-  reach: EngineReach,
-  { timeout = 5_000, orderTimeout = 20_000 }: QdrantClientOptions = {},
-): QdrantPort {
-  async function send(
-    peer: PeerAddress,
-    ask: Ask,
-    key: string | undefined,
-    options: EngineCall,
-  ): Promise<EngineAnswer> {
-    const deadline = AbortSignal.timeout(ask.order === true ? orderTimeout : timeout)
-    const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline])
-    return reach.send(
-      { namespace: peer.namespace, pod: peer.pod, service: peer.service, port: VECTOR_PORTS.rest },
-      {
-        method: ask.method ?? 'GET',
-        path: ask.path,
-        headers: {
-          accept: 'application/json',
-          ...(key === undefined ? {} : { [VECTOR_KEY_HEADER]: key }),
-          ...(ask.body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(ask.body === undefined ? {} : { body: JSON.stringify(ask.body) }),
-        signal,
-      },
-    )
-  }
-
-  /** Tries the keys in turn: only a refused key leads to the next, so an order is never given twice. */
-  async function answer(peer: PeerAddress, ask: Ask, options: EngineCall): Promise<EngineAnswer> {
-    let last: EngineAnswer | undefined
-    for (const key of peer.keys.length === 0 ? [undefined] : peer.keys) {
-      last = await send(peer, ask, key, options)
-      if (last.status !== 401 && last.status !== 403) return last
-    }
-    throw new EngineError('Unauthorized', `Peer "${peer.namespace}/${peer.pod}" does not accept our key.`, last?.status)
-  }
-
-  async function result<T>(peer: PeerAddress, ask: Ask, schema: z.ZodType<T>, options: EngineCall): Promise<T> {
-    return resultOf(peer, ask, await answer(peer, ask, options), schema)
-  }
-
+export function createQdrantClient(reach: EngineReach, options: QdrantClientOptions = {}): QdrantPort {
+  const { send, answer, result } = engineCalls(reach, options)
   return {
     async ready(peer, options = {}) {
       try {
@@ -130,6 +90,49 @@ export function createQdrantClient(
       await result(peer, { method: 'DELETE', path: `/cluster/peer/${peerId}`, order: true }, True, options)
     },
   }
+}
+
+/** One request, one with the keys in turn, and one whose result is read. */
+function engineCalls(reach: EngineReach, { timeout = 5_000, orderTimeout = 20_000 }: QdrantClientOptions) {
+  async function send(
+    peer: PeerAddress,
+    ask: Ask,
+    key: string | undefined,
+    options: EngineCall,
+  ): Promise<EngineAnswer> {
+    const deadline = AbortSignal.timeout(ask.order === true ? orderTimeout : timeout)
+    const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline])
+    return reach.send(
+      { namespace: peer.namespace, pod: peer.pod, service: peer.service, port: VECTOR_PORTS.rest },
+      {
+        method: ask.method ?? 'GET',
+        path: ask.path,
+        headers: {
+          accept: 'application/json',
+          ...(key === undefined ? {} : { [VECTOR_KEY_HEADER]: key }),
+          ...(ask.body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(ask.body === undefined ? {} : { body: JSON.stringify(ask.body) }),
+        signal,
+      },
+    )
+  }
+
+  /** Tries the keys in turn: only a refused key leads to the next, so an order is never given twice. */
+  async function answer(peer: PeerAddress, ask: Ask, options: EngineCall): Promise<EngineAnswer> {
+    let last: EngineAnswer | undefined
+    for (const key of peer.keys.length === 0 ? [undefined] : peer.keys) {
+      last = await send(peer, ask, key, options)
+      if (last.status !== 401 && last.status !== 403) return last
+    }
+    throw new EngineError('Unauthorized', `Peer "${peer.namespace}/${peer.pod}" does not accept our key.`, last?.status)
+  }
+
+  async function result<T>(peer: PeerAddress, ask: Ask, schema: z.ZodType<T>, options: EngineCall): Promise<T> {
+    return resultOf(peer, ask, await answer(peer, ask, options), schema)
+  }
+
+  return { send, answer, result }
 }
 
 function order(path: string, body: object): Ask {

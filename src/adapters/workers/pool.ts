@@ -38,111 +38,133 @@ type Thread = { worker: Worker; task: (Waiting & { id: number; timer: NodeJS.Tim
 
 /** A few threads with a bounded queue before them. A thread that does not come back in time is ended and replaced. */
 export function startWorkers(change: Partial<PoolLimits> = {}): Workers {
-  const limits = { ...POOL_LIMITS, ...change }
-  const threads = new Set<Thread>()
-  const queue: Waiting[] = []
-  const underWay = new Map<string, number>()
-  const spent = new LRUCache<string, { milliseconds: number; until: number }>({ max: PRINCIPALS_MAX, ttl: MINUTE })
-  let ids = 0
+  return new Pool({ ...POOL_LIMITS, ...change })
+}
 
-  function start(): Thread {
+class Pool implements Workers {
+  readonly #limits: PoolLimits
+  readonly #use: ReturnType<typeof usePerPrincipal>
+  readonly #threads = new Set<Thread>()
+  readonly #queue: Waiting[] = []
+  #ids = 0
+
+  constructor(limits: PoolLimits) {
+    this.#limits = limits
+    this.#use = usePerPrincipal(limits)
+  }
+
+  async run(name: TaskName, input: unknown, who: string) {
+    this.#use.refuse(who)
+    if (this.#queue.length >= this.#limits.waiting) throw new WorkRefused('Busy')
+    return (await this.#add(who, name, input)) as never
+  }
+
+  warm(): void {
+    // A failure shows at the first task that needs what could not be loaded.
+    if (this.#threads.size === 0 && this.#limits.threads > 0) this.#add('warm', 'warm', null).catch(() => undefined)
+  }
+
+  async stop(): Promise<void> {
+    this.#limits.threads = 0
+    for (const waiting of this.#queue.splice(0)) waiting.reject(new WorkRefused('Busy'))
+    for (const thread of [...this.#threads]) this.#end(thread, 'Busy')
+  }
+
+  #add(who: string, name: Task['name'], input: unknown): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    this.#use.added(who)
+    this.#queue.push({ who, name, input, resolve, reject })
+    this.#next()
+    return promise
+  }
+
+  /** Begins what may begin: the oldest of a principal that has nothing begun. */
+  #next(): void {
+    while (this.#queue.length > 0) {
+      const threads = [...this.#threads]
+      const busy = new Set(threads.map(({ task }) => task?.who))
+      const index = this.#queue.findIndex(({ who }) => !busy.has(who))
+      const idle = threads.find(({ task }) => task === undefined)
+      if (index < 0 || (idle === undefined && threads.length >= this.#limits.threads)) return
+      const [waiting] = this.#queue.splice(index, 1)
+      if (waiting !== undefined) this.#begin(idle ?? this.#start(), waiting)
+    }
+  }
+
+  #start(): Thread {
     const worker = new Worker(new URL('./thread.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },
     })
     const thread: Thread = { worker, task: undefined }
     worker.unref()
-    worker.on('message', (outcome: Outcome) => finish(thread, outcome))
+    worker.on('message', (outcome: Outcome) => this.#finish(thread, outcome))
     // Out of memory.
-    worker.on('error', () => end(thread, 'Overdue'))
-    worker.on('exit', () => end(thread, 'Overdue'))
-    threads.add(thread)
+    worker.on('error', () => this.#end(thread, 'Overdue'))
+    worker.on('exit', () => this.#end(thread, 'Overdue'))
+    this.#threads.add(thread)
     return thread
   }
 
-  function finish(thread: Thread, { id, milliseconds, result }: Outcome): void {
+  #begin(thread: Thread, waiting: Waiting): void {
+    this.#ids += 1
+    const timer = setTimeout(() => this.#end(thread, 'Overdue'), this.#limits.deadline)
+    thread.task = { ...waiting, id: this.#ids, timer }
+    thread.worker.postMessage({ id: this.#ids, name: waiting.name, input: waiting.input } satisfies Task)
+  }
+
+  #finish(thread: Thread, { id, milliseconds, result }: Outcome): void {
     const { task } = thread
     if (task?.id !== id) return
-    release(thread, milliseconds)
+    this.#release(thread, milliseconds)
     if ('error' in result) task.reject(result.error)
     else task.resolve(result.value)
-    next()
+    this.#next()
   }
 
   /** Whatever it was doing cannot be stopped otherwise. */
-  function end(thread: Thread, why: WorkRefusal): void {
-    if (!threads.delete(thread)) return
+  #end(thread: Thread, why: WorkRefusal): void {
+    if (!this.#threads.delete(thread)) return
     const { task } = thread
     if (task !== undefined) {
-      release(thread, limits.deadline)
+      this.#release(thread, this.#limits.deadline)
       task.reject(new WorkRefused(why))
     }
     void thread.worker.terminate()
-    next()
+    this.#next()
   }
 
-  function release(thread: Thread, milliseconds: number): void {
+  #release(thread: Thread, milliseconds: number): void {
     const { task } = thread
     if (task === undefined) return
     clearTimeout(task.timer)
     thread.task = undefined
-    const left = (underWay.get(task.who) ?? 1) - 1
-    if (left === 0) underWay.delete(task.who)
-    else underWay.set(task.who, left)
-    const now = performance.now()
-    const known = spent.get(task.who)
-    if (known !== undefined) known.milliseconds += milliseconds
-    else spent.set(task.who, { milliseconds, until: now + MINUTE })
+    this.#use.ended(task.who, milliseconds)
   }
+}
 
-  /** Begins what may begin: the oldest of a principal that has nothing begun. */
-  function next(): void {
-    while (queue.length > 0) {
-      const busy = new Set([...threads].map(({ task }) => task?.who))
-      const index = queue.findIndex(({ who }) => !busy.has(who))
-      const idle = [...threads].find(({ task }) => task === undefined)
-      if (index < 0 || (idle === undefined && threads.size >= limits.threads)) return
-      const [waiting] = queue.splice(index, 1)
-      if (waiting !== undefined) begin(idle ?? start(), waiting)
-    }
-  }
-
-  function begin(thread: Thread, waiting: Waiting): void {
-    ids += 1
-    const timer = setTimeout(() => end(thread, 'Overdue'), limits.deadline)
-    thread.task = { ...waiting, id: ids, timer }
-    thread.worker.postMessage({ id: ids, name: waiting.name, input: waiting.input } satisfies Task)
-  }
-
-  function add(who: string, name: Task['name'], input: unknown): Promise<unknown> {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    underWay.set(who, (underWay.get(who) ?? 0) + 1)
-    queue.push({ who, name, input, resolve, reject })
-    next()
-    return promise
-  }
-
-  function refuse(who: string): void {
-    const used = spent.get(who)
-    if (used !== undefined && used.milliseconds >= limits.perMinute) {
-      throw new WorkRefused('TooMany', Math.max(1, Math.ceil((used.until - performance.now()) / 1000)))
-    }
-    if ((underWay.get(who) ?? 0) >= limits.perPrincipal) throw new WorkRefused('TooMany')
-    if (queue.length >= limits.waiting) throw new WorkRefused('Busy')
-  }
-
+/** What each principal has under way and has spent in this minute. */
+function usePerPrincipal({ perMinute, perPrincipal }: PoolLimits) {
+  const underWay = new Map<string, number>()
+  const spent = new LRUCache<string, { milliseconds: number; until: number }>({ max: PRINCIPALS_MAX, ttl: MINUTE })
   return {
-    async run(name: TaskName, input: unknown, who: string) {
-      refuse(who)
-      return (await add(who, name, input)) as never
+    /** @throws WorkRefused TooMany */
+    refuse(who: string): void {
+      const used = spent.get(who)
+      if (used !== undefined && used.milliseconds >= perMinute) {
+        throw new WorkRefused('TooMany', Math.max(1, Math.ceil((used.until - performance.now()) / 1000)))
+      }
+      if ((underWay.get(who) ?? 0) >= perPrincipal) throw new WorkRefused('TooMany')
     },
-    warm() {
-      // A failure shows at the first task that needs what could not be loaded.
-      if (threads.size === 0 && limits.threads > 0) add('warm', 'warm', null).catch(() => undefined)
+    added(who: string): void {
+      underWay.set(who, (underWay.get(who) ?? 0) + 1)
     },
-    async stop() {
-      limits.threads = 0
-      for (const waiting of queue.splice(0)) waiting.reject(new WorkRefused('Busy'))
-      for (const thread of [...threads]) end(thread, 'Busy')
+    ended(who: string, milliseconds: number): void {
+      const left = (underWay.get(who) ?? 1) - 1
+      if (left === 0) underWay.delete(who)
+      else underWay.set(who, left)
+      const known = spent.get(who)
+      if (known !== undefined) known.milliseconds += milliseconds
+      else spent.set(who, { milliseconds, until: performance.now() + MINUTE })
     },
   }
 }

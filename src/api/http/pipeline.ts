@@ -1,18 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline as pump } from 'node:stream/promises'
 import { z } from 'zod'
-import { invalidName, messageOf, notFound, PlatformError } from '../../core/errors.ts'
+import { messageOf, PlatformError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { type PathPlaces, placesOf, scopeOfPath } from '../callers/scopes.ts'
 import type { Standing } from '../callers/standing.ts'
 import { authorizationHeader } from '../callers/tokens.ts'
 import type { Answer } from './answer.ts'
+import { badName } from './badName.ts'
 import { hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
 import { parseIfMatch } from './etag.ts'
 import { addressKey, BodyBudget, RateLimit } from './limits.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { readModel } from './model.ts'
+import { negotiate } from './negotiation.ts'
 import { errorAnswer, toPlatformError } from './problem.ts'
 import { parseQuery } from './query.ts'
 import type { Route } from './route.ts'
@@ -324,39 +326,6 @@ function isReadThrough(request: IncomingMessage): boolean {
 function single(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name]
   return Array.isArray(value) ? value[0] : value
-}
-
-/** A name that no object can have: 400 on creation, else 404. */
-function badName(
-  route: Route,
-  part: 'boundary' | 'resourceGroup' | 'resource',
-  segments: readonly string[],
-): PlatformError {
-  const isCreation = route.method === 'POST' && route.path.endsWith('}') && part !== 'boundary'
-  const isLast =
-    part === 'resource'
-      ? /resources\/[^/]+\/\{[^/]+\}$/.test(route.path)
-      : /resourcegroups\/\{[^/]+\}$/.test(route.path)
-  const [, boundary = '', , group = '', , collection = '', name = ''] = segments.map((segment) => segment.slice(0, 64))
-  if (!isCreation || !isLast) {
-    if (part === 'boundary') return notFound(`Boundary "${boundary}"`)
-    if (part === 'resourceGroup') return notFound(`Resource group "${group}" of boundary "${boundary}"`)
-    return notFound(`"${name}" of ${collection} in group "${group}"`)
-  }
-  return invalidName(part === 'resource' ? name : group)
-}
-
-/** @throws PlatformError NOT_ACCEPTABLE if the client accepts no media type of the route */
-function negotiate(route: Route, accept: string | undefined): void {
-  if (accept === undefined || accept === '' || accept.includes('*/*')) return
-  const supported = [...new Set([route.replyMediaType, 'application/json', 'application/problem+json'])]
-  const ranges = accept.split(',').map((range) => range.trim().toLowerCase())
-  const takes = ranges.some((range) => {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim())
-    if (parameters.some((parameter) => /^q=0(\.0{1,3})?$/.test(parameter))) return false
-    return supported.some((known) => type === known || (type.endsWith('/*') && known.startsWith(type.slice(0, -1))))
-  })
-  if (!takes) throw new PlatformError('NOT_ACCEPTABLE', 'None of the accepted media types is available.', { supported })
 }
 
 function signalOf(response: ServerResponse): AbortSignal {

@@ -73,30 +73,37 @@ export function powerRoutes<K extends AnyKind>(
           reply: ScaleStatusDto,
           answers: answers.scale ?? [200, 202, 400, 404],
         },
-        async (context) => {
-          const { targetScale } = context.body
-          if (targetScale < scale.min || targetScale > scale.max) {
-            const message = `must be from ${scale.min} to ${scale.max}`
-            throw badRequest(`targetScale ${message}.`, [{ field: 'targetScale', message }])
-          }
-          const { ref, place } = await locate(context, parameter)
-          const { object, isChanged } = await underQuota(kind, place, context, (reserve) =>
-            context.services.records.update(kind, ref, {
-              caller: context.caller,
-              ifMatch: context.ifMatch,
-              change: async (stored) => {
-                refuseWhileDeleting(stored)
-                const spec = { ...(stored.spec as object), replicas: targetScale }
-                await reserve(spec)
-                return spec
-              },
-            }),
-          )
-          return (isChanged ? accepted : ok)(scaleStatus(object, scale), { etag: etagOf(object) })
-        },
+        (context) => setScale(kind, context, parameter, scale),
       ),
     ],
   ]
+}
+
+async function setScale<K extends AnyKind>(
+  kind: K,
+  context: Context<string, unknown, z.output<typeof ScaleRequestDto>>,
+  parameter: string,
+  scale: { min: number; max: number },
+): Promise<Answer<ScaleStatusDto>> {
+  const { targetScale } = context.body
+  if (targetScale < scale.min || targetScale > scale.max) {
+    const message = `must be from ${scale.min} to ${scale.max}`
+    throw badRequest(`targetScale ${message}.`, [{ field: 'targetScale', message }])
+  }
+  const { ref, place } = await locate(context, parameter)
+  const { object, isChanged } = await underQuota(kind, place, context, (reserve) =>
+    context.services.records.update(kind, ref, {
+      caller: context.caller,
+      ifMatch: context.ifMatch,
+      change: async (stored) => {
+        refuseWhileDeleting(stored)
+        const spec = { ...(stored.spec as object), replicas: targetScale }
+        await reserve(spec)
+        return spec
+      },
+    }),
+  )
+  return (isChanged ? accepted : ok)(scaleStatus(object, scale), { etag: etagOf(object) })
 }
 
 function scaleStatus(

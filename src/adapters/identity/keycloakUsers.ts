@@ -1,0 +1,199 @@
+import { z } from 'zod'
+import { type AdminAnswer, type KeycloakAdmin, read, unreadable } from './keycloakAdmin.ts'
+import type { KeycloakOrganizations } from './keycloakOrganizations.ts'
+import { IdentityProviderError, type NewUser, type UserDirectory, type UserRecord } from './port.ts'
+
+const UserRepresentation = z.looseObject({
+  id: z.string(),
+  username: z.string(),
+  email: z.string().optional(),
+  emailVerified: z.boolean().default(false),
+  firstName: z.string().optional(),
+  lastName: z.string().optional(),
+  enabled: z.boolean().default(false),
+  federationLink: z.string().optional(),
+  federatedIdentities: z.array(z.unknown()).optional(),
+  createdTimestamp: z.number().default(0),
+})
+type User = z.output<typeof UserRepresentation>
+
+/** As many people as one look takes. */
+const LONGEST_LIST = 10_000
+
+const pathOf = (userId: string) => `/users/${encodeURIComponent(userId)}`
+
+/** The people of a realm, with the tenants whose organizations they are members of. */
+export function keycloakUsers(admin: KeycloakAdmin, organizations: KeycloakOrganizations): UserDirectory {
+  const reads = userReads(admin, organizations)
+  const passwords = userPasswords(admin)
+  return {
+    ...userLookups(reads, organizations),
+    ...passwords,
+    create: (user, signal) => createUser(admin, reads, passwords, user, signal),
+    async update(userId, { email, emailVerified, firstName, lastName, isEnabled }, signal) {
+      const before = await reads.existing(userId, signal)
+      const changes = Object.entries({ email, emailVerified, firstName, lastName, enabled: isEnabled })
+      const changed = Object.fromEntries(changes.filter(([, value]) => value !== undefined))
+      const answer = await admin.call('PUT', pathOf(userId), {
+        body: { ...before, ...changed },
+        accepted: [400, 404, 409],
+        signal,
+      })
+      assertAccepted(answer, false)
+      return reads.recordOf(await reads.existing(userId, signal), signal)
+    },
+    async joinTenant(userId, tenantId, signal) {
+      await reads.existing(userId, signal)
+      await organizations.join(userId, tenantId, signal)
+    },
+    leaveTenant: organizations.leave,
+    async delete(userId, signal) {
+      await admin.call('DELETE', pathOf(userId), { accepted: [404], signal })
+    },
+  }
+}
+
+type UserReads = ReturnType<typeof userReads>
+
+function userReads(admin: KeycloakAdmin, organizations: KeycloakOrganizations) {
+  async function find(userId: string, signal?: AbortSignal): Promise<User | undefined> {
+    const { status, body } = await admin.call('GET', pathOf(userId), { accepted: [404], signal })
+    return status === 404 ? undefined : read(UserRepresentation, body)
+  }
+  return {
+    find,
+    async existing(userId: string, signal?: AbortSignal): Promise<User> {
+      const found = await find(userId, signal)
+      if (found === undefined) throw new IdentityProviderError('NotFound', 'There is no such user.')
+      return found
+    },
+    async search(query: Record<string, string>, signal?: AbortSignal): Promise<User[]> {
+      const { body } = await admin.call('GET', `/users?${new URLSearchParams(query)}`, { signal })
+      return read(z.array(UserRepresentation), body)
+    },
+    async recordOf(user: User, signal?: AbortSignal): Promise<UserRecord> {
+      return userOf(user, await organizations.tenantsOf(user.id, signal))
+    },
+  }
+}
+
+function userLookups(
+  { find, search, recordOf }: UserReads,
+  organizations: KeycloakOrganizations,
+): Pick<UserDirectory, 'find' | 'findByEmail' | 'list'> {
+  return {
+    async find(userId, signal) {
+      const found = await find(userId, signal)
+      return found && recordOf(found, signal)
+    },
+    async findByEmail(email, signal) {
+      const wanted = email.trim().toLowerCase()
+      const found = await search({ email: wanted, exact: 'true' }, signal)
+      const user = found.find((candidate) => candidate.email?.toLowerCase() === wanted)
+      return user && recordOf(user, signal)
+    },
+    async list({ search: part = '', limit }, signal) {
+      const max = String(Math.min(limit, LONGEST_LIST))
+      const found = await search({ max, ...(part === '' ? {} : { search: part }) }, signal)
+      const tenants = await organizations.tenantsByMember(signal)
+      return found.map((user) => userOf(user, tenants.get(user.id) ?? []))
+    },
+  }
+}
+
+type UserPasswords = Pick<UserDirectory, 'setPassword' | 'hasLocalPassword' | 'signOut'>
+
+function userPasswords(admin: KeycloakAdmin): UserPasswords {
+  async function endOtherSessions(userId: string, kept: string, signal?: AbortSignal): Promise<void> {
+    const { body } = await admin.call('GET', `${pathOf(userId)}/sessions`, { signal })
+    for (const { id } of read(z.array(z.looseObject({ id: z.string() })), body)) {
+      if (id === kept) continue
+      await admin.call('DELETE', `/sessions/${encodeURIComponent(id)}`, { accepted: [404], signal })
+    }
+  }
+  const signOut = async (userId: string, signal?: AbortSignal) => {
+    await admin.call('POST', `${pathOf(userId)}/logout`, { accepted: [404], signal })
+  }
+  return {
+    signOut,
+    async setPassword(userId, password, { keepSession, signal } = {}) {
+      const answer = await admin.call('PUT', `${pathOf(userId)}/reset-password`, {
+        body: { type: 'password', value: password, temporary: false },
+        accepted: [400, 404],
+        signal,
+      })
+      if (answer.status === 404) throw new IdentityProviderError('NotFound', 'There is no such user.')
+      assertAccepted(answer, true)
+      if (keepSession === undefined) await signOut(userId, signal)
+      else await endOtherSessions(userId, keepSession, signal)
+    },
+    async hasLocalPassword(userId, signal) {
+      const { status, body } = await admin.call('GET', `${pathOf(userId)}/credentials`, { accepted: [404], signal })
+      if (status === 404) return false
+      return read(z.array(z.looseObject({ type: z.string() })), body).some(({ type }) => type === 'password')
+    },
+  }
+}
+
+/** The admin API chooses ids itself; an import takes those that it is given. */
+async function createUser(
+  admin: KeycloakAdmin,
+  { existing, recordOf }: UserReads,
+  { setPassword }: UserPasswords,
+  { id: wanted, userName: username, password, email, emailVerified, firstName, lastName }: NewUser,
+  signal?: AbortSignal,
+): Promise<UserRecord> {
+  const user = { username, email, emailVerified, firstName, lastName, enabled: true }
+  const accepted = [400, 409]
+  if (wanted !== undefined) {
+    const body = { ifResourceExists: 'FAIL', users: [{ id: wanted, ...user }] }
+    assertAccepted(await admin.call('POST', '/partialImport', { body, accepted, signal }), false)
+    const made = await recordOf(await existing(wanted, signal), signal)
+    if (password !== undefined) await setPassword(wanted, password, { signal })
+    return made
+  }
+  const credentials = [{ type: 'password', value: password, temporary: false }]
+  const body = { ...user, ...(password === undefined ? {} : { credentials }) }
+  const answer = await admin.call('POST', '/users', { body, accepted, signal })
+  assertAccepted(answer, password !== undefined)
+  return recordOf(await existing(idIn(answer), signal), signal)
+}
+
+function userOf(user: User, tenantIds: readonly string[]): UserRecord {
+  const { id, username, email, emailVerified, firstName, lastName, enabled, createdTimestamp } = user
+  const { federationLink, federatedIdentities } = user
+  return {
+    id,
+    userName: username,
+    ...(email !== undefined && { email }),
+    emailVerified,
+    ...(firstName !== undefined && { firstName }),
+    ...(lastName !== undefined && { lastName }),
+    isEnabled: enabled,
+    isExternal: federationLink !== undefined || (federatedIdentities ?? []).length > 0,
+    tenantIds,
+    createdAt: createdTimestamp,
+  }
+}
+
+function idIn({ location }: AdminAnswer): string {
+  const id = location?.split('/').at(-1)
+  if (id === undefined || id === '') throw unreadable()
+  return id
+}
+
+/** @throws IdentityProviderError where Keycloak refused what was written */
+function assertAccepted(answer: AdminAnswer, hasPassword: boolean): void {
+  if (answer.status === 409) {
+    throw new IdentityProviderError('NameTaken', 'The user name or the address is taken.')
+  }
+  if (answer.status === 400) throw refused(answer, hasPassword)
+}
+
+/** Keycloak answers 400 for passwords that break its policy, and for profiles that break its rules. */
+function refused({ body }: AdminAnswer, hasPassword: boolean): IdentityProviderError {
+  const word = JSON.stringify(body ?? '').toLowerCase()
+  return hasPassword && word.includes('password')
+    ? new IdentityProviderError('PasswordRefused', 'The password does not keep the rules for passwords.')
+    : new IdentityProviderError('Unavailable', 'Keycloak refused the user: its profile rules ask for something else.')
+}

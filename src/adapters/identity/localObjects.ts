@@ -1,0 +1,66 @@
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
+import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject, ObjectRef, Resource } from '../../core/object.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { IdentityProviderError } from './port.ts'
+
+/** Where the local identity provider keeps what it knows. */
+export type LocalObjects = {
+  client: Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
+  resources: { user: Resource; client: Resource; secret: Resource }
+}
+
+export const namespace = SYSTEM_NAMESPACE
+export const metadataOf = (name: string) => ({ namespace, name, labels: { [MANAGED_BY_LABEL]: MANAGED_BY } })
+export const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+export async function read<T extends KubeObject>(
+  client: Pick<KubeClient, 'get'>,
+  resource: Resource,
+  name: string,
+): Promise<T | undefined> {
+  return isUuid(name) ? readAny<T>(client, resource, name) : undefined
+}
+
+export async function readAny<T extends KubeObject>(
+  client: Pick<KubeClient, 'get'>,
+  resource: Resource,
+  name: string,
+): Promise<T | undefined> {
+  const ref: ObjectRef = { namespace, name }
+  try {
+    const found = await client.get<T>(resource, ref)
+    return found.metadata.deletionTimestamp === undefined ? found : undefined
+  } catch (error) {
+    if (reasonOf(error) === 'NotFound') return undefined
+    throw error
+  }
+}
+
+export async function putSecret(
+  { client, resources }: LocalObjects,
+  metadata: KubeObject['metadata'],
+  data: Record<string, string>,
+): Promise<void> {
+  try {
+    const secret = { ...typeOf(resources.secret), metadata, type: 'Opaque', data }
+    await client.create<KubeObject>(resources.secret, secret as KubeObject)
+  } catch (error) {
+    if (reasonOf(error) !== 'AlreadyExists') throw error
+    await client.mergePatch(resources.secret, { namespace, name: metadata.name }, { data })
+  }
+}
+
+export function typeOf({ group, version, kind }: Resource): { apiVersion: string; kind: string } {
+  return { apiVersion: group === '' ? version : `${group}/${version}`, kind }
+}
+
+export function existing<T>(found: T | undefined): T {
+  if (found === undefined) throw new IdentityProviderError('NotFound', 'There is no such user or client.')
+  return found
+}
+
+/** This room sees the types of the kube room only, so its errors are told by their reason. */
+export function reasonOf(error: unknown): unknown {
+  return error instanceof Error ? (error as Error & { reason?: unknown }).reason : undefined
+}

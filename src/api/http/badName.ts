@@ -1,0 +1,22 @@
+import { invalidName, notFound, type PlatformError } from '../../core/errors.ts'
+import type { Route } from './route.ts'
+
+/** A name that no object can have: 400 on creation, else 404. */
+export function badName(
+  route: Route,
+  part: 'boundary' | 'resourceGroup' | 'resource',
+  segments: readonly string[],
+): PlatformError {
+  const isCreation = route.method === 'POST' && route.path.endsWith('}') && part !== 'boundary'
+  const isLast =
+    part === 'resource'
+      ? /resources\/[^/]+\/\{[^/]+\}$/.test(route.path)
+      : /resourcegroups\/\{[^/]+\}$/.test(route.path)
+  const [, boundary = '', , group = '', , collection = '', name = ''] = segments.map((segment) => segment.slice(0, 64))
+  if (!isCreation || !isLast) {
+    if (part === 'boundary') return notFound(`Boundary "${boundary}"`)
+    if (part === 'resourceGroup') return notFound(`Resource group "${group}" of boundary "${boundary}"`)
+    return notFound(`"${name}" of ${collection} in group "${group}"`)
+  }
+  return invalidName(part === 'resource' ? name : group)
+}
