@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
 import { uuidV5 } from '../core/ids.ts'
-import { INCARNATION_ANNOTATION, SCOPE_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { INCARNATION_ANNOTATION, ROLE_INCARNATION_ANNOTATION, SCOPE_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { groupNamespace } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
-import { DenyAssignment, JitRequest, RoleAssignment } from '../crds/rbac.ts'
+import { DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { VectorCluster } from '../crds/vector.ts'
 import { grantControllers } from './rbac.ts'
@@ -73,6 +73,39 @@ describe('the controllers of grants', () => {
     await bench.rest()
     expect(await names(RoleAssignment)).to.deep.equal(['for-ever'])
     expect(await names(DenyAssignment)).to.deep.equal([])
+  })
+
+  describe('of a custom role', () => {
+    const define = (name: string, displayName: string, incarnation: string) =>
+      bench.seed(
+        RoleDefinition,
+        name,
+        { displayName, actions: ['apps/read'], assignableScopes: ['/boundaries/*'] },
+        { annotations: { [INCARNATION_ANNOTATION]: incarnation } },
+      )
+    const lifeOf = async (name: string) =>
+      (await bench.find(RoleAssignment.resource, name, space))?.metadata.annotations?.[ROLE_INCARNATION_ANNOTATION]
+
+    it('write down the life of the role that is there, and keep it', async () => {
+      define('custom', 'Custom', 'first')
+      assign('one', { roleDefinitionName: 'Custom', scopeIncarnation: 'now' })
+      assign('built-in', { scopeIncarnation: 'now' })
+      await bench.start()
+      await bench.clock.advance(2000)
+      await bench.rest()
+      expect(await lifeOf('one')).to.equal('first')
+      expect(await lifeOf('built-in')).to.equal(undefined)
+    })
+
+    it('write it down once a role comes that was not there', async () => {
+      assign('one', { roleDefinitionName: 'Custom', scopeIncarnation: 'now' })
+      await bench.start()
+      define('custom', 'Custom', 'first')
+      await bench.rest()
+      await bench.clock.advance(2000)
+      await bench.rest()
+      expect(await lifeOf('one')).to.equal('first')
+    })
   })
 
   it('obey an end that was put off', async () => {

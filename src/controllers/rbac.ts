@@ -3,6 +3,7 @@ import {
   CREATED_BY_ANNOTATION,
   INCARNATION_ANNOTATION,
   INITIAL_OWNER_ASSIGNED_ANNOTATION,
+  ROLE_INCARNATION_ANNOTATION,
   SCOPE_INCARNATION_ANNOTATION,
 } from '../core/labels.ts'
 import { boundaryNamespace } from '../core/names.ts'
@@ -15,9 +16,11 @@ import { KINDS } from '../crds/index.ts'
 import { PRINCIPAL_RESOURCES } from '../crds/principals.ts'
 import { BoundaryTrust, DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { incarnationOfRole, roleIncarnationOf } from '../crds/roleLife.ts'
 import { isYounger, scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
 import { initialOwnerAssignment } from '../desired/boundaries.ts'
 import { endOfGrant, endOfRequest } from '../desired/rbac.ts'
+import { BUILT_IN_ROLES } from '../iam/roles.ts'
 import { isKubeError } from '../kube/errors.ts'
 import { type Controller, controller, type Pass, type Rights, type Step, steps } from './engine/controller.ts'
 import { endWithRecord, grantForAWhile, JIT_OBSERVES } from './jit.ts'
@@ -127,6 +130,36 @@ async function followGroup(pass: Pass): Promise<Outcome> {
   return done()
 }
 
+/** Writes down which life of a custom role an assignment means that kubectl or Git made: the one that is there. */
+async function keepToRole(pass: Pass): Promise<Outcome> {
+  const assignment = pass.object as RoleAssignment & KubeObject
+  const { metadata, spec } = assignment
+  if (metadata.annotations?.[ROLE_INCARNATION_ANNOTATION] !== undefined) return done()
+  const roles = pass.records.cache<RoleDefinition & KubeObject>(RoleDefinition.resource).list()
+  const incarnation = incarnationOfRole(roles, spec.roleDefinitionName)
+  if (incarnation === undefined) return done()
+  const patch = { metadata: { annotations: { [ROLE_INCARNATION_ANNOTATION]: incarnation } } }
+  const { uid, resourceVersion } = metadata
+  await pass.records.client.mergePatch(pass.kind.resource, refOf(assignment), patch, { uid, resourceVersion })
+  // Our own write wakes us, with the version that the next steps need.
+  return waiting('WaitingForDependency', 'The life of the role was written down.', SOON)
+}
+
+/** A custom role that comes is written down by the assignments that wait for it. */
+const ROLE_OF_ASSIGNMENTS: Controller['observes'][number] = {
+  resource: RoleDefinition.resource,
+  in: 'records',
+  keysOf: ({ spec }, records) => {
+    const { displayName } = spec as RoleDefinition['spec']
+    return records
+      .cache<RoleAssignment & KubeObject>(RoleAssignment.resource)
+      .list()
+      .filter((one) => one.spec.roleDefinitionName === displayName && roleIncarnationOf(one) === undefined)
+      .filter((one) => !BUILT_IN_ROLES.some((role) => role.displayName === one.spec.roleDefinitionName))
+      .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+  },
+}
+
 /** Whatever an assignment may be at. */
 const SCOPE_KINDS = KINDS.filter((kind) => kind.placement === 'group').map(({ resource }) => resource)
 
@@ -172,7 +205,7 @@ const roleController = controller(RoleDefinition, {
 /** Grants and denies that end by themselves, and requests for a while with the grants that they become. */
 export const grantControllers: readonly Controller[] = [
   roleController,
-  grantController(RoleAssignment, endOfGrant),
+  grantController(RoleAssignment, endOfGrant, { observes: [ROLE_OF_ASSIGNMENTS], step: keepToRole }),
   grantController(DenyAssignment, endOfGrant, { step: readPatterns }),
   grantController(JitRequest, endOfRequest, {
     observes: JIT_OBSERVES,

@@ -56,6 +56,30 @@ describe('the policy', () => {
     expect(allowed).to.deep.equal(people.map((person, number) => [person, scopes[number]]))
   })
 
+  const lives: Readonly<Record<string, [named: string | undefined, present: string | undefined, wanted: boolean]>> = {
+    'counts for the life of its role that it names': ['first', 'first', true],
+    'counts for nothing of a role that was made anew under the name': ['first', 'second', false],
+    'counts for nothing of a new role whose life nobody has told yet': ['first', undefined, false],
+    'counts for whichever role has the name, if it names no life': [undefined, 'second', true],
+  }
+  for (const [title, [roleIncarnation, incarnation, wanted]] of Object.entries(lives)) {
+    it(`${title}, of assignments`, () => {
+      const given = assign('Custom', B1, { roleIncarnation })
+      const asked = evaluatorOf({ assignments: [given], roles: [role(['apps/read'], { incarnation: 'first' })] })
+      expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(true)
+      asked.policy.removeRole('custom')
+      expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(false)
+      asked.policy.upsertRole(role(['apps/write'], { name: 'anew', incarnation }))
+      expect(asked.isAllowed(ANNA, 'apps/write', B1, NOW)).to.equal(wanted)
+      expect(asked.rolesAt(ANNA, B1, NOW)).to.deep.equal(wanted ? ['Custom'] : [])
+    })
+  }
+
+  it('knows one life of a built-in role, whatever an assignment says', () => {
+    const asked = evaluatorOf({ assignments: [assign('Reader', B1, { roleIncarnation: 'first' })] })
+    expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(true)
+  })
+
   it('takes a role that comes after its assignment, follows its changes and its end', () => {
     const asked = evaluatorOf({ assignments: [assign('Custom', B1)] })
     expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(false)

@@ -49,13 +49,16 @@ export class PolicyIndex {
   readonly #grants = new Map<string, Grant>()
   readonly #denials = new Map<string, Denial>()
   readonly #trusts = new Map<string, TrustEntry>()
-  readonly #rolesByDisplayName = new Map<string, RoleEntry>()
-  readonly #displayNames = new Map<string, string>()
+  readonly #roles = new Map<string, RoleEntry>()
+  /** By the name of a definition: where it is held. */
+  readonly #keys = new Map<string, readonly string[]>()
   readonly #builtIn: ReadonlySet<string>
+  readonly #builtInDisplayNames: ReadonlySet<string>
 
   constructor(builtInRoles: readonly Role[] = BUILT_IN_ROLES) {
     for (const role of builtInRoles) this.#define(role)
     this.#builtIn = new Set(builtInRoles.map((role) => role.name))
+    this.#builtInDisplayNames = new Set(builtInRoles.map((role) => role.displayName))
   }
 
   get assignmentCount(): number {
@@ -66,7 +69,8 @@ export class PolicyIndex {
     this.removeAssignment(assignment.id)
     const scope = this.scopes.retain(assignment.scope)
     const principal = this.principals.ensure(assignment.principalId)
-    const role = this.#role(assignment.roleName)
+    const { roleName, roleIncarnation } = assignment
+    const role = this.#role(roleName, this.#builtInDisplayNames.has(roleName) ? undefined : roleIncarnation)
     role.uses += 1
     const { id, expiresAt = Number.POSITIVE_INFINITY, jitRequestId } = assignment
     const grant: Grant = { id, principal, role, scope, expiresAt, jitRequestId, next: undefined }
@@ -187,40 +191,51 @@ export class PolicyIndex {
     }
   }
 
-  #role(displayName: string): RoleEntry {
-    let entry = this.#rolesByDisplayName.get(displayName)
+  #role(displayName: string, incarnation?: string): RoleEntry {
+    const key = roleKey(displayName, incarnation)
+    let entry = this.#roles.get(key)
     if (entry === undefined) {
       const nothing = { permissions: NO_PERMISSIONS, assignableAtRoot: false, assignableBelowRoot: false }
-      entry = { displayName, holder: undefined, ...nothing, uses: 0 }
-      this.#rolesByDisplayName.set(displayName, entry)
+      entry = { key, displayName, holder: undefined, ...nothing, uses: 0 }
+      this.#roles.set(key, entry)
     }
     return entry
   }
 
+  /** A definition is found by its display name, and by its life for assignments that mean this one only. */
   #define(role: Role): boolean {
-    this.#undefine(role.name, role.displayName)
-    const entry = this.#role(role.displayName)
-    if (entry.holder !== undefined && entry.holder !== role.name) return false
-    entry.permissions = NO_PERMISSIONS
-    entry.holder = role.name
-    this.#displayNames.set(role.name, role.displayName)
-    entry.permissions = compilePermissions(role)
-    entry.assignableAtRoot = isAssignableAtRoot(role)
-    entry.assignableBelowRoot = isAssignableBelowRoot(role)
+    const { name, displayName, incarnation } = role
+    const lives = incarnation === undefined ? [undefined] : [undefined, incarnation]
+    const keys = lives.map((life) => roleKey(displayName, life))
+    this.#undefine(name, keys)
+    const { holder } = this.#role(displayName)
+    if (holder !== undefined && holder !== name) return false
+    const entries = lives.map((life) => this.#role(displayName, life))
+    for (const entry of entries) Object.assign(entry, { holder: name, permissions: NO_PERMISSIONS })
+    this.#keys.set(name, keys)
+    const permissions = compilePermissions(role)
+    const assignable = { assignableAtRoot: isAssignableAtRoot(role), assignableBelowRoot: isAssignableBelowRoot(role) }
+    for (const entry of entries) Object.assign(entry, { permissions, ...assignable })
     return true
   }
 
-  #undefine(name: string, exceptDisplayName?: string): void {
-    const displayName = this.#displayNames.get(name)
-    if (displayName === undefined || displayName === exceptDisplayName) return
-    this.#displayNames.delete(name)
-    const entry = this.#role(displayName)
-    entry.holder = undefined
-    entry.permissions = NO_PERMISSIONS
-    this.#forgetRoleIfUnused(entry)
+  #undefine(name: string, except: readonly string[] = []): void {
+    for (const key of this.#keys.get(name) ?? []) {
+      const entry = this.#roles.get(key)
+      if (entry === undefined || except.includes(key)) continue
+      entry.holder = undefined
+      entry.permissions = NO_PERMISSIONS
+      this.#forgetRoleIfUnused(entry)
+    }
+    this.#keys.delete(name)
   }
 
   #forgetRoleIfUnused(entry: RoleEntry): void {
-    if (entry.uses === 0 && entry.holder === undefined) this.#rolesByDisplayName.delete(entry.displayName)
+    if (entry.uses === 0 && entry.holder === undefined) this.#roles.delete(entry.key)
   }
+}
+
+/** Display names hold no NUL. */
+function roleKey(displayName: string, incarnation: string | undefined): string {
+  return incarnation === undefined ? displayName : `${displayName}\0${incarnation}`
 }

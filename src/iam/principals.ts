@@ -4,6 +4,8 @@ import { markOf, type ScopeNode } from './scopeTree.ts'
 
 /** A role as assignments see it; it stays the same object while its definition changes. */
 export type RoleEntry = {
+  /** Under which the index holds it: of a display name, or of one life of the role that has it. */
+  readonly key: string
   readonly displayName: string
   /** Name of the definition that holds the display name now; undefined while there is none. */
   holder: string | undefined

@@ -9,6 +9,8 @@ export type Assignment = {
   readonly principalType: 'User' | 'Group' | 'ServicePrincipal'
   /** Display name of the role. */
   readonly roleName: string
+  /** The life of the role that is meant; absent: whichever role has the name. Of no account for built-in roles. */
+  readonly roleIncarnation?: string | undefined
   readonly scope: string
   /** Counts until just before this time; absent: for ever. */
   readonly expiresAt?: number | undefined

@@ -10,6 +10,8 @@ export type Role = Permissions & {
   readonly displayName: string
   readonly description: string
   readonly assignableScopes: readonly AssignableScope[]
+  /** Which life of the definition it is; undefined while nobody has told, and of built-in roles. */
+  readonly incarnation?: string | undefined
 }
 
 const ANY_SCOPE = ['/', '/boundaries/*'] as const

@@ -1,7 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { ROLE_INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import { boundaryNamespace } from '../../src/core/names.ts'
-import { RoleAssignment } from '../../src/crds/rbac.ts'
-import { call, makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
+import { objectOf } from '../worlds/fleet.ts'
+import { call, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, testPlatform } from '../worlds/tenant.ts'
 
 type Result = { action: string; allowed: boolean; reason: string; decidedBy: { kind: string; scope: string } | null }
@@ -24,6 +28,49 @@ describe('checkAccess', () => {
       [true, 'RoleAssignment'],
       [true, 'RoleAssignment'],
     ])
+  })
+
+  it('denies what a role gives that was made anew under the name of a deleted one', async () => {
+    const admin = await administrator()
+    try {
+      const displayName = uniqueName('Custom')
+      const define = (action: string) =>
+        admin.create(
+          RoleDefinition.resource,
+          objectOf(RoleDefinition, uniqueName('role'), undefined, {
+            displayName,
+            actions: [action],
+            assignableScopes: ['/boundaries/*'],
+          }),
+        )
+      const first = await define('apps/read')
+      const { principalId } = await makeCaller({ [displayName]: `/boundaries/${boundaryId}` })
+      const namespace = boundaryNamespace(boundaryId)
+      const pinned = (annotations: Record<string, string> = {}) =>
+        annotations[ROLE_INCARNATION_ANNOTATION] !== undefined
+      await until('the controller has written down which role is meant', async () => {
+        const { items } = await admin.list<RoleAssignment & KubeObject>(RoleAssignment.resource, { namespace })
+        return items.some((one) => one.spec.principalId === principalId && pinned(one.metadata.annotations))
+      })
+      const allowed = async (action: string) =>
+        (await call<Results>('POST', path, { principalId, checks: [{ action }] })).body.results[0]?.allowed
+      expect(await allowed('apps/read')).to.equal(true)
+      await admin.remove(RoleDefinition.resource, { name: first.metadata.name })
+      await until('the right is gone', async () => (await allowed('apps/read')) === false)
+      await define('apps/write')
+      const member = { principalId, roleDefinitionName: displayName }
+      await until('the new role can be given', async () => {
+        return (
+          (await call('POST', `/boundaries/${boundaryId}/members`, { ...member, principalId: randomUUID() })).status ===
+          422
+        )
+      })
+      expect(await allowed('apps/write')).to.equal(false)
+      expect((await call('POST', `/boundaries/${boundaryId}/members`, member)).status).to.equal(201)
+      expect(await allowed('apps/write')).to.equal(true)
+    } finally {
+      await admin.close()
+    }
   })
 
   it('agrees with what the routes then do', async () => {

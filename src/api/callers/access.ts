@@ -13,6 +13,7 @@ import { KINDS } from '../../crds/index.ts'
 import { incarnationOf, incarnationsNamedBy, meansPresent, type PrincipalLookup } from '../../crds/principals.ts'
 import { BoundaryTrust, DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { roleIncarnationOf } from '../../crds/roleLife.ts'
 import { mayStandIn, scopeIncarnationOf, scopeObject, scopeObjectKey } from '../../crds/scopeObjects.ts'
 import { type BoundariesOfPrincipal, Evaluator, type ScopesOfAction } from '../../iam/evaluate.ts'
 import type { Permissions } from '../../iam/permissions.ts'
@@ -138,7 +139,8 @@ class CachedAccess implements Access {
       policy.removeRole(name)
       return
     }
-    if (policy.upsertRole({ ...object.spec, name })) return
+    const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION]
+    if (policy.upsertRole({ ...object.spec, name, incarnation })) return
     const { displayName } = object.spec
     this.#log.warn({ name, displayName }, 'The display name of a role is taken: the role is ignored.')
   }
@@ -174,7 +176,9 @@ class CachedAccess implements Access {
       this.#dropAssignment(id)
       if (!counts || !meansPresent(this.#find, object, object.spec.principalId)) return
       const { principalId, principalType, roleDefinitionName: roleName, expiresAt, jitRequestId } = object.spec
-      const common = { principalType, roleName, scope: object.spec.scope, jitRequestId, ...expiry(expiresAt) }
+      const roleIncarnation = roleIncarnationOf(object)
+      const { scope } = object.spec
+      const common = { principalType, roleName, roleIncarnation, scope, jitRequestId, ...expiry(expiresAt) }
       for (const [suffix, subject] of subjects(principalType, principalId, object.metadata.namespace)) {
         this.#evaluator.policy.upsertAssignment({ ...common, id: id + suffix, principalId: subject })
       }

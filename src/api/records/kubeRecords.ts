@@ -5,6 +5,7 @@ import {
   CREATED_BY_ANNOTATION,
   INCARNATION_ANNOTATION,
   PRINCIPAL_INCARNATIONS_ANNOTATION,
+  ROLE_INCARNATION_ANNOTATION,
 } from '../../core/labels.ts'
 import { boundaryNamespace, boundaryOfNamespace, groupNamespace, isResourceName, isUuid } from '../../core/names.ts'
 import type { KubeObject, ObjectMeta, ObjectRef, Resource } from '../../core/object.ts'
@@ -16,7 +17,9 @@ import {
   principalIncarnations,
   principalsNamedBy,
 } from '../../crds/principals.ts'
+import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { incarnationOfRole } from '../../crds/roleLife.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
@@ -123,6 +126,7 @@ class KubeRecords implements Records {
         annotations: {
           ...annotations,
           ...this.#principalsOf(kind, spec, namespace),
+          ...this.#roleOf(kind, spec),
           [INCARNATION_ANNOTATION]: request.incarnation ?? randomUUID(),
           [CREATED_BY_ANNOTATION]: caller.principalId,
           [ACTOR_ANNOTATION]: `1 ${caller.principalId}`,
@@ -154,6 +158,14 @@ class KubeRecords implements Records {
     const known = before === undefined ? {} : incarnationsNamedBy(before)
     const wanted = principalIncarnations(find, ids, namespace, known)
     return wanted === undefined ? {} : { [PRINCIPAL_INCARNATIONS_ANNOTATION]: wanted }
+  }
+
+  /** Which life of a custom role an assignment means: the one of now. */
+  #roleOf(kind: AnyKind, spec: object): object {
+    if ((kind as AnyKind) !== RoleAssignment) return {}
+    const { roleDefinitionName } = spec as RoleAssignment['spec']
+    const incarnation = incarnationOfRole(this.peekAll(RoleDefinition), roleDefinitionName)
+    return incarnation === undefined ? {} : { [ROLE_INCARNATION_ANNOTATION]: incarnation }
   }
 
   /** Nothing can be created in a boundary or group that is being deleted. @throws PlatformError INVALID_STATE */

@@ -5,7 +5,8 @@ import { boundaryOfNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { parseScope, type Scope } from '../../core/scope.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { Uuid } from '../../crds/fields.ts'
-import { DenyAssignment, JitRequest, RoleAssignment } from '../../crds/rbac.ts'
+import { DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { meansPresentRole } from '../../crds/roleLife.ts'
 import { isYounger, mayStandIn, scopeIncarnationOf } from '../../crds/scopeObjects.ts'
 import { ORPHAN_REASONS, type OrphanReason, orphanReason } from '../../iam/orphans.ts'
 import { ok } from '../http/answer.ts'
@@ -15,7 +16,7 @@ import type { RecordOf } from '../records/records.ts'
 import { DateTime, pagedListOf, Uuid as UuidDto } from '../resources/dto.ts'
 import { pagedParts } from '../resources/pages.ts'
 import type { ListShape } from '../resources/paging.ts'
-import { knownRole, objectAt } from '../rules/grants.ts'
+import { type AssignmentRecord, knownRole, objectAt } from '../rules/grants.ts'
 import { PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
 
 const GRANT_KINDS = [
@@ -121,7 +122,9 @@ function reasonOf(
     scopeIncarnation: lifeOf(services, object as Grant['object'] & { spec: Grant['spec'] }, scope),
     hasPrincipal: spec.principalId === undefined || exists(spec.principalId),
     hasRole:
-      spec.roleDefinitionName === undefined || knownRole(services.records, spec.roleDefinitionName) !== undefined,
+      spec.roleDefinitionName === undefined ||
+      (knownRole(services.records, spec.roleDefinitionName) !== undefined &&
+        meansPresentRole(services.records.peekAll(RoleDefinition), object as unknown as AssignmentRecord)),
     expiresAt: spec.expiresAt === undefined ? undefined : Date.parse(spec.expiresAt),
   }
   return orphanReason(facts, services.clock.now())

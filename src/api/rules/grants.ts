@@ -13,6 +13,7 @@ import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { KINDS } from '../../crds/index.ts'
 import { incarnationOf, meansPresent, type PrincipalLookup } from '../../crds/principals.ts'
 import { PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { incarnationOfRole, meansPresentRole } from '../../crds/roleLife.ts'
 import { mayStandIn, scopeIncarnationOf, scopeObject } from '../../crds/scopeObjects.ts'
 import { GRANT_REFUSALS, type GrantRefusal, refusalOf } from '../../iam/granting.ts'
 import { everyoneIn, type Memberships } from '../../iam/groups.ts'
@@ -119,6 +120,7 @@ export function isInForce(services: Services, assignment: AssignmentRecord): boo
     return false
   }
   if (!meansPresent(principalLookup(services), assignment, spec.principalId)) return false
+  if (!meansPresentRole(services.records.peekAll(RoleDefinition), assignment)) return false
   if (scope.level === 'root') return true
   const incarnation = scopeIncarnationOf(assignment)
   return incarnation !== undefined && incarnation === incarnationAt(services, scope)
@@ -169,9 +171,14 @@ export async function writeAssignment(
   const find = principalLookup(services)
   const parts = ['grant', principalId, role.displayName, scope, scopeIncarnation ?? '']
   const known = services.records.peek(RoleAssignment, { namespace, name: uuidV5(parts.join('/')) })
-  // An assignment to a former holder of the id keeps its name.
+  // An assignment to a former holder of the id, or of an earlier role of the name, keeps its name.
+  const roles = services.records.peekAll(RoleDefinition)
   const isOfAnother = known !== undefined && !meansPresent(find, known, principalId)
-  const life = isOfAnother ? [incarnationOf(find, principalId, namespace) ?? ''] : []
+  const isOfAnotherRole = known !== undefined && !meansPresentRole(roles, known)
+  const life = [
+    ...(isOfAnother ? [incarnationOf(find, principalId, namespace) ?? ''] : []),
+    ...(isOfAnotherRole ? [incarnationOfRole(roles, role.displayName) ?? ''] : []),
+  ]
   const name = uuidV5([...parts, ...life].join('/'))
   const spec = {
     principalId,

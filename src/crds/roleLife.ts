@@ -1,0 +1,28 @@
+import { INCARNATION_ANNOTATION, ROLE_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import type { ObjectMeta } from '../core/object.ts'
+
+/**
+ * Which life of a role an assignment means. A custom role that is deleted and made anew under its display name is
+ * another role, so assignments carry the incarnation of the one that was there. Built-in roles have one life.
+ */
+
+type Annotated = { readonly metadata: Pick<ObjectMeta, 'annotations'> }
+type Assignment = Annotated & { readonly spec: { readonly roleDefinitionName: string } }
+type Definition = Annotated & { readonly spec: { readonly displayName: string; readonly isBuiltIn: boolean } }
+
+/** The incarnation that an assignment was written for; undefined where it counts for whichever role has the name. */
+export function roleIncarnationOf({ metadata }: Annotated): string | undefined {
+  return metadata.annotations?.[ROLE_INCARNATION_ANNOTATION]
+}
+
+/** The incarnation of the custom role of that name among the definitions; undefined of built-in ones. */
+export function incarnationOfRole(definitions: readonly Definition[], displayName: string): string | undefined {
+  const role = definitions.find(({ spec }) => spec.displayName === displayName)
+  return role?.spec.isBuiltIn === true ? undefined : role?.metadata.annotations?.[INCARNATION_ANNOTATION]
+}
+
+/** Whether the assignment means the role that has the name now. */
+export function meansPresentRole(definitions: readonly Definition[], assignment: Assignment): boolean {
+  const named = roleIncarnationOf(assignment)
+  return named === undefined || named === incarnationOfRole(definitions, assignment.spec.roleDefinitionName)
+}
