@@ -4,6 +4,7 @@ import type { KubeClient } from './client.ts'
 import { isKubeError, KubeError } from './errors.ts'
 import type { History } from './history.ts'
 import { type KubeObject, type Resource, resourceId } from './object.ts'
+import { StallGuard } from './stallGuard.ts'
 import { INITIAL_EVENTS_END, type WatchEvent } from './stream.ts'
 import { isNewer } from './version.ts'
 
@@ -334,77 +335,6 @@ function report(call: () => void, log: Log): void {
     call()
   } catch (error) {
     log.error({ err: error }, 'An observer of a watch failed.')
-  }
-}
-
-/** Ends a stream that fell silent: a half-open connection gives no error of its own. */
-class StallGuard {
-  readonly #abort = new AbortController()
-  readonly #clock: Clock
-  readonly #timings: WatchTimings & { timeoutSeconds: number }
-  readonly #outer: AbortSignal
-  readonly #forward = () => this.#abort.abort()
-  #lastActive: number
-  #allowed: number
-  #timer: { cancel(): void }
-  stalled = false
-
-  constructor(clock: Clock, timings: WatchTimings & { timeoutSeconds: number }, outer: AbortSignal) {
-    this.#clock = clock
-    this.#timings = timings
-    this.#outer = outer
-    this.#lastActive = clock.monotonic()
-    this.#allowed = timings.open
-    this.#timer = this.#arm(timings.open)
-    if (outer.aborted) this.#abort.abort()
-    outer.addEventListener('abort', this.#forward)
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal
-  }
-
-  opened(): void {
-    this.#allow(Math.max(this.#timings.stall, this.#timings.timeoutSeconds * 1000 + this.#timings.open))
-  }
-
-  expectBookmarks(): void {
-    if (this.#allowed !== this.#timings.stall) this.#allow(this.#timings.stall)
-  }
-
-  #allow(milliseconds: number): void {
-    this.#allowed = milliseconds
-    this.active()
-    this.#timer.cancel()
-    this.#timer = this.#arm(milliseconds)
-  }
-
-  active(): void {
-    this.#lastActive = this.#clock.monotonic()
-  }
-
-  /** Ends the stream as one that fell silent. */
-  end(): void {
-    this.stalled = true
-    this.#abort.abort()
-  }
-
-  release(): void {
-    this.#timer.cancel()
-    this.#outer.removeEventListener('abort', this.#forward)
-  }
-
-  #arm(milliseconds: number): { cancel(): void } {
-    return this.#clock.setTimeout(() => this.#check(), milliseconds)
-  }
-
-  #check(): void {
-    const left = this.#lastActive + this.#allowed - this.#clock.monotonic()
-    if (left > 0) {
-      this.#timer = this.#arm(left)
-      return
-    }
-    this.end()
   }
 }
 

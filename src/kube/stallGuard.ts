@@ -1,0 +1,73 @@
+import type { Clock } from '../core/clock.ts'
+import type { WatchTimings } from './watch.ts'
+
+/** Ends a stream that fell silent: a half-open connection gives no error of its own. */
+export class StallGuard {
+  readonly #abort = new AbortController()
+  readonly #clock: Clock
+  readonly #timings: WatchTimings & { timeoutSeconds: number }
+  readonly #outer: AbortSignal
+  readonly #forward = () => this.#abort.abort()
+  #lastActive: number
+  #allowed: number
+  #timer: { cancel(): void }
+  stalled = false
+
+  constructor(clock: Clock, timings: WatchTimings & { timeoutSeconds: number }, outer: AbortSignal) {
+    this.#clock = clock
+    this.#timings = timings
+    this.#outer = outer
+    this.#lastActive = clock.monotonic()
+    this.#allowed = timings.open
+    this.#timer = this.#arm(timings.open)
+    if (outer.aborted) this.#abort.abort()
+    outer.addEventListener('abort', this.#forward)
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  opened(): void {
+    this.#allow(Math.max(this.#timings.stall, this.#timings.timeoutSeconds * 1000 + this.#timings.open))
+  }
+
+  expectBookmarks(): void {
+    if (this.#allowed !== this.#timings.stall) this.#allow(this.#timings.stall)
+  }
+
+  #allow(milliseconds: number): void {
+    this.#allowed = milliseconds
+    this.active()
+    this.#timer.cancel()
+    this.#timer = this.#arm(milliseconds)
+  }
+
+  active(): void {
+    this.#lastActive = this.#clock.monotonic()
+  }
+
+  /** Ends the stream as one that fell silent. */
+  end(): void {
+    this.stalled = true
+    this.#abort.abort()
+  }
+
+  release(): void {
+    this.#timer.cancel()
+    this.#outer.removeEventListener('abort', this.#forward)
+  }
+
+  #arm(milliseconds: number): { cancel(): void } {
+    return this.#clock.setTimeout(() => this.#check(), milliseconds)
+  }
+
+  #check(): void {
+    const left = this.#lastActive + this.#allowed - this.#clock.monotonic()
+    if (left > 0) {
+      this.#timer = this.#arm(left)
+      return
+    }
+    this.end()
+  }
+}
