@@ -1,5 +1,19 @@
 import type { Clock } from '../core/clock.ts'
-import type { WatchTimings } from './watch.ts'
+
+export type WatchTimings = {
+  /** Seconds that the server is asked to keep a stream; random for each, so that kinds do not reopen together. */
+  streamSeconds: { least: number; most: number }
+  /**
+   * Milliseconds of silence after which a stream counts as dead. Bookmarks come about once a minute, but a server
+   * that has processed no change of the type since its start sends none: before the first sign of life of a stream
+   * only its own end is waited for, and a lost peer is found by the probes of TCP.
+   */
+  stall: number
+  /** Milliseconds that the server may take to accept a stream. */
+  open: number
+  /** Milliseconds of the first pause after trouble; it doubles. */
+  backoff: number
+}
 
 /** Ends a stream that fell silent: a half-open connection gives no error of its own. */
 export class StallGuard {

@@ -4,7 +4,7 @@ import type { KubeClient } from './client.ts'
 import { isKubeError, KubeError } from './errors.ts'
 import type { History } from './history.ts'
 import { type KubeObject, type Resource, resourceId } from './object.ts'
-import { StallGuard } from './stallGuard.ts'
+import { StallGuard, type WatchTimings } from './stallGuard.ts'
 import { INITIAL_EVENTS_END, type WatchEvent } from './stream.ts'
 import { isNewer } from './version.ts'
 
@@ -21,21 +21,6 @@ export type WatchSink<T extends KubeObject> = {
   rewind(): void
   /** Where to resume; undefined before the first listing, and after `rewind`. */
   readonly version: string | undefined
-}
-
-export type WatchTimings = {
-  /** Seconds that the server is asked to keep a stream; random for each, so that kinds do not reopen together. */
-  streamSeconds: { least: number; most: number }
-  /**
-   * Milliseconds of silence after which a stream counts as dead. Bookmarks come about once a minute, but a server
-   * that has processed no change of the type since its start sends none: before the first sign of life of a stream
-   * only its own end is waited for, and a lost peer is found by the probes of TCP.
-   */
-  stall: number
-  /** Milliseconds that the server may take to accept a stream. */
-  open: number
-  /** Milliseconds of the first pause after trouble; it doubles. */
-  backoff: number
 }
 
 export const WATCH_TIMINGS: WatchTimings = {
