@@ -3,9 +3,10 @@ import { type Log, silentLog } from '../core/log.ts'
 import type { KubeClient } from './client.ts'
 import { History } from './history.ts'
 import { type KubeObject, keyOf, type ObjectRef, objectKey, type Resource, resourceId } from './object.ts'
+import type { WatchTimings } from './stallGuard.ts'
 import { type IndexFunction, ObjectStore, type Previous, type PutOptions } from './store.ts'
 import { compareVersions, isNewer } from './version.ts'
-import { WATCH_TIMINGS, WatchLoop, type WatchObserver, type WatchSink, type WatchTimings } from './watch.ts'
+import { WATCH_TIMINGS, WatchLoop, type WatchObserver, type WatchSink } from './watch.ts'
 
 export type CacheEvent<T extends KubeObject> =
   | { type: 'added'; object: T; previous?: undefined }
