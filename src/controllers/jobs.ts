@@ -19,7 +19,7 @@ import { messageOf } from '../core/errors.ts'
 import { type KubeObject, keyOf, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { PlatformJob } from '../crds/jobs.ts'
-import { VaultEntry } from '../crds/vaults.ts'
+import { SecretVault, VaultEntry } from '../crds/vaults.ts'
 import {
   type BatchJob,
   batchJob,
@@ -70,7 +70,7 @@ export function jobController(options: JobOptions): Controller {
             .map(keyOf),
       },
     ],
-    reads: [namespace],
+    reads: [namespace, { resource: SecretVault.resource, in: 'records' }],
     writes: [...childRights([batchJobs]), { resource: PlatformJob.resource, verbs: ['get', 'patch', 'delete'] }],
     state: () => ({ ...newWorkloadState(), progress: START, state: 'Pending' }),
     reconcile: steps(observeJob, beginOrFinish(options)),
@@ -163,6 +163,8 @@ async function vaultValue(pass: JobPass, { vault, secret: name }: VaultReference
   const { namespace } = placeOfPass(pass)
   const entry = pass.records.cache<CachedEntry>(VaultEntry.resource).get(namespace, entryName(vault, name))
   const named = `Secret "${name}" of vault "${vault}"`
+  if (pass.records.cache(SecretVault.resource).get(namespace, vault) === undefined)
+    return stalled('ReferenceMissing', `There is no vault "${vault}" in this group.`)
   if (entry === undefined || !isLive(entry)) return stalled('ReferenceMissing', `${named} does not exist.`)
   const refusal = readRefusal(entry, currentVersion(entry.spec), pass.clock.now())
   if (refusal !== undefined) return stalled('ReferenceMissing', `${named} cannot be read now: ${refusal}.`)

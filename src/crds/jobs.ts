@@ -7,52 +7,65 @@ import { ClusterId } from './workloadFields.ts'
 
 const Arguments = z.array(z.string().max(4096)).max(64).default([])
 
+const EnvironmentValue = z
+  .string()
+  .max(8192)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: no process can be given one in its environment.
+  .regex(/^[^\x00]*$/, 'must not hold the character NUL')
+
 const spec = z.strictObject({
   clusterId: ClusterId,
   image: z
     .string()
     .min(1)
     .max(512)
-    .regex(/^[a-z0-9]+([._:/-]+[a-z0-9]+)*(@sha256:[0-9a-f]{64})?$/)
-    .describe('Image without its tag, such as docker.io/library/python; a digest may follow after @'),
+    // A colon only before a slash: the port of a registry, not a tag.
+    .regex(/^([a-z0-9]+([._-]+[a-z0-9]+)*(:[0-9]{1,5})?\/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(@sha256:[0-9a-f]{64})?$/)
+    .describe('Image without its tag, such as docker.io/library/python; a digest may follow after @; immutable'),
   tag: z
     .string()
     .max(128)
     .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/)
     .default('latest')
-    .describe('Tag of the image; ignored if the image names a digest'),
-  computePlan: ResourceName.optional().describe('Name of a ComputePlan of family Job; the default one if absent'),
-  command: Arguments.describe("Replaces the image's entry point; empty keeps it"),
-  args: Arguments.describe("Replaces the image's arguments; empty keeps them"),
-  env: mapOf(z.string().max(8192), 100)
+    .describe('Tag of the image, latest if absent; ignored if the image names a digest; immutable'),
+  computePlan: ResourceName.optional().describe(
+    'Name of a ComputePlan of family Job; the default one if absent; immutable',
+  ),
+  command: Arguments.describe("Replaces the image's entry point; empty keeps it; immutable"),
+  args: Arguments.describe("Replaces the image's arguments; empty keeps them; immutable"),
+  env: mapOf(EnvironmentValue, 100)
     .prefault({})
     .describe(
-      'Environment variables; @vault(<vault>/<secret>) stands for the current value of that secret at the start',
+      'Environment variables; @vault(<vault>/<secret>) stands for the current value of that secret at the start; immutable',
     ),
-  retries: z.int().min(0).max(10).default(0).describe('How often a failed run is started again'),
+  retries: z.int().min(0).max(10).default(0).describe('How often a failed run is started again, 0 to 10; immutable'),
   noRetryExitCodes: z
     .array(z.int().min(1).max(255))
     .max(32)
     .default([])
-    .describe('Exit codes that fail the job at once, whatever retries are left'),
+    .describe('Exit codes that fail the job at once, whatever retries are left; immutable'),
   activeDeadlineSeconds: z
     .int()
     .min(1)
     .max(604_800)
     .default(3600)
-    .describe('Seconds that the job may take with all retries; then it is stopped as TimedOut'),
+    .describe(
+      'Seconds that the job may take with all retries, 3600 if absent; then it is stopped as TimedOut; immutable',
+    ),
   ttlSecondsAfterFinished: z
     .int()
     .min(0)
     .max(2_592_000)
     .default(86_400)
-    .describe('Seconds that the pod stays after the end; the job with result and log stays 7 days longer'),
+    .describe(
+      'Seconds that the pod stays after the end, 86400 if absent; the job with result and log stays 7 days longer; immutable',
+    ),
   runAsUser: z
     .int()
     .min(1)
     .max(2_147_483_647)
     .default(65_532)
-    .describe('User id that the container runs as; never root'),
+    .describe('User id that the container runs as, 65532 if absent, never root; immutable'),
   tags: Tags.prefault({}),
 })
 type Spec = z.output<typeof spec>
@@ -65,11 +78,11 @@ const MOST_REFERENCES = 20
 const rules: Rule<Spec>[] = [
   tagKeyRule,
   {
-    cel: "self.env.all(name, name.matches('^[A-Za-z_][A-Za-z0-9_]*$') && size(name) <= 255)",
-    message: 'names in env are letters, digits and underscores, at most 255, and do not begin with a digit',
+    cel: "self.env.all(name, name.matches('^[A-Za-z_][A-Za-z0-9_]*$') && size(name) <= 128)",
+    message: 'names in env are letters, digits and underscores, at most 128, and do not begin with a digit',
     code: 'BAD_REQUEST',
     field: 'env',
-    test: ({ env }) => Object.keys(env).every((name) => isEnvironmentName(name) && name.length <= 255),
+    test: ({ env }) => Object.keys(env).every((name) => isEnvironmentName(name) && name.length <= 128),
   },
   {
     cel: `self.env.all(name, !self.env[name].startsWith('${VAULT_REFERENCE_PREFIX}') || self.env[name].matches('${VAULT_REFERENCE_PATTERN.replaceAll('\\', '\\\\')}'))`,
@@ -127,7 +140,7 @@ export const PlatformJob = defineKind({
     { name: 'Image', path: '.spec.image' },
     { name: 'Started', path: '.status.startedAt', type: 'date' },
     { name: 'Ended', path: '.status.completedAt', type: 'date' },
-    { name: 'Phase', path: '.status.phase', priority: 1 },
+    { name: 'Phase', path: '.status.phase' },
     { name: 'Message', path: '.status.statusMessage', priority: 1 },
   ],
   selectable: ['spec.computePlan', 'status.state'],

@@ -98,19 +98,19 @@ describe('the progress of a job', () => {
       'ends well with its exit code',
       ended('Complete'),
       [pod('Succeeded', exited(0, 'Completed'))],
-      { state: 'Succeeded', exitCode: 0, message: 'It ended well.', completedAt: '2026-01-01T00:01:00Z' },
+      { state: 'Succeeded', exitCode: 0, message: 'The job succeeded.', completedAt: '2026-01-01T00:01:00Z' },
     ],
     [
       'fails with its exit code',
       ended('Failed', 'BackoffLimitExceeded'),
       [pod('Failed', exited(3))],
-      { state: 'Failed', exitCode: 3, message: 'It failed. Its last exit code is 3.' },
+      { state: 'Failed', exitCode: 3, message: 'The job failed. Its last exit code is 3.' },
     ],
     [
       'says that memory ran out',
       ended('Failed', 'BackoffLimitExceeded'),
       [pod('Failed', exited(137, 'OOMKilled'))],
-      { message: 'It failed. Its last exit code is 137. The reason is OOMKilled.' },
+      { message: 'The job failed. Its last exit code is 137. The reason is OOMKilled.' },
     ],
     ['tells a deadline from a failure', ended('Failed', 'DeadlineExceeded'), [], { state: 'TimedOut' }],
   ]

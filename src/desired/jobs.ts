@@ -100,9 +100,9 @@ export type JobProgress = {
 const SENTENCES: Record<JobState, string> = {
   Pending: 'Waiting for a node to start the container.',
   Running: 'The container runs.',
-  Succeeded: 'It ended well.',
-  Failed: 'It failed.',
-  TimedOut: 'It took longer than activeDeadlineSeconds allows and was stopped.',
+  Succeeded: 'The job succeeded.',
+  Failed: 'The job failed.',
+  TimedOut: 'The job took longer than activeDeadlineSeconds allows and was stopped.',
 }
 
 /** How far the Job and its pods have come. A container's own message may hold anything and is not repeated. */

@@ -36,7 +36,7 @@ type Line = { timestamp: string | null; text: string }
 const MOST_CHARACTERS = 4 * 1024 * 1024
 
 /**
- * The log route of a resource, as text or as JSON lines.
+ * The log route of a resource, as text or as one JSON object with its lines.
  *
  * @param open finds the log; its `process` is what lines are said to come from. No log is an empty answer.
  */
@@ -50,7 +50,7 @@ export function logRoute(
     `${base}/logs` as string,
     {
       auth,
-      summary: 'The log, oldest line first, as text or as JSON lines',
+      summary: 'The log, oldest line first, as text or as one JSON object',
       query: LogQuery,
       reply: LogPageDto,
       replyMediaType: 'text/plain',

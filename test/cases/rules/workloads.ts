@@ -16,7 +16,7 @@ const OTHERS = {
   runAsUser: 1000,
   tags: { team: 'search' },
 }
-const NAMES = 'names in env are letters, digits and underscores, at most 255, and do not begin with a digit'
+const NAMES = 'names in env are letters, digits and underscores, at most 128, and do not begin with a digit'
 const REFERENCE = 'a vault reference in env is written @vault(<vault>/<secret>)'
 const references = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`A${index}`, '@vault(keys/token)']))
