@@ -32,7 +32,10 @@ export class KubernetesPlay {
   async play(only?: readonly number[]): Promise<boolean> {
     const before = await this.#version()
     const { items } = await this.#client.list<Workload>(statefulSet)
-    for (const workload of items) this.#playWorkload(workload, only)
+    for (const workload of items) {
+      if (workload.metadata.deletionTimestamp === undefined) this.#playWorkload(workload, only)
+      else this.#letGo(workload)
+    }
     const pods = await this.#client.list(pod)
     for (const { metadata } of pods.items) {
       if (metadata.labels?.['batch.kubernetes.io/job-name'] !== undefined) continue
@@ -42,6 +45,13 @@ export class KubernetesPlay {
     this.onRound()
     await settle()
     return (await this.#version()) !== before
+  }
+
+  /** What the garbage collector does for a deletion with `Orphan`; the pods stay for the next StatefulSet. */
+  #letGo({ metadata: { name, namespace = '' } }: Workload): void {
+    this.#client.edit(statefulSet, { namespace, name }, ({ metadata }) => {
+      metadata.finalizers = []
+    })
   }
 
   #playWorkload(workload: Workload, only: readonly number[] | undefined): void {
