@@ -51,11 +51,17 @@ export async function closeTraffic(pass: BoundaryPass): Promise<Outcome> {
 }
 
 function groupsOf({ object, records }: BoundaryPass): string[] {
-  return records
-    .cache(ResourceGroup.resource)
-    .list({ namespace: boundaryNamespace(object.metadata.name) })
-    .map(({ metadata }) => nameInGroup(ResourceGroup, metadata.name))
-    .sort()
+  return namesOf(records.cache(ResourceGroup.resource).list({ namespace: boundaryNamespace(object.metadata.name) }))
+}
+
+/** As the API server has them now. */
+async function storedGroupsOf({ object, records }: BoundaryPass): Promise<string[]> {
+  const options = { namespace: boundaryNamespace(object.metadata.name) }
+  return namesOf((await records.client.list(ResourceGroup.resource, options)).items)
+}
+
+function namesOf(groups: readonly KubeObject[]): string[] {
+  return groups.map(({ metadata }) => nameInGroup(ResourceGroup, metadata.name)).sort()
 }
 
 /** For whoever wants to delete the boundary without REST. */
@@ -68,10 +74,15 @@ export function closeNamespace(pass: BoundaryPass): Promise<Outcome> {
   return closeToNew(pass, homeOf(pass))
 }
 
-/** Looks once more before anything is deleted, since a group may have been made beside the deletion. */
-export function stopWhileHeld(pass: BoundaryPass): Outcome {
-  tellWhatHolds(pass)
-  return whileHeld(groupsOf(pass), 'Delete these resource groups')
+/**
+ * Looks once more before anything is deleted, since a group may have been made beside the deletion. The cache may not
+ * show that group yet, so the API server is asked.
+ */
+export async function stopWhileHeld(pass: BoundaryPass): Promise<Outcome> {
+  const seen = groupsOf(pass)
+  const groups = seen.length === 0 ? await storedGroupsOf(pass) : seen
+  pass.report({ heldBy: groups.slice(0, HELD_SHOWN) })
+  return whileHeld(groups, 'Delete these resource groups')
 }
 
 export function removeNamespace(pass: BoundaryPass): Promise<Outcome> {

@@ -3,7 +3,7 @@ import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
 import { FINALIZER, RETAINED_FOR_ANNOTATION } from '../core/labels.ts'
 import { groupNamespace } from '../core/names.ts'
 import { boundaryNamespaceObject } from '../core/namespaces.ts'
-import { type KubeObject, refOf } from '../core/object.ts'
+import { type KubeObject, type Resource, refOf } from '../core/object.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
@@ -305,6 +305,11 @@ describe('the resource group controller', () => {
         () => bench.client.remove(persistentVolumeClaim, { namespace: SPACE, name: 'storage-vc-keep-0' }),
       ],
     ]
+    const HOLDING = [RelationalCluster, RelationalSnapshot, SecretVault, VaultEntry].map(({ resource }) => resource)
+    const LATE: [string, Resource[]][] = [
+      ['what holds it', [...HOLDING, persistentVolumeClaim]],
+      ['anything', [...HOLDING, persistentVolumeClaim, VectorCluster.resource]],
+    ]
     const edit = (kind: AnyKind, name: string, change: (spec: object) => void) => {
       bench.client.edit(kind.resource, { namespace: SPACE, name }, ({ spec }) => change(spec as object))
       return undefined
@@ -340,6 +345,29 @@ describe('the resource group controller', () => {
         expect(await stored()).to.equal(undefined)
         expect(await bench.find(namespace, SPACE)).to.equal(undefined)
       })
+
+      for (const [late, resources] of LATE) {
+        it(`deletes nothing while its caches do not show ${late} yet: ${name}`, async () => {
+          const release = bench.holdBack(...resources)
+          seed()
+          await bench.start()
+          bench.seed(VectorCluster, 'other', {}, { namespace: SPACE })
+          await bench.rest()
+          put()
+          await remove()
+          const { status } = await stored()
+          release()
+          expect(status).to.include({ status: 'Deleting', phase: 'DeletionBlocked' })
+          expect(status?.statusMessage).to.include(holder)
+          const other = await bench.find(VectorCluster.resource, 'other', SPACE)
+          expect(other?.metadata).to.include({ name: 'other' }).and.not.to.have.property('deletionTimestamp')
+          expect((await bench.find(namespace, SPACE))?.metadata.deletionTimestamp).to.equal(undefined)
+          await bench.rest()
+          await letGo()
+          await bench.rest()
+          expect(await stored()).to.equal(undefined)
+        })
+      }
     }
   })
 

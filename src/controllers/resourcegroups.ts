@@ -154,22 +154,46 @@ export function tellWhatHolds(pass: ResourceGroupPass): Outcome {
 }
 
 function holdersOf(pass: ResourceGroupPass): string[] {
-  const filter = { namespace: home(pass) }
   return heldBy(
-    ({ resource }) => pass.records.cache(resource).list(filter),
-    pass.workloads.cache(persistentVolumeClaim).list(filter),
+    (kind) => seenOf(pass, kind),
+    pass.workloads.cache(persistentVolumeClaim).list({ namespace: home(pass) }),
   )
+}
+
+function seenOf(pass: ResourceGroupPass, { resource }: AnyKind): readonly KubeObject[] {
+  return pass.records.cache(resource).list({ namespace: home(pass) })
+}
+
+/** As the API server has it now. */
+async function storedHoldersOf(pass: ResourceGroupPass): Promise<string[]> {
+  const options = { namespace: home(pass) }
+  const contents = new Map<AnyKind, KubeObject[]>()
+  for (const kind of GROUP_KINDS) contents.set(kind, (await pass.records.client.list(kind.resource, options)).items)
+  const claims = await pass.workloads.client.list(persistentVolumeClaim, options)
+  return heldBy((kind) => contents.get(kind) ?? [], claims.items)
 }
 
 export function closeNamespace(pass: ResourceGroupPass): Promise<Outcome> {
   return closeToNew(pass, groupNamespaceObject(boundaryIdOf(pass), pass.object.metadata.name, pass.incarnation))
 }
 
-/** Looks at everything before anything is deleted, since the admission of the deletion may have come before its cause. */
-export function stopWhileHeld(pass: ResourceGroupPass): Outcome {
-  const holders = holdersOf(pass)
+/**
+ * Looks at everything before anything is deleted, since the admission of the deletion may have come before its cause.
+ * Each cache has its own watch: one may show the group's deletion before another shows why something is to be kept.
+ * So the API server is asked before a pass that deletes.
+ */
+export async function stopWhileHeld(pass: ResourceGroupPass): Promise<Outcome> {
+  const seen = holdersOf(pass)
+  const holders = seen.length === 0 && isAboutToDelete(pass) ? await storedHoldersOf(pass) : seen
   pass.report({ heldBy: holders.slice(0, HELD_SHOWN) })
   return whileHeld(holders, 'Take the protection off, restore snapshots into another group, or delete what was kept')
+}
+
+/** Whether this pass deletes a resource or the namespace, rather than wait for deletions under way. */
+function isAboutToDelete(pass: ResourceGroupPass): boolean {
+  if (pass.records.cache(namespace).get(undefined, home(pass))?.metadata.deletionTimestamp !== undefined) return false
+  const contents = GROUP_KINDS.flatMap((kind) => seenOf(pass, kind))
+  return contents.length === 0 || contents.some((object) => isToBeDeleted(pass, object))
 }
 
 /** Kinds whose objects go with another one, which deletes them in its own order, and the field that names it. */
@@ -186,20 +210,19 @@ const GO_WITH: readonly { kind: AnyKind; owner: AnyKind; field: string }[] = [
  */
 export async function removeResources(pass: ResourceGroupPass): Promise<Outcome> {
   const left: string[] = []
-  for (const { resource } of GROUP_KINDS) {
-    for (const object of pass.records.cache(resource).list({ namespace: home(pass) })) {
-      if (object.metadata.deletionTimestamp !== undefined || isLeftToOwner(pass, object)) continue
-      await pass.records.client.remove(resource, refOf(object), { uid: object.metadata.uid })
+  for (const kind of GROUP_KINDS) {
+    for (const object of seenOf(pass, kind)) {
+      if (!isToBeDeleted(pass, object)) continue
+      await pass.records.client.remove(kind.resource, refOf(object), { uid: object.metadata.uid })
     }
-    left.push(
-      ...pass.records
-        .cache(resource)
-        .list({ namespace: home(pass) })
-        .map((object) => nameOf(object)),
-    )
+    left.push(...seenOf(pass, kind).map((object) => nameOf(object)))
   }
   if (left.length === 0) return done()
   return waiting('TearingDown', `Waiting for the deletion of ${shownOf(left)}.`)
+}
+
+function isToBeDeleted(pass: ResourceGroupPass, object: KubeObject): boolean {
+  return object.metadata.deletionTimestamp === undefined && !isLeftToOwner(pass, object)
 }
 
 function isLeftToOwner(pass: ResourceGroupPass, object: KubeObject): boolean {

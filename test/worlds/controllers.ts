@@ -13,6 +13,7 @@ import { Boundary } from '../../src/crds/boundaries.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { namespace } from '../../src/kube/builtin.ts'
 import { CacheSet } from '../../src/kube/caches.ts'
+import type { WatchStreamOptions } from '../../src/kube/client.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
 import { ManualClock, settle } from '../make/clock.ts'
 
@@ -72,6 +73,20 @@ export class ControllerBench {
     this.#caches.start()
     await this.#caches.whenAllSynced()
     await this.#caches.stopAll()
+  }
+
+  /** Before `start`: the caches of these resources hear of no change until the returned function is called. */
+  holdBack(...held: readonly Resource[]): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const { client } = this
+    const watch = client.watchStream.bind(client)
+    client.watchStream = async function* <T extends KubeObject>(resource: Resource, options: WatchStreamOptions) {
+      for await (const event of watch<T>(resource, options)) {
+        if (event.type !== 'BOOKMARK' && held.includes(resource)) await promise
+        yield event
+      }
+    }
+    return resolve
   }
 
   /** Until no key waits or is worked on and every watch event was delivered. Timers stay where they are. */
