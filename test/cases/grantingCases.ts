@@ -221,6 +221,15 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
     ...undenying((world) => deny(world, {})),
   },
   {
+    rule: 'an Owner of the platform removes a deny for everyone, which spares them',
+    roles: owner,
+    given: (world) => [
+      assignment(world, { to: world.me, role: 'Owner', scope: '/' }),
+      deny(world, { isEveryone: true, excludedPrincipalIds: [world.other] }),
+    ],
+    ...undenying((world) => deny(world, {})),
+  },
+  {
     rule: 'an Owner removes a deny of others',
     roles: owner,
     given: (world) => [deny(world, { principalId: world.other, principalType: 'ServicePrincipal' })],

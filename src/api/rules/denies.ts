@@ -103,9 +103,19 @@ export function refuseSheddingDenies(
   throw new PlatformError('forbidden', message, { userId })
 }
 
-/** Nobody may remove a deny that applies to themselves. @throws PlatformError forbidden */
-export function refuseOwnDeny(services: Services, caller: Granter, boundaryId: string, deny: DenyRecord): void {
+/**
+ * Nobody may remove a deny that applies to themselves. A deny for everyone does not apply to Owners of the platform.
+ *
+ * @throws PlatformError forbidden
+ */
+export async function refuseOwnDeny(
+  services: Services,
+  caller: Granter,
+  boundaryId: string,
+  deny: DenyRecord,
+): Promise<void> {
   if (!reaches(services, boundaryId, deny.spec, caller.principalId)) return
+  if (deny.spec.isEveryone === true && (await actingOwners(services, ROOT_SCOPE)).has(caller.principalId)) return
   const message = 'This deny holds you back yourself: somebody whom it does not reach must remove it.'
   throw new PlatformError('forbidden', message, { denyId: denyIdOf(deny) })
 }

@@ -10,7 +10,7 @@ export async function judgeDeny(judged: Judged<RecordOf<typeof DenyAssignment>>)
   if (boundaryId === undefined) throw closed(DenyAssignment, 'at the root by tenants')
   requireAction(services, caller, 'rbac/members/write', place)
   if (next !== undefined && previous !== undefined && isEqual(next.spec, previous.spec)) return
-  if (previous !== undefined) refuseOwnDeny(services, caller, boundaryId, previous)
+  if (previous !== undefined) await refuseOwnDeny(services, caller, boundaryId, previous)
   if (next === undefined) return
   if (previous === undefined) scopeOfRecord(services, next)
   await checkDeny(services, caller, boundaryId, next.spec)
