@@ -68,7 +68,6 @@ const VOLATILE_KEYS = new Set([
   'currentRevision',
   'updateRevision',
   'time',
-  'lastTransitionTime',
   'apiKeyRotatedAt',
   'scopeIncarnation',
   'startedAt',
@@ -83,6 +82,8 @@ const VOLATILE_KEYS = new Set([
   'preparedFor',
   'accessKeyId',
   'createdAt',
+  // Of a bucket's name: when it was first used.
+  'since',
   'updatedAt',
   'deletedAt',
   'purgeAt',
