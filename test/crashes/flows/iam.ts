@@ -3,7 +3,14 @@ import type { KubeObject } from '../../../src/core/object.ts'
 import type { AnyKind } from '../../../src/crds/define.ts'
 import { PlatformUser } from '../../../src/crds/identity.ts'
 import { MemberInvitation, PasswordReset } from '../../../src/crds/invitations.ts'
-import { BoundaryTrust, DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../../src/crds/rbac.ts'
+import {
+  BoundaryTrust,
+  DenyAssignment,
+  JitRequest,
+  PrincipalGroup,
+  RoleAssignment,
+  RoleDefinition,
+} from '../../../src/crds/rbac.ts'
 import type { Flow, Step } from '../flow.ts'
 import { BOUNDARY_ID, GROUP, OUTER } from '../seeds.ts'
 import type { World } from '../world.ts'
@@ -45,6 +52,27 @@ const grantFlows: readonly Flow[] = [
         user: 'makes a group of that person',
         act: (world) => world.make(PrincipalGroup, ID, { displayName: 'Team', memberIds: [PERSON] }, OUTER),
         until: (world) => world.isReady(PrincipalGroup, ID, OUTER),
+      },
+    ],
+  },
+  {
+    title: 'a role of the tenant is assigned before it is there, and then made by kubectl',
+    controllers: ['roledefinition', 'roleassignment'],
+    facts: nothing,
+    steps: [
+      {
+        user: 'assigns a role that is not there yet',
+        act: (world) => world.make(RoleAssignment, 'early', { ...grant, roleDefinitionName: 'Job runner' }, OUTER),
+      },
+      {
+        user: 'makes the role',
+        act: (world) =>
+          world.make(RoleDefinition, ID, {
+            displayName: 'Job runner',
+            actions: ['jobs/write'],
+            assignableScopes: ['/boundaries/*'],
+          }),
+        until: (world) => world.isReady(RoleDefinition, ID),
       },
     ],
   },
