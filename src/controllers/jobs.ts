@@ -98,15 +98,15 @@ async function observeJob(pass: JobPass): Promise<Outcome> {
     return done()
   }
   const made = await children.get<BatchJob>(batchJobs, namespace, jobNames(name).workload)
-  const seen = progressOf(made, podsOf(pass))
+  const pods = podsOf(pass)
+  const seen = progressOf(made, pods)
   const wasRemoved = made === undefined && status?.jobUid !== undefined
   state.progress = wasRemoved ? { ...seen, state: 'Failed', message: 'Its Job was deleted before it ended.' } : seen
   state.state = furthest(status?.state, state.progress.state)
-  const last = podsOf(pass).at(-1)?.metadata.name
   pass.report({
     state: state.state,
     jobUid: made?.metadata.uid ?? status?.jobUid,
-    pod: last ?? status?.pod,
+    pod: pods.at(-1)?.metadata.name ?? status?.pod,
     startedAt: status?.startedAt ?? seen.startedAt,
     completedAt: isFinished(state.state) ? (seen.completedAt ?? pass.now) : undefined,
     exitCode: seen.exitCode ?? status?.exitCode,

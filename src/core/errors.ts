@@ -168,6 +168,11 @@ export function notFound(what: string): PlatformError {
   return new PlatformError('NOT_FOUND', `${what} was not found.`)
 }
 
+/** What a caller without a permission is told; `action` is its name, `scope` where it was asked for. */
+export function permissionMissing(action: string, scope: string): PlatformError {
+  return new PlatformError('FORBIDDEN', `The permission ${action} is missing at ${scope}.`, { action, scope })
+}
+
 /** The text of anything that was thrown, for logs and conditions. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline as pump } from 'node:stream/promises'
 import { z } from 'zod'
-import { messageOf, PlatformError } from '../../core/errors.ts'
+import { messageOf, PlatformError, permissionMissing } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { type PathPlaces, placesOf, scopeOfPath } from '../callers/scopes.ts'
 import type { Standing } from '../callers/standing.ts'
@@ -236,7 +236,7 @@ export class Pipeline {
         !services.access.isAllowed(principal, action, scope) &&
         route.mayPass?.(principal, services, parameters) !== true
       ) {
-        throw new PlatformError('FORBIDDEN', `The permission ${action} is missing at ${scope}.`, { action, scope })
+        throw permissionMissing(action, scope)
       }
     }
     if (badPart !== undefined) throw badName(route, badPart, segments)

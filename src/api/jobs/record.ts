@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { JOB_STATES, vaultReference } from '../../contracts/jobs.ts'
-import { PlatformError } from '../../core/errors.ts'
+import { permissionMissing } from '../../core/errors.ts'
 import { PlatformJob, type SpecOfJob } from '../../crds/jobs.ts'
 import { DateTime } from '../resources/dto.ts'
 import { recordOf } from '../resources/record.ts'
@@ -48,6 +48,6 @@ function refuseForeignVaults(env: SpecOfJob['env'], view: WriteView<typeof Platf
   for (const vault of new Set(Object.values(env).flatMap((value) => vaultReference(value)?.vault ?? []))) {
     const scope = `/boundaries/${boundaryId}/resourcegroups/${resourceGroup}/resources/secretvaults/${vault}`
     if (services.access.isAllowed(context.caller.principalId, action, scope)) continue
-    throw new PlatformError('FORBIDDEN', `The permission ${action} is missing at ${scope}.`, { action, scope })
+    throw permissionMissing(action, scope)
   }
 }

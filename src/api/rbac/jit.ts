@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
-import { PlatformError, refusedFields } from '../../core/errors.ts'
+import { PlatformError, permissionMissing, refusedFields } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
@@ -96,7 +96,7 @@ async function requestSpec(context: Context<string, unknown, z.output<typeof Cre
 function requireAction({ services, caller }: Context, name: string, boundaryId: string): void {
   const scope = boundaryScope(boundaryId)
   if (services.access.isAllowed(caller.principalId, name, scope)) return
-  throw new PlatformError('FORBIDDEN', `The permission ${name} is missing at ${scope}.`, { action: name, scope })
+  throw permissionMissing(name, scope)
 }
 
 function notPending(request: JitRecord, now: number): PlatformError {

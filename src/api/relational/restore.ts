@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { summarize } from '../../core/conditions.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { badRequest, PlatformError, permissionMissing } from '../../core/errors.ts'
 import { RESTORE_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace, RESOURCE_NAME_PATTERN } from '../../core/names.ts'
 import { objectKey } from '../../core/object.ts'
@@ -94,7 +94,7 @@ function requireWrite({ services, caller }: Context, boundaryId: string, group: 
   const scope = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/${COLLECTION}/${name}`
   const action = 'relationalcluster/write'
   if (services.access.isAllowed(caller.principalId, action, scope)) return
-  throw new PlatformError('FORBIDDEN', `The permission ${action} is missing at ${scope}.`, { action, scope })
+  throw permissionMissing(action, scope)
 }
 
 /**

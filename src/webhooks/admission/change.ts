@@ -2,7 +2,7 @@ import type { Services } from '../../api/http/context.ts'
 import type { AnyObject } from '../../api/records/records.ts'
 import { type Granter, objectAt } from '../../api/rules/grants.ts'
 import type { ActionName } from '../../core/actions.ts'
-import { PlatformError, refusedFields } from '../../core/errors.ts'
+import { PlatformError, permissionMissing, refusedFields } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { formatScope, parseScope, type Scope } from '../../core/scope.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -42,7 +42,7 @@ export function closed({ kind }: Pick<AnyKind, 'kind'>, where: string): Platform
 export function requireAction({ access }: Services, { principalId }: Granter, action: ActionName, place: Scope): void {
   const scope = formatScope(place)
   if (access.isAllowed(principalId, action, scope)) return
-  throw new PlatformError('FORBIDDEN', `The permission ${action} is missing at ${scope}.`, { action, scope })
+  throw permissionMissing(action, scope)
 }
 
 const refused = (field: string, message: string) => refusedFields([{ field, message }])
