@@ -11,6 +11,9 @@ const ref = object.metadata
 const ok = ({ response }: PlayedRequest) => response.end(JSON.stringify(object))
 const lost = (request: PlayedRequest) => request.reset()
 
+const gone = ({ response }: PlayedRequest) =>
+  response.writeHead(404).end(JSON.stringify({ kind: 'Status', code: 404, details: { name: 'x' } }))
+
 describe('client of the API server', () => {
   let server: WatchServer
   let client: KubeClient
@@ -80,11 +83,24 @@ describe('client of the API server', () => {
   })
 
   it('takes a deletion for done that it repeated because the first answer was lost', async () => {
-    const gone = ({ response }: PlayedRequest) =>
-      response.writeHead(404).end(JSON.stringify({ kind: 'Status', code: 404, details: { name: 'x' } }))
     await play([lost, gone])
     const answer = await client.remove(configMap, ref, { mustExist: true }).catch((error: Error) => error.message)
     expect(answer).to.equal(undefined)
+  })
+
+  it('tells the caches that what somebody else deleted first is gone', async () => {
+    const told: (string | undefined)[] = []
+    const observer = {
+      written: () => {},
+      read: () => {},
+      removed: (_: unknown, __: unknown, uid?: string) => told.push(uid),
+    }
+    await play([gone], { observer })
+    await client.remove(configMap, ref, { uid: 'the-life-we-saw' })
+    expect(told).to.deep.equal(['the-life-we-saw'])
+    // Without a uid nobody can say which life is gone: the name may have come to life again.
+    await client.remove(configMap, ref)
+    expect(told).to.have.length(1)
   })
 
   it('gives up at its deadline', async () => {

@@ -247,14 +247,8 @@ class HttpKubeClient implements KubeClient {
   }
 
   async remove(resource: Resource, ref: ObjectRef, options: RemoveOptions = {}): Promise<KubeObject | undefined> {
-    const { uid, resourceVersion, propagation, gracePeriodSeconds } = options
-    const body = {
-      kind: 'DeleteOptions',
-      apiVersion: 'v1',
-      ...(uid === undefined && resourceVersion === undefined ? {} : { preconditions: { uid, resourceVersion } }),
-      propagationPolicy: propagation ?? 'Background',
-      ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
-    }
+    const { uid } = options
+    const body = deleteOptions(options)
     const attempt = { verb: 'delete', resource, ref }
     try {
       const path = resourcePath(resource, ref) + queryString(dryRunOf(options))
@@ -273,6 +267,8 @@ class HttpKubeClient implements KubeClient {
       if (!isKubeError(error, 'NotFound') || error.typeMissing) throw error
       // After a lost response, most likely this very call deleted it.
       if (options.mustExist === true && !error.repeated) throw error
+      // Somebody else was first: our caches must not show that life of it any longer than if we had been.
+      if (uid !== undefined && options.dryRun !== true) this.#observer?.removed(resource, ref, uid)
       return undefined
     }
   }
@@ -345,4 +341,14 @@ function isHeld({ metadata, spec }: KubeObject): boolean {
 
 function dryRunOf(options: WriteOptions): Query {
   return options.dryRun === true ? { dryRun: 'All' } : {}
+}
+
+function deleteOptions({ uid, resourceVersion, propagation, gracePeriodSeconds }: RemoveOptions): object {
+  return {
+    kind: 'DeleteOptions',
+    apiVersion: 'v1',
+    ...(uid === undefined && resourceVersion === undefined ? {} : { preconditions: { uid, resourceVersion } }),
+    propagationPolicy: propagation ?? 'Background',
+    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+  }
 }

@@ -217,6 +217,7 @@ export class FakeKubeClient implements KubeClient {
     const current = this.#table(resource).get(objectKey(ref.namespace, ref.name))
     if (current === undefined) {
       if (options.mustExist === true) throw refused('NotFound', 'delete', resource, ref)
+      if (options.uid !== undefined) this.#options.observer?.removed(resource, ref, options.uid)
       return undefined
     }
     this.#check(resource, current, options, 'delete')

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError, permissionMissing, refusedFields } from '../../core/errors.ts'
@@ -200,19 +199,10 @@ async function endRequest(context: Context) {
   try {
     await services.records.remove(RoleAssignment, { namespace, name }, { caller })
   } catch (error) {
+    // The controller may have been first.
     if (!(error instanceof PlatformError && error.code === 'NOT_FOUND')) throw error
-    await untilUnheld(services, { namespace, name })
   }
   return noContent()
-}
-
-/** Milliseconds that an answer waits at most for what another process has removed already. */
-const HEARD_WITHIN = 1_000
-
-/** The controller was first: the answer waits until our watch has told, so that the next request here obeys. */
-async function untilUnheld({ records }: Services, ref: { namespace: string; name: string }): Promise<void> {
-  const deadline = performance.now() + HEARD_WITHIN
-  while (records.peek(RoleAssignment, ref) !== undefined && performance.now() < deadline) await delay(5)
 }
 
 const jitRequests = collection(JitRequest, {
