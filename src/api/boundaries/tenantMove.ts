@@ -7,6 +7,7 @@ import { BoundaryTrust, PlatformTenant, PrincipalGroup, RoleAssignment } from '.
 import { type BoundaryRecord, boundaryScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Caller, Services } from '../http/context.ts'
+import type { SeenVersion } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { Uuid as UuidDto } from '../resources/dto.ts'
@@ -92,7 +93,7 @@ export async function moveTenant(
 type Move = {
   boundaryId: string
   tenantId: string | undefined
-  ifMatch?: readonly number[] | undefined
+  ifMatch?: readonly SeenVersion[] | undefined
   lastOwner: 'LAST_OWNER' | 'last_owner'
 }
 

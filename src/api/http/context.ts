@@ -8,6 +8,7 @@ import type { Decision } from '../../iam/records.ts'
 import type { Caller } from '../callers/tokens.ts'
 import type { Records } from '../records/records.ts'
 import type { ListRequest } from '../resources/paging.ts'
+import type { SeenVersion } from './etag.ts'
 
 export type { Caller, TokenVerifier } from '../callers/tokens.ts'
 
@@ -54,8 +55,8 @@ export type Context<Parameters extends string = string, Query = unknown, Body = 
   readonly body: Body
   /** `page`, `pageSize`, `search`, `sort` and `filter`, on routes that declare a list. */
   readonly list: ListRequest
-  /** The generation that If-Match names; undefined without the header or with `*`. */
-  readonly ifMatch: readonly number[] | undefined
+  /** The versions that If-Match names; undefined without the header or with `*`. */
+  readonly ifMatch: readonly SeenVersion[] | undefined
   /** `Cache-Control: no-cache`: read through to the API server. */
   readonly fresh: boolean
   header(name: string): string | undefined

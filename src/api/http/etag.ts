@@ -1,8 +1,22 @@
 import type { ObjectMeta } from '../../core/object.ts'
 
-/** `"<generation>-<resourceVersion>"`: the first part is the intent that If-Match compares, the second tells versions apart. */
-export function etagOf(object: { metadata: ObjectMeta }): string {
-  return `"${object.metadata.generation ?? 1}-${object.metadata.resourceVersion ?? '0'}"`
+type Described = { metadata: ObjectMeta }
+
+/** What a caller has seen of an object: which life of its name, and which intent. */
+export type SeenVersion = { readonly life: string; readonly generation: number }
+
+/** A name that is deleted and made anew counts its generations from 1 again, so a generation alone names no version. */
+export function versionOf({ metadata }: Described): SeenVersion {
+  return { life: metadata.uid?.slice(0, 8) ?? '0', generation: metadata.generation ?? 1 }
+}
+
+/**
+ * `"<generation>-<resourceVersion>-<life>"`. If-Match compares the generation, which is the intent, and the life, which
+ * is the start of the uid; the resource version tells answers apart. To clients it is opaque.
+ */
+export function etagOf(object: Described): string {
+  const { life, generation } = versionOf(object)
+  return `"${generation}-${object.metadata.resourceVersion ?? '0'}-${life}"`
 }
 
 /** A tag of a list (RFC 9110 section 8.8.3); a weak one never matches an If-Match. */
@@ -12,13 +26,25 @@ const tagsIn = (header: string) =>
   [...header.matchAll(TAG)].map(([, weak, tag = '']) => ({ isWeak: weak !== undefined, tag }))
 
 /**
- * The generations that an If-Match header names; undefined without the header or with `*`. None of a list of tags that
- * are weak or not ours is a generation, so that the precondition fails.
+ * The versions that an If-Match header names; undefined without the header or with `*`. Tags that are weak or not ours
+ * name none, so that the precondition fails.
  */
-export function parseIfMatch(header: string | undefined): readonly number[] | undefined {
+export function parseIfMatch(header: string | undefined): readonly SeenVersion[] | undefined {
   if (header === undefined || header.trim() === '*') return undefined
   return tagsIn(header).flatMap(({ isWeak, tag }) => {
-    const generation = /^([0-9]{1,15})-[0-9A-Za-z]{1,40}$/.exec(tag)?.[1]
-    return isWeak || generation === undefined ? [] : [Number(generation)]
+    const [, generation, life] = /^([0-9]{1,15})-[0-9A-Za-z]{1,40}-(.{1,8})$/.exec(tag) ?? []
+    return isWeak || generation === undefined || life === undefined ? [] : [{ life, generation: Number(generation) }]
   })
+}
+
+/** Whether the object is at one of the versions. */
+export function isAmong(versions: readonly SeenVersion[], object: Described): boolean {
+  const { life, generation } = versionOf(object)
+  return versions.some((seen) => seen.life === life && seen.generation === generation)
+}
+
+/** Whether one of the versions may be newer than the object: a later intent, or another life, which has no order. */
+export function mayBeNewer(versions: readonly SeenVersion[], object: Described): boolean {
+  const { life, generation } = versionOf(object)
+  return versions.some((seen) => seen.life !== life || seen.generation > generation)
 }

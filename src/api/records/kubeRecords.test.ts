@@ -11,6 +11,7 @@ import type { WriteObserver } from '../../kube/client.ts'
 import { KubeError, type KubeErrorReason } from '../../kube/errors.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import type { Caller } from '../http/context.ts'
+import { type SeenVersion, versionOf } from '../http/etag.ts'
 import { createRecords } from './kubeRecords.ts'
 
 const B = '11111111-1111-4111-8111-111111111111'
@@ -37,7 +38,7 @@ describe('records over the API server', () => {
     records = createRecords({ client, caches })
   })
   const create = (spec: object = { replicas: 1 }) => records.create(VectorCluster, { ...ref, spec, caller })
-  const scale = (replicas: number, ifMatch?: readonly number[]) =>
+  const scale = (replicas: number, ifMatch?: readonly SeenVersion[]) =>
     records.update(VectorCluster, ref, { caller, ifMatch, change: ({ spec }) => ({ ...spec, replicas }) })
   const verbs = () => client.calls.map(({ verb }) => verb)
   async function codeOf(promise: Promise<unknown>): Promise<string> {
@@ -164,18 +165,28 @@ describe('records over the API server', () => {
   })
 
   it('are refused under a stale If-Match without a call', async () => {
-    await create()
-    await scale(2)
+    const first = versionOf((await create()).object)
+    const second = versionOf((await scale(2)).object)
     client.calls.length = 0
-    expect(await codeOf(scale(3, [1]))).to.equal('CONFLICT')
-    expect(await codeOf(records.remove(VectorCluster, ref, { caller, ifMatch: [1] }))).to.equal('CONFLICT')
+    expect(await codeOf(scale(3, [first]))).to.equal('CONFLICT')
+    expect(await codeOf(records.remove(VectorCluster, ref, { caller, ifMatch: [first] }))).to.equal('CONFLICT')
     expect(await codeOf(scale(3, []))).to.equal('CONFLICT')
     expect(verbs()).to.deep.equal([])
-    expect((await scale(3, [2])).isChanged).to.equal(true)
+    expect((await scale(3, [second])).isChanged).to.equal(true)
+  })
+
+  it('are refused under an If-Match of a former life of the name', async () => {
+    const seen = versionOf((await create()).object)
+    await records.remove(VectorCluster, ref, { caller })
+    const anew = versionOf((await create()).object)
+    expect([anew.generation, anew.life === seen.life]).to.deep.equal([seen.generation, false])
+    expect(await codeOf(scale(3, [seen]))).to.equal('CONFLICT')
+    expect(await codeOf(records.remove(VectorCluster, ref, { caller, ifMatch: [seen] }))).to.equal('CONFLICT')
+    expect((await scale(3, [seen, anew])).isChanged).to.equal(true)
   })
 
   it('ask the API server where the caller knows more than the cache', async () => {
-    await create()
+    const seen = versionOf((await create()).object)
     client.edit(
       VectorCluster.resource,
       ref,
@@ -183,7 +194,7 @@ describe('records over the API server', () => {
         object.spec = { ...object.spec, replicas: 5 }
       },
     )
-    expect((await scale(6, [2])).object.spec.replicas).to.equal(6)
+    expect((await scale(6, [{ ...seen, generation: 2 }])).object.spec.replicas).to.equal(6)
   })
 
   it('are refused by the rules of their kind without a call', async () => {
@@ -264,9 +275,9 @@ describe('records over the API server', () => {
     })
 
     it('are changed, and read as they are from then on', async () => {
-      await create()
+      const ifMatch = [versionOf((await create()).object)]
       const doubtful = meetItself('patch', 'Conflict', { repeated: true })
-      const change = { caller, ifMatch: [1], change: ({ spec }: { spec: object }) => ({ ...spec, replicas: 4 }) }
+      const change = { caller, ifMatch, change: ({ spec }: { spec: object }) => ({ ...spec, replicas: 4 }) }
       const { object, isChanged } = await doubtful.update(VectorCluster, ref, change)
       expect([object.spec.replicas, isChanged]).to.deep.equal([4, true])
       expect(records.peek(VectorCluster, ref)?.spec.replicas).to.equal(4)
@@ -284,9 +295,9 @@ describe('records over the API server', () => {
     })
 
     it('conflict all the same where somebody else was first', async () => {
-      await create()
+      const ifMatch = [versionOf((await create()).object)]
       const doubtful = meetItself('patch', 'Conflict', { repeated: false })
-      const change = { caller, ifMatch: [1], change: ({ spec }: { spec: object }) => ({ ...spec, replicas: 4 }) }
+      const change = { caller, ifMatch, change: ({ spec }: { spec: object }) => ({ ...spec, replicas: 4 }) }
       expect(await codeOf(doubtful.update(VectorCluster, ref, change))).to.equal('CONFLICT')
     })
   })
@@ -303,9 +314,7 @@ describe('records over the API server', () => {
     client.fail('delete', VectorCluster.resource, () => {
       throw new KubeError('Conflict', 'the status was written', { status: 409 })
     })
-    expect(
-      await records.remove(VectorCluster, ref, { caller, ifMatch: [object.metadata.generation ?? 0] }),
-    ).to.deep.equal({
+    expect(await records.remove(VectorCluster, ref, { caller, ifMatch: [versionOf(object)] })).to.deep.equal({
       isGone: true,
     })
   })
@@ -319,7 +328,7 @@ describe('records over the API server', () => {
       })
       throw new KubeError('Conflict', 'the spec was written', { status: 409 })
     })
-    const removed = records.remove(VectorCluster, ref, { caller, ifMatch: [object.metadata.generation ?? 0] })
+    const removed = records.remove(VectorCluster, ref, { caller, ifMatch: [versionOf(object)] })
     expect(await codeOf(removed)).to.equal('CONFLICT')
   })
 

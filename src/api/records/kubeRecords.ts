@@ -23,7 +23,7 @@ import { incarnationOfRole } from '../../crds/roleLife.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { etagOf } from '../http/etag.ts'
+import { etagOf, isAmong, mayBeNewer, type SeenVersion } from '../http/etag.ts'
 import { readModel } from '../http/model.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { ATTEMPTS, pauseAfterConflict } from './conflicts.ts'
@@ -236,8 +236,8 @@ class KubeRecords implements Records {
   }
 
   /**
-   * The object at the generation that the caller saw. Only the API server knows one newer than the cache's;
-   * an earlier one is stale without asking.
+   * The object at a version that the caller saw. Only the API server knows one newer than the cache's; an earlier one
+   * is stale without asking.
    *
    * @throws PlatformError CONFLICT
    */
@@ -245,14 +245,12 @@ class KubeRecords implements Records {
     kind: K,
     ref: ObjectRef,
     known: RecordOf<K>,
-    ifMatch: readonly number[] | undefined,
+    ifMatch: readonly SeenVersion[] | undefined,
   ): Promise<RecordOf<K>> {
-    const { generation = 1 } = known.metadata
-    if (ifMatch === undefined || ifMatch.includes(generation)) return known
-    const isLater = ifMatch.some((wanted) => wanted > generation)
-    const newest = isLater ? await this.get(kind, ref, { fresh: true }) : known
+    if (ifMatch === undefined || isAmong(ifMatch, known)) return known
+    const newest = mayBeNewer(ifMatch, known) ? await this.get(kind, ref, { fresh: true }) : known
     if (newest === undefined) throw notFound(`"${ref.name}" of ${kind.plural}`)
-    if (!ifMatch.includes(newest.metadata.generation ?? 1)) throw stale(newest)
+    if (!isAmong(ifMatch, newest)) throw stale(newest)
     return newest
   }
 
@@ -268,7 +266,7 @@ class KubeRecords implements Records {
         const left = await this.#client.remove(kind.resource, ref, { uid, ...version })
         return { isGone: left === undefined }
       } catch (error) {
-        // The status or the spec was written: the generation of the newest version decides.
+        // The status or the spec was written: the newest version decides.
         if (ifMatch === undefined || attempt === ATTEMPTS || !isKubeError(error, 'Conflict')) throw error
         known = await this.get(kind, ref, { fresh: true })
       }

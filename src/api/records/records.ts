@@ -1,6 +1,7 @@
 import type { ObjectMeta, ObjectRef } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Caller } from '../callers/tokens.ts'
+import type { SeenVersion } from '../http/etag.ts'
 
 /** An object of ours, for code that does not know its kind. */
 export type AnyObject = {
@@ -50,8 +51,8 @@ export type CreateRequest<K extends AnyKind> = {
 
 export type UpdateRequest<K extends AnyKind> = {
   caller: Caller
-  /** The generation that the caller saw. */
-  ifMatch?: readonly number[] | undefined
+  /** The versions that the caller saw. */
+  ifMatch?: readonly SeenVersion[] | undefined
   /**
    * The next spec, from the current one; asked again with the newer one after a conflict. Return the current spec for
    * no change; throw to refuse.
@@ -66,7 +67,7 @@ export type UpdateRequest<K extends AnyKind> = {
   isOnce?: boolean
 }
 
-export type RemoveRequest = { caller: Caller; ifMatch?: readonly number[] | undefined }
+export type RemoveRequest = { caller: Caller; ifMatch?: readonly SeenVersion[] | undefined }
 
 /**
  * Custom resources as the facade reads and writes them. Reads come from the watch caches, own writes included at once;

@@ -4,7 +4,7 @@ import { groupNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf } from '../http/etag.ts'
+import { etagOf, versionOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { ListConfigDto, pagedListOf } from './dto.ts'
@@ -274,10 +274,10 @@ function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>)
               ifMatch,
               change: ({ spec }) => ({ ...spec, onDelete: 'Retain' }),
             })
-            // Of this very generation, so as not to overrule an opposite request in between.
+            // Of this very version, so as not to overrule an opposite request in between.
             const { isGone } = await services.records.remove(kind, ref, {
               caller,
-              ifMatch: [kept.metadata.generation ?? 1],
+              ifMatch: [versionOf(kept)],
             })
             return isGone ? noContent() : acceptedEmpty()
           }

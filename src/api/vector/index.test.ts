@@ -52,7 +52,7 @@ describe('vector databases over REST', () => {
       replicas: 1,
       apiKeyEnabled: true,
     })
-    expect(answer.headers.etag).to.match(/^"1-\d+"$/)
+    expect(answer.headers.etag).to.match(/^"1-\d+-\w+"$/)
     expect(server.client.calls).to.have.length(1)
     const stored = await server.client.get(VectorCluster.resource, { namespace: NAMESPACE, name: 'orders' })
     expect(stored.spec).to.not.have.any.keys('storageSize', 'cpuRequest')
@@ -181,6 +181,23 @@ describe('vector databases over REST', () => {
       .set('if-match', headers.etag ?? '')
       .send({ replicas: 2 })
     expect(fresh.status).to.equal(200)
+  })
+
+  it('compares If-Match with the life of the name: a namesake made anew is another one', async () => {
+    const { headers } = await create()
+    const path = `${RG}/vectorclusters/orders`
+    const first = await server.client.get(VectorCluster.resource, { namespace: NAMESPACE, name: 'orders' })
+    await server.client.remove(VectorCluster.resource, { namespace: NAMESPACE, name: 'orders' })
+    const anew = await create()
+    expect(anew.status).to.equal(201)
+    const tagged = (method: 'patch' | 'delete') => call(method, path).set('if-match', headers.etag ?? '')
+    const answers = [await tagged('patch').send({ replicas: 2 }), await tagged('delete')]
+    for (const { status, body } of answers) {
+      expect([status, body.code, body.currentVersion]).to.deep.equal([409, 'CONFLICT', anew.headers.etag])
+    }
+    const second = await server.client.get(VectorCluster.resource, { namespace: NAMESPACE, name: 'orders' })
+    expect([first.metadata.generation, second.metadata.generation]).to.deep.equal([1, 1])
+    expect(second.metadata.uid).to.not.equal(first.metadata.uid)
   })
 
   it('writes over a status that came in between, without telling the client', async () => {
