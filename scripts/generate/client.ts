@@ -19,10 +19,9 @@ type Schema = {
 }
 
 /** The parts of one operation that a caller must know. */
-function queryNames({ query, plannedQuery, list }: Route): string[] {
-  const planned = plannedQuery.map((text) => (text.split(':')[0] ?? '').replace('!', ''))
+function queryNames({ query, list }: Route): string[] {
   const paging = list === undefined ? [] : [...LIST_QUERY_NAMES]
-  return [...new Set([...Object.keys(query?.shape ?? {}), ...planned, ...paging])].sort()
+  return [...new Set([...Object.keys(query?.shape ?? {}), ...paging])].sort()
 }
 
 const isPaged = (route: Route) => route.list !== undefined || queryNames(route).includes('pageSize')

@@ -4,23 +4,14 @@ import { memberRoutes } from './boundaries/members.ts'
 import { tenantRoutes } from './boundaries/tenant.ts'
 import { tenantMoveRoutes } from './boundaries/tenantMove.ts'
 import { documentOf } from './http/openapi.ts'
-import { type Area, area, type Route } from './http/route.ts'
+import { type Area, area, type Route, type RouteDraft } from './http/route.ts'
 import { reservedNamesOf } from './http/router.ts'
 import { invitationRoutes } from './invitations/index.ts'
 import { jobRoutes } from './jobs/index.ts'
 import { managedIdentityRoutes } from './managedidentities/index.ts'
 import { objectStorageRoutes } from './objectstorage/index.ts'
 import { passwordRoutes } from './passwords/index.ts'
-import { plannedApps } from './planned/apps.ts'
-import { plannedBlueprints } from './planned/blueprints.ts'
-import { plannedBoundaries } from './planned/boundaries.ts'
-import { plannedContainerinstances } from './planned/containerinstances.ts'
-import { plannedFunctions } from './planned/functions.ts'
-import { plannedKernel } from './planned/kernel.ts'
-import { plannedLifecycle } from './planned/lifecycle.ts'
-import { plannedMonitoring } from './planned/monitoring.ts'
-import { plannedRegistry } from './planned/registry.ts'
-import { plannedStaticwebapps } from './planned/staticwebapps.ts'
+import { plannedRoutes } from './planned.ts'
 import { commonRoutes } from './platform/index.ts'
 import { rbacRoutes } from './rbac/index.ts'
 import { relationalRoutes } from './relational/index.ts'
@@ -32,28 +23,33 @@ import { userRoutes } from './users/index.ts'
 import { vaultRoutes } from './vaults/index.ts'
 import { vectorRoutes } from './vector/index.ts'
 
+/** An area with the rows of the interface that it does not serve yet. */
+function whole(name: string, module: string, drafts: readonly (readonly RouteDraft[])[]): Area {
+  return area(name, module, [...drafts, plannedRoutes(name, drafts.flat())])
+}
+
 /** Every area with the module that its errors and documents name (interface section 4.1). */
 export const AREAS: readonly Area[] = [
-  area('common', 'platform', [commonRoutes]),
-  area('vector', 'db-vector', [vectorRoutes]),
-  area('relational', 'db-relational', [relationalRoutes]),
-  area('sql', 'db-sql', [sqlRoutes]),
-  area('containerinstances', 'containerinstances', [plannedContainerinstances]),
-  area('staticwebapps', 'staticwebapps', [plannedStaticwebapps]),
-  area('apps', 'apps', [plannedApps]),
-  area('secrets', 'secrets', [vaultRoutes]),
-  area('jobs', 'jobs', [jobRoutes]),
-  area('functions', 'functions', [plannedFunctions]),
-  area('objectstorage', 'objectstorage', [objectStorageRoutes]),
-  area('boundaries', 'boundaries', [boundaryRoutes, memberRoutes, tenantRoutes, plannedBoundaries]),
-  area('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),
-  area('managedidentities', 'managed-identity', [managedIdentityRoutes()]),
-  area('monitoring', 'monitoring', [plannedMonitoring]),
-  area('registry', 'registry', [plannedRegistry]),
-  area('blueprints', 'blueprints', [plannedBlueprints]),
-  area('rbac', 'rbac', [rbacRoutes, tenantMoveRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes]),
-  area('kernel', 'kernel', [plannedKernel]),
-  area('lifecycle', 'lifecycle', [plannedLifecycle]),
+  whole('common', 'platform', [commonRoutes]),
+  whole('vector', 'db-vector', [vectorRoutes]),
+  whole('relational', 'db-relational', [relationalRoutes]),
+  whole('sql', 'db-sql', [sqlRoutes]),
+  whole('containerinstances', 'containerinstances', []),
+  whole('staticwebapps', 'staticwebapps', []),
+  whole('apps', 'apps', []),
+  whole('secrets', 'secrets', [vaultRoutes]),
+  whole('jobs', 'jobs', [jobRoutes]),
+  whole('functions', 'functions', []),
+  whole('objectstorage', 'objectstorage', [objectStorageRoutes]),
+  whole('boundaries', 'boundaries', [boundaryRoutes, memberRoutes, tenantRoutes]),
+  whole('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),
+  whole('managedidentities', 'managed-identity', [managedIdentityRoutes()]),
+  whole('monitoring', 'monitoring', []),
+  whole('registry', 'registry', []),
+  whole('blueprints', 'blueprints', []),
+  whole('rbac', 'rbac', [rbacRoutes, tenantMoveRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes]),
+  whole('kernel', 'kernel', []),
+  whole('lifecycle', 'lifecycle', []),
 ]
 
 /** Every route of the interface. */

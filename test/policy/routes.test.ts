@@ -20,7 +20,7 @@ type Row = {
   answers: number[]
   query?: { name: string }[]
 }
-const golden = JSON.parse(readFileSync(new URL('./golden/routes.json', import.meta.url), 'utf8')) as {
+const golden = JSON.parse(readFileSync(new URL('../../src/api/interface.json', import.meta.url), 'utf8')) as {
   modules: string[]
   routes: Row[]
 }
@@ -40,6 +40,15 @@ describe('the table of routes', () => {
   it('has every route of the interface and no other', () => {
     expect([...ours.keys()].sort()).to.deep.equal(golden.routes.map(keyOf).sort())
     expect(golden.routes.length).to.equal(406)
+  })
+
+  it('serves every row but those of areas that are not built yet', () => {
+    const planned = ROUTES.filter(({ isBuilt }) => !isBuilt)
+    const counts = Object.entries(Object.groupBy(planned, ({ area }) => area)).map(([area, of]) => [area, of?.length])
+    expect(Object.fromEntries(counts)).to.deep.equal({
+      ...{ containerinstances: 28, staticwebapps: 23, apps: 29, functions: 22, boundaries: 14, monitoring: 11 },
+      ...{ registry: 12, blueprints: 18, kernel: 28, lifecycle: 37 },
+    })
   })
 
   for (const row of golden.routes) {

@@ -62,14 +62,6 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   503: 'Not available at the moment',
 }
 
-const TYPES: Readonly<Record<string, z.ZodType>> = {
-  integer: z.int(),
-  boolean: z.boolean(),
-  uuid: z.uuid(),
-  'date-time': z.iso.datetime({ offset: true }),
-  'string[]': z.array(z.string()),
-}
-
 /** A document over any routes. */
 export function documentOf(title: string, routes: readonly Route[]): object {
   const paths: ZodOpenApiPathsObject = {}
@@ -167,12 +159,7 @@ function pathParameters({ path, opaque }: Route): z.ZodObject {
 }
 
 function queryParameters(route: Route): z.ZodObject {
-  const planned = route.plannedQuery.map((text): [string, z.ZodType] => {
-    const [name = '', type = 'string'] = text.split(':')
-    const schema = TYPES[type] ?? z.string()
-    return [name.replace('!', ''), name.endsWith('!') ? schema : schema.optional()]
-  })
-  return z.object({ ...route.query?.shape, ...Object.fromEntries(planned), ...listParameters(route) })
+  return z.object({ ...route.query?.shape, ...listParameters(route) })
 }
 
 function listParameters({ list }: Route): Record<string, z.ZodType> {
@@ -206,11 +193,7 @@ function filterPattern(list: NonNullable<Route['list']>): RegExp {
 }
 
 function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
-  const { body, bodyKind, bodyName, isBodyOptional, mediaTypes } = route
-  if (bodyName !== undefined) {
-    const schema = z.unknown().meta({ description: `${bodyName}: its fields are described when the route is built` })
-    return { requestBody: { content: { 'application/json': { schema } } } }
-  }
+  const { body, bodyKind, isBodyOptional, mediaTypes } = route
   if (bodyKind === 'none') return {}
   const schema = body ?? z.unknown().meta({ description: 'Bytes, as they are' })
   const content = Object.fromEntries(mediaTypes.map((type) => [type, { schema }]))

@@ -70,10 +70,6 @@ export type Route = {
   readonly reply: z.ZodType | undefined
   readonly replyMediaType: string
   readonly answers: readonly number[]
-  /** Name of a record whose fields are not built yet, for the document. */
-  readonly bodyName: string | undefined
-  /** The query of a row that is not built yet, for the document. */
-  readonly plannedQuery: readonly string[]
   /** The form of error bodies (interface section 7). */
   readonly errors: 'platform' | 'problem'
   readonly isBuilt: boolean
@@ -156,45 +152,11 @@ export function route<
     reply: declaration.reply,
     replyMediaType: declaration.replyMediaType ?? 'application/json',
     answers: declaration.answers,
-    bodyName: undefined,
-    plannedQuery: [],
     errors: declaration.errors ?? 'platform',
     isBuilt: true,
     // The router hands over what the declaration's own schemas read.
     handler: handler as unknown as Route['handler'],
   }
-}
-
-export type Planned = {
-  auth: Authorization
-  operation?: string
-  scope?: ScopeLevel
-  /** `name:type`, with `!` behind the name if it is required. */
-  query?: readonly string[]
-  /** The name of the record. */
-  body?: string
-  answers: readonly number[]
-  errors?: 'platform' | 'problem'
-}
-
-/** A row of the interface that is not built yet: authenticated and authorized like any other, then 501. */
-export function planned(method: Method, path: string, row: Planned): RouteDraft {
-  const draft = route(
-    method,
-    path,
-    {
-      auth: row.auth,
-      summary: 'Not built yet',
-      answers: row.answers,
-      ...(row.operation !== undefined && { operation: row.operation }),
-      ...(row.scope !== undefined && { scope: row.scope }),
-      ...(row.errors !== undefined && { errors: row.errors }),
-    },
-    () => {
-      throw new TypeError('The router answers planned routes itself.')
-    },
-  )
-  return { ...draft, isBuilt: false, bodyName: row.body, plannedQuery: row.query ?? [] }
 }
 
 export type Area = { readonly name: string; readonly module: string; readonly routes: readonly Route[] }

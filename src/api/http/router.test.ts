@@ -2,12 +2,14 @@ import { expect } from 'chai'
 import { SeededRandom } from '../../../test/make/random.ts'
 import { placesOf, scopeOfPath } from '../callers/scopes.ts'
 import { SERVED_ROUTES } from '../index.ts'
-import { area, authenticated, planned, type Route } from './route.ts'
+import { area, authenticated, type Route, route } from './route.ts'
 import { decodeSegment, Router, reservedNamesOf } from './router.ts'
 
 const B = '11111111-1111-4111-8111-111111111111'
 const GROUP = `/boundaries/${B}/resourcegroups/shop`
 const ITEM = `${GROUP}/resources/vectorclusters/orders`
+const draft = (path: string) =>
+  route('GET', path, { auth: authenticated, summary: 'Read', answers: [200] }, () => ({ status: 200 }))
 
 describe('paths that are not the one spelling of a path', () => {
   const router = new Router(SERVED_ROUTES)
@@ -114,10 +116,7 @@ describe('what a path names', () => {
   })
 
   it('a second route of one place and method is a mistake', () => {
-    const { routes } = area('x', 'x', [
-      planned('GET', '/a/{name}', { auth: authenticated, answers: [200] }),
-      planned('GET', '/a/{other}', { auth: authenticated, answers: [200] }),
-    ])
+    const { routes } = area('x', 'x', [draft('/a/{name}'), draft('/a/{other}')])
     expect(() => new Router(routes)).to.throw(TypeError)
   })
 })
@@ -206,7 +205,7 @@ describe('parameters that may hold any text', () => {
 
 describe('decodeSegment', () => {
   it('keeps prototypes out of the parameters', () => {
-    const { routes } = area('x', 'x', [planned('GET', '/a/{name}', { auth: authenticated, answers: [200] })])
+    const { routes } = area('x', 'x', [draft('/a/{name}')])
     const match = new Router(routes).find('GET', '/a/__proto__')
     expect(match?.parameters.name).to.equal('__proto__')
     expect(decodeSegment('constructor')).to.equal('constructor')
@@ -274,10 +273,10 @@ describe('scopeOfPath', () => {
 describe('reservedNamesOf', () => {
   it('holds literals beside names, and leaves those beside ids', () => {
     const { routes } = area('x', 'x', [
-      planned('GET', '/a/{name}', { auth: authenticated, answers: [200] }),
-      planned('GET', '/a/config', { auth: authenticated, answers: [200] }),
-      planned('GET', '/b/{thingId}', { auth: authenticated, answers: [200] }),
-      planned('GET', '/b/window', { auth: authenticated, answers: [200] }),
+      draft('/a/{name}'),
+      draft('/a/config'),
+      draft('/b/{thingId}'),
+      draft('/b/window'),
     ])
     expect(reservedNamesOf(routes)).to.deep.equal(['config', 'validate'])
   })
