@@ -1,4 +1,6 @@
+import type { FieldError } from '../core/errors.ts'
 import { childName } from '../core/names.ts'
+import { compareQuantities, parseQuantity } from '../core/quantity.ts'
 
 /**
  * What the facade and the controller of SQL instances both have to know: names of the children, ports, logins and the
@@ -13,6 +15,30 @@ export const SQL_DIALECTS = { MsSql: 'mssql', MariaDb: 'mariadb' } as const
 export const ADMIN_USERS: Readonly<Record<SqlEngineName, string>> = { MsSql: 'sa', MariaDb: 'root' }
 /** The user of connection strings owns the database; the two others serve the editor. */
 export const SQL_USERS = { owner: 'app', writer: 'app_writer', reader: 'app_reader' } as const
+
+/** SQL Server does not start with less. */
+export const MSSQL_MEMORY = '2Gi'
+
+const MIB = 1024n * 1024n * 1000n
+
+/** The memory of an engine that is not told how much to take, in MiB: the rest is for connections and the container. */
+export function engineShareMb(memoryLimit: string): number {
+  return Number(((parseQuantity(memoryLimit) / MIB) * 80n) / 100n)
+}
+
+/** Why an engine cannot run in a container with so much memory; the spec or its plan sets it. */
+export function memoryFault(
+  { engine, memoryLimitMb }: { engine: SqlEngineName; memoryLimitMb?: number | undefined },
+  memoryLimit: string,
+): FieldError | undefined {
+  if (engine === 'MsSql' && compareQuantities(memoryLimit, MSSQL_MEMORY) < 0) {
+    const message = `must be at least ${MSSQL_MEMORY} for MsSql, which does not start with ${memoryLimit}`
+    return { field: 'memoryLimit', message }
+  }
+  if (memoryLimitMb === undefined || compareQuantities(`${memoryLimitMb}Mi`, memoryLimit) <= 0) return undefined
+  const message = `must not be more than memoryLimit, which is ${memoryLimit}: the container would be killed`
+  return { field: 'memoryLimitMb', message }
+}
 
 export function sqlNames(name: string) {
   return {

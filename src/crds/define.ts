@@ -27,6 +27,8 @@ export type Placement = 'cluster' | 'platform' | 'boundary' | 'boundaryOrPlatfor
 export type Rule<Spec> = {
   cel: string
   message: string
+  /** The message with what it refuses named in it, where the API server cannot name it. */
+  explain?: (next: Spec) => string
   code: ErrorCode
   /** The field that the message is about, in dots below `spec`. */
   field: string
@@ -233,5 +235,5 @@ export function brokenRules<Spec>(kind: { rules: readonly Rule<Spec>[] }, next: 
   return kind.rules
     .filter((rule) => previous !== undefined || !isTransition(rule))
     .filter((rule) => !rule.test(next, previous ?? next))
-    .map(({ field, message, code }) => ({ field, message, code }))
+    .map(({ field, message, code, explain }) => ({ field, message: explain?.(next) ?? message, code }))
 }

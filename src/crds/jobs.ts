@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { JOB_STATES, VAULT_REFERENCE_PATTERN, VAULT_REFERENCE_PREFIX, vaultReference } from '../contracts/jobs.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus } from './define.ts'
 import { mapOf, ResourceName, Tags } from './fields.ts'
+import { namesRule } from './mapRules.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId } from './workloadFields.ts'
 
@@ -77,20 +78,16 @@ const MOST_REFERENCES = 20
 
 const rules: Rule<Spec>[] = [
   tagKeyRule,
-  {
-    cel: "self.env.all(name, name.matches('^[A-Za-z_][A-Za-z0-9_]*$') && size(name) <= 128)",
+  namesRule('env', {
+    cel: "k.matches('^[A-Za-z_][A-Za-z0-9_]*$') && size(k) <= 128",
     message: 'names in env are letters, digits and underscores, at most 128, and do not begin with a digit',
-    code: 'BAD_REQUEST',
-    field: 'env',
-    test: ({ env }) => Object.keys(env).every((name) => isEnvironmentName(name) && name.length <= 128),
-  },
-  {
-    cel: `self.env.all(name, !self.env[name].startsWith('${VAULT_REFERENCE_PREFIX}') || self.env[name].matches('${VAULT_REFERENCE_PATTERN.replaceAll('\\', '\\\\')}'))`,
+    test: (name) => isEnvironmentName(name) && name.length <= 128,
+  }),
+  namesRule('env', {
+    cel: `!self.env[k].startsWith('${VAULT_REFERENCE_PREFIX}') || self.env[k].matches('${VAULT_REFERENCE_PATTERN.replaceAll('\\', '\\\\')}')`,
     message: 'a vault reference in env is written @vault(<vault>/<secret>)',
-    code: 'BAD_REQUEST',
-    field: 'env',
-    test: ({ env }) => Object.values(env).every(isValue),
-  },
+    test: (_name, value) => isValue(value),
+  }),
   {
     cel: `self.env.filter(name, self.env[name].startsWith('${VAULT_REFERENCE_PREFIX}')).size() <= ${MOST_REFERENCES}`,
     message: `env refers to at most ${MOST_REFERENCES} vault secrets`,

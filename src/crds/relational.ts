@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isRefusedParameter, REFUSED_PARAMETER_PREFIXES, REFUSED_PARAMETERS } from '../contracts/relational.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { Bytes, DateTime, mapOf, PlainText, ResourceName, Tags, Uuid } from './fields.ts'
+import { namesRule } from './mapRules.ts'
 import { DESTINATION_PATH, SERVER_NAME } from './relationalSnapshots.ts'
 import { CronSchedule } from './schedule.ts'
 import { tagKeyRule } from './tags.ts'
@@ -203,20 +204,17 @@ const rules: Rule<Spec>[] = [
     field: 'ownerName',
     test: (next) => !RESERVED_OWNERS.includes(next.ownerName) && !next.ownerName.startsWith('pg_'),
   },
-  {
-    cel: `self.parameters.all(k, k.matches('${PARAMETER_NAME}'))`,
+  namesRule('parameters', {
+    cel: `k.matches('${PARAMETER_NAME}')`,
     message: 'a name in parameters has 1 to 63 lower-case letters, digits, underscores and dots',
-    code: 'BAD_REQUEST',
-    field: 'parameters',
-    test: (next) => Object.keys(next.parameters).every((name) => new RegExp(PARAMETER_NAME).test(name)),
-  },
-  {
-    cel: `self.parameters.all(k, !(k in ${celList(REFUSED_PARAMETERS)}) && ${REFUSED_PARAMETER_PREFIXES.map((prefix) => `!k.startsWith('${prefix}')`).join(' && ')})`,
+    test: (name) => new RegExp(PARAMETER_NAME).test(name),
+  }),
+  namesRule('parameters', {
+    cel: `!(k in ${celList(REFUSED_PARAMETERS)}) && ${REFUSED_PARAMETER_PREFIXES.map((prefix) => `!k.startsWith('${prefix}')`).join(' && ')}`,
     message: 'parameters must not hold what runs code or belongs to the platform, such as archive_command or ssl',
     code: 'PARAMETER_REFUSED',
-    field: 'parameters',
-    test: (next) => !Object.keys(next.parameters).some(isRefusedParameter),
-  },
+    test: (name) => !isRefusedParameter(name),
+  }),
   {
     cel: 'self.synchronousReplicas == 0 || !has(self.replicas) || self.synchronousReplicas < self.replicas',
     message: 'synchronousReplicas must be less than replicas: the primary is not a replica',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SQL_ENGINES, type SqlEngineName } from '../contracts/sql.ts'
+import { MSSQL_MEMORY, SQL_ENGINES, type SqlEngineName } from '../contracts/sql.ts'
 import { compareQuantities } from '../core/quantity.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { ResourceName, Tags } from './fields.ts'
@@ -123,9 +123,6 @@ function belongs(field: 'engineVersion' | 'edition', of: Record<SqlEngineName, r
     test: ({ engine, [field]: value }) => value === undefined || of[engine].includes(value),
   }
 }
-
-/** SQL Server does not start with less. */
-export const MSSQL_MEMORY = '2Gi'
 
 const rules: Rule<Spec>[] = [
   tagKeyRule,

@@ -1,4 +1,4 @@
-import type { Rule } from './define.ts'
+import { namesRule } from './mapRules.ts'
 
 const RESERVED_PREFIXES = ['freehold.dev/', 'kubernetes.io/']
 const KEY = /^[A-Za-z0-9 _.:/=+@-]{1,128}$/
@@ -9,11 +9,9 @@ export function isTagKey(key: string): boolean {
 }
 
 /** The rule over `spec.tags` that every kind with tags carries (records: names, tags, values). */
-export const tagKeyRule: Rule<{ tags: Record<string, string> }> = {
-  cel: `self.tags.all(k, k.matches('^[A-Za-z0-9 _.:/=+@-]{1,128}$') && !k.contains('.k8s.io/') && !k.startsWith('freehold.dev/') && !k.startsWith('kubernetes.io/'))`,
+export const tagKeyRule = namesRule('tags', {
+  cel: `k.matches('^[A-Za-z0-9 _.:/=+@-]{1,128}$') && !k.contains('.k8s.io/') && !k.startsWith('freehold.dev/') && !k.startsWith('kubernetes.io/')`,
   message:
     'a tag key has 1 to 128 letters, digits, spaces or _.:/=+@- and does not begin with freehold.dev/ or kubernetes.io/ nor hold .k8s.io/',
-  code: 'BAD_REQUEST',
-  field: 'tags',
-  test: (next) => Object.keys(next.tags).every(isTagKey),
-}
+  test: isTagKey,
+})

@@ -71,7 +71,19 @@ describe('rules, as the facade runs them', () => {
   for (const { name, kind, next, previous, refused } of RULE_CASES) {
     it(name, () => {
       const found = brokenRules(kind as never, next as never, previous as never)
-      expect(found.map((rule) => rule.message).sort()).to.deep.equal([...refused].sort())
+      const withoutNames = found.map((rule) => rule.message.replace(/^".*" is not allowed: /, ''))
+      expect(withoutNames.sort()).to.deep.equal([...refused].sort())
+    })
+  }
+
+  for (const [kind, rule] of KINDS.flatMap((kind) => kind.rules.map((rule) => [kind, rule] as const))) {
+    if (!/\.all\(k,/.test(rule.cel)) continue
+    it(`name what they refuse in a map: ${kind.kind}, ${rule.message}`, () => {
+      const found = RULE_CASES.find((each) => each.kind === kind && each.refused.includes(rule.message))
+      const spec = found?.next as Record<string, object> | undefined
+      const [broken] = brokenRules({ rules: [rule] } as never, spec as never)
+      const [name] = Object.keys(spec?.[rule.field] ?? {})
+      expect(broken?.message).to.equal(`"${name}" is not allowed: ${rule.message}`)
     })
   }
 

@@ -1,12 +1,11 @@
 import { z } from 'zod'
-import { ADMIN_USERS } from '../../contracts/sql.ts'
-import { badRequest } from '../../core/errors.ts'
-import { compareQuantities } from '../../core/quantity.ts'
-import { defaultEdition, LICENSE_STATES, MSSQL_MEMORY, newestVersion, SqlInstance } from '../../crds/sql.ts'
+import { ADMIN_USERS, engineShareMb, memoryFault } from '../../contracts/sql.ts'
+import { refusedFields } from '../../core/errors.ts'
+import { defaultEdition, LICENSE_STATES, newestVersion, SqlInstance } from '../../crds/sql.ts'
 import type { RecordOf } from '../records/records.ts'
 import { recordOf } from '../resources/record.ts'
-import { effectiveSizes, type Plan, unprocessable } from '../resources/sizing.ts'
-import type { ResourceView } from '../resources/types.ts'
+import { effectiveSizes, type Plan, planOf, unprocessable } from '../resources/sizing.ts'
+import type { ResourceView, WriteView } from '../resources/types.ts'
 
 export type SqlObject = RecordOf<typeof SqlInstance>
 export type SqlSpec = SqlObject['spec']
@@ -30,33 +29,44 @@ export const sqlRecord = recordOf(SqlInstance, {
     productVersion: [reported, ({ object }) => object.status?.productVersion],
     publicEndpoint: [z.string().nullable(), ({ object }) => object.status?.publicEndpoint],
   },
-  shownAs: { acceptEula: ({ object: { spec } }) => spec.acceptEula || spec.engine === 'MariaDb' },
+  shownAs: {
+    acceptEula: ({ object: { spec } }) => spec.acceptEula || spec.engine === 'MariaDb',
+    memoryLimitMb: ({ object: { spec }, services }) => shownMemoryMb(spec, planOf(services, 'Sql', spec)),
+  },
   filled: { engineVersion: versionOf, edition: editionOf },
   kept: ['engineVersion'],
   refine,
 })
 
 /** @throws PlatformError BACKUP_TARGET_MISSING, BAD_REQUEST */
-function refine(draft: Partial<SqlSpec>, _view: object, plan: Plan | undefined): Partial<SqlSpec> {
+function refine(draft: Partial<SqlSpec>, view: WriteView<typeof SqlInstance>, plan: Plan | undefined) {
   const { engine = 'MsSql', acceptEula = false } = draft
   if (draft.backupEnabled === true) {
     const message = 'This platform has no target for backups of SQL instances.'
     throw unprocessable('BACKUP_TARGET_MISSING', 'backupEnabled', 'true', message)
   }
-  refuseLittleMemory({ ...draft, engine }, plan)
+  const memoryLimitMb = chooseMemoryMb(draft, view)
+  const { memoryLimit } = effectiveSizes(draft, plan)
+  // The kind's rules judge the spec; this also judges what it gets from its plan.
+  const fault = memoryLimit === null ? undefined : memoryFault({ engine, memoryLimitMb }, memoryLimit)
+  if (fault !== undefined) throw refusedFields([fault])
   return {
     engine,
     engineVersion: draft.engineVersion ?? (newestVersion(engine) as SqlSpec['engineVersion']),
     edition: draft.edition ?? (defaultEdition(engine) as SqlSpec['edition']),
     acceptEula: engine === 'MariaDb' ? false : acceptEula,
+    memoryLimitMb,
   }
 }
 
-/** The kind's rule judges the spec; this also judges what it gets from its plan. */
-function refuseLittleMemory(spec: Partial<SqlSpec>, plan: Plan | undefined): void {
+function shownMemoryMb(spec: Partial<SqlSpec>, plan: Plan | undefined): number | undefined {
   const { memoryLimit } = effectiveSizes(spec, plan)
-  if (spec.engine !== 'MsSql' || memoryLimit === null || compareQuantities(memoryLimit, MSSQL_MEMORY) >= 0) return
-  throw badRequest(`MsSql does not start with less memory than ${MSSQL_MEMORY}.`, [
-    { field: 'memoryLimit', message: `must be at least ${MSSQL_MEMORY}` },
-  ])
+  return spec.memoryLimitMb ?? (memoryLimit === null ? undefined : engineShareMb(memoryLimit))
+}
+
+/** What a read showed as the share of the engine stays the share when it is written back. */
+function chooseMemoryMb({ memoryLimitMb }: Partial<SqlSpec>, view: WriteView<typeof SqlInstance>): number | undefined {
+  const before = view.previous?.spec
+  if (before === undefined || before.memoryLimitMb !== undefined || view.form !== 'put') return memoryLimitMb
+  return memoryLimitMb === shownMemoryMb(before, planOf(view.services, 'Sql', before)) ? undefined : memoryLimitMb
 }

@@ -19,7 +19,7 @@ import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../st
 import { findCluster } from '../workload/home.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
-import { checkBackup, chooseLicense, ensureLogins, randomPassword } from './resolve.ts'
+import { checkBackup, checkMemory, chooseLicense, ensureLogins, randomPassword } from './resolve.ts'
 import { newSqlState, type SqlOptions, type SqlState } from './types.ts'
 import { applyWorkload, judgeHealth, prepareEngine, reportStatus } from './workload.ts'
 
@@ -45,6 +45,7 @@ export function sqlController(options: Omit<SqlOptions, 'generatePassword'> & Pa
       findCluster,
       checkBackup,
       resolvePlan(),
+      checkMemory,
       checkQuota(isMade),
       adoptVolumes,
       keepStorageClass,

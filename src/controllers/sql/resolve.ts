@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { decodePasswords, decodeProductKey, sqlNames } from '../../contracts/sql.ts'
+import { decodePasswords, decodeProductKey, memoryFault, sqlNames } from '../../contracts/sql.ts'
 import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
@@ -7,7 +7,7 @@ import { defaultEdition, PAID_EDITIONS } from '../../crds/sql.ts'
 import { loginSecret } from '../../desired/sql/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { retainedFor } from '../stateful/volumes.ts'
-import { placeOfPass } from '../workload/pass.ts'
+import { placeOfPass, planOf } from '../workload/pass.ts'
 import { keepSecret, readSecret, type SecretObject, withSecretRights } from '../workload/secrets.ts'
 import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
 
@@ -20,6 +20,12 @@ export function randomPassword(): string {
 export function checkBackup({ object }: SqlPass): Outcome {
   if (!object.spec.backupEnabled) return done()
   return stalled('ConfigurationInvalid', 'backupEnabled is true, but this platform has no target for backups.')
+}
+
+/** The rules of the kind see no plan. */
+export function checkMemory(pass: SqlPass): Outcome {
+  const fault = memoryFault(pass.object.spec, planOf(pass).memoryLimit)
+  return fault === undefined ? done() : stalled('ConfigurationInvalid', `${fault.field} ${fault.message}.`)
 }
 
 /** Passwords are made once, and stored before anything is told of them. */

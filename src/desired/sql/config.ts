@@ -1,14 +1,9 @@
-import { parseQuantity } from '../../core/quantity.ts'
+import { engineShareMb } from '../../contracts/sql.ts'
 import type { SqlInput } from './types.ts'
-
-const BYTES_OF_MIB = 1024n * 1024n
-/** Of the memory that the pod may have; the rest is for connections and for what the engine does besides. */
-const ENGINE_SHARE = 80n
 
 /** How much memory the engine may take, in MiB. */
 export function engineMemoryMb({ instance, plan }: Pick<SqlInput, 'instance' | 'plan'>): number {
-  const limit = parseQuantity(plan.memoryLimit) / 1000n / BYTES_OF_MIB
-  return instance.spec.memoryLimitMb ?? Number((limit * ENGINE_SHARE) / 100n)
+  return instance.spec.memoryLimitMb ?? engineShareMb(plan.memoryLimit)
 }
 
 /** The engine's own file. Nothing in it is secret: passwords come as environment variables from the Secret. */

@@ -1,0 +1,83 @@
+import { expect } from 'chai'
+import request from 'supertest'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+import { SqlInstance } from '../../crds/sql.ts'
+
+const B = '11111111-1111-4111-8111-111111111111'
+const OWNER = '22222222-2222-4222-8222-222222222222'
+const BOOKS = `/boundaries/${B}/resourcegroups/shop/resources/sqlclusters/books`
+const SMALL = { computePlan: 'sql-small', resourcePlanId: 'sql-small' }
+const MSSQL = { engine: 'MsSql', acceptEula: true }
+
+describe('the memory of a SQL engine, over REST', () => {
+  let server: Awaited<ReturnType<typeof startFacade>>
+  beforeEach(async () => {
+    server = await startFacade()
+    server.boundary(B)
+    server.group(B, 'shop')
+    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    for (const [name, spec] of Object.entries(DEFAULT_PLANS)) {
+      if (spec.family === 'Sql') server.put(ComputePlan, name, spec)
+    }
+    server.put(ComputePlan, 'sql-tiny', {
+      ...DEFAULT_PLANS['sql-dev'],
+      isDefault: false,
+      memoryRequest: '1Gi',
+      memoryLimit: '1Gi',
+    })
+  })
+  afterEach(() => server.stop())
+
+  const call = (method: 'get' | 'post' | 'put' | 'patch', body?: object) =>
+    request(server.app)[method](BOOKS).set('authorization', bearer(OWNER)).send(body)
+  const stored = async () =>
+    (await server.client.get(SqlInstance.resource, { namespace: groupNamespace(B, 'shop'), name: 'books' })).spec as {
+      memoryLimitMb?: number
+    }
+
+  const refused: [title: string, body: object, field: string][] = [
+    ['more for the engine than the plan has', { ...MSSQL, memoryLimitMb: 2049 }, 'memoryLimitMb'],
+    ['more for the engine than memoryLimit', { ...MSSQL, memoryLimit: '3Gi', memoryLimitMb: 3073 }, 'memoryLimitMb'],
+    ['a plan with too little memory for SQL Server', { ...MSSQL, computePlan: 'sql-tiny' }, 'memoryLimit'],
+  ]
+  for (const [title, body, field] of refused) {
+    it(`is refused before anything is written: ${title}`, async () => {
+      server.client.calls.length = 0
+      const answer = await call('post', body)
+      expect([answer.status, answer.body.code, answer.body.errors?.[0]?.field]).to.deep.equal([
+        400,
+        'BAD_REQUEST',
+        field,
+      ])
+      expect(server.client.calls).to.deep.equal([])
+    })
+  }
+
+  it('may be all that the plan has', async () => {
+    expect((await call('post', { ...MSSQL, memoryLimitMb: 2048 })).status).to.equal(201)
+  })
+
+  it('is refused with a plan that has less than the engine was given', async () => {
+    await call('post', { engine: 'MariaDb', computePlan: 'sql-small', storageSize: '10Gi', memoryLimitMb: 3000 })
+    const answer = await call('patch', { computePlan: 'sql-dev' })
+    expect([answer.status, answer.body.errors?.[0]?.field]).to.deep.equal([400, 'memoryLimitMb'])
+  })
+
+  it('is shown as 80 % of the limit where nothing is said, and follows the plan when that is put back', async () => {
+    expect((await call('post', MSSQL)).body.memoryLimitMb).to.equal(1638)
+    const { body } = await call('get')
+    expect((await call('put', { ...body, ...SMALL })).body.memoryLimitMb).to.equal(3276)
+    expect(await stored()).to.not.have.property('memoryLimitMb')
+    expect((await call('patch', { memoryLimit: '8Gi' })).body.memoryLimitMb).to.equal(6553)
+  })
+
+  it('stays as given when the plan changes', async () => {
+    await call('post', { ...MSSQL, memoryLimitMb: 1000 })
+    const { body } = await call('get')
+    expect((await call('put', { ...body, ...SMALL })).body.memoryLimitMb).to.equal(1000)
+    expect((await call('patch', { memoryLimitMb: null })).body.memoryLimitMb).to.equal(3276)
+  })
+})
