@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { ActionName } from '../core/actions.ts'
+import { INTERFACE_ROWS, type InterfaceRow } from './http/interface.ts'
 import {
   type Authorization,
   action,
@@ -11,23 +12,6 @@ import {
   route,
   type ScopeLevel,
 } from './http/route.ts'
-import table from './interface.json' with { type: 'json' }
-
-/** One row of the interface, as it is given. */
-type Row = {
-  area: string
-  method: string
-  path: string
-  auth: string
-  action?: string
-  dataAction?: boolean
-  scope?: string
-  operation?: string
-  query?: { name: string; type: string; required: boolean }[]
-  /** The name of the record. */
-  body?: string
-  answers: number[]
-}
 
 const TYPES: Readonly<Record<string, z.ZodType>> = {
   integer: z.int(),
@@ -40,11 +24,10 @@ const TYPES: Readonly<Record<string, z.ZodType>> = {
 /** The rows of an area that no route serves yet: authenticated and authorized like any other, then 501. */
 export function plannedRoutes(area: string, built: readonly RouteDraft[]): RouteDraft[] {
   const served = new Set(built.map(({ method, path }) => `${method} ${path}`))
-  const rows: readonly Row[] = table.routes
-  return rows.filter((row) => row.area === area && !served.has(`${row.method} ${row.path}`)).map(planned)
+  return INTERFACE_ROWS.filter((row) => row.area === area && !served.has(`${row.method} ${row.path}`)).map(planned)
 }
 
-function planned(row: Row): RouteDraft {
+function planned(row: InterfaceRow): RouteDraft {
   const query = (row.query ?? []).map(({ name, type, required }) => {
     const schema = TYPES[type] ?? z.string()
     return [name, required ? schema : schema.optional()] as const
@@ -56,12 +39,10 @@ function planned(row: Row): RouteDraft {
       auth: authorizationOf(row),
       summary: 'Not built yet',
       query: z.object(Object.fromEntries(query)),
-      answers: row.answers,
       isBodyOptional: true,
       // Where the interface has problem details (section 7).
       errors: row.area === 'kernel' || row.path.startsWith('/lifecycle/backups') ? 'problem' : 'platform',
       ...(row.scope !== undefined && { scope: row.scope as ScopeLevel }),
-      ...(row.operation !== undefined && { operation: row.operation }),
       ...(row.body !== undefined && {
         body: z.unknown().meta({ description: `${row.body}: its fields are described when the route is built` }),
       }),
@@ -73,7 +54,7 @@ function planned(row: Row): RouteDraft {
   return { ...draft, isBuilt: false }
 }
 
-function authorizationOf({ auth, action: name, dataAction: isData }: Row): Authorization {
+function authorizationOf({ auth, action: name, dataAction: isData }: InterfaceRow): Authorization {
   if (auth === 'iam') return (isData === true ? dataAction : action)(name as ActionName)
   return auth === 'anonymous' ? anonymous : authenticated
 }

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { ACTIONS, findAction, isKnownAction, isOpenAction } from './actions.ts'
 
 type GoldenRoute = { action?: string; dataAction?: boolean }
-const golden = new URL('../api/interface.json', import.meta.url)
+const golden = new URL('../api/http/interface.json', import.meta.url)
 const routes: GoldenRoute[] = JSON.parse(readFileSync(golden, 'utf8')).routes
 
 describe('actions', () => {

@@ -20,7 +20,7 @@ type Row = {
 type Holder = { role: string; at: 'root' | 'boundary'; isDenied?: true }
 type Answer = { status: number; code: string | undefined; text: string }
 
-const golden = JSON.parse(readFileSync(new URL('../../src/api/interface.json', import.meta.url), 'utf8')) as {
+const golden = JSON.parse(readFileSync(new URL('../../src/api/http/interface.json', import.meta.url), 'utf8')) as {
   routes: Row[]
 }
 /** What is beyond the interface is held to the same rules, by what it says of itself. */

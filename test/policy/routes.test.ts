@@ -20,7 +20,7 @@ type Row = {
   answers: number[]
   query?: { name: string }[]
 }
-const golden = JSON.parse(readFileSync(new URL('../../src/api/interface.json', import.meta.url), 'utf8')) as {
+const golden = JSON.parse(readFileSync(new URL('../../src/api/http/interface.json', import.meta.url), 'utf8')) as {
   modules: string[]
   routes: Row[]
 }

@@ -82,7 +82,6 @@ export const boundaryRoutes: readonly RouteDraft[] = [
       summary: 'The boundaries that the caller may read',
       list: boundaryShape,
       reply: pagedListOf(BoundaryDto),
-      answers: [200],
     },
     async (context) =>
       pagedParts(await boundariesWith(context, 'boundaries/read'), context.list, boundaryShape, (boundary) =>
@@ -98,7 +97,6 @@ export const boundaryRoutes: readonly RouteDraft[] = [
       summary: 'Create a boundary; the caller becomes its Owner',
       body: BoundaryBody.meta({ id: 'CreateBoundaryRequest' }),
       reply: BoundaryDto,
-      answers: [200, 201],
     },
     createBoundary,
   ),
@@ -111,7 +109,6 @@ export const boundaryRoutes: readonly RouteDraft[] = [
       mayPass: readsSomeBoundary,
       summary: 'What the list of boundaries can be asked for',
       reply: ListConfigDto,
-      answers: [200],
     },
     (context) => {
       const { access } = context.services
@@ -128,7 +125,7 @@ export const boundaryRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     '{B}',
-    { auth: action('boundaries/read'), summary: 'Read a boundary', reply: BoundaryDto, answers: [200] },
+    { auth: action('boundaries/read'), summary: 'Read a boundary', reply: BoundaryDto },
     async (context) => {
       const boundary = await findBoundary(context, context.parameters.boundaryId, context)
       return ok(shown(context, boundary), { etag: etagOf(boundary) })
@@ -143,7 +140,6 @@ export const boundaryRoutes: readonly RouteDraft[] = [
       body: BoundaryBody.meta({ id: 'UpdateBoundaryRequest' }),
       mediaTypes: ['application/json', 'application/merge-patch+json'],
       reply: BoundaryDto,
-      answers: [200],
     },
     async (context) => {
       const { services, caller, ifMatch, body, parameters } = context
@@ -169,7 +165,6 @@ export const boundaryRoutes: readonly RouteDraft[] = [
       auth: action('boundaries/delete'),
       scope: 'root',
       summary: 'Delete an empty boundary; 202 while its namespace goes',
-      answers: [200, 202, 204],
     },
     deleteBoundary,
   ),

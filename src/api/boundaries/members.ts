@@ -103,14 +103,13 @@ export const memberRoutes: readonly RouteDraft[] = [
       summary: 'Give somebody a role at the boundary',
       body: AddBoundaryMemberRequest,
       reply: BoundaryMemberDto,
-      answers: [200, 201],
     },
     addMember,
   ),
   route(
     'DELETE',
     '{B}/members/{assignmentId}',
-    { auth: action('boundaries/members/manage'), summary: 'Take a role away', answers: [200, 204] },
+    { auth: action('boundaries/members/manage'), summary: 'Take a role away' },
     removeMember,
   ),
 ]

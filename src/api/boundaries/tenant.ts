@@ -28,7 +28,6 @@ export const tenantRoutes: readonly RouteDraft[] = [
       summary: 'Give the boundary to a tenant, or to none',
       body: MoveBoundaryTenantRequest,
       reply: BoundaryDto,
-      answers: [200],
     },
     async (context) => {
       const { services, caller, body, ifMatch, parameters } = context

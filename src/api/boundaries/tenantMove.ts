@@ -149,7 +149,6 @@ export const tenantMoveRoutes: readonly RouteDraft[] = [
       summary: 'Give the boundary to another tenant and take the rights of people outside it',
       body: BoundaryTenantMoveRequest,
       reply: BoundaryTenantMoveResult,
-      answers: [200],
     },
     async (context) => {
       const { services, caller, body, ifMatch, parameters } = context

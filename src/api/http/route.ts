@@ -3,6 +3,7 @@ import type { ActionName } from '../../core/actions.ts'
 import type { ListShape } from '../resources/paging.ts'
 import type { Answer } from './answer.ts'
 import type { Context, Services } from './context.ts'
+import { interfaceRow } from './interface.ts'
 import { expandPath, levelOfPath, type PathParameters } from './template.ts'
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -81,7 +82,6 @@ export type Route = {
 export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply extends z.ZodType> = {
   auth: Authorization
   summary: string
-  operation?: string
   scope?: ScopeLevel
   opaque?: readonly string[]
   scopeFrom?: Route['scopeFrom']
@@ -100,8 +100,8 @@ export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply
   /** What 2xx answers hold; nothing for answers without a body. */
   reply?: Reply
   replyMediaType?: string
-  /** Every status that the interface lists for the row. */
-  answers: readonly number[]
+  /** Statuses beyond those that the interface lists for the row; without a row, all of them: 200 if absent. */
+  answers?: readonly number[]
   errors?: 'platform' | 'problem'
 }
 
@@ -129,7 +129,9 @@ export function route<
   handler: Handler<Path, Query, Body, Reply>,
 ): RouteDraft {
   const expanded = expandPath(path)
-  const { auth, body } = declaration
+  const { auth, body, answers = [] } = declaration
+  const row = interfaceRow({ method, path: expanded })
+  const all = new Set([...(row?.answers ?? []), ...answers])
   return {
     method,
     path: expanded,
@@ -139,7 +141,7 @@ export function route<
     scopeFrom: declaration.scopeFrom,
     mayPass: declaration.mayPass,
     answersUnknownCallers: declaration.answersUnknownCallers ?? false,
-    operation: declaration.operation,
+    operation: row?.operation,
     summary: declaration.summary,
     query: declaration.query,
     ignoresUnknownQuery: declaration.ignoresUnknownQuery ?? false,
@@ -151,7 +153,7 @@ export function route<
     mediaTypes: declaration.mediaTypes ?? ['application/json'],
     reply: declaration.reply,
     replyMediaType: declaration.replyMediaType ?? 'application/json',
-    answers: declaration.answers,
+    answers: all.size === 0 ? [200] : [...all],
     errors: declaration.errors ?? 'platform',
     isBuilt: true,
     // The router hands over what the declaration's own schemas read.

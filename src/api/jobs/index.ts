@@ -23,16 +23,11 @@ export const jobRoutes: readonly RouteDraft[] = [
   ...resource(PlatformJob, {
     segment: 'jobs',
     actionPrefix: 'jobs',
-    plural: 'Jobs',
-    singular: 'Job',
     parameter: 'jobName',
     ...jobRecord,
     fields: jobFields,
     defaultSort: '-createdAt',
-    omit: ['config', 'update', 'patch', 'action', 'getScale', 'scale', 'listAll', 'configAll'],
-    answers: { get: [200], create: [200, 201], delete: [200, 204] },
-    // The interface gives them no names.
-  }).map((draft) => ({ ...draft, operation: undefined })),
+  }),
   logRoute(BASE, dataAction('jobs/readLogs'), openLog),
 ]
 

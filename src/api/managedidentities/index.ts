@@ -118,12 +118,10 @@ function identitiesOf(kinds: readonly AnyKind[]) {
     create: {
       summary: 'Give a resource that runs code an identity; the same resource again answers 200',
       body: ProvisionRequest,
-      answers: [200, 201, 422],
       make: (context, home) => provision(kinds, context, home),
     },
     remove: {
       summary: 'Take the identity away, with its assignments and credentials',
-      answers: [200, 202, 204],
       waits: true,
     },
   })
@@ -142,7 +140,6 @@ export function managedIdentityRoutes(kinds: readonly AnyKind[] = KINDS): readon
         summary: 'What the resource signs in with; rotate=true makes a new secret first',
         query: z.strictObject({ rotate: z.enum(['true', 'false']).optional() }),
         reply: ManagedIdentityCredentialsDto,
-        answers: [200, 409],
       },
       async (context) => {
         const { object } = await identities.find(context)

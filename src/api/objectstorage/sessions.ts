@@ -119,7 +119,6 @@ export const sessionRoutes: readonly RouteDraft[] = [
       body: IssueStsRequest,
       isBodyOptional: false,
       reply: StsSessionDto,
-      answers: [200, 201, 422],
     },
     issueSession,
   ),

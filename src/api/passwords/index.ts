@@ -48,7 +48,7 @@ export const passwordRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     '/identity/password-policy',
-    { auth: anonymous, summary: 'What a password must be', reply: PasswordPolicyDto, answers: [200] },
+    { auth: anonymous, summary: 'What a password must be', reply: PasswordPolicyDto },
     async ({ services }) => ok(passwordPolicyDto(await services.accounts.passwordRules())),
   ),
   route(
@@ -59,19 +59,13 @@ export const passwordRoutes: readonly RouteDraft[] = [
       summary: 'Ask for a link to choose a new password; the answer is the same for every address',
       body: PasswordResetRequest,
       reply: z.object({}),
-      answers: [202, 429],
     },
     requestReset,
   ),
   route(
     'GET',
     '/identity/password-reset/{token}',
-    {
-      auth: anonymous,
-      summary: 'Whether the link of a password reset can be used',
-      reply: PasswordResetLinkDto,
-      answers: [200, 404],
-    },
+    { auth: anonymous, summary: 'Whether the link of a password reset can be used', reply: PasswordResetLinkDto },
     showReset,
   ),
   route(
@@ -82,7 +76,6 @@ export const passwordRoutes: readonly RouteDraft[] = [
       summary: 'Choose a new password by the link of a reset',
       body: PasswordResetConfirmRequest,
       reply: PasswordResetResult,
-      answers: [200, 404, 410, 422],
     },
     confirmReset,
   ),
@@ -95,7 +88,6 @@ export const passwordRoutes: readonly RouteDraft[] = [
       answersUnknownCallers: true,
       body: ChangePasswordRequest,
       reply: PasswordChangedDto,
-      answers: [200, 401, 409, 422],
     },
     changePassword,
   ),

@@ -74,49 +74,25 @@ export const commonRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     '/docs/{module}/manifest.json',
-    {
-      auth: authenticated,
-      operation: 'DocsManifest_{module}',
-      summary: 'The documentation files of a module',
-      reply: DocsManifestDto,
-      answers: [200, 401],
-    },
+    { auth: authenticated, summary: 'The documentation files of a module', reply: DocsManifestDto },
     findManifest,
   ),
   route(
     'GET',
     '/docs/{module}/{path}',
-    {
-      auth: authenticated,
-      operation: 'DocsFile_{module}',
-      summary: 'A documentation file',
-      replyMediaType: 'text/markdown',
-      answers: [200, 401],
-    },
+    { auth: authenticated, summary: 'A documentation file', replyMediaType: 'text/markdown' },
     findFile,
   ),
   route(
     'GET',
     '/readyz',
-    {
-      auth: anonymous,
-      operation: 'PlatformReadiness',
-      summary: 'Whether the platform takes requests; 503 when not',
-      reply: ReadinessDto,
-      answers: [200, 503],
-    },
+    { auth: anonymous, summary: 'Whether the platform takes requests; 503 when not', reply: ReadinessDto },
     readiness,
   ),
   route(
     'GET',
     '/version',
-    {
-      auth: anonymous,
-      operation: 'Version_resource-groups',
-      summary: 'What runs here',
-      reply: VersionDto,
-      answers: [200],
-    },
+    { auth: anonymous, summary: 'What runs here', reply: VersionDto },
     ({ services: { platform } }) => {
       const { version, commit, builtAt, kubernetesVersion, simulated } = platform
       return ok({ module: 'resource-groups', version, commit, builtAt, kubernetesVersion, simulated: [...simulated] })

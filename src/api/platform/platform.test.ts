@@ -55,7 +55,7 @@ describe('documentation files', () => {
   }
 
   it('exist for every module of the interface', () => {
-    const golden = resolve(import.meta.dirname, '../interface.json')
+    const golden = resolve(import.meta.dirname, '../http/interface.json')
     const { modules } = JSON.parse(readFileSync(golden, 'utf8')) as { modules: string[] }
     expect(Object.keys(DOCUMENTED_MODULES).sort()).to.deep.equal(modules.sort())
   })

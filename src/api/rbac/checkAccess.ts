@@ -182,7 +182,6 @@ export const checkAccessRoutes: readonly RouteDraft[] = [
       summary: 'Whether a principal may do something, and which record decides it',
       body: CheckAccessRequestDto,
       reply: CheckAccessResultDto,
-      answers: [200],
     },
     checkAccess,
   ),

@@ -70,7 +70,6 @@ export const denies = collection(DenyAssignment, {
   create: {
     summary: 'Take actions away from somebody, or from everyone',
     body: CreateDenyAssignmentRequest,
-    answers: [200, 201],
     turn: ({ boundaryId }) => boundaryScope(boundaryId),
     toSpec: async ({ services, caller, body }, { boundaryId }) => {
       const { scope, principalType } = await checkDeny(services, caller, boundaryId, body)
@@ -87,7 +86,6 @@ export const denies = collection(DenyAssignment, {
   },
   remove: {
     summary: 'Remove a deny',
-    answers: [200, 204],
     before: ({ services, caller }, deny, { boundaryId }) => refuseOwnDeny(services, caller, boundaryId, deny),
   },
 })

@@ -165,13 +165,11 @@ export const groups = collection(PrincipalGroup, {
   create: {
     summary: 'Make a group of principals, with a role at the boundary if one is named',
     body: CreateBoundaryGroupRequest,
-    answers: [200, 201],
     make: makeGroup,
   },
   patch: {
     summary: 'Change the name or the members of a group',
     body: UpdateBoundaryGroupRequest,
-    answers: [200],
     turn: ({ boundaryId }) => boundaryScope(boundaryId),
     before: checkChange,
     toSpec: ({ spec }, { body }) => ({
@@ -183,7 +181,6 @@ export const groups = collection(PrincipalGroup, {
   },
   remove: {
     summary: 'Remove a group and what it was given',
-    answers: [204],
     turn: ({ boundaryId }) => boundaryScope(boundaryId),
     before: beforeRemoval,
   },

@@ -167,11 +167,7 @@ export const iamMemberRoutes: readonly RouteDraft[] = [
   route(
     'DELETE',
     '{B}/iam/members/{userId}',
-    {
-      auth: action('rbac/members/write'),
-      summary: 'Take everything in the boundary from a person',
-      answers: [200, 204],
-    },
+    { auth: action('rbac/members/write'), summary: 'Take everything in the boundary from a person' },
     removePerson,
   ),
 ]

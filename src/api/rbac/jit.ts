@@ -251,7 +251,6 @@ const jitRequests = collection(JitRequest, {
   create: {
     summary: 'Ask for a role for a while',
     body: CreateJitRequest,
-    answers: [201],
     turn: ({ boundaryId }, { caller }) => `${boundaryScope(boundaryId)}/jit/${caller.principalId}`,
     toSpec: requestSpec,
     // From the first moment: the role that an approval gives ends with the request.
@@ -269,7 +268,6 @@ const decision = (word: 'approve' | 'deny', summary: string, handle: (context: D
       body: JitDecisionRequest,
       isBodyOptional: true,
       reply: JitRequestDto,
-      answers: [200],
     },
     (context) => handle(context as Decide),
   )

@@ -157,14 +157,13 @@ export const platformMemberRoutes: readonly RouteDraft[] = [
       summary: 'Make somebody a member of a tenant, with a role at the root if one is named',
       body: AddMemberRequest,
       reply: PlatformMemberDto,
-      answers: [200, 201],
     },
     addPlatformMember,
   ),
   route(
     'DELETE',
     '/admin/iam/members/{userId}/{tenantId}',
-    { auth: action('rbac/members/admin'), summary: 'End a membership and what was given with it', answers: [200, 204] },
+    { auth: action('rbac/members/admin'), summary: 'End a membership and what was given with it' },
     removePlatformMember,
   ),
 ]

@@ -44,7 +44,6 @@ export const purgeRoutes: readonly RouteDraft[] = [
       scope: 'root',
       summary: 'Remove every assignment, deny, request, invitation and group of the boundary',
       reply: AuthorizationPurgeResult,
-      answers: [200],
     },
     async (context) => {
       const { services, caller, parameters } = context

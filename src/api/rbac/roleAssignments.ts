@@ -133,12 +133,10 @@ export const roleAssignments = collection(RoleAssignment, {
   create: {
     summary: 'Give a role at the boundary or at something in it',
     body: CreateRoleAssignmentRequest,
-    answers: [201],
     make: makeAssignment,
   },
   remove: {
     summary: 'Take a role away',
-    answers: [204],
     turn: ({ boundaryId }) => boundaryScope(boundaryId),
     before: ({ services }, assignment, { boundaryId }) => {
       const assignmentId = assignmentIdOf(assignment)

@@ -77,7 +77,6 @@ export const tenants = collection(PlatformTenant, {
   create: {
     summary: 'Make a tenant',
     body: CreateTenantRequest,
-    answers: [201],
     turn: () => 'tenants',
     toSpec: ({ services, body }) => {
       const { displayName } = body
@@ -89,7 +88,6 @@ export const tenants = collection(PlatformTenant, {
   },
   remove: {
     summary: 'Remove a tenant that nobody and nothing belongs to',
-    answers: [204],
     before: ({ services }, { metadata: { name } }) => {
       const counts = countsOf(countsByTenant(services), name)
       if (counts.boundaryCount + counts.userCount === 0) return

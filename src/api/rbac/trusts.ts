@@ -83,8 +83,7 @@ export const trusts = collection(BoundaryTrust, {
   create: {
     summary: 'Let the people of one boundary read in another',
     body: CreateTrustRequest,
-    answers: [200, 201],
     make: makeTrust,
   },
-  remove: { summary: 'End a trust', answers: [200, 204] },
+  remove: { summary: 'End a trust' },
 })

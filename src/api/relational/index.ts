@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { BlobStore } from '../../adapters/blobs/port.ts'
 import type { SqlEngine } from '../../adapters/sql/port.ts'
-import { PlatformError } from '../../core/errors.ts'
 import { ARCHIVING_STATES, RelationalCluster } from '../../crds/relational.ts'
 import { connectionRoutes } from '../databases/connectionRoutes.ts'
 import { historyRoute } from '../databases/editor/routes.ts'
@@ -49,14 +48,7 @@ export const relationalRoutes: readonly RouteDraft[] = [
   ...resource(RelationalCluster, {
     segment: COLLECTION,
     actionPrefix: 'relationalcluster',
-    plural: 'Clusters',
-    singular: 'Cluster',
     ...relationalRecord,
-    beforeDelete: ({ object }) => {
-      if (!object.spec.deletionProtection) return
-      const message = `"${object.metadata.name}" is protected: set deletionProtection to false first.`
-      throw new PlatformError('DELETION_PROTECTED', message)
-    },
     fields: {
       engineVersion: { title: 'Version', type: 'text', of: ({ object }) => object.spec.engineVersion },
       archiving: {
@@ -86,7 +78,6 @@ export const relationalRoutes: readonly RouteDraft[] = [
     segment: 'relationalcomputeplans',
     family: 'Relational',
     dto: PlanDto,
-    operations: { list: 'ListRelationalComputePlans' },
     productionReplicas: 2,
     more: ({ spec }) => ({
       maxConnections: Number(spec.extras.maxConnections ?? 100),
@@ -97,7 +88,7 @@ export const relationalRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     `${BASE}/external-ip`,
-    { auth: read, summary: 'Public address', reply: ExternalAddressDto, answers: [200] },
+    { auth: read, summary: 'Public address', reply: ExternalAddressDto },
     async (context) => {
       const { object } = await findResource(RelationalCluster, context)
       return ok(externalAddress(object), { etag: etagOf(object) })
@@ -106,7 +97,7 @@ export const relationalRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     `${BASE}/health`,
-    { auth: read, summary: 'What the engine says of itself', reply: RelationalHealthDto, answers: [200] },
+    { auth: read, summary: 'What the engine says of itself', reply: RelationalHealthDto },
     async (context) => ok(await relationalHealth((await findResource(RelationalCluster, context)).object, context)),
   ),
   historyRoute({
@@ -120,13 +111,7 @@ export const relationalRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     `${BASE}/snapshots/pitr-window`,
-    {
-      auth: read,
-      operation: 'GetClusterPitrWindow',
-      summary: 'From when to when it can be restored',
-      reply: PitrWindowDto,
-      answers: [200],
-    },
+    { auth: read, summary: 'From when to when it can be restored', reply: PitrWindowDto },
     (context) => readWindow(context),
   ),
   route(
@@ -134,11 +119,9 @@ export const relationalRoutes: readonly RouteDraft[] = [
     `${BASE}/snapshots/{snapshotId}/restore`,
     {
       auth: action('relationalcluster/restoreSnapshot'),
-      operation: 'RestoreClusterFromSnapshot',
       summary: 'Make a new database from a snapshot, to its end or to a later moment',
       body: RestoreSnapshotRequest,
       reply: RestoreResultDto,
-      answers: [200, 202],
     },
     (context) => restoreSnapshot(context),
   ),

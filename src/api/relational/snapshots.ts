@@ -269,11 +269,10 @@ export const snapshots = collection(RelationalSnapshot, {
   },
   sort: '-createdAt',
   name: 'name',
-  list: { operation: 'ListClusterSnapshots', summary: 'Snapshots, also of a database that is gone' },
+  list: { summary: 'Snapshots, also of a database that is gone' },
   create: {
     summary: 'Take a snapshot',
     body: CreateSnapshotRequest,
-    answers: [200, 201, 202],
     status: 202,
     turn: ({ namespace, name }) => `snapshots of ${namespace}/${name}`,
     make: takeSnapshot,
@@ -281,7 +280,6 @@ export const snapshots = collection(RelationalSnapshot, {
   remove: {
     summary: 'Delete a snapshot',
     query: z.strictObject({ force: z.enum(['true', 'false']).optional() }),
-    answers: [200, 204],
     before: refuseNeeded,
   },
 })

@@ -92,29 +92,22 @@ const groupRoutes: readonly RouteDraft[] = [
     '{B}/resourcegroups',
     {
       auth: authenticated,
-      operation: 'ListResourceGroups',
       summary: 'The resource groups that the caller may read',
       list: groupShape,
       reply: pagedListOf(ResourceGroupDto),
-      answers: [200],
     },
     listGroups,
   ),
   route(
     'GET',
     '{B}/resourcegroups/config',
-    {
-      auth: authenticated,
-      summary: 'What the list of groups can be asked for',
-      reply: ListConfigDto,
-      answers: [200],
-    },
+    { auth: authenticated, summary: 'What the list of groups can be asked for', reply: ListConfigDto },
     (context) => boundaryConfig(context, groupShape, 'resourcegroups', ['resourcegroups/']),
   ),
   route(
     'GET',
     '{B}/resourcegroups/{resourceGroupName}',
-    { auth: action('resourcegroups/read'), summary: 'Read a group', reply: ResourceGroupDto, answers: [200] },
+    { auth: action('resourcegroups/read'), summary: 'Read a group', reply: ResourceGroupDto },
     async (context) => {
       const { boundaryId, resourceGroupName } = context.parameters
       const group = await findGroup(context, boundaryId, resourceGroupName, context)
@@ -130,7 +123,6 @@ const groupRoutes: readonly RouteDraft[] = [
       body: CreateResourceGroupRequest,
       isBodyOptional: true,
       reply: ResourceGroupDto,
-      answers: [200, 201],
     },
     async (context) => {
       const { group, isNew } = await createGroup(context)
@@ -141,11 +133,7 @@ const groupRoutes: readonly RouteDraft[] = [
   route(
     'DELETE',
     '{B}/resourcegroups/{resourceGroupName}',
-    {
-      auth: action('resourcegroups/delete'),
-      summary: 'Delete a group and everything in it',
-      answers: [200, 202, 204],
-    },
+    { auth: action('resourcegroups/delete'), summary: 'Delete a group and everything in it' },
     async (context) => ((await deleteGroup(context)).isGone ? noContent() : acceptedEmpty()),
   ),
 ]
@@ -156,11 +144,9 @@ const resourceRoutes: readonly RouteDraft[] = [
     '{RG}',
     {
       auth: action('resourcegroups/read'),
-      operation: 'ListResourcesInGroup',
       summary: 'Resources of every kind in a group',
       list: groupResourcesShape,
       reply: pagedListOf(ResourceSummaryDto),
-      answers: [200],
     },
     listInGroup,
   ),
@@ -179,7 +165,6 @@ const resourceRoutes: readonly RouteDraft[] = [
           .describe('Only resources of this collection count; all when absent'),
       }),
       reply: ResourceNameValidationDto,
-      answers: [200],
     },
     async (context) => {
       const { boundaryId, resourceGroupName, resourceName } = context.parameters
@@ -206,19 +191,13 @@ const resourceRoutes: readonly RouteDraft[] = [
       summary: 'Resources of every kind in a boundary, as far as the caller may read them',
       list: boundaryResourcesShape,
       reply: pagedListOf(ResourceSummaryDto),
-      answers: [200],
     },
     listInBoundary,
   ),
   route(
     'GET',
     '{B}/resources/config',
-    {
-      auth: authenticated,
-      summary: 'What the list of resources can be asked for',
-      reply: ListConfigDto,
-      answers: [200],
-    },
+    { auth: authenticated, summary: 'What the list of resources can be asked for', reply: ListConfigDto },
     (context) => {
       const prefixes = RESOURCE_KINDS.map(({ actions, plural }) => `${actions ?? plural}/`)
       return boundaryConfig(context, boundaryResourcesShape, 'resources', prefixes)
@@ -233,7 +212,6 @@ const resourceRoutes: readonly RouteDraft[] = [
       scopeFrom: ({ namespaceName = '' }, services) => ownerOfNamespace(services, namespaceName)?.scope,
       summary: 'Whose namespace it is',
       reply: NamespaceOwnerDto,
-      answers: [200],
     },
     (context) => {
       const { namespaceName } = context.parameters

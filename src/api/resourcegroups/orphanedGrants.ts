@@ -203,7 +203,6 @@ export const orphanedGrantRoutes: readonly RouteDraft[] = [
       summary: 'Grants whose scope, principal or role is gone, or that have expired',
       list: orphanShape,
       reply: pagedListOf(OrphanedGrantDto),
-      answers: [200],
     },
     async ({ services, caller, list }) => {
       const rows = (await orphansOf(services, caller.principalId)).map(({ dto }) => dto)
@@ -219,7 +218,6 @@ export const orphanedGrantRoutes: readonly RouteDraft[] = [
       body: OrphanedGrantPurgeRequest,
       isBodyOptional: true,
       reply: OrphanedGrantPurgeResult,
-      answers: [200],
     },
     purgeOrphans,
   ),

@@ -1,14 +1,17 @@
 import { z } from 'zod'
+import { PlatformError } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, versionOf } from '../http/etag.ts'
-import { action, type RouteDraft, route } from '../http/route.ts'
+import type { RouteDraft } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { ListConfigDto, pagedListOf } from './dto.ts'
+import { genericRoute } from './generic.ts'
 import { listConfig, planChoices } from './listConfig.ts'
+import type { ListShape } from './paging.ts'
 import {
   findBoundary,
   findGroup,
@@ -20,37 +23,20 @@ import {
   viewMaker,
 } from './places.ts'
 import { underPlatformName } from './platformNames.ts'
-import { powerRoutes } from './powerRoutes.ts'
 import { underQuota } from './quota.ts'
 import { RecordTexts } from './recordTexts.ts'
 import { listResources } from './resourceList.ts'
 import { resourceShape } from './shape.ts'
-import { type AnyDeclaration, actionOf, type GenericRoute } from './types.ts'
+import type { AnyDeclaration, ResourceView } from './types.ts'
 import { checkNewName, specForCreate, specForUpdate } from './writes.ts'
 
-/** The generic routes of section 4.2 of the interface for one kind. */
-export function genericRoutes<K extends AnyKind>(kind: K, given: unknown): RouteDraft[] {
-  const declaration = given as AnyDeclaration<K>
-  const routes = [
-    ...readRoutes(kind, declaration),
-    ...writeRoutes(kind, declaration),
-    ...powerRoutes(kind, declaration),
-  ]
-  return routes.filter(([name]) => !(declaration.omit ?? []).includes(name)).map(([, draft]) => draft)
-}
-
-export type Named = readonly [GenericRoute, RouteDraft]
-
-function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): Named[] {
-  const { segment, actionPrefix, plural, singular, dto, answers = {} } = declaration
-  const parameter = declaration.parameter ?? 'name'
-  const auth = action(actionOf(actionPrefix, 'read'))
+/** Reads of one resource and of lists. */
+export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
+  const { parameter = 'name' } = declaration
   const [inGroup, across] = [resourceShape(declaration, false), resourceShape(declaration, true)]
   const texts = textsOf(declaration)
-  const page: z.ZodType = pagedListOf(dto)
-  const reply: z.ZodType = dto
-  const group = `{RG}/${segment}` as string
-  const all = `{B}/resources/${segment}` as string
+  const page: z.ZodType = pagedListOf(declaration.dto)
+  const reply: z.ZodType = declaration.dto
 
   const listGroup = async (context: Context): Promise<Answer> => {
     const { boundaryId, resourceGroup } = placeOf(context, parameter)
@@ -67,103 +53,43 @@ function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>):
   const config = (isAcross: boolean) => async (context: Context) => {
     const { boundaryId, resourceGroup } = placeOf(context, parameter)
     await (isAcross ? findBoundary(context, boundaryId) : findGroup(context, boundaryId, resourceGroup))
-    return ok(
-      listConfig(isAcross ? across : inGroup, {
-        collection: segment,
-        context,
-        enumerations: declaration.enumerations ?? {},
-        plans: kind.sized === undefined ? [] : planChoices(context.services, kind.sized),
-        limits:
-          declaration.scale === undefined ? {} : { minScale: declaration.scale.min, maxScale: declaration.scale.max },
-        actionPrefix,
-      }),
-    )
+    return ok(configOf(kind, declaration, isAcross ? across : inGroup, context))
   }
   return [
-    [
-      'list',
-      route(
-        'GET',
-        group,
-        {
-          auth,
-          operation: `List${plural}`,
-          summary: `List in a resource group`,
-          list: inGroup,
-          reply: page,
-          answers: answers.list ?? [200],
-        },
-        listGroup,
-      ),
-    ],
-    [
-      'config',
-      route(
-        'GET',
-        `${group}/config` as string,
-        {
-          auth,
-          operation: `Get${plural}Config`,
-          summary: 'What the list can be asked for',
-          reply: ListConfigDto,
-          answers: answers.config ?? [200],
-        },
-        config(false),
-      ),
-    ],
-    [
-      'get',
-      route(
-        'GET',
-        `${group}/{${parameter}}` as string,
-        { auth, operation: `Get${singular}`, summary: `Read one`, reply, answers: answers.get ?? [200, 404] },
-        async (context) => {
-          const { object, place } = await findResource(kind, context, parameter, declaration)
-          return shown(object, place, context, declaration, ok)
-        },
-      ),
-    ],
-    [
-      'listAll',
-      route(
-        'GET',
-        all,
-        {
-          auth,
-          operation: `ListAll${plural}`,
-          summary: 'List across the groups of a boundary',
-          list: across,
-          reply: page,
-          answers: answers.listAll ?? [200],
-        },
-        listBoundary,
-      ),
-    ],
-    [
-      'configAll',
-      route(
-        'GET',
-        `${all}/config` as string,
-        {
-          auth,
-          operation: `GetAll${plural}Config`,
-          summary: 'What the list across groups can be asked for',
-          reply: ListConfigDto,
-          answers: answers.configAll ?? [200],
-        },
-        config(true),
-      ),
-    ],
+    genericRoute('list', declaration, { list: inGroup, reply: page }, listGroup),
+    genericRoute('config', declaration, { reply: ListConfigDto }, config(false)),
+    genericRoute('get', declaration, { reply }, async (context) => {
+      const { object, place } = await findResource(kind, context, parameter, declaration)
+      return shown(object, place, context, declaration, ok)
+    }),
+    genericRoute('listAll', declaration, { list: across, reply: page }, listBoundary),
+    genericRoute('configAll', declaration, { reply: ListConfigDto }, config(true)),
   ]
 }
 
-function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): Named[] {
-  const { segment, actionPrefix, singular, dto, answers = {} } = declaration
-  const parameter = declaration.parameter ?? 'name'
-  const path = `{RG}/${segment}/{${parameter}}` as string
-  const auth = action(actionOf(actionPrefix, 'write'))
-  const reply: z.ZodType = dto
+function configOf<K extends AnyKind>(
+  kind: K,
+  { segment, actionPrefix, enumerations = {}, scale }: AnyDeclaration<K>,
+  shape: ListShape<ResourceView<K>>,
+  context: Context,
+) {
+  return listConfig(shape, {
+    collection: segment,
+    context,
+    enumerations,
+    plans: kind.sized === undefined ? [] : planChoices(context.services, kind.sized),
+    limits: scale === undefined ? {} : { minScale: scale.min, maxScale: scale.max },
+    actionPrefix,
+  })
+}
+
+/** Creation, change and deletion of one resource. */
+export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
+  const { parameter = 'name' } = declaration
+  const reply: z.ZodType = declaration.dto
   const body = declaration.body.loose()
+  const mediaTypes = ['application/merge-patch+json', 'application/json']
+  const query = z.strictObject('onDelete' in kind.spec.shape ? { keepData: z.enum(['true', 'false']).optional() } : {})
   const update = (form: 'put' | 'patch') => async (context: Context) => {
     const { ref, place } = await locate(context, parameter)
     const { object } = await underQuota(kind, place, context, (reserve) =>
@@ -180,113 +106,55 @@ function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>)
     return shown(object, place, context, declaration, ok)
   }
   return [
-    [
-      'create',
-      route(
-        'POST',
-        path,
-        {
-          auth,
-          operation: `Create${singular}`,
-          summary: 'Create; the same body again answers 200',
-          body,
-          reply,
-          answers: answers.create ?? [200, 201, 400, 409],
-        },
-        async (context) => {
-          const { ref, place } = await locate(context, parameter)
-          checkNewName(place.name, context.services.reservedNames)
-          const spec = specForCreate(context, place, declaration)
-          const create = (incarnation?: string) =>
-            context.services.records.create(kind, {
-              ...ref,
-              spec,
-              caller: context.caller,
-              incarnation,
-              ...(declaration.hasFinalizer === true && { finalizers: [FINALIZER] }),
-            })
-          const { nameTaken: taken = 'ALREADY_EXISTS' } = declaration
-          const { object, isNew } = await underQuota(kind, place, context, async (reserve) => {
-            await reserve(spec)
-            if (kind.uniqueName === undefined) return create()
-            return underPlatformName(kind, ref, { type: kind.uniqueName, taken }, context, create)
-          })
-          return shown(object, place, context, declaration, isNew ? created : ok)
-        },
-      ),
-    ],
-    [
-      'update',
-      route(
-        'PUT',
-        path,
-        {
-          auth,
-          operation: `Update${singular}`,
-          summary: 'Replace the writable fields',
-          body,
-          reply,
-          answers: answers.update ?? [200, 400, 404],
-        },
-        update('put'),
-      ),
-    ],
-    [
-      'patch',
-      route(
-        'PATCH',
-        path,
-        {
-          auth,
-          operation: `Patch${singular}`,
-          summary: 'JSON Merge Patch (RFC 7396) of the record',
-          body: z.unknown(),
-          mediaTypes: ['application/merge-patch+json', 'application/json'],
-          reply,
-          answers: answers.patch ?? [200, 400, 404],
-        },
-        update('patch'),
-      ),
-    ],
-    [
-      'delete',
-      route(
-        'DELETE',
-        path,
-        {
-          auth: action(actionOf(actionPrefix, 'delete')),
-          operation: `Delete${singular}`,
-          summary: 'Delete; 202 while something is still torn down',
-          query: z.strictObject(
-            'onDelete' in kind.spec.shape ? { keepData: z.enum(['true', 'false']).optional() } : {},
-          ),
-          answers: answers.delete ?? [200, 202, 204, 404],
-        },
-        async (context) => {
-          const { object, place, ref } = await findResource(kind, context, parameter, declaration)
-          await declaration.beforeDelete?.(
-            viewMaker<K>(context.services, place.boundaryId)(object, place.resourceGroup),
-          )
-          const { caller, ifMatch, services } = context
-          if ((context.query as { keepData?: string } | undefined)?.keepData === 'true') {
-            const { object: kept } = await services.records.update(kind, ref, {
-              caller,
-              ifMatch,
-              change: ({ spec }) => ({ ...spec, onDelete: 'Retain' }),
-            })
-            // Of this very version, so as not to overrule an opposite request in between.
-            const { isGone } = await services.records.remove(kind, ref, {
-              caller,
-              ifMatch: [versionOf(kept)],
-            })
-            return isGone ? noContent() : acceptedEmpty()
-          }
-          const { isGone } = await services.records.remove(kind, ref, { caller, ifMatch })
-          return isGone ? noContent() : acceptedEmpty()
-        },
-      ),
-    ],
+    genericRoute('create', declaration, { body, reply }, (context) => create(kind, declaration, context)),
+    genericRoute('update', declaration, { body, reply }, update('put')),
+    genericRoute('patch', declaration, { body: z.unknown(), mediaTypes, reply }, update('patch')),
+    genericRoute('delete', declaration, { query, answers: [202] }, (context) => remove(kind, declaration, context)),
   ]
+}
+
+async function create<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>, context: Context): Promise<Answer> {
+  const { parameter = 'name', nameTaken: taken = 'ALREADY_EXISTS', hasFinalizer = false } = declaration
+  const { ref, place } = await locate(context, parameter)
+  checkNewName(place.name, context.services.reservedNames)
+  const spec = specForCreate(context, place, declaration)
+  const write = (incarnation?: string) =>
+    context.services.records.create(kind, {
+      ...ref,
+      spec,
+      caller: context.caller,
+      incarnation,
+      ...(hasFinalizer && { finalizers: [FINALIZER] }),
+    })
+  const { object, isNew } = await underQuota(kind, place, context, async (reserve) => {
+    await reserve(spec)
+    if (kind.uniqueName === undefined) return write()
+    return underPlatformName(kind, ref, { type: kind.uniqueName, taken }, context, write)
+  })
+  return shown(object, place, context, declaration, isNew ? created : ok)
+}
+
+async function remove<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>, context: Context): Promise<Answer> {
+  const { object, place, ref } = await findResource(kind, context, declaration.parameter, declaration)
+  refuseProtected(object)
+  const { caller, services } = context
+  await declaration.beforeDelete?.(viewMaker<K>(services, place.boundaryId)(object, place.resourceGroup))
+  let { ifMatch } = context
+  if ((context.query as { keepData?: string } | undefined)?.keepData === 'true') {
+    const change = ({ spec }: RecordOf<K>) => ({ ...spec, onDelete: 'Retain' })
+    const { object: kept } = await services.records.update(kind, ref, { caller, ifMatch, change })
+    // Of this very version, so as not to overrule an opposite request in between.
+    ifMatch = [versionOf(kept)]
+  }
+  const { isGone } = await services.records.remove(kind, ref, { caller, ifMatch })
+  return isGone ? noContent() : acceptedEmpty()
+}
+
+/** @throws PlatformError DELETION_PROTECTED */
+function refuseProtected({ spec, metadata }: RecordOf<AnyKind>): void {
+  if ((spec as { deletionProtection?: boolean }).deletionProtection !== true) return
+  const message = `"${metadata.name}" is protected from deletion: set deletionProtection to false first.`
+  throw new PlatformError('DELETION_PROTECTED', message)
 }
 
 const TEXTS = new WeakMap<object, unknown>()

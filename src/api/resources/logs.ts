@@ -54,7 +54,6 @@ export function logRoute(
       query: LogQuery,
       reply: LogPageDto,
       replyMediaType: 'text/plain',
-      answers: [200],
     },
     async (context) => {
       const request = { ...(context.query as z.output<typeof LogQuery>), signal: context.signal }

@@ -135,7 +135,6 @@ export type PlanRoutes = {
   segment: string
   family: PlanFamily
   dto: z.ZodType
-  operations?: { list: string; get?: string }
   /** The number of replicas from which a plan is for production. */
   productionReplicas: number
   /** Fields of this family's plans beyond those that all have. */
@@ -143,7 +142,7 @@ export type PlanRoutes = {
 }
 
 /** The two plan routes of an area: signed-in callers who can see the boundary. Their 500 is a problem-details body. */
-export function planRoutes({ segment, family, dto, operations, productionReplicas, more }: PlanRoutes): RouteDraft[] {
+export function planRoutes({ segment, family, dto, productionReplicas, more }: PlanRoutes): RouteDraft[] {
   const path = `{B}/resources/${segment}` as string
   const toDto = (plan: Plan, services: Services) => ({
     ...planDto(plan, services, productionReplicas),
@@ -156,11 +155,9 @@ export function planRoutes({ segment, family, dto, operations, productionReplica
       path,
       {
         auth: authenticated,
-        ...(operations !== undefined && { operation: operations.list }),
         summary: `Compute plans of family ${family}, each with whether it would fit now`,
         list: planShape,
         reply: pagedListOf(dto),
-        answers: [200, 500],
         errors: 'problem',
       },
       async (context) => {
@@ -172,14 +169,7 @@ export function planRoutes({ segment, family, dto, operations, productionReplica
     route(
       'GET',
       `${path}/{resourceId}` as string,
-      {
-        auth: authenticated,
-        ...(operations?.get !== undefined && { operation: operations.get }),
-        summary: `One compute plan of family ${family}`,
-        reply: dto,
-        answers: [200, 404, 500],
-        errors: 'problem',
-      },
+      { auth: authenticated, summary: `One compute plan of family ${family}`, reply: dto, errors: 'problem' },
       async (context) => {
         await findVisibleBoundary(context, context.parameters.boundaryId ?? '')
         const id = context.parameters.resourceId

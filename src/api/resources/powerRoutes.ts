@@ -8,74 +8,29 @@ import { ComputePlan } from '../../crds/plans.ts'
 import { type Answer, accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { action, type RouteDraft, route } from '../http/route.ts'
+import type { RouteDraft } from '../http/route.ts'
 import { ACTIONS, ResourceActionResultDto, ScaleRequestDto, ScaleStatusDto } from './dto.ts'
+import { genericRoute } from './generic.ts'
 import { findResource, locate } from './places.ts'
 import { underQuota } from './quota.ts'
-import { type AnyDeclaration, actionOf, type GenericRoute } from './types.ts'
+import type { AnyDeclaration } from './types.ts'
 import { refuseWhileDeleting } from './writes.ts'
 
 type PowerSpec = { running?: boolean; restartedAt?: string; replicas?: number; computePlan?: string }
 
 /** Actions and scale: changes of intent that are words, not fields of the record. */
-export function powerRoutes<K extends AnyKind>(
-  kind: K,
-  declaration: AnyDeclaration<K>,
-): (readonly [GenericRoute, RouteDraft])[] {
-  const { segment, actionPrefix, singular, answers = {} } = declaration
-  const parameter = declaration.parameter ?? 'name'
-  const path = `{RG}/${segment}/{${parameter}}`
-  const scale = declaration.scale ?? { min: 0, max: 99 }
+export function powerRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
+  const { parameter = 'name', scale = { min: 0, max: 99 } } = declaration
+  const reply: z.ZodType = ResourceActionResultDto
   return [
-    [
-      'action',
-      route(
-        'PUT',
-        `${path}/actions/{action}` as string,
-        {
-          auth: action(actionOf(actionPrefix, 'write')),
-          operation: `Execute${singular}Action`,
-          summary: 'start, stop or restart',
-          reply: ResourceActionResultDto as z.ZodType,
-          answers: answers.action ?? [200, 202, 400, 404],
-        },
-        (context) => runAction(kind, context, parameter),
-      ),
-    ],
-    [
-      'getScale',
-      route(
-        'GET',
-        `${path}/scale` as string,
-        {
-          auth: action(actionOf(actionPrefix, 'read')),
-          operation: `Get${singular}Scale`,
-          summary: 'Current scale',
-          reply: ScaleStatusDto,
-          answers: answers.getScale ?? [200, 404],
-        },
-        async (context) => {
-          const { object } = await findResource(kind, context, parameter, declaration)
-          return ok(scaleStatus(object, scale), { etag: etagOf(object) })
-        },
-      ),
-    ],
-    [
-      'scale',
-      route(
-        'POST',
-        `${path}/scale` as string,
-        {
-          auth: action(actionOf(actionPrefix, 'scale')),
-          operation: `Scale${singular}`,
-          summary: 'Change the number of replicas',
-          body: ScaleRequestDto,
-          reply: ScaleStatusDto,
-          answers: answers.scale ?? [200, 202, 400, 404],
-        },
-        (context) => setScale(kind, context, parameter, scale),
-      ),
-    ],
+    genericRoute('action', declaration, { reply }, (context) => runAction(kind, context, parameter)),
+    genericRoute('getScale', declaration, { reply: ScaleStatusDto }, async (context) => {
+      const { object } = await findResource(kind, context, parameter, declaration)
+      return ok(scaleStatus(object, scale), { etag: etagOf(object) })
+    }),
+    genericRoute('scale', declaration, { body: ScaleRequestDto, reply: ScaleStatusDto }, (context) =>
+      setScale(kind, context, parameter, scale),
+    ),
   ]
 }
 

@@ -1,13 +1,23 @@
 import type { z } from 'zod'
 import type { AnyKind } from '../../crds/define.ts'
+import { interfaceRow } from '../http/interface.ts'
 import type { RouteDraft } from '../http/route.ts'
-import { genericRoutes } from './genericRoutes.ts'
-import type { ResourceDeclaration } from './types.ts'
+import { expandPath } from '../http/template.ts'
+import { readRoutes, writeRoutes } from './genericRoutes.ts'
+import { powerRoutes } from './powerRoutes.ts'
+import type { AnyDeclaration, ResourceDeclaration } from './types.ts'
 
-/** Declares the generic routes of a kind that lives in resource groups. */
+/** Declares the generic routes of a kind that lives in resource groups: those of the twelve that the interface has. */
 export function resource<K extends AnyKind, Dto extends z.ZodObject, Body extends z.ZodObject>(
   kind: K,
-  declaration: ResourceDeclaration<K, Dto, Body>,
+  given: ResourceDeclaration<K, Dto, Body>,
 ): RouteDraft[] {
-  return genericRoutes(kind, declaration)
+  const declaration = given as unknown as AnyDeclaration<K>
+  const additions = (declaration.additions ?? []).map(expandPath)
+  const drafts = [
+    ...readRoutes(kind, declaration),
+    ...writeRoutes(kind, declaration),
+    ...powerRoutes(kind, declaration),
+  ]
+  return drafts.filter((draft) => interfaceRow(draft) !== undefined || additions.includes(draft.path))
 }

@@ -6,23 +6,6 @@ import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { ListField } from './paging.ts'
 
-/** The twelve generic routes of section 4.2 of the interface. */
-export const GENERIC_ROUTES = [
-  'list',
-  'config',
-  'get',
-  'create',
-  'update',
-  'patch',
-  'delete',
-  'action',
-  'getScale',
-  'scale',
-  'listAll',
-  'configAll',
-] as const
-export type GenericRoute = (typeof GENERIC_ROUTES)[number]
-
 /** A resource with the things around it that its record shows. Built for each request, so that names are current. */
 export type ResourceView<K extends AnyKind = AnyKind> = {
   readonly object: RecordOf<K>
@@ -53,9 +36,6 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
   segment: string
   /** Of the action names: `vectorcluster` in `vectorcluster/read`. */
   actionPrefix: string
-  /** Of the operation names: List<Plural>, Get<Singular>. */
-  plural: string
-  singular: string
   dto: Dto
   body: Body
   /** Fields of responses, accepted and ignored in bodies. */
@@ -77,7 +57,8 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
    * is all: then records are kept as texts until something changes.
    */
   dependsOn?: (view: ResourceView<K>) => string
-  omit?: readonly GenericRoute[]
+  /** Paths of generic routes that are served although the interface does not have them. */
+  additions?: readonly string[]
   /** Beyond those that every resource has. */
   fields?: Readonly<Record<string, ListField<ResourceView<K>>>>
   /** The order of lists that ask for none; by name. */
@@ -93,7 +74,6 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
   beforeDelete?: (view: ResourceView<K>) => void | Promise<void>
   /** The name of a path parameter other than `name` (`appName`). */
   parameter?: string
-  answers?: Partial<Record<GenericRoute, readonly number[]>>
 }
 
 export type PowerAction = 'read' | 'write' | 'delete' | 'scale'

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import type { BlobStore } from '../../adapters/blobs/port.ts'
 import type { SqlEngine } from '../../adapters/sql/port.ts'
 import { SQL_ENGINES } from '../../contracts/sql.ts'
-import { PlatformError } from '../../core/errors.ts'
 import { LICENSE_STATES, SqlInstance } from '../../crds/sql.ts'
 import { connectionRoutes } from '../databases/connectionRoutes.ts'
 import { editorRoutes, historyRoute } from '../databases/editor/routes.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { interfaceRow } from '../http/interface.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader, SecretWriter } from '../records/secrets.ts'
 import { ExternalAddressDto, HealthReportDto } from '../resources/dto.ts'
@@ -16,7 +16,6 @@ import { findResource } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
 import { storageField } from '../resources/sizing.ts'
-import { GENERIC_ROUTES, type GenericRoute } from '../resources/types.ts'
 import { editorDatabase, externalAddress, historyOf, readConnectionString, sqlHealth } from './access.ts'
 import { LicenseDto, SetLicenseRequest, setLicense } from './license.ts'
 import { COLLECTION, editionOf, licenseOf, sqlRecord, versionOf } from './record.ts'
@@ -41,43 +40,34 @@ const BASE = '{RG}/sqlclusters/{name}'
 const objectOf = async (context: Context) =>
   (await findResource(SqlInstance, context, 'name', { segment: COLLECTION })).object
 
-/** An instance is one pod, so that nothing of it is scaled. */
-const generic = (omit: readonly GenericRoute[]) =>
-  resource(SqlInstance, {
-    segment: COLLECTION,
-    actionPrefix: 'sqlcluster',
-    plural: 'SqlInstances',
-    singular: 'SqlInstance',
-    ...sqlRecord,
-    beforeDelete: ({ object }) => {
-      if (!object.spec.deletionProtection) return
-      const message = `"${object.metadata.name}" is protected: set deletionProtection to false first.`
-      throw new PlatformError('DELETION_PROTECTED', message)
+const generic = resource(SqlInstance, {
+  // The lists over all groups, which the interface names for the other databases and not for these.
+  additions: ['{B}/resources/sqlclusters', '{B}/resources/sqlclusters/config'],
+  segment: COLLECTION,
+  actionPrefix: 'sqlcluster',
+  ...sqlRecord,
+  fields: {
+    engine: { title: 'Engine', type: 'enumeration', values: SQL_ENGINES, of: ({ object }) => object.spec.engine },
+    edition: { title: 'Edition', type: 'text', of: editionOf },
+    engineVersion: { title: 'Version', type: 'text', of: versionOf, isSorted: false },
+    licenseStatus: {
+      title: 'License',
+      type: 'enumeration',
+      values: LICENSE_STATES,
+      of: licenseOf,
+      isSorted: false,
     },
-    fields: {
-      engine: { title: 'Engine', type: 'enumeration', values: SQL_ENGINES, of: ({ object }) => object.spec.engine },
-      edition: { title: 'Edition', type: 'text', of: editionOf },
-      engineVersion: { title: 'Version', type: 'text', of: versionOf, isSorted: false },
-      licenseStatus: {
-        title: 'License',
-        type: 'enumeration',
-        values: LICENSE_STATES,
-        of: licenseOf,
-        isSorted: false,
-      },
-      storageSize: storageField(SqlInstance),
-    },
-    omit,
-  })
+    storageSize: storageField(SqlInstance),
+  },
+})
 
-/** The lists over all groups, which the interface names for the other databases and not for these. */
-export const additionalSqlRoutes: readonly RouteDraft[] = generic(
-  GENERIC_ROUTES.filter((name) => name !== 'listAll' && name !== 'configAll'),
-).map((draft) => ({ ...draft, operation: undefined }))
+const isAddition = (draft: RouteDraft) => interfaceRow(draft) === undefined
+
+export const additionalSqlRoutes: readonly RouteDraft[] = generic.filter(isAddition)
 
 /** The 25 routes of SQL instances (interface sections 4.2 and 4.5). */
 export const sqlRoutes: readonly RouteDraft[] = [
-  ...generic(['getScale', 'scale', 'listAll', 'configAll']),
+  ...generic.filter((draft) => !isAddition(draft)),
   ...planRoutes({
     segment: 'sqlcomputeplans',
     family: 'Sql',
@@ -90,7 +80,7 @@ export const sqlRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     `${BASE}/external-ip`,
-    { auth: action('sqlcluster/read'), summary: 'Public address', reply: ExternalAddressDto, answers: [200] },
+    { auth: action('sqlcluster/read'), summary: 'Public address', reply: ExternalAddressDto },
     async (context) => {
       const object = await objectOf(context)
       return ok(externalAddress(object), { etag: etagOf(object) })
@@ -99,7 +89,7 @@ export const sqlRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     `${BASE}/health`,
-    { auth: action('sqlcluster/read'), summary: 'What pod and engine say', reply: HealthReportDto, answers: [200] },
+    { auth: action('sqlcluster/read'), summary: 'What pod and engine say', reply: HealthReportDto },
     async (context) => ok(await sqlHealth(await objectOf(context), context)),
   ),
   route(
@@ -110,7 +100,6 @@ export const sqlRoutes: readonly RouteDraft[] = [
       summary: 'Set or replace the product key of a paid edition',
       body: SetLicenseRequest,
       reply: LicenseDto,
-      answers: [200],
     },
     (context) => setLicense(context),
   ),

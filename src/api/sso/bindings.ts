@@ -123,7 +123,6 @@ export const bindings = collection(IdpBinding, {
   create: {
     summary: 'Bind a claim of an external issuer to a group or a role',
     body: CreateBindingRequest,
-    answers: [200, 201],
     turn: ({ tenantId }) => `bindings of ${tenantId}`,
     toSpec: async (context, { tenantId }) => {
       const { issuer, claim, claimValue } = context.body
@@ -134,5 +133,5 @@ export const bindings = collection(IdpBinding, {
       throw new PlatformError('already_exists', 'The tenant already has this binding.', { issuer, claim, claimValue })
     },
   },
-  remove: { summary: 'End a binding', answers: [200, 204] },
+  remove: { summary: 'End a binding' },
 })

@@ -53,12 +53,7 @@ export const ssoRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     `${TENANT}/sso`,
-    {
-      auth: action('rbac/idpBindings/admin'),
-      summary: 'How the people of a tenant sign in elsewhere',
-      reply: SsoDto,
-      answers: [200],
-    },
+    { auth: action('rbac/idpBindings/admin'), summary: 'How the people of a tenant sign in elsewhere', reply: SsoDto },
     async (context) => {
       const { services, fresh, parameters } = context
       requireTenant(context)
@@ -75,7 +70,6 @@ export const ssoRoutes: readonly RouteDraft[] = [
       summary: 'Set the domains whose people sign in elsewhere',
       body: SetSsoDomainsRequest,
       reply: SsoDto,
-      answers: [200],
     },
     setDomains,
   ),
@@ -87,7 +81,6 @@ export const ssoRoutes: readonly RouteDraft[] = [
       summary: 'Add an identity provider of the tenant',
       body: CreateSsoIdentityProviderRequest,
       reply: SsoIdentityProviderDto,
-      answers: [200, 201],
     },
     createProvider,
   ),
@@ -100,18 +93,13 @@ export const ssoRoutes: readonly RouteDraft[] = [
       body: z.unknown(),
       mediaTypes: ['application/merge-patch+json', 'application/json'],
       reply: SsoIdentityProviderDto,
-      answers: [200],
     },
     patchProvider,
   ),
   route(
     'DELETE',
     `${TENANT}/sso/identity-providers/{alias}`,
-    {
-      auth: action('rbac/idpBindings/admin'),
-      summary: 'Take an identity provider away',
-      answers: [200, 204],
-    },
+    { auth: action('rbac/idpBindings/admin'), summary: 'Take an identity provider away' },
     removeProvider,
   ),
 ]

@@ -79,10 +79,5 @@ export const userRoutes: readonly RouteDraft[] = [
       return all.filter(isSeen).map(userDto)
     },
   }),
-  route(
-    'GET',
-    '/admin/users/{userId}',
-    { auth: authenticated, summary: 'Read a user', reply: UserDto, answers: [200] },
-    readUser,
-  ),
+  route('GET', '/admin/users/{userId}', { auth: authenticated, summary: 'Read a user', reply: UserDto }, readUser),
 ]

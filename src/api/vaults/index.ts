@@ -31,10 +31,7 @@ export const vaultRoutes: readonly RouteDraft[] = [
   ...resource(SecretVault, {
     segment: COLLECTION,
     actionPrefix: 'secretvault',
-    plural: 'SecretVaults',
-    singular: 'SecretVault',
     ...vaultRecord,
-    omit: ['action', 'getScale', 'scale'],
     nameTaken: 'VAULT_NAME_TAKEN',
     hasFinalizer: true,
     beforeDelete: refuseProtected,
@@ -65,12 +62,7 @@ export const vaultRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     SECRET,
-    {
-      auth: dataAction('secretvault/readSecrets'),
-      summary: 'A secret with its value',
-      reply: SecretDto,
-      answers: [200],
-    },
+    { auth: dataAction('secretvault/readSecrets'), summary: 'A secret with its value', reply: SecretDto },
     readSecret,
   ),
   route(
@@ -81,7 +73,6 @@ export const vaultRoutes: readonly RouteDraft[] = [
       summary: 'Add a version to a secret, which is created if absent',
       body: SetSecretRequest,
       reply: SecretDto,
-      answers: [200],
     },
     setSecret,
   ),
@@ -92,40 +83,25 @@ export const vaultRoutes: readonly RouteDraft[] = [
       auth: dataAction('secretvault/writeSecrets'),
       summary: 'Delete a secret; 200 if it can be recovered',
       reply: SecretDto,
-      answers: [200, 204],
     },
     deleteSecret,
   ),
   route(
     'POST',
     `${SECRET}/purge`,
-    {
-      auth: dataAction('secretvault/writeSecrets'),
-      summary: 'Remove a deleted secret for good',
-      answers: [200, 204],
-    },
+    { auth: dataAction('secretvault/writeSecrets'), summary: 'Remove a deleted secret for good' },
     purgeSecret,
   ),
   route(
     'POST',
     `${SECRET}/recover`,
-    {
-      auth: dataAction('secretvault/writeSecrets'),
-      summary: 'Make a deleted secret active again',
-      reply: SecretDto,
-      answers: [200],
-    },
+    { auth: dataAction('secretvault/writeSecrets'), summary: 'Make a deleted secret active again', reply: SecretDto },
     recoverSecret,
   ),
   route(
     'GET',
     `${SECRET}/versions/{version}`,
-    {
-      auth: dataAction('secretvault/readSecrets'),
-      summary: 'A version with its value',
-      reply: SecretVersionDto,
-      answers: [200],
-    },
+    { auth: dataAction('secretvault/readSecrets'), summary: 'A version with its value', reply: SecretVersionDto },
     readVersion,
   ),
   route(
@@ -133,11 +109,9 @@ export const vaultRoutes: readonly RouteDraft[] = [
     '/vaults/{vaultName}/secrets/{name}',
     {
       auth: authenticated,
-      operation: 'GetSecretByVaultName',
       summary: 'A secret with its value, by the name of its vault alone',
       query: z.strictObject({ version: z.coerce.number().int().min(1).optional() }),
       reply: SecretDto,
-      answers: [200],
     },
     readByVaultName,
   ),

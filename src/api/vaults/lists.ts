@@ -125,11 +125,9 @@ export const accessibleList = route(
   '{B}/resources/secretvaults/accessible',
   {
     auth: action('secretvault/read'),
-    operation: 'GetAccessibleVaults',
     summary: 'Vaults whose secrets the caller may read or write',
     list: accessibleShape,
     reply: pagedListOf(AccessibleVaultDto),
-    answers: [200],
   },
   listAccessible,
 )

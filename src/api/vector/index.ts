@@ -86,8 +86,6 @@ export const vectorRoutes: readonly RouteDraft[] = [
   ...resource(VectorCluster, {
     segment: COLLECTION,
     actionPrefix: 'vectorcluster',
-    plural: 'VectorClusters',
-    singular: 'VectorCluster',
     ...vectorRecord,
     fields: {
       vectorVersion: { title: 'Version', type: 'text', of: ({ object }) => object.spec.vectorVersion },
@@ -111,35 +109,24 @@ export const vectorRoutes: readonly RouteDraft[] = [
     segment: 'vectorcomputeplans',
     family: 'Vector',
     dto: PlanDto,
-    operations: { list: 'ListVectorComputePlans', get: 'GetVectorComputePlan' },
     productionReplicas: 3,
   }),
   route(
     'GET',
     `${BASE}/apikey`,
-    { auth: dataAction('vectorcluster/readSecrets'), summary: 'The API key', reply: ApiKeyDto, answers: [200] },
+    { auth: dataAction('vectorcluster/readSecrets'), summary: 'The API key', reply: ApiKeyDto },
     (context) => readApiKey(context),
   ),
   route(
     'POST',
     `${BASE}/apikey/rotate`,
-    {
-      auth: dataAction('vectorcluster/writeSecrets'),
-      summary: 'Replace the API keys',
-      reply: ApiKeyDto,
-      answers: [200],
-    },
+    { auth: dataAction('vectorcluster/writeSecrets'), summary: 'Replace the API keys', reply: ApiKeyDto },
     (context) => rotateApiKey(context),
   ),
   route(
     'GET',
     `${BASE}/connectioninfo`,
-    {
-      auth: action('vectorcluster/read'),
-      summary: 'REST and gRPC endpoints',
-      reply: ConnectionInfoDto,
-      answers: [200],
-    },
+    { auth: action('vectorcluster/read'), summary: 'REST and gRPC endpoints', reply: ConnectionInfoDto },
     async (context) => {
       const view = await viewOf(context)
       return ok(connectionInfo(view), { etag: etagOf(view.object) })
@@ -148,7 +135,7 @@ export const vectorRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     `${BASE}/external-ip`,
-    { auth: action('vectorcluster/read'), summary: 'Public address', reply: ExternalAddressDto, answers: [200] },
+    { auth: action('vectorcluster/read'), summary: 'Public address', reply: ExternalAddressDto },
     async (context) => {
       const view = await viewOf(context)
       return ok(externalAddress(view), { etag: etagOf(view.object) })
@@ -157,7 +144,7 @@ export const vectorRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     `${BASE}/health`,
-    { auth: action('vectorcluster/read'), summary: 'What the engine says of itself', reply: HealthDto, answers: [200] },
+    { auth: action('vectorcluster/read'), summary: 'What the engine says of itself', reply: HealthDto },
     async (context) => ok(await vectorHealth((await viewOf(context)).object, context.services, context.signal)),
   ),
 ]

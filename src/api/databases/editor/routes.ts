@@ -91,7 +91,6 @@ export function historyRoute({ base, read, history }: HistoryRoute): RouteDraft 
       summary: 'Who ran what in the editor, newest first',
       list: historyShape as ListShape<never>,
       reply: pagedListOf(EditorHistoryEntryDto),
-      answers: [200],
     },
     async (context) => pagedParts(await recall(await history(context)), context.list, historyShape, (entry) => entry),
   )
@@ -108,19 +107,13 @@ function queryRoutes(editor: EditorRoutes): RouteDraft[] {
         summary: 'Say what a batch of SQL does, and run it where asked to',
         body: EditorQueryRequest,
         reply: EditorQueryResultDto,
-        answers: [200],
       },
       async (context) => queryEditor(context, await find(context), context.body),
     ),
     route(
       'GET',
       `${base}/editor/schemas` as string,
-      {
-        auth: action(actions.schemaRead),
-        summary: 'Schemas, tables, views, columns and keys',
-        reply: EditorSchemaDto,
-        answers: [200],
-      },
+      { auth: action(actions.schemaRead), summary: 'Schemas, tables, views, columns and keys', reply: EditorSchemaDto },
       async (context) => {
         const place = await (await find(context)).open()
         try {
@@ -158,7 +151,6 @@ function rowRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
         summary: 'Rows in the order of the primary key',
         query: RowQuery,
         reply: EditorRowPageDto,
-        answers: [200],
       },
       async (context) => ok(await rowPage(context, await (await find(context)).open(), context.query)),
     ),
@@ -171,7 +163,7 @@ function rowRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
         summary: 'Insert a row',
         body: RowMutationRequest,
         reply: EditorRowDto,
-        answers: [200, 201],
+        answers: [201],
       },
       async (context) => {
         const { values } = context.body
@@ -190,7 +182,6 @@ function rowRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
         summary: 'Change the row of a key',
         body: RowMutationRequest,
         reply: EditorRowDto,
-        answers: [200],
       },
       async (context) => {
         const { values, ifVersion } = context.body
@@ -209,7 +200,7 @@ function rowRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
     route(
       'DELETE',
       `${rows}/{pkValue}` as string,
-      { ...OPAQUE, auth: action(actions.dataWrite), summary: 'Delete the row of a key', answers: [200, 204] },
+      { ...OPAQUE, auth: action(actions.dataWrite), summary: 'Delete the row of a key', answers: [204] },
       async (context) => {
         const { pkValue = '' } = context.parameters as Record<string, string>
         await changeRows(context, await (await find(context)).open(), (table) => [
@@ -230,7 +221,7 @@ function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
     route(
       'POST',
       `${rows}:bulk` as string,
-      { ...bulk, summary: 'Change many rows, all or none', body: BulkUpdateRowsRequest, reply, answers: [200] },
+      { ...bulk, summary: 'Change many rows, all or none', body: BulkUpdateRowsRequest, reply },
       async (context) => {
         const { rows: wanted } = context.body
         const found = await changeRows(context, await (await find(context)).open(), (table) =>
@@ -247,7 +238,7 @@ function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
     route(
       'POST',
       `${rows}:bulk-delete` as string,
-      { ...bulk, summary: 'Delete many rows, all or none', body: BulkDeleteRowsRequest, reply, answers: [200] },
+      { ...bulk, summary: 'Delete many rows, all or none', body: BulkDeleteRowsRequest, reply },
       async (context) => {
         const { keys } = context.body
         const found = await changeRows(context, await (await find(context)).open(), (table) =>
@@ -263,7 +254,7 @@ function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
     route(
       'POST',
       `${rows}:bulk-insert` as string,
-      { ...bulk, summary: 'Insert many rows, all or none', body: BulkInsertRowsRequest, reply, answers: [200, 201] },
+      { ...bulk, summary: 'Insert many rows, all or none', body: BulkInsertRowsRequest, reply, answers: [201] },
       async (context) => {
         const { rows: wanted } = context.body
         const found = await changeRows(context, await (await find(context)).open(), (table) =>

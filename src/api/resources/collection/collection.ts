@@ -164,25 +164,20 @@ function listOf(parts: Parts): RouteDraft {
 function getOf(parts: Parts): RouteDraft | undefined {
   const { may, dto, get } = parts.declaration
   if (get === undefined) return undefined
-  return route(
-    'GET',
-    parts.itemPath,
-    { auth: may.read, ...get, reply: dto as z.ZodType, answers: [200] },
-    async (context) => {
-      const { object, home } = await parts.find(context)
-      return parts.answer(200, context, home, { object })
-    },
-  )
+  return route('GET', parts.itemPath, { auth: may.read, ...get, reply: dto as z.ZodType }, async (context) => {
+    const { object, home } = await parts.find(context)
+    return parts.answer(200, context, home, { object })
+  })
 }
 
 function createOf(parts: Parts): RouteDraft | undefined {
   const { path, may, dto, create } = parts.declaration
   if (create === undefined || may.write === undefined) return undefined
-  const { summary, body, answers, reply = dto, status = 201, turn } = create
+  const { summary, body, reply = dto, status = 201, turn } = create
   return route(
     'POST',
     path,
-    { auth: may.write, summary, body, reply: reply as z.ZodType, answers },
+    { auth: may.write, summary, body, reply: reply as z.ZodType, answers: [status] },
     async (context) => {
       const home: Home = await parts.declaration.home(context)
       if (home.owner !== undefined) refuseWhileDeleting(home.owner)
@@ -211,7 +206,7 @@ async function make(
 function patchOf(parts: Parts): RouteDraft | undefined {
   const { may, dto, patch } = parts.declaration
   if (patch === undefined || may.write === undefined) return undefined
-  const { summary, body, answers, turn, before, toSpec, after } = patch
+  const { summary, body, turn, before, toSpec, after } = patch
   return route(
     'PATCH',
     parts.itemPath,
@@ -221,7 +216,6 @@ function patchOf(parts: Parts): RouteDraft | undefined {
       body,
       mediaTypes: ['application/merge-patch+json', 'application/json'],
       reply: dto as z.ZodType,
-      answers,
     },
     async (context) => {
       const home: Home = await parts.declaration.home(context)
@@ -246,11 +240,11 @@ function removeOf(parts: Parts): RouteDraft | undefined {
   const { may, remove } = parts.declaration
   const auth = may.delete ?? may.write
   if (remove === undefined || auth === undefined) return undefined
-  const { summary, query, answers, turn, before, waits = false } = remove
+  const { summary, query, turn, before, waits = false } = remove
   return route(
     'DELETE',
     parts.itemPath,
-    { auth, summary, answers, ...(query !== undefined && { query }) },
+    { auth, summary, answers: waits ? [202, 204] : [204], ...(query !== undefined && { query }) },
     async (context) => {
       const home: Home = await parts.declaration.home(context)
       const key = turn?.(home, context)

@@ -62,10 +62,8 @@ export function shapeOf<Dto extends object>(declaration: Columns<Dto>): ListShap
 type ListDeclaration<Dto extends z.ZodObject, Query extends z.ZodObject> = Columns<z.output<Dto>> & {
   auth: Authorization
   summary: string
-  operation?: string
   query?: Query
   dto: Dto
-  answers?: readonly number[]
   /** Every record that the caller may see; filtered, searched, sorted and cut here. */
   rows: (context: Context<string, z.output<Query>>) => readonly z.output<Dto>[] | Promise<readonly z.output<Dto>[]>
 }
@@ -75,7 +73,7 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
   path: string,
   declaration: ListDeclaration<Dto, Query>,
 ): RouteDraft {
-  const { auth, summary, operation, query, dto, rows, answers = [200] } = declaration
+  const { auth, summary, query, dto, rows } = declaration
   const list = shapeOf(declaration)
   return route(
     'GET',
@@ -85,8 +83,6 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
       summary,
       list,
       reply: pagedListOf(dto) as z.ZodType,
-      answers,
-      ...(operation !== undefined && { operation }),
       ...(query !== undefined && { query: query as z.ZodObject }),
     },
     async (context) => pagedParts(await rows(context as never), context.list, list, (row) => row),
@@ -109,7 +105,7 @@ type ConfigDeclaration<Dto extends z.ZodObject> = Columns<z.output<Dto>> & {
 export function configRoute<Dto extends z.ZodObject>(path: string, declaration: ConfigDeclaration<Dto>): RouteDraft {
   const { auth, summary, collection, actionPrefix, before } = declaration
   const list = shapeOf(declaration)
-  return route('GET', path, { auth, summary, reply: ListConfigDto, answers: [200] }, async (context) => {
+  return route('GET', path, { auth, summary, reply: ListConfigDto }, async (context) => {
     await before?.(context)
     return ok(listConfig(list, { collection, context, actionPrefix }))
   })

@@ -39,7 +39,6 @@ export type Made<K extends AnyKind> = {
 export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> = Turn<H> & {
   summary: string
   body: Body
-  answers: readonly number[]
   /** The record if the answer has more fields than others. */
   reply?: z.ZodObject
   /** What a new object is answered with; 201. */
@@ -61,7 +60,6 @@ export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> 
 export type Patch<K extends AnyKind, H extends Home, Body extends z.ZodType> = Turn<H> & {
   summary: string
   body: Body
-  answers: readonly number[]
   /** Checks that need more than the object itself. */
   before?: (context: Context<string, unknown, z.output<Body>>, object: RecordOf<K>, home: H) => void | Promise<void>
   /** The next spec. Asked again with the newer object after a conflict. */
@@ -73,7 +71,6 @@ export type Patch<K extends AnyKind, H extends Home, Body extends z.ZodType> = T
 export type Removal<K extends AnyKind, H extends Home, Query extends z.ZodObject> = Turn<H> & {
   summary: string
   query?: Query
-  answers: readonly number[]
   /** Throws to refuse. True if it has written to the object, so that If-Match has been compared already. */
   before?: (context: Context<string, z.output<Query>>, object: RecordOf<K>, home: H) => unknown
   /** Waits a moment for the finalizer: 204 once the object is gone, else 202. Without it, always 204. */
@@ -117,7 +114,6 @@ export type CollectionDeclaration<
   list: {
     summary: string
     query?: ListQuery
-    operation?: string
     /** What the query selects. */
     where?: (query: z.output<ListQuery>, context: Context) => (object: RecordOf<K>) => boolean
   }
