@@ -2,9 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Registry } from 'prom-client'
 import { noKeys } from '../adapters/platformkeys/file.ts'
 import type { PlatformKeys } from '../adapters/platformkeys/port.ts'
-import { playedEngine } from '../adapters/qdrant/played.ts'
 import type { QdrantPort } from '../adapters/qdrant/port.ts'
-import { silentEngine } from '../adapters/sql/played.ts'
 import type { SqlEngine } from '../adapters/sql/port.ts'
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
@@ -15,7 +13,7 @@ import type { EventRecorder } from '../kube/events.ts'
 import { bindingController } from './bindings.ts'
 import { boundaryController } from './boundaries.ts'
 import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
-import type { Controller, Rights } from './engine/controller.ts'
+import type { Controller, Declared, Rights } from './engine/controller.ts'
 import type { Environment } from './engine/environment.ts'
 import { EngineMetrics } from './engine/metrics.ts'
 import { Runner } from './engine/runner.ts'
@@ -23,15 +21,15 @@ import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } fr
 import { invitationController, passwordResetController } from './invitations.ts'
 import { type JobOptions, jobController } from './jobs.ts'
 import { managedIdentityController } from './managedidentities.ts'
-import { type StorageOptions, storageControllers } from './objectstorage/index.ts'
+import { STORAGE_CONTROLLERS, type StorageOptions } from './objectstorage/index.ts'
 import { groupController } from './principals.ts'
 import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
-import { relationalControllers } from './relational/index.ts'
+import { RELATIONAL_CONTROLLERS } from './relational/index.ts'
 import { resourceGroupController } from './resourcegroups.ts'
 import { sqlController } from './sql/index.ts'
 import { type SsoPorts, ssoController } from './sso.ts'
-import { countDataKeys, vaultControllers } from './vaults/index.ts'
+import { countDataKeys, VAULT_CONTROLLERS } from './vaults/index.ts'
 import { vectorController } from './vector/index.ts'
 
 /** What controllers of single areas need beside the clusters: their adapters and settings. */
@@ -51,36 +49,48 @@ export type ControllerPorts = {
   sso: SsoPorts
 }
 
+/** What a controller declares, and how it is made of the ports. */
+type Part = readonly [Declared, (ports: ControllerPorts) => Controller]
+
+const fixed = (controller: Controller): Part => [controller, () => controller]
+const projected = (controller: Controller): Part => [
+  withProjection(controller, true),
+  ({ projectRbac = false }) => withProjection(controller, projectRbac),
+]
+const made = <Options>(
+  make: Declared & ((options: Options) => Controller),
+  optionsOf: (ports: ControllerPorts) => Options,
+): Part => [make, (ports) => make(optionsOf(ports))]
+
+const keysOf = ({ vaultKeys = noKeys() }: ControllerPorts) => vaultKeys
+
 /** Every controller of the platform, in the order of what depends on what. */
-export function controllers({
-  vectorEngine,
-  sqlEngines,
-  allowOwnImages,
-  backupTarget,
-  objectStorage,
-  jobs,
-  projectRbac,
-  vaultKeys = noKeys(),
-  sso,
-}: ControllerPorts): readonly Controller[] {
-  const projected = (controller: Controller) => withProjection(controller, projectRbac ?? false)
-  return [
-    projected(boundaryController),
-    projected(resourceGroupController),
-    invitationController,
-    passwordResetController,
-    ...grantControllers,
-    groupController,
-    managedIdentityController(),
-    ssoController(sso),
-    bindingController,
-    vectorController({ engine: vectorEngine, allowOwnImages }),
-    ...vaultControllers(vaultKeys),
-    sqlController({ engines: sqlEngines }),
-    ...relationalControllers({ engine: sqlEngines.PostgreSql, allowOwnImages, backupTarget }),
-    ...storageControllers(objectStorage),
-    jobController({ keys: vaultKeys, ...jobs }),
-  ]
+const PARTS: readonly Part[] = [
+  projected(boundaryController),
+  projected(resourceGroupController),
+  fixed(invitationController),
+  fixed(passwordResetController),
+  ...grantControllers.map(fixed),
+  fixed(groupController),
+  fixed(managedIdentityController()),
+  made(ssoController, ({ sso }) => sso),
+  fixed(bindingController),
+  made(vectorController, ({ vectorEngine: engine, allowOwnImages }) => ({ engine, allowOwnImages })),
+  ...VAULT_CONTROLLERS.map((each) => made(each, keysOf)),
+  made(sqlController, ({ sqlEngines: engines }) => ({ engines })),
+  ...RELATIONAL_CONTROLLERS.map((each) =>
+    made(each, ({ sqlEngines: { PostgreSql: engine }, allowOwnImages, backupTarget }) => ({
+      engine,
+      allowOwnImages,
+      backupTarget,
+    })),
+  ),
+  ...STORAGE_CONTROLLERS.map((each) => made(each, ({ objectStorage }) => objectStorage)),
+  made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs })),
+]
+
+export function controllers(ports: ControllerPorts): readonly Controller[] {
+  return PARTS.map(([, make]) => make(ports))
 }
 
 export type ControllersOptions = {
@@ -186,24 +196,11 @@ export function operatorSystemRights(): Rights[] {
   return declaredRights().filter((right) => right.in === 'system')
 }
 
-const NO_BLOBS = { maxBytes: 0, read: async () => undefined, write: async () => false }
-
 function declaredRights(): Rights[] {
-  // What a controller may do does not depend on what it is given.
-  const sso = { dns: { texts: async () => [] }, outgoing: { document: async () => '' } }
-  const sqlEngines = { MsSql: silentEngine, MariaDb: silentEngine, PostgreSql: silentEngine }
-  return controllers({
-    vectorEngine: playedEngine(),
-    sqlEngines,
-    allowOwnImages: false,
-    objectStorage: { store: undefined, usageInterval: 0, seaweed: { namespace: '', name: '', port: undefined } },
-    jobs: { logs: { open: async () => undefined }, blobs: NO_BLOBS },
-    projectRbac: true,
-    sso,
-  }).flatMap(rightsOf)
+  return PARTS.flatMap(([declared]) => rightsOf(declared))
 }
 
-function rightsOf({ kind, observes, reads, writes }: Controller): Rights[] {
+function rightsOf({ kind, observes, reads, writes }: Declared): Rights[] {
   const { group, plural } = kind.resource
   const read = [...reads, ...observes].map(resourceOf)
   return [

@@ -29,7 +29,7 @@ import {
   progressOf,
 } from '../desired/jobs.ts'
 import { job as batchJobs, namespace, pod, secret } from '../kube/builtin.ts'
-import { type Controller, controller, type Pass, type Step, steps } from './engine/controller.ts'
+import { controllerWith, type Pass, type Step, steps } from './engine/controller.ts'
 import { PHASE_INDEX } from './engine/phaseIndex.ts'
 import { openCurrent, outcomeOfEnvelope } from './vaults/open.ts'
 import { findCluster } from './workload/home.ts'
@@ -52,8 +52,9 @@ type CachedEntry = VaultEntry & KubeObject
 const START: JobProgress = { state: 'Pending', message: '', attempts: 0 }
 
 /** Runs jobs once, keeps their result and log, and removes them when their time is over: docs/areas/jobs.md. */
-export function jobController(options: JobOptions): Controller {
-  return controller<typeof PlatformJob, JobPassState>(PlatformJob, {
+export const jobController = controllerWith<typeof PlatformJob, JobOptions, JobPassState>(
+  PlatformJob,
+  {
     observes: [
       batchJobs,
       secret,
@@ -72,10 +73,12 @@ export function jobController(options: JobOptions): Controller {
     ],
     reads: [namespace, { resource: SecretVault.resource, in: 'records' }],
     writes: [...childRights([batchJobs]), { resource: PlatformJob.resource, verbs: ['get', 'patch', 'delete'] }],
+  },
+  (options) => ({
     state: () => ({ ...newWorkloadState(), progress: START, state: 'Pending' }),
     reconcile: steps(observeJob, beginOrFinish(options)),
-  })
-}
+  }),
+)
 
 const podsOf = ({ workloads, object }: JobPass): JobPod[] => {
   const { namespace, name } = object.metadata

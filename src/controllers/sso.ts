@@ -6,7 +6,7 @@ import { timestamp } from '../core/clock.ts'
 import type { KubeObject } from '../core/object.ts'
 import { degraded, done, type Outcome } from '../core/outcome.ts'
 import { SsoConnection, type SsoIdentityProvider } from '../crds/sso.ts'
-import { type Controller, controller, type Pass, steps } from './engine/controller.ts'
+import { controllerWith, type Pass, steps } from './engine/controller.ts'
 
 export type SsoPorts = { dns: DnsPort; outgoing: Pick<OutgoingPort, 'document'> }
 
@@ -21,62 +21,62 @@ type DomainStatus = NonNullable<Status['domains']>[number]
 type ProviderStatus = NonNullable<Status['identityProviders']>[number]
 
 /** Tells of each domain whether the tenant has shown that it is theirs, and of each identity provider whether it answers. */
-export function ssoController({ dns, outgoing }: SsoPorts): Controller {
-  return controller(SsoConnection, {
-    observes: [],
-    writes: [],
-    reconcile: steps(verifyDomains, checkProviders),
-  })
+export const ssoController = controllerWith(
+  SsoConnection,
+  { observes: [], writes: [] },
+  ({ dns, outgoing }: SsoPorts) => {
+    return { reconcile: steps(verifyDomains, checkProviders) }
 
-  async function verifyDomains(pass: SsoPass): Promise<Outcome> {
-    const { object } = pass
-    const known = object.status?.domains ?? []
-    const taken = takenBefore(pass)
-    const domains = await Promise.all(
-      object.spec.domains.map(async (domain): Promise<DomainStatus> => {
-        const before = known.find((one) => one.domain === domain)
-        if (taken.has(domain)) return { domain, status: 'Failed' }
-        // Once shown is shown: an outage of a name server must not lock a tenant out.
-        if (before?.status === 'Verified') return before
-        const { name, value } = verificationRecord(object.metadata.name, domain)
-        const isShown = (await dns.texts(name)).some((text) => text.trim() === value)
-        return isShown
-          ? { domain, status: 'Verified', verifiedAt: timestamp(pass.clock.now()) }
-          : { domain, status: 'Pending' }
-      }),
-    )
-    pass.report({ domains })
-    return domains.some(({ status }) => status === 'Pending') ? done({ after: DOMAIN_INTERVAL }) : done()
-  }
-
-  async function checkProviders(pass: SsoPass): Promise<Outcome> {
-    const { identityProviders: all } = pass.object.spec
-    const identityProviders = await Promise.all(all.map((provider) => stateOf(provider)))
-    pass.report({ identityProviders })
-    const failing = identityProviders.find(({ status }) => status === 'Failing')
-    if (failing !== undefined) {
-      const message = `The identity provider "${failing.alias}" does not answer as it should: ${failing.lastError}`
-      return degraded('PartiallyAvailable', message, DOMAIN_INTERVAL)
+    async function verifyDomains(pass: SsoPass): Promise<Outcome> {
+      const { object } = pass
+      const known = object.status?.domains ?? []
+      const taken = takenBefore(pass)
+      const domains = await Promise.all(
+        object.spec.domains.map(async (domain): Promise<DomainStatus> => {
+          const before = known.find((one) => one.domain === domain)
+          if (taken.has(domain)) return { domain, status: 'Failed' }
+          // Once shown is shown: an outage of a name server must not lock a tenant out.
+          if (before?.status === 'Verified') return before
+          const { name, value } = verificationRecord(object.metadata.name, domain)
+          const isShown = (await dns.texts(name)).some((text) => text.trim() === value)
+          return isShown
+            ? { domain, status: 'Verified', verifiedAt: timestamp(pass.clock.now()) }
+            : { domain, status: 'Pending' }
+        }),
+      )
+      pass.report({ domains })
+      return domains.some(({ status }) => status === 'Pending') ? done({ after: DOMAIN_INTERVAL }) : done()
     }
-    const isAsked = all.some(({ enabled, metadataUrl }) => enabled && metadataUrl !== undefined)
-    return isAsked ? done({ after: PROVIDER_INTERVAL }) : done()
-  }
 
-  async function stateOf(provider: SsoIdentityProvider): Promise<ProviderStatus> {
-    const { alias, enabled, metadataUrl, protocol } = provider
-    if (!enabled) return { alias, status: 'Disabled' }
-    if (metadataUrl === undefined) return { alias, status: 'Active' }
-    try {
-      const text = await outgoing.document(metadataUrl)
-      const isReadable = protocol === 'Oidc' ? readDiscovery(text, metadataUrl) !== undefined : isSamlMetadata(text)
-      if (isReadable) return { alias, status: 'Active' }
-      return { alias, status: 'Failing', lastError: 'What metadataUrl leads to is not the metadata of its issuer.' }
-    } catch (error) {
-      if (!(error instanceof OutgoingError)) throw error
-      return { alias, status: 'Failing', lastError: error.message.slice(0, ERROR_LENGTH) }
+    async function checkProviders(pass: SsoPass): Promise<Outcome> {
+      const { identityProviders: all } = pass.object.spec
+      const identityProviders = await Promise.all(all.map((provider) => stateOf(provider)))
+      pass.report({ identityProviders })
+      const failing = identityProviders.find(({ status }) => status === 'Failing')
+      if (failing !== undefined) {
+        const message = `The identity provider "${failing.alias}" does not answer as it should: ${failing.lastError}`
+        return degraded('PartiallyAvailable', message, DOMAIN_INTERVAL)
+      }
+      const isAsked = all.some(({ enabled, metadataUrl }) => enabled && metadataUrl !== undefined)
+      return isAsked ? done({ after: PROVIDER_INTERVAL }) : done()
     }
-  }
-}
+
+    async function stateOf(provider: SsoIdentityProvider): Promise<ProviderStatus> {
+      const { alias, enabled, metadataUrl, protocol } = provider
+      if (!enabled) return { alias, status: 'Disabled' }
+      if (metadataUrl === undefined) return { alias, status: 'Active' }
+      try {
+        const text = await outgoing.document(metadataUrl)
+        const isReadable = protocol === 'Oidc' ? readDiscovery(text, metadataUrl) !== undefined : isSamlMetadata(text)
+        if (isReadable) return { alias, status: 'Active' }
+        return { alias, status: 'Failing', lastError: 'What metadataUrl leads to is not the metadata of its issuer.' }
+      } catch (error) {
+        if (!(error instanceof OutgoingError)) throw error
+        return { alias, status: 'Failing', lastError: error.message.slice(0, ERROR_LENGTH) }
+      }
+    }
+  },
+)
 
 /** Domains that a tenant named before this one: of two that kubectl wrote, the older counts. */
 function takenBefore({ object, records }: SsoPass): ReadonlySet<string> {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { loadAll } from 'js-yaml'
 import { silentEngine } from '../../src/adapters/sql/played.ts'
 import type { SqlEngine } from '../../src/adapters/sql/port.ts'
-import { relationalControllers } from '../../src/controllers/relational/index.ts'
+import { RELATIONAL_CONTROLLERS } from '../../src/controllers/relational/index.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
@@ -39,7 +39,9 @@ export class RelationalWorld {
     let made = 0
     const generatePassword = () => (made++ === 0 ? 'made-once' : `made-${made}`)
     this.bench = new ControllerBench(
-      relationalControllers({ engine, allowOwnImages: false, backupTarget: target, generatePassword }),
+      RELATIONAL_CONTROLLERS.map((each) =>
+        each({ engine, allowOwnImages: false, backupTarget: target, generatePassword }),
+      ),
     )
   }
 

@@ -1,4 +1,4 @@
-import { type StorageOptions, storageControllers } from '../../src/controllers/objectstorage/index.ts'
+import { STORAGE_CONTROLLERS, type StorageOptions } from '../../src/controllers/objectstorage/index.ts'
 import { boundaryNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
@@ -19,7 +19,9 @@ export class StorageBench {
   readonly space: string
 
   constructor(options: Omit<StorageOptions, 'usageInterval'>) {
-    this.bench = new ControllerBench(storageControllers({ usageInterval: USAGE_INTERVAL, ...options }))
+    this.bench = new ControllerBench(
+      STORAGE_CONTROLLERS.map((each) => each({ usageInterval: USAGE_INTERVAL, ...options })),
+    )
     this.space = this.bench.seedGroup('shop').groupSpace
     this.seed(ResourceGroup, 'shop', {}, boundaryNamespace(BOUNDARY_ID))
   }

@@ -48,6 +48,11 @@ export type Controller = Readonly<
   }
 >
 
+type Given = 'observes' | 'reads' | 'writes'
+
+/** What a controller reads and writes. The operator's role is made of it, so it is known before there are ports. */
+export type Declared = Pick<Controller, 'kind' | Given>
+
 const TEN_MINUTES = 600_000
 
 /**
@@ -75,4 +80,17 @@ export function controller<K extends AnyKind, State = undefined>(
     workers: options.workers ?? 4,
   }
   return Object.freeze(whole) as unknown as Controller
+}
+
+/**
+ * Declares a controller that works with more than the clusters: what it may do is data, how it does it depends on
+ * `options`. It may observe less than declared.
+ */
+export function controllerWith<K extends AnyKind, Options, State = undefined>(
+  kind: K,
+  declared: Pick<ControllerOptions<K, State>, Given>,
+  behaviour: (options: Options) => Omit<ControllerOptions<K, State>, Given> & { observes?: readonly Observed[] },
+): Declared & ((options: Options) => Controller) {
+  const make = (options: Options) => controller<K, State>(kind, { ...declared, ...behaviour(options) })
+  return Object.assign(make, { kind, reads: [], ...declared })
 }

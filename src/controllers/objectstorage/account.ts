@@ -6,7 +6,7 @@ import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds
 import { ComputePlan } from '../../crds/plans.ts'
 import { withBuckets, withToday } from '../../desired/objectstorage/index.ts'
 import { namespace as namespaces } from '../../kube/builtin.ts'
-import { type Controller, controller, type Pass, steps } from '../engine/controller.ts'
+import { controllerWith, type Observed, type Pass, steps } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims } from '../nameClaims.ts'
 import { checkQuotaOf, quotaObservers, releaseQuota } from '../quota.ts'
@@ -18,34 +18,41 @@ type AccountPass = Pass<typeof ObjectStorageAccount>
 
 const DAY = 86_400_000
 
-/** Keeps the platform-wide name of an account, and tells what is in it. */
-export function accountController({ store, seaweed }: StorageOptions): Controller {
-  return controller(ObjectStorageAccount, {
-    observes: [
-      { resource: AccountBucket.resource, keysOf: accountKeyOf },
-      { resource: ObjectAccessKey.resource, keysOf: accountKeyOf },
-      ...quotaObservers(ObjectStorageAccount),
-      ...seaweedObservers(seaweed),
-      // Whoever waits for the name to become free.
-      {
-        resource: NameClaim.resource,
-        keysOf: (claim, records) => {
-          const { type, value, holder } = (claim as ClaimObject).spec
-          if (type !== 'StorageAccount') return []
-          const cache = records.cache(ObjectStorageAccount.resource)
-          const waiting = cache.byIndex(PHASE_INDEX, 'NameOccupied').filter(({ metadata }) => metadata.name === value)
-          return [objectKey(holder.namespace, holder.name), ...waiting.map(keyOf)]
-        },
-      },
-    ],
-    reads: [namespaces, ComputePlan.resource],
-    childrenIn: 'records',
-    writes: [CLAIM_RIGHTS, LEDGER_RIGHTS, { resource: ObjectAccessKey.resource, verbs: ['delete'] }],
-    reconcile: steps(noteBuckets, requireStore, checkQuota, claimName, reportUse),
-    finalize: steps(removeKeys, waitForBuckets, releaseName, releaseQuota),
-  })
+const OBSERVED: readonly Observed[] = [
+  { resource: AccountBucket.resource, keysOf: accountKeyOf },
+  { resource: ObjectAccessKey.resource, keysOf: accountKeyOf },
+  ...quotaObservers(ObjectStorageAccount),
+  // Whoever waits for the name to become free.
+  {
+    resource: NameClaim.resource,
+    keysOf: (claim, records) => {
+      const { type, value, holder } = (claim as ClaimObject).spec
+      if (type !== 'StorageAccount') return []
+      const cache = records.cache(ObjectStorageAccount.resource)
+      const waiting = cache.byIndex(PHASE_INDEX, 'NameOccupied').filter(({ metadata }) => metadata.name === value)
+      return [objectKey(holder.namespace, holder.name), ...waiting.map(keyOf)]
+    },
+  },
+]
 
-  function requireStore(pass: AccountPass): Outcome {
+/** Keeps the platform-wide name of an account, and tells what is in it. */
+export const accountController = controllerWith(
+  ObjectStorageAccount,
+  {
+    observes: [...OBSERVED, ...seaweedObservers({ namespace: '', name: '', port: undefined })],
+    reads: [namespaces, ComputePlan.resource],
+    writes: [CLAIM_RIGHTS, LEDGER_RIGHTS, { resource: ObjectAccessKey.resource, verbs: ['delete'] }],
+  },
+  ({ store, seaweed }: StorageOptions) => ({
+    observes: [...OBSERVED, ...seaweedObservers(seaweed)],
+    childrenIn: 'records',
+    reconcile: steps(noteBuckets, requireStore(store, seaweed), checkQuota, claimName, reportUse),
+    finalize: steps(removeKeys, waitForBuckets, releaseName, releaseQuota),
+  }),
+)
+
+function requireStore(store: StorageOptions['store'], seaweed: StorageOptions['seaweed']) {
+  return function requireStore(pass: AccountPass): Outcome {
     if (store === undefined) return ENGINE_MISSING
     const obstacle = seaweed === undefined ? undefined : obstacleOf(pass.records, seaweed)
     if (obstacle !== undefined) return obstacle

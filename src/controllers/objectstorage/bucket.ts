@@ -7,7 +7,7 @@ import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { bucketSettings, isWithin } from '../../desired/objectstorage/index.ts'
-import { type Controller, controller, type Pass, steps, type Workspace } from '../engine/controller.ts'
+import { controllerWith, type Declared, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject, claimed, holdsName, releaseClaims } from '../nameClaims.ts'
 import {
@@ -35,66 +35,73 @@ function nameOf({ object, records }: BucketPass): string {
   return storeNameOf(object)
 }
 
-/** Keeps a bucket at the store as its spec says, and lets it go only when nothing is lost that nobody gave up. */
-export function bucketController({ store, usageInterval }: StorageOptions): Controller {
-  return controller<typeof AccountBucket, BucketState>(AccountBucket, {
-    observes: [
-      {
-        resource: ObjectStorageAccount.resource,
-        keysOf: ({ metadata }, records) => keys(bucketsOf(records, metadata.namespace, metadata.name)),
-      },
-      { resource: AccountBucket.resource, keysOf: waitingSiblings },
-      { resource: NameClaim.resource, keysOf: waitingForName },
-      { resource: ResourceGroup.resource, keysOf: deletedIn },
-    ],
-    childrenIn: 'records',
-    writes: [CLAIM_RIGHTS],
-    state: () => ({ account: undefined }),
-    reconcile: steps(requireAccount, checkWishes, claimName, ensureBucket, checkPublic, lookAtUse),
-    finalize: steps(awaitNote, removeBucket, releaseName),
-  })
-
-  function checkWishes(pass: BucketPass): Outcome {
-    if (store === undefined) return ENGINE_MISSING
-    const { spec } = pass.object
-    const lacking = bucketLacks(spec, store.info.features)
-    if (lacking !== undefined) return unsupported(lacking)
-    return done()
-  }
-
-  async function ensureBucket(pass: BucketPass): Promise<Outcome> {
-    const { account } = pass.state
-    if (store === undefined || account === undefined) return ENGINE_MISSING
-    return withStore(async () => {
-      const settings = bucketSettings(pass.object, account, { name: nameOf(pass), owner: pass.incarnation })
-      await store.ensureBucket(settings)
-      pass.report({ storeName: settings.name })
-      pass.serving(true)
-      return done()
-    })
-  }
-
-  /** Written only if it changed: an idle bucket costs the API server nothing. */
-  async function lookAtUse(pass: BucketPass): Promise<Outcome> {
-    if (store === undefined) return ENGINE_MISSING
-    return withStore(async () => {
-      const { objectCount, usedBytes } = await store.use(nameOf(pass))
-      const known = pass.object.status
-      if (known?.objectCount !== objectCount || known.usedBytes !== usedBytes || known.usageAt === undefined) {
-        pass.report({ objectCount, usedBytes, usageAt: pass.now })
-      }
-      return done({ after: usageInterval })
-    })
-  }
-
-  async function removeBucket(pass: BucketPass): Promise<Outcome> {
-    const name = nameOf(pass)
-    // One that never got the name has nothing at the store, and must not touch who did.
-    if (!holdsName(pass.records, pass.object, 'StoreBucket', name)) return done()
-    if (store === undefined) return waiting('TearingDown', 'No object store is configured, so it cannot be deleted.')
-    return withStore(() => letGo(pass, store, name))
-  }
+const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
+  observes: [
+    {
+      resource: ObjectStorageAccount.resource,
+      keysOf: ({ metadata }, records) => keys(bucketsOf(records, metadata.namespace, metadata.name)),
+    },
+    { resource: AccountBucket.resource, keysOf: waitingSiblings },
+    { resource: NameClaim.resource, keysOf: waitingForName },
+    { resource: ResourceGroup.resource, keysOf: deletedIn },
+  ],
+  writes: [CLAIM_RIGHTS],
 }
+
+/** Keeps a bucket at the store as its spec says, and lets it go only when nothing is lost that nobody gave up. */
+export const bucketController = controllerWith<typeof AccountBucket, StorageOptions, BucketState>(
+  AccountBucket,
+  RIGHTS,
+  ({ store, usageInterval }) => {
+    return {
+      childrenIn: 'records',
+      state: () => ({ account: undefined }),
+      reconcile: steps(requireAccount, checkWishes, claimName, ensureBucket, checkPublic, lookAtUse),
+      finalize: steps(awaitNote, removeBucket, releaseName),
+    }
+
+    function checkWishes(pass: BucketPass): Outcome {
+      if (store === undefined) return ENGINE_MISSING
+      const { spec } = pass.object
+      const lacking = bucketLacks(spec, store.info.features)
+      if (lacking !== undefined) return unsupported(lacking)
+      return done()
+    }
+
+    async function ensureBucket(pass: BucketPass): Promise<Outcome> {
+      const { account } = pass.state
+      if (store === undefined || account === undefined) return ENGINE_MISSING
+      return withStore(async () => {
+        const settings = bucketSettings(pass.object, account, { name: nameOf(pass), owner: pass.incarnation })
+        await store.ensureBucket(settings)
+        pass.report({ storeName: settings.name })
+        pass.serving(true)
+        return done()
+      })
+    }
+
+    /** Written only if it changed: an idle bucket costs the API server nothing. */
+    async function lookAtUse(pass: BucketPass): Promise<Outcome> {
+      if (store === undefined) return ENGINE_MISSING
+      return withStore(async () => {
+        const { objectCount, usedBytes } = await store.use(nameOf(pass))
+        const known = pass.object.status
+        if (known?.objectCount !== objectCount || known.usedBytes !== usedBytes || known.usageAt === undefined) {
+          pass.report({ objectCount, usedBytes, usageAt: pass.now })
+        }
+        return done({ after: usageInterval })
+      })
+    }
+
+    async function removeBucket(pass: BucketPass): Promise<Outcome> {
+      const name = nameOf(pass)
+      // One that never got the name has nothing at the store, and must not touch who did.
+      if (!holdsName(pass.records, pass.object, 'StoreBucket', name)) return done()
+      if (store === undefined) return waiting('TearingDown', 'No object store is configured, so it cannot be deleted.')
+      return withStore(() => letGo(pass, store, name))
+    }
+  },
+)
 
 /** What the account does not know of could not be looked up in the audit any more. */
 function awaitNote({ object, records }: BucketPass): Outcome {

@@ -17,7 +17,7 @@ import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds
 import { accessKeySecret, isWithin, keyGrants } from '../../desired/objectstorage/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { type Controller, controller, type Pass, steps, type Workspace } from '../engine/controller.ts'
+import { controllerWith, type Declared, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { holdsName } from '../nameClaims.ts'
 import { withSecretRights } from '../workload/secrets.ts'
 import { bucketsOf, ENGINE_MISSING, findAccount, keysOfAccount, type StorageOptions, withStore } from './shared.ts'
@@ -27,25 +27,28 @@ type KeyPass = Pass<typeof ObjectAccessKey>
 /** Milliseconds between two looks at when a key was last used; also the longest that an expiry is slept over. */
 const LAST_USE_INTERVAL = 3_600_000
 
+const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
+  observes: [
+    secret,
+    { resource: ObjectStorageAccount.resource, keysOf: (account, records) => keysUnder(account, records) },
+    { resource: AccountBucket.resource, keysOf: keysOfBucket },
+    { resource: ManagedIdentity.resource, keysOf: keysOfIdentity },
+    { resource: ObjectAccessKey.resource, keysOf: waitingSiblings },
+    { resource: NameClaim.resource, keysOf: keysOfClaim },
+  ],
+  writes: [{ resource: ObjectAccessKey.resource, verbs: ['delete'] }],
+}
+
 /**
  * Keeps one user with one key at the store for each access key. The store makes the pair and it is kept in a Secret
  * before anything is granted to it; a pair whose Secret was lost is replaced by another.
  */
-export function accessKeyController({ store }: StorageOptions): Controller {
-  return controller(ObjectAccessKey, {
-    observes: [
-      secret,
-      { resource: ObjectStorageAccount.resource, keysOf: (account, records) => keysUnder(account, records) },
-      { resource: AccountBucket.resource, keysOf: keysOfBucket },
-      { resource: ManagedIdentity.resource, keysOf: keysOfIdentity },
-      { resource: ObjectAccessKey.resource, keysOf: waitingSiblings },
-      { resource: NameClaim.resource, keysOf: keysOfClaim },
-    ],
+export const accessKeyController = controllerWith(ObjectAccessKey, RIGHTS, ({ store }: StorageOptions) => {
+  return {
     childrenIn: 'records',
-    writes: [{ resource: ObjectAccessKey.resource, verbs: ['delete'] }],
     reconcile: steps(endSession, followIdentity, requireAccount, requireBuckets, ensureKey, lookAtUse),
     finalize: steps(removeKey, removeSecret),
-  })
+  }
 
   async function ensureKey(pass: KeyPass): Promise<Outcome> {
     if (store === undefined) return ENGINE_MISSING
@@ -77,7 +80,7 @@ export function accessKeyController({ store }: StorageOptions): Controller {
       return done()
     })
   }
-}
+})
 
 async function ensureAtStore(pass: KeyPass, store: ObjectStore): Promise<Outcome> {
   const state = keyState(pass.object, pass.clock.now())

@@ -20,7 +20,7 @@ import {
   postgresqlPooler,
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
-import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { findCluster } from '../workload/home.ts'
@@ -113,15 +113,16 @@ const WRITES: readonly Rights[] = [
 
 const isMade = (pass: RelationalPass) => observedEngine(pass) !== undefined
 
+const RIGHTS = { observes: [...CHILDREN, secret, ...OTHERS], reads: [namespace, storageClass], writes: WRITES }
+
 /** Keeps relational databases as their specs say: docs/areas/relational.md. */
-export function relationalControllers(
-  options: Omit<RelationalOptions, 'generatePassword'> & Partial<RelationalOptions>,
-): Controller[] {
+const relationalController = controllerWith<
+  typeof RelationalCluster,
+  Omit<RelationalOptions, 'generatePassword'> & Partial<RelationalOptions>,
+  RelationalState
+>(RelationalCluster, RIGHTS, (options) => {
   const given: RelationalOptions = { generatePassword: () => randomBytes(24).toString('base64url'), ...options }
-  const clusters = controller<typeof RelationalCluster, RelationalState>(RelationalCluster, {
-    observes: [...CHILDREN, secret, ...OTHERS],
-    reads: [namespace, storageClass],
-    writes: WRITES,
+  return {
     state: newRelationalState,
     fillSpec: fillReplicas(RelationalCluster, 1),
     reconcile: steps(
@@ -151,6 +152,7 @@ export function relationalControllers(
       removeSurroundings,
       releaseQuota,
     ),
-  })
-  return [clusters, relationalSnapshotController(given)]
-}
+  }
+})
+
+export const RELATIONAL_CONTROLLERS = [relationalController, relationalSnapshotController]

@@ -7,7 +7,7 @@ import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { snapshotBackup } from '../../desired/relational/index.ts'
 import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
-import { type Controller, controller, type Pass, type Step, steps, type Workspace } from '../engine/controller.ts'
+import { controllerWith, type Declared, type Pass, type Step, steps, type Workspace } from '../engine/controller.ts'
 import {
   type EngineBackup,
   type EngineCluster,
@@ -21,42 +21,47 @@ import { scheduledSnapshotId } from './workload.ts'
 
 type SnapshotPass = Pass<typeof RelationalSnapshot>
 
+const RIGHTS: Omit<Declared, 'kind'> = {
+  observes: [
+    {
+      resource: postgresqlBackup,
+      keysOf: (backup) => [
+        objectKey(backup.metadata.namespace, scheduledSnapshotId(backup)),
+        objectKey(backup.metadata.namespace, backup.metadata.name.replace(/^rsnap-/, '')),
+      ],
+    },
+    // Until it is taken it depends on its database; while it goes, on those that are made from it.
+    {
+      resource: RelationalCluster.resource,
+      keysOf: (object, records) => {
+        const { metadata, spec } = object as StoredCluster
+        const snapshots = records.cache<StoredSnapshot>(RelationalSnapshot.resource)
+        const here = snapshots.list({ namespace: metadata.namespace })
+        const untaken = here.filter(
+          (snapshot) => snapshot.spec.clusterName === metadata.name && snapshot.status?.completedAt === undefined,
+        )
+        const origin = spec.restoreFrom?.snapshotId
+        const read = origin === undefined ? [] : snapshots.list().filter((one) => one.metadata.name === origin)
+        return [...untaken, ...read].map(keyOf)
+      },
+    },
+  ],
+  reads: [barmanObjectStore, postgresqlCluster],
+  writes: [
+    { resource: postgresqlBackup, verbs: ['get', 'create', 'patch', 'delete'] },
+    { resource: RelationalSnapshot.resource, verbs: ['get', 'patch', 'delete'] },
+  ],
+}
+
 /** Takes snapshots, follows the Backups of the schedule, and ends what has expired. */
-export function relationalSnapshotController(options: Pick<RelationalOptions, 'backupTarget'>): Controller {
-  return controller(RelationalSnapshot, {
-    observes: [
-      {
-        resource: postgresqlBackup,
-        keysOf: (backup) => [
-          objectKey(backup.metadata.namespace, scheduledSnapshotId(backup)),
-          objectKey(backup.metadata.namespace, backup.metadata.name.replace(/^rsnap-/, '')),
-        ],
-      },
-      // Until it is taken it depends on its database; while it goes, on those that are made from it.
-      {
-        resource: RelationalCluster.resource,
-        keysOf: (object, records) => {
-          const { metadata, spec } = object as StoredCluster
-          const snapshots = records.cache<StoredSnapshot>(RelationalSnapshot.resource)
-          const here = snapshots.list({ namespace: metadata.namespace })
-          const untaken = here.filter(
-            (snapshot) => snapshot.spec.clusterName === metadata.name && snapshot.status?.completedAt === undefined,
-          )
-          const origin = spec.restoreFrom?.snapshotId
-          const read = origin === undefined ? [] : snapshots.list().filter((one) => one.metadata.name === origin)
-          return [...untaken, ...read].map(keyOf)
-        },
-      },
-    ],
-    reads: [barmanObjectStore, postgresqlCluster],
-    writes: [
-      { resource: postgresqlBackup, verbs: ['get', 'create', 'patch', 'delete'] },
-      { resource: RelationalSnapshot.resource, verbs: ['get', 'patch', 'delete'] },
-    ],
+export const relationalSnapshotController = controllerWith(
+  RelationalSnapshot,
+  RIGHTS,
+  (options: Pick<RelationalOptions, 'backupTarget'>) => ({
     reconcile: steps(expire, checkSnapshot(options), takeBackup),
     finalize: steps(waitForRestores, removeBackup),
-  })
-}
+  }),
+)
 
 const DAY = 86_400_000
 /** Timers are held in 32 bits of milliseconds; a later end is looked at again before. */

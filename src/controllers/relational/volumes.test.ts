@@ -10,7 +10,7 @@ import { ComputePlan } from '../../crds/plans.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { customResourceDefinition, persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
 import { postgresqlCluster } from '../../kube/postgresql.ts'
-import { relationalControllers } from './index.ts'
+import { RELATIONAL_CONTROLLERS } from './index.ts'
 import { judgeVolumes, type VolumeSizes } from './volumes.ts'
 
 const sizes = (storageSize: string, walStorageSize?: string): VolumeSizes => ({ storageSize, walStorageSize })
@@ -70,7 +70,9 @@ describe('the volumes of a relational database', () => {
     let home: string
     beforeEach(async () => {
       bench = new ControllerBench(
-        relationalControllers({ engine: silentEngine, allowOwnImages: false, backupTarget: undefined }),
+        RELATIONAL_CONTROLLERS.map((each) =>
+          each({ engine: silentEngine, allowOwnImages: false, backupTarget: undefined }),
+        ),
       )
       home = bench.seedGroup('shop').groupSpace
       for (const [name, spec] of Object.entries(DEFAULT_PLANS)) bench.seed(ComputePlan, name, spec)

@@ -10,7 +10,7 @@ import {
   statefulSet,
   storageClass,
 } from '../../kube/builtin.ts'
-import { type Controller, controller, type Rights, steps } from '../engine/controller.ts'
+import { controllerWith, type Rights, steps } from '../engine/controller.ts'
 import { releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { isMade, observeWorkload } from '../stateful/pass.ts'
@@ -32,13 +32,20 @@ const WRITES: readonly Rights[] = [
   LEDGER_RIGHTS,
 ]
 
+const RIGHTS = {
+  observes: [...CHILDREN, persistentVolumeClaim, secret, podObserver(SqlInstance), ...workloadObservers(SqlInstance)],
+  reads: [namespace, storageClass],
+  writes: WRITES,
+}
+
 /** Keeps SQL instances as their specs say: docs/areas/sql.md. */
-export function sqlController(options: Omit<SqlOptions, 'generatePassword'> & Partial<SqlOptions>): Controller {
+export const sqlController = controllerWith<
+  typeof SqlInstance,
+  Omit<SqlOptions, 'generatePassword'> & Partial<SqlOptions>,
+  SqlState
+>(SqlInstance, RIGHTS, (options) => {
   const given: SqlOptions = { generatePassword: randomPassword, ...options }
-  return controller<typeof SqlInstance, SqlState>(SqlInstance, {
-    observes: [...CHILDREN, persistentVolumeClaim, secret, podObserver(SqlInstance), ...workloadObservers(SqlInstance)],
-    reads: [namespace, storageClass],
-    writes: WRITES,
+  return {
     state: newSqlState,
     reconcile: steps(
       observeWorkload,
@@ -71,5 +78,5 @@ export function sqlController(options: Omit<SqlOptions, 'generatePassword'> & Pa
       }),
       releaseQuota,
     ),
-  })
-}
+  }
+})

@@ -7,7 +7,7 @@ import { NameClaim } from '../../crds/nameclaims.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { namespace, secret } from '../../kube/builtin.ts'
-import { type Controller, controller, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import type { ClaimObject } from '../nameClaims.ts'
 import { quotaObservers, releaseQuota } from '../quota.ts'
@@ -54,16 +54,15 @@ const VAULT_WRITES: readonly Rights[] = [
   LEDGER_RIGHTS,
 ]
 
-function vaultController(keys: PlatformKeys): Controller {
-  return controller(SecretVault, {
-    observes: OTHERS,
-    reads: [namespace, ComputePlan.resource],
-    writes: VAULT_WRITES,
+const vaultController = controllerWith(
+  SecretVault,
+  { observes: OTHERS, reads: [namespace, ComputePlan.resource], writes: VAULT_WRITES },
+  (keys: PlatformKeys) => ({
     wakesAll: (wake) => keys.onChange(wake),
     reconcile: steps(checkCluster, checkQuota, claimVaultName, countSecrets(keys)),
     finalize: steps(removeEntries, releaseVaultName, releaseQuota),
-  })
-}
+  }),
+)
 
 /** Of a vault's changes only those concern a secret that it does not know yet. */
 function entriesBehind(vault: KubeObject, records: Workspace): string[] {
@@ -82,29 +81,31 @@ function entriesBehind(vault: KubeObject, records: Workspace): string[] {
 /** Values and keys are reached by rights in each group's namespace, never by these. */
 const ENTRY_WRITES: readonly Rights[] = [{ resource: VaultEntry.resource, verbs: ['delete'] }]
 
-function entryController(keys: PlatformKeys): Controller {
-  const options = { keys }
-  return controller<typeof VaultEntry, EntryState>(VaultEntry, {
+const entryController = controllerWith<typeof VaultEntry, PlatformKeys, EntryState>(
+  VaultEntry,
+  {
     observes: [secret, { resource: SecretVault.resource, keysOf: entriesBehind }],
     reads: [namespace],
     writes: ENTRY_WRITES,
+  },
+  (keys) => ({
     state: newEntryState,
     wakesAll: (wake) => keys.onChange(wake),
     reconcile: steps(
       findVault,
       followVault,
-      consumeValue(options),
+      consumeValue({ keys }),
       stampState,
       keepTime,
       removePurged,
       prune,
-      rewrapKey(options),
-      mountValue(options),
+      rewrapKey({ keys }),
+      mountValue({ keys }),
       reportEntry,
     ),
     finalize: steps(removeAllSecrets),
-  })
-}
+  }),
+)
 
 /** Keys and values of every life; the garbage collector would take half a minute. */
 async function removeAllSecrets(pass: EntryPass) {
@@ -117,10 +118,8 @@ async function removeAllSecrets(pass: EntryPass) {
   return (await removeSecrets(pass)) ?? done()
 }
 
-/** Keeps vaults and their secrets as their specs say: docs/areas/secrets.md. */
-export function vaultControllers(keys: PlatformKeys): readonly Controller[] {
-  return [vaultController(keys), entryController(keys)]
-}
+/** Keep vaults and their secrets as their specs say: docs/areas/secrets.md. */
+export const VAULT_CONTROLLERS = [vaultController, entryController]
 
 /** How many data keys each platform key wraps: what is left to re-wrap before an old one may be retired. */
 export function countDataKeys(registry: Registry, records: Workspace): void {

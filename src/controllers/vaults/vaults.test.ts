@@ -9,7 +9,7 @@ import type { KubeObject } from '../../core/object.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { secret } from '../../kube/builtin.ts'
-import { vaultControllers } from './index.ts'
+import { VAULT_CONTROLLERS } from './index.ts'
 
 const DAY = 86_400_000
 const ENTRY = entryName('safe', 'Password')
@@ -76,7 +76,7 @@ describe('the controllers of secret vaults', () => {
 
   beforeEach(() => {
     keys = new FakePlatformKeys('first')
-    bench = new ControllerBench(vaultControllers(keys))
+    bench = new ControllerBench(VAULT_CONTROLLERS.map((each) => each(keys)))
     space = bench.seedGroup('shop').groupSpace
     // The removal of a collection, which the server in memory does not have.
     bench.client.answer(/\/secrets$/, ({ query }) => {

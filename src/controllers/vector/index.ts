@@ -16,7 +16,7 @@ import {
   storageClass,
 } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
-import { type Controller, controller, type Observed, type Rights, steps } from '../engine/controller.ts'
+import { controllerWith, type Observed, type Rights, steps } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject } from '../nameClaims.ts'
 import { releaseQuota } from '../quota.ts'
@@ -67,13 +67,20 @@ const WRITES: readonly Rights[] = [
   LEDGER_RIGHTS,
 ]
 
+const RIGHTS = {
+  observes: [...CHILDREN, persistentVolumeClaim, secret, ...OTHERS],
+  reads: [namespace, storageClass],
+  writes: WRITES,
+}
+
 /** Keeps vector databases as their specs say: docs/areas/vector.md. */
-export function vectorController(options: Omit<VectorOptions, 'generateKey'> & Partial<VectorOptions>): Controller {
+export const vectorController = controllerWith<
+  typeof VectorCluster,
+  Omit<VectorOptions, 'generateKey'> & Partial<VectorOptions>,
+  VectorState
+>(VectorCluster, RIGHTS, (options) => {
   const given: VectorOptions = { generateKey: randomVectorKey, ...options }
-  return controller<typeof VectorCluster, VectorState>(VectorCluster, {
-    observes: [...CHILDREN, persistentVolumeClaim, secret, ...OTHERS],
-    reads: [namespace, storageClass],
-    writes: WRITES,
+  return {
     state: newVectorState,
     fillSpec: fillReplicas(VectorCluster, 0),
     reconcile: steps(
@@ -105,5 +112,5 @@ export function vectorController(options: Omit<VectorOptions, 'generateKey'> & P
       releaseHosts,
       releaseQuota,
     ),
-  })
-}
+  }
+})
