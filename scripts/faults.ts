@@ -1,31 +1,68 @@
-import { away, elsewhere, halfOpen, keysChanged, lineOf, type Oracle, restored } from '../test/faults/oracles.ts'
+import { loadavg } from 'node:os'
+import { leaderLost } from '../test/faults/leaders.ts'
+import { lineOf, type Oracle } from '../test/faults/oracle.ts'
+import { away, elsewhere, halfOpen, keysChanged, restored } from '../test/faults/oracles.ts'
+import { races } from '../test/faults/races.ts'
 import { Scene } from '../test/faults/scene.ts'
+import { deletedSoon, sequencesForReal, sequencesInMemory } from '../test/faults/teardown.ts'
 
 /** Seconds that the control plane is away, and that reads are answered meanwhile. */
 const AWAY = 90
 const BOUND = 60
 
-const RUNS: readonly [string, (scene: Scene) => Promise<Oracle[]>][] = [
-  ['half-open', halfOpen],
-  ['elsewhere', (scene) => elsewhere(scene, 20)],
-  ['keys changed', keysChanged],
-  ['away', (scene) => away(scene, AWAY, BOUND)],
-  ['restored', restored],
-]
-
-/** `npm run faults [-- NAME]`: plays each fault on a platform of its own, one line for each thing that must hold. */
-const [only] = process.argv.slice(2)
-const scene = await Scene.set()
-let failed = 0
-try {
-  for (const [title, run] of RUNS) {
-    if (only !== undefined && only !== title) continue
-    for (const oracle of await run(scene)) {
-      console.log(lineOf(title, oracle))
-      if (!oracle.holds) failed += 1
-    }
-  }
-} finally {
-  await scene.stop()
+type Run = (scene: Scene) => Promise<Oracle[]>
+/** On a platform with several facades and controllers. */
+const MANY: Readonly<Record<string, Run>> = { races, 'leader lost': leaderLost }
+/** On a platform whose network may fail. */
+const WIRED: Readonly<Record<string, Run>> = {
+  'half-open': halfOpen,
+  elsewhere: (scene) => elsewhere(scene, 20),
+  'keys changed': keysChanged,
+  away: (scene) => away(scene, AWAY, BOUND),
+  restored,
 }
+/** On a platform whose requests are counted. */
+const COUNTED: Readonly<Record<string, Run>> = {
+  'deleted soon': (scene) => deletedSoon(scene, 240),
+  sequences: (scene) => sequencesForReal(scene, 60, 1),
+}
+const IN_MEMORY = 'sequences in memory'
+const NAMES = [...Object.keys(MANY), ...Object.keys(WIRED), ...Object.keys(COUNTED), IN_MEMORY]
+
+const chosen = process.argv.slice(2)
+const unknown = chosen.filter((name) => !NAMES.includes(name))
+if (unknown.length > 0) {
+  console.error(`Usage: npm run faults [-- NAME...]. The names: ${NAMES.map((name) => `"${name}"`).join(', ')}.`)
+  process.exit(2)
+}
+let failed = 0
+
+/** A run that breaks off fails, and the next one is played all the same. */
+async function report(title: string, run: () => Promise<Oracle[]>): Promise<void> {
+  const breaksOff = (error: unknown): Oracle[] => [
+    { holds: false, sentence: 'it is played to its end', seen: String(error) },
+  ]
+  for (const oracle of await run().catch(breaksOff)) {
+    console.log(lineOf(title, oracle))
+    if (!oracle.holds) failed += 1
+  }
+  console.log(`       ${title}: load of the machine ${loadavg()[0]?.toFixed(1)}`)
+}
+
+async function on(runs: typeof WIRED, set: () => Promise<Scene>): Promise<void> {
+  const wanted = Object.entries(runs).filter(([name]) => chosen.length === 0 || chosen.includes(name))
+  if (wanted.length === 0) return
+  const scene = await set()
+  try {
+    for (const [name, run] of wanted) await report(name, () => run(scene))
+  } finally {
+    await scene.stop()
+  }
+}
+
+/** `npm run faults [-- NAME...]`: plays each fault, one line for each thing that must hold. Takes about 20 minutes. */
+await on(MANY, () => Scene.set({ PLATFORM_LEADER_ELECTION: 'true' }, {}))
+await on(WIRED, () => Scene.set())
+await on(COUNTED, () => Scene.set({}, { proxied: true }))
+if (chosen.length === 0 || chosen.includes(IN_MEMORY)) await report(IN_MEMORY, () => sequencesInMemory(20, 200))
 process.exit(failed > 0 ? 1 : 0)

@@ -168,6 +168,8 @@ export function accessObjects(
       ...operator.system,
     ]),
     ...systemRole(FACADE_ACCOUNT, [
+      // Whose turn it is to change what must not cross.
+      { resource: { group: 'coordination.k8s.io', plural: 'leases' }, verbs: ['get', 'create', 'delete'] },
       // Clients' secrets are read; signing keys and the state of sign-ins are made, renewed, watched and removed.
       { resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete'] },
     ]),

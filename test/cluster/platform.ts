@@ -30,6 +30,7 @@ export type OwnPlatformOptions = {
   environment?: Record<string, string>
 }
 
+type Role = 'facade' | 'controllers'
 type Command = { program: string; args: readonly string[]; environment: Record<string, string> }
 
 /** A platform of one test's own, whose operator it may kill and start again. */
@@ -42,7 +43,8 @@ export class OwnPlatform {
   readonly wire: Wire | undefined
   readonly hasStore: boolean
   readonly #command: Command
-  readonly #replicas: ChildProcess[] = []
+  readonly #replicas: { role: Role; child: ChildProcess }[] = []
+  #started = 1
   #operator: ChildProcess | undefined
 
   private constructor(
@@ -117,13 +119,14 @@ export class OwnPlatform {
   }
 
   /**
-   * A further facade beside the operator, on ports of its own; the API server asks the operator's alone. It ends with the
-   * platform.
+   * A further process beside the operator, on ports of its own; the API server asks the operator's facade alone. It ends
+   * with the platform.
    *
    * @returns its address
    */
-  async startReplica(): Promise<string> {
-    const number = this.#replicas.length + 2
+  async startReplica(role: Role = 'facade'): Promise<string> {
+    this.#started += 1
+    const number = this.#started
     const { folder } = this.controlPlane
     const named = (name: string) => `${name}-${number}`
     const chosen = await choosePorts(folder, PLATFORM_PORTS.map(named))
@@ -131,20 +134,28 @@ export class OwnPlatform {
     const { program, args, environment } = this.#command
     const log = openSync(join(folder, 'logs', `freehold-${number}.log`), 'a')
     const own = {
-      PLATFORM_ROLE: 'facade',
+      PLATFORM_ROLE: role,
       PLATFORM_FACADE_PORT: String(ports.facade),
       PLATFORM_MANAGEMENT_PORT: String(ports.management),
       PLATFORM_IDENTITY_HTTPS_PORT: String(ports.identity),
       PLATFORM_IDENTITY_HTTP_PORT: String(ports.token),
       PLATFORM_WEBHOOK_PORT: String(ports.webhook),
     }
-    this.#replicas.push(spawn(program, args, { stdio: ['ignore', log, log], env: { ...environment, ...own } }))
+    const child = spawn(program, args, { stdio: ['ignore', log, log], env: { ...environment, ...own } })
+    this.#replicas.push({ role, child })
     await untilReady(ports, new AbortController().signal)
     return `http://127.0.0.1:${ports.facade}`
   }
 
+  /** Kills the replica of a role that was started last. */
+  async endReplica(role: Role): Promise<void> {
+    const index = this.#replicas.findLastIndex((replica) => replica.role === role)
+    const [replica] = index < 0 ? [] : this.#replicas.splice(index, 1)
+    if (replica !== undefined) await end(replica.child, 'SIGKILL')
+  }
+
   async stop(): Promise<void> {
-    await Promise.all(this.#replicas.map((replica) => end(replica, 'SIGTERM')))
+    await Promise.all(this.#replicas.map(({ child }) => end(child, 'SIGTERM')))
     await this.endOperator('SIGTERM')
     await this.proxies?.controllers.close()
     await this.proxies?.facade.close()

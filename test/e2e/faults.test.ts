@@ -1,6 +1,7 @@
 // @alone: cuts the network of a platform of its own, and sets its etcd back.
 import { expect } from 'chai'
-import { away, elsewhere, halfOpen, type Oracle, restored } from '../faults/oracles.ts'
+import type { Oracle } from '../faults/oracle.ts'
+import { away, elsewhere, halfOpen, restored } from '../faults/oracles.ts'
 import { Scene } from '../faults/scene.ts'
 
 const BOUND = 8

@@ -5,25 +5,10 @@ import { KEYS_SECRET } from '../../src/identity/keyStore.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import { until } from '../make/until.ts'
 import { objectOf } from '../worlds/fleet.ts'
+import { type Oracle, oracle, seconds, statuses, within } from './oracle.ts'
 import { everySecond, type Heard, type Scene } from './scene.ts'
 
-/** One thing that must hold, and what was seen. */
-export type Oracle = { holds: boolean; sentence: string; seen: string }
-
-const oracle = (sentence: string, holds: boolean, seen: string): Oracle => ({ sentence, holds, seen })
-const seconds = (milliseconds: number) => `${(milliseconds / 1000).toFixed(1)} s`
-const statuses = (answers: readonly Heard[]) => {
-  const counts = new Map<string, number>()
-  for (const { status } of answers) counts.set(String(status), (counts.get(String(status)) ?? 0) + 1)
-  return [...counts].map(([status, count]) => `${count} of ${status}`).join(', ') || 'none'
-}
 const vector = (name: string) => `/vectorclusters/${name}`
-const within = async (what: string, limit: number, ask: () => Promise<boolean>): Promise<number> => {
-  const began = performance.now()
-  await until(what, ask, limit).catch(() => {})
-  return performance.now() - began
-}
-
 /** A connection that was open stays open and carries nothing more. */
 export async function halfOpen(scene: Scene): Promise<Oracle[]> {
   const { own, home, resources } = scene
@@ -143,8 +128,8 @@ export async function away(scene: Scene, duration: number, bound: number): Promi
 
 /** What one replica made is changed and deleted at another at once. */
 export async function elsewhere(scene: Scene, rounds: number): Promise<Oracle[]> {
-  const { own, resources } = scene
-  const other = await own.startReplica()
+  const { resources } = scene
+  const other = await scene.replica(0)
   const changes: Heard[] = []
   const deletions: Heard[] = []
   for (let round = 0; round < rounds; round += 1) {
@@ -170,14 +155,30 @@ export async function elsewhere(scene: Scene, rounds: number): Promise<Oracle[]>
 
 /** The signing keys are changed at once, as after a leak. */
 export async function keysChanged(scene: Scene): Promise<Oracle[]> {
+  const [former, formerKey] = [scene.token, keyOf(scene.token)]
+  const origins = [scene.own.platform.facadeUrl, await scene.replica(0)]
+  const list = `${scene.resources}/vectorclusters`
+  const statusAt = async (origin: string, token = scene.token) =>
+    (await scene.call('GET', list, undefined, origin, token)).status
   await scene.own.admin.remove(secret, { namespace: SYSTEM_NAMESPACE, name: KEYS_SECRET })
-  const isAccepted = async () => {
+  const isSignedAnew = async () => {
     await scene.renewToken()
-    return (await scene.call('GET', `${scene.resources}/vectorclusters`)).status === 200
+    return keyOf(scene.token) !== formerKey
   }
-  const accepted = await within('a new token is accepted', 60_000, isAccepted)
-  return [oracle('a token of new keys is accepted within 2 s', accepted <= 2_000, seconds(accepted))]
+  const signed = await within('tokens are signed with a new key', 30_000, isSignedAnew)
+  const isEverywhere = (status: number, token?: string) => async () =>
+    (await Promise.all(origins.map((origin) => statusAt(origin, token)))).every((each) => each === status)
+  const accepted = await within('a new token is accepted everywhere', 60_000, isEverywhere(200))
+  const refused = await within('a former token is refused everywhere', 60_000, isEverywhere(401, former))
+  return [
+    oracle('tokens are signed with the new key within 2 s', signed <= 2_000, seconds(signed)),
+    oracle('which is accepted at both facades within 2 s of the first', accepted <= 2_000, seconds(accepted)),
+    oracle('tokens of the former key are refused by then', refused <= 2_000, seconds(refused)),
+  ]
 }
 
-export const lineOf = (title: string, { holds, sentence, seen }: Oracle) =>
-  `${holds ? 'holds' : 'FAILS'}  ${title}: ${sentence} (${seen})`
+/** The id of the key that a token is signed with. */
+function keyOf(token: string): string {
+  const [header = ''] = token.split('.')
+  return (JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string }).kid
+}

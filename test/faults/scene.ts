@@ -1,13 +1,17 @@
 import { cp, readFile, rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { layout } from '../../scripts/controlplane/flags.ts'
+import { readProcessRecords } from '../../scripts/controlplane/processes.ts'
 import { platformAccess } from '../../scripts/platform.ts'
 import { groupNamespace } from '../../src/core/names.ts'
-import { OwnPlatform } from '../cluster/platform.ts'
+import { OwnPlatform, type OwnPlatformOptions } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
 import { tokenFor } from '../worlds/tenant.ts'
 
 export type Heard = { status: number; headers: Headers; text: string; milliseconds: number }
+
+/** What stands between the operator and the API server. */
+type Network = Pick<OwnPlatformOptions, 'wired' | 'proxied'>
 
 /** Beyond this a caller counts as not answered. */
 const GIVE_UP = 20_000
@@ -15,6 +19,9 @@ const GIVE_UP = 20_000
 /** A platform with one group, whose network and control plane may fail. */
 export class Scene {
   readonly own: OwnPlatform
+  readonly boundaryId: string
+  readonly #replicas: string[] = []
+  #hasStandby = false
   #token: string
   /** The path of the group's resources. */
   readonly resources: string
@@ -23,22 +30,25 @@ export class Scene {
 
   private constructor(own: OwnPlatform, token: string, boundaryId: string) {
     this.own = own
+    this.boundaryId = boundaryId
     this.#token = token
     this.resources = `/boundaries/${boundaryId}/resourcegroups/faults/resources`
     this.home = groupNamespace(boundaryId, 'faults')
   }
 
-  static async set(environment: Record<string, string> = {}): Promise<Scene> {
-    const unlimited = { PLATFORM_REQUESTS_PER_MINUTE: '1000000', PLATFORM_ACCESS_TOKEN_SECONDS: '36000' }
-    const own = await OwnPlatform.prepare({ wired: true, environment: { ...unlimited, ...environment } })
+  static async set(environment: Record<string, string> = {}, network: Network = { wired: true }): Promise<Scene> {
+    const unlimited = {
+      PLATFORM_REQUESTS_PER_MINUTE: '1000000',
+      PLATFORM_ANONYMOUS_REQUESTS_PER_MINUTE: '1000000',
+      PLATFORM_ACCESS_TOKEN_SECONDS: '36000',
+    }
+    const own = await OwnPlatform.prepare({ ...network, environment: { ...unlimited, ...environment } })
     try {
       await own.startOperator()
       const token = await newToken(own)
       const made = await ask(own.platform.facadeUrl, token, 'POST', '/boundaries', { displayName: 'Faults' })
       const scene = new Scene(own, token, (JSON.parse(made.text) as { id: string }).id)
-      const group = scene.resources.replace(/\/resources$/, '')
-      await scene.call('POST', group)
-      await until('the group runs', async () => (await scene.call('GET', group)).text.includes('"Running"'))
+      await scene.group('faults')
       return scene
     } catch (error) {
       await own.stop()
@@ -46,8 +56,58 @@ export class Scene {
     }
   }
 
-  call(method: string, path: string, body?: object, origin = this.own.platform.facadeUrl): Promise<Heard> {
-    return ask(origin, this.#token, method, path, body)
+  get token(): string {
+    return this.#token
+  }
+
+  call(
+    method: string,
+    path: string,
+    body?: object,
+    origin = this.own.platform.facadeUrl,
+    token = this.#token,
+  ): Promise<Heard> {
+    return ask(origin, token, method, path, body)
+  }
+
+  /** Where a further facade is reached: the first, second and so on beside the operator's own. */
+  async replica(index: number): Promise<string> {
+    while (this.#replicas.length <= index) this.#replicas.push(await this.own.startReplica('facade'))
+    return this.#replicas[index] as string
+  }
+
+  /** A further process with controllers, which does not lead unless the leader is lost. */
+  async standby(): Promise<void> {
+    if (this.#hasStandby) return
+    this.#hasStandby = true
+    await this.own.startReplica('controllers')
+  }
+
+  /** Kills it. */
+  async endStandby(): Promise<void> {
+    this.#hasStandby = false
+    await this.own.endReplica('controllers')
+  }
+
+  /** Pods and engines stay as they are meanwhile. */
+  async whileNothingIsPlayed<Result>(work: () => Promise<Result>): Promise<Result> {
+    const records = await readProcessRecords(this.own.controlPlane.folder)
+    const { pid } = records.find(({ name }) => name === 'kwok') ?? {}
+    if (pid === undefined) throw new Error('KWOK does not run.')
+    process.kill(pid, 'SIGSTOP')
+    try {
+      return await work()
+    } finally {
+      process.kill(pid, 'SIGCONT')
+    }
+  }
+
+  /** A further group, empty and ready. @returns the path of its resources, and its namespace */
+  async group(name: string): Promise<{ path: string; home: string }> {
+    const path = `/boundaries/${this.boundaryId}/resourcegroups/${name}`
+    await this.call('POST', path)
+    await until('the group runs', async () => (await this.call('GET', path)).text.includes('"Running"'))
+    return { path: `${path}/resources`, home: groupNamespace(this.boundaryId, name) }
   }
 
   async renewToken(): Promise<void> {

@@ -128,6 +128,10 @@ export class MemoryRecords implements Records {
     this.#version += 1
     return { isGone: true }
   }
+
+  exclusively<Result>(_key: string, work: () => Promise<Result>): Promise<Result> {
+    return work()
+  }
 }
 
 export class MemoryNamespaces implements NamespaceStore {

@@ -11,8 +11,9 @@ import { configRoute, dateTime, enumeration, listRoute, text } from '../resource
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { alreadyMember, checkNewAssignment } from '../rules/assignments.ts'
-import { assignmentIdOf, oneAtATime, refuseLastOwner, writeAssignment } from '../rules/grants.ts'
+import { assignmentIdOf, refuseLastOwner, writeAssignment } from '../rules/grants.ts'
 import { BoundaryMemberDto, memberDto, membersOf, ORIGINS, PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
+import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
 const AddBoundaryMemberRequest = z
   .strictObject({
@@ -42,8 +43,7 @@ async function removeMember(context: Context<'boundaryId' | 'assignmentId'>) {
   const { services, caller, parameters } = context
   const { boundaryId, assignmentId } = parameters
   await findBoundary(context, boundaryId)
-  const scope = boundaryScope(boundaryId)
-  return oneAtATime(scope, async () => {
+  return oneAtATime(services, boundaryTurn(boundaryId), async () => {
     const named = (namespace: string) =>
       services.records.peekAll(RoleAssignment, { namespace }).find((one) => assignmentIdOf(one) === assignmentId)
     const found = named(boundaryNamespace(boundaryId))

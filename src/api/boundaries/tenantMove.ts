@@ -4,7 +4,7 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { Uuid } from '../../crds/fields.ts'
 import { BoundaryTrust, PlatformTenant, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
-import { type BoundaryRecord, boundaryScope } from '../callers/visibility.ts'
+import type { BoundaryRecord } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Caller, Services } from '../http/context.ts'
 import type { SeenVersion } from '../http/etag.ts'
@@ -13,7 +13,8 @@ import type { RecordOf } from '../records/records.ts'
 import { Uuid as UuidDto } from '../resources/dto.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { assignmentIdOf, groupsIn, isInForce, isOver, oneAtATime, refuseLastOwner } from '../rules/grants.ts'
+import { assignmentIdOf, groupsIn, isInForce, isOver, refuseLastOwner } from '../rules/grants.ts'
+import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
 const BoundaryTenantMoveRequest = z
   .strictObject({
@@ -55,7 +56,7 @@ export async function moveTenant(
   caller: Caller,
   { boundaryId, tenantId, ifMatch, lastOwner }: Move,
 ): Promise<TenantMove> {
-  return oneAtATime(boundaryScope(boundaryId), async () => {
+  return oneAtATime(services, boundaryTurn(boundaryId), async () => {
     const namespace = boundaryNamespace(boundaryId)
     const found = await outsidersOf(services, boundaryId, tenantId)
     const removed = new Set(found.assignments.map(assignmentIdOf))

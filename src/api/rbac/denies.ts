@@ -11,6 +11,7 @@ import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { checkDeny, refuseLockout, refuseOwnDeny } from '../rules/denies.ts'
 import { groupsIn, incarnationAt } from '../rules/grants.ts'
 import { PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
+import { boundaryTurn } from '../rules/turns.ts'
 
 const Patterns = z.array(z.string().min(1).max(128)).max(200)
 
@@ -70,7 +71,7 @@ export const denies = collection(DenyAssignment, {
   create: {
     summary: 'Take actions away from somebody, or from everyone',
     body: CreateDenyAssignmentRequest,
-    turn: ({ boundaryId }) => boundaryScope(boundaryId),
+    turn: ({ boundaryId }) => boundaryTurn(boundaryId),
     toSpec: async ({ services, caller, body }, { boundaryId }) => {
       const { scope, principalType } = await checkDeny(services, caller, boundaryId, body)
       await refuseLockout(services, boundaryId, body)

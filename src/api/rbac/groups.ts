@@ -18,13 +18,13 @@ import {
   findRole,
   groupsIn,
   isInForce,
-  oneAtATime,
   refuseExceeding,
   refuseLastOwner,
   rootOnlyRefused,
   writeAssignment,
 } from '../rules/grants.ts'
 import { checkMembers, refuseTakenName, refuseWidening } from '../rules/groups.ts'
+import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
 type GroupRecord = RecordOf<typeof PrincipalGroup>
 
@@ -90,7 +90,7 @@ async function makeGroup(context: Create, { boundaryId, namespace }: BoundaryHom
   const memberIds = [...new Set(body.memberIds)]
   const id = randomUUID()
   await checkMembers(services, caller, boundaryId, { id, memberIds, added: memberIds })
-  return oneAtATime(`${boundaryScope(boundaryId)}/groups`, async () => {
+  return oneAtATime(services, boundaryTurn(boundaryId), async () => {
     const { displayName, description } = body
     refuseTakenName(services, boundaryId, { id, displayName })
     // The assignment first: of a group that is not there it grants nothing, and a group without its role would be no
@@ -170,7 +170,7 @@ export const groups = collection(PrincipalGroup, {
   patch: {
     summary: 'Change the name or the members of a group',
     body: UpdateBoundaryGroupRequest,
-    turn: ({ boundaryId }) => boundaryScope(boundaryId),
+    turn: ({ boundaryId }) => boundaryTurn(boundaryId),
     before: checkChange,
     toSpec: ({ spec }, { body }) => ({
       ...spec,
@@ -181,7 +181,7 @@ export const groups = collection(PrincipalGroup, {
   },
   remove: {
     summary: 'Remove a group and what it was given',
-    turn: ({ boundaryId }) => boundaryScope(boundaryId),
+    turn: ({ boundaryId }) => boundaryTurn(boundaryId),
     before: beforeRemoval,
   },
 })

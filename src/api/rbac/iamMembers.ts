@@ -5,7 +5,6 @@ import { MemberInvitation } from '../../crds/invitations.ts'
 import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import type { Memberships } from '../../iam/groups.ts'
 import { isOpen, isSameAddress, stateAt } from '../../iam/invitations.ts'
-import { boundaryScope } from '../callers/visibility.ts'
 import { noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
@@ -13,8 +12,9 @@ import { dateTime, enumeration, listRoute, text } from '../resources/collection/
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseSheddingDenies } from '../rules/denies.ts'
-import { assignmentIdOf, groupsIn, oneAtATime, refuseLastOwner } from '../rules/grants.ts'
+import { assignmentIdOf, groupsIn, refuseLastOwner } from '../rules/grants.ts'
 import { BoundaryMemberDto, membersOf, PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
+import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
 const IamMemberDto = z
   .object({
@@ -75,7 +75,7 @@ async function removePerson({ services, caller, parameters }: Context<'boundaryI
   await findBoundary({ services }, boundaryId)
   const namespace = boundaryNamespace(boundaryId)
   const { records } = services
-  return oneAtATime(boundaryScope(boundaryId), async () => {
+  return oneAtATime(services, boundaryTurn(boundaryId), async () => {
     const assignments = (await records.list(RoleAssignment, { namespace }, { fresh: true })).filter(
       ({ spec }) => spec.principalId === userId && spec.principalType !== 'Group',
     )

@@ -251,7 +251,11 @@ const jitRequests = collection(JitRequest, {
   create: {
     summary: 'Ask for a role for a while',
     body: CreateJitRequest,
-    turn: ({ boundaryId }, { caller }) => `${boundaryScope(boundaryId)}/jit/${caller.principalId}`,
+    // What is open is read from the API server.
+    turn: ({ boundaryId }, { caller }) => ({
+      key: `${boundaryScope(boundaryId)}/jit/${caller.principalId}`,
+      sees: [],
+    }),
     toSpec: requestSpec,
     // From the first moment: the role that an approval gives ends with the request.
     options: { finalizers: [FINALIZER] },

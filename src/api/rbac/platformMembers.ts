@@ -15,11 +15,11 @@ import {
   assignmentIdOf,
   findRole,
   isInForce,
-  oneAtATime,
   refuseExceeding,
   refuseLastOwner,
   writeAssignment,
 } from '../rules/grants.ts'
+import { oneAtATime, ROOT_TURN } from '../rules/turns.ts'
 
 const ROOT = '/'
 
@@ -123,7 +123,7 @@ async function removePlatformMember({ services, caller, parameters }: Context<'u
   if (user === undefined || !user.tenantIds.includes(tenantId)) {
     throw notFound(`Member "${userId}" of tenant "${tenantId}"`)
   }
-  return oneAtATime(ROOT, async () => {
+  return oneAtATime(services, ROOT_TURN, async () => {
     const made = services.records
       .peekAll(RoleAssignment, { namespace: SYSTEM_NAMESPACE })
       .filter(

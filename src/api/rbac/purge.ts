@@ -4,12 +4,11 @@ import { boundaryNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
 import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
-import { boundaryScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Caller, Services } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { findBoundary } from '../resources/places.ts'
-import { oneAtATime } from '../rules/grants.ts'
+import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
 const AuthorizationPurgeResult = z
   .object({
@@ -50,7 +49,7 @@ export const purgeRoutes: readonly RouteDraft[] = [
       const { boundaryId } = parameters
       await findBoundary(context, boundaryId)
       const namespace = boundaryNamespace(boundaryId)
-      return oneAtATime(boundaryScope(boundaryId), async () => {
+      return oneAtATime(services, boundaryTurn(boundaryId), async () => {
         const remove = (kind: AnyKind) => removeAll(services, caller, kind, namespace)
         // Requests and invitations before grants, so that nothing is approved in between; denies last, while somebody still has rights.
         const jitRequests = await remove(JitRequest)

@@ -26,6 +26,7 @@ import {
   writeAssignment,
 } from '../rules/grants.ts'
 import { PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
+import { boundaryTurn } from '../rules/turns.ts'
 import { roleIdOf } from './roleDefinitions.ts'
 
 const STATUSES = ['Active', 'Expired'] as const
@@ -137,7 +138,7 @@ export const roleAssignments = collection(RoleAssignment, {
   },
   remove: {
     summary: 'Take a role away',
-    turn: ({ boundaryId }) => boundaryScope(boundaryId),
+    turn: ({ boundaryId }) => boundaryTurn(boundaryId),
     before: ({ services }, assignment, { boundaryId }) => {
       const assignmentId = assignmentIdOf(assignment)
       const after = { removed: new Set([assignmentId]) }

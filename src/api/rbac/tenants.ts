@@ -77,7 +77,7 @@ export const tenants = collection(PlatformTenant, {
   create: {
     summary: 'Make a tenant',
     body: CreateTenantRequest,
-    turn: () => 'tenants',
+    turn: () => ({ key: 'tenants', sees: [{ kind: PlatformTenant }] }),
     toSpec: ({ services, body }) => {
       const { displayName } = body
       if (services.records.peekAll(PlatformTenant).some(({ spec }) => spec.displayName === displayName)) {

@@ -23,6 +23,7 @@ import { incarnationOfRole } from '../../crds/roleLife.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
+import { LeaseTurns } from '../../kube/leaseTurns.ts'
 import { etagOf, isAmong, mayBeNewer, type SeenVersion } from '../http/etag.ts'
 import { readModel } from '../http/model.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
@@ -52,10 +53,16 @@ export function createRecords({ client, caches }: RecordsOptions): Records {
 class KubeRecords implements Records {
   readonly #client: RecordsOptions['client']
   readonly #caches: RecordsOptions['caches']
+  readonly #turns: LeaseTurns
 
   constructor(client: RecordsOptions['client'], caches: RecordsOptions['caches']) {
     this.#client = client
     this.#caches = caches
+    this.#turns = new LeaseTurns(client)
+  }
+
+  exclusively<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    return this.#turns.take(key, work)
   }
 
   peek<K extends AnyKind>(kind: K, ref: ObjectRef): RecordOf<K> | undefined {

@@ -98,4 +98,10 @@ export interface Records {
   ): Promise<{ object: RecordOf<K>; isChanged: boolean }>
   /** `isGone` is false while finalizers hold the object. @throws PlatformError NOT_FOUND, CONFLICT */
   remove<K extends AnyKind>(kind: K, ref: ObjectRef, request: RemoveRequest): Promise<{ isGone: boolean }>
+  /**
+   * Runs the work while no other replica runs work of the same key.
+   *
+   * @throws PlatformError SERVICE_UNAVAILABLE if others are busy with it for too long
+   */
+  exclusively<Result>(key: string, work: () => Promise<Result>): Promise<Result>
 }

@@ -274,7 +274,10 @@ export const snapshots = collection(RelationalSnapshot, {
     summary: 'Take a snapshot',
     body: CreateSnapshotRequest,
     status: 202,
-    turn: ({ namespace, name }) => `snapshots of ${namespace}/${name}`,
+    turn: ({ namespace, name }) => ({
+      key: `snapshots of ${namespace}/${name}`,
+      sees: [{ kind: RelationalSnapshot, namespace }],
+    }),
     make: takeSnapshot,
   },
   remove: {

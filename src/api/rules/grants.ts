@@ -6,7 +6,6 @@ import { INCARNATION_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../..
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { parseScope, type Scope } from '../../core/scope.ts'
-import { Turns } from '../../core/turns.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
@@ -191,16 +190,6 @@ export async function writeAssignment(
   }
   const more = annotations === undefined ? {} : { annotations }
   return services.records.create(RoleAssignment, { namespace, name, spec, caller, ...more, isSame: () => true })
-}
-
-const turns = new Turns()
-
-/**
- * Runs one change of grants at a scope at a time. Within this process only: a concurrent change by another replica
- * is seen by the controller of owners, not here.
- */
-export function oneAtATime<Result>(scope: string, change: () => Promise<Result>): Promise<Result> {
-  return turns.take(scope, change)
 }
 
 /** The Owner assignments at a scope itself; of a boundary also its first owner while no assignment says so yet. */

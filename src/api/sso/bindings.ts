@@ -123,7 +123,8 @@ export const bindings = collection(IdpBinding, {
   create: {
     summary: 'Bind a claim of an external issuer to a group or a role',
     body: CreateBindingRequest,
-    turn: ({ tenantId }) => `bindings of ${tenantId}`,
+    // What is there is read from the API server.
+    turn: ({ tenantId }) => ({ key: `bindings of ${tenantId}`, sees: [] }),
     toSpec: async (context, { tenantId }) => {
       const { issuer, claim, claimValue } = context.body
       const spec = { tenantId, issuer, claim, claimValue, ...targetOf(context) }

@@ -6,7 +6,7 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { oneAtATime } from '../rules/grants.ts'
+import { oneAtATime } from '../rules/turns.ts'
 import { bindings } from './bindings.ts'
 import { createProvider, openConnection, patchProvider, removeProvider } from './providers.ts'
 import {
@@ -34,7 +34,7 @@ async function setDomains(context: Context<'tenantId', unknown, z.output<typeof 
   const { services, caller, ifMatch, body, parameters } = context
   const { tenantId } = parameters
   requireTenant(context)
-  return oneAtATime('domains of tenants', async () => {
+  return oneAtATime(services, { key: 'domains of tenants', sees: [] }, async () => {
     const all = await services.records.list(SsoConnection, { namespace: SYSTEM_NAMESPACE }, { fresh: true })
     const others = all.filter(({ metadata }) => metadata.name !== tenantId).flatMap(({ spec }) => spec.domains)
     const taken = body.domains.filter((domain) => others.includes(domain))

@@ -9,7 +9,8 @@ import type { Caller, Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { readModel } from '../http/model.ts'
 import { mergePatch } from '../records/mergePatch.ts'
-import { findRole, oneAtATime } from '../rules/grants.ts'
+import { findRole } from '../rules/grants.ts'
+import { oneAtATime } from '../rules/turns.ts'
 import {
   type ConnectionRecord,
   type CreateSsoIdentityProviderRequest,
@@ -95,7 +96,7 @@ export async function createProvider(context: Context<'tenantId', unknown, Creat
   const connectionBefore = services.records.peek(SsoConnection, connectionRef(tenantId))
   refuseTaken(connectionBefore, provider.alias)
   await checkProvider(context, provider)
-  return oneAtATime(`sso of ${tenantId}`, async () => {
+  return oneAtATime(services, { key: `sso of ${tenantId}`, sees: [] }, async () => {
     const connection = await openConnection(services, caller, tenantId)
     refuseTaken(connection, provider.alias)
     const object = await withSecret(services, connection, clientSecret ?? undefined, async (secretName) => {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { boundaryScope } from '../../api/callers/visibility.ts'
 import type { Services } from '../../api/http/context.ts'
 import type { AnyObject } from '../../api/records/records.ts'
-import { oneAtATime } from '../../api/rules/grants.ts'
+import { oneAtATimeHere } from '../../api/rules/turns.ts'
 import { ERROR_STATUS, PlatformError } from '../../core/errors.ts'
 import { boundaryOfNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -76,7 +76,7 @@ export function createAdmission({ services, caches, isReady }: AdmissionOptions)
       const change = changeOf(request)
       const boundaryId = boundaryOfNamespace(change.namespace ?? '')
       // Where REST changes owners and denies one at a time, this waits for its turn.
-      await oneAtATime(boundaryId === undefined ? '/' : boundaryScope(boundaryId), async () => {
+      await oneAtATimeHere(boundaryId === undefined ? '/' : boundaryScope(boundaryId), async () => {
         const everywhere = change.kind === RoleDefinition
         await judge(await servicesOfNow(services, caches, { boundaryId, everywhere }), change)
       })

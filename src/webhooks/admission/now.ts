@@ -98,6 +98,7 @@ function recordsWith(records: Records, now: Now, homesOfKind: Homes): Records {
     create: () => refuseWriting(),
     update: () => refuseWriting(),
     remove: () => refuseWriting(),
+    exclusively: () => refuseWriting(),
   }
 }
 

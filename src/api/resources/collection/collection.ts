@@ -10,7 +10,7 @@ import type { Context } from '../../http/context.ts'
 import { etagOf } from '../../http/etag.ts'
 import { type RouteDraft, route } from '../../http/route.ts'
 import type { RecordOf } from '../../records/records.ts'
-import { oneAtATime } from '../../rules/grants.ts'
+import { oneAtATime, type Turn } from '../../rules/turns.ts'
 import { untilChanged } from '../untilChanged.ts'
 import { refuseWhileDeleting } from '../writes.ts'
 import { listRoute } from './columns.ts'
@@ -141,8 +141,8 @@ class Parts {
   }
 }
 
-function inTurn<Result>(key: string | undefined, work: () => Promise<Result>): Promise<Result> {
-  return key === undefined ? work() : oneAtATime(key, work)
+function inTurn<Result>({ services }: Context, turn: Turn | undefined, work: () => Promise<Result>): Promise<Result> {
+  return turn === undefined ? work() : oneAtATime(services, turn, work)
 }
 
 function listOf(parts: Parts): RouteDraft {
@@ -181,7 +181,7 @@ function createOf(parts: Parts): RouteDraft | undefined {
     async (context) => {
       const home: Home = await parts.declaration.home(context)
       if (home.owner !== undefined) refuseWhileDeleting(home.owner)
-      return inTurn(turn?.(home, context), async () => {
+      return inTurn(context, turn?.(home, context), async () => {
         const made = await make(parts.kind, create, context, home)
         return parts.answer(made.isNew === false ? 200 : status, context, home, made)
       })
@@ -219,7 +219,7 @@ function patchOf(parts: Parts): RouteDraft | undefined {
     },
     async (context) => {
       const home: Home = await parts.declaration.home(context)
-      return inTurn(turn?.(home, context), async () => {
+      return inTurn(context, turn?.(home, context), async () => {
         const found = await parts.findIn(context, home)
         await before?.(context, found, home)
         const { services, caller, ifMatch } = context
@@ -248,7 +248,7 @@ function removeOf(parts: Parts): RouteDraft | undefined {
     async (context) => {
       const home: Home = await parts.declaration.home(context)
       const key = turn?.(home, context)
-      return inTurn(key, async () => {
+      return inTurn(context, key, async () => {
         const found = await parts.findIn(context, home, context.fresh || key !== undefined)
         const isCompared = (await before?.(context as never, found, home)) === true
         const { records } = context.services

@@ -5,6 +5,7 @@ import type { Answer } from '../../http/answer.ts'
 import type { Context, Services } from '../../http/context.ts'
 import type { Authorization, RouteDraft } from '../../http/route.ts'
 import type { CreateRequest, RecordOf } from '../../records/records.ts'
+import type { Turn } from '../../rules/turns.ts'
 import type { Columns } from './columns.ts'
 import type { Home } from './homes.ts'
 
@@ -24,8 +25,8 @@ type Given = 'id' | 'createdAt' | 'createdBy'
 export type Shown<K extends AnyKind, Dto extends z.ZodObject> = Partial<z.input<Dto>> &
   Pick<z.input<Dto>, Exclude<keyof z.input<Dto>, keyof SpecOf<K> | Given>>
 
-/** Changes that take turns with others under the same key, within this process. */
-type Turn<H extends Home> = { turn?: (home: H, context: Context) => string }
+/** Changes that take turns with others under the same key, over all replicas. */
+type InTurn<H extends Home> = { turn?: (home: H, context: Context) => Turn }
 
 export type Made<K extends AnyKind> = {
   object: RecordOf<K>
@@ -36,7 +37,7 @@ export type Made<K extends AnyKind> = {
   headers?: Record<string, string>
 }
 
-export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> = Turn<H> & {
+export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> = InTurn<H> & {
   summary: string
   body: Body
   /** The record if the answer has more fields than others. */
@@ -57,7 +58,7 @@ export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> 
       }
   )
 
-export type Patch<K extends AnyKind, H extends Home, Body extends z.ZodType> = Turn<H> & {
+export type Patch<K extends AnyKind, H extends Home, Body extends z.ZodType> = InTurn<H> & {
   summary: string
   body: Body
   /** Checks that need more than the object itself. */
@@ -68,7 +69,7 @@ export type Patch<K extends AnyKind, H extends Home, Body extends z.ZodType> = T
   after?: (context: Context, object: RecordOf<K>) => Promise<RecordOf<K>>
 }
 
-export type Removal<K extends AnyKind, H extends Home, Query extends z.ZodObject> = Turn<H> & {
+export type Removal<K extends AnyKind, H extends Home, Query extends z.ZodObject> = InTurn<H> & {
   summary: string
   query?: Query
   /** Throws to refuse. True if it has written to the object, so that If-Match has been compared already. */

@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { Turns } from '../../core/turns.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { DenyAssignment, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import { compareVersions } from '../../kube/version.ts'
+import { boundaryScope } from '../callers/visibility.ts'
+import type { Services } from '../http/context.ts'
+
+/** Kinds and where they are read: everywhere if no namespace is named. */
+type Seen = { readonly kind: AnyKind; readonly namespace?: string | undefined }
+/** A change that must not cross others of the same key, and what it decides by. */
+export type Turn = { readonly key: string; readonly sees: readonly Seen[] }
+
+const ACCESS = [RoleAssignment, DenyAssignment, PrincipalGroup]
+const here = new Turns()
+
+/** Who holds what at the platform. */
+export const ROOT_TURN: Turn = {
+  key: '/',
+  sees: ACCESS.map((kind) => ({ kind, namespace: SYSTEM_NAMESPACE })),
+}
+
+/** Who holds what in a boundary. */
+export function boundaryTurn(boundaryId: string): Turn {
+  const namespace = boundaryNamespace(boundaryId)
+  const inside = ACCESS.map((kind) => ({ kind, namespace }))
+  return { key: boundaryScope(boundaryId), sees: [...inside, ...ROOT_TURN.sees] }
+}
+
+/**
+ * Runs one change of a key at a time, over all replicas, once the caches have what other replicas wrote before.
+ *
+ * @throws PlatformError SERVICE_UNAVAILABLE if others are busy with it for too long, or the caches stay behind
+ */
+export function oneAtATime<Result>(
+  { records }: Pick<Services, 'records'>,
+  { key, sees }: Turn,
+  change: () => Promise<Result>,
+): Promise<Result> {
+  return oneAtATimeHere(key, () =>
+    records.exclusively(key, async () => {
+      await untilCaughtUp(records, sees)
+      return change()
+    }),
+  )
+}
+
+/** Within this process only. */
+export function oneAtATimeHere<Result>(key: string, change: () => Promise<Result>): Promise<Result> {
+  return here.take(key, change)
+}
+
+/** Milliseconds. */
+const LOOK_EVERY = 10
+const PATIENCE = 5_000
+
+async function untilCaughtUp(records: Services['records'], sees: readonly Seen[]): Promise<void> {
+  const giveUp = performance.now() + PATIENCE
+  for (let behind = sees; ; await sleep(LOOK_EVERY)) {
+    const looks = await Promise.all(behind.map((each) => isBehind(records, each)))
+    behind = behind.filter((_, index) => looks[index])
+    if (behind.length === 0) return
+    if (performance.now() < giveUp) continue
+    const message = `What is known of ${behind.map(({ kind }) => kind.plural).join(', ')} is not up to date.`
+    throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
+  }
+}
+
+async function isBehind(records: Services['records'], { kind, namespace }: Seen): Promise<boolean> {
+  const stored = await records.list(kind, { namespace }, { fresh: true })
+  const known = new Map(
+    records.peekAll(kind, { namespace }).map(({ metadata }) => [metadata.name, metadata.resourceVersion ?? '0']),
+  )
+  const isUnknown = ({ metadata: { name, resourceVersion = '0' } }: (typeof stored)[number]) =>
+    compareVersions(known.get(name) ?? '0', resourceVersion) < 0
+  return stored.length !== known.size || stored.some(isUnknown)
+}

@@ -1,0 +1,47 @@
+import { expect } from 'chai'
+import { PlatformError } from '../core/errors.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { lease } from './builtin.ts'
+import { FakeKubeClient } from './fake.ts'
+import { LeaseTurns } from './leaseTurns.ts'
+
+const QUICK = { duration: 60_000, patience: 20_000, pause: { least: 1, most: 3 } }
+
+describe('turns over processes', () => {
+  it('lets one of several processes work at a time, for each key', async () => {
+    const server = new FakeKubeClient()
+    const processes = Array.from({ length: 4 }, () => new LeaseTurns(server, QUICK))
+    const under: Record<string, number> = {}
+    let most = 0
+    const work = (key: string) => async () => {
+      under[key] = (under[key] ?? 0) + 1
+      most = Math.max(most, under[key])
+      await new Promise((resolve) => setImmediate(resolve))
+      under[key] -= 1
+      return key
+    }
+    const asked = processes.flatMap((turns) => ['a', 'b'].map((key) => turns.take(key, work(key))))
+    expect((await Promise.all(asked)).sort()).to.deep.equal(['a', 'a', 'a', 'a', 'b', 'b', 'b', 'b'])
+    expect(most).to.equal(1)
+    expect((await server.list(lease, { namespace: SYSTEM_NAMESPACE })).items, 'leases left').to.deep.equal([])
+  })
+
+  it('gives the turn back when the work fails', async () => {
+    const server = new FakeKubeClient()
+    const turns = new LeaseTurns(server, QUICK)
+    const failure = await turns.take('a', () => Promise.reject(new Error('refused'))).catch((error: Error) => error)
+    expect((failure as Error).message).to.equal('refused')
+    expect(await turns.take('a', async () => 'next')).to.equal('next')
+  })
+
+  it('refuses after a while, and takes over what a process that ended left behind', async () => {
+    const server = new FakeKubeClient()
+    void new LeaseTurns(server, QUICK).take('a', () => new Promise(() => {}))
+    const impatient = new LeaseTurns(server, { ...QUICK, patience: 0 })
+    const refused = await impatient.take('a', async () => 'never').catch((error: unknown) => error)
+    expect(refused).to.be.instanceOf(PlatformError).with.property('code', 'SERVICE_UNAVAILABLE')
+    expect((refused as PlatformError).extras).to.deep.equal({ retryAfterSeconds: 5 })
+    const later = new LeaseTurns(server, { ...QUICK, duration: 0 })
+    expect(await later.take('a', async () => 'taken over')).to.equal('taken over')
+  })
+})

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import { PlatformError } from '../core/errors.ts'
+import { SYSTEM_NAMESPACE, sha256 } from '../core/names.ts'
+import { lease } from './builtin.ts'
+import type { KubeClient } from './client.ts'
+import { isKubeError } from './errors.ts'
+import type { LeaseObject } from './lease.ts'
+
+/** Milliseconds. */
+export type TurnTimings = {
+  /** After this long a turn counts as left behind by a process that ended: longer than any request may take. */
+  duration: number
+  /** How long a caller waits for its turn. */
+  patience: number
+  /** Between two attempts, chosen at random. */
+  pause: { least: number; most: number }
+}
+
+const TIMINGS: TurnTimings = { duration: 15_000, patience: 8_000, pause: { least: 10, most: 60 } }
+const SEEN_MAX = 1_000
+
+/**
+ * One at a time for each key, over all processes: a Lease of that key in our own namespace, there while the work lasts.
+ * For checks whose outcome no single object can decide, such as whether an Owner is left. What is checked must be read
+ * from the API server.
+ */
+export class LeaseTurns {
+  readonly #client: Pick<KubeClient, 'get' | 'create' | 'remove'>
+  readonly #timings: TurnTimings
+  /** Leases of others by name, and since when this process has seen them: no process relies on another's clock. */
+  readonly #seen = new LRUCache<string, { uid: string; since: number }>({ max: SEEN_MAX })
+
+  constructor(client: Pick<KubeClient, 'get' | 'create' | 'remove'>, timings: TurnTimings = TIMINGS) {
+    this.#client = client
+    this.#timings = timings
+  }
+
+  /** @throws PlatformError SERVICE_UNAVAILABLE if others keep the turn; what `work` throws */
+  async take<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const ref = { namespace: SYSTEM_NAMESPACE, name: `turn-${sha256(key).slice(0, 40)}` }
+    const uid = await this.#acquire(ref)
+    try {
+      return await work()
+    } finally {
+      // What cannot be given back ends by itself.
+      await this.#client.remove(lease, ref, { uid }).catch(() => undefined)
+    }
+  }
+
+  /** @returns the uid of the Lease */
+  async #acquire(ref: { namespace: string; name: string }): Promise<string> {
+    const holder = randomUUID()
+    const { duration, patience, pause } = this.#timings
+    const giveUp = performance.now() + patience
+    for (;;) {
+      const held = (await this.#create(ref, holder, duration)) ?? (await this.#read(ref))
+      if (held?.spec?.holderIdentity === holder) return held.metadata.uid ?? ''
+      if (held !== undefined) await this.#endIfLeft(ref, held.metadata.uid ?? '')
+      if (performance.now() > giveUp) throw busy()
+      await sleep(pause.least + (pause.most - pause.least) * Math.random())
+    }
+  }
+
+  /** Undefined if there is one. */
+  async #create(
+    ref: { namespace: string; name: string },
+    holderIdentity: string,
+    duration: number,
+  ): Promise<LeaseObject | undefined> {
+    const spec = { holderIdentity, leaseDurationSeconds: Math.ceil(duration / 1000) }
+    const object = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: ref, spec }
+    try {
+      return await this.#client.create<LeaseObject>(lease, object)
+    } catch (error) {
+      if (isKubeError(error, 'AlreadyExists')) return undefined
+      throw error
+    }
+  }
+
+  async #read(ref: { namespace: string; name: string }): Promise<LeaseObject | undefined> {
+    try {
+      return await this.#client.get<LeaseObject>(lease, ref)
+    } catch (error) {
+      if (isKubeError(error, 'NotFound')) return undefined
+      throw error
+    }
+  }
+
+  async #endIfLeft(ref: { namespace: string; name: string }, uid: string): Promise<void> {
+    const now = performance.now()
+    const seen = this.#seen.get(ref.name)
+    if (seen?.uid !== uid) this.#seen.set(ref.name, { uid, since: now })
+    else if (now - seen.since > this.#timings.duration)
+      await this.#client.remove(lease, ref, { uid }).catch((error: unknown) => {
+        if (!isKubeError(error, 'Conflict', 'NotFound')) throw error
+      })
+  }
+}
+
+function busy(): PlatformError {
+  const message = 'Another change that this one must not cross is still being made.'
+  return new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
+}
