@@ -15,6 +15,7 @@ type Schema = {
   properties?: Record<string, Schema>
   required?: string[]
   additionalProperties?: Schema | boolean
+  readOnly?: boolean
   $defs?: Record<string, Schema>
 }
 
@@ -72,6 +73,9 @@ function objectType({ properties, required = [], additionalProperties }: Schema,
 function written(schema: z.ZodType | undefined, io: 'input' | 'output', named: Map<string, string>): string {
   if (schema === undefined) return 'unknown'
   const json = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' }) as Schema
+  if (io === 'input' && json.properties !== undefined) {
+    json.properties = Object.fromEntries(Object.entries(json.properties).filter(([, part]) => part.readOnly !== true))
+  }
   // What is sent and what is received may differ under one name: defaults are optional on the way in.
   const rename = (name: string) => (name.startsWith('__') ? 'unknown' : io === 'input' ? `${name}Input` : name)
   for (const [name, part] of Object.entries(json.$defs ?? {})) {
@@ -106,7 +110,7 @@ export function clientModule(
     ].join('')
     rows.push(`  ${name}: { method: '${route.method}', path: '${route.path}'${extras} },`)
     const isJson = route.replyMediaType === 'application/json'
-    const body = written(route.bodyKind === 'json' ? route.body : undefined, 'input', named)
+    const body = written(route.bodyKind === 'json' ? (route.documentedBody ?? route.body) : undefined, 'input', named)
     const reply = written(isJson ? route.reply : undefined, 'output', named)
     if (body !== 'unknown' || reply !== 'unknown') types.push(`  ${name}: { body: ${body}; reply: ${reply} }`)
   }

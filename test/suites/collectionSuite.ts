@@ -210,6 +210,13 @@ function changeTests(given: CollectionCase, world: World): void {
       const wrong = await call('patch', one(answer.body)).send({ nonsense: 1 })
       expect([wrong.status, wrong.body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
     })
+
+    it('takes the record that it answered: what cannot be written is ignored', async () => {
+      const { body } = await call('patch', one(world.made[0])).send(patch.body)
+      const answer = await call('patch', one(body)).send({ ...body, id: 'another', createdAt: 'never' })
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+      expect(answer.body).to.deep.equal(body)
+    })
   }
 
   if (given.stays !== true && routeOf('delete', true) !== undefined) {

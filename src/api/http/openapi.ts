@@ -66,8 +66,11 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
 export function documentOf(title: string, routes: readonly Route[]): object {
   const paths: ZodOpenApiPathsObject = {}
   const idOf = operationIds(routes)
+  const pathOf = documentedPaths(routes)
   for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route, idOf(route)) }
+    const path = pathOf(route)
+    const method = route.method.toLowerCase()
+    paths[path] = { [method]: operationOf(route, path, idOf(route)), ...paths[path] }
   }
   return createDocument(
     {
@@ -90,6 +93,13 @@ export function documentOf(title: string, routes: readonly Route[]): object {
     // A body without a known record, such as a merge patch, may be anything.
     { allowEmptySchema: { unknown: true, any: true, custom: true, undefined: true } },
   )
+}
+
+/** Two paths that differ in the names of parameters alone are one to OpenAPI (4.8.8): that of the first route. */
+export function documentedPaths(routes: readonly Route[]): (route: Route) => string {
+  const nameless = ({ path }: Route) => path.replaceAll(/\{[^}]+\}/g, '{}')
+  const first = new Map(routes.toReversed().map((route) => [nameless(route), route.path]))
+  return (route) => first.get(nameless(route)) ?? route.path
 }
 
 /** The operation name of the interface, else one from method and path; unique over the routes. */
@@ -122,7 +132,7 @@ function nameOfPath({ method, path }: Route): string {
   return (VERBS[method] ?? method) + own.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('')
 }
 
-function operationOf(route: Route, operationId: string): ZodOpenApiOperationObject {
+function operationOf(route: Route, path: string, operationId: string): ZodOpenApiOperationObject {
   const { authorization, summary, area } = route
   const isAnonymous = authorization.kind === 'anonymous'
   return {
@@ -132,7 +142,7 @@ function operationOf(route: Route, operationId: string): ZodOpenApiOperationObje
     ...(route.isAddition && { 'x-freehold-addition': true }),
     tags: [area],
     security: isAnonymous ? [] : [{ bearer: [] }],
-    requestParams: { path: pathParameters(route), query: queryParameters(route) },
+    requestParams: { path: pathParameters(route, path), query: queryParameters(route), header: headers(route) },
     ...requestBody(route),
     responses: responsesOf(route),
   }
@@ -149,13 +159,21 @@ function describeAuthorization({ authorization, scope }: Route): string {
   }
 }
 
-function pathParameters({ path, opaque }: Route): z.ZodObject {
+function pathParameters({ opaque }: Route, path: string): z.ZodObject {
   const names = templateSegments(path).filter(({ kind }) => kind !== 'literal')
   const schemaOf = (name: string) => {
     if (name === 'boundaryId') return z.uuid()
     return opaque.includes(name) ? z.string().describe('Any text, percent-encoded') : z.string()
   }
   return z.object(Object.fromEntries(names.map(({ text: name }) => [name, schemaOf(name)])))
+}
+
+/** What a write to one object may be held to. Rows of a table carry their version in the body instead. */
+function headers({ method, path, isBuilt }: Route): z.ZodObject {
+  const isHeld = isBuilt && ['PUT', 'PATCH', 'DELETE'].includes(method) && !path.includes('/editor/')
+  return z.object(
+    isHeld ? { 'If-Match': z.string().optional().describe('The ETag that was read; 409 if it has changed since') } : {},
+  )
 }
 
 function queryParameters(route: Route): z.ZodObject {
@@ -193,9 +211,9 @@ function filterPattern(list: NonNullable<Route['list']>): RegExp {
 }
 
 function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
-  const { body, bodyKind, isBodyOptional, mediaTypes } = route
+  const { body, documentedBody = body, bodyKind, isBodyOptional, mediaTypes } = route
   if (bodyKind === 'none') return {}
-  const schema = body ?? z.unknown().meta({ description: 'Bytes, as they are' })
+  const schema = documentedBody ?? z.unknown().meta({ description: 'Bytes, as they are' })
   const content = Object.fromEntries(mediaTypes.map((type) => [type, { schema }]))
   return { requestBody: { required: !isBodyOptional, content } }
 }

@@ -63,6 +63,8 @@ export type Route = {
   readonly ignoresUnknownQuery: boolean
   readonly list: ListShape<never> | undefined
   readonly body: z.ZodType | undefined
+  /** The body as the document tells it, if the handler reads it with more than a schema; `body` if undefined. */
+  readonly documentedBody: z.ZodType | undefined
   readonly bodyKind: BodyKind
   /** A body may be left out; the handler then sees undefined. */
   readonly isBodyOptional: boolean
@@ -91,6 +93,7 @@ export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply
   ignoresUnknownQuery?: boolean
   list?: ListShape<never>
   body?: Body
+  documentedBody?: z.ZodType
   isBodyOptional?: boolean
   bodyKind?: BodyKind
   /** Bytes; 1 MiB if absent. */
@@ -147,6 +150,7 @@ export function route<
     ignoresUnknownQuery: declaration.ignoresUnknownQuery ?? false,
     list: declaration.list,
     body,
+    documentedBody: declaration.documentedBody,
     bodyKind: declaration.bodyKind ?? (body === undefined ? 'none' : 'json'),
     isBodyOptional: declaration.isBodyOptional ?? false,
     bodyLimit: declaration.bodyLimit,

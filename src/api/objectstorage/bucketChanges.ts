@@ -5,6 +5,7 @@ import type { Context } from '../http/context.ts'
 import type { ParentHome } from '../resources/collection/homes.ts'
 import { placeOf } from '../resources/places.ts'
 import { patchedBody } from '../resources/writes.ts'
+import { mergePatchOf, withRepeated } from '../resources/writtenBody.ts'
 import { type AccountObject, BucketCreateDto, BucketDto, type BucketObject, bucketVersioning } from './record.ts'
 import { refuseLacking } from './store.ts'
 
@@ -31,6 +32,7 @@ export function bucketSpec(body: BucketBody) {
 }
 
 const body = BucketCreateDto.omit({ name: true })
+export const PatchBucketRequest = mergePatchOf(withRepeated(body, BucketDto))
 const writable = new Set(Object.keys(body.shape))
 
 const declaration = {

@@ -8,7 +8,7 @@ import { collection } from '../resources/collection/collection.ts'
 import { dateTime, enumeration, flag, number, text } from '../resources/collection/columns.ts'
 import { inParent } from '../resources/collection/homes.ts'
 import { findResource } from '../resources/places.ts'
-import { type AccountHome, bucketSpec, patchedBucket, refuseClosed } from './bucketChanges.ts'
+import { type AccountHome, bucketSpec, PatchBucketRequest, patchedBucket, refuseClosed } from './bucketChanges.ts'
 import {
   type AccountObject,
   BUCKET_STATES,
@@ -120,6 +120,7 @@ const buckets = collection(AccountBucket, {
   patch: {
     summary: 'JSON Merge Patch (RFC 7396) of the settings of a bucket',
     body: z.unknown(),
+    documentedBody: PatchBucketRequest,
     toSpec: patchedBucket,
   },
   remove: {

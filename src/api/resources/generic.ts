@@ -27,7 +27,10 @@ const ROUTES = {
 export function genericRoute<Body extends z.ZodType = z.ZodUndefined, Reply extends z.ZodType = z.ZodAny>(
   name: keyof typeof ROUTES,
   { segment, actionPrefix, parameter = 'name' }: AnyDeclaration<AnyKind>,
-  schemas: Pick<Declaration<z.ZodObject, Body, Reply>, 'answers' | 'body' | 'list' | 'mediaTypes' | 'query' | 'reply'>,
+  schemas: Pick<
+    Declaration<z.ZodObject, Body, Reply>,
+    'answers' | 'body' | 'documentedBody' | 'list' | 'mediaTypes' | 'query' | 'reply'
+  >,
   handler: Handler<string, z.ZodObject, Body, Reply>,
 ): RouteDraft {
   const [method, template, verb, summary] = ROUTES[name]

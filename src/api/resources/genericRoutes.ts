@@ -29,6 +29,7 @@ import { listResources } from './resourceList.ts'
 import { resourceShape } from './shape.ts'
 import type { AnyDeclaration, ResourceView } from './types.ts'
 import { checkNewName, specForCreate, specForUpdate } from './writes.ts'
+import { mergePatchOf, withRepeated } from './writtenBody.ts'
 
 /** Reads of one resource and of lists. */
 export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
@@ -90,6 +91,7 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
   const body = declaration.body.loose()
   const mediaTypes = ['application/merge-patch+json', 'application/json']
   const query = z.strictObject('onDelete' in kind.spec.shape ? { keepData: z.enum(['true', 'false']).optional() } : {})
+  const documentedBody = withRepeated(declaration.body, declaration.dto)
   const update = (form: 'put' | 'patch') => async (context: Context) => {
     const { ref, place } = await locate(context, parameter)
     const { object } = await underQuota(kind, place, context, (reserve) =>
@@ -106,9 +108,16 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
     return shown(object, place, context, declaration, ok)
   }
   return [
-    genericRoute('create', declaration, { body, reply }, (context) => create(kind, declaration, context)),
-    genericRoute('update', declaration, { body, reply }, update('put')),
-    genericRoute('patch', declaration, { body: z.unknown(), mediaTypes, reply }, update('patch')),
+    genericRoute('create', declaration, { body, documentedBody, reply }, (context) =>
+      create(kind, declaration, context),
+    ),
+    genericRoute('update', declaration, { body, documentedBody, reply }, update('put')),
+    genericRoute(
+      'patch',
+      declaration,
+      { body: z.unknown(), documentedBody: mergePatchOf(documentedBody), mediaTypes, reply },
+      update('patch'),
+    ),
     genericRoute('delete', declaration, { query, answers: [202] }, (context) => remove(kind, declaration, context)),
   ]
 }

@@ -1,5 +1,5 @@
 import { summarize } from '../../core/conditions.ts'
-import { badRequest, type FieldError, invalidName, PlatformError } from '../../core/errors.ts'
+import { badRequest, type FieldError, firstReason, invalidName, PlatformError } from '../../core/errors.ts'
 import { isResourceName } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Context } from '../http/context.ts'
@@ -68,7 +68,7 @@ export function patchedBody<K extends AnyKind>(
   const unknown = Object.keys(part).filter((field) => !Object.hasOwn(declaration.body.shape, field))
   if (unknown.length > 0) {
     const errors = unknown.map((field) => ({ field, message: 'is not a field of this record' }))
-    throw new PlatformError('MODEL_BINDING_FAILED', 'The body has fields that this record does not have.', { errors })
+    throw new PlatformError('MODEL_BINDING_FAILED', firstReason(errors), { errors })
   }
   return readModel(declaration.body, mergePatch(declaration.toBody(stored), part))
 }

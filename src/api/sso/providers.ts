@@ -1,6 +1,6 @@
 import { OutgoingError } from '../../adapters/outgoing/port.ts'
 import { isSamlMetadata, readDiscovery } from '../../contracts/ssoDiscovery.ts'
-import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
+import { firstReason, notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import { vetOutgoingUrl } from '../../core/outgoingUrl.ts'
 import { brokenRules } from '../../crds/define.ts'
 import { SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
@@ -195,7 +195,7 @@ function patched({ services, body }: OfAlias, provider: SsoIdentityProvider) {
   const unknown = given.filter(([name]) => !PROVIDER_FIELDS.has(name))
   if (unknown.length > 0) {
     const errors = unknown.map(([field]) => ({ field: field.slice(0, 200), message: 'is not a field of this record' }))
-    throw new PlatformError('MODEL_BINDING_FAILED', 'The body has fields that this record does not have.', { errors })
+    throw new PlatformError('MODEL_BINDING_FAILED', firstReason(errors), { errors })
   }
   const { clientSecretName, ...stored } = provider
   // These two have no default that null could set.

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { notFound } from '../../../core/errors.ts'
 import { idOf } from '../../../core/ids.ts'
 import { createdByOf } from '../../../core/labels.ts'
@@ -13,6 +13,7 @@ import type { RecordOf } from '../../records/records.ts'
 import { oneAtATime, type Turn } from '../../rules/turns.ts'
 import { untilChanged } from '../untilChanged.ts'
 import { refuseWhileDeleting } from '../writes.ts'
+import { withRepeated } from '../writtenBody.ts'
 import { listRoute } from './columns.ts'
 import type { Home } from './homes.ts'
 import {
@@ -206,7 +207,8 @@ async function make(
 function patchOf(parts: Parts): RouteDraft | undefined {
   const { may, dto, patch } = parts.declaration
   if (patch === undefined || may.write === undefined) return undefined
-  const { summary, body, turn, before, toSpec, after } = patch
+  const { summary, turn, before, toSpec, after } = patch
+  const body = patch.body instanceof z.ZodObject ? withRepeated(patch.body, dto) : patch.body
   return route(
     'PATCH',
     parts.itemPath,
@@ -214,6 +216,7 @@ function patchOf(parts: Parts): RouteDraft | undefined {
       auth: may.write,
       summary,
       body,
+      ...(patch.documentedBody !== undefined && { documentedBody: patch.documentedBody }),
       mediaTypes: ['application/merge-patch+json', 'application/json'],
       reply: dto as z.ZodType,
     },

@@ -60,7 +60,10 @@ export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> 
 
 export type Patch<K extends AnyKind, H extends Home, Body extends z.ZodType> = InTurn<H> & {
   summary: string
+  /** Fields of the record that it does not have are ignored. */
   body: Body
+  /** If `toSpec` reads the body itself. */
+  documentedBody?: z.ZodType
   /** Checks that need more than the object itself. */
   before?: (context: Context<string, unknown, z.output<Body>>, object: RecordOf<K>, home: H) => void | Promise<void>
   /** The next spec. Asked again with the newer object after a conflict. */

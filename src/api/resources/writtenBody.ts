@@ -1,0 +1,48 @@
+import { z } from 'zod'
+
+/**
+ * The body of a write that takes what a read answered: `body`, and the other fields of the record, which are ignored.
+ *
+ * @param dto the record that answers hold
+ */
+export function withRepeated(body: z.ZodObject, dto: z.ZodObject): z.ZodObject {
+  const repeated = Object.keys(dto.shape).filter((name) => !Object.hasOwn(body.shape, name))
+  const ignored = z.unknown().optional().meta({ description: 'As read; ignored', readOnly: true })
+  const whole = body.extend(Object.fromEntries(repeated.map((name) => [name, ignored])))
+  const id = body.meta()?.id
+  if (id === undefined) return whole
+  // Two collections may share a body, and a document knows one schema of a name.
+  const named = NAMED.get(body) ?? whole.meta({ id })
+  NAMED.set(body, named)
+  return named
+}
+
+const NAMED = new WeakMap<z.ZodObject, z.ZodObject>()
+
+/** What a merge patch (RFC 7396) of such a body holds: any part of it, where null sets the default or removes a name. */
+export function mergePatchOf(body: z.ZodObject): z.ZodObject {
+  return z.strictObject(
+    Object.fromEntries(Object.entries(body.shape).map(([name, part]) => [name, partOf(part as z.ZodType)])),
+  )
+}
+
+function partOf(schema: z.ZodType): z.ZodType {
+  const { readOnly, description } = schema.meta() ?? {}
+  if (readOnly === true) return schema
+  const value = withoutWrappers(schema)
+  const part = value instanceof z.ZodRecord ? z.record(z.string(), (value.valueType as z.ZodType).nullable()) : value
+  return description === undefined ? part.nullish() : part.nullish().describe(description)
+}
+
+function withoutWrappers(schema: z.ZodType): z.ZodType {
+  let value = schema
+  while (
+    value instanceof z.ZodOptional ||
+    value instanceof z.ZodNullable ||
+    value instanceof z.ZodDefault ||
+    value instanceof z.ZodPrefault
+  ) {
+    value = value.unwrap() as z.ZodType
+  }
+  return value
+}
