@@ -5,11 +5,17 @@ import { DisplayName } from './fields.ts'
 const label = z
   .string()
   .max(63)
-  .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/)
+  .regex(
+    /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
+    'must be lower-case letters, digits and hyphens that begin and end with a letter or digit',
+  )
 const subdomain = z
   .string()
   .max(253)
-  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/)
+  .regex(
+    /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
+    'must be lower-case letters, digits, hyphens and dots that begin and end with a letter or digit',
+  )
 
 /** A Gateway of the Gateway API, as a route names its parent (GEP-957: the section is a listener). */
 const Gateway = z.strictObject({
@@ -42,7 +48,7 @@ export const PlatformCluster = defineKind({
     domain: z
       .string()
       .max(200)
-      .regex(/^[a-z0-9]([a-z0-9.-]{0,198}[a-z0-9])?$/)
+      .regex(/^[a-z0-9]([a-z0-9.-]{0,198}[a-z0-9])?$/, 'must be a domain in lower case, such as apps.example.com')
       .describe('Domain below which the public hosts of resources lie'),
     isPlatform: z
       .boolean()

@@ -8,7 +8,7 @@ export const INVITATION_STATES = ['Pending', 'AwaitingLogin', 'Accepted', 'Revok
 const Sha256 = z
   .string()
   .max(64)
-  .regex(/^[0-9a-f]{64}$/)
+  .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in lower case')
 const PersonName = z.string().max(64)
 
 /** Asks a person by mail to take a role. */

@@ -21,12 +21,15 @@ const spec = z.strictObject({
     .min(1)
     .max(512)
     // A colon only before a slash: the port of a registry, not a tag.
-    .regex(/^([a-z0-9]+([._-]+[a-z0-9]+)*(:[0-9]{1,5})?\/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(@sha256:[0-9a-f]{64})?$/)
+    .regex(
+      /^([a-z0-9]+([._-]+[a-z0-9]+)*(:[0-9]{1,5})?\/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(@sha256:[0-9a-f]{64})?$/,
+      'must be the name of an image without a tag, such as docker.io/library/python',
+    )
     .describe('Image without its tag, such as docker.io/library/python; a digest may follow after @; immutable'),
   tag: z
     .string()
     .max(128)
-    .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/)
+    .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/, 'must be the tag of an image, such as 3.13')
     .default('latest')
     .describe('Tag of the image, latest if absent; ignored if the image names a digest; immutable'),
   computePlan: ResourceName.optional().describe(

@@ -7,20 +7,23 @@ export const HttpsUrl = z
   .string()
   .min(9)
   .max(2048)
-  .regex(/^https:\/\/[^\s@]+$/)
+  .regex(/^https:\/\/[^\s@]+$/, 'must be an https address without a user name')
 
 /** A DNS name in its ASCII form, at least two labels. */
 export const DomainName = z
   .string()
   .max(253)
-  .regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/)
+  .regex(
+    /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
+    'must be a domain in lower case, such as example.com',
+  )
 
 /** The name of a claim (RFC 7519 section 4). */
 export const ClaimName = z
   .string()
   .min(1)
   .max(128)
-  .regex(/^[!-~]+$/)
+  .regex(/^[!-~]+$/, 'must be ASCII characters without spaces')
 
 /** Makes people about whom an issuer sends a claim members of a group, or gives them a role. */
 export const IdpBinding = defineKind({

@@ -99,11 +99,14 @@ const attributes = {
 const SecretObjectName = z
   .string()
   .max(253)
-  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/)
+  .regex(
+    /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
+    'must be lower-case letters, digits, hyphens and dots that begin and end with a letter or digit',
+  )
 const SecretKey = z
   .string()
   .max(253)
-  .regex(/^[A-Za-z0-9._-]+$/)
+  .regex(/^[A-Za-z0-9._-]+$/, 'must be letters, digits, dots, hyphens and underscores')
 
 const history = z
   .strictObject({
@@ -148,7 +151,10 @@ const entrySpec = z.strictObject({
   vaultName: ResourceName.describe('The SecretVault in the same namespace; immutable'),
   secretName: z
     .string()
-    .regex(new RegExp(SECRET_NAME_PATTERN))
+    .regex(
+      new RegExp(SECRET_NAME_PATTERN),
+      'must be 1 to 127 letters, digits and hyphens that begin with a letter or digit',
+    )
     .max(127)
     .describe('Name of the secret in the vault, without regard to case; immutable'),
   ...attributes,

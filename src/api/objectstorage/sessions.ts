@@ -22,7 +22,7 @@ const IssueStsRequest = z
     prefix: z.string().min(1).max(512).nullish().describe('Needs bucket'),
     sessionName: z
       .string()
-      .regex(/^[\w+=,.@-]{2,64}$/)
+      .regex(/^[\w+=,.@-]{2,64}$/, 'must be 2 to 64 letters, digits or _+=,.@-')
       .optional()
       .describe("The caller's id when absent"),
   })

@@ -19,7 +19,12 @@ export const EditorQueryRequest = z
     execute: z.boolean().default(false),
     parameters: z
       .record(
-        z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/),
+        z
+          .string()
+          .regex(
+            /^[A-Za-z_][A-Za-z0-9_]{0,63}$/,
+            'must be 1 to 64 letters, digits and underscores that do not begin with a digit',
+          ),
         z.union([z.null(), z.boolean(), z.number(), z.string()]),
       )
       .nullish()

@@ -1,0 +1,87 @@
+import { expect } from 'chai'
+import { z } from 'zod'
+import { KINDS } from '../../crds/index.ts'
+import { SERVED_ROUTES } from '../index.ts'
+import { reasonOf } from './model.ts'
+
+/** Values of each type that few fields take. */
+const WRONG: readonly unknown[] = [
+  '',
+  ' ',
+  'Not A Name!',
+  'a\nb',
+  '\u0000',
+  '\u0085',
+  'ß'.repeat(5000),
+  '-1',
+  '0',
+  '*',
+  '9Ei',
+  'http://[',
+  '2026-13-45',
+  '/x/',
+  -1,
+  0.5,
+  1e15,
+  Number.MAX_SAFE_INTEGER,
+  true,
+  null,
+  [],
+  [{}],
+  ['', ''],
+  {},
+  { '': '' },
+  { '\n': 1 },
+  { 'a b': 'x'.repeat(40_000) },
+]
+
+/** What a reader cannot act on: a pattern, the library's own words, or nothing. */
+const UNHELPFUL =
+  /required form|forms that are taken|^is not allowed$|not allowed$|Invalid|Too |expected|pattern|\/\^|undefined|NaN|\[object/
+
+type Part = { path: string; schema: z.ZodType }
+
+/** Every schema in a schema that was not seen yet, with where it stands. */
+function parts(schema: z.ZodType, path: string, seen: Set<z.ZodType>): Part[] {
+  if (seen.has(schema)) return []
+  seen.add(schema)
+  const below = (part: unknown, name: string) => parts(part as z.ZodType, `${path}${name}`, seen)
+  const here = { path, schema }
+  if (schema instanceof z.ZodObject) {
+    return [here, ...Object.entries(schema.shape).flatMap(([name, part]) => below(part, `.${name}`))]
+  }
+  if (schema instanceof z.ZodArray) return [here, ...below(schema.element, '[]')]
+  if (schema instanceof z.ZodRecord) return [here, ...below(schema.keyType, '{key}'), ...below(schema.valueType, '{}')]
+  if (schema instanceof z.ZodUnion) return [here, ...schema.options.flatMap((option) => below(option, '|'))]
+  if (
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault
+  ) {
+    return below(schema.unwrap(), '')
+  }
+  return [here]
+}
+
+describe('the reasons of refused values', () => {
+  const seen = new Set<z.ZodType>()
+  const bodies = SERVED_ROUTES.flatMap(({ method, path, body, query }) =>
+    [body, query].flatMap((schema) => (schema === undefined ? [] : parts(schema, `${method} ${path} `, seen))),
+  )
+  const specs = KINDS.flatMap((kind) => parts(kind.spec, kind.kind, seen))
+
+  it('are for people, whatever is sent in any field of any body, query or kind', () => {
+    const unhelpful = new Set<string>()
+    for (const { path, schema } of [...bodies, ...specs]) {
+      for (const value of WRONG) {
+        const result = schema.safeParse(value, { reportInput: true })
+        for (const issue of result.error?.issues ?? []) {
+          const reason = issue.code === 'unrecognized_keys' ? 'is not a field of this record' : reasonOf(issue)
+          if (UNHELPFUL.test(reason)) unhelpful.add(`${path}: ${reason} (${JSON.stringify(value)?.slice(0, 30)})`)
+        }
+      }
+    }
+    expect([...unhelpful]).to.deep.equal([])
+  })
+})
