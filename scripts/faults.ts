@@ -5,6 +5,7 @@ import { away, elsewhere, halfOpen, keysChanged, restored } from '../test/faults
 import { races } from '../test/faults/races.ts'
 import { Scene } from '../test/faults/scene.ts'
 import { deletedSoon, sequencesForReal, sequencesInMemory } from '../test/faults/teardown.ts'
+import { playFullSeries } from './test/fullSeries.ts'
 
 /** Seconds that the control plane is away, and that reads are answered meanwhile. */
 const AWAY = 90
@@ -27,7 +28,9 @@ const COUNTED: Readonly<Record<string, Run>> = {
   sequences: (scene) => sequencesForReal(scene, 60, 1),
 }
 const IN_MEMORY = 'sequences in memory'
-const NAMES = [...Object.keys(MANY), ...Object.keys(WIRED), ...Object.keys(COUNTED), IN_MEMORY]
+/** The tests of which `npm test` plays a sample. */
+const SERIES = 'series'
+const NAMES = [...Object.keys(MANY), ...Object.keys(WIRED), ...Object.keys(COUNTED), IN_MEMORY, SERIES]
 
 const chosen = process.argv.slice(2)
 const unknown = chosen.filter((name) => !NAMES.includes(name))
@@ -60,9 +63,11 @@ async function on(runs: typeof WIRED, set: () => Promise<Scene>): Promise<void> 
   }
 }
 
-/** `npm run faults [-- NAME...]`: plays each fault, one line for each thing that must hold. Takes about 20 minutes. */
+/** `npm run faults [-- NAME...]`: plays each fault, one line for each thing that must hold. Takes about an hour. */
+process.env.FREEHOLD_TEST_FULL = 'true'
 await on(MANY, () => Scene.set({ PLATFORM_LEADER_ELECTION: 'true' }, {}))
 await on(WIRED, () => Scene.set())
 await on(COUNTED, () => Scene.set({}, { proxied: true }))
 if (chosen.length === 0 || chosen.includes(IN_MEMORY)) await report(IN_MEMORY, () => sequencesInMemory(20, 200))
+if (chosen.length === 0 || chosen.includes(SERIES)) failed += await playFullSeries()
 process.exit(failed > 0 ? 1 : 0)

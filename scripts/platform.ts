@@ -20,7 +20,7 @@ export type PlatformPorts = Record<(typeof PLATFORM_PORTS)[number], number>
 export const REALM = 'freehold'
 /** The audience that the facade and the API server ask for (interface section 5). */
 const AUDIENCE = 'platform-kubernetes-client'
-const READY_WITHIN = 60_000
+const READY_WITHIN = 180_000
 
 const realmUrl = (origin: string) => `${origin}/realms/${REALM}`
 export const issuerUrl = (ports: PlatformPorts) => realmUrl(`https://127.0.0.1:${ports.identity}`)

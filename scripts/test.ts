@@ -1,118 +1,124 @@
-import { spawn } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
+import { join, normalize } from 'node:path'
 import { runChecks } from './test/checks.ts'
 import { unseenCodes } from './test/codes.ts'
 import { untestedRoutes } from './test/coverage.ts'
+import { type Counts, type MochaRun, runMocha } from './test/mocha.ts'
 import { startTestPlatform, type TestPlatform } from './test/platform.ts'
+import { CORES, runSideBySide, type Work } from './test/schedule.ts'
 
 const root = join(import.meta.dirname, '..')
-/** End-to-end files run beside each other; the machine has few cores, and the API server is one of the busy ones. */
-const JOBS = 3
-/** Files with a platform of their own mostly wait for it; more than two at once would starve each other on two cores. */
-const ALONE_JOBS = 2
-
+/** End-to-end files that share a platform and run at once; it is one of the busy ones. */
+const SHARED_JOBS = 3
+/** Cores that each part keeps busy. A file with a platform of its own mostly waits for it. */
+const WEIGHTS = { unit: 1, shared: 1.4, alone: 0.6 }
 /** Slowest files that a run names at its end. */
 const SLOWEST = 10
 
-type Counts = { passes: number; failures: number; pending: number }
-/** Time in tests and hooks by file, in milliseconds. */
-const milliseconds = new Map<string, number>()
 type Selection = { checks: boolean; unit: boolean; e2e: boolean; rest: string[] }
 
 /**
  * `npm test`: checks, unit tests, and end-to-end tests on a real control plane that is started once for all of them.
  * `--unit` and `--e2e` run one part; `-- --grep=...` and file names go to mocha. Closes with `N passed, N failed`.
  */
-async function main(): Promise<void> {
-  const selection = select(process.argv.slice(2))
-  const total: Counts = { passes: 0, failures: 0, pending: 0 }
-  const add = (counts: Counts) => {
-    total.passes += counts.passes
-    total.failures += counts.failures
-    total.pending += counts.pending
+class TestRun {
+  readonly #selection: Selection
+  readonly #total: Counts = { passes: 0, failures: 0, pending: 0 }
+  /** Time in tests and hooks by file, in milliseconds. */
+  readonly #milliseconds = new Map<string, number>()
+  #isHeldBack = false
+
+  constructor(words: string[]) {
+    const rest = words.filter((word) => word !== '--unit' && word !== '--e2e')
+    const [unit, e2e] = [words.includes('--unit'), words.includes('--e2e')]
+    const all = !unit && !e2e
+    this.#selection = { checks: all && rest.length === 0, unit: unit || all, e2e: e2e || all, rest }
   }
-  if (selection.checks) {
-    const results = await runChecks()
-    add({
-      passes: results.filter((result) => result.passed).length,
-      failures: results.filter((result) => !result.passed).length,
-      pending: 0,
-    })
+
+  async run(): Promise<void> {
+    if (this.#selection.checks) {
+      const results = await runChecks()
+      const passes = results.filter((result) => result.passed).length
+      this.#add({ passes, failures: results.length - passes, pending: 0 })
+    }
+    const works = [...(this.#selection.unit ? this.#unit() : []), ...(this.#selection.e2e ? this.#endToEnd() : [])]
+    this.#isHeldBack = works.length > 1
+    await runSideBySide(works, CORES)
+    this.#tell()
   }
-  if (selection.unit) for (const counts of await unit(selection.rest)) add(counts)
-  if (selection.e2e) add(await endToEnd(selection.rest))
-  if (milliseconds.size > SLOWEST) console.log(`\nSlowest files:\n${slowest().join('\n')}`)
-  const skipped = total.pending > 0 ? `, ${total.pending} skipped` : ''
-  console.log(`\n${total.passes} passed, ${total.failures} failed${skipped}`)
-  process.exitCode = total.failures > 0 || total.passes === 0 ? 1 : 0
-}
 
-function slowest(): string[] {
-  return [...milliseconds]
-    .sort(([, a], [, b]) => b - a)
-    .slice(0, SLOWEST)
-    .map(([file, time]) => `${(time / 1000).toFixed(1).padStart(7)} s  ${file}`)
-}
-
-function select(words: string[]): Selection {
-  const rest = words.filter((word) => word !== '--unit' && word !== '--e2e')
-  const [unit, e2e] = [words.includes('--unit'), words.includes('--e2e')]
-  if (unit || e2e) return { checks: false, unit, e2e, rest }
-  return { checks: rest.length === 0, unit: true, e2e: true, rest }
-}
-
-/** The flows in which the operator dies at every write take as long as everything else, and so run beside it. */
-function unit(rest: string[]): Promise<Counts[]> {
-  const files = ['src/**/*.test.ts', 'test/policy/**/*.test.ts', 'scripts/**/*.test.ts']
-  const options = rest.filter((word) => !word.endsWith('.test.ts'))
-  return Promise.all([
-    mocha('unit tests', files, rest, {}),
-    mocha('unit tests of what survives a crash', ['test/crashes/**/*.test.ts'], options, {}, true),
-  ])
-}
-
-/**
- * Files that start a platform of their own come after those that share one: they count requests and kill things. They
- * share nothing with each other, so two run side by side, and each file's output comes when it has ended.
- */
-async function endToEnd(rest: string[]): Promise<Counts> {
-  const named = rest.filter((word) => word.endsWith('.test.ts'))
-  const options = rest.filter((word) => !word.endsWith('.test.ts'))
-  const files = named.length > 0 ? named : globSync('test/e2e/**/*.test.ts', { cwd: root }).sort()
-  const alone = files.filter((file) => readFileSync(join(root, file), 'utf8').includes('@alone'))
-  const shared = files.filter((file) => !alone.includes(file))
-  const sum: Counts = { passes: 0, failures: 0, pending: 0 }
-  const add = (counts: Counts) => {
-    for (const key of ['passes', 'failures', 'pending'] as const) sum[key] += counts[key]
+  get #options(): string[] {
+    return this.#selection.rest.filter((word) => !word.endsWith('.test.ts'))
   }
-  if (shared.length > 0) {
+
+  /** Files of this part of the tree: those that were named, or all. */
+  #filesIn(...folders: string[]): string[] {
+    const named = this.#selection.rest.filter((word) => word.endsWith('.test.ts')).map((word) => normalize(word))
+    const all = folders.flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: root }).sort())
+    return named.length === 0 ? all : all.filter((file) => named.includes(file))
+  }
+
+  /** The flows in which the operator dies at every write take as long as everything else, and so run beside it. */
+  #unit(): Work[] {
+    const parts = {
+      'unit tests': this.#filesIn('src', 'scripts', 'test/policy'),
+      crashes: this.#filesIn('test/crashes'),
+    }
+    return Object.entries(parts)
+      .filter(([, files]) => files.length > 0)
+      .map(([title, files]) => this.#mocha(WEIGHTS.unit, { title, files }))
+  }
+
+  /** Files marked `@alone` count requests, kill things or take other settings: each starts a platform of its own. */
+  #endToEnd(): Work[] {
+    const files = this.#filesIn('test/e2e')
+    const alone = files.filter((file) => readFileSync(join(root, file), 'utf8').includes('@alone'))
+    const shared = files.filter((file) => !alone.includes(file))
+    return [
+      ...(shared.length > 0 ? [{ weight: WEIGHTS.shared, run: () => this.#shared(shared) }] : []),
+      ...alone.map((file) => this.#mocha(WEIGHTS.alone, { title: `${file}, alone`, files: [file] })),
+    ]
+  }
+
+  async #shared(files: string[]): Promise<void> {
     const platform = await startTestPlatform()
     try {
-      add(
-        await mocha(
-          'end-to-end tests on one platform',
-          shared,
-          ['--parallel', `--jobs=${JOBS}`, ...options],
-          platform.environment,
-        ),
-      )
+      const { environment } = platform
+      const options = ['--parallel', `--jobs=${SHARED_JOBS}`]
+      const title = 'end-to-end tests on one platform'
+      await this.#mocha(0, { title, files, options, environment }).run()
       // Only a run of everything can tell what nobody tests.
-      if (rest.length === 0) add(await coverage(platform))
+      if (this.#selection.rest.length === 0) this.#add(await coverage(platform))
     } finally {
       await platform.stop()
     }
   }
-  const waiting = [...alone]
-  const work = async () => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      if (alone.length > 1) console.log(`\n.. ${file} has begun`)
-      add(await mocha(`${file}, alone`, [file], options, {}, alone.length > 1))
+
+  #mocha(weight: number, run: Omit<MochaRun, 'isHeldBack' | 'options'> & { options?: string[] }): Work {
+    return {
+      weight,
+      run: async () => {
+        const options = [...(run.options ?? []), ...this.#options]
+        const { milliseconds, ...counts } = await runMocha({ ...run, options, isHeldBack: this.#isHeldBack })
+        this.#add(counts)
+        for (const [file, time] of Object.entries(milliseconds))
+          this.#milliseconds.set(file, (this.#milliseconds.get(file) ?? 0) + time)
+      },
     }
   }
-  await Promise.all(Array.from({ length: ALONE_JOBS }, work))
-  return sum
+
+  #add(counts: Counts): void {
+    for (const key of ['passes', 'failures', 'pending'] as const) this.#total[key] += counts[key]
+  }
+
+  #tell(): void {
+    const slowest = [...this.#milliseconds].sort(([, a], [, b]) => b - a).slice(0, SLOWEST)
+    const line = ([file, time]: [string, number]) => `${(time / 1000).toFixed(1).padStart(7)} s  ${file}`
+    if (this.#milliseconds.size > SLOWEST) console.log(`\nSlowest files:\n${slowest.map(line).join('\n')}`)
+    const { passes, failures, pending } = this.#total
+    console.log(`\n${passes} passed, ${failures} failed${pending > 0 ? `, ${pending} skipped` : ''}`)
+    process.exitCode = failures > 0 || passes === 0 ? 1 : 0
+  }
 }
 
 async function coverage({ managementUrl, folder }: TestPlatform): Promise<Counts> {
@@ -124,53 +130,4 @@ async function coverage({ managementUrl, folder }: TestPlatform): Promise<Counts
   return { passes: (untested.length === 0 ? 1 : 0) + (unseen.length === 0 ? 1 : 0), failures, pending: 0 }
 }
 
-async function mocha(
-  title: string,
-  files: string[],
-  options: string[],
-  environment: Record<string, string>,
-  isHeldBack = false,
-): Promise<Counts> {
-  const started = performance.now()
-  if (!isHeldBack) console.log(`\n== ${title}`)
-  const folder = mkdtempSync(join(tmpdir(), 'freehold-test-'))
-  const counts = join(folder, 'counts')
-  writeFileSync(counts, '')
-  const args = [
-    '--reporter',
-    join(root, 'scripts/test/reporter.mjs'),
-    '--timeout',
-    title.startsWith('unit') ? '20000' : '120000',
-    ...options,
-    ...files,
-  ]
-  const output: Buffer[] = []
-  const status = await new Promise<number>((done, fail) => {
-    const child = spawn(join(root, 'node_modules/.bin/mocha'), args, {
-      cwd: root,
-      stdio: ['ignore', isHeldBack ? 'pipe' : 'inherit', isHeldBack ? 'pipe' : 'inherit'],
-      env: {
-        ...process.env,
-        ...environment,
-        FREEHOLD_TEST_COUNTS: counts,
-        PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}`,
-      },
-    })
-    child.stdout?.on('data', (chunk: Buffer) => output.push(chunk))
-    child.stderr?.on('data', (chunk: Buffer) => output.push(chunk))
-    child.once('error', fail)
-    child.once('close', (code) => done(code ?? 1))
-  })
-  if (isHeldBack) process.stdout.write(`\n== ${title}\n${Buffer.concat(output)}`)
-  console.log(`   ${title}: ${Math.round((performance.now() - started) / 1000)} s`)
-  const lines = readFileSync(counts, 'utf8').split('\n').filter(Boolean)
-  rmSync(folder, { recursive: true })
-  const nothing = { passes: 0, failures: 0, pending: 0, milliseconds: {} }
-  const { milliseconds: times, ...found } =
-    lines.map((line) => JSON.parse(line) as Counts & { milliseconds: Record<string, number> }).at(-1) ?? nothing
-  for (const [file, time] of Object.entries<number>(times)) milliseconds.set(file, (milliseconds.get(file) ?? 0) + time)
-  // A runner that died counts as a failure, whatever it had counted before.
-  return status !== 0 && found.failures === 0 ? { ...found, failures: 1 } : found
-}
-
-await main()
+await new TestRun(process.argv.slice(2)).run()

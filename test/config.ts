@@ -1,7 +1,7 @@
 /** What a run of the tests takes from the environment. Only this file reads it. */
 export const TEST_CONFIG = {
-  /** Questions of the authorization model test; a million before a release. */
-  modelQuestions: Number(process.env.FREEHOLD_TEST_MODEL_QUESTIONS ?? 100_000),
   /** Seed of everything that is random in a test. */
   seed: Number(process.env.FREEHOLD_TEST_SEED ?? 1),
+  /** How many: `npm test` takes a sample, `npm run faults` all (FREEHOLD_TEST_FULL=true). */
+  sized: (sample: number, all: number) => (process.env.FREEHOLD_TEST_FULL === 'true' ? all : sample),
 } as const

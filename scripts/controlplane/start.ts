@@ -23,7 +23,7 @@ import { cacheFolder, chooseSource, programsIn, type SourceName } from './source
 import type { ControlPlane, Simulated, StartOptions } from './types.ts'
 
 const TOOLS = fileURLToPath(new URL('../../tools', import.meta.url))
-const READY_DEADLINE_MS = 60_000
+const READY_DEADLINE_MS = 180_000
 /** Played instead of run, wherever this control plane is our own. */
 export const SIMULATED: readonly Simulated[] = ['nodes', 'pods', 'volumes', 'load-balancers', 'relational-engine']
 

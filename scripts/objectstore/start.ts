@@ -17,7 +17,7 @@ export type RunningStore = {
   version: string
 }
 
-const READY_WITHIN = 15_000
+const READY_WITHIN = 120_000
 const ACCESS_KEY_ID = 'freehold'
 
 /**

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 const ASK_EVERY = 50
+/** Of one question; longer than a busy machine takes to start a process. */
+const ANSWERS_WITHIN = 20_000
 
 /**
  * Waits until an address answers 200.
@@ -14,7 +16,7 @@ export async function untilAnswers(url: string, within: number, signal: AbortSig
   while (performance.now() < deadline) {
     signal.throwIfAborted()
     try {
-      const answer = await fetch(url, { signal: AbortSignal.timeout(2_000) })
+      const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWERS_WITHIN) })
       const text = await answer.text()
       if (answer.status === 200) return
       last = `${answer.status} ${text.slice(0, 500)}`

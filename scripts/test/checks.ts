@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { CORES, runSideBySide } from './schedule.ts'
 
 const root = join(import.meta.dirname, '../..')
 const bin = (name: string) => join(root, 'node_modules', '.bin', name)
@@ -27,17 +28,25 @@ function checks(fix: boolean): Check[] {
   ]
 }
 
-/** Runs every check, also after one failed, and prints a line for each with its output where it did not pass. */
+/**
+ * Runs every check, also after one failed, and prints a line for each with its output if it did not pass.
+ *
+ * @param fix writes what can be written, one check after the other
+ */
 export async function runChecks(fix = false): Promise<CheckResult[]> {
   const results: CheckResult[] = []
-  for (const check of checks(fix)) {
-    const started = performance.now()
-    const { status, output } = await run(check)
-    const passed = status === 0
-    console.log(`${passed ? 'ok  ' : 'FAIL'}  ${check.name} (${((performance.now() - started) / 1000).toFixed(1)} s)`)
-    if (!passed) console.log(output.split('\n').slice(-60).join('\n'))
-    results.push({ name: check.name, passed })
-  }
+  const works = checks(fix).map((check) => ({
+    weight: 1,
+    run: async () => {
+      const started = performance.now()
+      const { status, output } = await run(check)
+      const passed = status === 0
+      console.log(`${passed ? 'ok  ' : 'FAIL'}  ${check.name} (${((performance.now() - started) / 1000).toFixed(1)} s)`)
+      if (!passed) console.log(output.split('\n').slice(-60).join('\n'))
+      results.push({ name: check.name, passed })
+    },
+  }))
+  await runSideBySide(works, fix ? 1 : CORES)
   return results
 }
 

@@ -12,8 +12,7 @@ import { loginStore } from './storedLogin.ts'
 
 const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
 
-describe('signing in', function () {
-  this.timeout(60_000)
+describe('signing in', () => {
   let issuer: TestIssuer
   let home: string
   let said: string

@@ -41,7 +41,7 @@ const knownOf = new WeakMap<Workspace, Known>()
 function quotaUsers(records: Workspace, boundaryId: string): KnownUser[] {
   const plans = records.cache<Cached<ComputePlan>>(ComputePlan.resource).list()
   const planVersions = plans.map(({ metadata }) => metadata.resourceVersion).join()
-  const known: Known = knownOf.get(records) ?? new LRUCache({ max: MOST_KNOWN })
+  const known: Known = knownOf.get(records) ?? new LRUCache({ maxSize: MOST_KNOWN, sizeCalculation: () => 1 })
   knownOf.set(records, known)
   const homes = records
     .cache(namespaces)

@@ -28,8 +28,7 @@ const ADA = { sub: 'ada-at-acme', email: 'Ada@Acme.example', given_name: 'Ada', 
 const namespace = 'freehold-system'
 type User = PlatformUser & KubeObject
 
-describe('signing in at the identity provider of a tenant', function () {
-  this.timeout(20_000)
+describe('signing in at the identity provider of a tenant', () => {
   let key: SigningKey
   let kube: FakeKubeClient
   let provider: IdentityProvider

@@ -3,8 +3,7 @@ import { decodeJwt } from 'jose'
 import { Browser, pkcePair } from '../../test/make/browser.ts'
 import { ISSUER, ORIGIN, PASSWORD, signInWorld, USER } from '../../test/make/signIn.ts'
 
-describe('signing in at the local provider', function () {
-  this.timeout(20_000)
+describe('signing in at the local provider', () => {
   const world = signInWorld()
 
   it('gives a person a code, and for it an access token, an ID token and a refresh token', async () => {

@@ -2,8 +2,7 @@ import { expect } from 'chai'
 import { decodeJwt } from 'jose'
 import { ISSUER, PATH, signInWorld, USER } from '../../test/make/signIn.ts'
 
-describe('connecting a device at the local provider', function () {
-  this.timeout(20_000)
+describe('connecting a device at the local provider', () => {
   const world = signInWorld()
 
   it('connects a device: its code is typed, confirmed and signed for', async () => {

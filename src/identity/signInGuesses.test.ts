@@ -2,8 +2,7 @@ import { expect } from 'chai'
 import { Browser, pkcePair } from '../../test/make/browser.ts'
 import { ORIGIN, PASSWORD, signInWorld } from '../../test/make/signIn.ts'
 
-describe('guessing passwords at the local provider', function () {
-  this.timeout(20_000)
+describe('guessing passwords at the local provider', () => {
   const world = signInWorld()
 
   it('says the same of a wrong password and of a name that nobody has, and works as long for both', async () => {

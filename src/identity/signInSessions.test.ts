@@ -7,8 +7,7 @@ import type { KubeObject } from '../kube/object.ts'
 import { PASSWORD_ENTRY, passwordSecretName } from './passwords.ts'
 import { secretStateStore } from './state.ts'
 
-describe('what a sign-in at the local provider gives, and how it ends', function () {
-  this.timeout(20_000)
+describe('what a sign-in at the local provider gives, and how it ends', () => {
   const world = signInWorld()
 
   it('gives nothing for a code without its verifier, and nothing at the second time; then what it gave ends', async () => {

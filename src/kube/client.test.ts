@@ -107,7 +107,7 @@ describe('client of the API server', () => {
     await play([() => {}])
     const before = performance.now()
     await expectReason('Unavailable', client.get(configMap, ref, { timeout: 100 }))
-    expect(performance.now() - before).to.be.within(90, 2_000)
+    expect(performance.now() - before).to.be.at.least(90)
   })
 
   it('stops waiting when the caller does, with the reason of the caller', async () => {
@@ -123,7 +123,7 @@ describe('client of the API server', () => {
     await play([refuse(503)])
     for (let call = 0; call < 20; call += 1) await expectReason('Unavailable', client.get(configMap, ref))
     expect(server.requests.length).to.be.at.most(20 + 10 + 2)
-  }).timeout(20_000)
+  })
 
   it('sends no write once the fence is closed, and reads all the same', async () => {
     const closed = new Error('not the leader')

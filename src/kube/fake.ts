@@ -26,7 +26,7 @@ import type {
 } from './client.ts'
 import type { KubeError, KubeErrorReason } from './errors.ts'
 import { refused } from './fakeErrors.ts'
-import { applyMerge, mergePatch, same, writable } from './fakeMerge.ts'
+import { applyMerge, copyOf, mergePatch, same, writable } from './fakeMerge.ts'
 import { type Change, selects, visible } from './fakeSelect.ts'
 import { INITIAL_EVENTS_END } from './stream.ts'
 
@@ -56,6 +56,7 @@ export class FakeKubeClient implements KubeClient {
   readonly #options: FakeKubeClientOptions
   readonly #objects = new Map<string, Map<string, KubeObject>>()
   readonly #intents = new Map<string, KubeObject>()
+  /** The first change of all has version 2, and each one more. */
   readonly #log: Change[] = []
   readonly #streams = new Set<Stream>()
   readonly #planned: { verb: string; resource: string; left: number; error: KubeErrorReason | (() => void) }[] = []
@@ -75,7 +76,7 @@ export class FakeKubeClient implements KubeClient {
       generation: object.metadata.generation ?? 1,
     }
     const before = this.#table(resource).get(keyOf(object))
-    const typed = { ...structuredClone(object), apiVersion: apiVersionOf(resource), kind: resource.kind, metadata }
+    const typed = { ...copyOf(object), apiVersion: apiVersionOf(resource), kind: resource.kind, metadata }
     metadata.creationTimestamp ??= this.#time()
     return this.#store(resource, typed as unknown as T, before === undefined ? 'ADDED' : 'MODIFIED', before)
   }
@@ -83,7 +84,7 @@ export class FakeKubeClient implements KubeClient {
   /** Changes an object as another writer would, without preconditions. */
   edit<T extends KubeObject>(resource: Resource, ref: ObjectRef, change: (object: T) => void): T {
     const current = this.#find<T>(resource, ref, 'edit')
-    const next = structuredClone(current)
+    const next = copyOf(current)
     change(next)
     return this.#replace(resource, current, next)
   }
@@ -133,14 +134,14 @@ export class FakeKubeClient implements KubeClient {
   async get<T extends KubeObject = KubeObject>(resource: Resource, ref: ObjectRef): Promise<T> {
     this.#called('get', resource, ref)
     const found = this.#find<T>(resource, ref, 'get')
-    this.#options.observer?.read?.(resource, structuredClone(found))
-    return structuredClone(found)
+    this.#options.observer?.read?.(resource, copyOf(found))
+    return copyOf(found)
   }
 
   async list<T extends KubeObject = KubeObject>(resource: Resource, options: ListOptions = {}): Promise<ListResult<T>> {
     this.#called('list', resource, { namespace: options.namespace, name: '' })
     const items = this.#matching(resource, options).slice(0, options.limit)
-    return { items: structuredClone(items) as T[], resourceVersion: String(this.#version) }
+    return { items: copyOf(items) as T[], resourceVersion: String(this.#version) }
   }
 
   async create<T extends KubeObject>(resource: Resource, object: T, options: WriteOptions = {}): Promise<T> {
@@ -148,7 +149,7 @@ export class FakeKubeClient implements KubeClient {
     const name = object.metadata.name ?? `${object.metadata.generateName ?? ''}${randomUUID().slice(0, 5)}`
     const key = objectKey(object.metadata.namespace, name)
     if (this.#table(resource).has(key)) throw refused('AlreadyExists', 'create', resource, refOf(object))
-    const { status: _status, ...rest }: KubeObject = structuredClone(object)
+    const { status: _status, ...rest }: KubeObject = copyOf(object)
     const born = {
       ...rest,
       apiVersion: apiVersionOf(resource),
@@ -167,7 +168,7 @@ export class FakeKubeClient implements KubeClient {
     this.#called('update', resource, refOf(object), options)
     const current = this.#find<T>(resource, refOf(object), 'update')
     this.#check(resource, current, object.metadata, 'update')
-    const next = writable(current, structuredClone(object), options.subresource)
+    const next = writable(current, copyOf(object), options.subresource)
     return options.dryRun === true ? next : this.#written(resource, this.#replace(resource, current, next))
   }
 
@@ -196,19 +197,19 @@ export class FakeKubeClient implements KubeClient {
     const merged = applyMerge(current, this.#intents.get(intentKey), object) as T
     const next = writable(current, merged, options.subresource)
     if (options.dryRun === true) return next
-    this.#intents.set(intentKey, structuredClone(object))
+    this.#intents.set(intentKey, copyOf(object))
     return this.#written(resource, this.#replace(resource, current, next))
   }
 
   #applyNew<T extends KubeObject>(resource: Resource, object: T, options: ApplyOptions, manager: string): T {
     if (object.metadata.uid !== undefined) throw refused('Conflict', 'apply', resource, refOf(object))
-    const { status: _status, ...rest }: KubeObject = structuredClone(object)
+    const { status: _status, ...rest }: KubeObject = copyOf(object)
     // A version that nothing could have is no obstacle if nothing exists: as the API server does it.
     const { resourceVersion: _version, ...given } = rest.metadata
     const metadata = { ...given, uid: randomUUID(), generation: 1, creationTimestamp: this.#time() }
     const born = { ...rest, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as unknown as T
     if (options.dryRun === true) return born
-    this.#intents.set(`${metadata.uid} ${manager}`, { ...structuredClone(object), metadata: given })
+    this.#intents.set(`${metadata.uid} ${manager}`, { ...copyOf(object), metadata: given })
     return this.#written(resource, this.#store(resource, born, 'ADDED', undefined))
   }
 
@@ -223,8 +224,8 @@ export class FakeKubeClient implements KubeClient {
     this.#check(resource, current, options, 'delete')
     if (options.dryRun === true) return undefined
     if ((current.metadata.finalizers?.length ?? 0) > 0) {
-      if (current.metadata.deletionTimestamp !== undefined) return structuredClone(current)
-      const next = structuredClone(current)
+      if (current.metadata.deletionTimestamp !== undefined) return copyOf(current)
+      const next = copyOf(current)
       next.metadata.deletionTimestamp = this.#time()
       next.metadata.generation = (next.metadata.generation ?? 0) + 1
       return this.#written(resource, this.#store(resource, next, 'MODIFIED', current))
@@ -263,8 +264,7 @@ export class FakeKubeClient implements KubeClient {
     let version = Number(options.resourceVersion ?? 0)
     if (options.sendInitialEvents === true) {
       version = this.#version
-      for (const object of this.#matching(resource, options))
-        yield { type: 'ADDED', object: structuredClone(object) as T }
+      for (const object of this.#matching(resource, options)) yield { type: 'ADDED', object: copyOf(object) as T }
       const metadata = { name: '', resourceVersion: String(version), annotations: { [INITIAL_EVENTS_END]: 'true' } }
       yield {
         type: 'BOOKMARK',
@@ -277,7 +277,7 @@ export class FakeKubeClient implements KubeClient {
       options.signal?.throwIfAborted()
       if (stream.failure === 'end') return
       if (stream.failure !== undefined) throw stream.failure
-      const next = this.#log.find((change) => change.version > version)
+      const next = this.#log[Math.max(0, version - 1)]
       if (next === undefined) {
         await new Promise<void>((resolve) => {
           stream.wake = resolve
@@ -287,7 +287,7 @@ export class FakeKubeClient implements KubeClient {
       version = next.version
       options.onActivity?.()
       const type = next.id === id ? visible(next, options) : undefined
-      if (type !== undefined) yield { type, object: structuredClone(next.object) as T }
+      if (type !== undefined) yield { type, object: copyOf(next.object) as T }
     }
   }
 
@@ -337,12 +337,12 @@ export class FakeKubeClient implements KubeClient {
   }
 
   #replace<T extends KubeObject>(resource: Resource, current: T, next: T): T {
-    if (same(current, next)) return structuredClone(current)
+    if (same(current, next)) return copyOf(current)
     const body = ({ metadata: _metadata, status: _status, ...rest }: KubeObject) => rest
     if (!same(body(current), body(next))) next.metadata.generation = (current.metadata.generation ?? 0) + 1
     if (next.metadata.deletionTimestamp !== undefined && (next.metadata.finalizers?.length ?? 0) === 0) {
       this.#delete(resource, next)
-      return structuredClone(next)
+      return copyOf(next)
     }
     return this.#store(resource, next, 'MODIFIED', current)
   }
@@ -357,14 +357,14 @@ export class FakeKubeClient implements KubeClient {
     object.metadata.resourceVersion = String(this.#version)
     this.#table(resource).set(keyOf(object), object)
     this.#tell({ version: this.#version, type, id: resourceId(resource), object, ...(before && { before }) })
-    return structuredClone(object)
+    return copyOf(object)
   }
 
   #delete(resource: Resource, object: KubeObject): void {
     this.#version += 1
     this.#table(resource).delete(keyOf(object))
     const last = {
-      ...structuredClone(object),
+      ...copyOf(object),
       metadata: { ...object.metadata, resourceVersion: String(this.#version) },
     }
     this.#tell({ version: this.#version, type: 'DELETED', id: resourceId(resource), object: last, before: object })
@@ -388,12 +388,12 @@ export class FakeKubeClient implements KubeClient {
   }
 
   #tell(change: Change): void {
-    this.#log.push({ ...change, object: structuredClone(change.object) })
+    this.#log.push({ ...change, object: copyOf(change.object) })
     for (const stream of this.#streams) stream.wake()
   }
 
   #written<T extends KubeObject>(resource: Resource, object: T): T {
-    this.#options.observer?.written(resource, structuredClone(object))
+    this.#options.observer?.written(resource, copyOf(object))
     return object
   }
 

@@ -3,8 +3,8 @@ import { isRecord } from './compare.ts'
 
 /** RFC 7396, as a pure function. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
-  if (!isRecord(patch)) return structuredClone(patch)
-  const merged: Record<string, unknown> = isRecord(target) ? structuredClone(target) : {}
+  if (!isRecord(patch)) return copyOf(patch)
+  const merged: Record<string, unknown> = isRecord(target) ? copyOf(target) : {}
   for (const [field, value] of Object.entries(patch)) {
     if (value === null) delete merged[field]
     else merged[field] = mergePatch(merged[field], value)
@@ -18,8 +18,8 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
  */
 export function applyMerge(current: unknown, lastIntent: unknown, intent: unknown): unknown {
   if (Array.isArray(intent)) return applyList(current, lastIntent, intent)
-  if (!isRecord(intent)) return structuredClone(intent)
-  const merged: Record<string, unknown> = isRecord(current) ? structuredClone(current) : {}
+  if (!isRecord(intent)) return copyOf(intent)
+  const merged: Record<string, unknown> = isRecord(current) ? copyOf(current) : {}
   const last = isRecord(lastIntent) ? lastIntent : {}
   for (const field of Object.keys(last)) if (!(field in intent)) delete merged[field]
   for (const [field, value] of Object.entries(intent)) merged[field] = applyMerge(merged[field], last[field], value)
@@ -27,7 +27,7 @@ export function applyMerge(current: unknown, lastIntent: unknown, intent: unknow
 }
 
 function applyList(current: unknown, lastIntent: unknown, intent: readonly unknown[]): unknown[] {
-  if (!Array.isArray(current) || !named(intent) || !named(current)) return structuredClone([...intent])
+  if (!Array.isArray(current) || !named(intent) || !named(current)) return copyOf([...intent])
   const last = Array.isArray(lastIntent) && named(lastIntent) ? lastIntent : []
   const wanted = new Map(intent.map((item) => [item.name, item]))
   const kept = current.filter((item) => wanted.has(item.name) || !last.some((old) => old.name === item.name))
@@ -45,26 +45,30 @@ function named(items: readonly unknown[]): items is { name: string }[] {
 
 /** Equal as JSON, whatever the order of fields. */
 export function same(one: unknown, other: unknown): boolean {
-  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other))
+  if (one === other) return true
+  if (Array.isArray(one)) {
+    return Array.isArray(other) && one.length === other.length && one.every((item, at) => same(item, other[at]))
+  }
+  if (!isRecord(one) || !isRecord(other)) return false
+  return [...Object.keys(one), ...Object.keys(other)].every((key) => same(one[key], other[key]))
 }
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
+/** A copy of JSON; much cheaper than one of anything. */
+export function copyOf<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(copyOf) as T
   if (!isRecord(value)) return value
-  return Object.fromEntries(
-    Object.keys(value)
-      .sort()
-      .map((key) => [key, sorted(value[key])]),
-  )
+  const copy: Record<string, unknown> = {}
+  for (const key in value) copy[key] = copyOf(value[key])
+  return copy as T
 }
 
 /** What a write may change: the status through its subresource, everything else through the object. */
 export function writable<T extends KubeObject>(current: T, next: T, subresource: string | undefined): T {
-  if (subresource === 'status') return { ...structuredClone(current), status: next.status }
+  if (subresource === 'status') return { ...copyOf(current), status: next.status }
   if (subresource === 'scale') {
     const spec =
       isRecord(next.spec) && isRecord(current.spec) ? { ...current.spec, replicas: next.spec.replicas } : next.spec
-    return { ...structuredClone(current), spec }
+    return { ...copyOf(current), spec }
   }
   const { status: _status, ...rest } = next
   const { uid, creationTimestamp, deletionTimestamp, generation, resourceVersion } = current.metadata
@@ -74,7 +78,7 @@ export function writable<T extends KubeObject>(current: T, next: T, subresource:
   )
   return {
     ...rest,
-    ...('status' in current && { status: structuredClone(current.status) }),
+    ...('status' in current && { status: copyOf(current.status) }),
     metadata,
   } as unknown as T
 }

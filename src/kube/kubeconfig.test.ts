@@ -115,7 +115,7 @@ describe('kubeconfig', () => {
     }
     const access = parseKubeconfig(kubeconfig({}, { exec }), 'file')
     expect(await access.authorization()).to.equal('Bearer from-exec')
-  }).timeout(20_000)
+  })
 
   it('reads the service account of a pod', async () => {
     await writeFile(join(folder, 'token'), 'pod-token')

@@ -27,16 +27,15 @@ export type Stage = {
   untilReady(kind: AnyKind, name: string, namespace?: string): Promise<void>
 }
 
-export type CrashSuite = {
-  title: string
-  /** What is done in the end is compared; waits in it must outlast a restart of the operator. */
-  scenario: (stage: Stage) => Promise<void>
-  kills: number
-  /** Whether an object store runs beside; false. */
-  withStore?: boolean
-}
+/** What is done; the end of it is compared. Waits in it must outlast a restart of the operator. */
+export type Scenario = (stage: Stage) => Promise<void>
+export type Scenarios = Readonly<Record<string, Scenario>>
+/** What is stored in the end, by scenario and object. */
+type End = Record<string, unknown>
 
 const WAIT = 60_000
+/** Where the last kill is, as a part of all writes. */
+const LAST_PLACE = 0.75
 const LEASE = { namespace: SYSTEM_NAMESPACE, name: 'freehold-controllers' }
 /** With a letter first, so that it is not part of the boundary's id. */
 const suffixOf = (boundaryId: string) => `r${boundaryId.slice(0, 8)}`
@@ -64,7 +63,18 @@ function stageOf(own: OwnPlatform, boundaryId: string): Stage {
   }
 }
 
-async function play({ scenario }: CrashSuite, own: OwnPlatform, boundaryId: string): Promise<Record<string, unknown>> {
+/** Plays all of them at once, each in a boundary of its own. */
+async function play(scenarios: Scenarios, own: OwnPlatform): Promise<End> {
+  const ends = await Promise.all(
+    Object.entries(scenarios).map(async ([name, scenario]) => {
+      const end = await playOne(scenario, own, randomUUID())
+      return Object.entries(end).map(([key, object]) => [`${name}: ${key}`, object])
+    }),
+  )
+  return Object.fromEntries(ends.flat())
+}
+
+async function playOne(scenario: Scenario, own: OwnPlatform, boundaryId: string): Promise<End> {
   const stage = stageOf(own, boundaryId)
   const outer = boundaryNamespace(boundaryId)
   const initialOwner = { principalId: uuidV5('somebody'), principalType: 'User' }
@@ -83,32 +93,34 @@ async function play({ scenario }: CrashSuite, own: OwnPlatform, boundaryId: stri
 }
 
 /**
- * Plays a scenario once in peace, then again and again with the operator killed at one of its writes: before it is
- * sent, or after it was done and before the answer. However it was killed, the end must be the same.
+ * Plays the scenarios in peace, then again and again with the operator killed at one of its writes: before it is sent, or
+ * after it was done and before the answer. However it was killed, the end must be the same.
+ *
+ * @param kills how many, evenly along the way
  */
-export function describeCrashes(suite: CrashSuite): void {
-  const { title, kills } = suite
-
-  describe(title, function () {
-    this.timeout(300_000)
+export function describeCrashes(scenarios: Scenarios, kills: number): void {
+  describe('an operator that is killed amid its work', () => {
     let own: OwnPlatform
-    let expected: Record<string, unknown>
+    let expected: End
     let writes: number
 
     before(async () => {
-      own = await OwnPlatform.prepare({ proxied: true, withStore: suite.withStore ?? false })
+      own = await OwnPlatform.prepare({ proxied: true, withStore: true })
       await own.startOperator()
       // The first run also writes what a platform begins with: lives of its principals, finalizers, defaults.
-      await play(suite, own, randomUUID())
+      await play(scenarios, own)
       own.proxies?.controllers.reset()
-      expected = await play(suite, own, randomUUID())
+      expected = await play(scenarios, own)
       writes = own.proxies?.controllers.requests().filter(isWrite).length ?? 0
     })
-    after(() => own.stop())
+    after(() => own?.stop())
 
     it('has written enough to be killed in so many places', () => {
       expect(writes).to.be.greaterThan(kills)
-      expect(Object.keys(expected)).to.have.length.greaterThan(10)
+      for (const name of Object.keys(scenarios)) {
+        const objects = Object.keys(expected).filter((key) => key.startsWith(`${name}: `))
+        expect(objects, name).to.have.length.greaterThan(10)
+      }
     })
 
     for (let kill = 1; kill <= kills; kill += 1) {
@@ -116,7 +128,7 @@ export function describeCrashes(suite: CrashSuite): void {
       const when = kind === 'drop' ? 'before' : 'after'
       it(`ends in the same state, killed ${when} a write, the ${kill}. of ${kills} along the way`, async () => {
         // Passes that meet are one, so that some runs take fewer writes than others: the last place is before the end.
-        const at = Math.max(1, Math.floor((kill * writes) / (kills + 3)))
+        const at = Math.max(1, Math.floor((kill / kills) * LAST_PLACE * writes))
         let seen = 0
         let killed: Promise<void> | undefined
         const lift = own.proxies?.controllers.fault({
@@ -130,8 +142,9 @@ export function describeCrashes(suite: CrashSuite): void {
             killed = own.endOperator('SIGKILL')
           },
         })
-        const playing = play(suite, own, randomUUID())
-        await until('the operator is killed', () => killed !== undefined, WAIT)
+        const playing = play(scenarios, own)
+        const isTooLate = playing.then(() => Promise.reject(new Error('All was done before the operator was killed.')))
+        await Promise.race([until('the operator is killed', () => killed !== undefined, WAIT), isTooLate])
         await killed
         lift?.()
         // The first time the next process waits until the lease of the dead one is over. Once shows it.

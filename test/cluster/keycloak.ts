@@ -13,7 +13,7 @@ import { cacheFolder } from './cache.ts'
 const POM = join(import.meta.dirname, '../../tools/keycloak/pom.xml')
 const OLDEST_JAVA = 17
 /** The first start of an installation compiles its configuration: three minutes on a busy machine. */
-const START_DEADLINE = 240_000
+const START_DEADLINE = 480_000
 const HEAP = '-XX:MaxHeapSize=384m -XX:InitialHeapSize=128m'
 
 export type Keycloak = {

@@ -13,9 +13,9 @@ import { cacheFolder } from './cache.ts'
 
 const REQUIREMENTS = join(import.meta.dirname, '../../tools/seaweedfs/requirements.txt')
 const EXAMPLE = join(import.meta.dirname, '../../deploy/objectstorage/seaweedfs.yaml')
-const START_DEADLINE = 20_000
+const START_DEADLINE = 120_000
 /** For 48 MB; once, after that it is in the cache. */
-const DOWNLOAD_DEADLINE = 30_000
+const DOWNLOAD_DEADLINE = 120_000
 const PIP = ['-m', 'pip', '--disable-pip-version-check', '--no-input']
 
 export type SeaweedFs = {

@@ -20,7 +20,7 @@ export type SqlServer = {
   stop(): Promise<void>
 }
 
-const START_DEADLINE = 30_000
+const START_DEADLINE = 120_000
 const MARIADB_PACKAGES = ['mariadb-server', 'mariadb-server-core', 'mariadb-common', 'libaio1', 'liburing2', 'libnuma1']
 const POSTGRESQL_PACKAGES = ['postgresql-15', 'libpq5', 'libllvm14', 'libxml2', 'libicu72', 'libldap-2.5-0']
 

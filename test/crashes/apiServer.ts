@@ -12,6 +12,7 @@ import type {
 } from '../../src/kube/client.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
 import { refused } from '../../src/kube/fakeErrors.ts'
+import { copyOf } from '../../src/kube/fakeMerge.ts'
 import { POSTGRESQL } from '../../src/kube/postgresql.ts'
 import { StandInApp } from '../make/workload.ts'
 
@@ -101,7 +102,7 @@ export class PlayedApiServer extends FakeKubeClient {
   async peek<T extends KubeObject = KubeObject>(resource: Resource, ref: ObjectRef): Promise<T | undefined> {
     for (const object of this.stored(resource)) {
       const { name, namespace: space } = object.metadata
-      if (name === ref.name && space === ref.namespace) return structuredClone(object) as T
+      if (name === ref.name && space === ref.namespace) return copyOf(object) as T
     }
     return undefined
   }

@@ -8,8 +8,7 @@ import { World } from './world.ts'
 const SHOWN = 12
 const LENGTH = 400
 
-describe('an operator that dies at any of its writes', function () {
-  this.timeout(120_000)
+describe('an operator that dies at any of its writes', () => {
   const played = new Map<Flow, Promise<Run>>()
   const inPeace = (flow: Flow) => {
     const run = played.get(flow) ?? play(flow)

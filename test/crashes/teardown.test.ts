@@ -5,9 +5,7 @@ const SEQUENCES = Number(process.env.TEARDOWN_SEQUENCES ?? 40)
 const SEED = Number(process.env.TEARDOWN_SEED ?? 1)
 
 /** `npm run faults` plays twenty times as many. */
-describe('random sequences of changes and a deletion, whatever a late controller of StatefulSets does', function () {
-  this.timeout(Math.max(60_000, SEQUENCES * 3_000))
-
+describe('random sequences of changes and a deletion, whatever a late controller of StatefulSets does', () => {
   it(`always end with nothing left, in few writes: ${SEQUENCES} from seed ${SEED}`, async () => {
     const most = await playSequences(SEQUENCES, SEED)
     if (process.env.TEARDOWN_SEQUENCES !== undefined) console.log(`      at most ${most} writes for a deletion`)

@@ -54,7 +54,7 @@ async function retryConflicts<T>(write: () => Promise<T>): Promise<T> {
 
 /** A role that was just bound counts a moment later; until then the refusal is that of RBAC. */
 async function untilRefused(words: RegExp, write: () => Promise<unknown>): Promise<void> {
-  await until(`it is refused with ${words}`, async () => words.test(said(await refusal(write()))), 10_000)
+  await until(`it is refused with ${words}`, async () => words.test(said(await refusal(write()))))
 }
 
 const said = ({ message, causes, denial }: KubeError) =>

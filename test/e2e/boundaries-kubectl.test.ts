@@ -15,8 +15,7 @@ import { administrator, removeGroups, testPlatform } from '../worlds/tenant.ts'
 
 const run = promisify(execFile)
 
-describe('boundaries and resource groups with kubectl', function () {
-  this.timeout(120_000)
+describe('boundaries and resource groups with kubectl', () => {
   const made: string[] = []
   let admin: KubeClient
 
@@ -143,7 +142,7 @@ describe('boundaries and resource groups with kubectl', function () {
     })
     await kubectl('delete', 'boundary', id)
     for (const name of [groupNamespace(id, 'orders'), boundaryNamespace(id)]) {
-      await until(`namespace ${name} is gone`, () => gone(namespace, name), 60_000)
+      await until(`namespace ${name} is gone`, () => gone(namespace, name))
     }
   })
 

@@ -33,8 +33,7 @@ type Login = {
   credentialsFile?: string
 }
 
-describe('people at the command line', function () {
-  this.timeout(120_000)
+describe('people at the command line', () => {
   let admin: KubeClient
   let boundary: string
   let group: string

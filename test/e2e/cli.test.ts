@@ -12,8 +12,7 @@ const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
 
 type Ended = { code: number; out: string; err: string }
 
-describe('the command line', function () {
-  this.timeout(120_000)
+describe('the command line', () => {
   let home: string
   let credentials: Record<string, string>
   let boundary: string

@@ -13,8 +13,7 @@ import { startOwnControlPlane, type TestControlPlane } from '../cluster/index.ts
 const SUBJECT = '3f1f8c0e-3f6e-4a53-9d8d-0d6c1a7e2b11'
 const AUDIENCE = 'freehold'
 
-describe('access tokens at the API server', function () {
-  this.timeout(60_000)
+describe('access tokens at the API server', () => {
   let folder: string
   let issuer: Server
   let issuerUrl: string

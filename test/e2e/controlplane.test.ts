@@ -30,8 +30,7 @@ const statefulSet = {
   },
 }
 
-describe('the control plane', function () {
-  this.timeout(60_000)
+describe('the control plane', () => {
   let folder: string
   let controlPlane: ControlPlane
   let client: AdminClient

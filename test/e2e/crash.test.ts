@@ -1,12 +1,14 @@
 // @alone: kills the operator of a platform of its own.
 import { VectorCluster } from '../../src/crds/vector.ts'
-import { describeCrashes } from '../cluster/crashes.ts'
+import { describeCrashes, type Scenario } from '../cluster/crashes.ts'
+import { mixed } from '../cluster/scenarios/mixed.ts'
+import { relational } from '../cluster/scenarios/relational.ts'
+import { TEST_CONFIG } from '../config.ts'
 
-describeCrashes({
-  title: 'an operator that is killed in the middle of a creation',
-  kills: 10,
-  scenario: async ({ create, untilReady }) => {
-    await create(VectorCluster, 'products', { computePlan: 'vector-medium', enableLoadBalancer: true })
-    await untilReady(VectorCluster, 'products')
-  },
-})
+const vector: Scenario = async ({ create, untilReady }) => {
+  await create(VectorCluster, 'products', { computePlan: 'vector-medium', enableLoadBalancer: true })
+  await untilReady(VectorCluster, 'products')
+}
+
+// Every write of these flows is a crash point in test/crashes; here some are tried on the real API server.
+describeCrashes({ vector, relational, mixed }, TEST_CONFIG.sized(4, 24))

@@ -8,8 +8,7 @@ const run = promisify(execFile)
 const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
 const NAMESPACE = 'search-4850a07928'
 
-describe('the examples, step by step as their README says', function () {
-  this.timeout(60_000)
+describe('the examples, step by step as their README says', () => {
   const examples = join(import.meta.dirname, '../../examples')
   const kubectl = async (...args: string[]) =>
     (await run(testPlatform().kubectlPath, ['--kubeconfig', testPlatform().kubeconfig, ...args])).stdout.trim()

@@ -6,9 +6,8 @@ import { Scene } from '../faults/scene.ts'
 
 const BOUND = 8
 
-/** `npm run faults` plays the same for longer. */
-describe('a platform under faults', function () {
-  this.timeout(240_000)
+/** `npm run faults` plays the same for longer, and asks for more speed. */
+describe('a platform under faults', () => {
   let scene: Scene
   before(async () => {
     scene = await Scene.set({ PLATFORM_STALE_READ_SECONDS: String(BOUND) })

@@ -65,8 +65,7 @@ function byRest(kind: AnyKind, spec: Spec): { spec: object } | { refusal: Platfo
 /** A library's own words, or a regular expression. */
 const INSIDES = /Invalid|expected (string|number|one)|Unrecognized|Too (big|small)|[\^$]\/?|\\[xdsw]|\(\?|\[a-z/
 
-describe('every field of every kind, to REST and to the API server', function () {
-  this.timeout(240_000)
+describe('every field of every kind, to REST and to the API server', () => {
   let admin: KubeClient
   let homes: Record<AnyKind['placement'], string | undefined>
 

@@ -12,8 +12,7 @@ import { call, expectCall, makeBoundary, makeCaller, makeGroup, until } from '..
 import { administrator, clientWithToken } from '../worlds/tenant.ts'
 
 /** What REST refuses to delete, refused to a tenant's kubectl, to an administrator's, and to Git with either. */
-describe('what is to be kept', function () {
-  this.timeout(60_000)
+describe('what is to be kept', () => {
   let admin: KubeClient
   let owner: KubeClient
   let boundaryId: string
@@ -79,7 +78,7 @@ describe('what is to be kept', function () {
     )
     await toldToHold('protected', [])
     await owner.remove(ResourceGroup.resource, { namespace: home, name: 'protected' })
-    await until('the group is gone', async () => (await call('GET', groupPath('protected'))).status === 404, 60_000)
+    await until('the group is gone', async () => (await call('GET', groupPath('protected'))).status === 404)
   })
 
   it('holds its group: a volume that was kept when its database was deleted', async () => {
@@ -141,7 +140,7 @@ describe('what is to be kept', function () {
         const rest = await call<{ status: string }>('DELETE', groupPath(name))
         return rest.status === 202 || rest.status === 404
       })
-      await until('the group is gone', async () => (await call('GET', groupPath(name))).status === 404, 60_000)
+      await until('the group is gone', async () => (await call('GET', groupPath(name))).status === 404)
     }
   })
 
@@ -176,6 +175,6 @@ describe('what is to be kept', function () {
       )
     })
     await admin.mergePatch(VectorCluster.resource, ref, { metadata: { finalizers: null } })
-    await until('the group is gone', async () => (await call('GET', groupPath('going'))).status === 404, 60_000)
+    await until('the group is gone', async () => (await call('GET', groupPath('going'))).status === 404)
   })
 })

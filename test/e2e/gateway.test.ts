@@ -15,8 +15,7 @@ import { makeFleet, objectOf } from '../worlds/fleet.ts'
 
 type Route = KubeObject & { spec: { parentRefs: object[]; hostnames: string[] } }
 
-describe('a vector database behind a Gateway, by the real Gateway API', function () {
-  this.timeout(120_000)
+describe('a vector database behind a Gateway, by the real Gateway API', () => {
   let own: OwnPlatform
   let namespace: string
   const name = 'shop'

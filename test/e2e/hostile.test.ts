@@ -8,9 +8,7 @@ import { clientWithToken } from '../worlds/tenant.ts'
 
 const MILLISECONDS = 6_000
 
-describe('a caller that asks for all that it can', function () {
-  this.timeout(120_000)
-
+describe('a caller that asks for all that it can', () => {
   it('meets its limit, and keeps nobody else from an answer, by REST or by kubectl', async () => {
     const [hostile, other] = [await makeBoundary(), await makeBoundary()]
     const [attacked, quiet] = [await makeGroup(hostile.id), await makeGroup(other.id)]

@@ -35,14 +35,14 @@ import { installManifests } from '../../src/kube/crds.ts'
 import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
 import { startOwnControlPlane, type TestControlPlane } from '../cluster/index.ts'
 import { ManualClock } from '../make/clock.ts'
+import { PATIENCE } from '../make/until.ts'
 
 const AUDIENCE = 'platform-kubernetes-client'
 const REALM = 'freehold'
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-describe('tokens of the local identity provider', function () {
-  this.timeout(60_000)
+describe('tokens of the local identity provider', () => {
   const clientId = randomUUID()
   const clientSecret = randomBytes(32).toString('base64url')
   /** Only the keys live by it: tokens are of today. */
@@ -148,7 +148,7 @@ describe('tokens of the local identity provider', function () {
   const untilAccepted = (accessToken: string) =>
     waitUntil(
       'the token to be accepted',
-      30_000,
+      PATIENCE,
       async () => (await whoIs(accessToken)).status === 201,
       controlPlane.failed,
     )

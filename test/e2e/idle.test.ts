@@ -1,12 +1,13 @@
-// @alone: counts every request of a platform of its own for two minutes.
+// @alone: counts every request of a platform of its own for a while.
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
+import { TEST_CONFIG } from '../config.ts'
 import { makeFleet, untilFleetIsReady } from '../worlds/fleet.ts'
 
-const DATABASES = 1_000
-const QUIET_SECONDS = 120
+const DATABASES = TEST_CONFIG.sized(200, 1_000)
+const QUIET_SECONDS = TEST_CONFIG.sized(60, 120)
 
 /** What a platform at rest may ask: to be told (a watch), and to keep its lease. */
 const AT_REST = /^(watch |(get|update|patch) leases\.coordination\.k8s\.io$)/

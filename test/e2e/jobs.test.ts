@@ -20,8 +20,7 @@ type Page = { items: JobDto[] }
 
 const IMAGE = 'docker.io/library/python'
 
-describe('jobs', function () {
-  this.timeout(60_000)
+describe('jobs', () => {
   let client: KubeClient
   let at: VaultPlace
   let namespace: string

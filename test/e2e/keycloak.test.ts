@@ -17,8 +17,7 @@ const REALM = 'freehold'
 const AUDIENCE = 'platform-kubernetes-client'
 const SIGN_IN = 'direct-grant-of-the-test'
 
-describe('Keycloak', function () {
-  this.timeout(300_000)
+describe('Keycloak', () => {
   let keycloak: Keycloak
   let provider: IdentityAdministration
   /** Time that a verifier believes to have passed, beside the real one. */

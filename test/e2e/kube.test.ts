@@ -17,8 +17,7 @@ import { kubeClientContract, until } from '../suites/kubeContract.ts'
 const { configMap, statefulSet, namespace: namespaceResource, service, secret } = builtin
 type ConfigMap = KubeObject & { data?: Record<string, string> }
 
-describe('kube room on a real API server', function () {
-  this.timeout(60_000)
+describe('kube room on a real API server', () => {
   let controlPlane: TestControlPlane
   let proxy: FaultProxy
   let client: KubeClient

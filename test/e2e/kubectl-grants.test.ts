@@ -10,8 +10,7 @@ import { administrator, clientWithToken } from '../worlds/tenant.ts'
 
 type Prepared = { world: GrantingWorld; token: string; tenant: KubeClient }
 
-describe('granting with kubectl and with REST', function () {
-  this.timeout(30_000)
+describe('granting with kubectl and with REST', () => {
   let admin: KubeClient
   const cleanUp: (() => Promise<unknown>)[] = []
 

@@ -19,8 +19,7 @@ const STATE = 'app.kubernetes.io/component=identity-state'
 
 type Tokens = { access_token?: string; id_token?: string; refresh_token?: string; error?: string }
 
-describe('a person at the platform', function () {
-  this.timeout(60_000)
+describe('a person at the platform', () => {
   const userId = randomUUID()
   /** Times are noted to the second. */
   const began = Date.now() - 1000
@@ -76,16 +75,12 @@ describe('a person at the platform', function () {
   async function signIn(): Promise<Tokens> {
     const { verifier, challenge } = pkcePair()
     // The provider's own cache may learn of the user a moment after the API server did.
-    await until(
-      'the sign-in',
-      async () => {
-        browser.left = undefined
-        const page = await browser.open(authorizationUrl(challenge))
-        await browser.submit(page, 'Sign in', { login, password: PASSWORD })
-        return browser.left !== undefined
-      },
-      5_000,
-    )
+    await until('the sign-in', async () => {
+      browser.left = undefined
+      const page = await browser.open(authorizationUrl(challenge))
+      await browser.submit(page, 'Sign in', { login, password: PASSWORD })
+      return browser.left !== undefined
+    })
     const code = browser.left?.searchParams.get('code') ?? ''
     return token({ grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: CALLBACK })
   }

@@ -171,8 +171,7 @@ const IDENTITIES: Readonly<Record<string, { holder?: Holder; token: 'none' | 'ga
 /** As garbage as a token can look like one. */
 const GARBAGE = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMTExMTExMS0xMTExLTQxMTEtODExMS0xMTExMTExMTExMTEifQ.'
 
-describe('every route for every identity', function () {
-  this.timeout(60_000)
+describe('every route for every identity', () => {
   let boundaryId: string
   let foreignId: string
   let foreignGroup: string

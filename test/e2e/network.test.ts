@@ -5,13 +5,16 @@ import { CacheSet } from '../../src/kube/caches.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
 import { startTestControlPlane, type TestControlPlane } from '../cluster/index.ts'
+import { TEST_CONFIG } from '../config.ts'
 import { startWire, type Wire } from '../faults/wire.ts'
+import { promised } from '../make/until.ts'
 import { expectReason, until } from '../suites/kubeContract.ts'
 
-describe('the network between a process and the API server', function () {
-  this.timeout(60_000)
+describe('the network between a process and the API server', () => {
   const namespace = `network-${randomUUID().slice(0, 8)}`
   const QUIET = [service, secret]
+  /** Of a call. */
+  const TIMEOUT = TEST_CONFIG.sized(4_000, 1_000)
   let controlPlane: TestControlPlane
   let wire: Wire
   /** Past the network. */
@@ -35,7 +38,7 @@ describe('the network between a process and the API server', function () {
     wire = await startWire(access.server)
     const through = { ...access, server: wire.url }
     const liveness = { pingEvery: 500, pingTimeout: 1_500 }
-    client = createKubeClient(through, { fieldManager: 'test', userAgent: 'test', liveness, timeout: 1_000 })
+    client = createKubeClient(through, { fieldManager: 'test', userAgent: 'test', liveness, timeout: TIMEOUT })
     caches = new CacheSet({ client })
     for (const resource of [configMap, ...QUIET]) caches.add(resource, { namespace })
     caches.start()
@@ -59,7 +62,7 @@ describe('the network between a process and the API server', function () {
     const opens = () => caches.metrics().map((metrics) => metrics.opens)
     const before = opens()
     wire.silence()
-    await until(() => opens().every((count, index) => count > (before[index] ?? 0)), 10_000)
+    await until(() => opens().every((count, index) => count > (before[index] ?? 0)))
     await create('after-the-silence')
     await until(() => caches.get(configMap).get(namespace, 'after-the-silence') !== undefined)
   })
@@ -70,7 +73,7 @@ describe('the network between a process and the API server', function () {
     const began = performance.now()
     await client.get(namespaceResource, { name: namespace })
     await client.get(namespaceResource, { name: namespace })
-    expect(performance.now() - began).to.be.at.most(900)
+    expect(performance.now() - began).to.be.at.most(promised(0.9 * TIMEOUT))
   })
 
   it('is tried by one connection at a time while it is cut, and all watches go on when it is back', async () => {
@@ -80,7 +83,7 @@ describe('the network between a process and the API server', function () {
     await until(() => wire.accepted >= before + 4)
     const began = performance.now()
     const at = wire.accepted
-    await until(() => wire.accepted >= at + 4, 10_000)
+    await until(() => wire.accepted >= at + 4)
     // A quarter of a second lies between two attempts, however many watches wait.
     expect(performance.now() - began).to.be.at.least(900)
     await create('while-it-was-cut')
@@ -94,6 +97,6 @@ describe('the network between a process and the API server', function () {
     const write = client.mergePatch(configMap, { namespace, name: 'any' }, { data: { a: '1' } })
     const error = await expectReason('Unavailable', write)
     expect(error.message).to.contain('no answer')
-    expect(performance.now() - began).to.be.within(900, 2_000)
+    expect(performance.now() - began).to.be.within(0.9 * TIMEOUT, promised(2 * TIMEOUT))
   })
 })

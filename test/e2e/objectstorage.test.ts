@@ -9,11 +9,12 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { expect } from 'chai'
-import { accessKeySecretName } from '../../src/contracts/objectstorage.ts'
+import { accessKeySecretName, decodeAccessKey } from '../../src/contracts/objectstorage.ts'
 import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
 import { ObjectAccessKey } from '../../src/crds/objectstorage.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import { statusOf } from '../make/s3Client.ts'
+import { promised, seenWorking } from '../make/until.ts'
 import { type Issued, objectStorageSuite } from '../suites/objectStorageSuite.ts'
 import { call, expectCall, itemsOf, makeCaller, uniqueName, until } from '../worlds/platform.ts'
 
@@ -103,7 +104,7 @@ describe('object storage', () => {
     const path = `${identity.path}/${key.id}`
     const off = await expectCall<Issued>(200, 'PATCH', path, { status: 'Inactive' })
     expect(off.body.status).to.equal('Inactive')
-    await until('it is refused', async () => (await get(client, storeName, 'a')) === 403, 2_000)
+    await until('it is refused', async () => (await get(client, storeName, 'a')) === 403, promised(2_000))
     await expectCall(200, 'PATCH', path, { status: 'Active' })
     await until('it works', async () => (await get(client, storeName, 'a')) === 200)
     const rows = await itemsOf<{ id: string; ownerType: string; managedIdentityId: string }>(identity.path)
@@ -123,7 +124,7 @@ describe('object storage', () => {
     expect(await put(client, storeName, 'a')).to.equal(200)
     const path = `${account.path}/accesskeys/${key.id}`
     await expectCall(200, 'PATCH', path, { status: 'Inactive' })
-    await until('it is refused', async () => (await get(client, storeName, 'a')) === 403, 2_000)
+    await until('it is refused', async () => (await get(client, storeName, 'a')) === 403, promised(2_000))
     await expectCall(200, 'PATCH', path, { status: 'Active' })
     await until('it works', async () => (await get(client, storeName, 'a')) === 200)
     expect((await call('DELETE', `${other.path}/accesskeys/${key.id}`)).status, 'of another account').to.equal(404)
@@ -173,24 +174,28 @@ describe('object storage', () => {
     const account = await makeAccount()
     const { storeName } = await makeBucket(account, 'one')
     const { namespace } = world
-    const name = uniqueName('short')
-    const expiresAt = new Date(Date.now() + 4_000).toISOString()
-    await world.admin.create(ObjectAccessKey.resource, {
-      apiVersion: ObjectAccessKey.apiVersion,
-      kind: ObjectAccessKey.kind,
-      metadata: { name, namespace },
-      spec: { accountName: account.name, isSession: true, expiresAt },
-    })
-    const data = await until('its Secret is there', async () => {
+    const make = async (expiresAt: string) => {
+      const name = uniqueName('short')
+      await world.admin.create(ObjectAccessKey.resource, {
+        apiVersion: ObjectAccessKey.apiVersion,
+        kind: ObjectAccessKey.kind,
+        metadata: { name, namespace },
+        spec: { accountName: account.name, isSession: true, expiresAt },
+      })
+      return name
+    }
+    const storedPair = async (name: string) => {
       type SecretObject = { data?: Record<string, string> }
       const found = await world.admin.get(secret, { namespace, name: accessKeySecretName(name) }).catch(() => undefined)
-      return (found as SecretObject | undefined)?.data
+      return decodeAccessKey((found as SecretObject | undefined)?.data)
+    }
+    let client: ReturnType<typeof clientOf> | undefined
+    const name = await seenWorking(make, async (made) => {
+      const pair = await storedPair(made)
+      client = pair && clientOf(pair)
+      return client !== undefined && (await put(client, storeName, 'a')) === 200
     })
-    const decode = (field: string) => Buffer.from(data[field] ?? '', 'base64').toString()
-    const pair = { accessKeyId: decode('AWS_ACCESS_KEY_ID'), secretAccessKey: decode('AWS_SECRET_ACCESS_KEY') }
-    const client = clientOf(pair)
-    await until('it works', async () => (await put(client, storeName, 'a')) === 200, 3_000)
-    await until('it is refused', async () => (await put(client, storeName, 'a')) === 403, 8_000)
+    await until('it is refused', async () => client !== undefined && (await put(client, storeName, 'a')) === 403)
     await until('its object is gone', async () =>
       world.admin.get(ObjectAccessKey.resource, { namespace, name }).then(
         () => false,

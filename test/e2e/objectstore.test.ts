@@ -9,7 +9,7 @@ import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/
 import { secret } from '../../src/kube/builtin.ts'
 import { type SeaweedFs, seaweedfsIsMissing, startSeaweedfs } from '../cluster/seaweedfs.ts'
 import { clientOf, s3Client } from '../make/s3Client.ts'
-import { until } from '../make/until.ts'
+import { promised, until } from '../make/until.ts'
 import { objectStoreContract, type StoreClient, settings } from '../suites/objectStoreContract.ts'
 import { StorageBench } from '../worlds/storageWorld.ts'
 import { testPlatform } from '../worlds/tenant.ts'
@@ -35,8 +35,7 @@ describe('versitygw', () => {
   objectStoreContract(() => opened(store, running && clientOf(running.endpoint)), { audits: true })
 })
 
-describe('SeaweedFS, behind the gateway that its operator would run', function () {
-  this.timeout(60_000)
+describe('SeaweedFS, behind the gateway that its operator would run', () => {
   let store: ObjectStore | undefined
   let server: SeaweedFs | undefined
   let client: StoreClient | undefined
@@ -109,9 +108,13 @@ describe('SeaweedFS, behind the gateway that its operator would run', function (
       expect(await open(pair, 'write', `${name}.one`, 'a')).to.equal(200)
       expect(await open(undefined, 'read', `${name}.one`, 'a')).to.equal(200)
       await world.patch(ObjectAccessKey, 'uploader', { isActive: false })
-      await until('it is refused', async () => (await open(pair, 'write', `${name}.one`, 'a')) === 403, 2_000)
+      await until('it is refused', async () => (await open(pair, 'write', `${name}.one`, 'a')) === 403, promised(2_000))
       await world.patch(AccountBucket, `${name}.one`, { publicRead: false, lifecycleRules: [], forceDelete: true })
-      await until('it is closed', async () => (await open(undefined, 'read', `${name}.one`, 'a')) === 403, 2_000)
+      await until(
+        'it is closed',
+        async () => (await open(undefined, 'read', `${name}.one`, 'a')) === 403,
+        promised(2_000),
+      )
       for (const [kind, object] of [
         [AccountBucket, `${name}.one`],
         [ObjectStorageAccount, name],
@@ -140,7 +143,7 @@ describe('SeaweedFS, behind the gateway that its operator would run', function (
       })
     const pair = await issue(true)
     const isTold = (status: number) =>
-      until(`it says ${status}`, async () => (await other(pair, 'write', bucket, 'a')) === status, 2_000)
+      until(`it says ${status}`, async () => (await other(pair, 'write', bucket, 'a')) === status, promised(2_000))
     await isTold(200)
     await issue(false)
     await isTold(403)

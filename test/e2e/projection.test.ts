@@ -8,10 +8,9 @@ import { DenyAssignment, PrincipalGroup, RoleAssignment } from '../../src/crds/r
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { roleBinding } from '../../src/kube/builtin.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
-import { until } from '../make/until.ts'
+import { seenWorking, until } from '../make/until.ts'
 
-describe('assignments as RoleBindings', function () {
-  this.timeout(180_000)
+describe('assignments as RoleBindings', () => {
   const boundaryId = randomUUID()
   const home = boundaryNamespace(boundaryId)
   const space = groupNamespace(boundaryId, 'orders')
@@ -111,9 +110,10 @@ describe('assignments as RoleBindings', function () {
   })
 
   it('end by themselves at their time', async () => {
-    const expiresAt = new Date(Date.now() + 4_000).toISOString()
-    const { principalId } = await assign('Deployer', group, { expiresAt })
-    await until('the role counts', () => may(principalId, 'list', space))
+    const { principalId } = await seenWorking(
+      (expiresAt) => assign('Deployer', group, { expiresAt }),
+      (given) => may(given.principalId, 'list', space),
+    )
     await until('the role has ended', async () => !(await may(principalId, 'list', space)))
   })
 

@@ -15,8 +15,7 @@ import { editorRoutesSuite, POSTGRESQL_EDITOR, type QueryResult, type Row } from
 import { call, expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
 import { administrator } from '../worlds/tenant.ts'
 
-describe('the editor of relational databases', function () {
-  this.timeout(180_000)
+describe('the editor of relational databases', () => {
   let boundaryId: string
   let home: string
   let base: string

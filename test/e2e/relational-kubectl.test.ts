@@ -18,8 +18,7 @@ import { administrator, bindEdit, clientWithToken, makeServiceAccount, testPlatf
 
 const run = promisify(execFile)
 
-describe('a relational database with kubectl', function () {
-  this.timeout(90_000)
+describe('a relational database with kubectl', () => {
   let admin: KubeClient
   let boundaryId: string
   let group: string
@@ -111,17 +110,13 @@ describe('a relational database with kubectl', function () {
 
   it('goes with its group and leaves nothing that holds the namespace', async () => {
     await admin.remove(ResourceGroup.resource, { namespace: boundaryNamespace(boundaryId), name: group })
-    await until(
-      'the namespace is gone',
-      async () => {
-        try {
-          await admin.get(namespaces, { name: home })
-          return false
-        } catch (error) {
-          return isKubeError(error, 'NotFound')
-        }
-      },
-      60_000,
-    )
+    await until('the namespace is gone', async () => {
+      try {
+        await admin.get(namespaces, { name: home })
+        return false
+      } catch (error) {
+        return isKubeError(error, 'NotFound')
+      }
+    })
   })
 })

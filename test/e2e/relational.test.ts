@@ -29,8 +29,7 @@ type Connection = Record<'connectionString' | 'host' | 'username' | 'password' |
   pooledConnectionString: string | null
 }
 
-describe('relational databases over REST', function () {
-  this.timeout(90_000)
+describe('relational databases over REST', () => {
   let admin: KubeClient
   let boundaryId: string
   let group: string

@@ -10,8 +10,7 @@ import { tokenFor } from '../worlds/tenant.ts'
 
 type Answer = { status: number; body: { id: string; code: string; assignmentId: string } }
 
-describe('the last Owner at the root', function () {
-  this.timeout(180_000)
+describe('the last Owner at the root', () => {
   let own: OwnPlatform
   let token: string
 

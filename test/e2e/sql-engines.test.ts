@@ -26,8 +26,7 @@ for (const { name, missing, start, schema } of ENGINES) {
     continue
   }
 
-  describe(`${name} itself`, function () {
-    this.timeout(240_000)
+  describe(`${name} itself`, () => {
     let server: SqlServer
     let world: SqlWorld
 

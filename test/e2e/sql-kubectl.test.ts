@@ -22,8 +22,7 @@ import { administrator, testPlatform } from '../worlds/tenant.ts'
 
 const run = promisify(execFile)
 
-describe('a SQL instance with kubectl', function () {
-  this.timeout(90_000)
+describe('a SQL instance with kubectl', () => {
   let client: KubeClient
   let namespace: string
   let base: string

@@ -8,8 +8,7 @@ import { call, expectCall, makeBoundary, makeGroup, until } from '../worlds/plat
 
 type ErrorAnswer = { code: string; error: string; index?: number }
 
-describe('rows of a SQL instance that somebody else holds', function () {
-  this.timeout(120_000)
+describe('rows of a SQL instance that somebody else holds', () => {
   const missing = mariadbIsMissing()
   if (missing !== undefined) {
     it(`is skipped: ${missing}`, function () {

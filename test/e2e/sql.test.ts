@@ -20,8 +20,7 @@ type Dto = {
 }
 const MARIADB = { engine: 'MariaDb', databaseName: 'shop' }
 
-describe('SQL instances', function () {
-  this.timeout(120_000)
+describe('SQL instances', () => {
   let boundaryId: string
   let group: string
   let base: string

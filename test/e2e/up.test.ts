@@ -6,15 +6,14 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import type { DevFile } from '../../scripts/up/state.ts'
-import { until } from '../make/until.ts'
+import { promised, until } from '../make/until.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
 const bootstrap = join(root, 'scripts/bootstrap.mjs')
 const BOUNDARY = '11111111-2222-4333-8444-555555555555'
 
-describe('npm run up', function () {
-  this.timeout(180_000)
+describe('npm run up', () => {
   let folder: string
   const npmRun = (script: string, ...args: string[]) =>
     run(process.execPath, [bootstrap, script, ...args, '--data', folder], { cwd: root })
@@ -77,7 +76,7 @@ describe('npm run up', function () {
     const { kubeconfig } = await dev()
     const namespace = (await rest<{ namespace: string }>('GET', group)).body.namespace
     const kubectl = kubectlOf(kubeconfig)
-    await kubectl('wait', '--for=condition=Ready', 'pod', '--all', '-n', namespace, '--timeout=60s').catch(
+    await kubectl('wait', '--for=condition=Ready', 'pod', '--all', '-n', namespace, '--timeout=180s').catch(
       () => undefined,
     )
     await until('three pods are ready', async () => {
@@ -94,9 +93,9 @@ describe('npm run up', function () {
     await until(
       'the database runs',
       async () => (await rest<{ status: string }>('GET', database)).body.status === 'Running',
-      5_000,
+      promised(5_000),
     )
-    await kubectl('wait', '--for=condition=Ready', 'vectorcluster/products', '-n', namespace, '--timeout=5s')
+    await kubectl('wait', '--for=condition=Ready', 'vectorcluster/products', '-n', namespace, '--timeout=60s')
   })
 
   it('lets kubectl apply the examples, which REST then shows with the same ids', async () => {
@@ -108,7 +107,7 @@ describe('npm run up', function () {
       ['30-vector', 'vectorcluster'],
     ]) {
       await kubectl('apply', '-f', join(root, 'examples', step ?? ''))
-      await kubectl('wait', '--for=condition=Ready', kind ?? '', '--all', '-A', '--timeout=60s')
+      await kubectl('wait', '--for=condition=Ready', kind ?? '', '--all', '-A', '--timeout=180s')
     }
     const { stdout } = await kubectl('get', 'vectorclusters', '-A', '-o', 'json')
     expect((JSON.parse(stdout) as { items: unknown[] }).items).to.have.length(2)
@@ -125,7 +124,11 @@ describe('npm run up', function () {
     const child = kubectl('apply', '-f', '-')
     child.child.stdin?.end(manifest)
     await child
-    await until('REST shows it', async () => (await rest('GET', `/boundaries/${BOUNDARY}`)).status === 200, 1_000)
+    await until(
+      'REST shows it',
+      async () => (await rest('GET', `/boundaries/${BOUNDARY}`)).status === 200,
+      promised(1_000),
+    )
   })
 
   it('finds everything again after down, and nothing runs in between', async () => {
@@ -150,7 +153,7 @@ describe('npm run up', function () {
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
     const ended = new Promise<number | null>((done) => child.once('exit', done))
-    await until('it is ready', () => output.includes('Ready. Ctrl-C stops everything.'), 90_000)
+    await until('it is ready', () => output.includes('Ready. Ctrl-C stops everything.'))
     child.kill('SIGINT')
     expect(await ended).to.equal(0)
     expect(await processesOf(folder)).to.deep.equal([])

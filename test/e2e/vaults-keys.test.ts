@@ -13,10 +13,10 @@ import { SecretVault, VaultEntry } from '../../src/crds/vaults.ts'
 import { configMap, event, secret } from '../../src/kube/builtin.ts'
 import { etcdContent } from '../cluster/etcd.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
+import { TEST_CONFIG } from '../config.ts'
 import { until } from '../make/until.ts'
 
-/** The full size is 1,000 secrets of 10 versions: FREEHOLD_TEST_SECRETS=1000. */
-const SECRETS = Number(process.env.FREEHOLD_TEST_SECRETS ?? 60)
+const SECRETS = TEST_CONFIG.sized(60, 1_000)
 const VERSIONS = 10
 const AT_ONCE = 16
 const READS_PER_SECOND = 50

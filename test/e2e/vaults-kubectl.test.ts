@@ -15,8 +15,7 @@ import { canary, makeGroupPlace, makeVault, type SecretBody, type VaultPlace } f
 
 type Ran = { code: number; stdout: string; stderr: string }
 
-describe('secret vaults with kubectl', function () {
-  this.timeout(60_000)
+describe('secret vaults with kubectl', () => {
   let folder: string
   let admin: KubeClient
   let at: VaultPlace

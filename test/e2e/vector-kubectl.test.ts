@@ -18,8 +18,7 @@ import { removeGroups, testPlatform } from '../worlds/tenant.ts'
 
 const run = promisify(execFile)
 
-describe('a vector database with kubectl', function () {
-  this.timeout(60_000)
+describe('a vector database with kubectl', () => {
   const boundaryId = randomUUID()
   const namespace = groupNamespace(boundaryId, 'search')
   let client: KubeClient

@@ -18,8 +18,7 @@ import { administrator } from '../worlds/tenant.ts'
 
 type KeyDto = { apiKey: string; pendingApiKey: string | null; version: number; rotationState: string }
 
-describe('vector databases over REST', function () {
-  this.timeout(90_000)
+describe('vector databases over REST', () => {
   let admin: KubeClient
   let boundaryId: string
   let group: string

@@ -3,7 +3,7 @@ import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
 import { SecretVault } from '../../src/crds/vaults.ts'
 import { KEYS_SECRET } from '../../src/identity/keyStore.ts'
 import { secret } from '../../src/kube/builtin.ts'
-import { until } from '../make/until.ts'
+import { promised, until } from '../make/until.ts'
 import { objectOf } from '../worlds/fleet.ts'
 import { type Oracle, oracle, seconds, statuses, within } from './oracle.ts'
 import { everySecond, type Heard, type Scene } from './scene.ts'
@@ -16,14 +16,14 @@ export async function halfOpen(scene: Scene): Promise<Oracle[]> {
   const name = `quiet-${Date.now()}`
   await own.admin.create(SecretVault.resource, objectOf(SecretVault, name, home, {}))
   const isListed = async () => (await scene.call('GET', `${resources}/secretvaults?search=${name}`)).text.includes(name)
-  const facade = await within('the facade lists it', 60_000, isListed)
+  const facade = await within('the facade lists it', promised(60_000), isListed)
   const isSeen = async () => (await own.admin.get(SecretVault.resource, { namespace: home, name })).status !== undefined
-  const controllers = facade + (await within('the controllers see it', 60_000, isSeen))
+  const controllers = facade + (await within('the controllers see it', promised(60_000), isSeen))
   const kind = ManagedIdentity.plural
   const after = await scene.call('GET', `${resources}/${kind}`)
   return [
-    oracle('the facade lists a new vault within 30 s of a silence', facade <= 30_000, seconds(facade)),
-    oracle('the controllers see it within 30 s', controllers <= 30_000, seconds(controllers)),
+    oracle('the facade lists a new vault within 30 s of a silence', facade <= promised(30_000), seconds(facade)),
+    oracle('the controllers see it within 30 s', controllers <= promised(30_000), seconds(controllers)),
     oracle('answers have no age afterwards', !after.headers.has('age'), after.headers.get('age') ?? 'none'),
   ]
 }
@@ -44,14 +44,14 @@ export async function restored(scene: Scene): Promise<Oracle[]> {
     await scene.call('PATCH', resources + vector(lost), { tags: { round: String(size) } })
   await scene.restore()
   const isGone = async () => !(await scene.call('GET', `${resources}/vectorclusters`)).text.includes(`"${lost}"`)
-  const gone = await within('what was lost is not listed', 60_000, isGone)
+  const gone = await within('what was lost is not listed', promised(60_000), isGone)
   const patched = await scene.call('PATCH', resources + vector(kept), { tags: { after: 'restore' } })
   const isRead = async () => (await scene.call('GET', resources + vector(kept))).text.includes('"restore"')
-  const read = await within('the write is read', 30_000, isRead)
+  const read = await within('the write is read', promised(30_000), isRead)
   return [
-    oracle('what a restore took is not listed 30 s later', gone <= 30_000, seconds(gone)),
+    oracle('what a restore took is not listed 30 s later', gone <= promised(30_000), seconds(gone)),
     oracle('a write to what is left is accepted', patched.status === 200, String(patched.status)),
-    oracle('and read at once', read <= 1_000, seconds(read)),
+    oracle('and read at once', read <= promised(1_000), seconds(read)),
   ]
 }
 
@@ -78,12 +78,12 @@ export async function away(scene: Scene, duration: number, bound: number): Promi
     back.push(await scene.call('PATCH', resources + vector(name), { tags: { back: String(back.length) } }))
     return back.at(-1)?.status === 200
   }
-  const served = await within('writes are accepted', 60_000, probe)
+  const served = await within('writes are accepted', promised(60_000), probe)
   await everySecond(5, async () => void (await probe()))
   const late = `late-${Date.now()}`
   await own.admin.create(SecretVault.resource, objectOf(SecretVault, late, scene.home, {}))
   const isListed = async () => (await scene.call('GET', `${resources}/secretvaults?search=${late}`)).text.includes(late)
-  const listed = await within('a new vault is listed', 30_000, isListed)
+  const listed = await within('a new vault is listed', promised(30_000), isListed)
   const after = await scene.memory()
   const old = reads.filter(({ second }) => second > bound + 5)
   const young = reads.filter(({ second }) => second >= 5 && second < bound - 3)
@@ -113,14 +113,14 @@ export async function away(scene: Scene, duration: number, bound: number): Promi
       refused.every((heard) => heard.status === 503 && hasRetryAfter(heard)),
       statuses(refused),
     ),
-    oracle('writes are refused within 10 s', slowest <= 10_000, seconds(slowest)),
+    oracle('writes are refused within 10 s', slowest <= promised(10_000), seconds(slowest)),
     oracle(
       'no 500 after it is back',
       back.every(({ status }) => status !== 500),
       statuses(back),
     ),
-    oracle('writes are accepted within 10 s of its return', served <= 10_000, seconds(served)),
-    oracle('watches are back within 10 s', listed <= 10_000, seconds(listed)),
+    oracle('writes are accepted within 10 s of its return', served <= promised(10_000), seconds(served)),
+    oracle('watches are back within 10 s', listed <= promised(10_000), seconds(listed)),
     oracle('memory does not grow meanwhile', peak <= before + 50, grown(peak)),
     oracle('nor afterwards', after <= before + 50, grown(after)),
   ]
@@ -165,15 +165,15 @@ export async function keysChanged(scene: Scene): Promise<Oracle[]> {
     await scene.renewToken()
     return keyOf(scene.token) !== formerKey
   }
-  const signed = await within('tokens are signed with a new key', 30_000, isSignedAnew)
+  const signed = await within('tokens are signed with a new key', promised(30_000), isSignedAnew)
   const isEverywhere = (status: number, token?: string) => async () =>
     (await Promise.all(origins.map((origin) => statusAt(origin, token)))).every((each) => each === status)
-  const accepted = await within('a new token is accepted everywhere', 60_000, isEverywhere(200))
-  const refused = await within('a former token is refused everywhere', 60_000, isEverywhere(401, former))
+  const accepted = await within('a new token is accepted everywhere', promised(60_000), isEverywhere(200))
+  const refused = await within('a former token is refused everywhere', promised(60_000), isEverywhere(401, former))
   return [
-    oracle('tokens are signed with the new key within 2 s', signed <= 2_000, seconds(signed)),
-    oracle('which is accepted at both facades within 2 s of the first', accepted <= 2_000, seconds(accepted)),
-    oracle('tokens of the former key are refused by then', refused <= 2_000, seconds(refused)),
+    oracle('tokens are signed with the new key within 2 s', signed <= promised(2_000), seconds(signed)),
+    oracle('which is accepted at both facades within 2 s of the first', accepted <= promised(2_000), seconds(accepted)),
+    oracle('tokens of the former key are refused by then', refused <= promised(2_000), seconds(refused)),
   ]
 }
 

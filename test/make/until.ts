@@ -1,17 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { TEST_CONFIG } from '../config.ts'
 
 const ASK_EVERY = 40
+/** Long enough for a machine on which ten others work: who waits for what never comes may wait. */
+export const PATIENCE = 120_000
+
+/**
+ * How long to wait for what the platform promises within this many milliseconds. The promise itself is measured by
+ * `npm run faults`, on a machine that does nothing else; `npm test` shows that it happens.
+ */
+export const promised = (milliseconds: number): number => TEST_CONFIG.sized(PATIENCE, milliseconds)
 
 /**
  * Asks until the answer is truthy, and returns it.
  *
- * @param within milliseconds; 30 s
+ * @param within milliseconds; two minutes
  * @throws Error that names what was waited for and the last answer or error
  */
 export async function until<T>(
   what: string,
   ask: () => Promise<T | undefined | false> | T | undefined | false,
-  within = 30_000,
+  within = PATIENCE,
 ): Promise<T> {
   const deadline = performance.now() + within
   let last: unknown
@@ -26,4 +35,29 @@ export async function until<T>(
     if (performance.now() > deadline) throw new Error(`Not within ${within / 1000} s: ${what}. Last: ${String(last)}`)
     await delay(ASK_EVERY)
   }
+}
+
+/** The first life of what is to end by itself, in milliseconds. */
+const SHORT_LIFE = 4_000
+
+/**
+ * Makes something that ends by itself and sees it work before its end. On a busy machine it may be over before anybody
+ * could look; then it is made again with a longer life.
+ *
+ * @param make is given the end, in RFC 3339
+ * @throws Error if it never works
+ */
+export async function seenWorking<T>(
+  make: (expiresAt: string) => Promise<T>,
+  works: (made: T) => Promise<boolean>,
+): Promise<T> {
+  for (let life = SHORT_LIFE; life <= 10 * PATIENCE; life *= 3) {
+    const end = Date.now() + life
+    const made = await make(new Date(end).toISOString())
+    while (Date.now() < end) {
+      if (await works(made)) return made
+      await delay(ASK_EVERY)
+    }
+  }
+  throw new Error('It was over each time before it worked.')
 }

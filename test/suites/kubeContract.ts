@@ -4,6 +4,7 @@ import { configMap } from '../../src/kube/builtin.ts'
 import { WatchCache } from '../../src/kube/cache.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError, type KubeErrorReason } from '../../src/kube/errors.ts'
+import { PATIENCE } from '../make/until.ts'
 
 type Subject = { client: KubeClient; namespace: string }
 type ConfigMap = KubeObject & { data?: Record<string, string> }
@@ -179,7 +180,7 @@ export async function expectReason(reason: KubeErrorReason, call: Promise<unknow
 }
 
 /** Waits for a condition, with a deadline: a test that hangs tells nothing. */
-export async function until(condition: () => boolean, milliseconds = 5_000): Promise<void> {
+export async function until(condition: () => boolean, milliseconds = PATIENCE): Promise<void> {
   const deadline = performance.now() + milliseconds
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`Not within ${milliseconds} ms: ${condition}`)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { isStoreError, type ObjectStore } from '../../src/adapters/objectstorage/port.ts'
 import type { AccessKeyPair, BucketSettings, StoreGrant } from '../../src/contracts/objectstorage.ts'
-import { until } from '../make/until.ts'
+import { promised, until } from '../make/until.ts'
 
 /** The HTTP status that an ordinary client with this pair gets; undefined is nobody in particular. */
 export type StoreClient = (
@@ -114,9 +114,9 @@ export function objectStoreContract(
       expect(await client(pairs[index], 'write', bucket, 'a'), `${index}`).to.equal(may ? 200 : 403)
     }
     await store.removeKey(users[103]?.user ?? '', [bucket])
-    await until('it is refused', async () => (await client(pairs[103], 'write', bucket, 'a')) === 403, 2_000)
+    await until('it is refused', async () => (await client(pairs[103], 'write', bucket, 'a')) === 403, promised(2_000))
     expect(await client(pairs[102], 'write', bucket, 'a')).to.equal(200)
-  }).timeout(180_000)
+  })
 
   it('a name may hold a dot', async () => {
     const name = `dotted-${randomUUID().slice(0, 8)}.one`
@@ -159,7 +159,7 @@ export function objectStoreContract(
   it('a key that is set inactive is refused within two seconds, and works again afterwards', async () => {
     const { pair } = await issue(all('ReadWrite'))
     await issue(all('ReadWrite'), { known: pair, isActive: false })
-    await until('it is refused', async () => (await client(pair, 'write', bucket, 'a')) === 403, 2_000)
+    await until('it is refused', async () => (await client(pair, 'write', bucket, 'a')) === 403, promised(2_000))
     await issue(all('ReadWrite'), { known: pair })
     await until('it works', async () => (await client(pair, 'write', bucket, 'a')) === 200)
   })
@@ -170,7 +170,7 @@ export function objectStoreContract(
     user = `key-${randomUUID()}`
     const second = await issue(all('ReadWrite'))
     await store.removeKey(first, [bucket, other])
-    await until('it is refused', async () => (await client(pair, 'write', bucket, 'a')) === 403, 2_000)
+    await until('it is refused', async () => (await client(pair, 'write', bucket, 'a')) === 403, promised(2_000))
     await store.removeKey(first, [bucket, other])
     await issue([...all('Read'), { bucket: other, permission: 'ReadWrite' }], { known: second.pair })
     await until('the other key works', async () => (await client(second.pair, 'write', other, 'a')) === 200)

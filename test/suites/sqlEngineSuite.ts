@@ -5,6 +5,7 @@ import type { Table } from '../../src/editor/catalogue.ts'
 import type { SqlValue } from '../../src/editor/values.ts'
 import { hostileStatements, hostileTexts } from '../cases/hostileSql.ts'
 import type { SqlServer } from '../cluster/sqlServers.ts'
+import { TEST_CONFIG } from '../config.ts'
 import { OtherSession } from '../make/heldRows.ts'
 import { until } from '../make/until.ts'
 import { bound, faultOf, insert, page, run, type SqlWorld, tableOf } from './sqlContract.ts'
@@ -70,9 +71,9 @@ const TYPES: Readonly<Record<string, readonly TypeCase[]>> = {
   ],
 }
 
-const HOSTILE_VALUES = 4_000
-const HOSTILE_NAMES = 3_000
-const HOSTILE_STATEMENTS = 3_000
+const HOSTILE_VALUES = TEST_CONFIG.sized(1_000, 4_000)
+const HOSTILE_NAMES = TEST_CONFIG.sized(750, 3_000)
+const HOSTILE_STATEMENTS = TEST_CONFIG.sized(750, 3_000)
 
 /** What only a real engine can show: types, logins, limits, ends of connections, and hostile input. */
 export function engineSuite(world: () => World): void {

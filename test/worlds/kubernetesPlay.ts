@@ -1,6 +1,7 @@
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { persistentVolumeClaim, pod, secret, statefulSet } from '../../src/kube/builtin.ts'
 import type { FakeKubeClient } from '../../src/kube/fake.ts'
+import { copyOf } from '../../src/kube/fakeMerge.ts'
 import { settle } from '../make/clock.ts'
 
 export type Workload = KubeObject & {
@@ -137,7 +138,7 @@ export class KubernetesPlay {
     let found: KubeObject | undefined
     try {
       this.#client.edit(resource, ref, (object) => {
-        found = structuredClone(object)
+        found = copyOf(object)
       })
     } catch {
       return undefined

@@ -26,8 +26,7 @@ const RULES = {
   allowEmail: false,
 }
 
-describe('the local identity provider as an identity provider', function () {
-  this.timeout(20_000)
+describe('the local identity provider as an identity provider', () => {
   const kube = new FakeKubeClient()
   const state = secretStateStore(kube)
   const provider = createLocalProvider({

@@ -7,8 +7,7 @@ const small = { dialect: 'postgresql', sql: 'select @a, 1', parameters: ['a'] } 
 /** Some tenths of a second. */
 const large = { dialect: 'mariadb', sql: `select ${Array(4_000).fill('a').join(',')}`, parameters: [] } as const
 
-describe('workers', function () {
-  this.timeout(30_000)
+describe('workers', () => {
   let workers: Workers
   const started = (limits: Partial<PoolLimits> = {}) => {
     workers = startWorkers(limits)

@@ -1,20 +1,19 @@
-// @alone: kills the operator of a platform of its own.
 import { expect } from 'chai'
 import {
   type AccessKeyPair,
   accessKeySecretName,
   decodeAccessKey,
   storeBucketName,
-} from '../../src/contracts/objectstorage.ts'
-import { entryName } from '../../src/contracts/vaults/names.ts'
-import type { KubeObject } from '../../src/core/object.ts'
-import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
-import { SqlInstance } from '../../src/crds/sql.ts'
-import { SecretVault, VaultEntry } from '../../src/crds/vaults.ts'
-import { secret } from '../../src/kube/builtin.ts'
-import { describeCrashes, type Stage } from '../cluster/crashes.ts'
-import { clientOf } from '../make/s3Client.ts'
-import { until } from '../make/until.ts'
+} from '../../../src/contracts/objectstorage.ts'
+import { entryName } from '../../../src/contracts/vaults/names.ts'
+import type { KubeObject } from '../../../src/core/object.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../../src/crds/objectstorage.ts'
+import { SqlInstance } from '../../../src/crds/sql.ts'
+import { SecretVault, VaultEntry } from '../../../src/crds/vaults.ts'
+import { secret } from '../../../src/kube/builtin.ts'
+import { clientOf } from '../../make/s3Client.ts'
+import { until } from '../../make/until.ts'
+import type { Scenario, Stage } from '../crashes.ts'
 
 const WAIT = 60_000
 
@@ -95,31 +94,27 @@ async function useStore(stage: Stage): Promise<void> {
   )
 }
 
-describeCrashes({
-  title: 'an operator that is killed amid a SQL instance, a vault and an object store',
-  kills: 8,
-  withStore: true,
-  scenario: async (stage) => {
-    const { own, home, suffix, create, untilReady } = stage
-    const { find, change, gone } = tools(stage)
-    await create(SqlInstance, 'books', { engine: 'MariaDb', computePlan: 'sql-dev', onDelete: 'Retain' })
-    await create(SecretVault, `safe-${suffix}`, {})
-    await untilReady(SecretVault, `safe-${suffix}`)
-    await write(stage, 'one')
-    // Where nothing builds a store, the others are killed alone.
-    if (own.hasStore) await useStore(stage)
-    await write(stage, 'two')
-    await change(VaultEntry.resource, entryName(`safe-${suffix}`, 'Password'), { state: 'Deleted' })
-    await untilReady(SqlInstance, 'books')
-    await own.admin.remove(SqlInstance.resource, { namespace: home, name: 'books' })
-    await gone(SqlInstance.resource, 'books')
-    await create(SqlInstance, 'books', { engine: 'MariaDb', computePlan: 'sql-dev', onDelete: 'Retain' })
-    await untilReady(SqlInstance, 'books')
-    await untilReady(VaultEntry, entryName(`safe-${suffix}`, 'Password'))
-    await until(
-      'the vault has counted',
-      async () => (await find(SecretVault.resource, `safe-${suffix}`))?.status?.deletedCount === 1,
-      WAIT,
-    )
-  },
-})
+/** A SQL instance, a vault and an object store are used, and most of it is deleted or withdrawn. */
+export const mixed: Scenario = async (stage) => {
+  const { own, home, suffix, create, untilReady } = stage
+  const { find, change, gone } = tools(stage)
+  await create(SqlInstance, 'books', { engine: 'MariaDb', computePlan: 'sql-dev', onDelete: 'Retain' })
+  await create(SecretVault, `safe-${suffix}`, {})
+  await untilReady(SecretVault, `safe-${suffix}`)
+  await write(stage, 'one')
+  // Where nothing builds a store, the others are killed alone.
+  if (own.hasStore) await useStore(stage)
+  await write(stage, 'two')
+  await change(VaultEntry.resource, entryName(`safe-${suffix}`, 'Password'), { state: 'Deleted' })
+  await untilReady(SqlInstance, 'books')
+  await own.admin.remove(SqlInstance.resource, { namespace: home, name: 'books' })
+  await gone(SqlInstance.resource, 'books')
+  await create(SqlInstance, 'books', { engine: 'MariaDb', computePlan: 'sql-dev', onDelete: 'Retain' })
+  await untilReady(SqlInstance, 'books')
+  await untilReady(VaultEntry, entryName(`safe-${suffix}`, 'Password'))
+  await until(
+    'the vault has counted',
+    async () => (await find(SecretVault.resource, `safe-${suffix}`))?.status?.deletedCount === 1,
+    WAIT,
+  )
+}

@@ -1,0 +1,70 @@
+import { expect } from 'chai'
+import { runSideBySide, type Work } from './schedule.ts'
+
+describe('parts of a test run', () => {
+  /** Parts that end when they are told to. */
+  function parts(weights: Record<string, number>) {
+    const begun: string[] = []
+    const ends = new Map<string, (error?: Error) => void>()
+    const works = Object.entries(weights).map(
+      ([title, weight]): Work => ({
+        weight,
+        run: () =>
+          new Promise((done, fail) => {
+            begun.push(title)
+            ends.set(title, (error) => (error === undefined ? done() : fail(error)))
+          }),
+      }),
+    )
+    const end = async (title: string, error?: Error) => {
+      ends.get(title)?.(error)
+      await new Promise((done) => setImmediate(done))
+    }
+    return { begun, works, end }
+  }
+
+  it('begin in their order while there are cores for them', async () => {
+    const { begun, works, end } = parts({ a: 1, b: 1, c: 1 })
+    const all = runSideBySide(works, 2)
+    expect(begun).to.deep.equal(['a', 'b'])
+    await end('b')
+    expect(begun).to.deep.equal(['a', 'b', 'c'])
+    await end('a')
+    await end('c')
+    await all
+  })
+
+  it('go ahead of one that is too heavy for now', async () => {
+    const { begun, works, end } = parts({ a: 1.4, b: 1, c: 0.6 })
+    const all = runSideBySide(works, 2)
+    expect(begun).to.deep.equal(['a', 'c'])
+    await end('c')
+    expect(begun).to.deep.equal(['a', 'c'])
+    await end('a')
+    expect(begun).to.deep.equal(['a', 'c', 'b'])
+    await end('b')
+    await all
+  })
+
+  it('run alone if they are too heavy for the machine', async () => {
+    const { begun, works, end } = parts({ a: 3, b: 1 })
+    const all = runSideBySide(works, 2)
+    expect(begun).to.deep.equal(['a'])
+    await end('a')
+    expect(begun).to.deep.equal(['a', 'b'])
+    await end('b')
+    await all
+  })
+
+  it('all run although one failed, which is told in the end', async () => {
+    const { begun, works, end } = parts({ a: 1, b: 1 })
+    const all = runSideBySide(works, 1).then(
+      () => 'passed',
+      (error: Error) => error.message,
+    )
+    await end('a', new Error('a broke'))
+    expect(begun).to.deep.equal(['a', 'b'])
+    await end('b')
+    expect(await all).to.equal('a broke')
+  })
+})

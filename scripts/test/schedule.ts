@@ -1,0 +1,37 @@
+import { availableParallelism } from 'node:os'
+
+/** Of this machine; a part that waits makes room for another even where there is one. */
+export const CORES = Math.max(2, availableParallelism())
+
+/** A part of a run that needs `weight` processor cores for most of its time. */
+export type Work = { weight: number; run: () => Promise<void> }
+
+/**
+ * Runs all of it, as many parts at once as there are cores for; at least one. Parts begin in their order, but a lighter
+ * one goes ahead of one that does not fit yet, so that no core waits for the other.
+ *
+ * @throws what the first part that failed threw, after all have ended
+ */
+export async function runSideBySide(works: readonly Work[], cores: number): Promise<void> {
+  const waiting = [...works]
+  const underWay = new Set<Promise<void>>()
+  const failures: unknown[] = []
+  let busy = 0
+  const begin = ({ weight, run }: Work) => {
+    busy += weight
+    const running: Promise<void> = run()
+      .catch((error: unknown) => void failures.push(error))
+      .then(() => {
+        busy -= weight
+        underWay.delete(running)
+      })
+    underWay.add(running)
+  }
+  while (waiting.length > 0 || underWay.size > 0) {
+    const next = waiting.findIndex(({ weight }) => busy + weight <= cores || underWay.size === 0)
+    const [work] = next < 0 ? [] : waiting.splice(next, 1)
+    if (work === undefined) await Promise.race(underWay)
+    else begin(work)
+  }
+  if (failures.length > 0) throw failures[0]
+}
