@@ -30,6 +30,8 @@ export interface Terminal {
   /** Whether a person reads stdout. */
   readonly isTerminal: boolean
   readInput(): Promise<string>
+  /** Asked for without showing it, or the first line of stdin where that is no terminal. */
+  readPassword(prompt: string): Promise<string>
   /** Undefined if no browser can be expected: no display, or a remote shell. */
   readonly openBrowser: ((url: string) => void) | undefined
 }

@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { collectionsOf } from './collections.ts'
@@ -23,6 +25,8 @@ function terminalOf(environment: Environment): Terminal {
     err: (line) => void process.stderr.write(line),
     isTerminal: process.stdout.isTTY === true,
     readInput: () => text(process.stdin),
+    readPassword: async (prompt) =>
+      process.stdin.isTTY === true ? readHidden(prompt) : ((await text(process.stdin)).split(/\r?\n/)[0] ?? ''),
     openBrowser:
       browser === undefined
         ? undefined
@@ -33,6 +37,21 @@ function terminalOf(environment: Environment): Terminal {
             child.unref()
           },
   }
+}
+
+function readHidden(prompt: string): Promise<string> {
+  process.stderr.write(prompt)
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({ input: process.stdin, output: silent, terminal: true })
+  // In raw mode the terminal sends no signal.
+  lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  return new Promise((resolve) => {
+    lines.question('', (answer) => {
+      lines.close()
+      process.stderr.write('\n')
+      resolve(answer)
+    })
+  })
 }
 
 const interruption = new AbortController()

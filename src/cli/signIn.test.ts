@@ -46,6 +46,7 @@ describe('signing in', () => {
         },
         isTerminal: false,
         readInput: () => Promise.resolve(''),
+        readPassword: () => Promise.resolve(''),
         openBrowser: undefined,
         ...terminal,
       },

@@ -64,8 +64,11 @@ export interface Client {
 export type ClientOptions = {
   /** Address of the facade. */
   baseUrl: string
-  /** Asked before each request. `rejected` is a token that was just refused with 401: another is asked for, once. */
-  token: (rejected?: string) => Promise<string>
+  /**
+   * Asked before each request. `rejected` is a token that was just refused with 401: another is asked for, once. Without
+   * it, calls are anonymous.
+   */
+  token?: (rejected?: string) => Promise<string>
   fetch?: (url: string, init: RequestInit) => Promise<Response>
   /** How often a request that may be repeated is sent again after 429 or 503; 4. */
   retries?: number
@@ -121,9 +124,10 @@ export function createClient(options: ClientOptions): Client {
   const wait = options.wait ?? waitFor
   const send = options.fetch ?? ((url: string, init: RequestInit) => fetch(url, init))
 
-  const once = async (request: RawRequest, token: string): Promise<RawAnswer> => {
+  const once = async (request: RawRequest, token: string | undefined): Promise<RawAnswer> => {
     const url = `${base}${request.path}`
-    const headers: Record<string, string> = { accept: 'application/json', authorization: `Bearer ${token}` }
+    const headers: Record<string, string> = { accept: 'application/json' }
+    if (token !== undefined) headers.authorization = `Bearer ${token}`
     const init: RequestInit = { method: request.method, redirect: 'manual' }
     if (request.body !== undefined) {
       const isText = typeof request.body === 'string'
@@ -143,14 +147,14 @@ export function createClient(options: ClientOptions): Client {
   }
 
   const request = async (given: RawRequest): Promise<RawAnswer> => {
-    let token = await options.token()
+    let token = await options.token?.()
     let isRenewed = false
     for (let attempt = 0; ; ) {
       const answer = await once(given, token)
       if (answer.status < 400) return answer
       if (answer.status === 401 && !isRenewed) {
         isRenewed = true
-        const other = await options.token(token)
+        const other = await options.token?.(token)
         if (other !== token) {
           token = other
           continue

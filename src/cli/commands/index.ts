@@ -4,6 +4,7 @@ import { usage } from '../failure.ts'
 import { helpOf, overview } from '../help.ts'
 import { apply } from './apply.ts'
 import { call } from './call.ts'
+import { invitation, password } from './joining.ts'
 import { kubeconfig } from './kubeconfig.ts'
 import { login, logout, token, whoami } from './login.ts'
 import { create, get, kinds, list, remove } from './resources.ts'
@@ -38,6 +39,8 @@ export const COMMANDS: readonly Command[] = [
   use,
   login,
   logout,
+  invitation,
+  password,
   whoami,
   token,
   kubeconfig,

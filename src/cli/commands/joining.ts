@@ -1,0 +1,83 @@
+import { createClient } from '../../client/index.ts'
+import type { Command, Context, Option } from '../command.ts'
+import { usage } from '../failure.ts'
+import { openSession } from '../session.ts'
+import { fetchOf, readSettings } from '../settings.ts'
+
+const FIRST: Option = { long: 'first-name', value: 'NAME', summary: 'For an account that is made' }
+const LAST: Option = { long: 'last-name', value: 'NAME', summary: 'For an account that is made' }
+const PASSWORD = 'The password is asked for, or read from stdin where that is no terminal.'
+
+/** Takes what the links of mails lead to, by their address or by the token at its end. */
+export const invitation: Command = {
+  name: 'invitation',
+  summary: 'Join a boundary by the link of an invitation',
+  positionals: [{ name: 'accept', offers: ['accept'] }, { name: 'LINK' }],
+  options: [FIRST, LAST],
+  details: `Without an account, this makes one: sign in with it, and accept again. ${PASSWORD}`,
+  async run(input, context) {
+    const [action, link = ''] = input.positionals
+    if (action !== 'accept') throw usage('`freehold invitation accept LINK` is what there is.')
+    const token = tokenOf(link)
+    const path = `/invitations/${encodeURIComponent(token)}`
+    const found = await ask<{ email: string; boundary: string; requiresPassword: boolean }>(context, 'GET', path)
+    if (found.requiresPassword) {
+      const [firstName, lastName] = [input.text('first-name'), input.text('last-name')]
+      if (firstName === undefined || lastName === undefined) {
+        throw usage(`${found.email} has no account yet: add --first-name and --last-name.`)
+      }
+      const password = await context.terminal.readPassword(`New password of ${found.email}: `)
+      await ask(context, 'POST', `${path}/set-password`, { password, firstName, lastName })
+      context.terminal.err('The account was made. Sign in with `freehold login`, then accept the invitation again.\n')
+      return
+    }
+    const { client } = await openSession(context)
+    const { text } = await client.request({ method: 'POST', path: '/invitations/accept', body: { token } })
+    const { roleDefinitionName } = JSON.parse(text) as { roleDefinitionName: string }
+    context.terminal.err(`You are ${roleDefinitionName} in ${found.boundary}.\n`)
+  },
+}
+
+export const password: Command = {
+  name: 'password',
+  summary: 'Change your password, or reset it by a link',
+  positionals: [
+    { name: 'change|reset', offers: ['change', 'reset'] },
+    { name: 'EMAIL|LINK', isOptional: true },
+  ],
+  details: `\`reset EMAIL\` asks for a link, \`reset LINK\` uses it; \`change\` wants a sign-in of the last five minutes. ${PASSWORD}`,
+  async run({ positionals: [action, target = ''] }, context) {
+    if (action === 'change') {
+      const { client } = await openSession(context)
+      const body = { password: await context.terminal.readPassword('New password: ') }
+      await client.request({ method: 'POST', path: '/identity/change-password', body })
+      context.terminal.err('The password was changed. Your other logins have ended.\n')
+      return
+    }
+    if (action !== 'reset') throw usage('`freehold password change`, `reset EMAIL` and `reset LINK` are what there is.')
+    if (/^[^/\s]+@[^/\s]+$/.test(target)) {
+      await ask(context, 'POST', '/identity/password-reset', { email: target })
+      context.terminal.err(`If ${target} has an account, a link is on its way: \`freehold password reset LINK\`.\n`)
+      return
+    }
+    const path = `/identity/password-reset/${encodeURIComponent(tokenOf(target))}`
+    // A link that cannot be used is refused before anybody types.
+    await ask(context, 'GET', path)
+    await ask(context, 'POST', path, { password: await context.terminal.readPassword('New password: ') })
+    context.terminal.err('The password was set. Sign in with `freehold login`.\n')
+  },
+}
+
+function tokenOf(link: string): string {
+  const last = (URL.parse(link)?.pathname ?? link).split('/').at(-1) ?? ''
+  if (last === '') throw usage('LINK is the address in the mail, or the token at its end.')
+  return decodeURIComponent(last)
+}
+
+/** Without a token: who follows a link may have no account yet. */
+async function ask<Answer>({ places, signal }: Context, method: string, path: string, body?: object): Promise<Answer> {
+  const settings = await readSettings(places.settings)
+  const client = createClient({ baseUrl: settings.facadeUrl, fetch: await fetchOf(settings) })
+  const { text } = await client.request({ method, path, signal, ...(body !== undefined && { body }) })
+  return (text === '' ? {} : JSON.parse(text)) as Answer
+}

@@ -1,0 +1,137 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { collectionsOf } from './collections.ts'
+import type { Context } from './command.ts'
+import { placesIn } from './files.ts'
+import { run } from './run.ts'
+
+const WORD = 'Correct-horse-7'
+
+/** A facade that knows two links: a new person is invited by `new`, one with an account by `known`. */
+describe('joining from the command line', () => {
+  let server: Server
+  let home: string
+  let said: string
+  let calls: { what: string; token: string | undefined; body: unknown }[]
+
+  const invitationOf = (requiresPassword: boolean) => ({
+    email: 'carl@example.com',
+    boundary: 'Shop',
+    requiresPassword,
+  })
+  const answers: Record<string, object> = {
+    'GET /invitations/new': invitationOf(true),
+    'GET /invitations/known': invitationOf(false),
+    'POST /invitations/new/set-password': {},
+    'POST /invitations/accept': { roleDefinitionName: 'Reader' },
+    'POST /identity/password-reset': {},
+    'GET /identity/password-reset/fresh': {},
+    'POST /identity/password-reset/fresh': {},
+    'POST /identity/change-password': {},
+  }
+
+  beforeEach(async () => {
+    calls = []
+    server = createServer(async (request, response) => {
+      const what = `${request.method} ${request.url}`
+      const body = request.method === 'GET' ? undefined : await json(request)
+      calls.push({ what, token: request.headers.authorization, body })
+      const answer = answers[what]
+      response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(answer ?? { error: 'The invitation was not found.', code: 'not_found' }))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    home = await mkdtemp(join(tmpdir(), 'freehold-joining-'))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    expect(await freehold('setup', '--facade-url', url, '--issuer', 'http://127.0.0.1:1/realms/x')).to.equal(0)
+  })
+  afterEach(async () => {
+    server.close()
+    await rm(home, { recursive: true })
+  })
+
+  function freehold(...words: string[]): Promise<number> {
+    said = ''
+    const context: Context = {
+      environment: { PLATFORM_TOKEN: 'carls-token' },
+      places: placesIn({}, home),
+      program: ['freehold'],
+      terminal: {
+        out: (text) => {
+          said += text
+        },
+        err: (text) => {
+          said += text
+        },
+        isTerminal: false,
+        readInput: () => Promise.resolve(''),
+        readPassword: () => Promise.resolve(WORD),
+        openBrowser: undefined,
+      },
+      collections: collectionsOf(),
+      signal: new AbortController().signal,
+      now: Date.now,
+    }
+    return run(words, context)
+  }
+
+  it('makes the account of an invited person, as nobody, and says what comes next', async () => {
+    const link = 'https://platform.example/invitations/new'
+    expect(await freehold('invitation', 'accept', link, '--first-name', 'Carl', '--last-name', 'C'), said).to.equal(0)
+    expect(calls).to.deep.equal([
+      { what: 'GET /invitations/new', token: undefined, body: undefined },
+      {
+        what: 'POST /invitations/new/set-password',
+        token: undefined,
+        body: { password: WORD, firstName: 'Carl', lastName: 'C' },
+      },
+    ])
+    expect(said).to.include('freehold login').and.not.include(WORD)
+  })
+
+  it('wants the names of a person without an account', async () => {
+    expect(await freehold('invitation', 'accept', 'new')).to.equal(2)
+    expect(said).to.include('--first-name')
+  })
+
+  it('accepts as the person who is signed in', async () => {
+    expect(await freehold('invitation', 'accept', 'known'), said).to.equal(0)
+    expect(calls.at(-1)).to.deep.equal({
+      what: 'POST /invitations/accept',
+      token: 'Bearer carls-token',
+      body: { token: 'known' },
+    })
+    expect(said).to.equal('You are Reader in Shop.\n')
+  })
+
+  it('says what the platform says of a link that cannot be used', async () => {
+    expect(await freehold('invitation', 'accept', 'gone')).to.equal(1)
+    expect(said).to.include('The invitation was not found.')
+  })
+
+  it('asks for the link of a reset, uses it, and changes a password', async () => {
+    expect(await freehold('password', 'reset', 'carl@example.com'), said).to.equal(0)
+    expect(
+      await freehold('password', 'reset', 'https://platform.example/identity/password-reset/fresh'),
+      said,
+    ).to.equal(0)
+    expect(await freehold('password', 'change'), said).to.equal(0)
+    expect(calls).to.deep.equal([
+      { what: 'POST /identity/password-reset', token: undefined, body: { email: 'carl@example.com' } },
+      { what: 'GET /identity/password-reset/fresh', token: undefined, body: undefined },
+      { what: 'POST /identity/password-reset/fresh', token: undefined, body: { password: WORD } },
+      { what: 'POST /identity/change-password', token: 'Bearer carls-token', body: { password: WORD } },
+    ])
+  })
+
+  it('knows no other action', async () => {
+    expect(await freehold('invitation', 'refuse', 'new')).to.equal(2)
+    expect(await freehold('password', 'forget')).to.equal(2)
+    expect(calls).to.deep.equal([])
+  })
+})
