@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { type ReadinessCheck, startManagementServer } from './api/http/management.ts'
 import { runControllers } from './composition/controllers.ts'
-import { runFacade } from './composition/facade.ts'
+import { openFacadeConnection, runFacade } from './composition/facade.ts'
 import type { Part, Surroundings } from './composition/part.ts'
 import { type Configuration, ConfigurationError, ROLES, readConfiguration, withoutSecrets } from './config.ts'
 import { messageOf } from './core/errors.ts'
@@ -71,8 +71,10 @@ async function startParts(configuration: Configuration, surroundings: Surroundin
   const checks = () => parts.flatMap((part) => part.checks)
   const management = await startManagementServer({ host, port, registry: surroundings.registry, checks })
   parts.push({ name: 'management', checks: [started], stop: management.stop })
-  if (role !== 'facade') parts.push(await runControllers(configuration, surroundings))
-  if (role !== 'controllers') parts.push(await runFacade(configuration, surroundings, checks))
+  const connection = role === 'controllers' ? undefined : openFacadeConnection(configuration, surroundings)
+  if (connection !== undefined) parts.push(connection)
+  if (role !== 'facade') parts.push(await runControllers(configuration, surroundings, connection?.caches))
+  if (connection !== undefined) parts.push(await runFacade(configuration, surroundings, connection, checks))
   isStarted = true
 }
 

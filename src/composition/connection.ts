@@ -20,6 +20,8 @@ export type ConnectionOptions = {
   onRequest?: RequestCounter
   /** Milliseconds for a call with its retries. */
   timeout?: number
+  /** Caches of another client of this process: nothing is watched twice. */
+  beside?: CacheSet | undefined
 }
 
 type RequestCounter = (request: RequestObservation) => void
@@ -48,7 +50,7 @@ export function connect(options: ConnectionOptions): Connection {
     ...(options.onRequest === undefined ? {} : { onRequest: options.onRequest }),
     ...(options.timeout === undefined ? {} : { timeout: options.timeout }),
   })
-  const caches = new CacheSet({ client, log })
+  const caches = new CacheSet({ client, log, beside: options.beside })
   heard = caches.observer()
   return { client, caches }
 }

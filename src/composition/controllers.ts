@@ -3,6 +3,7 @@ import { type RunningControllers, startControllers } from '../controllers/index.
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import type { CacheSet } from '../kube/caches.ts'
 import { createKubeClient } from '../kube/client.ts'
 import { EventRecorder } from '../kube/events.ts'
 import { loadKubeconfig } from '../kube/kubeconfig.ts'
@@ -18,8 +19,14 @@ const LEASE = 'freehold-controllers'
 /**
  * The controllers of this process. They run while the lease is held; every write asks its fence. A replica without the
  * lease is ready too: it stands by.
+ *
+ * @param facade the caches of the facade in this process, which hold our kinds already
  */
-export async function runControllers(configuration: Configuration, surroundings: Surroundings): Promise<Part> {
+export async function runControllers(
+  configuration: Configuration,
+  surroundings: Surroundings,
+  facade: CacheSet | undefined,
+): Promise<Part> {
   const { registry, fail } = surroundings
   const log = surroundings.log.child({ part: 'controllers' })
   const closing = new Closing()
@@ -35,6 +42,7 @@ export async function runControllers(configuration: Configuration, surroundings:
     fieldManager: FIELD_MANAGER,
     log,
     onRequest: requestMetrics(registry),
+    beside: facade,
     ...(configuration.leaderElection ? { fence: lease.fence } : {}),
   })
   const { client } = connection

@@ -46,12 +46,12 @@ const CALL_TIMEOUT = 8_000
 export async function runFacade(
   configuration: Configuration,
   surroundings: Surroundings,
+  { client, caches }: Connection,
   otherChecks: () => readonly ReadinessCheck[],
 ): Promise<Part> {
   const log = surroundings.log.child({ part: 'facade' })
   const closing = new Closing()
   let isStopping = false
-  const { client, caches } = openCaches(configuration, log, closing)
   const isComplete = () => caches.unsynced().length === 0
   const staleness = { age: () => caches.age, bound: configuration.staleReadSeconds * 1000 }
   const checks: ReadinessCheck[] = [
@@ -117,20 +117,30 @@ export async function runFacade(
   }
 }
 
-function openCaches({ kubeconfig, facadeContext }: Configuration, log: Log, { onStop }: Closing): Connection {
-  const connection = connect({
+/** The client and the caches of the facade. A part of its own: in role all the controllers read from these caches too. */
+export function openFacadeConnection(
+  { kubeconfig, facadeContext }: Configuration,
+  { log }: Surroundings,
+): Connection & Part {
+  const { client, caches } = connect({
     kubeconfig,
     context: facadeContext,
     fieldManager: 'freehold-facade',
-    log,
+    log: log.child({ part: 'facade' }),
     timeout: CALL_TIMEOUT,
   })
-  const { client, caches } = connection
   for (const kind of KINDS) caches.add(kind.resource)
   for (const resource of [node, pod]) caches.add(resource)
-  onStop(() => client.close())
-  onStop(() => caches.stopAll())
-  return connection
+  return {
+    name: 'connection of the facade',
+    checks: [],
+    client,
+    caches,
+    async stop() {
+      await caches.stopAll()
+      await client.close()
+    },
+  }
 }
 
 type Beside = {

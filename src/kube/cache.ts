@@ -139,6 +139,11 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     return this.#store.revision(filter.namespace)
   }
 
+  /** Declares further indexes; what is here already is found by them as well. */
+  addIndexes(indexes: Record<string, IndexFunction<T>>): void {
+    this.#store.addIndexes(indexes)
+  }
+
   byIndex(index: string, key: string): readonly T[] {
     return this.#store.byIndex(index, key)
   }

@@ -10,7 +10,10 @@ import { OptionalCache } from './optional.ts'
 export type CacheSetOptions = Omit<
   WatchCacheOptions<KubeObject>,
   'resource' | 'indexes' | 'namespace' | 'labelSelector' | 'fieldSelector'
->
+> & {
+  /** The set of another client of this process. What it holds is neither watched nor kept twice. */
+  beside?: CacheSet | undefined
+}
 export type CacheOptions<T extends KubeObject> = Pick<WatchCacheOptions<T>, 'indexes' | 'namespace' | 'labelSelector'>
 
 /**
@@ -22,10 +25,14 @@ export class CacheSet {
   readonly #caches = new Map<string, WatchCache<KubeObject>>()
   readonly #optional = new Map<string, OptionalCache<KubeObject>>()
   readonly #scoped: { resource: Resource; caches: ScopedCaches<KubeObject> }[] = []
+  readonly #beside: CacheSet | undefined
+  /** Those that are not of the set beside this one. */
+  readonly #own = new Set<{ stop(): Promise<void> }>()
   #started = false
 
-  constructor(options: CacheSetOptions) {
+  constructor({ beside, ...options }: CacheSetOptions) {
     const clock = options.clock ?? systemClock
+    this.#beside = beside
     this.#options = { history: new History(options.client, () => clock.monotonic()), ...options }
   }
 
@@ -37,7 +44,11 @@ export class CacheSet {
   add<T extends KubeObject>(resource: Resource, options: CacheOptions<T> = {}): WatchCache<T> {
     const id = resourceId(resource)
     if (this.#caches.has(id)) throw new Error(`The cache of ${id} is declared twice.`)
-    const cache = new WatchCache<T>({ ...this.#options, ...options, resource })
+    const isWhole = options.namespace === undefined && options.labelSelector === undefined
+    const shared = isWhole ? this.#beside?.find<T>(resource) : undefined
+    shared?.addIndexes(options.indexes ?? {})
+    const cache = shared ?? new WatchCache<T>({ ...this.#options, ...options, resource })
+    if (shared === undefined) this.#own.add(cache)
     // The map forgets T; `get` gives it back to the caller who knows the resource.
     this.#caches.set(id, cache as unknown as WatchCache<KubeObject>)
     if (this.#started) cache.start()
@@ -69,11 +80,15 @@ export class CacheSet {
     return caches
   }
 
+  find<T extends KubeObject = KubeObject>(resource: Resource): WatchCache<T> | undefined {
+    return this.#caches.get(resourceId(resource)) as unknown as WatchCache<T> | undefined
+  }
+
   /** @throws Error for a resource without a cache */
   get<T extends KubeObject = KubeObject>(resource: Resource): WatchCache<T> {
-    const cache = this.#caches.get(resourceId(resource))
+    const cache = this.find<T>(resource)
     if (cache === undefined) throw new Error(`${resourceId(resource)} has no cache.`)
-    return cache as unknown as WatchCache<T>
+    return cache
   }
 
   has(resource: Resource): boolean {
@@ -102,8 +117,9 @@ export class CacheSet {
     return [...this.#caches, ...this.#optional].filter(([, cache]) => !cache.synced).map(([id]) => id)
   }
 
+  /** The caches of the set beside this one go on. */
   async stopAll(): Promise<void> {
-    const caches = [...this.#caches.values(), ...this.#optional.values(), ...this.#scoped.map((entry) => entry.caches)]
+    const caches = [...this.#own, ...this.#optional.values(), ...this.#scoped.map((entry) => entry.caches)]
     await Promise.all(caches.map((cache) => cache.stop()))
   }
 

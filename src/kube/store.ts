@@ -63,8 +63,20 @@ export class ObjectStore<T extends KubeObject> {
   constructor(resource: Resource, indexes: Record<string, IndexFunction<T>> = {}) {
     this.#apiVersion = apiVersionOf(resource)
     this.#kind = resource.kind
-    this.#indexes = indexes
+    this.#indexes = { ...indexes }
     this.#buckets = new Map(Object.keys(indexes).map((name) => [name, new Map()]))
+  }
+
+  /** Declares further indexes, over the objects that are here as well. One that is declared already stays. */
+  addIndexes(indexes: Record<string, IndexFunction<T>>): void {
+    for (const [name, keysOf] of Object.entries(indexes)) {
+      if (this.#buckets.has(name)) continue
+      const buckets = new Map<string, Bucket<T>>()
+      this.#indexes[name] = keysOf
+      this.#buckets.set(name, buckets)
+      for (const entry of this.#entries.values())
+        for (const key of this.#keysOf(name, this.#read(entry))) insertInto(buckets, key, entry)
+    }
   }
 
   get size(): number {
@@ -170,16 +182,17 @@ export class ObjectStore<T extends KubeObject> {
     return { version: entry.version, uid: entry.uid, object: () => this.#read(entry) }
   }
 
-  /** An index function that throws for one object leaves it out of the index; the stream goes on. */
   #eachIndexKey(object: T, visit: (buckets: Map<string, Bucket<T>>, key: string) => void): void {
-    for (const [name, buckets] of this.#buckets) {
-      let keys: readonly string[] = []
-      try {
-        keys = this.#indexes[name]?.(object) ?? []
-      } catch {
-        // The same result at insertion and removal, so nothing is left behind.
-      }
-      for (const key of keys) visit(buckets, key)
+    for (const [name, buckets] of this.#buckets) for (const key of this.#keysOf(name, object)) visit(buckets, key)
+  }
+
+  /** An index function that throws for one object leaves it out of the index; the stream goes on. */
+  #keysOf(index: string, object: T): readonly string[] {
+    try {
+      return this.#indexes[index]?.(object) ?? []
+    } catch {
+      // The same result at insertion and removal, so nothing is left behind.
+      return []
     }
   }
 

@@ -1,0 +1,67 @@
+import { expect } from 'chai'
+import { until } from '../../test/make/until.ts'
+import type { KubeObject } from '../core/object.ts'
+import { configMap, namespace } from './builtin.ts'
+import { CacheSet } from './caches.ts'
+import { FakeKubeClient } from './fake.ts'
+
+const object = (name: string, owner: string): KubeObject & { data: { owner: string } } => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'a' },
+  data: { owner },
+})
+const INDEXES = { owner: (found: KubeObject) => [(found as ReturnType<typeof object>).data.owner] }
+
+describe('two sets of caches in one process', () => {
+  let client: FakeKubeClient
+  let first: CacheSet
+  let second: CacheSet
+
+  beforeEach(async () => {
+    client = new FakeKubeClient()
+    client.seed(configMap, object('one', 'x'))
+    first = new CacheSet({ client })
+    first.add(configMap)
+    first.start()
+    await first.whenAllSynced()
+    second = new CacheSet({ client, beside: first })
+  })
+
+  afterEach(async () => {
+    await second.stopAll()
+    await first.stopAll()
+  })
+
+  it('hold a type once, and find what came before an index was declared', async () => {
+    const cache = second.add(configMap, { indexes: INDEXES })
+    second.add(namespace)
+    second.start()
+    await second.whenAllSynced()
+    expect(cache).to.equal(first.get(configMap))
+    const found = () => cache.byIndex('owner', 'x').map(({ metadata }) => metadata.name)
+    await client.create(configMap, object('two', 'x'))
+    await until('both are found', async () => found().join() === 'one,two')
+    await client.remove(configMap, { namespace: 'a', name: 'one' })
+    await until('the other one is found', async () => found().join() === 'two')
+    expect(first.has(namespace)).to.equal(false)
+  })
+
+  it('show each other what either client wrote', () => {
+    second.add(configMap)
+    const written = { ...object('three', 'x'), metadata: { ...object('three', 'x').metadata, resourceVersion: '999' } }
+    second.observer().written(configMap, written)
+    expect(first.get(configMap).get('a', 'three')).to.deep.include({ data: { owner: 'x' } })
+  })
+
+  it('end alone: what the first watches goes on when the second has stopped', async () => {
+    second.add(configMap)
+    await second.stopAll()
+    await client.create(configMap, object('two', 'x'))
+    await until('the new object is seen', async () => first.get(configMap).size === 2)
+  })
+
+  it('watch apart what one of them wants in part', () => {
+    expect(second.add(configMap, { labelSelector: 'a=b' })).not.to.equal(first.get(configMap))
+  })
+})
