@@ -164,7 +164,7 @@ async function operatorCommand(
   }
   return {
     program: process.execPath,
-    args: ['--enable-source-maps', join(import.meta.dirname, '..', 'src', 'main.ts')],
+    args: [join(import.meta.dirname, '..', 'src', 'main.ts')],
     environment: operatorEnvironment(controlPlane, {
       ports,
       kubeconfig,

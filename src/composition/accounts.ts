@@ -1,7 +1,6 @@
 import type { IdentityAdministration, PasswordRules } from '../adapters/identity/provider.ts'
 import { createFolderMailer } from '../adapters/mail/folder.ts'
 import type { Mailer } from '../adapters/mail/port.ts'
-import { createSmtpMailer } from '../adapters/mail/smtp.ts'
 import type { AccountServices } from '../api/people/accounts.ts'
 import { AttemptLimit } from '../api/people/attemptLimit.ts'
 import { createOutbox } from '../api/people/outbox.ts'
@@ -20,20 +19,20 @@ const RESETS_PER_ADDRESS = 5
 const RESETS_PER_CLIENT = 20
 
 /** Users, mails and limits as the configuration says. Its `outbox` is to be stopped. */
-export function accountServices(
+export async function accountServices(
   configuration: Configuration,
   { users, passwordRules }: Pick<IdentityAdministration, 'users' | 'passwordRules'>,
   records: Records,
   log: Log,
   client: KubeClient,
-): AccountServices {
+): Promise<AccountServices> {
   const { facadePort, invitationResends, invitationResendHours, issuer, publicUrl } = configuration
   return {
     users,
     passwordRules: remembered(passwordRules),
     ...(configuration.identityProvider === 'local' ? { isPassword: passwordCheck(client) } : {}),
     tenants: recordedTenants(records),
-    outbox: createOutbox({ mailer: mailer(configuration), log, clock: systemClock }),
+    outbox: createOutbox({ mailer: await mailer(configuration), log, clock: systemClock }),
     linkBase: (publicUrl ?? `http://127.0.0.1:${facadePort}`).replace(/\/+$/, ''),
     // Keycloak has its account page there as well.
     signInUrl: `${issuer}/account`,
@@ -65,8 +64,11 @@ function passwordCheck(client: KubeClient): NonNullable<AccountServices['isPassw
   }
 }
 
-function mailer({ smtpUrl, mailFrom, mailFolder }: Configuration): Mailer | undefined {
-  if (smtpUrl !== undefined) return createSmtpMailer({ url: smtpUrl, from: mailFrom })
+async function mailer({ smtpUrl, mailFrom, mailFolder }: Configuration): Promise<Mailer | undefined> {
+  if (smtpUrl !== undefined) {
+    const { createSmtpMailer } = await import('../adapters/mail/smtp.ts')
+    return createSmtpMailer({ url: smtpUrl, from: mailFrom })
+  }
   return mailFolder === undefined ? undefined : createFolderMailer(mailFolder, systemClock)
 }
 

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { createKeycloakProvider } from '../adapters/identity/keycloak.ts'
 import { createLocalProvider } from '../adapters/identity/localProvider.ts'
 import type { IdentityAdministration } from '../adapters/identity/provider.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
@@ -63,6 +62,7 @@ async function keycloak(configuration: Configuration): Promise<IdentityAdministr
   const clientSecret = (await readFile(path, 'utf8')).trim()
   if (clientSecret === '') throw new ConfigurationError(`${path}: expected the client secret, found nothing.`)
   const url = keycloakUrl ?? issuerHost(issuer, realm)
+  const { createKeycloakProvider } = await import('../adapters/identity/keycloak.ts')
   const options = { url: url.replace(/\/+$/, ''), realm, audience, clientId, clientSecret }
   return createKeycloakProvider(adminRealm === undefined ? options : { ...options, adminRealm })
 }

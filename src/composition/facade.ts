@@ -159,7 +159,7 @@ async function openPeople(
   const { client, caches } = connection
   const administration = await openAdministration(configuration, connection)
   const records = createRecords({ client, caches })
-  const accounts = accountServices(configuration, administration, records, log, client)
+  const accounts = await accountServices(configuration, administration, records, log, client)
   closing.onStop(() => accounts.outbox.stop())
   const sso = ssoServices(configuration, client, administration.federation)
   closing.onStop(() => sso.outgoing.close())

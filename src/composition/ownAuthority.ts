@@ -8,7 +8,7 @@ import { WEBHOOK_CONFIGURATION, WEBHOOK_NAME, WEBHOOK_SERVICE } from '../core/we
 import { secret, validatingWebhookConfiguration } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { isKubeError } from '../kube/errors.ts'
-import { type CertificatePair, createAuthority } from './certificates.ts'
+import type { CertificatePair } from './certificates.ts'
 
 const SECRET = 'freehold-webhook-authority'
 /** Milliseconds: somebody may have applied the manifest anew, which leaves the authority out. */
@@ -37,6 +37,7 @@ export async function openOwnAuthority(client: Client, now: Date): Promise<OwnAu
   } catch (error) {
     if (!isKubeError(error, 'NotFound')) throw error
   }
+  const { createAuthority } = await import('./certificates.ts')
   const { certPem, keyPem } = await createAuthority('freehold webhooks', now)
   // Hexadecimal: the API server takes no path with capital letters.
   const path = `/admit/${randomBytes(24).toString('hex')}`

@@ -14,7 +14,6 @@ import type { CacheSet } from '../kube/caches.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { createAdmission } from '../webhooks/admission/index.ts'
 import { createReviewer, followPlaces } from '../webhooks/authorizer/index.ts'
-import { DAY_MS, issueCertificate } from './certificates.ts'
 import { keepAnnounced, type OwnAuthority, openOwnAuthority } from './ownAuthority.ts'
 
 /** The common name of the API server's client certificate: nobody else may ask who may do what. */
@@ -61,7 +60,7 @@ export async function runWebhooks(
     const server = createServer(await ownTls(own), listener)
     const webhooks = await serve(server, configuration)
     const announced = keepAnnounced(client, own, log)
-    const renewal = setInterval(() => void renew(server, own, log), DAY_MS)
+    const renewal = setInterval(() => void renew(server, own, log), RENEWAL)
     renewal.unref()
     return withEnd(webhooks, () => {
       clearInterval(renewal)
@@ -101,12 +100,16 @@ async function configuredTls({ webhookCertificate, webhookKey, webhookClientAuth
 }
 
 async function ownTls(own: OwnAuthority) {
+  // Its libraries are needed by nobody else, and large.
+  const { issueCertificate } = await import('./certificates.ts')
   const request = { commonName: WEBHOOK_SERVER_NAME, purpose: 'server', names: [WEBHOOK_SERVER_NAME] } as const
   const { certPem, keyPem } = await issueCertificate(own, request, new Date())
   return { ...LIMITS, cert: certPem, key: keyPem }
 }
 
-/** A new certificate each day, of which each is good for a year. */
+/** Milliseconds after which the certificate is replaced; each is good for a year. */
+const RENEWAL = 86_400_000
+
 async function renew(server: Server, own: OwnAuthority, log: Log): Promise<void> {
   try {
     server.setSecureContext(await ownTls(own))

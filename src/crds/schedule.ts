@@ -1,4 +1,4 @@
-import { CronExpressionParser } from 'cron-parser'
+import { createRequire } from 'node:module'
 import { z } from 'zod'
 import { ruled } from './fields.ts'
 
@@ -40,9 +40,12 @@ export const CronSchedule = ruled(
 
 const isCron = (text: string) => new RegExp(PATTERN).test(text)
 
+/** Loaded when the first schedule is checked: it brings a calendar of every time zone along. */
+const parser = () => createRequire(import.meta.url)('cron-parser') as typeof import('cron-parser')
+
 function parses(expression: string): boolean {
   try {
-    CronExpressionParser.parse(expression)
+    parser().CronExpressionParser.parse(expression)
     return true
   } catch {
     return false

@@ -1,5 +1,4 @@
 import type * as Mariadb from 'mariadb'
-import { createConnection } from 'mariadb'
 import { quoted } from '../../editor/names.ts'
 import { type Encoding, type SqlValue, shownValue, VALUE_MAX_BYTES } from '../../editor/values.ts'
 import { resultColumn } from './columns.ts'
@@ -248,6 +247,8 @@ export const mariadbDriver: SqlDriver = {
   dialect: 'mariadb',
 
   async open(target, mode) {
+    // Loaded when the first instance is reached: most platforms start without one.
+    const { createConnection } = await import('mariadb')
     const connection = await createConnection({
       host: target.host,
       port: target.port,

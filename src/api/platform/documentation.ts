@@ -46,19 +46,19 @@ export type DocumentationFile = {
 
 /** What each module serves. A path that no manifest lists does not exist, so that no request ever names a file. */
 export class Documentation {
+  readonly #sources: ReadonlyMap<string, () => readonly DocumentationFile[]>
   readonly #modules = new Map<string, ReadonlyMap<string, DocumentationFile>>()
   readonly #version: string
 
-  constructor(version: string, files: Readonly<Record<string, readonly DocumentationFile[]>>) {
+  /** @param files by module, called when a module is first asked for: the documents of all of them take a while */
+  constructor(version: string, files: Readonly<Record<string, () => readonly DocumentationFile[]>>) {
     this.#version = version
-    for (const [module, list] of Object.entries(files)) {
-      this.#modules.set(module, new Map(list.map((file) => [file.path, file])))
-    }
+    this.#sources = new Map(Object.entries(files))
   }
 
   /** Undefined for a module that does not exist. */
   manifest(module: string): DocsManifestDto | undefined {
-    const files = this.#modules.get(module)
+    const files = this.#filesOf(module)
     if (files === undefined) return undefined
     return {
       module,
@@ -74,12 +74,21 @@ export class Documentation {
   }
 
   file(module: string, path: string): DocumentationFile | undefined {
-    return this.#modules.get(module)?.get(path)
+    return this.#filesOf(module)?.get(path)
+  }
+
+  #filesOf(module: string): ReadonlyMap<string, DocumentationFile> | undefined {
+    const known = this.#modules.get(module)
+    const source = this.#sources.get(module)
+    if (known !== undefined || source === undefined) return known
+    const files = new Map(source().map((file) => [file.path, file]))
+    this.#modules.set(module, files)
+    return files
   }
 }
 
 /**
- * Reads the pages once. A page that is not written yet is left out.
+ * The pages of a folder, each read once. A page that is not written yet is left out.
  *
  * @param folder of the area pages, `docs/areas`
  * @param openApiOf the OpenAPI document of one module, or undefined if it has no routes
@@ -97,7 +106,10 @@ export function loadDocumentation(
     const content = JSON.stringify(openApi)
     return [...pages, { path: 'openapi.json', title: 'OpenAPI document', mediaType: 'application/json', content }]
   }
-  const modules = Object.entries(DOCUMENTED_MODULES).map(([module, { areas }]) => [module, filesOf(module, areas)])
+  const modules = Object.entries(DOCUMENTED_MODULES).map(([module, { areas }]) => [
+    module,
+    () => filesOf(module, areas),
+  ])
   return new Documentation(version, Object.fromEntries(modules))
 }
 
