@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { type Goal, lineOf } from '../test/bench/goals.ts'
 import { BENCHMARKS, type BenchmarkOptions } from '../test/bench/index.ts'
 
 const { values, positionals } = parseArgs({
@@ -26,6 +27,7 @@ const options: BenchmarkOptions = {
 }
 const result = await benchmark(options)
 console.log(JSON.stringify(result, null, 2))
+for (const goal of (result as { goals?: Goal[] }).goals ?? []) console.log(lineOf(goal))
 if (values.json !== undefined)
   (await import('node:fs')).writeFileSync(values.json, `${JSON.stringify(result, null, 2)}\n`)
 process.exit(0)

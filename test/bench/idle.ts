@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { BenchmarkOptions } from './index.ts'
+import { cpuSeconds } from './processes.ts'
 import { circumstances, setStage } from './stage.ts'
 
-/** Clock ticks of a second in `/proc` (sysconf(_SC_CLK_TCK)), 100 on every Linux that Node runs on. */
-const TICKS = 100
 /** After the last write, so that what a write set off is over. */
 const SETTLE_SECONDS = 30
 
@@ -31,11 +29,4 @@ export async function runIdle({ seconds, count = 1_000 }: BenchmarkOptions): Pro
   } finally {
     await stage.stop()
   }
-}
-
-function cpuSeconds(pid: number | undefined): number {
-  if (pid === undefined) return Number.NaN
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / TICKS
 }

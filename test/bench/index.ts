@@ -6,6 +6,7 @@ import { runHostile } from './hostile.ts'
 import { runIdle } from './idle.ts'
 import { runList } from './list.ts'
 import { runSecret } from './secret.ts'
+import { runStart } from './start.ts'
 
 export type BenchmarkOptions = {
   rounds: number
@@ -20,6 +21,7 @@ export const BENCHMARKS: Readonly<Record<string, (options: BenchmarkOptions) => 
   get: runGet,
   list: runList,
   idle: runIdle,
+  start: runStart,
   secret: runSecret,
   editor: runEditor,
   freshness: runFreshness,

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { loadavg } from 'node:os'
 import { load as parseYaml } from 'js-yaml'
 import { OwnPlatform, type OwnPlatformOptions } from '../cluster/platform.ts'
 import { type Fleet, makeFleet, untilFleetIsReady } from '../worlds/fleet.ts'
@@ -59,5 +60,7 @@ async function arms(own: OwnPlatform): Promise<{ ours: Arm; raw: Arm }> {
 
 /** What every result says of where it was measured. */
 export function circumstances({ own }: Pick<Stage, 'own'>): object {
-  return { node: process.version, kubernetes: own.controlPlane.version, cores: navigator.hardwareConcurrency }
+  const [load = 0] = loadavg()
+  const machine = { cores: navigator.hardwareConcurrency, load: Math.round(load * 10) / 10 }
+  return { node: process.version, kubernetes: own.controlPlane.version, ...machine }
 }

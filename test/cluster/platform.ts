@@ -42,7 +42,8 @@ export class OwnPlatform {
   readonly proxies: { controllers: FaultProxy; facade: FaultProxy } | undefined
   readonly wire: Wire | undefined
   readonly hasStore: boolean
-  readonly #command: Command
+  /** How the operator is started. */
+  readonly command: Command
   readonly #replicas: { role: Role; child: ChildProcess }[] = []
   #started = 1
   #operator: ChildProcess | undefined
@@ -58,7 +59,7 @@ export class OwnPlatform {
     this.proxies = parts.proxies
     this.wire = parts.wire
     this.hasStore = parts.hasStore
-    this.#command = command
+    this.command = command
   }
 
   /** Everything but the operator. */
@@ -92,7 +93,7 @@ export class OwnPlatform {
   /** Starts the operator and waits until it is ready. Its log is `logs/freehold.log` in the folder. */
   async startOperator(more: Record<string, string> = {}): Promise<void> {
     const log = openSync(join(this.controlPlane.folder, 'logs', 'freehold.log'), 'a')
-    const { program, args, environment } = this.#command
+    const { program, args, environment } = this.command
     this.#operator = spawn(program, args, { stdio: ['ignore', log, log], env: { ...environment, ...more } })
     await untilReady(this.ports, new AbortController().signal)
   }
@@ -131,7 +132,7 @@ export class OwnPlatform {
     const named = (name: string) => `${name}-${number}`
     const chosen = await choosePorts(folder, PLATFORM_PORTS.map(named))
     const ports = Object.fromEntries(PLATFORM_PORTS.map((name) => [name, chosen[named(name)]])) as PlatformPorts
-    const { program, args, environment } = this.#command
+    const { program, args, environment } = this.command
     const log = openSync(join(folder, 'logs', `freehold-${number}.log`), 'a')
     const own = {
       PLATFORM_ROLE: role,
