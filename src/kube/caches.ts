@@ -23,6 +23,7 @@ export type CacheOptions<T extends KubeObject> = Pick<WatchCacheOptions<T>, 'ind
 export class CacheSet {
   readonly #options: CacheSetOptions
   readonly #caches = new Map<string, WatchCache<KubeObject>>()
+  readonly #byResource = new Map<Resource, WatchCache<KubeObject>>()
   readonly #optional = new Map<string, OptionalCache<KubeObject>>()
   readonly #scoped: { resource: Resource; caches: ScopedCaches<KubeObject> }[] = []
   readonly #beside: CacheSet | undefined
@@ -51,6 +52,7 @@ export class CacheSet {
     if (shared === undefined) this.#own.add(cache)
     // The map forgets T; `get` gives it back to the caller who knows the resource.
     this.#caches.set(id, cache as unknown as WatchCache<KubeObject>)
+    this.#byResource.set(resource, cache as unknown as WatchCache<KubeObject>)
     if (this.#started) cache.start()
     return cache
   }
@@ -80,8 +82,10 @@ export class CacheSet {
     return caches
   }
 
+  /** Called several times for each request, and nearly always with the very resource that the cache was declared with. */
   find<T extends KubeObject = KubeObject>(resource: Resource): WatchCache<T> | undefined {
-    return this.#caches.get(resourceId(resource)) as unknown as WatchCache<T> | undefined
+    const found = this.#byResource.get(resource) ?? this.#caches.get(resourceId(resource))
+    return found as unknown as WatchCache<T> | undefined
   }
 
   /** @throws Error for a resource without a cache */
@@ -109,7 +113,9 @@ export class CacheSet {
 
   /** Milliseconds for which the watch that was lost first has been away; zero while all are open. */
   get age(): number {
-    return Math.max(0, ...Array.from(this.#caches.values(), (cache) => cache.age))
+    let most = 0
+    for (const { age } of this.#caches.values()) if (age > most) most = age
+    return most
   }
 
   /** Resources whose first listing is not complete: what a readiness probe names. */

@@ -5,6 +5,7 @@ import { runGet } from './get.ts'
 import { runHostile } from './hostile.ts'
 import { runIdle } from './idle.ts'
 import { runList } from './list.ts'
+import { runRequests } from './requests.ts'
 import { runSecret } from './secret.ts'
 import { runStart } from './start.ts'
 
@@ -22,6 +23,7 @@ export const BENCHMARKS: Readonly<Record<string, (options: BenchmarkOptions) => 
   list: runList,
   idle: runIdle,
   start: runStart,
+  requests: runRequests,
   secret: runSecret,
   editor: runEditor,
   freshness: runFreshness,

@@ -17,7 +17,7 @@ type Kubeconfig = {
 const text = (base64: string) => Buffer.from(base64, 'base64').toString()
 
 /** About 2 KB of JSON for each object: fifty tags stand in for what people write. */
-const SPEC = {
+export const SPEC = {
   running: false,
   tags: Object.fromEntries(Array.from({ length: 24 }, (_, index) => [`label-${index}`, 'x'.repeat(48)])),
 }
@@ -60,7 +60,11 @@ async function arms(own: OwnPlatform): Promise<{ ours: Arm; raw: Arm }> {
 
 /** What every result says of where it was measured. */
 export function circumstances({ own }: Pick<Stage, 'own'>): object {
+  return { kubernetes: own.controlPlane.version, ...machine() }
+}
+
+/** `load`: of the last minute. */
+export function machine(): object {
   const [load = 0] = loadavg()
-  const machine = { cores: navigator.hardwareConcurrency, load: Math.round(load * 10) / 10 }
-  return { node: process.version, kubernetes: own.controlPlane.version, ...machine }
+  return { node: process.version, cores: navigator.hardwareConcurrency, load: Math.round(load * 10) / 10 }
 }

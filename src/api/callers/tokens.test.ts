@@ -107,12 +107,16 @@ describe('access tokens', () => {
 
   describe('in a request', () => {
     it('stand in one Authorization header', () => {
-      expect(authorizationHeader({ headersDistinct: {} })).to.equal(undefined)
-      expect(authorizationHeader({ headersDistinct: { authorization: ['Bearer x'] } })).to.equal('Bearer x')
-      expect(() => authorizationHeader({ headersDistinct: { authorization: ['Bearer x', 'Bearer x'] } })).to.throw(
-        PlatformError,
-        /more than one/,
-      )
+      expect(authorizationHeader({ headers: {}, rawHeaders: [] })).to.equal(undefined)
+      expect(
+        authorizationHeader({ headers: { authorization: 'Bearer x' }, rawHeaders: ['Authorization', 'Bearer x'] }),
+      ).to.equal('Bearer x')
+      expect(() =>
+        authorizationHeader({
+          headers: { authorization: 'Bearer x' },
+          rawHeaders: ['Authorization', 'Bearer x', 'authorization', 'Bearer x'],
+        }),
+      ).to.throw(PlatformError, /more than one/)
     })
   })
 })

@@ -115,10 +115,15 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
  *
  * @throws PlatformError UNAUTHORIZED for more than one
  */
-export function authorizationHeader(request: Pick<IncomingMessage, 'headersDistinct'>): string | undefined {
-  const values = request.headersDistinct.authorization ?? []
-  if (values.length > 1) throw unauthorized('The request has more than one Authorization header.')
-  return values[0]
+export function authorizationHeader(request: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): string | undefined {
+  const { headers, rawHeaders } = request
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name?.length === 'authorization'.length && name.toLowerCase() === 'authorization') count += 1
+  }
+  if (count > 1) throw unauthorized('The request has more than one Authorization header.')
+  return headers.authorization
 }
 
 const BEARER = /^bearer ([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)$/i

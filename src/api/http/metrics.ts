@@ -19,10 +19,14 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
     buckets: BUCKETS,
     registers: [registry],
   })
-  const active = new Gauge({
+  let active = 0
+  new Gauge({
     name: 'http_server_active_requests',
     help: 'Requests that the facade is working on',
     registers: [registry],
+    collect() {
+      this.set(active)
+    },
   })
   const limited = new Counter({
     name: 'freehold_facade_limited_requests_total',
@@ -33,9 +37,11 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
   // Looking labels up costs more than the observation; a route has few of them.
   const children = new Map<string, Histogram.Internal<string>>()
   return {
-    began: () => active.inc(),
+    began() {
+      active += 1
+    },
     ended(method, route, status, seconds) {
-      active.dec()
+      active -= 1
       const key = `${method} ${route} ${status}`
       let child = children.get(key)
       if (child === undefined) {

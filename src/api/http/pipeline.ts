@@ -10,13 +10,13 @@ import type { Answer } from './answer.ts'
 import { badName } from './badName.ts'
 import { hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
-import { parseIfMatch } from './etag.ts'
 import { addressKey, BodyBudget, RateLimit } from './limits.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { readModel } from './model.ts'
 import { negotiate } from './negotiation.ts'
 import { errorAnswer, toPlatformError } from './problem.ts'
 import { parseQuery } from './query.ts'
+import { isReadThrough, type Parts, RequestContext, single } from './requestContext.ts'
 import type { Route } from './route.ts'
 import { type Match, Router } from './router.ts'
 import { type Trace, traceOf } from './tracing.ts'
@@ -203,13 +203,12 @@ export class Pipeline {
 
   /** Refused tokens count against the address, so that guessing is as slow as anonymous calling. */
   async #authenticate(passage: Passage, route: Route): Promise<void> {
-    const key = addressKey(passage.address)
     try {
       const caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
       await this.#requireStanding(caller, route)
       passage.caller = caller
     } catch (error) {
-      this.#refuse('address', await this.#addresses.take(key))
+      this.#refuse('address', await this.#addresses.take(addressKey(passage.address)))
       throw error
     }
     this.#refuse('principal', await this.#principals.take(passage.caller.principalId))
@@ -262,32 +261,9 @@ export class Pipeline {
     return route.body === undefined || (value === undefined && isOptional) ? value : readModel(route.body, value)
   }
 
-  #context(passage: Passage, match: Match, parts: Pick<Context, 'query' | 'list' | 'body' | 'scope'>): Context {
-    const { request, response, trace, caller, address } = passage
+  #context(passage: Passage, match: Match, parts: Parts): Context {
     const { services, log } = this.#options
-    let signal: AbortSignal | undefined
-    return {
-      ...parts,
-      services,
-      get caller() {
-        if (caller === undefined) throw new PlatformError('UNAUTHORIZED', 'This needs a signed-in caller.')
-        return caller
-      },
-      isAnonymous: caller === undefined,
-      address,
-      parameters: match.parameters,
-      ifMatch: parseIfMatch(single(request, 'if-match')),
-      fresh: isReadThrough(request),
-      header: (name) => single(request, name),
-      correlationId: trace.correlationId,
-      log,
-      // Most handlers never wait for anything that could be aborted.
-      get signal() {
-        signal ??= signalOf(response)
-        return signal
-      },
-      request,
-    }
+    return new RequestContext(passage, match, parts, { services, log })
   }
 
   #log(passage: Passage, route: string, milliseconds: number, failure: unknown): void {
@@ -318,23 +294,6 @@ function reasonOf(failure: unknown): string {
 }
 
 const NEVER_STALE: Staleness = { age: () => 0, bound: Number.POSITIVE_INFINITY }
-
-function isReadThrough(request: IncomingMessage): boolean {
-  return /(^|[\s,])no-cache\b/i.test(single(request, 'cache-control') ?? '')
-}
-
-function single(request: IncomingMessage, name: string): string | undefined {
-  const value = request.headers[name]
-  return Array.isArray(value) ? value[0] : value
-}
-
-function signalOf(response: ServerResponse): AbortSignal {
-  const controller = new AbortController()
-  response.once('close', () => {
-    if (!response.writableFinished) controller.abort(new Error('The client has gone.'))
-  })
-  return controller.signal
-}
 
 async function send({ request, response }: Passage, answer: Answer): Promise<void> {
   closeAfterUnreadBody(request, response)

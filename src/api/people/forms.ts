@@ -1,4 +1,4 @@
-import express, { type Request, type Response, type Router } from 'express'
+import express, { type Request, type RequestHandler, type Response } from 'express'
 import { rateLimit } from 'express-rate-limit'
 import Negotiator from 'negotiator'
 import { messageOf, PlatformError } from '../../core/errors.ts'
@@ -23,7 +23,7 @@ const HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer',
  * that a form proves, and no cookie is read, so that no other site can send one in somebody's name. Everything else
  * goes on to the routes.
  */
-export function linkPages(services: Services, all: readonly LinkPages[]): Router {
+export function linkPages(services: Services, all: readonly LinkPages[]): RequestHandler {
   const router = express.Router()
   const limit = rateLimit({ windowMs: 60_000, limit: REQUESTS_PER_MINUTE, legacyHeaders: false, validate: false })
   const form = express.urlencoded({ extended: false, limit: '8kb', parameterLimit: 8 })
@@ -40,7 +40,13 @@ export function linkPages(services: Services, all: readonly LinkPages[]): Router
         )
     })
   }
-  return router
+  // Nearly every request is for something else.
+  const starts = all.map(({ path }) => path.slice(0, path.indexOf(':')))
+  return (request, response, next) => {
+    const isPage = starts.some((start) => request.url.slice(0, start.length).toLowerCase() === start)
+    if (isPage) router(request, response, next)
+    else next()
+  }
 }
 
 function prefersPage(request: Request): boolean {

@@ -1,0 +1,90 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { PlatformError } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import type { Caller, Context, Services } from './context.ts'
+import { parseIfMatch } from './etag.ts'
+import type { Match } from './router.ts'
+import type { Trace } from './tracing.ts'
+
+/** What the stages before the handler found out. */
+export type Parts = Pick<Context, 'query' | 'list' | 'body' | 'scope'>
+
+/** What comes from the connection, and who asks. */
+export type Origin = {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly trace: Trace
+  readonly address: string | undefined
+  readonly caller: Caller | undefined
+}
+
+/** A class, because the getters of an object literal are made anew for each request. */
+export class RequestContext implements Context {
+  readonly services: Services
+  readonly log: Log
+  readonly query: Context['query']
+  readonly list: Context['list']
+  readonly body: unknown
+  readonly scope: string | undefined
+  readonly parameters: Context['parameters']
+  readonly address: string | undefined
+  readonly correlationId: string
+  readonly request: IncomingMessage
+  readonly ifMatch: Context['ifMatch']
+  readonly fresh: boolean
+  readonly isAnonymous: boolean
+  readonly #response: ServerResponse
+  readonly #caller: Caller | undefined
+  #signal: AbortSignal | undefined
+
+  constructor(origin: Origin, match: Match, parts: Parts, { services, log }: Pick<Context, 'services' | 'log'>) {
+    const { request, response, trace, caller, address } = origin
+    this.services = services
+    this.log = log
+    this.query = parts.query
+    this.list = parts.list
+    this.body = parts.body
+    this.scope = parts.scope
+    this.parameters = match.parameters
+    this.address = address
+    this.correlationId = trace.correlationId
+    this.request = request
+    this.ifMatch = parseIfMatch(single(request, 'if-match'))
+    this.fresh = isReadThrough(request)
+    this.isAnonymous = caller === undefined
+    this.#response = response
+    this.#caller = caller
+  }
+
+  get caller(): Caller {
+    if (this.#caller === undefined) throw new PlatformError('UNAUTHORIZED', 'This needs a signed-in caller.')
+    return this.#caller
+  }
+
+  header(name: string): string | undefined {
+    return single(this.request, name)
+  }
+
+  /** Most handlers never wait for anything that could be aborted. */
+  get signal(): AbortSignal {
+    this.#signal ??= signalOf(this.#response)
+    return this.#signal
+  }
+}
+
+export function isReadThrough(request: IncomingMessage): boolean {
+  return /(^|[\s,])no-cache\b/i.test(single(request, 'cache-control') ?? '')
+}
+
+export function single(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name]
+  return Array.isArray(value) ? value[0] : value
+}
+
+function signalOf(response: ServerResponse): AbortSignal {
+  const controller = new AbortController()
+  response.once('close', () => {
+    if (!response.writableFinished) controller.abort(new Error('The client has gone.'))
+  })
+  return controller.signal
+}
