@@ -149,13 +149,7 @@ export class FakeKubeClient implements KubeClient {
     const name = object.metadata.name ?? `${object.metadata.generateName ?? ''}${randomUUID().slice(0, 5)}`
     const key = objectKey(object.metadata.namespace, name)
     if (this.#table(resource).has(key)) throw refused('AlreadyExists', 'create', resource, refOf(object))
-    const { status: _status, ...rest }: KubeObject = copyOf(object)
-    const born = {
-      ...rest,
-      apiVersion: apiVersionOf(resource),
-      kind: resource.kind,
-      metadata: { ...rest.metadata, name, uid: randomUUID(), generation: 1, creationTimestamp: this.#time() },
-    } as unknown as T
+    const born = this.#born(resource, object, { ...object.metadata, name })
     if (options.dryRun === true) return born
     return this.#written(resource, this.#store(resource, born, 'ADDED', undefined))
   }
@@ -203,14 +197,18 @@ export class FakeKubeClient implements KubeClient {
 
   #applyNew<T extends KubeObject>(resource: Resource, object: T, options: ApplyOptions, manager: string): T {
     if (object.metadata.uid !== undefined) throw refused('Conflict', 'apply', resource, refOf(object))
-    const { status: _status, ...rest }: KubeObject = copyOf(object)
     // A version that nothing could have is no obstacle if nothing exists: as the API server does it.
-    const { resourceVersion: _version, ...given } = rest.metadata
-    const metadata = { ...given, uid: randomUUID(), generation: 1, creationTimestamp: this.#time() }
-    const born = { ...rest, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as unknown as T
+    const { resourceVersion: _version, ...given } = copyOf(object.metadata)
+    const born = this.#born(resource, object, given)
     if (options.dryRun === true) return born
-    this.#intents.set(`${metadata.uid} ${manager}`, { ...copyOf(object), metadata: given })
+    this.#intents.set(`${born.metadata.uid} ${manager}`, { ...copyOf(object), metadata: given })
     return this.#written(resource, this.#store(resource, born, 'ADDED', undefined))
+  }
+
+  #born<T extends KubeObject>(resource: Resource, object: T, given: T['metadata']): T {
+    const { status: _status, ...rest }: KubeObject = copyOf(object)
+    const metadata = { ...copyOf(given), uid: randomUUID(), generation: 1, creationTimestamp: this.#time() }
+    return { ...rest, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as unknown as T
   }
 
   async remove(resource: Resource, ref: ObjectRef, options: RemoveOptions = {}): Promise<KubeObject | undefined> {

@@ -8,7 +8,7 @@ import type { BoundaryRecord } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
 import { resourcesOfBoundary } from '../resources/contents.ts'
 import { DateTime, Tags, Uuid } from '../resources/dto.ts'
-import type { ListShape } from '../resources/paging.ts'
+import { dateTime, enumeration, type ListShape, text } from '../resources/paging.ts'
 import { defaultCluster, groupsOfBoundary } from '../resources/places.ts'
 import { BoundaryQuotaDto, quotaDto } from '../resources/quotaRecord.ts'
 import { usageOf } from '../resources/usage.ts'
@@ -87,15 +87,12 @@ function countMembers({ records, clock }: Services, { metadata, spec }: Boundary
 
 export const boundaryShape: ListShape<BoundaryRecord> = {
   fields: {
-    displayName: { title: 'Name', type: 'text', of: ({ spec }) => spec.displayName, isSearched: true },
-    status: {
-      title: 'Status',
-      type: 'enumeration',
-      values: RESOURCE_STATES,
+    displayName: text('Name', { of: ({ spec }) => spec.displayName, isSearched: true }),
+    status: enumeration('Status', RESOURCE_STATES, {
       of: ({ metadata, status }) => summarize(status, metadata.deletionTimestamp !== undefined).status,
-    },
-    tenantId: { title: 'Tenant', type: 'text', of: ({ spec }) => spec.tenantId, isShown: false },
-    createdAt: { title: 'Created', type: 'dateTime', of: ({ metadata }) => metadata.creationTimestamp },
+    }),
+    tenantId: text('Tenant', { of: ({ spec }) => spec.tenantId, isShown: false }),
+    createdAt: dateTime('Created', { of: ({ metadata }) => metadata.creationTimestamp }),
   },
   defaultSort: 'displayName',
   nameOf: ({ spec }) => spec.displayName,

@@ -3,6 +3,7 @@ import { JOB_STATES, vaultReference } from '../../contracts/jobs.ts'
 import { permissionMissing } from '../../core/errors.ts'
 import { PlatformJob, type SpecOfJob } from '../../crds/jobs.ts'
 import { DateTime } from '../resources/dto.ts'
+import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { recordOf } from '../resources/record.ts'
 import { planOf, shownPlan } from '../resources/sizing.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
@@ -36,9 +37,9 @@ export const jobRecord = recordOf(PlatformJob, {
 
 /** What the list can be asked for beyond what every resource has. */
 export const jobFields = {
-  status: { title: 'Status', type: 'enumeration', values: STATUSES, of: statusOf },
-  image: { title: 'Image', type: 'text', of: ({ object }: JobView) => object.spec.image, isSorted: false },
-  completedAt: { title: 'Ended', type: 'dateTime', of: completedAt },
+  status: enumeration('Status', STATUSES, { of: statusOf }),
+  image: text('Image', { isSorted: false }),
+  completedAt: dateTime('Ended', { of: completedAt }),
 } as const
 
 /** Whether or not the vault exists: its name must not tell. @throws PlatformError FORBIDDEN */

@@ -1,6 +1,7 @@
 import { PlatformError } from '../../core/errors.ts'
 import { ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import type { RouteDraft } from '../http/route.ts'
+import { flag, number } from '../resources/paging.ts'
 import { resource } from '../resources/resource.ts'
 import { type AccountView, accountRecord, bucketsOf, COLLECTION, useOfAccount } from './record.ts'
 
@@ -11,24 +12,15 @@ export const accountRoutes: readonly RouteDraft[] = resource(ObjectStorageAccoun
   ...accountRecord,
   beforeDelete: refuseDeletion,
   fields: {
-    enablePublicAccess: {
-      title: 'Public access',
-      type: 'boolean',
-      of: ({ object }) => object.spec.enablePublicAccess,
-      isSorted: false,
-    },
-    usedBytes: {
-      title: 'Used bytes',
-      type: 'number',
+    enablePublicAccess: flag('Public access', { isSorted: false }),
+    usedBytes: number('Used bytes', {
       of: ({ object, services }) => useOfAccount(services, object).usedBytes,
       isFiltered: false,
-    },
-    bucketCount: {
-      title: 'Buckets',
-      type: 'number',
+    }),
+    bucketCount: number('Buckets', {
       of: ({ object, services }) => useOfAccount(services, object).bucketCount,
       isFiltered: false,
-    },
+    }),
   },
 })
 

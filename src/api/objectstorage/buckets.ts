@@ -5,8 +5,8 @@ import { AccountBucket, ObjectStorageAccount, VERSIONING } from '../../crds/obje
 import type { Context } from '../http/context.ts'
 import { action } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { dateTime, enumeration, flag, number, text } from '../resources/collection/columns.ts'
 import { inParent } from '../resources/collection/homes.ts'
+import { dateTime, enumeration, flag, number, text } from '../resources/paging.ts'
 import { findResource } from '../resources/places.ts'
 import { type AccountHome, bucketSpec, PatchBucketRequest, patchedBucket, refuseClosed } from './bucketChanges.ts'
 import {

@@ -8,9 +8,9 @@ import { ObjectAccessKey } from '../../crds/objectstorage.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { DateTime, pagedListOf } from '../resources/dto.ts'
-import { pagedParts } from '../resources/pages.ts'
-import type { ListShape } from '../resources/paging.ts'
+import { listRoute } from '../resources/collection/columns.ts'
+import { DateTime } from '../resources/dto.ts'
+import { dateTime, number, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 import { accountOf } from './buckets.ts'
 import { type AccountObject, type BucketObject, bucketsOf } from './record.ts'
@@ -39,20 +39,7 @@ type ObjectAuditEntry = z.output<typeof ObjectAuditEntry>
 /** The newest requests that a look-up considers. */
 const AUDIT_MAX = 10_000
 
-const auditShape: ListShape<ObjectAuditEntry> = {
-  fields: {
-    timestamp: { title: 'Time', type: 'dateTime', of: (entry) => entry.timestamp },
-    operation: { title: 'Operation', type: 'text', of: (entry) => entry.operation, isSorted: false },
-    bucket: { title: 'Bucket', type: 'text', of: (entry) => entry.bucket, isSorted: false },
-    statusCode: { title: 'Status', type: 'number', of: (entry) => entry.statusCode, isSorted: false },
-    accessKeyId: { title: 'Access key', type: 'text', of: (entry) => entry.accessKeyId, isSorted: false },
-  },
-  defaultSort: '-timestamp',
-  nameOf: (entry) => entry.key ?? '',
-  idOf: (entry) => entry.id,
-}
-
-async function listAudit(context: Context) {
+async function auditOf(context: Context): Promise<ObjectAuditEntry[]> {
   const { object: account } = await accountOf(context, 'name')
   const { metadata, spec } = account
   if (!spec.auditEnabled) {
@@ -65,11 +52,10 @@ async function listAudit(context: Context) {
   const { signal } = context
   const found = await asking(() => store.audit(names, AUDIT_MAX, { signal }))
   const principals = principalsByKey(context, account)
-  const entries = found.flatMap((record) => {
+  return found.flatMap((record) => {
     const life = lives.find((each) => isOf(record, each))
     return life === undefined ? [] : [entryOf(record, life.bucketName, principals)]
   })
-  return pagedParts(entries, context.list, auditShape, (entry) => entry)
 }
 
 /** A time in which a name at the store meant one bucket of the account; seconds, as the log has them. */
@@ -226,18 +212,22 @@ async function readRuntimeInfo(context: Context<'boundaryId'>) {
 }
 
 export const insightRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    `${ACCOUNT}/audit`,
-    {
-      auth: action('object/audit/read'),
-      summary: 'Requests to the buckets, newest first',
-      list: auditShape,
-      reply: pagedListOf(ObjectAuditEntry),
-      answers: [409],
+  listRoute(`${ACCOUNT}/audit`, {
+    auth: action('object/audit/read'),
+    summary: 'Requests to the buckets, newest first',
+    dto: ObjectAuditEntry,
+    columns: {
+      timestamp: dateTime('Time'),
+      operation: text('Operation', { isSorted: false }),
+      bucket: text('Bucket', { isSorted: false }),
+      statusCode: number('Status', { isSorted: false }),
+      accessKeyId: text('Access key', { isSorted: false }),
     },
-    listAudit,
-  ),
+    sort: '-timestamp',
+    name: 'key',
+    answers: [409],
+    rows: auditOf,
+  }),
   route(
     'GET',
     `${ACCOUNT}/usage`,

@@ -10,9 +10,9 @@ import { findNameable } from '../callers/visiblePeople.ts'
 import type { Context, Services } from '../http/context.ts'
 import { action } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { dateTime, enumeration, text } from '../resources/collection/columns.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
+import { dateTime, enumeration, text } from '../resources/paging.ts'
 import {
   assignmentIdOf,
   exceedingRefused,

@@ -4,8 +4,9 @@ import { RoleDefinition } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES, isRootOnly, type Role } from '../../iam/roles.ts'
 import type { Services } from '../http/context.ts'
 import { action, type RouteDraft } from '../http/route.ts'
-import { flag, listRoute, text } from '../resources/collection/columns.ts'
+import { listRoute } from '../resources/collection/columns.ts'
 import { Uuid } from '../resources/dto.ts'
+import { flag, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 
 const RoleDefinitionDto = z

@@ -10,9 +10,9 @@ import type { Services } from '../http/context.ts'
 import { action } from '../http/route.ts'
 import { isEnabled, verifiedDomains } from '../people/singleSignOn.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { dateTime, text } from '../resources/collection/columns.ts'
 import { inCluster } from '../resources/collection/homes.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
+import { dateTime, text } from '../resources/paging.ts'
 
 const CreateTenantRequest = z
   .strictObject({ displayName: DisplayName.describe('Unique on the platform') })

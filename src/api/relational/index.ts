@@ -9,6 +9,7 @@ import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader } from '../records/secrets.ts'
 import { ExternalAddressDto } from '../resources/dto.ts'
+import { dateTime, enumeration, flag, number, text } from '../resources/paging.ts'
 import { findResource } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
@@ -50,28 +51,18 @@ export const relationalRoutes: readonly RouteDraft[] = [
     actionPrefix: 'relationalcluster',
     ...relationalRecord,
     fields: {
-      engineVersion: { title: 'Version', type: 'text', of: ({ object }) => object.spec.engineVersion },
-      archiving: {
-        title: 'Archiving',
-        type: 'enumeration',
-        values: ARCHIVING_STATES,
+      engineVersion: text('Version'),
+      archiving: enumeration('Archiving', ARCHIVING_STATES, {
         of: ({ object }) => object.status?.archiving ?? 'Disabled',
         isSorted: false,
-      },
-      replicas: { title: 'Replicas', type: 'number', of: ({ object }) => object.spec.replicas, isSorted: false },
-      backupEnabled: {
-        title: 'Backups',
-        type: 'boolean',
+      }),
+      replicas: number('Replicas', { isSorted: false }),
+      backupEnabled: flag('Backups', {
         of: ({ object, services }) => isBackedUp(object.spec, services.relational.hasBackupTarget),
         isSorted: false,
-      },
+      }),
       storageSize: storageField(RelationalCluster),
-      lastBackupAt: {
-        title: 'Last backup',
-        type: 'dateTime',
-        of: ({ object }) => object.status?.lastBackupAt,
-        isFiltered: false,
-      },
+      lastBackupAt: dateTime('Last backup', { of: ({ object }) => object.status?.lastBackupAt, isFiltered: false }),
     },
   }),
   ...planRoutes({

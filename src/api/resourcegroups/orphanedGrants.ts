@@ -13,9 +13,9 @@ import { ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
-import { DateTime, pagedListOf, Uuid as UuidDto } from '../resources/dto.ts'
-import { pagedParts } from '../resources/pages.ts'
-import type { ListShape } from '../resources/paging.ts'
+import { listRoute } from '../resources/collection/columns.ts'
+import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
+import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { type AssignmentRecord, knownRole, objectAt } from '../rules/grants.ts'
 import { PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
 
@@ -59,18 +59,6 @@ const OrphanedGrantPurgeResult = z
     skipped: z.array(z.object({ id: UuidDto, reason: z.string() }).meta({ id: 'SkippedGrant' })),
   })
   .meta({ id: 'OrphanedGrantPurgeResult' })
-
-const orphanShape: ListShape<OrphanedGrantDto> = {
-  fields: {
-    kind: { title: 'Kind', type: 'enumeration', values: GRANT_KINDS, of: (row) => row.kind, isSorted: false },
-    reason: { title: 'Reason', type: 'enumeration', values: ORPHAN_REASONS, of: (row) => row.reason, isSorted: false },
-    principalId: { title: 'Principal', type: 'text', of: (row) => row.principalId, isSorted: false },
-    detectedAt: { title: 'Detected', type: 'dateTime', of: (row) => row.detectedAt, isFiltered: false },
-  },
-  defaultSort: '-detectedAt',
-  nameOf: (row) => row.scope,
-  idOf: (row) => row.id,
-}
 
 type Grant = {
   kind: typeof RoleAssignment | typeof DenyAssignment | typeof JitRequest
@@ -195,20 +183,20 @@ async function purgeOrphans({ services, caller, body }: Purge) {
 }
 
 export const orphanedGrantRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '/resourcegroups/orphaned-grants',
-    {
-      auth: action('resourcegroups/delete'),
-      summary: 'Grants whose scope, principal or role is gone, or that have expired',
-      list: orphanShape,
-      reply: pagedListOf(OrphanedGrantDto),
+  listRoute('/resourcegroups/orphaned-grants', {
+    auth: action('resourcegroups/delete'),
+    summary: 'Grants whose scope, principal or role is gone, or that have expired',
+    dto: OrphanedGrantDto,
+    columns: {
+      kind: enumeration('Kind', GRANT_KINDS, { isSorted: false }),
+      reason: enumeration('Reason', ORPHAN_REASONS, { isSorted: false }),
+      principalId: text('Principal', { isSorted: false }),
+      detectedAt: dateTime('Detected', { isFiltered: false }),
     },
-    async ({ services, caller, list }) => {
-      const rows = (await orphansOf(services, caller.principalId)).map(({ dto }) => dto)
-      return pagedParts(rows, list, orphanShape, (row) => row)
-    },
-  ),
+    sort: '-detectedAt',
+    name: 'scope',
+    rows: async ({ services, caller }) => (await orphansOf(services, caller.principalId)).map(({ dto }) => dto),
+  }),
   route(
     'POST',
     '/resourcegroups/orphaned-grants/purge',

@@ -9,7 +9,7 @@ import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { type GroupResource, resourcesOfGroup } from '../resources/contents.ts'
 import { DateTime, Tags, Uuid } from '../resources/dto.ts'
-import type { ListShape } from '../resources/paging.ts'
+import { dateTime, enumeration, type ListShape, number, text } from '../resources/paging.ts'
 import { BoundaryQuotaDto, quotaDto } from '../resources/quotaRecord.ts'
 import { usageOf } from '../resources/usage.ts'
 
@@ -89,15 +89,12 @@ export function groupDto(services: Services, view: GroupView): ResourceGroupDto 
 
 export const groupShape: ListShape<GroupView> = {
   fields: {
-    name: { title: 'Name', type: 'text', of: ({ group }) => group.metadata.name, isSearched: true },
-    status: {
-      title: 'Status',
-      type: 'enumeration',
-      values: RESOURCE_STATES,
+    name: text('Name', { of: ({ group }) => group.metadata.name, isSearched: true }),
+    status: enumeration('Status', RESOURCE_STATES, {
       of: ({ group }) => summarize(group.status, group.metadata.deletionTimestamp !== undefined).status,
-    },
-    resourceCount: { title: 'Resources', type: 'number', of: (view) => view.resources().length, isFiltered: false },
-    createdAt: { title: 'Created', type: 'dateTime', of: ({ group }) => group.metadata.creationTimestamp },
+    }),
+    resourceCount: number('Resources', { of: (view) => view.resources().length, isFiltered: false }),
+    createdAt: dateTime('Created', { of: ({ group }) => group.metadata.creationTimestamp }),
   },
   defaultSort: 'name',
   nameOf: ({ group }) => group.metadata.name,

@@ -4,7 +4,7 @@ import { resourceScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
 import type { GroupResource } from '../resources/contents.ts'
 import { headFields, Tags, Uuid } from '../resources/dto.ts'
-import type { ListShape } from '../resources/paging.ts'
+import { enumeration, type ListShape, text } from '../resources/paging.ts'
 import { viewMaker } from '../resources/places.ts'
 import { headOf, resourceShape } from '../resources/shape.ts'
 import { actionOf, type ResourceView } from '../resources/types.ts'
@@ -58,13 +58,11 @@ function summaryShape(isAcross: boolean): ListShape<SummaryView> {
     ...common,
     fields: {
       ...(name !== undefined && { name }),
-      collection: {
-        title: 'Collection',
-        type: 'enumeration',
-        values: RESOURCE_KINDS.map(({ segment }) => segment),
-        of: (view) => view.collection,
-      },
-      resourceGroup: { title: 'Resource group', type: 'text', of: (view) => view.resourceGroup },
+      collection: enumeration(
+        'Collection',
+        RESOURCE_KINDS.map(({ segment }) => segment),
+      ),
+      resourceGroup: text('Resource group'),
       ...others,
     },
   }

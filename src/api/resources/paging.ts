@@ -9,7 +9,8 @@ export type FieldValue = string | number | boolean | null | undefined
 export type ListField<Row> = {
   readonly title: string
   readonly type: FieldType
-  readonly of: (row: Row) => FieldValue
+  /** The row's own field of that name if absent. */
+  readonly of?: (row: Row) => FieldValue
   /** Of an enumeration. */
   readonly values?: readonly string[]
   /** All true by default except `isSearched`. */
@@ -35,6 +36,21 @@ export type ListShape<Row> = {
   readonly limitName?: 'limit' | 'take' | 'max'
   readonly pageSizeDefault?: number
 }
+
+type Options<Row> = Omit<ListField<Row>, 'title' | 'type' | 'values'>
+const field =
+  (type: FieldType) =>
+  <Row>(title: string, options: Options<Row> = {}): ListField<Row> => ({ title, type, ...options })
+export const text = field('text')
+export const number = field('number')
+export const flag = field('boolean')
+export const dateTime = field('dateTime')
+export const quantity = field('quantity')
+export const enumeration = <Row>(
+  title: string,
+  values: readonly string[],
+  options: Options<Row> = {},
+): ListField<Row> => ({ title, type: 'enumeration', values, ...options })
 
 export const OPERATORS = ['eq', 'ne', 'in', 'contains', 'startsWith', 'gt', 'ge', 'lt', 'le', 'exists'] as const
 export type Operator = (typeof OPERATORS)[number]
@@ -265,12 +281,18 @@ export function cutPage(
   return { start, end: start + pageSize, pagination }
 }
 
+function readField<Row>(row: Row, name: string, field: ListField<Row> | undefined): FieldValue {
+  if (field === undefined) return undefined
+  return field.of === undefined ? (row as Record<string, FieldValue>)[name] : field.of(row)
+}
+
 type Test<Row> = (row: Row) => boolean
 
 function compileFilter<Row>(filter: Filter, shape: ListShape<Row>): Test<Row> {
   const tag = filter.field.startsWith(TAGS) && shape.tagsOf !== undefined ? filter.field.slice(TAGS.length) : undefined
   const field = own(shape.fields, filter.field)
-  const read = (row: Row): FieldValue => (tag === undefined ? field?.of(row) : own(shape.tagsOf?.(row) ?? {}, tag))
+  const read = (row: Row): FieldValue =>
+    tag === undefined ? readField(row, filter.field, field) : own(shape.tagsOf?.(row) ?? {}, tag)
   const type = tag === undefined ? (field?.type ?? 'text') : 'text'
   const test = compileTest(filter, type)
   return (row) => test(read(row) ?? null)
@@ -330,10 +352,10 @@ function order(a: string, b: string): number {
 }
 
 function compileSearch<Row>(search: string, shape: ListShape<Row>): Test<Row> {
-  const fields = Object.values(shape.fields).filter((field) => field.isSearched === true)
+  const fields = Object.entries(shape.fields).filter(([, field]) => field.isSearched === true)
   const holds = (value: FieldValue) => typeof value === 'string' && value.toLowerCase().includes(search)
   return (row) =>
-    fields.some((field) => holds(field.of(row))) ||
+    fields.some(([name, field]) => holds(readField(row, name, field))) ||
     Object.values(shape.tagsOf?.(row) ?? {}).some((value) => holds(value))
 }
 
@@ -346,9 +368,12 @@ export function sortField<Row>(sort: string, shape: ListShape<Row>): ListField<R
 
 export function sortRows<Row>(rows: readonly Row[], sort: string, shape: ListShape<Row>): Row[] {
   const sign = sort.startsWith('-') ? -1 : 1
+  const name = sort.replace(/^-/, '')
   const field = sortField(sort, shape)
   const compareKeys = keyComparison(field?.type ?? 'text')
-  const keyed = rows.map((row): Keyed<Row> => ({ row, key: field?.of(row) ?? null, name: shape.nameOf(row) }))
+  const keyed = rows.map(
+    (row): Keyed<Row> => ({ row, key: readField(row, name, field) ?? null, name: shape.nameOf(row) }),
+  )
   keyed.sort((a, b) => {
     const nulls = Number(a.key === null) - Number(b.key === null)
     if (nulls !== 0) return nulls

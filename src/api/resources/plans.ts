@@ -11,7 +11,7 @@ import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { pagedListOf } from './dto.ts'
 import { pagedParts } from './pages.ts'
-import type { ListShape } from './paging.ts'
+import { enumeration, flag, type ListShape, quantity, text } from './paging.ts'
 
 type Plan = RecordOf<typeof ComputePlan>
 
@@ -114,16 +114,11 @@ export function planDto(plan: Plan, services: Services, productionReplicas: numb
 
 const planShape: ListShape<PlanDto> = {
   fields: {
-    name: { title: 'Name', type: 'text', of: (plan) => plan.name, isSearched: true },
-    verdict: { title: 'Verdict', type: 'enumeration', values: VERDICTS, of: (plan) => plan.verdict, isSorted: false },
-    isProductionReady: {
-      title: 'For production',
-      type: 'boolean',
-      of: (plan) => plan.isProductionReady,
-      isSorted: false,
-    },
-    memoryRequest: { title: 'Memory', type: 'quantity', of: (plan) => plan.memoryRequest, isFiltered: false },
-    cpuRequest: { title: 'CPU', type: 'quantity', of: (plan) => plan.cpuRequest, isFiltered: false },
+    name: text('Name', { isSearched: true }),
+    verdict: enumeration('Verdict', VERDICTS, { isSorted: false }),
+    isProductionReady: flag('For production', { isSorted: false }),
+    memoryRequest: quantity('Memory', { isFiltered: false }),
+    cpuRequest: quantity('CPU', { isFiltered: false }),
   },
   defaultSort: 'memoryRequest',
   nameOf: (plan) => plan.name,

@@ -1,7 +1,7 @@
 import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
 import { idOf } from '../../core/ids.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import type { ListField, ListShape } from './paging.ts'
+import { dateTime, enumeration, type FieldValue, type ListField, type ListShape, text } from './paging.ts'
 import type { AnyDeclaration, ResourceView } from './types.ts'
 
 const NO_TAGS: Readonly<Record<string, string>> = {}
@@ -12,40 +12,30 @@ function summaryOf(view: ResourceView) {
 
 function headFields(): Record<string, ListField<ResourceView>> {
   return {
-    name: { title: 'Name', type: 'text', of: (view) => view.object.metadata.name, isSearched: true, isOfObject: true },
-    status: {
-      title: 'Status',
-      type: 'enumeration',
-      values: RESOURCE_STATES,
-      of: (view) => summaryOf(view).status,
-      isOfObject: true,
-    },
-    phase: { title: 'Phase', type: 'text', of: (view) => summaryOf(view).phase, isShown: false, isOfObject: true },
-    region: { title: 'Region', type: 'text', of: (view) => view.cluster.region },
-    clusterId: { title: 'Cluster id', type: 'text', of: (view) => view.cluster.id, isShown: false },
-    clusterName: { title: 'Cluster', type: 'text', of: (view) => view.cluster.name },
-    computePlan: {
-      title: 'Plan',
-      type: 'text',
+    name: text('Name', { of: (view) => view.object.metadata.name, isSearched: true, isOfObject: true }),
+    status: enumeration('Status', RESOURCE_STATES, { of: (view) => summaryOf(view).status, isOfObject: true }),
+    phase: text('Phase', { of: (view) => summaryOf(view).phase, isShown: false, isOfObject: true }),
+    region: text('Region', { of: (view) => view.cluster.region }),
+    clusterId: text('Cluster id', { of: (view) => view.cluster.id, isShown: false }),
+    clusterName: text('Cluster', { of: (view) => view.cluster.name }),
+    computePlan: text('Plan', {
       of: (view) => (view.object.spec as { computePlan?: string }).computePlan,
       isOfObject: true,
-    },
-    createdAt: {
-      title: 'Created',
-      type: 'dateTime',
-      of: (view) => view.object.metadata.creationTimestamp,
-      isOfObject: true,
-    },
-    statusMessage: {
-      title: 'Message',
-      type: 'text',
+    }),
+    createdAt: dateTime('Created', { of: (view) => view.object.metadata.creationTimestamp, isOfObject: true }),
+    statusMessage: text('Message', {
       of: (view) => summaryOf(view).statusMessage,
       isFiltered: false,
       isSorted: false,
       isSearched: true,
       isShown: false,
-    },
+    }),
   }
+}
+
+function ofSpec<K extends AnyKind>([name, field]: [string, ListField<ResourceView<K>>]) {
+  const of = ({ object }: ResourceView<K>) => (object.spec as Record<string, FieldValue>)[name]
+  return [name, { of, ...field }] as const
 }
 
 /** What lists of a kind's resources can be asked for; `isAcross` is the list over all groups of a boundary. */
@@ -63,7 +53,7 @@ export function resourceShape<K extends AnyKind>(
     fields: {
       ...(headFields() as object),
       ...(isAcross && { resourceGroup: group }),
-      ...declaration.fields,
+      ...Object.fromEntries(Object.entries(declaration.fields ?? {}).map(ofSpec)),
     } as ListShape<ResourceView<K>>['fields'],
     defaultSort: declaration.defaultSort ?? 'name',
     nameOf: (view) => view.object.metadata.name,

@@ -16,7 +16,7 @@ import { ComputePlan } from '../../crds/plans.ts'
 import type { Context, Services } from '../http/context.ts'
 import { derivedFrom } from '../records/derived.ts'
 import type { RecordOf } from '../records/records.ts'
-import type { ListField } from './paging.ts'
+import { type ListField, quantity } from './paging.ts'
 import type { ResourceView } from './types.ts'
 
 /**
@@ -215,13 +215,11 @@ export function refuseShrinking(family: PlanFamily, next: SizedSpec, view: Sized
 
 /** The list field of a kind with volumes. */
 export function storageField<K extends AnyKind>({ sized }: K): ListField<ResourceView<K>> {
-  return {
-    title: 'Storage',
-    type: 'quantity',
+  return quantity('Storage', {
     of: ({ object, services }) => {
       const spec = object.spec as SizedSpec
       return spec.storageSize ?? (sized && planOf(services, sized, spec)?.spec.storageSize)
     },
     isFiltered: false,
-  }
+  })
 }

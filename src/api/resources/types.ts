@@ -59,7 +59,7 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
   dependsOn?: (view: ResourceView<K>) => string
   /** Paths of generic routes that are served although the interface does not have them. */
   additions?: readonly string[]
-  /** Beyond those that every resource has. */
+  /** Beyond those that every resource has. One without `of` is the field of that name of the spec. */
   fields?: Readonly<Record<string, ListField<ResourceView<K>>>>
   /** The order of lists that ask for none; by name. */
   defaultSort?: string

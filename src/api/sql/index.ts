@@ -12,6 +12,7 @@ import { interfaceRow } from '../http/interface.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader, SecretWriter } from '../records/secrets.ts'
 import { ExternalAddressDto, HealthReportDto } from '../resources/dto.ts'
+import { enumeration, text } from '../resources/paging.ts'
 import { findResource } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
@@ -47,16 +48,10 @@ const generic = resource(SqlInstance, {
   actionPrefix: 'sqlcluster',
   ...sqlRecord,
   fields: {
-    engine: { title: 'Engine', type: 'enumeration', values: SQL_ENGINES, of: ({ object }) => object.spec.engine },
-    edition: { title: 'Edition', type: 'text', of: editionOf },
-    engineVersion: { title: 'Version', type: 'text', of: versionOf, isSorted: false },
-    licenseStatus: {
-      title: 'License',
-      type: 'enumeration',
-      values: LICENSE_STATES,
-      of: licenseOf,
-      isSorted: false,
-    },
+    engine: enumeration('Engine', SQL_ENGINES),
+    edition: text('Edition', { of: editionOf }),
+    engineVersion: text('Version', { of: versionOf, isSorted: false }),
+    licenseStatus: enumeration('License', LICENSE_STATES, { of: licenseOf, isSorted: false }),
     storageSize: storageField(SqlInstance),
   },
 })

@@ -7,8 +7,9 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import { displayNameOf } from '../people/accounts.ts'
-import { dateTime, flag, listRoute, text } from '../resources/collection/columns.ts'
+import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
+import { dateTime, flag, text } from '../resources/paging.ts'
 
 export const UserDto = z
   .object({

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
 import { SecretVault } from '../../crds/vaults.ts'
 import { authenticated, dataAction, type RouteDraft, route } from '../http/route.ts'
+import { flag, number } from '../resources/paging.ts'
 import { resource } from '../resources/resource.ts'
 import { keepsSecrets } from '../rules/protection.ts'
 import { SECRET } from './find.ts'
@@ -36,24 +37,12 @@ export const vaultRoutes: readonly RouteDraft[] = [
     hasFinalizer: true,
     beforeDelete: refuseProtected,
     fields: {
-      softDeleteEnabled: {
-        title: 'Soft delete',
-        type: 'boolean',
-        of: ({ object }) => object.spec.softDeleteEnabled,
-        isSorted: false,
-      },
-      enablePurgeProtection: {
-        title: 'Purge protection',
-        type: 'boolean',
-        of: ({ object }) => object.spec.enablePurgeProtection,
-        isSorted: false,
-      },
-      secretCount: {
-        title: 'Secrets',
-        type: 'number',
+      softDeleteEnabled: flag('Soft delete', { isSorted: false }),
+      enablePurgeProtection: flag('Purge protection', { isSorted: false }),
+      secretCount: number('Secrets', {
         of: ({ object, services }) => secretCount(services, object),
         isFiltered: false,
-      },
+      }),
     },
   }),
   accessibleList,

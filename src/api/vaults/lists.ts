@@ -5,10 +5,11 @@ import { summarize } from '../../core/conditions.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import type { Context } from '../http/context.ts'
 import { action, dataAction, route } from '../http/route.ts'
-import { dateTime, flag, listRoute, number, text } from '../resources/collection/columns.ts'
+import { listRoute } from '../resources/collection/columns.ts'
 import { pagedListOf } from '../resources/dto.ts'
 import { pagedParts } from '../resources/pages.ts'
 import type { ListShape } from '../resources/paging.ts'
+import { dateTime, flag, number, text } from '../resources/paging.ts'
 import { findBoundary, groupsOfBoundary, viewMaker } from '../resources/places.ts'
 import { resourceId } from '../resources/shape.ts'
 import { secretsOf } from '../rules/protection.ts'
@@ -81,13 +82,12 @@ type AccessibleRow = { view: VaultView; canRead: boolean; canWrite: boolean }
 /** By hand: it filters by the state and the age of a vault, which its record does not show. */
 const accessibleShape: ListShape<AccessibleRow> = {
   fields: {
-    name: { ...text('Name', { isSearched: true }), of: ({ view }) => view.object.metadata.name },
-    resourceGroup: { ...text('Resource group'), of: ({ view }) => view.resourceGroup },
-    status: {
-      ...text('Status'),
+    name: text('Name', { of: ({ view }) => view.object.metadata.name, isSearched: true }),
+    resourceGroup: text('Resource group', { of: ({ view }) => view.resourceGroup }),
+    status: text('Status', {
       of: ({ view: { object } }) => summarize(object.status, object.metadata.deletionTimestamp !== undefined).status,
-    },
-    createdAt: { ...dateTime('Created'), of: ({ view }) => view.object.metadata.creationTimestamp },
+    }),
+    createdAt: dateTime('Created', { of: ({ view }) => view.object.metadata.creationTimestamp }),
   },
   defaultSort: 'name',
   nameOf: ({ view }) => view.object.metadata.name,

@@ -7,6 +7,7 @@ import { etagOf } from '../http/etag.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader } from '../records/secrets.ts'
 import { DateTime, ExternalAddressDto, healthReportFields } from '../resources/dto.ts'
+import { flag, number, text } from '../resources/paging.ts'
 import { findResource, viewMaker } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
@@ -88,20 +89,10 @@ export const vectorRoutes: readonly RouteDraft[] = [
     actionPrefix: 'vectorcluster',
     ...vectorRecord,
     fields: {
-      vectorVersion: { title: 'Version', type: 'text', of: ({ object }) => object.spec.vectorVersion },
-      enableIngress: {
-        title: 'Ingress',
-        type: 'boolean',
-        of: ({ object }) => object.spec.enableIngress,
-        isSorted: false,
-      },
-      enableLoadBalancer: {
-        title: 'Load balancer',
-        type: 'boolean',
-        of: ({ object }) => object.spec.enableLoadBalancer,
-        isSorted: false,
-      },
-      replicas: { title: 'Replicas', type: 'number', of: ({ object }) => object.spec.replicas },
+      vectorVersion: text('Version'),
+      enableIngress: flag('Ingress', { isSorted: false }),
+      enableLoadBalancer: flag('Load balancer', { isSorted: false }),
+      replicas: number('Replicas'),
       storageSize: storageField(VectorCluster),
     },
   }),

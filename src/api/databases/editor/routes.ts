@@ -1,13 +1,12 @@
 import { z } from 'zod'
 import type { ActionName } from '../../../core/actions.ts'
 import { STATEMENT_KINDS } from '../../../editor/classification.ts'
-import { type HistoryEntry, OUTCOMES } from '../../../editor/history.ts'
+import { OUTCOMES } from '../../../editor/history.ts'
 import { created, noContent, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { action, type RouteDraft, route } from '../../http/route.ts'
-import { pagedListOf } from '../../resources/dto.ts'
-import { pagedParts } from '../../resources/pages.ts'
-import type { ListShape } from '../../resources/paging.ts'
+import { listRoute } from '../../resources/collection/columns.ts'
+import { dateTime, enumeration, text } from '../../resources/paging.ts'
 import {
   BulkDeleteRowsRequest,
   BulkInsertRowsRequest,
@@ -40,27 +39,6 @@ export type HistoryRoute = {
   history(context: Context): Promise<Pick<EditorDatabase, 'history'>>
 }
 
-const historyShape: ListShape<HistoryEntry> = {
-  fields: {
-    executedAt: { title: 'When', type: 'dateTime', of: (entry) => entry.executedAt, isFiltered: false },
-    kind: { title: 'Kind', type: 'enumeration', values: STATEMENT_KINDS, of: (entry) => entry.kind, isSorted: false },
-    outcome: { title: 'Outcome', type: 'enumeration', values: OUTCOMES, of: (entry) => entry.outcome, isSorted: false },
-    executedBy: { title: 'By', type: 'text', of: (entry) => entry.executedBy, isSorted: false },
-    sql: {
-      title: 'Statement',
-      type: 'text',
-      of: (entry) => entry.sql,
-      isFiltered: false,
-      isSorted: false,
-      isSearched: true,
-    },
-  },
-  defaultSort: '-executedAt',
-  nameOf: () => '',
-  idOf: (entry) => entry.id,
-  limitName: 'limit',
-}
-
 const Integer = (low: number, high: number, standard: number) =>
   z.coerce.number().int().min(low).max(high).default(standard)
 
@@ -83,17 +61,21 @@ export function editorRoutes(editor: EditorRoutes): RouteDraft[] {
 }
 
 export function historyRoute({ base, read, history }: HistoryRoute): RouteDraft {
-  return route(
-    'GET',
-    `${base}/editor/history` as string,
-    {
-      auth: action(read),
-      summary: 'Who ran what in the editor, newest first',
-      list: historyShape as ListShape<never>,
-      reply: pagedListOf(EditorHistoryEntryDto),
+  return listRoute(`${base}/editor/history`, {
+    auth: action(read),
+    summary: 'Who ran what in the editor, newest first',
+    dto: EditorHistoryEntryDto,
+    columns: {
+      executedAt: dateTime('When', { isFiltered: false }),
+      kind: enumeration('Kind', STATEMENT_KINDS, { isSorted: false }),
+      outcome: enumeration('Outcome', OUTCOMES, { isSorted: false }),
+      executedBy: text('By', { isSorted: false }),
+      sql: text('Statement', { isFiltered: false, isSorted: false, isSearched: true }),
     },
-    async (context) => pagedParts(await recall(await history(context)), context.list, historyShape, (entry) => entry),
-  )
+    sort: '-executedAt',
+    limitName: 'limit',
+    rows: async (context) => recall(await history(context as Context)),
+  })
 }
 
 function queryRoutes(editor: EditorRoutes): RouteDraft[] {

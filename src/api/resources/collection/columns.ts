@@ -5,30 +5,11 @@ import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
 import { ListConfigDto, pagedListOf } from '../dto.ts'
 import { listConfig } from '../listConfig.ts'
 import { pagedParts } from '../pages.ts'
-import type { FieldType, FieldValue, ListField, ListShape } from '../paging.ts'
-
-/** What a list can be asked for by one field of its records. */
-export type Column = Omit<ListField<never>, 'of'>
-type Options = Omit<Column, 'title' | 'type' | 'values'>
-
-const column =
-  (type: FieldType) =>
-  (title: string, options: Options = {}): Column => ({ title, type, ...options })
-
-export const text = column('text')
-export const number = column('number')
-export const flag = column('boolean')
-export const dateTime = column('dateTime')
-export const enumeration = (title: string, values: readonly string[], options: Options = {}): Column => ({
-  title,
-  type: 'enumeration',
-  values,
-  ...options,
-})
+import type { FieldValue, ListField, ListShape } from '../paging.ts'
 
 /** How a list over records is asked: each column is the field of that name, as the record shows it. */
 export type Columns<Dto extends object> = {
-  readonly columns: { readonly [Name in keyof Dto & string]?: Column }
+  readonly columns: { readonly [Name in keyof Dto & string]?: ListField<Dto> }
   /** The default order: a column, with `-` in front for the largest first. */
   readonly sort: string
   /** The field that orders rows with equal `sort` fields; `id` if absent. */
@@ -41,15 +22,12 @@ export type Columns<Dto extends object> = {
 
 export function shapeOf<Dto extends object>(declaration: Columns<Dto>): ListShape<Dto> {
   const { columns, sort, id = 'id', name = id, isTagged = false, limitName, pageSizeDefault } = declaration
-  const fieldOf = (field: string) => (row: Dto) => (row as Record<string, FieldValue>)[field]
   const textOf = (field: string) => (row: Dto) => {
-    const value = fieldOf(field)(row)
+    const value = (row as Record<string, FieldValue>)[field]
     return typeof value === 'number' ? String(value).padStart(16, '0') : String(value ?? '')
   }
   return {
-    fields: Object.fromEntries(
-      Object.entries(columns).map(([field, shown]) => [field, { ...(shown as Column), of: fieldOf(field) }]),
-    ),
+    fields: columns as Record<string, ListField<Dto>>,
     defaultSort: sort,
     nameOf: textOf(name),
     idOf: textOf(id),
@@ -64,6 +42,7 @@ type ListDeclaration<Dto extends z.ZodObject, Query extends z.ZodObject> = Colum
   summary: string
   query?: Query
   dto: Dto
+  answers?: readonly number[]
   /** Every record that the caller may see; filtered, searched, sorted and cut here. */
   rows: (context: Context<string, z.output<Query>>) => readonly z.output<Dto>[] | Promise<readonly z.output<Dto>[]>
 }
@@ -73,7 +52,7 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
   path: string,
   declaration: ListDeclaration<Dto, Query>,
 ): RouteDraft {
-  const { auth, summary, query, dto, rows } = declaration
+  const { auth, summary, query, dto, answers = [], rows } = declaration
   const list = shapeOf(declaration)
   return route(
     'GET',
@@ -83,6 +62,7 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
       summary,
       list,
       reply: pagedListOf(dto) as z.ZodType,
+      answers,
       ...(query !== undefined && { query: query as z.ZodObject }),
     },
     async (context) => pagedParts(await rows(context as never), context.list, list, (row) => row),
