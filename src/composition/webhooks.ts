@@ -3,11 +3,13 @@ import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { TLSSocket } from 'node:tls'
+import { z } from 'zod'
 import type { Standing } from '../api/callers/standing.ts'
 import type { Services } from '../api/http/context.ts'
 import { whyNotGiven } from '../api/rules/assignments.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
 import { messageOf } from '../core/errors.ts'
+import { FairShare } from '../core/fairShare.ts'
 import type { Log } from '../core/log.ts'
 import { WEBHOOK_SERVER_NAME } from '../core/webhook.ts'
 import type { CacheSet } from '../kube/caches.ts'
@@ -160,9 +162,25 @@ async function answer(
   const review = reviewAt(request.url?.split('?', 1)[0] ?? '', reviews)
   if (request.method !== 'POST' || review === undefined) return send(response, 404)
   const body = await readBody(request)
+  await SHARE.take(askedFor(body))
   const reviewed = body === undefined ? undefined : ((await review(body)) as object | undefined)
   if (reviewed === undefined) return send(response, 400)
   send(response, 200, reviewed)
+}
+
+/** Somebody who asks the API server as fast as they can delays their own answers, not those of others. */
+const SHARE = new FairShare()
+
+const Asked = z.union([
+  z.object({ spec: z.object({ user: z.string() }) }).transform(({ spec }) => spec.user),
+  z
+    .object({ request: z.object({ userInfo: z.object({ username: z.string() }) }) })
+    .transform(({ request }) => request.userInfo.username),
+])
+
+/** Whose request a review is about. */
+function askedFor(body: unknown): string {
+  return Asked.safeParse(body).data ?? ''
 }
 
 /** In a time that does not tell how much of a path was right. */

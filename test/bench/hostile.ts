@@ -91,6 +91,15 @@ async function callers({ own, fleet, ours, raw }: Stage) {
     },
     secrets: { method: 'POST', url: tokenUrl, headers: form, body: wrong, connections: 12 },
     documents: { method: 'GET', url: url('/docs/db-vector/openapi.json'), headers: everything, connections: 12 },
+    reads: { method: 'GET', url: url(`${groupPath}/vectorclusters/db-00000`), headers: everything, connections: 12 },
+    questions: {
+      method: 'GET',
+      url: `${raw.origin}/apis/data.freehold.dev/v1alpha1/namespaces/${fleet.namespaces[0]}/vectorclusters/hostile`,
+      headers: { ...raw.headers, ...everything },
+      connections: 12,
+      ca: raw.ca,
+      isNew: true,
+    },
   }
   const modest: Arm = { ...ours, name: 'modest', paths: [`${groupPath}/vectorclusters/db-00000`], headers: little }
   const { clientCertificate: _ours, ...server } = raw

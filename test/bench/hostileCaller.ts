@@ -8,6 +8,10 @@ export type Attack = {
   headers: Record<string, string>
   body?: string
   connections: number
+  /** PEM of the authority of an https address. */
+  ca?: string | undefined
+  /** Asks for a name that is new each time. */
+  isNew?: boolean
 }
 
 /** A process of its own: what it costs to send must not count for what it does to others. */
@@ -15,13 +19,16 @@ const NICE = 10
 setPriority(NICE)
 
 process.once('message', (attack: Attack) => {
-  const { method, url, headers, connections } = attack
-  const dispatcher = new Agent({ connections, pipelining: 1 })
+  const { method, url, headers, connections, ca, isNew } = attack
+  const dispatcher = new Agent({ connections, pipelining: 1, connect: ca === undefined ? {} : { ca } })
+  let sent = 0
   const statuses: Record<string, number> = {}
   let isOver = false
   const send = async () => {
     while (!isOver) {
-      const answer = await request(url, { method, headers, body: attack.body ?? null, dispatcher }).catch(
+      sent += 1
+      const target = isNew === true ? `${url}-${sent}` : url
+      const answer = await request(target, { method, headers, body: attack.body ?? null, dispatcher }).catch(
         () => undefined,
       )
       await answer?.body.dump().catch(() => undefined)

@@ -47,7 +47,8 @@ export async function deletedSoon(scene: Scene, count: number): Promise<Oracle[]
   let told = 0
   return play(scene, `deleted 0.05 to 4 s after it was made by REST`, count, {
     async make(lane, workload, name) {
-      await expect([201], 'POST', pathOf(lane, workload, name), {})
+      const { engine } = workload.spec as { engine?: string }
+      await expect([201], 'POST', pathOf(lane, workload, name), engine === undefined ? {} : { engine })
       told += 1
       await delay(50 + (3_950 * (told % 80)) / 79)
     },

@@ -4,7 +4,8 @@ import { TASKS } from './tasks.ts'
 /** The same tasks in the thread of the caller, without limits. For tests. */
 export const inlineWorkers: Workers = {
   async run(name, input) {
-    return (await TASKS[name](input)) as never
+    const task = TASKS[name] as (given: typeof input) => unknown
+    return (await task(input)) as never
   },
   warm: () => undefined,
   stop: async () => undefined,

@@ -1,3 +1,4 @@
+import { type ReadJson, readJson } from '../../core/json.ts'
 import { type ReadBatch, readBatch } from '../../editor/batch.ts'
 import { loadParsers } from '../../editor/classify.ts'
 import type { Dialect } from '../../editor/dialect.ts'
@@ -6,6 +7,8 @@ import type { Dialect } from '../../editor/dialect.ts'
 export const TASKS = {
   readBatch: ({ dialect, sql, parameters }: { dialect: Dialect; sql: string; parameters: readonly string[] }) =>
     readBatch(dialect, sql, new Set(parameters)) satisfies Promise<ReadBatch>,
+  /** Of a large body. */
+  readJson: (bytes: Uint8Array): ReadJson => readJson(bytes),
   warm: (_: null) => loadParsers(),
 }
 

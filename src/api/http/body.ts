@@ -1,16 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
-import { Turns } from '../../core/turns.ts'
-import { parseJson } from './json.ts'
+import { type ReadJson, readJson, valueRead } from '../../core/json.ts'
 
 export const JSON_LIMIT_BYTES = 1_048_576
 /** The time for a JSON body: one byte every ten seconds would hold the connection for ever. */
 const BODY_MILLISECONDS = 20_000
-/** Longer ones take milliseconds to parse. */
+/** Longer ones take milliseconds to parse, and are read beside the thread that answers everybody. */
 const LARGE_BYTES = 65_536
-const LARGE = new Turns()
 
 export type BodyRules = {
   mediaTypes: readonly string[]
@@ -18,6 +15,7 @@ export type BodyRules = {
   isOptional: boolean
   /** Called before a body of that length is parsed; throws if the caller has exceeded the limit. */
   spend?: (bytes: number) => void
+  readLarge: (bytes: Uint8Array) => Promise<ReadJson>
 }
 
 function refuse(message: string): PlatformError {
@@ -74,12 +72,7 @@ export async function readJsonBody(
     throw refuse('A JSON body is required.')
   }
   rules.spend?.(bytes.length)
-  if (bytes.length <= LARGE_BYTES) return parseJson(bytes)
-  // One after the other, with everybody else's turn between two.
-  return LARGE.take('large', async () => {
-    await setImmediate()
-    return parseJson(bytes)
-  })
+  return valueRead(bytes.length <= LARGE_BYTES ? readJson(bytes) : await rules.readLarge(bytes))
 }
 
 function tooLarge(limitBytes: number): PlatformError {

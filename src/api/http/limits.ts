@@ -35,12 +35,12 @@ export class RateLimit {
 }
 
 /**
- * Limits the bytes of large bodies per caller: parsing and checking one blocks the thread that answers everybody.
+ * Limits the bytes of large bodies per caller: parsing and checking one keeps the thread that answers everybody.
  * Unused bytes add up to the burst. Each replica counts for itself.
  */
 export class BodyBudget {
   /** Smaller bodies cost nothing: requests are limited as well. */
-  static readonly FREE = 65_536
+  static readonly FREE = 16_384
   static readonly PER_SECOND = 1_048_576
   static readonly BURST = 4 * 1_048_576
   readonly #left = new LRUCache<string, { bytes: number; at: number }>({ max: CALLERS_MAX })

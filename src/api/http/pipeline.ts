@@ -1,13 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { pipeline as pump } from 'node:stream/promises'
 import { z } from 'zod'
 import { messageOf, PlatformError, permissionMissing } from '../../core/errors.ts'
+import { FairShare } from '../../core/fairShare.ts'
 import type { Log } from '../../core/log.ts'
 import { type PathPlaces, placesOf, scopeOfPath } from '../callers/scopes.ts'
 import type { Standing } from '../callers/standing.ts'
 import { authorizationHeader } from '../callers/tokens.ts'
 import type { Answer } from './answer.ts'
 import { badName } from './badName.ts'
+import { beside } from './beside.ts'
 import { hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
 import { addressKey, BodyBudget, RateLimit } from './limits.ts'
@@ -19,6 +20,7 @@ import { parseQuery } from './query.ts'
 import { isReadThrough, type Parts, RequestContext, single } from './requestContext.ts'
 import type { Route } from './route.ts'
 import { type Match, Router } from './router.ts'
+import { closeAfterUnreadBody, send } from './sending.ts'
 import { type Trace, traceOf } from './tracing.ts'
 
 export type PipelineOptions = {
@@ -80,6 +82,7 @@ export class Pipeline {
   readonly #principals: RateLimit
   readonly #addresses: RateLimit
   readonly #bodies = new BodyBudget()
+  readonly #share = new FairShare()
   #isReady = false
 
   constructor(options: PipelineOptions) {
@@ -106,7 +109,7 @@ export class Pipeline {
     let failure: unknown
     try {
       const answer = await this.#answer(passage)
-      await send(passage, answer)
+      await send(request, response, answer)
     } catch (thrown) {
       failure = thrown
       sendError(passage, thrown)
@@ -190,6 +193,7 @@ export class Pipeline {
   }
 
   async #takeAddress({ address }: Passage): Promise<void> {
+    await this.#share.take(addressKey(address))
     this.#refuse('address', await this.#addresses.take(addressKey(address)))
   }
 
@@ -211,6 +215,7 @@ export class Pipeline {
       this.#refuse('address', await this.#addresses.take(addressKey(passage.address)))
       throw error
     }
+    await this.#share.take(passage.caller.principalId)
     this.#refuse('principal', await this.#principals.take(passage.caller.principalId))
   }
 
@@ -243,21 +248,25 @@ export class Pipeline {
   }
 
   async #body({ request, response, caller, address }: Passage, route: Route): Promise<unknown> {
-    const { clock } = this.#options.services
-    const spend = (bytes: number) => {
-      const [kind, key] =
-        caller === undefined
-          ? (['address', addressKey(address)] as const)
-          : (['principal', caller.principalId] as const)
-      this.#refuse(kind, this.#bodies.take(key, bytes, clock.monotonic()))
+    const { clock, workers } = this.#options.services
+    const [kind, key] =
+      caller === undefined ? (['address', addressKey(address)] as const) : (['principal', caller.principalId] as const)
+    const costs = {
+      spend: (bytes: number) => this.#refuse(kind, this.#bodies.take(key, bytes, clock.monotonic())),
+      readLarge: (bytes: Uint8Array) =>
+        beside(
+          'large bodies',
+          () => workers.run('readJson', bytes, key),
+          () => ({ refusal: 'it takes too long to read' }),
+        ),
     }
     if (route.bodyKind === 'none' && route.method !== 'GET' && hasBody(request)) {
-      const rules = { mediaTypes: ANY_JSON, isOptional: true, limitBytes: JSON_LIMIT_BYTES, spend }
+      const rules = { mediaTypes: ANY_JSON, isOptional: true, limitBytes: JSON_LIMIT_BYTES, ...costs }
       readModel(NOTHING, (await readJsonBody(request, response, rules, clock)) ?? {})
     }
     if (route.bodyKind !== 'json') return undefined
     const { mediaTypes, isBodyOptional: isOptional, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route
-    const value = await readJsonBody(request, response, { mediaTypes, isOptional, limitBytes, spend }, clock)
+    const value = await readJsonBody(request, response, { mediaTypes, isOptional, limitBytes, ...costs }, clock)
     return route.body === undefined || (value === undefined && isOptional) ? value : readModel(route.body, value)
   }
 
@@ -294,32 +303,6 @@ function reasonOf(failure: unknown): string {
 }
 
 const NEVER_STALE: Staleness = { age: () => 0, bound: Number.POSITIVE_INFINITY }
-
-async function send({ request, response }: Passage, answer: Answer): Promise<void> {
-  closeAfterUnreadBody(request, response)
-  response.statusCode = answer.status
-  for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value)
-  if (answer.stream !== undefined) {
-    await pump(answer.stream, response)
-    return
-  }
-  const text = answer.parts?.join('') ?? (answer.body === undefined ? undefined : JSON.stringify(answer.body))
-  if (text === undefined) {
-    if (answer.status !== 204) response.setHeader('content-length', '0')
-    response.end()
-    return
-  }
-  if (!response.hasHeader('content-type')) response.setHeader('content-type', 'application/json; charset=utf-8')
-  response.setHeader('content-length', Buffer.byteLength(text))
-  response.end(text)
-}
-
-/** An unread body would have to be read to its end before the connection can be reused. */
-function closeAfterUnreadBody(request: IncomingMessage, response: ServerResponse): void {
-  if (request.complete || !hasBody(request)) return
-  const length = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
-  if (!(length <= 65_536)) response.setHeader('connection', 'close')
-}
 
 function sendError(passage: Passage, thrown: unknown): void {
   const { request, response, trace, match } = passage

@@ -81,7 +81,8 @@ export function single(request: IncomingMessage, name: string): string | undefin
   return Array.isArray(value) ? value[0] : value
 }
 
-function signalOf(response: ServerResponse): AbortSignal {
+/** Aborted when the client disconnects before the answer is complete. */
+export function signalOf(response: ServerResponse): AbortSignal {
   const controller = new AbortController()
   response.once('close', () => {
     if (!response.writableFinished) controller.abort(new Error('The client has gone.'))

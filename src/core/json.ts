@@ -1,23 +1,42 @@
-import { PlatformError } from '../../core/errors.ts'
+import { PlatformError } from './errors.ts'
 
 const DEPTH_MAX = 64
+/** Nothing of ours has near as many; very many different names take long to read and to copy. */
+const NAMES_MAX = 2_000
 
-function refuse(message: string): PlatformError {
-  return new PlatformError('MODEL_BINDING_FAILED', `The body was refused: ${message}.`, {
-    errors: [{ field: '', message }],
-  })
-}
+class Refusal extends Error {}
+
+const refuse = (message: string) => new Refusal(message)
+
+/** What a JSON text holds, or why it is refused. Can be sent between threads. */
+export type ReadJson = { value: unknown } | { refusal: string }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * Parses a JSON text of RFC 8259 strictly: UTF-8 without a byte order mark, no name twice in an object (readers disagree
  * on which one counts), no lone surrogates, no number that a double cannot come near (1e-400 would be read as 0), at most
- * 64 levels, and no `__proto__`.
- *
- * @throws PlatformError MODEL_BINDING_FAILED
+ * 64 levels and 2,000 names in an object, and no `__proto__`.
  */
-export function parseJson(bytes: Uint8Array): unknown {
+export function readJson(bytes: Uint8Array): ReadJson {
+  try {
+    return { value: parse(bytes) }
+  } catch (error) {
+    if (error instanceof Refusal) return { refusal: error.message }
+    throw error
+  }
+}
+
+/** @throws PlatformError MODEL_BINDING_FAILED if it was refused */
+export function valueRead(read: ReadJson): unknown {
+  if ('value' in read) return read.value
+  const message = read.refusal
+  throw new PlatformError('MODEL_BINDING_FAILED', `The body was refused: ${message}.`, {
+    errors: [{ field: '', message }],
+  })
+}
+
+function parse(bytes: Uint8Array): unknown {
   const text = decode(bytes)
   let value: unknown
   try {
@@ -107,5 +126,6 @@ function checkString(text: string, start: number, end: number, level: Level | un
   if (value === '__proto__') throw refuse('"__proto__" is not a name that a record can have')
   level.names ??= new Set()
   if (level.names.has(value)) throw refuse(`the name "${value.slice(0, 64)}" stands twice in one object`)
+  if (level.names.size === NAMES_MAX) throw refuse(`an object has more than ${NAMES_MAX} names`)
   level.names.add(value)
 }

@@ -1,6 +1,8 @@
 import { expect } from 'chai'
-import { PlatformError } from '../../core/errors.ts'
-import { parseJson } from './json.ts'
+import { PlatformError } from './errors.ts'
+import { readJson, valueRead } from './json.ts'
+
+const parseJson = (given: Uint8Array) => valueRead(readJson(given))
 
 const bytes = (text: string) => Buffer.from(text, 'utf8')
 
@@ -32,6 +34,10 @@ describe('a JSON body', () => {
     ['a negative one', bytes('[-0.5E-400]')],
     ['a number with very many zeros before its first digit', bytes(`[0.${'0'.repeat(400)}1]`)],
     ['a number too large', bytes('{"a":1e400}')],
+    [
+      'more names than anybody needs',
+      bytes(`{${Array.from({ length: 2_001 }, (_, index) => `"k${index}":1`).join()}}`),
+    ],
     ['a number of very many digits', bytes(`[${'9'.repeat(400)}]`)],
   ]
   for (const [sentence, body] of refused) {

@@ -1,0 +1,37 @@
+import { type Workers, WorkRefused } from '../../adapters/workers/port.ts'
+import { PlatformError } from '../../core/errors.ts'
+
+declare module './context.ts' {
+  interface Services {
+    readonly workers: Workers
+  }
+}
+
+/**
+ * Runs work beside the thread that answers everybody.
+ *
+ * @param what for people, in the plural, such as "batches"
+ * @param overdue stands for what took too long: the same again would end alike
+ * @throws PlatformError TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE
+ */
+export async function beside<Result>(what: string, run: () => Promise<Result>, overdue: () => Result): Promise<Result> {
+  try {
+    return await run()
+  } catch (error) {
+    if (!(error instanceof WorkRefused)) throw error
+    const { reason, retryAfterSeconds } = error
+    const cause = { cause: error }
+    switch (reason) {
+      case 'Overdue':
+        return overdue()
+      case 'TooMany': {
+        const message = `Too many ${what} at once, or too large ones within a minute: try again in ${retryAfterSeconds} s.`
+        throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds }, cause)
+      }
+      case 'Busy': {
+        const message = `Too many ${what} are waiting to be parsed; try again.`
+        throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds }, cause)
+      }
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect } from 'chai'
+import request from 'supertest'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { inlineWorkers } from '../../adapters/workers/inline.ts'
+import { type Workers, WorkRefused } from '../../adapters/workers/port.ts'
+import { send } from './sending.ts'
+
+const SLICE = 131_072
+
+describe('a long answer', () => {
+  const texts: [string, string][] = [
+    ['of one byte a character', 'x'.repeat(3 * SLICE + 7)],
+    ['of several bytes a character', 'ß✓'.repeat(SLICE)],
+    ['with a surrogate pair at the end of a slice', `${'x'.repeat(SLICE - 1)}😀${'x'.repeat(SLICE - 1)}😀`],
+    ['of surrogate pairs', '😀'.repeat(SLICE)],
+  ]
+  for (const [sentence, text] of texts) {
+    it(`goes out whole, in slices, with everybody else's turn between two: ${sentence}`, async () => {
+      const slices: number[] = []
+      let rounds = 0
+      let isOver = false
+      const count = () => {
+        rounds += 1
+        if (!isOver) setImmediate(count)
+      }
+      const server = createServer((asked, response) => {
+        const write = response.write.bind(response) as (chunk: string) => boolean
+        response.write = ((chunk: string) => {
+          slices.push(chunk.length)
+          return write(chunk)
+        }) as typeof response.write
+        count()
+        void send(asked, response, { status: 200, parts: [text] }).then(() => {
+          isOver = true
+        })
+      }).listen(0)
+      await once(server, 'listening')
+      const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+      const heard = await answer.text()
+      server.close()
+      expect(heard === text, 'the text').to.equal(true)
+      expect(answer.headers.get('content-length')).to.equal(String(Buffer.byteLength(text)))
+      expect(Math.max(...slices)).to.be.at.most(SLICE)
+      expect(rounds).to.be.at.least(slices.length - 1)
+    })
+  }
+})
+
+describe('a large body', () => {
+  const B = '11111111-1111-4111-8111-111111111111'
+  const OWNER = '22222222-2222-4222-8222-222222222222'
+  const body = {
+    tags: Object.fromEntries(Array.from({ length: 1_900 }, (_, index) => [`key-${index}`, 'x'.repeat(40)])),
+  }
+  const facadeWith = async (workers: Workers) => {
+    const server = await startFacade({}, { workers })
+    server.boundary(B)
+    server.group(B, 'shop')
+    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    const path = `/boundaries/${B}/resourcegroups/shop/resources/vectorclusters/orders`
+    const answer = await request(server.app).post(path).set('authorization', bearer(OWNER)).send(body)
+    await server.stop()
+    return answer
+  }
+
+  it('is read beside the thread that answers everybody, on account of the caller', async () => {
+    const asked: unknown[] = []
+    const run: Workers['run'] = (name, input, who) => {
+      asked.push([name, who])
+      return inlineWorkers.run(name, input, who)
+    }
+    const { status, body: told } = await facadeWith({ ...inlineWorkers, run })
+    expect(asked).to.deep.equal([['readJson', OWNER]])
+    expect([status, told.code]).to.deep.equal([400, 'BAD_REQUEST'])
+    expect(told.error).to.contain('tags')
+  })
+
+  const refusals: [ConstructorParameters<typeof WorkRefused>[0], number, string][] = [
+    ['TooMany', 429, 'TOO_MANY_REQUESTS'],
+    ['Busy', 503, 'SERVICE_UNAVAILABLE'],
+    ['Overdue', 400, 'MODEL_BINDING_FAILED'],
+  ]
+  for (const [reason, status, code] of refusals) {
+    it(`is refused with ${status} if its reading is ${reason}`, async () => {
+      const run = () => Promise.reject(new WorkRefused(reason, 7))
+      const answer = await facadeWith({ ...inlineWorkers, run })
+      expect([answer.status, answer.body.code]).to.deep.equal([status, code])
+      expect(answer.headers['retry-after']).to.equal(status === 400 ? undefined : '7')
+    })
+  }
+})

@@ -1,0 +1,67 @@
+import { expect } from 'chai'
+import { FairShare } from './fairShare.ts'
+
+/** A thread whose time passes only by work, and whose rounds are turned by hand. */
+class Thread {
+  now = 0
+  readonly done: string[] = []
+  readonly #rounds: (() => void)[] = []
+  readonly share = new FairShare(
+    () => this.now,
+    (run) => this.#rounds.push(run),
+  )
+
+  async ask(key: string, milliseconds: number): Promise<void> {
+    const turn = this.share.take(key)
+    if (turn !== undefined) await turn
+    this.now += milliseconds
+    this.done.push(key)
+  }
+
+  /** @returns what was done in it */
+  async round(): Promise<string> {
+    const before = this.done.length
+    for (const run of this.#rounds.splice(0)) run()
+    for (let turn = 0; turn < 10; turn += 1) await Promise.resolve()
+    return this.done.slice(before).join('')
+  }
+
+  get isIdle(): boolean {
+    return this.#rounds.length === 0
+  }
+}
+
+describe('the share of each caller', () => {
+  it('lets a caller who asks for little go on at once, however much others have waiting', async () => {
+    const thread = new Thread()
+    for (let count = 0; count < 100; count += 1) void thread.ask('h', 5)
+    void thread.ask('m', 1)
+    expect(thread.done.join('')).to.equal('hm')
+  })
+
+  it('is one long piece of work a round for each caller who has more waiting', async () => {
+    const thread = new Thread()
+    for (let count = 0; count < 4; count += 1) for (const key of ['a', 'b']) void thread.ask(key, 5)
+    expect(thread.done.join('')).to.equal('ab')
+    expect([await thread.round(), await thread.round(), await thread.round()]).to.deep.equal(['ab', 'ab', 'ab'])
+  })
+
+  it('is many short ones, in the order in which they came', async () => {
+    const thread = new Thread()
+    const order: number[] = []
+    for (let count = 0; count < 100; count += 1) void thread.ask('a', 0.1).then(() => order.push(count))
+    expect(thread.done, 'before the first round ends').to.have.length(11)
+    const rounds = []
+    for (let count = 0; count < 20 && thread.done.length < 100; count += 1) rounds.push((await thread.round()).length)
+    expect(thread.done, `in rounds of ${rounds}`).to.have.length(100)
+    for (let turn = 0; turn < 10; turn += 1) await Promise.resolve()
+    expect(order).to.deep.equal(Array.from({ length: 100 }, (_, index) => index))
+  })
+
+  it('costs nothing once nobody waits', async () => {
+    const thread = new Thread()
+    await thread.ask('a', 5)
+    await thread.round()
+    expect(thread.isIdle).to.equal(true)
+  })
+})

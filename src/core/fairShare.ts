@@ -1,0 +1,62 @@
+/** Milliseconds that a caller has in one round of the event loop. */
+const SHARE = 1
+/** Of one caller, in a round. */
+const BATCH_MAX = 64
+
+/** What waits of one caller, and how many of it fit into a share, as the last round showed. */
+type Line = { began: number; batch: number; readonly waiting: (() => void)[] }
+
+/**
+ * Shares the thread that answers everybody among callers. A caller that has had its share of a round of the event loop
+ * waits for the next round, in which the requests of all others are read first. A caller with one request at a time never
+ * waits. Everybody else waits for one piece of work of each busy caller, however many requests that one has sent.
+ */
+export class FairShare {
+  readonly #lines = new Map<string, Line>()
+  readonly #now: () => number
+  readonly #nextRound: (run: () => void) => void
+  #isScheduled = false
+
+  constructor(
+    now: () => number = () => performance.now(),
+    nextRound: (run: () => void) => void = (run) => setImmediate(run),
+  ) {
+    this.#now = now
+    this.#nextRound = nextRound
+  }
+
+  /** Undefined if the caller may go on at once. */
+  take(key: string): Promise<void> | undefined {
+    const line = this.#lines.get(key)
+    if (line === undefined) {
+      this.#lines.set(key, { began: this.#now(), batch: 1, waiting: [] })
+      this.#schedule()
+      return undefined
+    }
+    if (line.waiting.length === 0 && this.#now() - line.began < SHARE) return undefined
+    return new Promise((resolve) => line.waiting.push(resolve))
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    this.#nextRound(() => {
+      this.#isScheduled = false
+      this.#round()
+    })
+  }
+
+  #round(): void {
+    const now = this.#now()
+    for (const [key, line] of this.#lines) {
+      if (line.waiting.length === 0) {
+        this.#lines.delete(key)
+        continue
+      }
+      line.batch = now - line.began < SHARE ? Math.min(BATCH_MAX, line.batch * 2) : Math.max(1, line.batch >> 1)
+      line.began = now
+      for (const goOn of line.waiting.splice(0, line.batch)) goOn()
+    }
+    if (this.#lines.size > 0) this.#schedule()
+  }
+}
