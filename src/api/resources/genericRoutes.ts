@@ -7,6 +7,7 @@ import { type Answer, acceptedEmpty, created, noContent, ok } from '../http/answ
 import type { Context } from '../http/context.ts'
 import { etagOf, versionOf } from '../http/etag.ts'
 import type { RouteDraft } from '../http/route.ts'
+import { checkSpec } from '../records/kubeRecords.ts'
 import type { RecordOf } from '../records/records.ts'
 import { ListConfigDto, pagedListOf } from './dto.ts'
 import { genericRoute } from './generic.ts'
@@ -136,6 +137,8 @@ async function create<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>
       ...(hasFinalizer && { finalizers: [FINALIZER] }),
     })
   const { object, isNew } = await underQuota(kind, place, context, async (reserve) => {
+    // What the rules refuse takes neither room nor a name.
+    checkSpec(kind, spec, undefined)
     await reserve(spec)
     if (kind.uniqueName === undefined) return write()
     return underPlatformName(kind, ref, { type: kind.uniqueName, taken }, context, write)

@@ -1,0 +1,71 @@
+import { expect } from 'chai'
+import { type ResourceCase, resourceSuite } from '../../test/suites/resourceSuite.ts'
+import { RESOURCE_KINDS } from '../crds/index.ts'
+import { PlatformJob } from '../crds/jobs.ts'
+import { ObjectStorageAccount } from '../crds/objectstorage.ts'
+import { ComputePlan } from '../crds/plans.ts'
+import { RelationalCluster } from '../crds/relational.ts'
+import { SqlInstance } from '../crds/sql.ts'
+import { SecretVault } from '../crds/vaults.ts'
+import { VectorCluster } from '../crds/vector.ts'
+
+const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
+const plan =
+  (family: string): NonNullable<ResourceCase['world']> =>
+  (server) =>
+    server.put(ComputePlan, `${family.toLowerCase()}-small`, { family, displayName: family, ...SIZES, isDefault: true })
+const JOB = { image: 'docker.io/library/busybox' }
+
+const CASES: readonly ResourceCase[] = [
+  {
+    kind: VectorCluster,
+    body: {},
+    other: { replicas: 3 },
+    scale: { minScale: 0, maxScale: 99 },
+    patch: { body: { replicas: 2 }, shows: { replicas: 2 } },
+  },
+  {
+    kind: RelationalCluster,
+    world: plan('Relational'),
+    body: {},
+    other: { replicas: 3 },
+    scale: { minScale: 1, maxScale: 9 },
+    patch: { body: { replicas: 2 }, shows: { replicas: 2 } },
+  },
+  {
+    kind: SqlInstance,
+    segment: 'sqlclusters',
+    world: plan('Sql'),
+    body: { engine: 'MariaDb' },
+    other: { engine: 'MariaDb', tags: { team: 'books' } },
+    patch: { body: { tags: { team: 'books' } }, shows: { tags: { team: 'books' } } },
+  },
+  {
+    kind: SecretVault,
+    body: {},
+    other: { softDeleteRetentionDays: 60 },
+    patch: { body: { tags: { team: 'books' } }, shows: { tags: { team: 'books' } } },
+  },
+  {
+    kind: ObjectStorageAccount,
+    body: {},
+    other: { enablePublicAccess: true },
+    patch: { body: { enablePublicAccess: true }, shows: { enablePublicAccess: true } },
+  },
+  {
+    isBrief: true,
+    kind: PlatformJob,
+    segment: 'jobs',
+    world: plan('Job'),
+    body: JOB,
+    other: { image: 'docker.io/library/python' },
+  },
+]
+
+for (const given of CASES) resourceSuite(given)
+
+describe('resources of a group', () => {
+  it('are all tested here', () => {
+    expect(CASES.map(({ kind }) => kind.kind).sort()).to.deep.equal(RESOURCE_KINDS.map(({ kind }) => kind).sort())
+  })
+})

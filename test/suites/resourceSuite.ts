@@ -1,0 +1,286 @@
+import { expect } from 'chai'
+import request from 'supertest'
+import { SERVED_ROUTES } from '../../src/api/index.ts'
+import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { DenyAssignment } from '../../src/crds/rbac.ts'
+import { bearer, CLUSTER, startFacade } from '../worlds/facadeServer.ts'
+
+type Server = Awaited<ReturnType<typeof startFacade>>
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
+
+const BOUNDARY = '11111111-1111-4111-8111-111111111111'
+const OWNER = '22222222-2222-4222-8222-222222222222'
+const READER = '33333333-3333-4333-8333-333333333333'
+const STRANGER = '44444444-4444-4444-8444-444444444444'
+const GROUP = `/boundaries/${BOUNDARY}/resourcegroups/shop`
+const NAME = 'orders'
+
+/** A kind of resource group, with what its generic routes need to have something to show. */
+export type ResourceCase = {
+  kind: AnyKind
+  /** The word of its paths; the plural of the kind if absent. */
+  segment?: string
+  /** Puts what one refers to, plans for example. */
+  world?: (server: Server) => void
+  /** The least body for POST. */
+  body: object
+  /** A body for POST that means another spec. */
+  other: object
+  /** A merge patch and what the record shows then; absent if the kind has no PATCH. */
+  patch?: { body: object; shows: object }
+  /** The record does not say where it is, and has no tags. */
+  isBrief?: boolean
+  /** What GET of the scale says, of kinds that have one. */
+  scale?: { minScale: number; maxScale: number }
+}
+
+type World = {
+  server: Server
+  base: string
+  call: (method: Method, at: string, caller?: string) => request.Test
+  create: (name?: string, body?: object) => request.Test
+  /** Whether the kind has this route, below its collection. */
+  has: (method: Method, below: string) => boolean
+}
+
+/** What every resource of a group does alike. An area tests only what is its own. */
+export function resourceSuite(given: ResourceCase): void {
+  const segment = given.segment ?? given.kind.plural
+  const base = `${GROUP}/resources/${segment}`
+  const world: World = {
+    server: undefined as unknown as Server,
+    base,
+    call: (method, at, caller = OWNER) => request(world.server.app)[method](at).set('authorization', bearer(caller)),
+    create: (name = NAME, body = given.body) => world.call('post', `${base}/${name}`).send(body),
+    has: (method, below) => SERVED_ROUTES.some((route) => isServed(route, method, `${base}${below}`)),
+  }
+
+  describe(`${segment}, as resources of a group`, () => {
+    beforeEach(async () => {
+      world.server = await startFacade()
+      world.server.boundary(BOUNDARY)
+      world.server.group(BOUNDARY, 'shop')
+      world.server.grant(OWNER, 'Owner', `/boundaries/${BOUNDARY}`)
+      world.server.grant(READER, 'Reader', `/boundaries/${BOUNDARY}`)
+      given.world?.(world.server)
+      world.server.client.calls.length = 0
+    })
+    afterEach(() => world.server.stop())
+
+    creationTests(given, segment, world)
+    listTests(given, segment, world)
+    if (given.patch !== undefined) changeTests(given.patch, world)
+    if (world.has('put', '/x/actions/x')) powerTests(world)
+    if (world.has('post', '/x/scale')) scaleTests(given, world)
+    deletionTests(given, world)
+    refusalTests(given, world)
+  })
+}
+
+type Served = (typeof SERVED_ROUTES)[number]
+
+function isServed({ method, path, isBuilt }: Served, wanted: Method, meant: string): boolean {
+  if (!isBuilt || method !== wanted.toUpperCase()) return false
+  const [names, values] = [path.split('/'), meant.split('/')]
+  // `/config` is no name.
+  if (values.at(-1) === 'config' && names.at(-1) !== 'config') return false
+  return names.length === values.length && names.every((name, index) => name.startsWith('{') || name === values[index])
+}
+
+function creationTests({ kind, body, other, isBrief = false }: ResourceCase, segment: string, world: World): void {
+  const { base, call, create } = world
+
+  it('are made of the least body, and say where they are', async () => {
+    const answer = await create()
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(201)
+    const place = { boundary: 'Shop', boundaryId: BOUNDARY, resourceGroup: 'shop', collection: segment }
+    expect(answer.body).to.include({ name: NAME, status: 'Pending', ...(isBrief ? {} : place) })
+    expect(answer.body.clusterId ?? CLUSTER).to.equal(CLUSTER)
+    expect(answer.headers.etag).to.match(/^"1-\d+-\w+"$/)
+    const ref = { namespace: groupNamespace(BOUNDARY, 'shop'), name: NAME }
+    const stored = await world.server.client.get(kind.resource, ref)
+    expect(stored.metadata.annotations).to.include({ 'freehold.dev/actor': `1 ${OWNER}` })
+    expect((await call('get', `${base}/${NAME}`)).body).to.deep.equal(answer.body)
+  })
+
+  it('answer 200 to the same POST again and 409 to another one', async () => {
+    await create()
+    expect((await create()).status).to.equal(200)
+    const answer = await create(NAME, other)
+    expect([answer.status, answer.body.code]).to.deep.equal([409, 'ALREADY_EXISTS'])
+    const module = SERVED_ROUTES.find((route) => isServed(route, 'post', `${base}/${NAME}`))?.module
+    expect(answer.body.module).to.equal(module)
+  })
+
+  const unknown = 'MODEL_BINDING_FAILED'
+  const wrong: [string, unknown, string][] = [
+    ['a body that is not an object', [], unknown],
+    ['an unknown field', { ...body, nonsense: 1 }, unknown],
+    ['a name other than in the path', { ...body, name: 'others' }, 'BAD_REQUEST'],
+    ['a boundary other than in the path', { ...body, boundaryId: OWNER }, isBrief ? unknown : 'BAD_REQUEST'],
+    ['a reserved tag', { ...body, tags: { 'freehold.dev/x': 'y' } }, isBrief ? unknown : 'BAD_REQUEST'],
+  ]
+  for (const [sentence, wrongBody, code] of wrong) {
+    it(`refuse ${sentence} without a call`, async () => {
+      const answer = await call('post', `${base}/${NAME}`).send(wrongBody as object)
+      expect([answer.status, answer.body.code], JSON.stringify(answer.body)).to.deep.equal([400, code])
+      expect(world.server.client.calls).to.have.length(0)
+    })
+  }
+}
+
+function listTests({ body }: ResourceCase, segment: string, world: World): void {
+  const { base, call, create, has } = world
+
+  it('are listed page by page, filtered and sorted', async () => {
+    for (const name of ['c-one', 'a-one', 'b-one']) expect((await create(name)).status).to.equal(201)
+    const names = async (query: string) => {
+      const answer = await call('get', `${base}?${query}`)
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+      return answer.body.items.map(({ name }: { name: string }) => name)
+    }
+    expect(await names('sort=name&pageSize=2')).to.deep.equal(['a-one', 'b-one'])
+    expect(await names('sort=-name')).to.deep.equal(['c-one', 'b-one', 'a-one'])
+    expect(await names('filter=name:eq:b-one')).to.deep.equal(['b-one'])
+    expect(await names('search=C-ONE')).to.deep.equal(['c-one'])
+    const page = await call('get', `${base}?pageSize=2`)
+    expect(page.body.pagination).to.include({ totalItems: 3, totalPages: 2, hasNextPage: true })
+    for (const query of ['page=0', 'pageSize=501', 'sort=color', 'filter=x:eq:1', 'color=1', 'page=1&page=2']) {
+      const answer = await call('get', `${base}?${query}`)
+      expect([answer.status, typeof answer.body.parameter], query).to.deep.equal([400, 'string'])
+    }
+    const across = `/boundaries/${BOUNDARY}/resources/${segment}`
+    if (!SERVED_ROUTES.some((route) => isServed(route, 'get', across))) return
+    const all = await call('get', `${across}?filter=resourceGroup:eq:shop`)
+    expect(all.body.pagination.totalItems).to.equal(3)
+  })
+
+  it('are not there in a group that is not', async () => {
+    const elsewhere = base.replace('/shop/', '/none/')
+    for (const path of [elsewhere, `${elsewhere}/x`]) expect((await call('get', path)).status, path).to.equal(404)
+    expect((await world.call('post', `${elsewhere}/x`).send(body)).status).to.equal(404)
+  })
+
+  if (has('get', '/config')) {
+    it('say what their lists can be asked for', async () => {
+      const { body: config, status } = await call('get', `${base}/config`, READER)
+      expect(status).to.equal(200)
+      expect(config.actions).to.have.length.greaterThan(0)
+      expect(config.sorts).to.include('name')
+      expect(config.names.reserved).to.include('config')
+    })
+  }
+}
+
+function changeTests({ body, shows }: { body: object; shows: object }, world: World): void {
+  const { base, call, create, has } = world
+  const one = `${base}/${NAME}`
+
+  it('are changed by a merge patch, held to If-Match', async () => {
+    const { headers } = await create()
+    const stale = await call('patch', one).set('if-match', '"7-1"').send(body)
+    expect([stale.status, stale.body.code, stale.body.currentVersion]).to.deep.equal([409, 'CONFLICT', headers.etag])
+    const answer = await call('patch', one)
+      .set('if-match', headers.etag ?? '')
+      .send(body)
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+    expect(answer.body).to.deep.include(shows)
+    const wrong = await call('patch', one).send({ nonsense: 1 })
+    expect([wrong.status, wrong.body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
+  })
+
+  if (!has('put', '/x')) return
+  it('are not written when what was read is put back', async () => {
+    await create()
+    const read = (await call('get', one)).body
+    world.server.client.calls.length = 0
+    const answer = await call('put', one).send(read)
+    expect([answer.status, answer.body]).to.deep.equal([200, read])
+    expect(world.server.client.calls).to.have.length(0)
+  })
+}
+
+function powerTests(world: World): void {
+  it('stop, start and restart', async () => {
+    const { base, call, create } = world
+    await create()
+    const act = (word: string) => call('put', `${base}/${NAME}/actions/${word}`)
+    expect((await act('start')).status).to.equal(200)
+    expect((await act('stop')).status).to.equal(202)
+    expect((await act('stop')).body).to.include({ action: 'stop', changed: false })
+    expect((await act('restart')).body.code).to.equal('INVALID_STATE')
+    expect((await act('start')).status).to.equal(202)
+    expect((await act('restart')).status).to.equal(202)
+    const unknown = await act('explode')
+    expect([unknown.status, unknown.body.code]).to.deep.equal([400, 'INVALID_ACTION'])
+    expect(unknown.body.allowed).to.deep.equal(['start', 'stop', 'restart'])
+  })
+}
+
+function scaleTests({ scale: bounds }: ResourceCase, world: World): void {
+  it('scale, within their bounds', async () => {
+    const { base, call, create } = world
+    await create()
+    const scale = (targetScale: unknown) => call('post', `${base}/${NAME}/scale`).send({ targetScale })
+    const { minScale, maxScale } = (await call('get', `${base}/${NAME}/scale`)).body
+    expect({ minScale, maxScale }).to.deep.equal(bounds)
+    const target = Math.min(3, maxScale)
+    const answer = await scale(target)
+    expect([answer.status, answer.body.targetScale, answer.body.isScaling]).to.deep.equal([202, target, true])
+    expect((await scale(target)).status).to.equal(200)
+    for (const bad of [minScale - 1, maxScale + 1, 1.5, '3', null])
+      expect((await scale(bad)).status, String(bad)).to.equal(400)
+    expect((await call('get', `${base}/${NAME}/scale`)).body).to.include({ targetScale: target, minScale, maxScale })
+  })
+}
+
+function deletionTests({ kind }: ResourceCase, world: World): void {
+  const { base, call, create } = world
+  const one = `${base}/${NAME}`
+
+  it('go, held to If-Match, and then nothing is there', async () => {
+    await create()
+    const stale = await call('delete', one).set('if-match', '"7-1"')
+    expect([stale.status, stale.body.code]).to.deep.equal([409, 'CONFLICT'])
+    const { status, body } = await call('delete', one)
+    expect(status, JSON.stringify(body)).to.be.oneOf([202, 204])
+    // What the controllers have to empty first stays until then.
+    if (status === 202) {
+      expect((await call('get', one)).body.status).to.equal('Deleting')
+      return
+    }
+    for (const method of ['get', 'delete'] as const) expect((await call(method, one)).status).to.equal(404)
+    expect([...world.server.client.stored(kind.resource)]).to.deep.equal([])
+  })
+}
+
+function refusalTests({ body }: ResourceCase, world: World): void {
+  const { base, call, create } = world
+  const one = `${base}/${NAME}`
+  const routeOf = (method: Method) => SERVED_ROUTES.find((route) => isServed(route, method, one))
+
+  it('ask for the permission before they look', async () => {
+    await create()
+    for (const name of [NAME, 'nothing']) {
+      expect((await call('get', `${base}/${name}`, STRANGER)).status).to.equal(403)
+      expect((await call('delete', `${base}/${name}`, READER)).status).to.equal(403)
+      expect((await call('post', `${base}/${name}`, READER).send(body)).status).to.equal(403)
+    }
+    expect((await call('get', one, READER)).status).to.equal(200)
+    expect((await request(world.server.app).get(one)).status).to.equal(401)
+  })
+
+  for (const method of ['get', 'post', 'delete'] as const) {
+    it(`are closed to ${method} by a deny`, async () => {
+      const authorization = routeOf(method)?.authorization
+      if (authorization?.kind !== 'iam') throw new Error(`${method} of ${base} asks for no permission.`)
+      const place = { scope: `/boundaries/${BOUNDARY}`, scopeIncarnation: 'life' }
+      const spec = { principalId: OWNER, principalType: 'User', actions: [authorization.action], ...place }
+      await create()
+      world.server.put(DenyAssignment, 'deny', spec, boundaryNamespace(BOUNDARY))
+      const answer = await call(method, one).send(method === 'post' ? body : undefined)
+      expect([answer.status, answer.body.code]).to.deep.equal([403, 'FORBIDDEN'])
+    })
+  }
+}
