@@ -5,6 +5,7 @@ import { runGet } from './get.ts'
 import { runHostile } from './hostile.ts'
 import { runIdle } from './idle.ts'
 import { runList } from './list.ts'
+import { runLists } from './lists.ts'
 import { runRequests } from './requests.ts'
 import { runSecret } from './secret.ts'
 import { runStart } from './start.ts'
@@ -24,6 +25,7 @@ export const BENCHMARKS: Readonly<Record<string, (options: BenchmarkOptions) => 
   idle: runIdle,
   start: runStart,
   requests: runRequests,
+  lists: runLists,
   secret: runSecret,
   editor: runEditor,
   freshness: runFreshness,

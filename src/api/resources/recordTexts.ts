@@ -4,8 +4,13 @@ import type { ResourceView } from './types.ts'
 
 type Entry = { readonly version: string; readonly text: string }
 
-/** Of all kinds together; room for about 50,000 records, so that a walk through that many still finds them. */
-const BYTES_MAX = 64 * 1024 * 1024
+/** Of all kinds together; room for about 50,000 records of 2 KB, so that a walk through that many still finds them. */
+const BYTES_MAX = 128 * 1024 * 1024
+/**
+ * Full, one new record in so many is taken: a walk through more than there is room for would otherwise throw out each
+ * record just before it comes to it again, and find none.
+ */
+const FULL_TAKES_ONE_IN = 8
 
 /** By uid, which no two objects share, whatever their kinds. Most texts take a byte per character. */
 const entries = new LRUCache<string, Entry>({
@@ -34,7 +39,8 @@ export class RecordTexts<K extends AnyKind> {
     const known = entries.get(uid)
     if (known?.version === version) return known.text
     const text = JSON.stringify(this.#toDto(view))
-    entries.set(uid, { version, text })
+    const isFull = entries.calculatedSize + version.length + text.length > BYTES_MAX
+    if (known !== undefined || !isFull || Math.random() * FULL_TAKES_ONE_IN < 1) entries.set(uid, { version, text })
     return text
   }
 }

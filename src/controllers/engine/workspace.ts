@@ -10,7 +10,8 @@ import { PHASE_INDEX, phaseIndexKeys } from './phaseIndex.ts'
 /** A client and the caches that observe its writes: create the client with `observer: caches.observer()`. */
 export type ClusterConnection = { client: KubeClient; caches: CacheSet }
 
-const INDEXES = { indexes: { [OWNER_INDEX]: ownerIndexKeys, [PHASE_INDEX]: phaseIndexKeys } }
+/** By which controllers find objects, in every cache that they read. */
+export const INDEXES = { [OWNER_INDEX]: ownerIndexKeys, [PHASE_INDEX]: phaseIndexKeys }
 
 type Entry = Resource | { resource: Resource; in?: Side }
 
@@ -42,10 +43,10 @@ export function cachedResources(controllers: readonly Controller[], where: Side)
 export function openWorkspace({ client, caches }: ClusterConnection, resources: readonly Resource[]): Workspace {
   for (const resource of resources) {
     if (caches.has(resource)) continue
-    if (resource.optional === true) caches.addOptional(resource, INDEXES)
-    else caches.add(resource, INDEXES)
+    if (resource.optional === true) caches.addOptional(resource, { indexes: INDEXES })
+    else caches.add(resource, { indexes: INDEXES })
   }
-  const secrets = caches.addScoped(secret, { ...INDEXES, labelSelector: `${MANAGED_BY_LABEL}=${MANAGED_BY}` })
+  const secrets = caches.addScoped(secret, { indexes: INDEXES, labelSelector: `${MANAGED_BY_LABEL}=${MANAGED_BY}` })
   caches.get(namespace).subscribe(({ type, object }) => {
     if (type === 'removed') void secrets.removeNamespace(object.metadata.name)
   })

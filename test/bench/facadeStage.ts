@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { Worker } from 'node:worker_threads'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { Registry } from 'prom-client'
+import { createStanding } from '../../src/api/callers/standing.ts'
+import { keepTokenKeys } from '../../src/api/callers/tokenKeys.ts'
+import { createTokenVerifier } from '../../src/api/callers/tokens.ts'
+import { createHttpMetrics } from '../../src/api/http/metrics.ts'
+import { INDEXES } from '../../src/controllers/engine/workspace.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
+import { createLog, silentLog } from '../../src/core/log.ts'
+import { groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { PlatformClient } from '../../src/crds/identity.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+import { startFacade } from '../worlds/facadeServer.ts'
+import { SPEC } from './stage.ts'
+
+const ISSUER = 'https://issuer.example/realms/bench'
+const AUDIENCE = 'bench'
+/** Newer than whatever the API server in memory has given out. */
+const FIRST_VERSION = 1_000_000
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+/** Bytes, once everything that nobody holds is gone: what a WeakRef has shown lives until the end of its task. */
+export async function heapUsed(): Promise<number> {
+  await new Promise((resolve) => setImmediate(resolve))
+  collectGarbage()
+  collectGarbage()
+  return process.memoryUsage().heapUsed
+}
+
+/** As the API server hands it out, managed fields and all, and parsed from text, which decides how it lies in memory. */
+export function objectOf(name: string, namespace: string, index: number, spec: object): KubeObject {
+  const { apiVersion, kind } = VectorCluster
+  const fields = { 'f:spec': Object.fromEntries(Object.keys(spec).map((key) => [`f:${key}`, {}])) }
+  const object = {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      namespace,
+      uid: randomUUID(),
+      resourceVersion: String(FIRST_VERSION + index),
+      generation: 1,
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      annotations: { [INCARNATION_ANNOTATION]: randomUUID() },
+      managedFields: [{ manager: 'bench', operation: 'Apply', apiVersion, fieldsType: 'FieldsV1', fieldsV1: fields }],
+    },
+    spec,
+  }
+  return JSON.parse(JSON.stringify(object)) as KubeObject
+}
+
+/**
+ * The whole facade in this thread, with real tokens, standing, limits, decisions and metrics, over an API server in
+ * memory that holds so many databases of 2 KB. They are put into the caches alone, as a watch would.
+ */
+export async function makeFacade(count: number) {
+  const { privateKey, publicKey } = await generateKeyPair('RS256')
+  const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: 'bench', use: 'sig', alg: 'RS256' }] }
+  const log = createLog('warn', {})
+  const tokens = createTokenVerifier({
+    issuer: ISSUER,
+    audience: AUDIENCE,
+    jwksUrl: ISSUER,
+    log: silentLog,
+    keys: keepTokenKeys({ fetchKeys: async () => keys, clock: systemClock, log: silentLog }),
+  })
+  const limits = { requestsPerPrincipal: 1e9, anonymousRequestsPerAddress: 1e9 }
+  const late: { standing?: ReturnType<typeof createStanding> } = {}
+  const world = await startFacade({
+    tokens,
+    limits,
+    log,
+    metrics: createHttpMetrics(new Registry()),
+    standing: { endOf: async (...given) => late.standing?.endOf(...given) },
+    checkReplies: false,
+  })
+  late.standing = createStanding(world)
+  const [principalId, boundaryId] = [randomUUID(), randomUUID()]
+  world.put(PlatformClient, principalId, { displayName: 'Bench', secretName: 'bench' }, SYSTEM_NAMESPACE)
+  world.boundary(boundaryId)
+  world.group(boundaryId, 'shop')
+  world.grant(principalId, 'Reader', `/boundaries/${boundaryId}/resourcegroups/shop`)
+  const names = Array.from({ length: count }, (_, index) => `db-${index}`)
+  const spec = VectorCluster.spec.parse(SPEC)
+  const namespace = groupNamespace(boundaryId, 'shop')
+  const cache = world.caches.get(VectorCluster.resource)
+  cache.addIndexes(INDEXES)
+  const heapBefore = await heapUsed()
+  for (const [index, name] of names.entries()) cache.observeWrite(objectOf(name, namespace, index, spec))
+  const heapBytes = (await heapUsed()) - heapBefore
+  const { port } = await world.facade.listen(0, '127.0.0.1')
+  const token = await new SignJWT({ typ: 'Bearer', azp: principalId, client_id: principalId })
+    .setProtectedHeader({ alg: 'RS256', kid: 'bench', typ: 'at+jwt' })
+    .setIssuer(ISSUER)
+    .setAudience(AUDIENCE)
+    .setSubject(principalId)
+    .setIssuedAt()
+    .setExpirationTime('1h')
+    .sign(privateKey)
+  const list = `/boundaries/${boundaryId}/resourcegroups/shop/resources/vectorclusters`
+  return {
+    /** Of all the databases together, after a collection of garbage. */
+    heapBytes,
+    origin: `http://127.0.0.1:${port}`,
+    list,
+    paths: names.map((name) => `${list}/${name}`),
+    headers: { authorization: `Bearer ${token}` },
+    async stop() {
+      await world.stop()
+      await tokens.stop()
+    },
+  }
+}
+
+/**
+ * Microseconds of this thread for one request; the requests come from another.
+ *
+ * @param connections each with one request at a time
+ */
+export async function processorTimeOf(
+  { origin, paths, headers }: { origin: string; paths: readonly string[]; headers: object },
+  { connections, requests }: { connections: number; requests: number },
+): Promise<number> {
+  const workerData = { origin, paths, headers, connections, requests }
+  const worker = new Worker(join(import.meta.dirname, 'requestsClient.ts'), { workerData })
+  await once(worker, 'message')
+  const before = process.threadCpuUsage()
+  worker.postMessage('begin')
+  await once(worker, 'message')
+  const { user, system } = process.threadCpuUsage(before)
+  await worker.terminate()
+  return (user + system) / requests
+}

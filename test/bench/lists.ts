@@ -1,0 +1,67 @@
+import { heapUsed, makeFacade, objectOf, processorTimeOf } from './facadeStage.ts'
+import { atMost } from './goals.ts'
+import type { BenchmarkOptions } from './index.ts'
+import { ratio } from './load.ts'
+import { machine, SPEC } from './stage.ts'
+
+const SIZES = [1_000, 10_000, 50_000] as const
+/** The interface's own maximum for one page. */
+const PAGE = 500
+/** Objects that are walked over in a round at each size, so that the small ones are not measured in single steps of the clock. */
+const WALKED = 50_000
+
+type Walk = { objects: number; milliseconds: ReturnType<typeof ratio>; heapBytesPerObject: number }
+
+/**
+ * Whole lists page by page, at three sizes: the processor time of the thread that serves them, after a first walk, and
+ * the heap that an object takes in the caches of a process that runs facade and controllers. Beside it the heap of the
+ * same objects parsed and kept whole, as informers do.
+ */
+export async function runLists({ rounds }: BenchmarkOptions): Promise<object> {
+  const walks: Walk[] = []
+  for (const size of SIZES) walks.push(await measured(size, rounds))
+  const at = (size: (typeof SIZES)[number]) => walks.find(({ objects }) => objects === size)
+  const [small = 0, large = 0, largest = 0] = SIZES.map((size) => at(size)?.milliseconds.median)
+  return {
+    benchmark: 'lists',
+    ...machine(),
+    walks,
+    heapBytesPerParsedObject: await parsedHeap(10_000),
+    goals: [
+      atMost('whole list of 10,000 over one of 1,000', '', 11, large / small),
+      atMost('an object of 50,000 over one of 10,000', '', 1.5, largest / large / 5),
+      atMost('heap of a 2 KB object', 'KiB', 1.5, (at(10_000)?.heapBytesPerObject ?? 0) / 1024),
+    ],
+  }
+}
+
+async function measured(size: number, rounds: number): Promise<Walk> {
+  const { stop, list, heapBytes, origin, headers } = await makeFacade(size)
+  try {
+    const pages = Math.ceil(size / PAGE)
+    const paths = Array.from({ length: pages }, (_, index) => `${list}?page=${index + 1}&pageSize=${PAGE}`)
+    const first = (await (await fetch(origin + (paths[0] ?? ''), { headers })).json()) as {
+      items?: unknown[]
+      pagination?: { totalItems: number }
+    }
+    if (first.pagination?.totalItems !== size || first.items?.length !== PAGE) throw new Error('The list is not whole.')
+    const requests = Math.max(pages, Math.round(WALKED / PAGE))
+    const walk = () => processorTimeOf({ origin, paths, headers }, { connections: 1, requests })
+    await walk()
+    const microseconds: number[] = []
+    for (let round = 0; round < rounds; round += 1) microseconds.push(await walk())
+    const milliseconds = ratio(microseconds.map((each) => (each * pages) / 1000))
+    return { objects: size, milliseconds, heapBytesPerObject: Math.round(heapBytes / size) }
+  } finally {
+    await stop()
+  }
+}
+
+async function parsedHeap(count: number): Promise<number> {
+  const texts = Array.from({ length: count }, (_, index) =>
+    JSON.stringify(objectOf(`db-${index}`, 'shop', index, SPEC)),
+  )
+  const before = await heapUsed()
+  const kept = texts.map((text) => ({ text, object: JSON.parse(text) as object }))
+  return Math.round(((await heapUsed()) - before) / kept.length)
+}
