@@ -6,6 +6,7 @@ import { runHostile } from './hostile.ts'
 import { runIdle } from './idle.ts'
 import { runList } from './list.ts'
 import { runLists } from './lists.ts'
+import { runReconcile } from './reconcile.ts'
 import { runRequests } from './requests.ts'
 import { runSecret } from './secret.ts'
 import { runStart } from './start.ts'
@@ -26,6 +27,7 @@ export const BENCHMARKS: Readonly<Record<string, (options: BenchmarkOptions) => 
   start: runStart,
   requests: runRequests,
   lists: runLists,
+  reconcile: runReconcile,
   secret: runSecret,
   editor: runEditor,
   freshness: runFreshness,
