@@ -54,6 +54,41 @@ describe('keyed queue', () => {
     expect(begun.map(({ key }) => key)).to.have.members(['a/x', 'a/x', 'a/y'])
   })
 
+  it('takes a key that somebody waits for before a thousand that are only looked at again', async () => {
+    const { queue, begun, finish } = controlled({ workers: 1 })
+    for (let count = 0; count < 1_000; count += 1) queue.add(`${count % 2 === 0 ? 'a' : 'b'}/old-${count}`)
+    queue.add('a/new', true)
+    queue.add('b/old-999', true)
+    await settle()
+    finish[0]?.resolve()
+    await settle()
+    finish[1]?.resolve()
+    await settle()
+    expect(begun).to.deep.equal(['a/old-0', 'a/new', 'b/old-999'])
+    expect(queue.metrics().depth).to.equal(998)
+  })
+
+  it('gives the others their turn, however much is urgent', async () => {
+    const { queue, begun } = immediate(undefined, { workers: 1 })
+    for (let count = 0; count < 20; count += 1) queue.add(`a/urgent-${count}`, true)
+    queue.add('a/other')
+    await settle()
+    expect(begun.map(({ key }) => key).indexOf('a/other')).to.be.at.most(5)
+    expect(begun).to.have.length(21)
+  })
+
+  it('keeps a key urgent that is added while it is worked on', async () => {
+    const { queue, begun, finish } = controlled({ workers: 1 })
+    queue.add('a/x')
+    for (let count = 0; count < 10; count += 1) queue.add(`a/old-${count}`)
+    await settle()
+    queue.add('a/x', true)
+    queue.add('a/x')
+    finish[0]?.resolve()
+    await settle()
+    expect(begun).to.deep.equal(['a/x', 'a/x'])
+  })
+
   it('never works on one key twice at the same time, and runs it again when it was added meanwhile', async () => {
     const { queue, begun, finish } = controlled()
     queue.add('a/x')

@@ -1,5 +1,6 @@
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import { type Log, silentLog } from '../core/log.ts'
+import { KeyLines } from './keyLines.ts'
 
 export type QueueOptions = {
   /** For logs and metrics. */
@@ -36,6 +37,9 @@ export type QueueMetrics = {
 /** Node's timers wrap to 1 ms beyond this. */
 const LONGEST_TIMER = 2 ** 31 - 1
 
+/** Urgent keys that are taken before one of the others has its turn. */
+const URGENT_IN_A_ROW = 4
+
 /** Milliseconds. */
 const CHANGED_WHILE_FAILING = 1_000
 
@@ -54,15 +58,14 @@ export class KeyedQueue {
   readonly #log: Log
   readonly #random: () => number
   readonly #backoff: { first: number; longest: number }
-  readonly #groupOf: (key: string) => string
-  /** Waiting keys by group, groups in order of their next turn; the value is when the key was added. */
-  readonly #waiting = new Map<string, Map<string, number>>()
+  readonly #urgent: KeyLines
+  readonly #rest: KeyLines
   readonly #working = new Set<string>()
-  /** Added while worked on. */
-  readonly #again = new Set<string>()
+  /** Added while worked on, and whether urgently. */
+  readonly #again = new Map<string, boolean>()
   readonly #delayed = new Map<string, { due: number; timer: Timer }>()
   readonly #failures = new Map<string, number>()
-  #depth = 0
+  #urgentInARow = 0
   #adds = 0
   #retries = 0
   #running = false
@@ -75,7 +78,9 @@ export class KeyedQueue {
     this.#log = (options.log ?? silentLog).child({ queue: options.name })
     this.#random = options.random ?? Math.random
     this.#backoff = options.backoff ?? { first: 5, longest: 300_000 }
-    this.#groupOf = options.groupOf ?? ((key) => key.slice(0, Math.max(0, key.indexOf('/'))))
+    const groupOf = options.groupOf ?? ((key) => key.slice(0, Math.max(0, key.indexOf('/'))))
+    this.#urgent = new KeyLines(groupOf)
+    this.#rest = new KeyLines(groupOf)
   }
 
   /** Lets workers begin. Keys may be added before. */
@@ -84,12 +89,16 @@ export class KeyedQueue {
     this.#dispatch()
   }
 
-  /** The key is due now. A timer of the same key stays: it was asked for because of time, not because of a change. */
-  add(key: string): void {
+  /**
+   * The key is due now. A timer of the same key stays: it was asked for because of time, not because of a change.
+   *
+   * @param isUrgent somebody waits for it: it goes before keys that are only looked at again
+   */
+  add(key: string, isUrgent = false): void {
     if (this.#closed) return
     this.#adds += 1
-    if (this.#working.has(key)) this.#again.add(key)
-    else this.#enqueue(key)
+    if (this.#working.has(key)) this.#again.set(key, isUrgent || this.#again.get(key) === true)
+    else this.#enqueue(key, isUrgent)
     this.#dispatch()
   }
 
@@ -135,13 +144,13 @@ export class KeyedQueue {
   }
 
   metrics(): QueueMetrics {
-    let oldest = Number.POSITIVE_INFINITY
-    for (const group of this.#waiting.values()) for (const since of group.values()) oldest = Math.min(oldest, since)
+    const depth = this.#depth
+    const oldest = Math.min(this.#urgent.oldest, this.#rest.oldest)
     return {
-      depth: this.#depth,
+      depth,
       delayed: this.#delayed.size,
       working: this.#working.size,
-      oldestSeconds: this.#depth === 0 ? 0 : (this.#clock.monotonic() - oldest) / 1000,
+      oldestSeconds: depth === 0 ? 0 : (this.#clock.monotonic() - oldest) / 1000,
       adds: this.#adds,
       retries: this.#retries,
     }
@@ -158,10 +167,14 @@ export class KeyedQueue {
     this.#closed = true
     for (const { timer } of this.#delayed.values()) timer.cancel()
     this.#delayed.clear()
-    this.#waiting.clear()
+    this.#urgent.clear()
+    this.#rest.clear()
     this.#again.clear()
-    this.#depth = 0
     await this.whenIdle()
+  }
+
+  get #depth(): number {
+    return this.#urgent.depth + this.#rest.depth
   }
 
   #arm(key: string, due: number): void {
@@ -177,30 +190,21 @@ export class KeyedQueue {
     this.#delayed.set(key, { due, timer })
   }
 
-  #enqueue(key: string): void {
-    const name = this.#groupOf(key)
-    let group = this.#waiting.get(name)
-    if (group === undefined) {
-      group = new Map()
-      this.#waiting.set(name, group)
+  #enqueue(key: string, isUrgent: boolean): void {
+    const now = this.#clock.monotonic()
+    if (!isUrgent) {
+      if (!this.#urgent.has(key)) this.#rest.add(key, now)
+      return
     }
-    if (group.has(key)) return
-    group.set(key, this.#clock.monotonic())
-    this.#depth += 1
+    this.#urgent.add(key, this.#rest.remove(key) ?? now)
   }
 
-  /** The oldest key of the group whose turn it is; the group goes to the end of the round. */
+  /** What is urgent goes first, but never keeps the rest waiting for ever. */
   #next(): { key: string; since: number } | undefined {
-    for (const [name, group] of this.#waiting) {
-      this.#waiting.delete(name)
-      for (const [key, since] of group) {
-        group.delete(key)
-        if (group.size > 0) this.#waiting.set(name, group)
-        this.#depth -= 1
-        return { key, since }
-      }
-    }
-    return undefined
+    const isTurnOfRest = this.#urgentInARow >= URGENT_IN_A_ROW && this.#rest.depth > 0
+    const next = isTurnOfRest ? undefined : this.#urgent.next()
+    this.#urgentInARow = next === undefined ? 0 : this.#urgentInARow + 1
+    return next ?? this.#rest.next()
   }
 
   #dispatch(): void {
@@ -226,7 +230,9 @@ export class KeyedQueue {
     }
     this.#working.delete(key)
     if (failed && !this.#closed) this.addRateLimited(key)
-    if (this.#again.delete(key) && !this.#closed) this.#runAgain(key, failed)
+    const again = this.#again.get(key)
+    this.#again.delete(key)
+    if (again !== undefined && !this.#closed) this.#runAgain(key, failed, again)
     this.#observe({ waited: started - since, worked: this.#clock.monotonic() - started, failed })
     this.#dispatch()
     if (this.#depth === 0 && this.#working.size === 0) for (const resolve of this.#idle.splice(0)) resolve()
@@ -236,9 +242,9 @@ export class KeyedQueue {
    * After a failed pass even a change is delayed: often it is our own write, and a key that fails after each
    * write would run in a hot loop.
    */
-  #runAgain(key: string, failed: boolean): void {
+  #runAgain(key: string, failed: boolean, isUrgent: boolean): void {
     if (failed) this.addAfter(key, Math.min(CHANGED_WHILE_FAILING, this.#backoff.longest))
-    else this.#enqueue(key)
+    else this.#enqueue(key, isUrgent)
   }
 
   #observe({ waited, worked, failed }: { waited: number; worked: number; failed: boolean }): void {

@@ -52,7 +52,7 @@ export class Runner {
     const { records } = this.#environment
     const { kind } = this.#controller
     this.#subscriptions.push(
-      records.cache(kind.resource).subscribe(({ object }) => this.#queue.add(keyOf(object)), { replay: true }),
+      records.cache(kind.resource).subscribe((event) => this.#queue.add(keyOf(event.object), isNews(event))),
       ...this.#controller.observes.map((observed) => this.#observe(observed)),
       this.#controller.wakesAll(() => {
         for (const object of records.cache(kind.resource).list()) this.#queue.add(keyOf(object))
@@ -62,6 +62,7 @@ export class Runner {
     if (dependsOnNamespace(kind)) {
       this.#subscriptions.push(records.cache(namespace).subscribe((event) => this.#namespaceChanged(event)))
     }
+    for (const object of records.cache(kind.resource).list()) this.#queue.add(keyOf(object))
     this.#queue.start()
   }
 
@@ -167,6 +168,14 @@ function resultOf(verdict: Verdict): PassResult {
     case 'failed':
       return 'error'
   }
+}
+
+/** Somebody made, changed or deleted the object and waits for what comes of it; our own status is no news. */
+function isNews(event: CacheEvent<KubeObject>): boolean {
+  if (event.type !== 'modified') return true
+  const { generation, deletionTimestamp } = event.object.metadata
+  const before = event.previous.metadata
+  return generation !== before.generation || deletionTimestamp !== before.deletionTimestamp
 }
 
 function samePlace(next: KubeObject, previous: KubeObject): boolean {
