@@ -13,9 +13,7 @@ import { SecretVault, VaultEntry } from '../../../src/crds/vaults.ts'
 import { secret } from '../../../src/kube/builtin.ts'
 import { clientOf } from '../../make/s3Client.ts'
 import { until } from '../../make/until.ts'
-import type { Scenario, Stage } from '../crashes.ts'
-
-const WAIT = 60_000
+import { type Scenario, type Stage, WAIT } from '../crashes.ts'
 
 type Shown = KubeObject & { spec: Record<string, unknown>; status?: Record<string, unknown> }
 

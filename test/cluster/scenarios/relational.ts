@@ -2,7 +2,7 @@ import type { KubeObject } from '../../../src/core/object.ts'
 import { RelationalCluster } from '../../../src/crds/relational.ts'
 import { RelationalSnapshot } from '../../../src/crds/relationalSnapshots.ts'
 import { until } from '../../make/until.ts'
-import type { Scenario } from '../crashes.ts'
+import { type Scenario, WAIT } from '../crashes.ts'
 
 const SNAPSHOT = '0ad1b2c3-4d5e-4f60-8a7b-9c0d1e2f3a4b'
 
@@ -28,7 +28,7 @@ export const relational: Scenario = async ({ own, home, create, untilReady }) =>
       )
       return status?.readyReplicas === 3
     },
-    60_000,
+    WAIT,
   )
   await create(RelationalSnapshot, SNAPSHOT, { clusterName: 'orders', name: 'before' })
   await untilReady(RelationalSnapshot, SNAPSHOT)
@@ -46,7 +46,7 @@ export const relational: Scenario = async ({ own, home, create, untilReady }) =>
       const { items } = await admin.list(RelationalCluster.resource, { namespace: home })
       return items.every(({ metadata }) => metadata.name !== 'orders')
     },
-    60_000,
+    WAIT,
   )
   await untilReady(RelationalCluster, 'heir')
 }
