@@ -3,7 +3,7 @@ import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../../src/adapters/platformkeys/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
 import { FakeQdrant } from '../../src/adapters/qdrant/fake.ts'
-import { silentEngine } from '../../src/adapters/sql/played.ts'
+import { silentEngine } from '../../src/adapters/sql/fake.ts'
 import {
   type Login,
   type LoginNames,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { loadAll } from 'js-yaml'
-import { silentEngine } from '../../src/adapters/sql/played.ts'
+import { silentEngine } from '../../src/adapters/sql/fake.ts'
 import type { SqlEngine } from '../../src/adapters/sql/port.ts'
 import { RELATIONAL_CONTROLLERS } from '../../src/controllers/relational/index.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'

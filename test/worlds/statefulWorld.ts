@@ -1,5 +1,5 @@
 import { FakeQdrant } from '../../src/adapters/qdrant/fake.ts'
-import { silentEngine } from '../../src/adapters/sql/played.ts'
+import { silentEngine } from '../../src/adapters/sql/fake.ts'
 import type { SqlEngine } from '../../src/adapters/sql/port.ts'
 import { sqlController } from '../../src/controllers/sql/index.ts'
 import { vectorController } from '../../src/controllers/vector/index.ts'

@@ -56,6 +56,3 @@ function enginesIn(file: string | undefined): Record<string, Running | Said> {
     return {}
   }
 }
-
-/** Answers nothing at all: for whoever only needs something that fits the port. */
-export const silentEngine: SqlEngine = playedEngine({} as SqlEngine, undefined, [])
