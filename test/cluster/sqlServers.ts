@@ -119,6 +119,8 @@ export async function startMariadb(): Promise<SqlServer> {
     `--basedir=${join(root, 'usr')}`,
     `--datadir=${datafolder}`,
     `--lc-messages-dir=${share}`,
+    // A server that starts removes what lies about in its temporary folder: the tables of another one that runs.
+    `--tmpdir=${folder}`,
   ]
   const options = { env: libraries(onPath === undefined ? root : ''), cwd: folder }
   const scripts = [
