@@ -1,4 +1,5 @@
 import { stopLeftovers, stopRecord } from './controlplane/processes.ts'
+import { removeCgroups, stateOf } from './node/namespaces.ts'
 import { parseDownArguments, UsageError } from './up/arguments.ts'
 import { becomeSupervisor, runningSupervisor } from './up/state.ts'
 
@@ -10,6 +11,7 @@ try {
   if (supervisor !== undefined) await stopRecord(supervisor, STOP_DEADLINE_MS)
   // What a killed `up` left behind, if its end did not end them.
   const leftovers = await stopLeftovers(folder)
+  await removeCgroups(stateOf(folder))
   const release = await becomeSupervisor(folder)
   await release?.()
   const stopped = [...(supervisor === undefined ? [] : ['the platform']), ...leftovers]

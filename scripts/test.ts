@@ -15,11 +15,13 @@ const WEIGHTS = { unit: 1, shared: 1.4, alone: 0.6 }
 /** Slowest files that a run names at its end. */
 const SLOWEST = 10
 
-type Selection = { checks: boolean; unit: boolean; e2e: boolean; rest: string[] }
+const PARTS = ['--unit', '--e2e', '--node']
+
+type Selection = { checks: boolean; unit: boolean; e2e: boolean; node: boolean; rest: string[] }
 
 /**
  * `npm test`: checks, unit tests, and end-to-end tests on a real control plane that is started once for all of them.
- * `--unit` and `--e2e` run one part; `-- --grep=...` and file names go to mocha. Closes with `N passed, N failed`.
+ * `--unit` and `--e2e` run one part, `--node` what needs a real node (Linux, as root; not in a run of everything); `-- --grep=...` and file names go to mocha. Closes with `N passed, N failed`.
  */
 class TestRun {
   readonly #selection: Selection
@@ -29,10 +31,10 @@ class TestRun {
   #isHeldBack = false
 
   constructor(words: string[]) {
-    const rest = words.filter((word) => word !== '--unit' && word !== '--e2e')
-    const [unit, e2e] = [words.includes('--unit'), words.includes('--e2e')]
-    const all = !unit && !e2e
-    this.#selection = { checks: all && rest.length === 0, unit: unit || all, e2e: e2e || all, rest }
+    const rest = words.filter((word) => !PARTS.includes(word))
+    const [unit, e2e, node] = PARTS.map((part) => words.includes(part)) as [boolean, boolean, boolean]
+    const all = !unit && !e2e && !node
+    this.#selection = { checks: all && rest.length === 0, unit: unit || all, e2e: e2e || all, node, rest }
   }
 
   async run(): Promise<void> {
@@ -41,7 +43,8 @@ class TestRun {
       const passes = results.filter((result) => result.passed).length
       this.#add({ passes, failures: results.length - passes, pending: 0 })
     }
-    const works = [...(this.#selection.unit ? this.#unit() : []), ...(this.#selection.e2e ? this.#endToEnd() : [])]
+    const { unit, e2e, node } = this.#selection
+    const works = [...(unit ? this.#unit() : []), ...(e2e ? this.#endToEnd() : []), ...(node ? [this.#onNode()] : [])]
     this.#isHeldBack = works.length > 1
     await runSideBySide(works, CORES)
     this.#tell()
@@ -78,6 +81,21 @@ class TestRun {
       ...(shared.length > 0 ? [{ weight: WEIGHTS.shared, run: () => this.#shared(shared) }] : []),
       ...alone.map((file) => this.#mocha(WEIGHTS.alone, { title: `${file}, alone`, files: [file] })),
     ]
+  }
+
+  /** Files that need pods that run. */
+  #onNode(): Work {
+    const run = async () => {
+      const platform = await startTestPlatform({ hasRealNode: true })
+      try {
+        const { environment } = platform
+        const files = this.#filesIn('test/node')
+        await this.#mocha(0, { title: 'end-to-end tests on a node', files, environment }).run()
+      } finally {
+        await platform.stop()
+      }
+    }
+    return { weight: WEIGHTS.shared, run }
   }
 
   async #shared(files: string[]): Promise<void> {

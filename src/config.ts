@@ -132,6 +132,9 @@ export const Configuration = z.strictObject({
   projectRbac: Flag.default(true).describe(
     'Whether assignments are written as RoleBindings, for API servers that do not ask the facade',
   ),
+  closedNetworks: List.default([]).describe(
+    "Networks that pods of tenants do not reach, as CIDRs, such as the API server's addresses; those of clouds' credentials are always closed",
+  ),
   workersPerController: z.coerce.number().int().min(1).max(64).default(4),
   engines: z
     .enum(['real', 'simulated'])

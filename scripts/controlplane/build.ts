@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { tryLock } from './lockfile.ts'
-import { linkerFlags, PROGRAMS, type ProgramName, type ToolLock } from './modules.ts'
+import { linkerFlags, NODE_PROGRAMS, PROGRAMS, type Program, type ProgramName, type ToolLock } from './modules.ts'
 import { dyingWithParent } from './processes.ts'
 import type { Progress } from './progress.ts'
 import { programsIn } from './sources.ts'
@@ -36,7 +36,8 @@ export async function buildPrograms(options: {
   const temporary = await mkdtemp(join(cacheFolder, '.build-'))
   try {
     const meanwhile = await programsIn(cacheFolder)
-    const wanted = PROGRAMS.filter(({ name }) => names.includes(name) && meanwhile[name] === undefined)
+    const isWanted = ({ name }: Program) => names.includes(name) && meanwhile[name] === undefined
+    const wanted = [...PROGRAMS, ...NODE_PROGRAMS].filter(isWanted)
     if (wanted.length === 0) return
     requireGo(await goVersion(), lock.goVersion)
     progress.note(
@@ -92,7 +93,12 @@ export async function goVersion(): Promise<string | undefined> {
 }
 
 /** Runs Go in a module folder. @throws Error with the end of its output */
-export async function goBuild(folder: string, args: readonly string[], signal: AbortSignal | undefined): Promise<void> {
+export async function goBuild(
+  folder: string,
+  args: readonly string[],
+  signal: AbortSignal | undefined,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<void> {
   // -mod=readonly: the locks decide, whatever the environment says.
   const [command = 'go', ...rest] = dyingWithParent('INT', ['go', ...args])
   const child = spawn(command, rest, {
@@ -104,6 +110,7 @@ export async function goBuild(folder: string, args: readonly string[], signal: A
       ...process.env,
       GOFLAGS: `${process.env.GOFLAGS ?? ''} -mod=readonly -buildvcs=false`.trim(),
       GOWORK: 'off',
+      ...environment,
     },
   })
   let tail = ''

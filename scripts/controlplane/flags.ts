@@ -28,6 +28,8 @@ export type FlagOptions = {
   /** False for tests: the store does not wait for the disk, and a power cut loses it. */
   durable: boolean
   audit: boolean
+  /** Where pods and nodes reach the API server; undefined where both are played. */
+  nodeAddress?: string | undefined
 }
 
 /** Where everything of a data folder lies. */
@@ -77,14 +79,19 @@ export function etcdFlags({ folder, ports, durable }: FlagOptions): string[] {
   })
 }
 
-export function apiServerFlags({ folder, ports, audit }: FlagOptions): string[] {
+export function apiServerFlags({ folder, ports, audit, nodeAddress }: FlagOptions): string[] {
   const paths = layout(folder)
   return flags({
-    'bind-address': '127.0.0.1',
     'secure-port': ports.apiServer,
-    // Loopback is no valid endpoint address, so nobody may publish one: the played pods need none.
-    'advertise-address': '127.0.0.1',
-    'endpoint-reconciler-type': 'none',
+    ...(nodeAddress === undefined
+      ? // Loopback is not a valid endpoint address, so nobody may publish one: played pods need none.
+        { 'bind-address': '127.0.0.1', 'advertise-address': '127.0.0.1', 'endpoint-reconciler-type': 'none' }
+      : {
+          'bind-address': '0.0.0.0',
+          'advertise-address': nodeAddress,
+          'kubelet-preferred-address-types': 'InternalIP',
+          'kubelet-certificate-authority': paths.certificate('ca'),
+        }),
     'etcd-servers': `https://127.0.0.1:${ports.etcd}`,
     'etcd-cafile': paths.certificate('etcd-ca'),
     'etcd-certfile': paths.certificate('etcd-client'),
@@ -127,7 +134,7 @@ export function apiServerFlags({ folder, ports, audit }: FlagOptions): string[] 
 /** The usual limits of 20 and 30 requests a second make 1,000 pods take most of a minute. */
 const CLIENT_LIMITS = { qps: 500, burst: 1000 }
 
-export function controllerManagerFlags({ folder }: FlagOptions): string[] {
+export function controllerManagerFlags({ folder, nodeAddress }: FlagOptions): string[] {
   const paths = layout(folder)
   return flags({
     kubeconfig: paths.kubeconfig('kube-controller-manager'),
@@ -140,7 +147,7 @@ export function controllerManagerFlags({ folder }: FlagOptions): string[] {
     'cluster-signing-cert-file': paths.certificate('ca'),
     'cluster-signing-key-file': paths.key('ca'),
     'service-cluster-ip-range': SERVICE_RANGE,
-    'enable-hostpath-provisioner': true,
+    'enable-hostpath-provisioner': nodeAddress === undefined,
     'kube-api-qps': CLIENT_LIMITS.qps,
     'kube-api-burst': CLIENT_LIMITS.burst,
     'concurrent-statefulset-syncs': 20,

@@ -5,7 +5,15 @@ import { join } from 'node:path'
 /** One program of the control plane: the folder under `tools/` whose go.mod locks it, and its package there. */
 export type Program = { name: ProgramName; module: ModuleName; package: string }
 export type ModuleName = 'kubernetes' | 'etcd' | 'kwok'
-export type ProgramName = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'kwok' | 'kubectl'
+export type ProgramName =
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kube-scheduler'
+  | 'kwok'
+  | 'kubectl'
+  | NodeProgramName
+export type NodeProgramName = 'kubelet' | 'kube-proxy'
 
 /** Smallest first: the first line of progress comes soon. */
 export const PROGRAMS: readonly Program[] = [
@@ -15,6 +23,12 @@ export const PROGRAMS: readonly Program[] = [
   { name: 'kube-scheduler', module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-scheduler' },
   { name: 'kubectl', module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kubectl' },
   { name: 'kwok', module: 'kwok', package: 'sigs.k8s.io/kwok/cmd/kwok' },
+]
+
+/** What a real node needs beside; built only for one. */
+export const NODE_PROGRAMS: readonly Program[] = [
+  { name: 'kube-proxy', module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-proxy' },
+  { name: 'kubelet', module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kubelet' },
 ]
 
 const MODULES: readonly ModuleName[] = ['kubernetes', 'etcd', 'kwok']

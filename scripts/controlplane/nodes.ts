@@ -45,3 +45,7 @@ export function playedNode(index: number, version: string, size: NodeSize = NODE
   }
 }
 export const MAX_NODES = 64
+
+export function playedNames(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `freehold-node-${index}`)
+}

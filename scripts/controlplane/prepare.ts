@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dump } from 'js-yaml'
+import { NODE_ADDRESS } from '../node/addresses.ts'
 import {
   admissionConfiguration,
   auditPolicy,
@@ -23,6 +24,8 @@ export async function prepare(folder: string, options: StartOptions) {
   const paths = layout(folder)
   const ports = await choosePorts(folder, PORT_NAMES)
   const server = `https://127.0.0.1:${ports.apiServer}`
+  const nodeAddress = options.realNode === undefined ? undefined : NODE_ADDRESS
+  const apiServerNames = [...API_SERVER_NAMES, NODE_ADDRESS]
   const [ca, etcdCa, frontProxyCa, servingCa] = (await Promise.all(
     (['ca', 'etcd-ca', 'front-proxy-ca', 'serving-ca'] as const).map((name) => Authority.open(paths.pki, name)),
   )) as [Authority, Authority, Authority, Authority]
@@ -35,7 +38,7 @@ export async function prepare(folder: string, options: StartOptions) {
     client('kwok', 'freehold:player'),
     client('authorization-webhook', 'freehold:authorization-webhook-caller'),
     client('kubelet-client', 'kube-apiserver-kubelet-client', ['system:masters']),
-    ca.keep(paths.pki, 'kube-apiserver', { commonName: 'kube-apiserver', purpose: 'server', names: API_SERVER_NAMES }),
+    ca.keep(paths.pki, 'kube-apiserver', { commonName: 'kube-apiserver', purpose: 'server', names: apiServerNames }),
     etcdCa.keep(paths.pki, 'etcd', { commonName: 'etcd', purpose: 'peer', names: ['127.0.0.1', 'localhost'] }),
     etcdCa.keep(paths.pki, 'etcd-client', { commonName: 'kube-apiserver', purpose: 'client' }),
     frontProxyCa.keep(paths.pki, 'front-proxy-client', { commonName: 'front-proxy-client', purpose: 'client' }),
@@ -56,7 +59,8 @@ export async function prepare(folder: string, options: StartOptions) {
     writeKubeconfigFile(paths.kubeconfig('admission-webhooks'), kubeconfig('*', webhookCaller)),
     writeConfiguration(folder, { ca, servingCa }, options),
   ])
-  const flagOptions: FlagOptions = { folder, ports, durable: options.durable ?? true, audit: options.audit ?? false }
+  const { durable = true, audit = false } = options
+  const flagOptions: FlagOptions = { folder, ports, durable, audit, nodeAddress }
   return {
     server,
     authorities: { ca, servingCa },

@@ -80,8 +80,11 @@ export class ProcessGroup {
   }
 }
 
-/** Who needs the API server goes before it, and the API server before its store; ours, which write to it, go first. */
-const STOP_ORDER = [['kube-controller-manager', 'kube-scheduler', 'kwok'], ['kube-apiserver'], ['etcd']]
+/**
+ * Ours, which write to the API server, go first, then who else needs it, then the API server, its store, and the
+ * namespaces that hold them all.
+ */
+const STOP_ORDER = [['kube-controller-manager', 'kube-scheduler', 'kwok'], ['kube-apiserver'], ['etcd'], ['node']]
 const STOP_DEADLINE_MS = 10_000
 
 async function stopInOrder(records: readonly ProcessRecord[]): Promise<string[]> {

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { PROGRAMS, type ProgramName, type ToolLock } from './modules.ts'
+import { NODE_PROGRAMS, PROGRAMS, type Program, type ProgramName, type ToolLock } from './modules.ts'
 
 /** Where the programs come from. `mixed`: a given folder had some, the cache or a build the rest. */
 export type SourceName = 'kubeconfig' | 'kubebuilder-assets' | 'cache' | 'go-build' | 'mixed'
@@ -20,12 +20,12 @@ export type SourceFacts = {
 }
 
 /** First that serves, program by program: an existing cluster, the given folder, our cache, a build with Go. */
-export function chooseSource(facts: SourceFacts): SourcePlan {
+export function chooseSource(facts: SourceFacts, wanted: readonly Program[] = PROGRAMS): SourcePlan {
   if (facts.kubeconfig !== undefined) return { source: 'kubeconfig', kubeconfig: facts.kubeconfig }
   const found: Partial<Record<ProgramName, string>> = {}
   const build: ProgramName[] = []
   const used = new Set<Exclude<SourceName, 'kubeconfig' | 'mixed'>>()
-  for (const { name } of PROGRAMS) {
+  for (const { name } of wanted) {
     const path = facts.assets[name] ?? facts.cache[name]
     if (path === undefined) build.push(name)
     else found[name] = path
@@ -48,7 +48,7 @@ export async function programsIn(folder: string | undefined): Promise<Partial<Re
   const found: Partial<Record<ProgramName, string>> = {}
   if (folder === undefined || folder === '') return found
   await Promise.all(
-    PROGRAMS.map(async ({ name }) => {
+    [...PROGRAMS, ...NODE_PROGRAMS].map(async ({ name }) => {
       const path = join(folder, name)
       const executable = await access(path, constants.X_OK).then(
         () => true,

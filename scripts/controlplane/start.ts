@@ -2,6 +2,11 @@ import { chmod, mkdir, readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadAll } from 'js-yaml'
+import { NODE_NAME } from '../node/addresses.ts'
+import { removeCgroups, stateOf } from '../node/namespaces.ts'
+import { findNodeParts, type NodeParts } from '../node/programs.ts'
+import { machineFacts, nodeIsImpossible } from '../node/requirements.ts'
+import { type RunningNode, startNode } from '../node/start.ts'
 import { buildPrograms } from './build.ts'
 import { openExisting } from './existing.ts'
 import {
@@ -13,19 +18,23 @@ import {
   STAGES,
   schedulerFlags,
 } from './flags.ts'
-import { PROGRAMS, type ProgramName, readToolLock } from './modules.ts'
-import { MAX_NODES, playedNode } from './nodes.ts'
+import { NODE_PROGRAMS, PROGRAMS, type Program, type ProgramName, readToolLock } from './modules.ts'
+import { MAX_NODES, playedNames, playedNode } from './nodes.ts'
 import { accessTo, type Files, prepare } from './prepare.ts'
-import { ProcessGroup, stopLeftovers } from './processes.ts'
+import { type ProcessCommand, ProcessGroup, stopLeftovers } from './processes.ts'
 import { type Progress, silentProgress } from './progress.ts'
 import { type AdminClient, adminClient, waitUntil } from './request.ts'
 import { cacheFolder, chooseSource, programsIn, type SourceName } from './sources.ts'
+import { cachedAt, type ToolSearch } from './tool.ts'
 import type { ControlPlane, Simulated, StartOptions } from './types.ts'
 
 const TOOLS = fileURLToPath(new URL('../../tools', import.meta.url))
+const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 const READY_DEADLINE_MS = 180_000
 /** Played instead of run, wherever this control plane is our own. */
 export const SIMULATED: readonly Simulated[] = ['nodes', 'pods', 'volumes', 'load-balancers', 'relational-engine']
+/** What stays played beside a real node: nobody gives its load balancers addresses, and no operator runs there. */
+const SIMULATED_BESIDE_A_NODE: readonly Simulated[] = ['load-balancers', 'relational-engine']
 
 /**
  * Starts a control plane on a data folder, or opens an existing cluster. What an earlier run of this folder left
@@ -42,47 +51,78 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
   if ((options.nodes ?? 1) > MAX_NODES)
     throw new Error(`At most ${MAX_NODES} nodes can be played, not ${options.nodes}.`)
 
+  const impossible = options.realNode === undefined ? undefined : nodeIsImpossible(machineFacts())
+  if (impossible !== undefined) throw new Error(impossible)
   const leftovers = await stopLeftovers(folder)
+  await removeCgroups(stateOf(folder))
   if (leftovers.length > 0) progress.note(`Stopped what an earlier run left behind: ${leftovers.join(', ')}`)
-  const { programs, source, version } = await findPrograms(options.environment ?? process.env, progress, options.signal)
+  const { environment = process.env, signal } = options
+  const wanted = options.realNode === undefined ? PROGRAMS : [...PROGRAMS, ...NODE_PROGRAMS]
+  const { programs, source, version } = await findPrograms(wanted, { environment, progress, signal })
+  const parts = options.realNode && (await findNodeParts({ environment, progress, signal }))
   const files = await progress.step('certificates and configuration', () => prepare(folder, options))
   const group = new ProcessGroup(folder)
   options.signal?.addEventListener('abort', () => group.abort(new Error('The start was interrupted.')), { once: true })
   options.signal?.throwIfAborted()
+  const end = async () => {
+    await group.stop()
+    await removeCgroups(stateOf(folder))
+  }
+  let node: RunningNode | undefined
   try {
-    const client = await run({ group, programs, files, progress, version, nodes: options.nodes ?? 1 })
+    node = parts && (await nodeOf(folder, { group, parts, files, options }))
+    const client = await run({ group, programs, files, progress, version, node, nodes: options.nodes ?? 1 })
     await client.close()
   } catch (error) {
-    await group.stop()
+    await end()
     throw error
   }
   let stopped: Promise<void> | undefined
   return {
     source,
     version,
-    simulated: SIMULATED,
+    hasRealNode: node !== undefined,
+    simulated: node === undefined ? SIMULATED : SIMULATED_BESIDE_A_NODE,
     ...accessTo(folder, files),
     kubectlPath: programs.kubectl,
-    startProcess: (command) => group.start(command),
+    startProcess: (command) => group.start(within(node?.withNames, command)),
     processes: group.running,
     failed: group.failed,
-    stop: () => (stopped ??= group.stop()),
+    stop: () => (stopped ??= end()),
   }
 }
 
 type Programs = Record<ProgramName, string>
 
-async function findPrograms(environment: NodeJS.ProcessEnv, progress: Progress, signal: AbortSignal | undefined) {
+type NodeStart = { group: ProcessGroup; parts: NodeParts; files: Files; options: StartOptions }
+
+function nodeOf(folder: string, { group, parts, files, options }: NodeStart): Promise<RunningNode> {
+  const { ports = [] } = options.realNode ?? {}
+  const visible = [PROJECT, cachedAt('', options.environment)]
+  const all = [files.flagOptions.ports.apiServer, ...ports]
+  return (options.progress ?? silentProgress).step('namespaces, registry and containers of the node', () =>
+    startNode({ folder, group, parts, ports: all, visible }),
+  )
+}
+
+/** In the network of the node: there Services and pods answer, and names of Services mean something. */
+function within(enter: RunningNode['inNetwork'] | undefined, command: ProcessCommand): ProcessCommand {
+  if (enter === undefined) return command
+  const [program = '', ...args] = enter([command.program, ...command.args])
+  return { ...command, program, args }
+}
+
+async function findPrograms(wanted: readonly Program[], { environment = process.env, progress, signal }: ToolSearch) {
   const lock = await readToolLock(TOOLS)
   const cache = cacheFolder(lock, environment)
   const assets = await programsIn(environment.KUBEBUILDER_ASSETS)
-  const plan = chooseSource({ assets, cache: await programsIn(cache) })
+  const plan = chooseSource({ assets, cache: await programsIn(cache) }, wanted)
   if (plan.source === 'kubeconfig') throw new Error('A named kubeconfig needs no programs.')
   if (plan.build.length > 0) {
     await buildPrograms({ toolsFolder: TOOLS, cacheFolder: cache, lock, names: plan.build, progress, signal })
   }
   const programs = { ...(await programsIn(cache)), ...plan.found }
-  const missing = PROGRAMS.filter(({ name }) => programs[name] === undefined).map(({ name }) => name)
+  const missing = wanted.filter(({ name }) => programs[name] === undefined).map(({ name }) => name)
   if (missing.length > 0)
     throw new Error(`${cache} lacks ${missing.join(', ')} after the build: remove that folder and try again.`)
   return { programs: programs as Programs, source: plan.source satisfies SourceName, version: lock.kubernetesVersion }
@@ -94,30 +134,35 @@ type RunOptions = {
   files: Files
   progress: Progress
   version: string
+  /** A real one; then none is played. */
+  node: RunningNode | undefined
   nodes: number
 }
 
-async function run({ group, programs, files, progress, version, nodes }: RunOptions): Promise<AdminClient> {
+async function run({ group, programs, files, progress, version, node, nodes }: RunOptions): Promise<AdminClient> {
   const { flagOptions } = files
   const client = adminClient(files.server, { caPem: files.authorities.ca.certPem, ...files.admin })
   // Collecting garbage is an eighth of the API server's time: a control plane of a test takes memory in its place.
   const environment = flagOptions.durable ? process.env : { ...process.env, GOGC: '300' }
   const launch = (name: ProgramName, args: readonly string[]) =>
-    group.start({ name, program: programs[name], args, environment })
+    group.start(within(node?.inNetwork, { name, program: programs[name], args, environment }))
   const isOk = async (path: string) => (await client.send('GET', path)).status === 200
   await progress.step('etcd and kube-apiserver', async () => {
     launch('etcd', etcdFlags(flagOptions))
     launch('kube-apiserver', apiServerFlags(flagOptions))
     await waitUntil('/readyz of kube-apiserver', READY_DEADLINE_MS, () => isOk('/readyz'), group.failed)
   })
-  await progress.step('controllers, scheduler, played nodes', async () => {
+  const names = node === undefined ? playedNames(nodes) : [NODE_NAME]
+  await progress.step(`controllers, scheduler, ${node === undefined ? 'played nodes' : 'kubelet'}`, async () => {
     launch('kube-controller-manager', controllerManagerFlags(flagOptions))
     launch('kube-scheduler', schedulerFlags(flagOptions))
-    await applyBasics(client, version, nodes)
+    await applyBasics(client, node === undefined ? 'cluster' : 'node')
+    if (node === undefined) await applyPlayedNodes(client, version, nodes)
+    else await node.join({ server: files.server, ca: files.authorities.ca, programs })
     await applyPlayedTypes(client, group.failed)
     launch('kwok', playerFlags(flagOptions))
     const allReady = async () => {
-      const answers = await Promise.all(Array.from({ length: nodes }, (_, index) => isNodeReady(client, index)))
+      const answers = await Promise.all(names.map((name) => isNodeReady(client, name)))
       return answers.every(Boolean) && (await isOk('/api/v1/namespaces/default/serviceaccounts/default'))
     }
     await waitUntil('a ready node and the default service account', READY_DEADLINE_MS, allReady, group.failed)
@@ -125,10 +170,15 @@ async function run({ group, programs, files, progress, version, nodes }: RunOpti
   return client
 }
 
-/** StorageClass, the player's rights, and the nodes it plays. */
-async function applyBasics(client: AdminClient, version: string, nodes: number): Promise<void> {
-  const documents = loadAll(await readFile(join(STAGES, 'cluster.yaml'), 'utf8')) as BasicObject[]
+/** StorageClass, and the rights of the player and of other parts of this cluster. */
+async function applyBasics(client: AdminClient, name: 'cluster' | 'node'): Promise<void> {
+  const names = name === 'cluster' ? ['player', 'cluster'] : ['player', 'node']
+  const texts = await Promise.all(names.map((file) => readFile(join(STAGES, `${file}.yaml`), 'utf8')))
+  const documents = texts.flatMap((text) => loadAll(text) as BasicObject[])
   await Promise.all(documents.map((object) => client.apply(basicPath(object), object)))
+}
+
+async function applyPlayedNodes(client: AdminClient, version: string, nodes: number): Promise<void> {
   for (let index = 0; index < nodes; index += 1) {
     const { status, ...node } = playedNode(index, version)
     await client.apply(`/api/v1/nodes/${node.metadata.name}`, node)
@@ -170,8 +220,8 @@ function basicPath({ apiVersion, kind, metadata }: BasicObject): string {
   return `/apis/${apiVersion}/${plural}/${metadata.name}`
 }
 
-async function isNodeReady(client: AdminClient, index: number): Promise<boolean> {
-  const { status, text } = await client.send('GET', `/api/v1/nodes/freehold-node-${index}`)
+async function isNodeReady(client: AdminClient, name: string): Promise<boolean> {
+  const { status, text } = await client.send('GET', `/api/v1/nodes/${name}`)
   if (status !== 200) return false
   const node = JSON.parse(text) as { status?: { conditions?: { type: string; status: string }[] } }
   return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false

@@ -23,6 +23,8 @@ export type StartOptions = AccessOptions & {
   durable?: boolean
   /** Played nodes, default 1. */
   nodes?: number
+  /** A real node instead of played ones, with these ports of the platform served on loopback here. */
+  realNode?: { ports: readonly number[] } | undefined
   /** Writes `logs/audit.log`: who changed our objects. Default false. */
   audit?: boolean
   progress?: Progress
@@ -36,6 +38,8 @@ export type ControlPlane = {
   /** For example v1.36.3. */
   version: string
   simulated: readonly Simulated[]
+  /** Pods run here; false where they are played, and on clusters of somebody else. */
+  hasRealNode: boolean
   apiServerUrl: string
   /** Of the API server; empty when an existing cluster's certificate is signed by a public authority. */
   caPem: string

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { ControlPlane } from '../controlplane/index.ts'
 import { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from '../generate/policies.ts'
+import { CLOSED_NETWORKS } from '../node/addresses.ts'
 import type { RunningStore } from '../objectstore/start.ts'
 import type { PlatformPorts } from '../platform.ts'
 
@@ -73,7 +74,9 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_MAIL_FOLDER: files.mailFolder,
     PLATFORM_VAULT_KEYS_FILE: files.vaultKeys,
     PLATFORM_ENGINES: isPlayed ? 'simulated' : 'real',
-    PLATFORM_ENGINE_ACCESS: 'proxy',
+    // The platform is in the network of a real node, where names of Services resolve.
+    PLATFORM_ENGINE_ACCESS: controlPlane.hasRealNode ? 'service' : 'proxy',
+    ...(controlPlane.hasRealNode ? { PLATFORM_CLOSED_NETWORKS: CLOSED_NETWORKS.join(',') } : {}),
     PLATFORM_PLAYED_ENGINES: files.playedEngines,
     // Nothing is there: the played engine says that it wrote its backups.
     ...(isPlayed

@@ -19,7 +19,7 @@ export type TestPlatform = {
  * Starts a control plane and a platform in a temporary folder. What `FREEHOLD_TEST_PLATFORM` names holds what
  * `dev.json` holds and the path of kubectl; `FREEHOLD_TEST_CLUSTER` names the same file for tests of the kube room.
  */
-export async function startTestPlatform(): Promise<TestPlatform> {
+export async function startTestPlatform({ hasRealNode = false } = {}): Promise<TestPlatform> {
   const folder = await mkdtemp(join(tmpdir(), 'freehold-platform-'))
   const progress = createProgress(process.stderr)
   const signal = new AbortController().signal
@@ -29,7 +29,7 @@ export async function startTestPlatform(): Promise<TestPlatform> {
   const controlPlane = await startControlPlane({
     folder,
     durable: false,
-    nodes: 2,
+    ...(hasRealNode ? { realNode: { ports: Object.values(ports) } } : { nodes: 2 }),
     progress,
     signal,
     ...platformAccess(ports),

@@ -12,6 +12,7 @@ describe('the arguments of up', () => {
       folder: resolve('.freehold'),
       facadePort: undefined,
       nodes: 1,
+      node: false,
     })
   })
 

@@ -10,6 +10,8 @@ export type UpArguments = {
   folder: string
   facadePort: number | undefined
   nodes: number
+  /** A real node instead of played ones. */
+  node: boolean
 }
 
 export const UP_USAGE = `Usage: npm run up -- [options]
@@ -18,7 +20,8 @@ export const UP_USAGE = `Usage: npm run up -- [options]
   --kubeconfig FILE   use this cluster instead of starting one
   --data DIR          where data, certificates and logs are kept (default .freehold)
   --facade-port PORT  port of the REST interface on 127.0.0.1 (default: that of the last run, else a free one)
-  --nodes COUNT       how many nodes are played (default 1, at most 64)`
+  --nodes COUNT       how many nodes are played (default 1, at most 64)
+  --node              run pods for real, on one node in namespaces of its own (Linux, as root)`
 
 export const DOWN_USAGE = `Usage: npm run down -- [options]
   --data DIR          the data folder that "npm run up" was given (default .freehold)`
@@ -36,6 +39,7 @@ export function parseUpArguments(words: readonly string[]): UpArguments {
     data: { type: 'string', default: '.freehold' },
     'facade-port': { type: 'string' },
     nodes: { type: 'string', default: '1' },
+    node: { type: 'boolean', default: false },
   })
   const { kubeconfig, 'facade-port': facadePort } = values
   return {
@@ -46,6 +50,7 @@ export function parseUpArguments(words: readonly string[]): UpArguments {
     folder: resolve(String(values.data)),
     facadePort: facadePort === undefined ? undefined : wholeNumber('--facade-port', facadePort, 65_535),
     nodes: wholeNumber('--nodes', values.nodes, 64),
+    node: values.node === true,
   }
 }
 

@@ -34,6 +34,7 @@ const OURS = [
   'kubectl',
   'kubeconfigs',
   'logs',
+  'node',
   'pki',
   'platform',
   'ports.json',

@@ -43,6 +43,7 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
       folder,
       kubeconfig: options.kubeconfig,
       nodes: options.nodes,
+      ...(options.node ? { realNode: { ports: Object.values(ports) } } : {}),
       progress,
       signal,
       ...platformAccess(ports),

@@ -6,7 +6,6 @@ import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { IdpBinding, SsoConnection } from '../crds/sso.ts'
 import {
-  type ChangePassword,
   createIdentityProvider,
   createLastSeen,
   createSweeper,
@@ -33,7 +32,7 @@ export async function runIdentityProvider(
   { client, caches }: { client: KubeClient; caches: CacheSet },
   fetch: OutgoingFetch,
   surroundings: Surroundings,
-  { onKeysChange, changePassword }: { onKeysChange: () => void; changePassword: ChangePassword },
+  onKeysChange: () => void,
 ): Promise<Part> {
   const log = surroundings.log.child({ part: 'identity' })
   const { identityCertificate, identityKey, identityHost, accessTokenSeconds } = configuration
@@ -64,7 +63,6 @@ export async function runIdentityProvider(
     clients: kubeClientStore(client),
     users: kubeUserStore(client, () => whole(users)),
     passwords: secretPasswords(client),
-    changePassword,
     external: {
       fetch,
       connections: kubeConnections(client, () => whole(connections), fetch),

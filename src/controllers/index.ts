@@ -26,7 +26,7 @@ import { groupController } from './principals.ts'
 import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
 import { RELATIONAL_CONTROLLERS } from './relational/index.ts'
-import { resourceGroupController } from './resourcegroups.ts'
+import { resourceGroupController, type TrafficOptions } from './resourcegroups.ts'
 import { sqlController } from './sql/index.ts'
 import { type SsoPorts, ssoController } from './sso.ts'
 import { countDataKeys, VAULT_CONTROLLERS } from './vaults/index.ts'
@@ -44,6 +44,8 @@ export type ControllerPorts = {
   jobs: Omit<JobOptions, 'keys'>
   /** Whether assignments are written as RoleBindings too; false. */
   projectRbac?: boolean
+  /** What pods of tenants must not reach, as CIDRs; none. */
+  closedNetworks?: readonly string[]
   /** What wraps the data keys of secret vaults; none. */
   vaultKeys?: PlatformKeys
   sso: SsoPorts
@@ -53,9 +55,9 @@ export type ControllerPorts = {
 type Part = readonly [Declared, (ports: ControllerPorts) => Controller]
 
 const fixed = (controller: Controller): Part => [controller, () => controller]
-const projected = (controller: Controller): Part => [
-  withProjection(controller, true),
-  ({ projectRbac = false }) => withProjection(controller, projectRbac),
+const projected = (make: (options: TrafficOptions) => Controller): Part => [
+  withProjection(make({}), true),
+  ({ projectRbac = false, closedNetworks = [] }) => withProjection(make({ closedNetworks }), projectRbac),
 ]
 const made = <Options>(
   make: Declared & ((options: Options) => Controller),
@@ -66,7 +68,7 @@ const keysOf = ({ vaultKeys = noKeys() }: ControllerPorts) => vaultKeys
 
 /** Every controller of the platform, in the order of what depends on what. */
 const PARTS: readonly Part[] = [
-  projected(boundaryController),
+  projected(() => boundaryController),
   projected(resourceGroupController),
   fixed(invitationController),
   fixed(passwordResetController),

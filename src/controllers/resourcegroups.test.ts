@@ -41,7 +41,7 @@ describe('the resource group controller', () => {
   }
 
   beforeEach(() => {
-    bench = new ControllerBench([resourceGroupController])
+    bench = new ControllerBench([resourceGroupController()])
     seedBoundary()
   })
   afterEach(() => bench.stop())
@@ -104,7 +104,7 @@ describe('the resource group controller', () => {
 
   it('refuses the youngest group where the boundary may not have so many, until there is room', async () => {
     await bench.stop()
-    bench = new ControllerBench([resourceGroupController])
+    bench = new ControllerBench([resourceGroupController()])
     seedBoundary({ resourceGroups: 1 })
     seed('orders', {}, { creationTimestamp: '2026-01-01T00:00:00Z' })
     seed('another', {}, { creationTimestamp: '2026-01-01T00:00:09Z' })
@@ -124,7 +124,7 @@ describe('the resource group controller', () => {
 
   it('lets a refused group in when an older one goes', async () => {
     await bench.stop()
-    bench = new ControllerBench([resourceGroupController])
+    bench = new ControllerBench([resourceGroupController()])
     seedBoundary({ resourceGroups: 1 })
     seed('orders', {}, { creationTimestamp: '2026-01-01T00:00:00Z' })
     seed('another', {}, { creationTimestamp: '2026-01-01T00:00:09Z' })

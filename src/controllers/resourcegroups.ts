@@ -38,37 +38,50 @@ const OWN_VERBS = ['get', 'create', 'patch', 'delete'] as const
 /** The kinds whose objects stand in a group's namespace. */
 const GROUP_KINDS: readonly AnyKind[] = KINDS.filter((kind) => kind.placement === 'group')
 
+export type TrafficOptions = {
+  /** What pods of tenants do not reach beside the networks of clouds' credentials: CIDRs; none. */
+  closedNetworks?: readonly string[]
+}
+
 /**
  * Keeps the namespace of each group with what has to be in it before any resource: rights to its Secrets, closed
  * traffic, limits. A namespace cannot be owned by a namespaced object, so a finalizer tears it down.
  */
-export const resourceGroupController = controller(ResourceGroup, {
-  observes: [
-    namespace,
-    networkPolicy,
-    roleBinding,
-    resourceQuota,
-    limitRange,
-    { resource: Boundary.resource, keysOf: refusedGroupsOfBoundary },
-    { resource: ResourceGroup.resource, keysOf: refusedSiblings },
-    { resource: QuotaLedger.resource, keysOf: refusedSiblings },
-    ...GROUP_KINDS.map((kind) => ({ resource: kind.resource, keysOf: concernedGroup(kind) })),
-    { resource: persistentVolumeClaim, in: 'workloads', keysOf: groupOfClaim },
-  ],
-  childrenIn: 'records',
-  writes: [
-    LEDGER_RIGHTS,
-    { resource: namespace, verbs: OWN_VERBS },
-    { resource: networkPolicy, verbs: OWN_VERBS },
-    { resource: roleBinding, verbs: OWN_VERBS },
-    { resource: resourceQuota, verbs: OWN_VERBS },
-    { resource: limitRange, verbs: OWN_VERBS },
-    { resource: clusterRole, verbs: ['bind'], resourceNames: SECRET_BINDINGS.map((binding) => binding.clusterRole) },
-    ...GROUP_KINDS.map(({ resource }) => ({ resource, verbs: ['delete'] })),
-  ],
-  reconcile: steps(checkQuota, ensureNamespace, openSecrets, closeTraffic, limitRequests, tellWhatHolds),
-  finalize: steps(closeNamespace, stopWhileHeld, removeResources, removeNamespace, releaseQuota),
-})
+export const resourceGroupController = ({ closedNetworks = [] }: TrafficOptions = {}) =>
+  controller(ResourceGroup, {
+    observes: [
+      namespace,
+      networkPolicy,
+      roleBinding,
+      resourceQuota,
+      limitRange,
+      { resource: Boundary.resource, keysOf: refusedGroupsOfBoundary },
+      { resource: ResourceGroup.resource, keysOf: refusedSiblings },
+      { resource: QuotaLedger.resource, keysOf: refusedSiblings },
+      ...GROUP_KINDS.map((kind) => ({ resource: kind.resource, keysOf: concernedGroup(kind) })),
+      { resource: persistentVolumeClaim, in: 'workloads', keysOf: groupOfClaim },
+    ],
+    childrenIn: 'records',
+    writes: [
+      LEDGER_RIGHTS,
+      { resource: namespace, verbs: OWN_VERBS },
+      { resource: networkPolicy, verbs: OWN_VERBS },
+      { resource: roleBinding, verbs: OWN_VERBS },
+      { resource: resourceQuota, verbs: OWN_VERBS },
+      { resource: limitRange, verbs: OWN_VERBS },
+      { resource: clusterRole, verbs: ['bind'], resourceNames: SECRET_BINDINGS.map((binding) => binding.clusterRole) },
+      ...GROUP_KINDS.map(({ resource }) => ({ resource, verbs: ['delete'] })),
+    ],
+    reconcile: steps(
+      checkQuota,
+      ensureNamespace,
+      openSecrets,
+      closeTraffic(closedNetworks),
+      limitRequests,
+      tellWhatHolds,
+    ),
+    finalize: steps(closeNamespace, stopWhileHeld, removeResources, removeNamespace, releaseQuota),
+  })
 
 /** The namespace of the pass's group. */
 function home(pass: ResourceGroupPass): string {
@@ -129,8 +142,8 @@ export async function openSecrets(pass: ResourceGroupPass): Promise<Outcome> {
   return done()
 }
 
-export async function closeTraffic(pass: ResourceGroupPass): Promise<Outcome> {
-  await pass.children.ensure(groupNetworkPolicy(home(pass)), { resource: networkPolicy })
+const closeTraffic = (closedNetworks: readonly string[]) => async (pass: ResourceGroupPass) => {
+  await pass.children.ensure(groupNetworkPolicy(home(pass), closedNetworks), { resource: networkPolicy })
   return done()
 }
 

@@ -25,9 +25,10 @@ export function closedNetworkPolicy(namespace: string): KubeObject {
 /**
  * Pods of a group hear from their own group and from the platform. Each group closes its own side, which closes the
  * traffic between boundaries. Outwards all is open but the link-local networks, where clouds serve the credentials of
- * nodes; the name servers are named apart because some network plugins do not match pods by address.
+ * nodes, and what the platform is told to close; the name servers are named apart because some network plugins do not match pods by address.
  */
-export function groupNetworkPolicy(namespace: string): KubeObject {
+export function groupNetworkPolicy(namespace: string, closed: readonly string[] = []): KubeObject {
+  const closedIn = (isWanted: (cidr: string) => boolean) => closed.filter(isWanted)
   const dns = [
     { protocol: 'UDP', port: 53 },
     { protocol: 'TCP', port: 53 },
@@ -40,8 +41,13 @@ export function groupNetworkPolicy(namespace: string): KubeObject {
       { to: [namespaceNamed('kube-system'), { ipBlock: { cidr: '169.254.20.10/32' } }], ports: dns },
       {
         to: [
-          { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } },
-          { ipBlock: { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::254/128'] } },
+          { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16', ...closedIn((cidr) => !cidr.includes(':'))] } },
+          {
+            ipBlock: {
+              cidr: '::/0',
+              except: ['fe80::/10', 'fd00:ec2::254/128', ...closedIn((cidr) => cidr.includes(':'))],
+            },
+          },
         ],
       },
     ],

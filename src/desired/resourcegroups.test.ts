@@ -117,6 +117,12 @@ describe('the objects of a resource group', () => {
     expect(JSON.stringify(spec.egress)).to.contain('"except":["169.254.0.0/16"]')
   })
 
+  it('let no pod reach the networks that are closed, each with those of its address family', () => {
+    const { egress } = groupNetworkPolicy('n', ['10.96.0.1/32', 'fd00::1/128']).spec as { egress: object[] }
+    expect(JSON.stringify(egress)).to.contain('"except":["169.254.0.0/16","10.96.0.1/32"]')
+    expect(JSON.stringify(egress)).to.contain('"except":["fe80::/10","fd00:ec2::254/128","fd00::1/128"]')
+  })
+
   it('limit requests as far as the quota says, and give requests to pods without', () => {
     const quota = { cpu: '4', memory: '8Gi', storage: '100Gi', pods: 20, resources: 5 }
     expect(groupResourceQuota('n', quota)?.spec).to.deep.equal({

@@ -1,4 +1,3 @@
-export type { ChangePassword } from './account.ts'
 export { kubeArrivals } from './arrivals.ts'
 export { kubeClientStore } from './clients.ts'
 export { kubeConnections } from './connections.ts'

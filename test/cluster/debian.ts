@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import { cacheFolder } from './cache.ts'
+import { cachedAt } from '../../scripts/controlplane/tool.ts'
 
 const run = promisify(execFile)
 
@@ -14,7 +14,7 @@ export function folderOnPath(program: string): string | undefined {
 
 /** Why packages of Debian cannot be had here, in words for the reader of a test result; undefined if they can. */
 export function debianIsMissing(name: string): string | undefined {
-  if (existsSync(cacheFolder(name))) return undefined
+  if (existsSync(cachedAt(name))) return undefined
   for (const program of ['apt-get', 'dpkg']) {
     if (spawnSync(program, ['--version']).status !== 0) return `${program} is not installed, which gets ${name}`
   }
@@ -27,10 +27,10 @@ export function debianIsMissing(name: string): string | undefined {
  * @returns the folder that stands for the root of the file system
  */
 export async function unpackDebian(name: string, packages: readonly string[]): Promise<string> {
-  const folder = cacheFolder(name)
+  const folder = cachedAt(name)
   if (existsSync(folder)) return folder
-  await mkdir(cacheFolder(''), { recursive: true })
-  const place = await mkdtemp(cacheFolder(`${name}-`))
+  await mkdir(cachedAt(''), { recursive: true })
+  const place = await mkdtemp(cachedAt(`${name}-`))
   try {
     await run('apt-get', ['download', '-q', ...packages], { cwd: place, timeout: 120_000 })
     const archives = (await readdir(place)).filter((file) => file.endsWith('.deb'))

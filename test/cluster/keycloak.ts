@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { ProcessGroup } from '../../scripts/controlplane/processes.ts'
 import { waitUntil } from '../../scripts/controlplane/request.ts'
-import { cacheFolder } from './cache.ts'
+import { cachedAt } from '../../scripts/controlplane/tool.ts'
 
 const POM = join(import.meta.dirname, '../../tools/keycloak/pom.xml')
 const OLDEST_JAVA = 17
@@ -42,7 +42,7 @@ function keycloakVersion(): string {
 
 /** `$XDG_CACHE_HOME/freehold/keycloak-<version>` */
 function installFolder(): string {
-  return cacheFolder(`keycloak-${keycloakVersion()}`)
+  return cachedAt(`keycloak-${keycloakVersion()}`)
 }
 
 /** Unpacks it beside its place and moves it there, so that a download that broke off leaves nothing half. */

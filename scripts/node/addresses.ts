@@ -1,0 +1,11 @@
+/** The one address of the node; only its own namespaces know it. */
+export const NODE_ADDRESS = '10.200.0.1'
+export const NODE_NAME = 'freehold-node-0'
+/** Pods get their addresses from this range. */
+export const POD_RANGE = '10.244.0.0/22'
+export const DNS_DOMAIN = 'cluster.local'
+/** Serves images without TLS, to the node alone. */
+export const REGISTRY = `${NODE_ADDRESS}:5000`
+export const PAUSE_IMAGE = `${REGISTRY}/pause:1`
+/** The API server, by its Service and by what the Service leads to: pods of tenants have nothing to ask there. */
+export const CLOSED_NETWORKS = ['10.96.0.1/32', `${NODE_ADDRESS}/32`]

@@ -1,0 +1,145 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { access, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { arch } from 'node:process'
+import type { Readable } from 'node:stream'
+import { promisify } from 'node:util'
+import { request } from 'undici'
+import { cachedAt } from '../controlplane/tool.ts'
+
+const run = promisify(execFile)
+
+/** The `config` of an OCI image: what a container of it runs, and as whom. */
+export type ImageConfig = {
+  readonly Entrypoint?: readonly string[]
+  readonly Cmd?: readonly string[]
+  readonly Env?: readonly string[]
+  readonly User?: string
+  readonly WorkingDir?: string
+  readonly ExposedPorts?: Readonly<Record<string, object>>
+}
+
+export type ImageSource = {
+  /** For example `web:1`. */
+  readonly name: string
+  /** Folders that stand for the root of the file system, each a layer over the one before. Owners and modes are kept. */
+  readonly layers: readonly string[]
+  readonly config: ImageConfig
+  /** Changes when a layer does: the image is made again for another one only. */
+  readonly key: string
+}
+
+type Descriptor = { mediaType: string; digest: string; size: number }
+/** An image in a folder: its blobs are files named by their digest. */
+export type Image = { readonly name: string; readonly folder: string; readonly manifest: string }
+
+const MANIFEST = 'application/vnd.oci.image.manifest.v1+json'
+const CONFIG = 'application/vnd.oci.image.config.v1+json'
+const LAYER = 'application/vnd.oci.image.layer.v1.tar'
+const ARCHITECTURES: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' }
+
+/**
+ * Makes an OCI image of folders, without a daemon: the same folders give the same digests.
+ *
+ * @see https://github.com/opencontainers/image-spec
+ */
+export async function makeImage({ name, layers, config, key }: ImageSource): Promise<Image> {
+  const digest = createHash('sha256').update(JSON.stringify({ name, config, key })).digest('hex').slice(0, 16)
+  const folder = cachedAt(`image-${name.replace(':', '-')}-${digest}`)
+  const manifest = join(folder, 'manifest.json')
+  if (await exists(manifest)) return { name, folder, manifest: await readFile(manifest, 'utf8') }
+  await mkdir(cachedAt(''), { recursive: true })
+  const place = await mkdtemp(`${folder}-`)
+  try {
+    const blobs: Descriptor[] = []
+    for (const layer of layers) blobs.push(await addLayer(place, layer))
+    const text = JSON.stringify({
+      architecture: ARCHITECTURES[arch] ?? arch,
+      os: 'linux',
+      created: '1970-01-01T00:00:00Z',
+      config,
+      rootfs: { type: 'layers', diff_ids: blobs.map(({ digest }) => digest) },
+      history: layers.map(() => ({ created_by: 'freehold' })),
+    })
+    const described = await addText(place, CONFIG, text)
+    const written = JSON.stringify({ schemaVersion: 2, mediaType: MANIFEST, config: described, layers: blobs })
+    await writeFile(join(place, 'manifest.json'), written)
+    await rename(place, folder).catch(async (error: NodeJS.ErrnoException) => {
+      // Another process made the same image meanwhile.
+      if (!(await exists(manifest))) throw error
+    })
+    return { name, folder, manifest: written }
+  } finally {
+    await rm(place, { recursive: true, force: true })
+  }
+}
+
+async function addLayer(place: string, layer: string): Promise<Descriptor> {
+  const file = join(place, 'layer')
+  const words = [
+    '--sort=name',
+    '--mtime=@0',
+    '--numeric-owner',
+    '--format=pax',
+    '--pax-option=delete=atime,delete=ctime',
+  ]
+  await run('tar', [...words, '-cf', file, '-C', layer, '.'])
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer)
+  const digest = `sha256:${hash.digest('hex')}`
+  const { size } = await stat(file)
+  await rename(file, join(place, digest))
+  return { mediaType: LAYER, digest, size }
+}
+
+async function addText(place: string, mediaType: string, text: string): Promise<Descriptor> {
+  const digest = `sha256:${createHash('sha256').update(text).digest('hex')}`
+  await writeFile(join(place, digest), text)
+  return { mediaType, digest, size: Buffer.byteLength(text) }
+}
+
+/**
+ * Puts an image into a registry; blobs that it has are not sent again.
+ *
+ * @param registry its origin, such as `http://127.0.0.1:5000`
+ * @throws Error naming what the registry refused
+ * @see https://github.com/opencontainers/distribution-spec
+ */
+export async function pushImage(registry: string, image: Image): Promise<void> {
+  const [repository = '', tag = ''] = image.name.split(':')
+  const base = `${registry}/v2/${repository}`
+  const { config, layers } = JSON.parse(image.manifest) as { config: Descriptor; layers: Descriptor[] }
+  for (const blob of [...layers, config]) await pushBlob(base, image.folder, blob)
+  const headers = { 'content-type': MANIFEST }
+  await answered(201, 'PUT', `${base}/manifests/${tag}`, { body: image.manifest, headers })
+}
+
+async function pushBlob(base: string, folder: string, { digest, size }: Descriptor): Promise<void> {
+  const held = await request(`${base}/blobs/${digest}`, { method: 'HEAD' })
+  await held.body.dump()
+  if (held.statusCode === 200) return
+  const begun = await answered(202, 'POST', `${base}/blobs/uploads/`, {})
+  const target = new URL(String(begun.location), base)
+  target.searchParams.set('digest', digest)
+  const body = createReadStream(join(folder, digest))
+  const headers = { 'content-type': 'application/octet-stream', 'content-length': String(size) }
+  await answered(201, 'PUT', target.href, { body, headers })
+}
+
+type Sent = { readonly body?: string | Readable; readonly headers?: Record<string, string> }
+
+async function answered(wanted: number, method: 'POST' | 'PUT', url: string, sent: Sent) {
+  const { statusCode, headers, body } = await request(url, { method, ...sent })
+  await body.dump()
+  if (statusCode === wanted) return headers
+  throw new Error(`The registry answered ${statusCode} to ${method} ${new URL(url).pathname}, not ${wanted}.`)
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, rmdirSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { readIfThere, writePrivate } from '../controlplane/files.ts'
+import { SERVICE_RANGE } from '../controlplane/flags.ts'
+import { identityOf } from '../controlplane/identity.ts'
+import { type ProcessGroup, readProcessRecords } from '../controlplane/processes.ts'
+import { waitUntil } from '../controlplane/request.ts'
+import { NODE_ADDRESS } from './addresses.ts'
+
+const READY_WITHIN = 20_000
+const REMOVED_WITHIN = 10_000
+const CGROUPS = '/sys/fs/cgroup'
+const RESOLVE = 'mount --bind "$0" /etc/resolv.conf && exec "$@"'
+const PROCESS = 'node'
+const CGROUP_FILE = 'cgroup'
+
+/** The folder of a node's state below the data folder. */
+export const stateOf = (folder: string) => join(folder, 'node')
+
+/** Network, mounts and processes of a node. All of it ends with one process; only cgroups must be removed by hand. */
+export type Namespaces = {
+  /** Of process 1 inside, as this machine counts. */
+  readonly pid: number
+  readonly cgroup: string
+  /** The command, run in the network of the node: for programs that need nothing else of it. */
+  inNetwork(command: readonly string[]): readonly string[]
+  /** The same, and names of Services resolve. */
+  withNames(command: readonly string[]): readonly string[]
+  /** The command in all namespaces of the node. */
+  inside(command: readonly string[]): readonly string[]
+}
+
+export type NamespaceOptions = {
+  readonly group: ProcessGroup
+  readonly state: string
+  readonly pause: string
+  /** PATH of the node's processes. */
+  readonly path: string
+  /** Folders that stay visible although they may lie below what is hidden. */
+  readonly kept: readonly string[]
+}
+
+/** @throws Error with the end of the log if the namespaces cannot be made ready */
+export async function startNamespaces({ group, state, pause, path, kept }: NamespaceOptions): Promise<Namespaces> {
+  await rm(join(state, 'ready'), { force: true })
+  const cgroup = `freehold-${randomBytes(4).toString('hex')}`
+  // Written first: whoever comes after a crash knows what to remove.
+  await writePrivate(join(state, CGROUP_FILE), cgroup)
+  const script = join(import.meta.dirname, 'init.sh')
+  const words = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
+  const outer = group.start({
+    name: PROCESS,
+    program: 'unshare',
+    args: [...words, 'sh', script, state, pause, cgroup, ...kept],
+    environment: { ...process.env, PATH: path, NODE_ADDRESS, SERVICE_RANGE },
+  })
+  const isReady = async () => existsSync(join(state, 'ready'))
+  await waitUntil('the namespaces of the node', READY_WITHIN, isReady, group.failed)
+  return { ...namespacesOf(await onlyChildOf(outer.pid), state), cgroup }
+}
+
+/** Those of a node that another process runs on this data folder; undefined if none runs. */
+export async function runningNamespaces(folder: string): Promise<Omit<Namespaces, 'cgroup'> | undefined> {
+  const outer = (await readProcessRecords(folder)).find(({ name }) => name === PROCESS)
+  if (outer === undefined || identityOf(outer.pid) !== outer.identity) return undefined
+  return namespacesOf(await onlyChildOf(outer.pid), stateOf(folder))
+}
+
+function namespacesOf(pid: number, state: string): Omit<Namespaces, 'cgroup'> {
+  const enter = (...spaces: string[]) => ['nsenter', '--target', String(pid), ...spaces, '--']
+  return {
+    pid,
+    inNetwork: (command) => [...enter('--net'), ...command],
+    // Mounts of its own, for one file: with those of the node it would see processes that it is not among.
+    withNames: (command) => [
+      ...enter('--net'),
+      'unshare',
+      '--mount',
+      'sh',
+      '-c',
+      RESOLVE,
+      join(state, 'resolv.conf'),
+      ...command,
+    ],
+    // nsenter stays outside and passes no signal on: its child is told when it ends.
+    inside: (command) => [...enter('--net', '--mount', '--pid'), 'setpriv', '--pdeathsig', 'TERM', '--', ...command],
+  }
+}
+
+async function onlyChildOf(pid: number): Promise<number> {
+  const child = Number((await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ')[0])
+  if (!Number.isInteger(child) || child < 1) throw new Error('The first process of the node has ended.')
+  return child
+}
+
+/**
+ * Removes the cgroups of a node that has ended: the only thing of it that outlives its processes. Those of its pods may
+ * take a moment to end after they were killed.
+ *
+ * @throws Error naming a cgroup that is still in use after some seconds
+ */
+export async function removeCgroups(state: string): Promise<void> {
+  const cgroup = await readIfThere(join(state, CGROUP_FILE))
+  if (cgroup === undefined || !/^freehold-[0-9a-f]{8}$/.test(cgroup)) return
+  for (const end = Date.now() + REMOVED_WITHIN; ; await delay(50)) {
+    try {
+      for (const controller of controllers()) removeTree(join(controller, cgroup))
+      return await rm(join(state, CGROUP_FILE))
+    } catch (error) {
+      if (Date.now() > end) throw new Error(`The cgroup ${cgroup} is still in use.`, { cause: error })
+    }
+  }
+}
+
+/** One tree in version 2 of cgroups, a tree for each controller in version 1. */
+function controllers(): string[] {
+  if (existsSync(join(CGROUPS, 'cgroup.controllers'))) return [CGROUPS]
+  return existsSync(CGROUPS) ? readdirSync(CGROUPS).map((name) => join(CGROUPS, name)) : []
+}
+
+function removeTree(folder: string): void {
+  if (!existsSync(folder)) return
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) removeTree(join(folder, entry.name))
+  }
+  rmdirSync(folder)
+}

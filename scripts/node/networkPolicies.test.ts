@@ -1,0 +1,132 @@
+import { expect } from 'chai'
+import { type NetworkPolicy, type Pod, rulesOf } from './networkPolicies.ts'
+
+const namespaces = ['a', 'b'].map((name) => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name, labels: { 'kubernetes.io/metadata.name': name } },
+}))
+const pod = (namespace: string, name: string, podIP: string, more: Partial<Pod> = {}): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { namespace, name, labels: { app: name } },
+  spec: { containers: [{ ports: [{ name: 'http', containerPort: 8080 }] }] },
+  status: { phase: 'Running', podIP },
+  ...more,
+})
+const policy = (spec: NetworkPolicy['spec'], namespace = 'a'): NetworkPolicy => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata: { name: 'p', namespace },
+  spec,
+})
+const web = pod('a', 'web', '10.244.0.2')
+const worker = pod('a', 'worker', '10.244.0.3')
+const foreign = pod('b', 'web', '10.244.0.4')
+
+/** The rules of a chain; undefined if there is no such chain, so that everything passes. */
+function chain(name: string, policies: NetworkPolicy[], pods: Pod[] = [web, worker, foreign]): string[] | undefined {
+  const found = new RegExp(`chain ${name} \\{\\n([^}]*(?:\\{[^}]*\\}[^}]*)*?)\\n  \\}`).exec(
+    rulesOf({ policies, pods, namespaces }),
+  )
+  return found?.[1]?.split('\n').map((line) => line.trim())
+}
+
+describe('network policies', () => {
+  const cases: [string, NetworkPolicy[], string, string[] | undefined][] = [
+    ['nothing selects a pod: all may reach it', [], 'to_10_244_0_2', undefined],
+    ['a policy without rules lets nobody in', [policy({})], 'to_10_244_0_2', []],
+    ['a policy for ingress leaves egress open', [policy({})], 'from_10_244_0_2', undefined],
+    ['a policy of another namespace does not count', [policy({}, 'b')], 'to_10_244_0_2', undefined],
+    [
+      'only what is selected is kept apart',
+      [policy({ podSelector: { matchLabels: { app: 'web' } } })],
+      'to_10_244_0_3',
+      undefined,
+    ],
+    [
+      'pods of the same namespace by an empty selector',
+      [policy({ ingress: [{ from: [{ podSelector: {} }] }] })],
+      'to_10_244_0_2',
+      ['ip saddr 10.244.0.2 return', 'ip saddr 10.244.0.3 return'],
+    ],
+    [
+      'pods of a namespace by its labels',
+      [
+        policy({
+          ingress: [{ from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'b' } } }] }],
+        }),
+      ],
+      'to_10_244_0_2',
+      ['ip saddr 10.244.0.4 return'],
+    ],
+    [
+      'both selectors at once mean both',
+      [policy({ ingress: [{ from: [{ namespaceSelector: {}, podSelector: { matchLabels: { app: 'worker' } } }] }] })],
+      'to_10_244_0_2',
+      ['ip saddr 10.244.0.3 return'],
+    ],
+    [
+      'a port by its name in the pod that listens',
+      [policy({ ingress: [{ ports: [{ port: 'http' }] }] })],
+      'to_10_244_0_2',
+      ['tcp dport 8080 return'],
+    ],
+    [
+      'a port that no container names opens nothing',
+      [policy({ ingress: [{ ports: [{ port: 'admin' }] }] })],
+      'to_10_244_0_2',
+      [],
+    ],
+    [
+      'a range of ports',
+      [policy({ ingress: [{ ports: [{ protocol: 'UDP', port: 53, endPort: 60 }] }] })],
+      'to_10_244_0_2',
+      ['udp dport 53-60 return'],
+    ],
+    [
+      'an address block without its exceptions',
+      [
+        policy({
+          policyTypes: ['Egress'],
+          egress: [{ to: [{ ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } }] }],
+        }),
+      ],
+      'from_10_244_0_2',
+      ['ip daddr 0.0.0.0/0 ip daddr != { 169.254.0.0/16 } return'],
+    ],
+    ['an empty rule lets everybody in', [policy({ ingress: [{}] })], 'to_10_244_0_2', ['return']],
+    [
+      'what any of two policies allows',
+      [policy({}), policy({ ingress: [{ ports: [{ port: 80 }] }] })],
+      'to_10_244_0_2',
+      ['tcp dport 80 return'],
+    ],
+    [
+      'NotIn matches what lacks the label',
+      [policy({ podSelector: { matchExpressions: [{ key: 'tier', operator: 'NotIn', values: ['front'] }] } })],
+      'to_10_244_0_2',
+      [],
+    ],
+  ]
+  for (const [title, policies, name, expected] of cases) {
+    it(title, () => {
+      const rules = chain(name, policies)
+      expect(rules?.slice(0, -1)).to.deep.equal(expected)
+      if (rules !== undefined) expect(rules.at(-1)).to.match(/^counter drop/)
+    })
+  }
+
+  it('drop what a pod sends or gets before its address is known to be its own', () => {
+    const text = rulesOf({ policies: [], pods: [web], namespaces })
+    for (const side of ['saddr', 'daddr'])
+      expect(text).to.contain(`ip ${side} 10.244.0.0/22 ip ${side} != { 10.244.0.2 } counter drop`)
+  })
+
+  it('keep nothing of pods that ended, and leave pods on the network of the node alone', () => {
+    const ended = pod('a', 'x', '10.244.0.5', { status: { phase: 'Succeeded', podIP: '10.244.0.5' } })
+    const own = pod('a', 'y', '10.200.0.1', { spec: { hostNetwork: true } })
+    const text = rulesOf({ policies: [policy({})], pods: [ended, own], namespaces })
+    expect(text).to.not.contain('jump')
+  })
+})

@@ -1,0 +1,132 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { access, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { takeBuildLock } from '../controlplane/build.ts'
+import { cachedAt, type ToolSearch } from '../controlplane/tool.ts'
+
+const run = promisify(execFile)
+const UPDATE_WITHIN = 120_000
+const DOWNLOAD_WITHIN = 600_000
+
+export type PackageRequest = {
+  /** Names the folder in the cache. */
+  readonly name: string
+  readonly packages: readonly string[]
+  /** `all`: with everything they depend on, for the root of an image. `missing`: only what this machine lacks. */
+  readonly dependencies: 'all' | 'missing'
+}
+
+/**
+ * Debian packages, unpacked into a folder of the cache that stands for the root of a file system. Their scripts do not
+ * run, and nothing of this machine changes: apt works on lists and folders of its own.
+ *
+ * @throws Error if apt cannot get them
+ */
+export async function unpackedPackages(request: PackageRequest, search: ToolSearch): Promise<string> {
+  const { name, packages, dependencies } = request
+  const key = createHash('sha256')
+    .update(`${dependencies} ${packages.join(' ')}`)
+    .digest('hex')
+    .slice(0, 12)
+  const folder = cachedAt(`debian-${name}-${key}`, search.environment)
+  if (await exists(folder)) return folder
+  await mkdir(cachedAt('', search.environment), { recursive: true })
+  const release = await takeBuildLock(`${folder}.building`, search.progress, search.signal)
+  try {
+    if (await exists(folder)) return folder
+    await search.progress.step(`Debian packages for ${name} (only the first time)`, () =>
+      unpack(request, folder, search),
+    )
+    return folder
+  } finally {
+    await release()
+  }
+}
+
+async function unpack({ packages, dependencies }: PackageRequest, folder: string, search: ToolSearch): Promise<void> {
+  const place = await mkdtemp(`${folder}-`)
+  try {
+    const archives = join(place, 'archives')
+    await mkdir(join(archives, 'partial'), { recursive: true })
+    await writeFile(join(place, 'status'), '')
+    const lists = await packageLists(search)
+    const settings = {
+      'Dir::State::Lists': lists,
+      'Dir::Cache::Archives': `${archives}/`,
+      'APT::Sandbox::User': 'root',
+      'Debug::NoLocking': '1',
+      // An empty status: no package counts as installed, so all dependencies come along.
+      ...(dependencies === 'all' ? { 'Dir::State::Status': join(place, 'status') } : {}),
+    }
+    const words = ['-q', '-y', '-d', '--no-install-recommends', ...optionsOf(settings), 'install', ...packages]
+    await apt(words, DOWNLOAD_WITHIN, search.signal)
+    const root = join(place, 'root')
+    await layOut(root)
+    const files = (await readdir(archives)).filter((file) => file.endsWith('.deb')).sort()
+    // Through tar: it follows /bin to /usr/bin, where dpkg-deb alone would replace the link.
+    for (const file of files) {
+      await run('sh', [
+        '-c',
+        'dpkg-deb --fsys-tarfile "$1" | tar -x --keep-directory-symlink -C "$2"',
+        'sh',
+        join(archives, file),
+        root,
+      ])
+    }
+    for (const path of ['doc', 'man', 'locale', 'info', 'lintian']) {
+      await rm(join(root, 'usr/share', path), { recursive: true, force: true })
+    }
+    await rename(root, folder)
+  } catch (error) {
+    throw new Error(`Debian packages (${packages.join(', ')}) could not be had: ${told(error)}`, { cause: error })
+  } finally {
+    await rm(place, { recursive: true, force: true })
+  }
+}
+
+/** The merged layout of Debian: /bin is /usr/bin. */
+async function layOut(root: string): Promise<void> {
+  const folders = ['bin', 'sbin', 'lib', 'lib64']
+  for (const name of folders) await mkdir(join(root, 'usr', name), { recursive: true })
+  const links = folders.map((name) => `ln -s usr/${name} "$1/${name}"`).join(' && ')
+  await run('sh', ['-c', `${links} && mkdir -p "$1/etc" && mkdir -m 1777 "$1/tmp"`, 'sh', root])
+}
+
+/** Lists of what there is, fetched once into the cache: this machine may have none, or old ones. */
+async function packageLists(search: ToolSearch): Promise<string> {
+  const lists = cachedAt('debian-lists', search.environment)
+  const release = await takeBuildLock(`${lists}.building`, search.progress, search.signal)
+  try {
+    if (await exists(join(lists, 'complete'))) return lists
+    await mkdir(join(lists, 'partial'), { recursive: true })
+    const settings = { 'Dir::State::Lists': lists, 'APT::Sandbox::User': 'root', 'Debug::NoLocking': '1' }
+    await apt(['-q', ...optionsOf(settings), 'update'], UPDATE_WITHIN, search.signal)
+    await writeFile(join(lists, 'complete'), '')
+    return lists
+  } finally {
+    await release()
+  }
+}
+
+function optionsOf(settings: Record<string, string>): string[] {
+  return Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`])
+}
+
+async function apt(words: readonly string[], timeout: number, signal: AbortSignal | undefined): Promise<void> {
+  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' }
+  await run('apt-get', words, { timeout, env: environment, ...(signal === undefined ? {} : { signal }) })
+}
+
+function told(error: unknown): string {
+  const { stderr, message } = error as { stderr?: string; message: string }
+  return (stderr || message).trim().split('\n').slice(-3).join(' ')
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

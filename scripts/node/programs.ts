@@ -1,0 +1,38 @@
+import { requireGo } from '../controlplane/build.ts'
+import { findTool, type Tool, type ToolSearch } from '../controlplane/tool.ts'
+import type { Image } from './image.ts'
+import { programImage } from './images.ts'
+import { unpackedPackages } from './packages.ts'
+
+const TOOLS = {
+  forward: { folder: 'node', package: './forward', name: 'forward' },
+  pause: { folder: 'node', package: './pause', name: 'pause' },
+  coredns: { folder: 'coredns', package: '.', name: 'coredns' },
+  registry: {
+    folder: 'registry',
+    package: 'github.com/distribution/distribution/v3/cmd/registry',
+    name: 'registry',
+  },
+} as const satisfies Record<string, Tool>
+
+const PACKAGES = ['containerd', 'runc', 'containernetworking-plugins', 'nftables', 'iproute2']
+
+/** What a node runs beside the programs of Kubernetes. */
+export type NodeParts = Record<keyof typeof TOOLS, string> & {
+  /** Root of the Debian packages that this machine lacks. */
+  readonly packages: string
+  readonly images: readonly Image[]
+}
+
+/** From the cache, or built and downloaded once. @throws Error that says what is missing */
+export async function findNodeParts(search: ToolSearch): Promise<NodeParts> {
+  const request = { name: 'node', packages: PACKAGES, dependencies: 'missing' } as const
+  const packages = await unpackedPackages(request, search)
+  const found = {} as Record<keyof typeof TOOLS, string>
+  for (const [name, tool] of Object.entries(TOOLS)) {
+    const result = await findTool(tool, search)
+    if ('needsGo' in result) requireGo(undefined, result.needsGo)
+    else found[name as keyof typeof TOOLS] = result.program
+  }
+  return { ...found, packages, images: [await programImage('pause:1', found.pause, { User: '65535:65535' })] }
+}

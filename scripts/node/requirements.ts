@@ -1,0 +1,46 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { onPath } from '../controlplane/processes.ts'
+
+export type MachineFacts = {
+  readonly platform: NodeJS.Platform
+  readonly isRoot: boolean
+  /** Programs of the machine that are not on the PATH. */
+  readonly missing: readonly string[]
+  /** What the kernel said when it was asked for namespaces; undefined if it gave them. */
+  readonly refusal: string | undefined
+}
+
+const NEEDED = ['unshare', 'nsenter', 'setpriv', 'mount', 'tar', 'apt-get', 'dpkg-deb']
+
+/** Why no node can run on this machine, in one sentence that says what to do; undefined if one can. */
+export function nodeIsImpossible({ platform, isRoot, missing, refusal }: MachineFacts): string | undefined {
+  const instead = 'start the platform without --node, where nodes and pods are played'
+  if (platform !== 'linux') return `A real node needs Linux, and this is ${platform}: ${instead}.`
+  if (!isRoot) return `A real node needs root, for namespaces, mounts and cgroups: run it as root, or ${instead}.`
+  if (missing.length > 0)
+    return `A real node needs ${missing.join(', ')}, which ${missing.length === 1 ? 'is' : 'are'} not on the PATH: install ${missing.length === 1 ? 'it' : 'them'} (Debian and Ubuntu are supported), or ${instead}.`
+  if (refusal !== undefined) return `This machine gives no namespaces or mounts (${refusal}): ${instead}.`
+  return undefined
+}
+
+export function machineFacts(): MachineFacts {
+  const { platform } = process
+  const isRoot = process.getuid?.() === 0
+  const missing = NEEDED.filter((name) => onPath(name) === undefined)
+  const refusal = platform === 'linux' && isRoot && missing.length === 0 ? refusedNamespaces() : undefined
+  return { platform, isRoot, missing, refusal }
+}
+
+/** Tries all that a node needs of the kernel, in namespaces that end with the trial. */
+function refusedNamespaces(): string | undefined {
+  if (!existsSync('/sys/fs/cgroup')) return 'no cgroups are mounted'
+  const trial = 'mount --make-rprivate / && mount -t tmpfs tmpfs /mnt'
+  try {
+    const words = ['--net', '--mount', '--pid', '--fork', '--mount-proc', 'sh', '-c', trial]
+    execFileSync('unshare', words, { stdio: ['ignore', 'ignore', 'pipe'], timeout: 10_000 })
+    return undefined
+  } catch (error) {
+    return String((error as { stderr?: Buffer }).stderr ?? error).trim()
+  }
+}
