@@ -1,4 +1,3 @@
-import { idOf } from '../core/ids.ts'
 import { childName, sha256 } from '../core/names.ts'
 
 /**
@@ -67,11 +66,6 @@ export function decodeAccessKey(data: Readonly<Record<string, string>> | undefin
   const decode = (text: string | undefined) => Buffer.from(text ?? '', 'base64').toString('utf8')
   const [accessKeyId, secretAccessKey] = [decode(data?.[ACCESS_KEY_ID]), decode(data?.[SECRET_ACCESS_KEY])]
   return accessKeyId === '' || secretAccessKey === '' ? undefined : { accessKeyId, secretAccessKey }
-}
-
-/** The id that the interface shows for an access key. */
-export function accessKeyId(namespace: string | undefined, name: string): string {
-  return idOf({ group: 'data.freehold.dev', kind: 'ObjectAccessKey', namespace, name })
 }
 
 export const STORE_FEATURES = ['versioning', 'objectLock', 'quota', 'lifecycle', 'sts', 'publicAccess'] as const

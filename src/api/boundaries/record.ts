@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
-import { CREATED_BY_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/labels.ts'
+import { createdByOf, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
+import { createdAtOf } from '../../core/object.ts'
 import { DisplayName } from '../../crds/fields.ts'
 import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import type { BoundaryRecord } from '../callers/visibility.ts'
@@ -53,8 +54,8 @@ export function boundaryDto(services: Services, boundary: BoundaryRecord): Bound
     tenantId: spec.tenantId ?? null,
     tenantName: tenantName(services, spec.tenantId),
     namespace: boundaryNamespace(id),
-    createdAt: metadata.creationTimestamp ?? '1970-01-01T00:00:00Z',
-    createdBy: metadata.annotations?.[CREATED_BY_ANNOTATION] ?? null,
+    createdAt: createdAtOf(metadata),
+    createdBy: createdByOf(metadata),
     ...summarize(status, metadata.deletionTimestamp !== undefined),
     resourceGroupCount,
     resourceCount: resources.length,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { createdAtOf } from '../../core/object.ts'
 import { PersonName } from '../../crds/fields.ts'
 import { INVITATION_STATES, type MemberInvitation } from '../../crds/invitations.ts'
 import { isOpen, nextResendAt, refuseResend, stateAt } from '../../iam/invitations.ts'
@@ -91,7 +92,7 @@ export function invitationDto(
     status: stateAt(spec, now),
     hasAccount: spec.hasAccount,
     invitedBy: spec.invitedBy,
-    createdAt: metadata.creationTimestamp ?? '1970-01-01T00:00:00Z',
+    createdAt: createdAtOf(metadata),
     expiresAt: spec.expiresAt,
     acceptedAt: spec.acceptedAt ?? null,
     resendCount: spec.resendCount,

@@ -1,15 +1,7 @@
 import { z } from 'zod'
-import {
-  ACCOUNT_NAME_MIN_LENGTH,
-  accessKeyId,
-  accountLacks,
-  keyState,
-  storeNameOf,
-} from '../../contracts/objectstorage.ts'
+import { ACCOUNT_NAME_MIN_LENGTH, accountLacks, keyState, storeNameOf } from '../../contracts/objectstorage.ts'
 import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
 import { badRequest } from '../../core/errors.ts'
-import { idOf } from '../../core/ids.ts'
-import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
 import {
   AccountBucket,
   BucketName,
@@ -35,7 +27,6 @@ export type AccountView = ResourceView<typeof ObjectStorageAccount>
 export const COLLECTION = 'objectstorageaccounts'
 
 const QuotaBytes = z.int().min(QUOTA_MIN_BYTES)
-const NEVER = '1970-01-01T00:00:00Z'
 
 const use = (field: keyof ReturnType<typeof useOfAccount>) => (view: AccountView) =>
   useOfAccount(view.services, view.object)[field]
@@ -161,7 +152,6 @@ export const BucketDto = z
     createdAt: DateTime,
   })
   .meta({ id: 'BucketDto' })
-export type BucketDto = z.output<typeof BucketDto>
 
 export function bucketState({ status, metadata }: BucketObject) {
   return summarize(status, metadata.deletionTimestamp !== undefined)
@@ -171,36 +161,28 @@ export function bucketVersioning({ spec }: BucketObject, account: AccountObject)
   return spec.objectLock ? 'Enabled' : (spec.versioning ?? account.spec.defaultVersioning)
 }
 
-export function bucketDto(object: BucketObject, account: AccountObject): BucketDto {
-  const { spec, status, metadata } = object
+/** What a record of a bucket shows beyond its spec. */
+export function bucketDto(object: BucketObject, account: AccountObject) {
+  const { spec, status } = object
   const storeName = storeNameOf(object)
   const { status: state, statusMessage } = bucketState(object)
   const endpoint = account.status?.publicEndpoint ?? account.status?.endpoint ?? ''
   return {
-    id: idOf({ group: 'data.freehold.dev', kind: 'AccountBucket', namespace: metadata.namespace, name: metadata.name }),
     name: spec.bucketName,
-    accountName: spec.accountName,
     storeName,
     url: endpoint === '' ? '' : `${endpoint}/${storeName}`,
     status: state,
     statusMessage,
     versioning: bucketVersioning(object, account),
-    objectLock: spec.objectLock,
-    lockDays: spec.lockDays ?? null,
-    quotaBytes: spec.quotaBytes ?? null,
-    publicRead: spec.publicRead,
     lifecycleRules: spec.lifecycleRules.map((rule) => ({
       ...rule,
       expireDays: rule.expireDays ?? null,
       noncurrentExpireDays: rule.noncurrentExpireDays ?? null,
       abortUploadDays: rule.abortUploadDays ?? null,
     })),
-    corsRules: spec.corsRules.map((rule) => ({ ...rule })),
     objectCount: status?.objectCount ?? 0,
     usedBytes: status?.usedBytes ?? 0,
     usageAt: status?.usageAt ?? null,
-    createdAt: metadata.creationTimestamp ?? NEVER,
-    tags: spec.tags,
   }
 }
 
@@ -225,7 +207,6 @@ export const AccessKeyDto = z
     lastUsedAt: DateTime.nullable(),
   })
   .meta({ id: 'AccessKeyDto' })
-export type AccessKeyDto = z.output<typeof AccessKeyDto>
 
 export const IssuedAccessKeyDto = z
   .object({
@@ -236,21 +217,13 @@ export const IssuedAccessKeyDto = z
   })
   .meta({ id: 'IssuedAccessKeyDto' })
 
-export function keyDto(object: KeyObject, now: number): AccessKeyDto {
-  const { spec, status, metadata } = object
+/** What a record of a key shows beyond its spec. */
+export function keyDto(object: KeyObject, now: number) {
+  const { spec, status } = object
   return {
-    id: accessKeyId(metadata.namespace, metadata.name),
     accessKeyId: status?.accessKeyId ?? '',
-    accountName: spec.accountName,
-    managedIdentityId: spec.managedIdentityId ?? null,
-    ownerType: spec.managedIdentityId === undefined ? 'Account' : 'ManagedIdentity',
-    description: spec.description ?? null,
-    permission: spec.permission,
-    buckets: spec.buckets ?? null,
+    ownerType: spec.managedIdentityId === undefined ? ('Account' as const) : ('ManagedIdentity' as const),
     status: keyState(object, now),
-    createdAt: metadata.creationTimestamp ?? NEVER,
-    createdBy: metadata.annotations?.[CREATED_BY_ANNOTATION] ?? null,
-    expiresAt: spec.expiresAt ?? null,
     lastUsedAt: status?.lastUsedAt ?? null,
   }
 }

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
 import { idOf } from '../../core/ids.ts'
-import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
+import { createdByOf } from '../../core/labels.ts'
 import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
+import { createdAtOf } from '../../core/object.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { groupScope } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
@@ -82,8 +83,8 @@ export function groupDto(services: Services, view: GroupView): ResourceGroupDto 
     quota: quotaDto(spec.quota),
     usage: quotaDto(usageOf(services, resources)),
     tags: spec.tags,
-    createdAt: metadata.creationTimestamp ?? '1970-01-01T00:00:00Z',
-    createdBy: metadata.annotations?.[CREATED_BY_ANNOTATION] ?? null,
+    createdAt: createdAtOf(metadata),
+    createdBy: createdByOf(metadata),
   }
 }
 

@@ -1,5 +1,6 @@
 import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
 import { idOf } from '../../core/ids.ts'
+import { createdAtOf } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { dateTime, enumeration, type FieldValue, type ListField, type ListShape, text } from './paging.ts'
 import type { AnyDeclaration, ResourceView } from './types.ts'
@@ -81,7 +82,7 @@ export function headOf(view: ResourceView, collection: string) {
     clusterId: view.cluster.id,
     clusterName: view.cluster.name,
     region: view.cluster.region,
-    createdAt: metadata.creationTimestamp ?? '1970-01-01T00:00:00Z',
+    createdAt: createdAtOf(metadata),
     ...summaryOf(view),
   }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
+import { createdByOf } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { createdAtOf } from '../../core/object.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import type { Context } from '../http/context.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
@@ -50,8 +51,8 @@ export function memberDto(
     origin,
     isInherited,
     expiresAt: spec.expiresAt ?? null,
-    createdAt: metadata.creationTimestamp ?? '1970-01-01T00:00:00Z',
-    createdBy: metadata.annotations?.[CREATED_BY_ANNOTATION] ?? null,
+    createdAt: createdAtOf(metadata),
+    createdBy: createdByOf(metadata),
   }
 }
 

@@ -57,14 +57,14 @@ function formsOf(object: SqlObject, { host, user, password }: { host: string; us
   const { engine, databaseName: database } = object.spec
   const port = SQL_PORTS[engine]
   const shown = host.includes(':') ? `[${host}]` : host
-  const [scheme, jdbc] = engine === 'MsSql' ? ['sqlserver', 'sqlserver'] : ['mariadb', 'mariadb']
+  const scheme = engine === 'MsSql' ? 'sqlserver' : 'mariadb'
   const credentials = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`
   return {
     connectionString: `${scheme}://${credentials}@${shown}:${port}/${database}`,
     jdbcUrl:
       engine === 'MsSql'
-        ? `jdbc:${jdbc}://${shown}:${port};databaseName=${database};encrypt=true;trustServerCertificate=true`
-        : `jdbc:${jdbc}://${shown}:${port}/${database}`,
+        ? `jdbc:${scheme}://${shown}:${port};databaseName=${database};encrypt=true;trustServerCertificate=true`
+        : `jdbc:${scheme}://${shown}:${port}/${database}`,
     adoNetString:
       engine === 'MsSql'
         ? `Server=${host},${port};Database=${database};User Id=${user};Password=${password};Encrypt=True;TrustServerCertificate=True`
