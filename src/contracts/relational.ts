@@ -1,4 +1,5 @@
 import { childName } from '../core/names.ts'
+import type { ObjectMeta } from '../core/object.ts'
 
 /**
  * What the facade and the controller of relational databases both have to know: how the children are called, where
@@ -194,4 +195,56 @@ export const REFUSED_PARAMETER_PREFIXES: readonly string[] = ['include', 'ssl', 
 
 export function isRefusedParameter(name: string): boolean {
   return REFUSED_PARAMETERS.includes(name) || REFUSED_PARAMETER_PREFIXES.some((prefix) => name.startsWith(prefix))
+}
+
+type Base = {
+  readonly metadata: Pick<ObjectMeta, 'name' | 'deletionTimestamp'>
+  readonly status?: { readonly completedAt?: string | undefined; readonly serverName?: string | undefined } | undefined
+}
+
+/**
+ * Whether nothing could be restored of the database without this snapshot.
+ *
+ * @param siblings all snapshots of the database
+ * @param serverName under which this life of the database is backed up; undefined before it has been
+ */
+export function isLastBase(snapshot: Base, siblings: readonly Base[], serverName: string | undefined): boolean {
+  const isBase = ({ status }: Base) => status?.completedAt !== undefined && status.serverName === serverName
+  if (serverName === undefined || !isBase(snapshot)) return false
+  const stays = ({ metadata }: Base) =>
+    metadata.deletionTimestamp === undefined && metadata.name !== snapshot.metadata.name
+  return !siblings.some((other) => stays(other) && isBase(other))
+}
+
+type Archive = {
+  readonly archiving?: string | undefined
+  readonly firstRecoverableAt?: string | undefined
+  readonly archivingStoppedAt?: string | undefined
+  readonly archivingGaps?: readonly { readonly from: string; readonly to?: string | undefined }[] | undefined
+}
+
+/** The last moment that the archive of a database reaches, RFC 3339; undefined without one. */
+export function endOfArchive(archive: Archive | undefined, now: string): string | undefined {
+  const { archiving = 'Disabled', firstRecoverableAt, archivingStoppedAt } = archive ?? {}
+  return archiving === 'Disabled' || firstRecoverableAt === undefined ? undefined : (archivingStoppedAt ?? now)
+}
+
+/**
+ * Why a snapshot cannot be restored to a moment, with the range that it can be; undefined if it can.
+ *
+ * @param archive of the very database that the snapshot was taken of; undefined if that is gone
+ */
+export function outsideRecoveryWindow(
+  targetTime: string,
+  completedAt: string,
+  archive: Archive | undefined,
+  now: string,
+): { message: string; earliest: string; latest: string } | undefined {
+  const [earliest, latest] = [completedAt, endOfArchive(archive, now) ?? completedAt]
+  const wanted = Date.parse(targetTime)
+  const gaps = endOfArchive(archive, now) === undefined ? [] : (archive?.archivingGaps ?? [])
+  const isInGap = gaps.some(({ from, to = now }) => wanted > Date.parse(from) && wanted < Date.parse(to))
+  if (wanted >= Date.parse(earliest) && wanted <= Date.parse(latest) && !isInGap) return undefined
+  const message = `With this snapshot, ${earliest} to ${latest} can be restored; ${targetTime} cannot.`
+  return { message, earliest, latest }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, ResourceName, Tags, Uuid } from './fields.ts'
+import { HeldBy, notWhileHeld } from './held.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId, DeletionProtection } from './workloadFields.ts'
 
@@ -71,6 +72,7 @@ export const ObjectStorageAccount = defineKind({
       .optional()
       .describe('Whether S3 clients must name the bucket in the path, not in the host'),
     bucketCount: z.int().optional().describe('Buckets that the account has'),
+    heldBy: HeldBy.describe('Buckets that hold its deletion, as accountbuckets/<name>; at most 50'),
     bucketNames: z
       .array(
         z.object({
@@ -94,6 +96,7 @@ export const ObjectStorageAccount = defineKind({
       .optional()
       .describe('What was used on each of the last 30 days, oldest first'),
   }),
+  admission: [notWhileHeld],
   immutable: ['clusterId'],
   rules: [tagKeyRule],
   columns: [

@@ -45,6 +45,10 @@ export const RelationalSnapshot = defineKind({
       .max(3650)
       .optional()
       .describe('Days after its completion when it is deleted; kept until somebody deletes it when absent'),
+    forceDelete: z
+      .boolean()
+      .default(false)
+      .describe('True lets a deletion take the last base of the recovery window; otherwise it waits for another base'),
   }),
   status: resourceStatus.extend({
     backupName: z.string().optional().describe('Name of the Backup of CloudNativePG'),
@@ -60,6 +64,13 @@ export const RelationalSnapshot = defineKind({
     expiresAt: z.string().optional().describe('When it is deleted; absent if nothing ends it'),
   }),
   immutable: ['clusterName', 'name', 'method', 'kind'],
+  admission: [
+    {
+      on: 'DELETE',
+      cel: "variables.isPlatform || oldObject.?status.?phase.orValue('') != 'BackingUp'",
+      message: 'the snapshot is being taken: delete it once it is complete',
+    },
+  ],
   columns: [
     ...statusColumns,
     { name: 'Database', path: '.spec.clusterName' },

@@ -103,14 +103,14 @@ export class RelationalWorld {
     await this.bench.rest()
   }
 
-  async snapshot(clusterName: string, spec: object = {}): Promise<void> {
+  async snapshot(clusterName: string, spec: object = {}, id = SNAPSHOT): Promise<void> {
     const full = RelationalSnapshot.spec.parse({ clusterName, name: 'first', ...spec })
-    this.bench.seed(RelationalSnapshot, SNAPSHOT, full, { namespace: this.home })
+    this.bench.seed(RelationalSnapshot, id, full, { namespace: this.home })
     await this.bench.rest()
   }
 
-  async completeBackup(status: object = {}): Promise<void> {
-    const ref = { namespace: this.home, name: `rsnap-${SNAPSHOT}` }
+  async completeBackup(status: object = {}, id = SNAPSHOT): Promise<void> {
+    const ref = { namespace: this.home, name: `rsnap-${id}` }
     const done = {
       phase: 'completed',
       backupId: 'b1',

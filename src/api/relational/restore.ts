@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { outsideRecoveryWindow } from '../../contracts/relational.ts'
+import { timestamp } from '../../core/clock.ts'
 import { summarize } from '../../core/conditions.ts'
 import { badRequest, PlatformError, permissionMissing } from '../../core/errors.ts'
 import { RESTORE_ANNOTATION } from '../../core/labels.ts'
@@ -16,7 +18,7 @@ import { underQuota } from '../resources/quota.ts'
 import { type Plan, planOf, unprocessable } from '../resources/sizing.ts'
 import { checkNewName } from '../resources/writes.ts'
 import { COLLECTION, type RelationalObject, relationalRecord } from './record.ts'
-import { leastStorage, recoveryWindow, type SnapshotObject, snapshotState, snapshots } from './snapshots.ts'
+import { leastStorage, type SnapshotObject, snapshotState, snapshots } from './snapshots.ts'
 
 const Name = z.string().max(52).regex(new RegExp(RESOURCE_NAME_PATTERN), 'must be a resource name')
 
@@ -111,14 +113,12 @@ function checkTargetTime(
 ): string | null {
   if (targetTime === undefined || targetTime === null) return null
   const isSame = source?.status?.serverName !== undefined && source.status.serverName === snapshot.status?.serverName
-  const window = source !== undefined && isSame ? recoveryWindow(source, services) : undefined
-  const earliest = snapshot.status?.completedAt ?? ''
-  const latest = window?.latest ?? earliest
-  const wanted = Date.parse(targetTime)
-  const isInGap = window?.gaps.some(({ from, to }) => wanted > Date.parse(from) && wanted < Date.parse(to)) === true
-  if (wanted >= Date.parse(earliest) && wanted <= Date.parse(latest) && !isInGap) return targetTime
-  const message = `With this snapshot, ${earliest} to ${latest} can be restored; ${targetTime} cannot.`
-  throw new PlatformError('OUTSIDE_RECOVERY_WINDOW', message, { earliest, latest })
+  const { completedAt = '' } = snapshot.status ?? {}
+  const now = timestamp(services.clock.now())
+  const outside = outsideRecoveryWindow(targetTime, completedAt, isSame ? source?.status : undefined, now)
+  if (outside === undefined) return targetTime
+  const { message, ...range } = outside
+  throw new PlatformError('OUTSIDE_RECOVERY_WINDOW', message, range)
 }
 
 /** The new database is like the old one, where that still is; never with less room than the data took. */

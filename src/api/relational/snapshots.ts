@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { endOfArchive, isLastBase } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { summarize } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
@@ -90,7 +91,7 @@ export function recoveryWindow({ status }: RelationalObject, services: Services)
   const now = timestamp(services.clock.now())
   const archiving = status?.archiving ?? 'Disabled'
   const earliest = archiving === 'Disabled' ? null : (status?.firstRecoverableAt ?? null)
-  const latest = earliest === null ? null : (status?.archivingStoppedAt ?? now)
+  const latest = endOfArchive(status, now) ?? null
   const isAvailable = earliest !== null && latest !== null && Date.parse(latest) >= Date.parse(earliest)
   return {
     isAvailable,
@@ -203,8 +204,12 @@ function snapshotId({ metadata: { uid, annotations } }: RelationalObject, name: 
 
 type Remove = Context<string, { force?: 'true' | 'false' | undefined }>
 
-/** @throws PlatformError IN_USE, LAST_RECOVERY_BASE */
-async function refuseNeeded(context: Remove, snapshot: SnapshotObject, home: SnapshotHome): Promise<void> {
+/**
+ * What its controller would hold is let go by `forceDelete` only. Answers whether If-Match was compared.
+ *
+ * @throws PlatformError IN_USE, LAST_RECOVERY_BASE
+ */
+async function refuseNeeded(context: Remove, snapshot: SnapshotObject, home: SnapshotHome): Promise<boolean> {
   const { name: clusterName, resourceGroup } = home
   const user = (name: string) => ({ name, collection: COLLECTION, resourceGroup })
   if (snapshotState(snapshot) === 'Running') {
@@ -217,21 +222,17 @@ async function refuseNeeded(context: Remove, snapshot: SnapshotObject, home: Sna
     const users = restoring.map(({ metadata: { name } }) => user(name))
     throw inUse(`Snapshot "${snapshot.spec.name}" is being restored from.`, users)
   }
-  if (context.query?.force !== 'true' && (await isLastBase(context, snapshot, home))) {
+  const siblings = await snapshotsOf(context, home, context.fresh)
+  if (!isLastBase(snapshot, siblings, home.owner?.status?.serverName)) return false
+  if (context.query?.force !== 'true') {
     const message = `Snapshot "${snapshot.spec.name}" is the last one that the recovery window begins with.`
     throw new PlatformError('LAST_RECOVERY_BASE', message)
   }
-}
-
-/** Whether nothing could be restored of a living database any more. */
-async function isLastBase(context: Remove, snapshot: SnapshotObject, home: SnapshotHome): Promise<boolean> {
-  const serverName = home.owner?.status?.serverName
-  if (serverName === undefined || snapshot.status?.serverName !== serverName) return false
-  if (snapshotState(snapshot) !== 'Completed') return false
-  const bases = (await snapshotsOf(context, home, context.fresh)).filter(
-    (other) => snapshotState(other) === 'Completed' && other.status?.serverName === serverName,
-  )
-  return bases.length === 1
+  const { caller, ifMatch, services } = context
+  const { namespace, name } = snapshot.metadata
+  const change = ({ spec }: SnapshotObject) => ({ ...spec, forceDelete: true })
+  await services.records.update(RelationalSnapshot, { namespace, name }, { caller, ifMatch, change })
+  return true
 }
 
 export const snapshots = collection(RelationalSnapshot, {

@@ -1,18 +1,29 @@
 import { ACCOUNT_NAME_MIN_LENGTH, accountLacks } from '../../contracts/objectstorage.ts'
 import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { HELD_SHOWN } from '../../crds/held.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { ComputePlan } from '../../crds/plans.ts'
+import { nameInGroup } from '../../crds/retention.ts'
 import { withBuckets, withToday } from '../../desired/objectstorage/index.ts'
 import { namespace as namespaces } from '../../kube/builtin.ts'
 import { controllerWith, type Observed, type Pass, steps } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
+import { whileHeld } from '../leaving.ts'
 import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims } from '../nameClaims.ts'
 import { checkQuotaOf, quotaObservers, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { obstacleOf, seaweedObservers } from './seaweed.ts'
-import { accountKeyOf, bucketsOf, ENGINE_MISSING, keysOfAccount, type StorageOptions, unsupported } from './shared.ts'
+import {
+  accountKeyOf,
+  bucketsOf,
+  ENGINE_MISSING,
+  groupIsGoing,
+  keysOfAccount,
+  type StorageOptions,
+  unsupported,
+} from './shared.ts'
 
 type AccountPass = Pass<typeof ObjectStorageAccount>
 
@@ -47,7 +58,7 @@ export const accountController = controllerWith(
     observes: [...OBSERVED, ...seaweedObservers(seaweed)],
     childrenIn: 'records',
     reconcile: steps(noteBuckets, requireStore(store, seaweed), checkQuota, claimName, reportUse),
-    finalize: steps(removeKeys, waitForBuckets, releaseName, releaseQuota),
+    finalize: steps(stopWhileHeld, removeKeys, waitForBuckets, releaseName, releaseQuota),
   }),
 )
 
@@ -75,7 +86,20 @@ function noteBuckets(pass: AccountPass): Outcome {
   const before = pass.object.status?.bucketNames ?? []
   const noted = withBuckets(before, bucketsOf(pass.records, namespace, name), pass.now)
   if (noted !== before) pass.report({ bucketNames: [...noted] })
+  pass.report({ heldBy: holdersOf(pass).slice(0, HELD_SHOWN) })
   return done()
+}
+
+function holdersOf({ records, object: { metadata } }: AccountPass): string[] {
+  const buckets = bucketsOf(records, metadata.namespace, metadata.name)
+  return buckets.map((bucket) => nameInGroup(AccountBucket, bucket.metadata.name)).sort()
+}
+
+/** Before its keys go. A group that goes was asked whether it may, and takes the buckets along. */
+function stopWhileHeld(pass: AccountPass): Outcome {
+  const holders = groupIsGoing(pass.records, pass.place, pass.object.metadata.namespace) ? [] : holdersOf(pass)
+  pass.report({ heldBy: holders.slice(0, HELD_SHOWN) })
+  return whileHeld(holders, 'Delete these buckets')
 }
 
 /** Whether one resource more fits into the boundary and the group. An account that was ready stays. */

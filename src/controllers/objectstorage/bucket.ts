@@ -125,9 +125,9 @@ async function letGo(pass: BucketPass, store: ObjectStore, name: string): Promis
     case 'Emptying':
       return waiting('TearingDown', 'It is being emptied.', EMPTYING_RETRY)
     case 'NotEmpty':
-      return waiting('TearingDown', 'It is not empty: delete its objects, or set forceDelete.', BLOCKED_RETRY)
+      return waiting('DeletionBlocked', 'It is not empty: delete its objects, or set forceDelete.', BLOCKED_RETRY)
     case 'Locked':
-      return waiting('TearingDown', 'It holds objects that may not be deleted yet.', BLOCKED_RETRY)
+      return waiting('DeletionBlocked', 'It holds objects that are locked and may not be deleted yet.', BLOCKED_RETRY)
   }
 }
 

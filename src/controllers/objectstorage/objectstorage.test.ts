@@ -300,22 +300,37 @@ describe('the controllers of object storage', () => {
     await remove(AccountBucket, 'media.one')
     const held = await find(AccountBucket, 'media.one')
     expect(held?.status?.statusMessage).to.contain('not empty')
+    expect(held?.status?.phase).to.equal('DeletionBlocked')
     await patch(AccountBucket, 'media.one', { forceDelete: true })
     expect(await find(AccountBucket, 'media.one')).to.equal(undefined)
     expect(store.buckets.size).to.equal(0)
   })
 
-  it('keep an account until its buckets are gone, and take its keys along', async () => {
+  it('name the buckets that hold an account', async () => {
+    account()
+    bucket()
+    await bench.start()
+    const holders = 'status.heldBy'
+    expect(await find(ObjectStorageAccount, 'media')).to.have.deep.nested.property(holders, [
+      'accountbuckets/media.one',
+    ])
+    await remove(AccountBucket, 'media.one')
+    expect(await find(ObjectStorageAccount, 'media')).to.have.deep.nested.property(holders, [])
+  })
+
+  it('keep an account whole until its buckets are gone, and take its keys along then', async () => {
     account()
     bucket()
     key()
     await bench.start()
     await remove(ObjectStorageAccount, 'media')
-    expect(await find(ObjectAccessKey, 'uploader')).to.equal(undefined)
-    expect((await find(ObjectStorageAccount, 'media'))?.status?.statusMessage).to.contain(
-      'Delete its buckets first: one',
-    )
+    const held = await find(ObjectStorageAccount, 'media')
+    expect(held?.status?.phase).to.equal('DeletionBlocked')
+    expect(held?.status?.statusMessage).to.contain('accountbuckets/media.one')
+    expect(write(await pairOf(), 'media.one'), 'its keys still work').to.equal(200)
+    store.buckets.get('media.one')?.objects.clear()
     await remove(AccountBucket, 'media.one')
+    expect(await find(ObjectAccessKey, 'uploader')).to.equal(undefined)
     expect(await find(ObjectStorageAccount, 'media')).to.equal(undefined)
     expect((await bench.client.list(NameClaim.resource)).items).to.deep.equal([])
     expect([store.users.size, store.buckets.size]).to.deep.equal([0, 0])

@@ -240,6 +240,73 @@ describe('the controller of relational databases', () => {
     expect(await world.bench.find(RelationalSnapshot.resource, SNAPSHOT, world.home)).to.equal(undefined)
   })
 
+  const remove = async (id = SNAPSHOT) => {
+    await world.bench.client.remove(RelationalSnapshot.resource, { namespace: world.home, name: id })
+    await world.bench.rest()
+  }
+  const snapshot = (id = SNAPSHOT) => world.bench.find(RelationalSnapshot.resource, id, world.home)
+  const SECOND = '0d1c8a57-8b9c-4a53-8d5e-6f8f3c1b5a10'
+  async function withOneBase() {
+    await begin()
+    world.database('orders')
+    await world.bench.rest()
+    await world.play('orders')
+    await world.snapshot('orders')
+    await world.completeBackup()
+  }
+
+  it('holds the deletion of the last base of a living database until there is another', async () => {
+    await withOneBase()
+    await remove()
+    const held = await world.status(SNAPSHOT, RelationalSnapshot)
+    expect([held.status, held.phase]).to.deep.equal(['Deleting', 'DeletionBlocked'])
+    expect(held.statusMessage).to.contain('relationalclusters/orders')
+    expect(await world.bench.find(postgresqlBackup, `rsnap-${SNAPSHOT}`, world.home)).to.not.equal(undefined)
+    await world.snapshot('orders', { name: 'second' }, SECOND)
+    await world.completeBackup({}, SECOND)
+    expect(await snapshot()).to.equal(undefined)
+  })
+
+  it('lets the last base go where that was asked for, or with its database', async () => {
+    await withOneBase()
+    await remove()
+    const ref = { namespace: world.home, name: SNAPSHOT }
+    await world.bench.client.mergePatch(RelationalSnapshot.resource, ref, { spec: { forceDelete: true } })
+    await world.bench.rest()
+    expect(await snapshot()).to.equal(undefined)
+    await world.snapshot('orders', { name: 'second' }, SECOND)
+    await world.completeBackup({}, SECOND)
+    await remove(SECOND)
+    expect(await snapshot(SECOND)).to.not.equal(undefined)
+    await world.bench.client.remove(RelationalCluster.resource, { namespace: world.home, name: 'orders' })
+    await world.bench.rest()
+    expect(await snapshot(SECOND)).to.equal(undefined)
+  })
+
+  it('takes one snapshot of a name; the other is taken once the first has gone', async () => {
+    await withOneBase()
+    await world.bench.clock.advance(1_000)
+    await world.snapshot('orders', {}, SECOND)
+    expect((await world.status(SECOND, RelationalSnapshot)).phase).to.equal('NameOccupied')
+    const ref = { namespace: world.home, name: SNAPSHOT }
+    await world.bench.client.mergePatch(RelationalSnapshot.resource, ref, { spec: { forceDelete: true } })
+    await remove()
+    expect((await world.status(SECOND, RelationalSnapshot)).phase).to.equal('BackingUp')
+  })
+
+  it('asks the engine for no moment that the archive does not reach', async () => {
+    await withOneBase()
+    const restoreFrom = { clusterName: 'orders', snapshotId: SNAPSHOT, targetTime: '2025-12-31T00:00:00Z' }
+    world.database('heir', { restoreFrom })
+    await world.bench.rest()
+    const refused = await world.status('heir')
+    expect([refused.phase, refused.statusMessage?.includes('2025-12-31T00:00:00Z cannot')]).to.deep.equal([
+      'ConfigurationInvalid',
+      true,
+    ])
+    expect(await world.bench.find(postgresqlCluster, 'relc-heir', world.home)).to.equal(undefined)
+  })
+
   it('restores, and hands name and password over once the data is there', async () => {
     await begin()
     world.database('orders')

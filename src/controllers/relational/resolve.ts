@@ -1,3 +1,5 @@
+import { outsideRecoveryWindow } from '../../contracts/relational.ts'
+import { timestamp } from '../../core/clock.ts'
 import { RESTORE_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { objectKey } from '../../core/object.ts'
@@ -13,6 +15,7 @@ import {
   type RelationalPass,
   type RelationalStep,
   type Stored,
+  type StoredCluster,
   type StoredSnapshot,
 } from './types.ts'
 
@@ -71,10 +74,13 @@ export function resolveOrigin(options: Pick<RelationalOptions, 'backupTarget'>):
       const what = `snapshot "${restoreFrom.snapshotId}" of database "${restoreFrom.clusterName}"`
       return stalled('ReferenceMissing', `There is no ${what}.`)
     }
-    state.origin = originOf(snapshot, restoreFrom)
-    if (state.origin === undefined) {
+    const origin = originOf(snapshot, restoreFrom)
+    if (origin === undefined) {
       return waiting('WaitingForDependency', `Snapshot "${snapshot.spec.name}" is not completed yet.`)
     }
+    const outside = outsideOf(pass, snapshot, origin)
+    if (outside !== undefined) return stalled('ConfigurationInvalid', outside)
+    state.origin = origin
     pass.report({ origin: state.origin })
     return done()
   }
@@ -89,6 +95,19 @@ function homeOfOrigin({ object, place }: RelationalPass, restoreFrom: RestoreFro
   const home = groupNamespace(place.boundaryId ?? '', restoreFrom.resourceGroup)
   const isApproved = annotations?.[RESTORE_ANNOTATION] === objectKey(home, restoreFrom.snapshotId)
   return home === namespace || isApproved ? home : undefined
+}
+
+/** The clocks of facade and controllers may differ so much; in milliseconds. */
+const CLOCK_SKEW = 60_000
+
+/** Why the engine could not restore to that moment, told before it is asked; undefined if it can. */
+function outsideOf({ records, clock }: RelationalPass, snapshot: StoredSnapshot, origin: Origin): string | undefined {
+  if (origin.targetTime === undefined) return undefined
+  const clusters = records.cache<StoredCluster>(RelationalCluster.resource)
+  const source = clusters.get(snapshot.metadata.namespace, origin.clusterName)
+  const archive = source?.status?.serverName === origin.serverName ? source.status : undefined
+  const now = timestamp(clock.now() + CLOCK_SKEW)
+  return outsideRecoveryWindow(origin.targetTime, snapshot.status?.completedAt ?? '', archive, now)?.message
 }
 
 /** Undefined until the snapshot is completed. */

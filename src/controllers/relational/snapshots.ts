@@ -1,4 +1,4 @@
-import { relationalNames, snapshotBackupName } from '../../contracts/relational.ts'
+import { isLastBase, relationalNames, snapshotBackupName } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { BACKUP_ANNOTATION } from '../../core/labels.ts'
 import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
@@ -30,19 +30,30 @@ const RIGHTS: Omit<Declared, 'kind'> = {
         objectKey(backup.metadata.namespace, backup.metadata.name.replace(/^rsnap-/, '')),
       ],
     },
-    // Until it is taken it depends on its database; while it goes, on those that are made from it.
+    // One that goes waits for another base; of two with one name the later waits for the earlier to go.
+    {
+      resource: RelationalSnapshot.resource,
+      keysOf: (object, records) => {
+        const { metadata, spec } = object as StoredSnapshot
+        return siblingsOf(records, metadata.namespace, spec.clusterName)
+          .filter((one) => one.metadata.deletionTimestamp !== undefined || one.status?.phase === 'NameOccupied')
+          .map(keyOf)
+      },
+    },
+    // Until it is taken it depends on its database; while it goes, on that and on those that are made from it.
     {
       resource: RelationalCluster.resource,
       keysOf: (object, records) => {
         const { metadata, spec } = object as StoredCluster
         const snapshots = records.cache<StoredSnapshot>(RelationalSnapshot.resource)
         const here = snapshots.list({ namespace: metadata.namespace })
-        const untaken = here.filter(
-          (snapshot) => snapshot.spec.clusterName === metadata.name && snapshot.status?.completedAt === undefined,
+        const unsettled = here.filter(
+          ({ spec: { clusterName }, status, metadata: { deletionTimestamp } }) =>
+            clusterName === metadata.name && (status?.completedAt === undefined || deletionTimestamp !== undefined),
         )
         const origin = spec.restoreFrom?.snapshotId
         const read = origin === undefined ? [] : snapshots.list().filter((one) => one.metadata.name === origin)
-        return [...untaken, ...read].map(keyOf)
+        return [...unsettled, ...read].map(keyOf)
       },
     },
   ],
@@ -59,7 +70,7 @@ export const relationalSnapshotController = controllerWith(
   RIGHTS,
   (options: Pick<RelationalOptions, 'backupTarget'>) => ({
     reconcile: steps(expire, checkSnapshot(options), takeBackup),
-    finalize: steps(waitForRestores, removeBackup),
+    finalize: steps(keepLastBase, waitForRestores, removeBackup),
   }),
 )
 
@@ -91,8 +102,13 @@ function clusterOf({ records, object }: SnapshotPass): StoredCluster | undefined
 /** What must be before a Backup can be asked for. Of one that is completed nothing more is asked. */
 function checkSnapshot({ backupTarget }: Pick<RelationalOptions, 'backupTarget'>): Step<typeof RelationalSnapshot> {
   return function checkSnapshot(pass: SnapshotPass): Outcome {
-    const { spec, status } = pass.object
+    const { object } = pass
+    const { spec, status } = object
     if (status?.completedAt !== undefined) return done()
+    const namesake = siblingsOf(pass.records, object.metadata.namespace, spec.clusterName).find(isEarlier(object))
+    if (namesake !== undefined) {
+      return stalled('NameOccupied', `Snapshot "${spec.name}" of "${spec.clusterName}" already exists: delete one.`)
+    }
     if (spec.method === 'Volume') {
       return stalled('ConfigurationInvalid', 'This platform has no VolumeSnapshotClass; use method Object.')
     }
@@ -199,11 +215,36 @@ export function restoringFrom(records: Workspace, snapshot: KubeObject): StoredC
     )
 }
 
+function siblingsOf(records: Workspace, namespace: string | undefined, clusterName: string): StoredSnapshot[] {
+  const all = records.cache<StoredSnapshot>(RelationalSnapshot.resource).list({ namespace })
+  return all.filter(({ spec }) => spec.clusterName === clusterName)
+}
+
+/** Whether another one had the name of this one before. */
+function isEarlier({ metadata, spec }: SnapshotPass['object']) {
+  const ageOf = ({ creationTimestamp = '', name }: SnapshotPass['object']['metadata']) => `${creationTimestamp} ${name}`
+  return (other: StoredSnapshot) => other.spec.name === spec.name && ageOf(other.metadata) < ageOf(metadata)
+}
+
+/** Without it nothing of a living database could be restored. One whose time is over, or whose Backup is gone, holds nothing. */
+function keepLastBase(pass: SnapshotPass): Outcome {
+  const { spec, status, metadata } = pass.object
+  const cluster = clusterOf(pass)
+  if (spec.forceDelete || cluster === undefined || cluster.metadata.deletionTimestamp !== undefined) return done()
+  const hasExpired = status?.expiresAt !== undefined && Date.parse(status.expiresAt) <= pass.clock.now()
+  const scheduled = metadata.annotations?.[BACKUP_ANNOTATION]
+  if (hasExpired || (scheduled !== undefined && backupNamed(pass, scheduled) === undefined)) return done()
+  const siblings = siblingsOf(pass.records, metadata.namespace, spec.clusterName)
+  if (!isLastBase(pass.object, siblings, cluster.status?.serverName)) return done()
+  const message = `It is the last base of the recovery window of relationalclusters/${spec.clusterName}: take another snapshot first, or set forceDelete.`
+  return waiting('DeletionBlocked', message)
+}
+
 function waitForRestores(pass: SnapshotPass): Outcome {
   const users = restoringFrom(pass.records, pass.object as KubeObject)
   if (users.length === 0) return done()
-  const names = users.map(({ metadata }) => `"${metadata.name}"`).join(', ')
-  return waiting('TearingDown', `It is being restored from: ${names}.`)
+  const names = users.map(({ metadata }) => `relationalclusters/${metadata.name}`).join(', ')
+  return waiting('DeletionBlocked', `It is being restored from by ${names}; the deletion goes on once that is done.`)
 }
 
 /** The Backup goes; what it wrote leaves the backup target with the retention of the store. */

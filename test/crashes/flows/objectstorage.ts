@@ -159,11 +159,15 @@ export const storageFlows: readonly Flow[] = [
       },
     ],
     steps: [
-      remove(ObjectStorageAccount, 'media', (world) => world.isGone(ObjectAccessKey, KEY)),
+      remove(
+        ObjectStorageAccount,
+        'media',
+        async (world) => (await statusOf(world, ObjectStorageAccount, 'media'))?.phase === 'DeletionBlocked',
+      ),
       remove(
         AccountBucket,
         BUCKET,
-        async (world) => (await statusOf(world, AccountBucket, BUCKET))?.phase === 'TearingDown',
+        async (world) => (await statusOf(world, AccountBucket, BUCKET))?.phase === 'DeletionBlocked',
       ),
       {
         user: 'gives up the content',
