@@ -7,6 +7,7 @@ import { DESTINATION_PATH, SERVER_NAME } from './relationalSnapshots.ts'
 import { CronSchedule } from './schedule.ts'
 import { tagKeyRule } from './tags.ts'
 import {
+  AcceptedPlan,
   AllowedCidrs,
   BackupRetentionDays,
   ClusterId,
@@ -266,6 +267,7 @@ export const RelationalCluster = defineKind({
   description: 'A relational database of one or more instances.',
   spec,
   status: resourceStatus.extend({
+    computePlan: AcceptedPlan,
     replicas: WantedReplicas,
     readyReplicas: ReadyReplicas,
     selector: PodSelector,

@@ -6,6 +6,7 @@ import { ResourceName, Tags } from './fields.ts'
 import { CronSchedule } from './schedule.ts'
 import { tagKeyRule } from './tags.ts'
 import {
+  AcceptedPlan,
   AllowedCidrs,
   BackupRetentionDays,
   ClusterId,
@@ -165,6 +166,15 @@ const rules: Rule<Spec>[] = [
       (next.engineVersion !== undefined && Number(next.engineVersion) >= Number(previous.engineVersion)),
   },
   growsByOne('licenseVersion', 'is one product key'),
+  {
+    cel: `self.licenseVersion == oldSelf.licenseVersion || (self.engine == 'MsSql' && has(self.edition) && self.edition in ${celList(PAID_EDITIONS)})`,
+    message: `licenseVersion changes only with edition ${PAID_EDITIONS.join(' or ')} of MsSql: no other takes a product key`,
+    code: 'LICENSE_NOT_APPLICABLE',
+    field: 'licenseVersion',
+    test: ({ licenseVersion, engine, edition }, previous) =>
+      licenseVersion === previous.licenseVersion ||
+      (engine === 'MsSql' && edition !== undefined && PAID_EDITIONS.includes(edition)),
+  },
   allowedCidrsRule,
 ]
 
@@ -185,6 +195,7 @@ export const SqlInstance = defineKind({
   description: 'A SQL database instance: Microsoft SQL Server or MariaDB.',
   spec,
   status: resourceStatus.extend({
+    computePlan: AcceptedPlan,
     readyReplicas: ReadyReplicas,
     publicEndpoint: z.string().optional().describe('Address and port of the load balancer; absent without one'),
     externalAddresses: ExternalAddresses,

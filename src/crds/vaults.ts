@@ -218,6 +218,14 @@ const entryRules: Rule<EntrySpec>[] = [
     test: (next, previous) => previous.state !== 'Purged' || next.state !== 'Deleted',
   },
   {
+    cel: "self.state == 'Active' || !has(self.valueFrom) || has(oldSelf.valueFrom)",
+    message: 'a deleted secret takes no value: make it Active first',
+    code: 'SECRET_DELETED',
+    field: 'valueFrom',
+    test: (next, previous) =>
+      next.state === 'Active' || next.valueFrom === undefined || previous.valueFrom !== undefined,
+  },
+  {
     cel: `!has(self.mountAs) || !self.mountAs.secretName.startsWith('${VALUE_PREFIX}')`,
     message: `mountAs.secretName does not begin with ${VALUE_PREFIX}: such Secrets hold wrapped keys and values`,
     code: 'BAD_REQUEST',
@@ -274,6 +282,11 @@ export const VaultEntry = defineKind({
       on: 'CREATE',
       cel: `variables.isExempt || !has(object.spec.mountAs) || ${holds('readsecrets')}`,
       message: 'mountAs shows the value: it is set by a holder of the verb readsecrets only',
+    },
+    {
+      on: 'WRITE',
+      cel: "variables.isExempt || request.operation == 'CREATE' || !oldObject.spec.?history.?isManaged.orValue(false) || object.spec == oldObject.spec",
+      message: 'the platform itself writes this secret',
     },
     {
       // Else a reference would read what the writer may not: the controller has the right to every Secret here.

@@ -3,6 +3,7 @@ import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } f
 import { ResourceName, Tags } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
 import {
+  AcceptedPlan,
   AllowedCidrs,
   ClusterId,
   EnableLoadBalancer,
@@ -122,6 +123,7 @@ export const VectorCluster = defineKind({
   description: 'A vector database of one or more peers.',
   spec,
   status: resourceStatus.extend({
+    computePlan: AcceptedPlan,
     replicas: WantedReplicas,
     readyReplicas: ReadyReplicas,
     volumes: z

@@ -23,6 +23,9 @@ export const PlanStorageClass = z
   .max(253)
   .regex(new RegExp(`^(${SUBDOMAIN})?$`), CLASS_MESSAGE)
 
+/** Of a status: the plan that was accepted, which stays in force if it is no longer offered. */
+export const AcceptedPlan = z.string().optional().describe('Compute plan that its sizes come from')
+
 /** What a compute plan gives and a spec may say differently, one field at a time. */
 export const planOverrides = {
   cpuRequest: Cores.optional().describe(

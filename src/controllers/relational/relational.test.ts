@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { TARGET } from '../../../test/make/relational.ts'
 import { RelationalWorld, SNAPSHOT } from '../../../test/worlds/relationalWorld.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { ComputePlan } from '../../crds/plans.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { secret, service } from '../../kube/builtin.ts'
@@ -147,6 +148,25 @@ describe('the controller of relational databases', () => {
       expect(await world.bench.find(postgresqlCluster, 'relc-orders', world.home)).to.equal(undefined)
     })
   }
+
+  it('stops at a plan that is no longer offered, and leaves it to whoever has it', async () => {
+    await begin()
+    world.database('orders', { computePlan: 'relational-small' })
+    await world.bench.rest()
+    await world.bench.client.mergePatch(
+      ComputePlan.resource,
+      { name: 'relational-small' },
+      { spec: { deprecated: true } },
+    )
+    world.database('late', { computePlan: 'relational-small' })
+    await world.change('orders', { tags: { a: 'b' } })
+    expect((await world.status('late')).phase).to.equal('PlanNotFound')
+    expect((await world.status('late')).statusMessage).to.contain('no longer offered')
+    expect((await world.status('orders')).phase).to.equal('WaitingForWorkload')
+    await world.change('orders', { computePlan: 'relational-medium' })
+    await world.change('orders', { computePlan: 'relational-small' })
+    expect((await world.status('orders')).phase).to.equal('PlanNotFound')
+  })
 
   it('stops where backups are wanted and there is no target', async () => {
     world = await new RelationalWorld().start()

@@ -28,17 +28,30 @@ export function resolvePlan({
   fewest?: number
   hasVolumes?: boolean
 } = {}): WorkloadStep {
-  return function resolvePlan({ kind, object, records, state }: WorkloadPass): Outcome {
+  return function resolvePlan(pass: WorkloadPass): Outcome {
+    const { kind, object, records, state } = pass
     const choice = planOfSpec(kind, object.spec, records)
     if (choice.kind === 'refused') return stalled(choice.reason, choice.message)
+    if (isNewlyDeprecated(pass, choice.name)) {
+      return stalled('PlanNotFound', `Compute plan "${choice.name}" is no longer offered; name another one.`)
+    }
     if (hasVolumes && choice.plan.storageSize === undefined) {
       return stalled('ConfigurationInvalid', `Compute plan "${choice.name}" names no storage; set storageSize.`)
     }
     state.plan = choice.plan
     state.planName = choice.name
+    pass.report({ computePlan: choice.name })
     if (fewest !== undefined) state.replicas = object.spec.replicas ?? Math.max(fewest, choice.plan.replicas)
     return done()
   }
+}
+
+/** Whether it asks for a plan that is no longer offered. Whoever has it keeps it. */
+function isNewlyDeprecated({ object: { spec, status }, records }: WorkloadPass, name: string): boolean {
+  const accepted = status?.computePlan ?? (status?.firstReadyAt === undefined ? undefined : name)
+  if (spec.computePlan === undefined || accepted === name) return false
+  return records.cache<ComputePlan & { [key: string]: unknown }>(ComputePlan.resource).get(undefined, name)?.spec
+    .deprecated === true
 }
 
 function planOfSpec({ kind, sized }: AnyKind, spec: PlanOverrides, records: Workspace): PlanChoice {

@@ -32,6 +32,10 @@ const OLDER = 'engineVersion cannot go back: an older engine does not read the n
 
 const LICENSE = 'licenseVersion grows by one at a time: each step is one product key'
 
+const FREE = 'licenseVersion changes only with edition Standard or Enterprise of MsSql: no other takes a product key'
+const DEVELOPER = { engine: 'MsSql', acceptEula: true, edition: 'Developer' }
+const PAID = { ...DEVELOPER, edition: 'Standard' }
+
 const RESTORE = { clusterName: 'orders', snapshotId: '0ad1b2c3-4d5e-4f60-8a7b-9c0d1e2f3a4b' }
 
 export const DATABASE_RULES: readonly RuleCase[] = [
@@ -69,8 +73,10 @@ export const DATABASE_RULES: readonly RuleCase[] = [
     ['a newer version', { engineVersion: '10.11' }, { engineVersion: '11.4' }],
     ['an older version', { engineVersion: '11.4' }, { engineVersion: '10.11' }, OLDER],
     ['no version any more', { engineVersion: '11.4' }, {}, OLDER],
-    ['the next product key', { licenseVersion: 1 }, { licenseVersion: 2 }],
-    ['two product keys at once', { licenseVersion: 1 }, { licenseVersion: 3 }, LICENSE],
+    ['the next product key', { ...PAID, licenseVersion: 1 }, { ...PAID, licenseVersion: 2 }],
+    ['two product keys at once', { ...PAID, licenseVersion: 1 }, { ...PAID, licenseVersion: 3 }, LICENSE],
+    ['a product key of what takes none', { licenseVersion: 1 }, { licenseVersion: 2 }, FREE],
+    ['a product key of the free edition', { ...DEVELOPER }, { ...DEVELOPER, licenseVersion: 1 }, FREE],
     ['another engine', {}, { engine: 'MsSql', acceptEula: true }, fixed('engine')],
     ['another cluster', { clusterId: ID }, { clusterId: OTHER }, fixed('clusterId')],
     ['another storage class', { storageClass: 'fast' }, {}, fixed('storageClass')],

@@ -6,6 +6,8 @@ const [EARLY, LATE] = ['2029-12-31T23:00:00Z', '2030-01-01T00:00:00Z']
 
 const ENDS = 'expiresOn must be later than notBefore'
 
+const SOURCE = { secretName: 'source', key: 'value' }
+
 const HISTORY = {
   life: 1,
   lastVersion: 1,
@@ -49,6 +51,18 @@ export const STORAGE_RULES: readonly RuleCase[] = [
     ['refuses an end before the beginning', undefined, { notBefore: LATE, expiresOn: EARLY }, ENDS],
     ['refuses an end at the beginning', undefined, { notBefore: LATE, expiresOn: '2030-01-01T01:00:00+01:00' }, ENDS],
     ['admits a deletion', { history: HISTORY }, { history: HISTORY, state: 'Deleted' }],
+    ['admits a value of a Secret', { history: HISTORY }, { history: HISTORY, valueFrom: SOURCE }],
+    [
+      'refuses a value for a deleted one',
+      { history: HISTORY, state: 'Deleted' },
+      { history: HISTORY, state: 'Deleted', valueFrom: SOURCE },
+      'a deleted secret takes no value: make it Active first',
+    ],
+    [
+      'admits the deletion of one whose value is still to be taken',
+      { history: HISTORY, valueFrom: SOURCE },
+      { history: HISTORY, state: 'Deleted', valueFrom: SOURCE },
+    ],
     ['admits a recovery', { history: HISTORY, state: 'Deleted' }, { history: HISTORY }],
     ['admits a purge of a deleted one', { history: HISTORY, state: 'Deleted' }, { history: HISTORY, state: 'Purged' }],
     [
