@@ -18,6 +18,7 @@ import {
   RoleDefinition,
 } from '../../src/crds/rbac.ts'
 import { GRANT_REFUSALS } from '../../src/iam/granting.ts'
+import { LENDABLE, NOT_LENDABLE } from '../../src/iam/lendable.ts'
 import { CALLER_VARIABLES, policyWithBinding, ruleFor } from './policy.ts'
 
 /** What tenants write as far as their assignments say, each admitted by the rules of REST; all other kinds are closed. */
@@ -112,6 +113,25 @@ export function patternPolicy(): KubeObject[] {
       messageExpression: `'${list} "' + variables.${wrong(list)}[0] + '" ${coversNothing(nature)}'`,
       reason: 'Invalid',
     })),
+  })
+}
+
+/** A trust lends what is named exactly, whoever writes it: of anything else an administrator would believe that it counts. */
+export function trustPolicy(): KubeObject[] {
+  return policyWithBinding({
+    name: 'freehold-trust-actions',
+    rules: [ruleFor([BoundaryTrust], ['CREATE', 'UPDATE'])],
+    variables: [
+      { name: 'lendable', expression: `[${[...LENDABLE].sort().map(inCel).join(', ')}]` },
+      { name: 'wrong', expression: 'object.spec.actions.filter(a, !(a in variables.lendable))' },
+    ],
+    validations: [
+      {
+        expression: 'size(variables.wrong) == 0',
+        messageExpression: `'actions "' + variables.wrong[0] + '" ${NOT_LENDABLE}'`,
+        reason: 'Invalid',
+      },
+    ],
   })
 }
 

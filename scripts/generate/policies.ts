@@ -2,7 +2,7 @@ import { BOUNDARY_LABEL, GROUP_LABEL, LEAVING_LABEL, OWNER_KIND_LABEL, PREFIX } 
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind, Placement } from '../../src/crds/define.ts'
-import { closedIamPolicy, grantPolicy, patternPolicy } from './iamPolicies.ts'
+import { closedIamPolicy, grantPolicy, patternPolicy, trustPolicy } from './iamPolicies.ts'
 import { metadataPolicy } from './metadataPolicy.ts'
 import { accountName, CALLER_VARIABLES, CONTROLLERS_ACCOUNT, policyWithBinding, ruleFor } from './policy.ts'
 
@@ -353,6 +353,7 @@ export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly 
     ...closedIamPolicy(kinds),
     ...grantPolicy(),
     ...patternPolicy(),
+    ...trustPolicy(),
     ...metadataPolicy(kinds),
     ...protectedMetadataPolicy(kinds),
     ...ownAccountsPolicy(),

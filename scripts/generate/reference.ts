@@ -1,5 +1,7 @@
 import { Configuration, variableName } from '../../src/config.ts'
 import { ACTIONS } from '../../src/core/actions.ts'
+import { ERROR_STATUS, type ErrorCode } from '../../src/core/errors.ts'
+import { GATES, type Gate } from '../../src/core/refusals.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { crdManifest } from '../../src/crds/manifest.ts'
 import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
@@ -71,6 +73,49 @@ export function kindPage(kind: AnyKind): string {
     '## Status',
     '',
     ...table('status'),
+    '',
+  ].join('\n')
+}
+
+function gateWords(gate: Gate): string {
+  switch (gate.by) {
+    case 'server':
+      return `the API server: ${gate.status}`
+    case 'schema':
+      return 'the schema of the CRD'
+    case 'authorizer':
+      return 'the webhook authorizer'
+    case 'policy':
+      return `policy \`${gate.name}\` (${gate.kind})`
+    case 'webhook':
+      return `admission webhook: \`${gate.as}\``
+    case 'phase':
+      return `stored; phase \`${gate.phase}\``
+    case 'rule':
+      return ''
+    case 'none':
+      return `does not apply: ${gate.because}`
+  }
+}
+
+/** Each code with which REST refuses, and what refuses the same to kubectl, Git and Kubernetes' own controllers. */
+export function refusalsPage(kinds: readonly AnyKind[]): string {
+  const rulesWith = (code: ErrorCode) => {
+    const holders = kinds.filter(({ rules }) => rules.some((rule) => rule.code === code)).map(({ kind }) => kind)
+    return holders.length === 0 ? [] : [`rules of ${holders.join(', ')}`]
+  }
+  return [
+    NOTE,
+    '# Refusals',
+    '',
+    'What REST refuses, kubectl, Git and the controllers of Kubernetes are refused as well.',
+    '',
+    '| Code of REST | Status | What refuses it to everybody else |',
+    '| --- | --- | --- |',
+    ...Object.entries(ERROR_STATUS).map(([code, status]) => {
+      const gates = [...GATES[code as ErrorCode].map(gateWords), ...rulesWith(code as ErrorCode)]
+      return `| \`${code}\` | ${status} | ${cell(gates.filter((words) => words !== '').join('; '))} |`
+    }),
     '',
   ].join('\n')
 }

@@ -78,11 +78,11 @@ export const role = ({ roleName }: GrantingWorld, actions: string[]): GivenObjec
   spec: { displayName: roleName, actions, assignableScopes: ['/', '/boundaries/*'] },
 })
 
-const trust = (world: GrantingWorld, actions: string[]): GivenObject => ({
+const trust = (world: GrantingWorld, actions: string[], to = world.foreignId): GivenObject => ({
   kind: BoundaryTrust,
   namespace: SYSTEM_NAMESPACE,
   name: `trust-${world.roleName}`,
-  spec: { boundaryId: world.boundaryId, trustedBoundaryId: world.foreignId, actions },
+  spec: { boundaryId: world.boundaryId, trustedBoundaryId: to, actions },
 })
 
 export const request = (world: GrantingWorld, spec: object = {}): GivenObject => ({
@@ -146,12 +146,12 @@ export const grouping = (memberIds: (world: GrantingWorld) => string[]): Pick<Gr
     body: { displayName: `By REST ${world.group}`, memberIds: memberIds(world) },
   }),
 })
-export const trusting = (actions: string[]): Pick<GrantingCase, 'write' | 'rest'> => ({
-  write: (world) => create(trust(world, actions)),
-  rest: ({ boundaryId, foreignId: trustedBoundaryId }) => ({
+export const trusting = (actions: string[], to?: string): Pick<GrantingCase, 'write' | 'rest'> => ({
+  write: (world) => create(trust(world, actions, to)),
+  rest: ({ boundaryId, foreignId }) => ({
     method: 'POST',
     path: '/admin/boundary-trusts',
-    body: { boundaryId, trustedBoundaryId, actions },
+    body: { boundaryId, trustedBoundaryId: to ?? foreignId, actions },
   }),
 })
 

@@ -21,9 +21,15 @@ export const LENDING_CASES: readonly GrantingCase[] = [
   { rule: 'an Owner at the root lends reading', roles: rootOwner, ...trusting(['jobs/read']) },
   {
     rule: 'a trust lends no writing',
-    refused: () => 'The field "actions.0" was refused: is',
+    refused: () => 'is not an action that a trust can lend',
     roles: rootOwner,
     ...trusting(['jobs/write']),
+  },
+  {
+    rule: 'a trust is in a boundary that exists',
+    refused: () => `Boundary "${NOBODY}" was not found.`,
+    roles: rootOwner,
+    ...trusting(['jobs/read'], NOBODY),
   },
   {
     rule: 'an Owner of a boundary lends nothing',

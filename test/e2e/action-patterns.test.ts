@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { coversNothing, knownPatterns } from '../../src/core/actionPatterns.ts'
-import { boundaryNamespace } from '../../src/core/names.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
-import { DenyAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
+import { BoundaryTrust, DenyAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
+import { LENDABLE, NOT_LENDABLE } from '../../src/iam/lendable.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { call, makeBoundary, makeCaller, uniqueName } from '../worlds/platform.ts'
@@ -67,6 +68,21 @@ describe('patterns of actions', () => {
       expect(await refusalOf(admin.create(RoleDefinition.resource, roleOf(lists), { dryRun: true }))).to.include(said)
     })
   }
+
+  it('are refused in a trust, which lends what is named, to an administrator too', async () => {
+    const trustOf = (actions: string[]) =>
+      ({
+        apiVersion: BoundaryTrust.apiVersion,
+        kind: BoundaryTrust.kind,
+        metadata: { name: randomUUID(), namespace: SYSTEM_NAMESPACE },
+        spec: { boundaryId, trustedBoundaryId: randomUUID(), actions },
+      }) as KubeObject
+    const create = (actions: string[]) => admin.create(BoundaryTrust.resource, trustOf(actions), { dryRun: true })
+    for (const slip of ['jobs/write', 'jobs/*', 'Jobs/read']) {
+      expect(await refusalOf(create(['jobs/read', slip]))).to.include(`"${slip}" ${NOT_LENDABLE}`)
+    }
+    expect(await refusalOf(create([...LENDABLE].slice(0, 50)))).to.equal(undefined)
+  })
 
   it('are all taken that cover something', async () => {
     const [actions, dataActions] = [knownPatterns('control'), knownPatterns('data')]

@@ -2,21 +2,12 @@ import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { BoundaryTrust } from '../../crds/rbac.ts'
-import { actionNames, compilePermissions } from '../../iam/permissions.ts'
-import { BUILT_IN_ROLES } from '../../iam/roles.ts'
+import { LENDABLE, NOT_LENDABLE } from '../../iam/lendable.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { incarnationAt } from './grants.ts'
 
 export type TrustRecord = RecordOf<typeof BoundaryTrust>
-
-/** The actions that a trust can lend: those of Reader, and pulling images. */
-const LENDABLE: ReadonlySet<string> = new Set([
-  ...BUILT_IN_ROLES.filter(({ displayName }) => displayName === 'Reader').flatMap((role) =>
-    actionNames(compilePermissions(role).belowRoot),
-  ),
-  'registry/pull',
-])
 
 export type WantedTrust = {
   /** The boundary that grants. */
@@ -31,7 +22,7 @@ export type WantedTrust = {
 export function checkTrust(services: Services, wanted: WantedTrust): void {
   const { boundaryId, trustedBoundaryId, actions } = wanted
   const errors = actions.flatMap((name, index) =>
-    LENDABLE.has(name) ? [] : [{ field: `actions.${index}`, message: 'is not an action that a trust can lend' }],
+    LENDABLE.has(name) ? [] : [{ field: `actions.${index}`, message: NOT_LENDABLE }],
   )
   if (boundaryId === trustedBoundaryId) {
     errors.push({ field: 'trustedBoundaryId', message: 'a boundary needs no trust in itself' })

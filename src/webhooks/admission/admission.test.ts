@@ -4,6 +4,7 @@ import { GRANTING_CASES, type GrantingCase, type GrantingWorld } from '../../../
 import { type MemoryRecords, makeFacade } from '../../../test/worlds/facade.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
+import { GATES } from '../../core/refusals.ts'
 import { parseScope } from '../../core/scope.ts'
 import { PlatformClient } from '../../crds/identity.ts'
 import { KINDS } from '../../crds/index.ts'
@@ -87,8 +88,7 @@ function reviewOf({ world, records }: Prepared, { write }: Pick<GrantingCase, 'w
   }
 }
 
-/** The words of a refusal; "admitted" if there is none. */
-async function verdictOn(prepared: Prepared, one: GrantingCase): Promise<string> {
+async function answerTo(prepared: Prepared, one: GrantingCase) {
   const { world, first, records, assign, admit } = prepared
   if (one.isOnlyOwner !== true) assign(first, 'Owner', `/boundaries/${world.boundaryId}`)
   for (const [role, scope] of Object.entries(one.roles(world))) assign(world.me, role, scope)
@@ -97,7 +97,13 @@ async function verdictOn(prepared: Prepared, one: GrantingCase): Promise<string>
   const answer = await admit(reviewOf(prepared, one))
   expect(answer).to.deep.include({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' })
   expect(answer?.response.uid).to.equal('review-1')
-  return answer?.response.allowed === true ? 'admitted' : (answer?.response.status?.message ?? '')
+  return answer?.response
+}
+
+/** The words of a refusal; "admitted" if there is none. */
+async function verdictOn(prepared: Prepared, one: GrantingCase): Promise<string> {
+  const response = await answerTo(prepared, one)
+  return response?.allowed === true ? 'admitted' : (response?.status?.message ?? '')
 }
 
 describe('admission of writes of access control', () => {
@@ -107,6 +113,18 @@ describe('admission of writes of access control', () => {
       expect(await verdictOn(prepared, one)).to.include(one.refused?.(prepared.world) ?? 'admitted')
     })
   }
+
+  it('refuses with each code that the list of refusals says, and with no other', async () => {
+    const told = new Set<string>()
+    for (const one of GRANTING_CASES) {
+      const code = (await answerTo(prepare(), one))?.status?.details?.causes[0]?.reason
+      if (code !== undefined) told.add(code)
+    }
+    const listed = Object.values(GATES).flatMap((gates) => gates.flatMap((gate) => ('as' in gate ? gate.as : [])))
+    // These refuse to everybody what is not theirs to write at all, or is not well-formed.
+    for (const code of ['FORBIDDEN', 'BAD_REQUEST']) told.delete(code)
+    expect([...told].sort()).to.deep.equal([...new Set<string>(listed)].sort())
+  })
 
   const anything = GRANTING_CASES[0] as GrantingCase
 

@@ -1,0 +1,233 @@
+import { expect } from 'chai'
+import { TARGET } from '../../test/make/relational.ts'
+import { ControllerBench } from '../../test/worlds/controllers.ts'
+import { RelationalWorld, SNAPSHOT } from '../../test/worlds/relationalWorld.ts'
+import { StorageBench } from '../../test/worlds/storageWorld.ts'
+import { DOMAIN, VectorWorld } from '../../test/worlds/vectorWorld.ts'
+import { FakeObjectStore } from '../adapters/objectstorage/fake.ts'
+import { FakePlatformKeys } from '../adapters/platformkeys/fake.ts'
+import { accessKeySecretName, decodeAccessKey } from '../contracts/objectstorage.ts'
+import type { ErrorCode } from '../core/errors.ts'
+import type { KubeObject } from '../core/object.ts'
+import type { Reason } from '../core/reasons.ts'
+import { GATES } from '../core/refusals.ts'
+import { PlatformCluster } from '../crds/clusters.ts'
+import { AccountBucket, ObjectStorageAccount } from '../crds/objectstorage.ts'
+import { ComputePlan } from '../crds/plans.ts'
+import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
+import { SecretVault } from '../crds/vaults.ts'
+import { secret } from '../kube/builtin.ts'
+import { vaultControllers } from './vaults/index.ts'
+
+/** What kubectl or Git wrote, over the real controllers and an API server in memory: the phase that it is left in. */
+type Provocation = () => Promise<string | undefined>
+
+async function storage(
+  work: (bench: StorageBench, store: FakeObjectStore) => Promise<string | undefined>,
+): Promise<string | undefined> {
+  const store = new FakeObjectStore()
+  const world = new StorageBench({ store })
+  try {
+    world.account()
+    await world.bench.start()
+    return await work(world, store)
+  } finally {
+    await world.bench.stop()
+  }
+}
+
+async function bucketWith(world: StorageBench, bucket: object = {}, name = 'one') {
+  world.bucket(name, bucket)
+  await world.bench.rest()
+  return (await world.says(AccountBucket, `media.${name}`))[1]
+}
+
+/** Stores an object in a bucket and deletes the bucket. */
+async function removeFull(world: StorageBench, store: FakeObjectStore, isLocked: boolean) {
+  await bucketWith(world)
+  world.key()
+  await world.bench.rest()
+  type Data = KubeObject & { data?: Record<string, string> }
+  const found = await world.bench.find<Data>(secret, accessKeySecretName('uploader'), world.space)
+  expect(store.attempt(decodeAccessKey(found?.data), 'write', 'media.one', 'a')).to.equal(200)
+  if (isLocked) store.buckets.get('media.one')?.lockedUntil.set('a', Number.MAX_SAFE_INTEGER)
+  await world.remove(AccountBucket, 'media.one')
+  return (await world.says(AccountBucket, 'media.one'))[1]
+}
+
+async function relational(
+  work: (world: RelationalWorld) => Promise<string | undefined>,
+  options: ConstructorParameters<typeof RelationalWorld>[0] = { target: TARGET },
+): Promise<string | undefined> {
+  const world = await new RelationalWorld(options).start()
+  try {
+    return await work(world)
+  } finally {
+    await world.bench.stop()
+  }
+}
+
+const database = (spec: object) => async (world: RelationalWorld) => {
+  world.database('orders', spec)
+  await world.bench.rest()
+  return (await world.status('orders')).phase
+}
+
+async function withSnapshot(world: RelationalWorld): Promise<void> {
+  await database({})(world)
+  await world.play('orders')
+  await world.snapshot('orders')
+  await world.completeBackup()
+}
+
+const ELSEWHERE = '33333333-3333-4333-8333-333333333333'
+
+const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
+  [
+    'ALREADY_EXISTS',
+    'NameOccupied',
+    () =>
+      relational(async (world) => {
+        await withSnapshot(world)
+        await world.bench.clock.advance(1_000)
+        await world.snapshot('orders', {}, ELSEWHERE)
+        return (await world.status(ELSEWHERE, RelationalSnapshot)).phase
+      }),
+  ],
+  [
+    'IN_USE',
+    'DeletionBlocked',
+    () =>
+      storage(async (world) => {
+        await bucketWith(world)
+        await world.remove(ObjectStorageAccount, 'media')
+        return (await world.says(ObjectStorageAccount, 'media'))[1]
+      }),
+  ],
+  ['BUCKET_NOT_EMPTY', 'DeletionBlocked', () => storage((world, store) => removeFull(world, store, false))],
+  ['OBJECTS_LOCKED', 'DeletionBlocked', () => storage((world, store) => removeFull(world, store, true))],
+  [
+    'HOST_TAKEN',
+    'NameOccupied',
+    async () => {
+      const world = new VectorWorld()
+      await world.start()
+      const spec = { enableIngress: true, ingressHost: `shop.${DOMAIN}` }
+      for (const name of ['first', 'second']) {
+        await world.create(spec, name)
+        await world.converge(name)
+      }
+      const said = await world.says('second')
+      await world.stop()
+      return said?.split(/[ :]/)[1]
+    },
+  ],
+  [
+    'VAULT_NAME_TAKEN',
+    'NameOccupied',
+    async () => {
+      const bench = new ControllerBench(vaultControllers(new FakePlatformKeys('first')))
+      const spaces = ['shop', 'other'].map((group) => bench.seedGroup(group).groupSpace)
+      await bench.start()
+      for (const namespace of spaces) {
+        bench.seed(SecretVault, 'safe', SecretVault.spec.parse({}), { namespace })
+        await bench.rest()
+      }
+      const { status } = await bench.client.get<SecretVault & KubeObject>(SecretVault.resource, {
+        namespace: spaces[1],
+        name: 'safe',
+      })
+      await bench.stop()
+      return status?.phase
+    },
+  ],
+  [
+    'LAST_RECOVERY_BASE',
+    'DeletionBlocked',
+    () =>
+      relational(async (world) => {
+        await withSnapshot(world)
+        await world.bench.client.remove(RelationalSnapshot.resource, { namespace: world.home, name: SNAPSHOT })
+        await world.bench.rest()
+        return (await world.status(SNAPSHOT, RelationalSnapshot)).phase
+      }),
+  ],
+  ['BACKUP_TARGET_MISSING', 'ConfigurationInvalid', () => relational(database({ backupEnabled: true }), {})],
+  [
+    'OUTSIDE_RECOVERY_WINDOW',
+    'ConfigurationInvalid',
+    () =>
+      relational(async (world) => {
+        await withSnapshot(world)
+        const restoreFrom = { clusterName: 'orders', snapshotId: SNAPSHOT, targetTime: '2020-01-01T00:00:00Z' }
+        world.database('heir', { restoreFrom })
+        await world.bench.rest()
+        return (await world.status('heir')).phase
+      }),
+  ],
+  [
+    'QUOTA_EXCEEDED',
+    'QuotaExceeded',
+    () =>
+      storage(async (world) => {
+        await world.patch(ObjectStorageAccount, 'media', { maxBuckets: 1 })
+        await bucketWith(world)
+        return bucketWith(world, {}, 'two')
+      }),
+  ],
+  ['PLAN_NOT_FOUND', 'PlanNotFound', () => relational(database({ computePlan: 'nothing' }))],
+  [
+    'PLAN_DEPRECATED',
+    'PlanNotFound',
+    () =>
+      relational(async (world) => {
+        const plan = { name: 'relational-small' }
+        await world.bench.client.mergePatch(ComputePlan.resource, plan, { spec: { deprecated: true } })
+        return database({ computePlan: plan.name })(world)
+      }),
+  ],
+  ['CLUSTER_NOT_PROJECTED', 'ReferenceMissing', () => relational(database({ clusterId: ELSEWHERE }))],
+  [
+    'CLUSTER_NOT_PROJECTED',
+    'ClusterUnreachable',
+    () =>
+      relational((world) => {
+        const there = { displayName: 'there', region: '', domain: 'example.test', isPlatform: false }
+        world.bench.seed(PlatformCluster, ELSEWHERE, there)
+        return database({ clusterId: ELSEWHERE })(world)
+      }),
+  ],
+  ['REFERENCE_NOT_FOUND', 'ReferenceMissing', () => relational(database({ connectTo: 'nobody' }))],
+  ['IMAGE_NOT_ALLOWED', 'ConfigurationInvalid', () => relational(database({ imageName: 'example.org/pg:1' }))],
+  ['PUBLIC_ACCESS_DISABLED', 'ConfigurationInvalid', () => storage((world) => bucketWith(world, { publicRead: true }))],
+  [
+    'FEATURE_UNSUPPORTED',
+    'ConfigurationInvalid',
+    () => storage((world) => bucketWith(world, { quotaBytes: 1_073_741_824 })),
+  ],
+  [
+    'ENGINE_MISSING',
+    'EngineMissing',
+    async () => {
+      const world = await new RelationalWorld({ target: TARGET }).start('none')
+      const phase = await database({})(world)
+      await world.bench.stop()
+      return phase
+    },
+  ],
+]
+
+describe('what REST refuses by what admission cannot see', () => {
+  for (const [code, phase, provoke] of PROVOCATIONS) {
+    it(`is stored and left alone for kubectl: ${code} as ${phase}`, async () => {
+      expect(await provoke()).to.equal(phase)
+    })
+  }
+
+  it('is all there is in the list of refusals', () => {
+    const listed = Object.entries(GATES).flatMap(([code, gates]) =>
+      gates.flatMap((gate) => (gate.by === 'phase' ? [`${code} ${gate.phase}`] : [])),
+    )
+    expect(PROVOCATIONS.map(([code, phase]) => `${code} ${phase}`).sort()).to.deep.equal(listed.sort())
+  })
+})

@@ -1,0 +1,152 @@
+import type { ErrorCode } from './errors.ts'
+import type { Reason } from './reasons.ts'
+
+/**
+ * What refuses to kubectl, Git and Kubernetes' own controllers what REST refuses with a code:
+ * - `server`: the API server itself, with this HTTP status;
+ * - `schema`: the CRD. Rules of kinds are not listed here: they carry their codes (`Rule.code`);
+ * - `authorizer`: our webhook authorizer;
+ * - `policy`: a ValidatingAdmissionPolicy of ours, for writes of this kind;
+ * - `webhook`: our admission webhook, with this code among the causes of its answer;
+ * - `phase`: the write is stored, and the controller does nothing but say why;
+ * - `none`: nothing has to, because of this.
+ */
+export type Gate =
+  | { readonly by: 'server'; readonly status: number }
+  | { readonly by: 'schema' }
+  | { readonly by: 'authorizer' }
+  | { readonly by: 'policy'; readonly name: string; readonly kind: string }
+  | { readonly by: 'webhook'; readonly as: ErrorCode }
+  | { readonly by: 'phase'; readonly phase: Reason }
+  | { readonly by: 'rule' }
+  | { readonly by: 'none'; readonly because: string }
+
+const schema: Gate = { by: 'schema' }
+/** The rules of kinds alone. */
+const rule: Gate = { by: 'rule' }
+const server = (status: number): Gate => ({ by: 'server', status })
+const phase = (name: Reason): Gate => ({ by: 'phase', phase: name })
+const webhook = (as: ErrorCode): Gate => ({ by: 'webhook', as })
+const policy = (name: string, kind: string): Gate => ({ by: 'policy', name: `freehold-${name}`, kind })
+const none = (because: string): Gate => ({ by: 'none', because })
+/** Written by administrators of the cluster and through REST, never by tenants. */
+const closed = (kind: string): Gate => policy('iam-writers', kind)
+
+const NO_OBJECT = none('it concerns rows and statements inside a database, which are no objects of Kubernetes')
+const NO_WRITE = none('only reads are refused with it')
+const NO_REFUSAL = none('it tells of a failure; the request itself is allowed')
+const NO_ACCOUNT = none('it concerns how a person signs in, which is no object of Kubernetes')
+
+/** For each code of REST what refuses the same to everybody else. A code that is missing here does not compile. */
+export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
+  MODEL_BINDING_FAILED: [schema],
+  BAD_REQUEST: [schema],
+  BODY_TOO_LARGE: [server(413)],
+  INVALID_ACTION: [none('actions are fields there: spec.running and spec.restartedAt')],
+  URL_NOT_ALLOWED: [closed('SsoConnection')],
+  UNAUTHORIZED: [server(401)],
+  FORBIDDEN: [{ by: 'authorizer' }],
+  NOT_FOUND: [server(404)],
+  NOT_ACCEPTABLE: [NO_WRITE],
+  ALREADY_EXISTS: [server(409), phase('NameOccupied')],
+  CONFLICT: [server(409)],
+  INVALID_STATE: [policy('placement', 'VectorCluster')],
+  IN_USE: [policy('kind-deletions', 'ObjectStorageAccount'), phase('DeletionBlocked')],
+  API_KEY_DISABLED: [NO_WRITE],
+  AUDIT_DISABLED: [NO_WRITE],
+  BUCKET_NOT_EMPTY: [phase('DeletionBlocked')],
+  OBJECTS_LOCKED: [phase('DeletionBlocked')],
+  BOUNDARY_NOT_EMPTY: [policy('kind-deletions', 'Boundary')],
+  DELETION_PROTECTED: [
+    policy('deletion-protection', 'RelationalCluster'),
+    policy('kind-deletions', 'ResourceGroup'),
+    policy('kind-deletions', 'SecretVault'),
+  ],
+  HOST_TAKEN: [phase('NameOccupied')],
+  VAULT_NAME_TAKEN: [phase('NameOccupied')],
+  MANAGED_SECRET: [policy('kind-writes', 'VaultEntry')],
+  SECRET_DELETED: [rule],
+  SECRET_DISABLED: [NO_WRITE],
+  SECRET_NOT_YET_VALID: [NO_WRITE],
+  SECRET_EXPIRED: [NO_WRITE],
+  LOAD_BALANCER_DISABLED: [NO_WRITE],
+  SNAPSHOT_RUNNING: [none('a second snapshot waits: the engine takes one backup after the other')],
+  LAST_RECOVERY_BASE: [phase('DeletionBlocked')],
+  PARAMETER_REFUSED: [rule],
+  BACKUP_TARGET_MISSING: [phase('ConfigurationInvalid')],
+  OUTSIDE_RECOVERY_WINDOW: [phase('ConfigurationInvalid')],
+  EULA_NOT_ACCEPTED: [rule],
+  LICENSE_NOT_APPLICABLE: [rule],
+  TABLE_NOT_FOUND: [NO_OBJECT],
+  ROW_NOT_FOUND: [NO_OBJECT],
+  INVALID_VALUE: [NO_OBJECT],
+  UNKNOWN_COLUMN: [NO_OBJECT],
+  COLUMN_NOT_WRITABLE: [NO_OBJECT],
+  COMPOSITE_KEY: [NO_OBJECT],
+  NO_PRIMARY_KEY: [NO_OBJECT],
+  ROW_CHANGED: [NO_OBJECT],
+  DUPLICATE_KEY: [NO_OBJECT],
+  CONFIRMATION_REQUIRED: [NO_OBJECT],
+  DEADLOCK: [NO_OBJECT],
+  INSTANCE_STOPPED: [NO_OBJECT],
+  CONSTRAINT_VIOLATION: [NO_OBJECT],
+  STATEMENT_REFUSED: [NO_OBJECT],
+  DATABASE_UNREACHABLE: [NO_OBJECT],
+  QUERY_TIMEOUT: [NO_OBJECT],
+  RULE_VIOLATION: [rule],
+  QUOTA_EXCEEDED: [phase('QuotaExceeded')],
+  PLAN_NOT_FOUND: [phase('PlanNotFound')],
+  PLAN_DEPRECATED: [phase('PlanNotFound')],
+  PLAN_DOES_NOT_FIT: [none('no route answers with it: the scheduler of Kubernetes says whether a pod fits')],
+  CLUSTER_NOT_PROJECTED: [phase('ReferenceMissing'), phase('ClusterUnreachable')],
+  REFERENCE_NOT_FOUND: [phase('ReferenceMissing')],
+  STORAGE_CANNOT_SHRINK: [rule],
+  DOWNGRADE_REFUSED: [rule],
+  SOFT_DELETE_REQUIRED: [rule],
+  PURGE_PROTECTED: [rule],
+  IMAGE_NOT_ALLOWED: [phase('ConfigurationInvalid')],
+  PUBLIC_ACCESS_DISABLED: [phase('ConfigurationInvalid')],
+  FEATURE_UNSUPPORTED: [phase('ConfigurationInvalid')],
+  TENANT_NOT_FOUND: [policy('protected-fields', 'Boundary')],
+  TOO_MANY_REQUESTS: [none('API Priority and Fairness shares the API server among its callers')],
+  INTERNAL_ERROR: [NO_REFUSAL],
+  NOT_IMPLEMENTED: [NO_REFUSAL],
+  UPSTREAM_FAILED: [NO_REFUSAL],
+  SERVICE_UNAVAILABLE: [NO_REFUSAL],
+  ENGINE_MISSING: [phase('EngineMissing')],
+  GRANT_EXCEEDS_CALLER: [webhook('GRANT_EXCEEDS_CALLER')],
+  LAST_OWNER: [webhook('LAST_OWNER')],
+  INHERITED_ASSIGNMENT: [
+    none('an inherited assignment stands in another namespace, where its own rights are asked for'),
+  ],
+  PRINCIPAL_NOT_FOUND: [webhook('PRINCIPAL_NOT_FOUND')],
+  already_exists: [webhook('already_exists')],
+  conflict: [closed('PlatformTenant')],
+  domain_taken: [closed('SsoConnection')],
+  last_owner: [webhook('last_owner')],
+  self_approval: [webhook('forbidden')],
+  boundary_not_found: [webhook('boundary_not_found')],
+  group_cycle: [webhook('group_cycle')],
+  lockout: [webhook('lockout')],
+  principal_not_found: [webhook('principal_not_found')],
+  tenant_not_found: [policy('protected-fields', 'Boundary')],
+  unknown_role: [webhook('unknown_role')],
+  email_not_verified: [closed('MemberInvitation')],
+  invalid_state: [closed('MemberInvitation'), webhook('forbidden')],
+  reauth_required: [NO_ACCOUNT],
+  forbidden: [webhook('forbidden')],
+  not_found: [closed('MemberInvitation')],
+  unknown_user: [closed('PlatformUser')],
+  duplicate_pending: [webhook('duplicate_pending'), closed('MemberInvitation')],
+  already_member: [webhook('already_member')],
+  already_accepted: [closed('MemberInvitation')],
+  already_revoked: [closed('MemberInvitation')],
+  email_mismatch: [closed('MemberInvitation')],
+  user_already_exists: [closed('PlatformUser')],
+  not_locally_authenticated: [NO_ACCOUNT],
+  expired: [closed('MemberInvitation'), closed('PasswordReset')],
+  password_policy: [NO_ACCOUNT],
+  resend_limit: [closed('MemberInvitation')],
+  REQUEST_FAILED: [closed('PasswordReset')],
+  tenant_resolution_failed: [closed('MemberInvitation')],
+}
