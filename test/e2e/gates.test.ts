@@ -5,10 +5,16 @@ import { Boundary } from '../../src/crds/boundaries.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
-import { namespace as namespaces, persistentVolumeClaim } from '../../src/kube/builtin.ts'
+import {
+  clusterRole,
+  clusterRoleBinding,
+  namespace as namespaces,
+  persistentVolumeClaim,
+} from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
-import { call, expectCall, makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
+import { REFUSED_WRITES, type RefusalWorld } from '../cases/refusedWrites.ts'
+import { call, expectCall, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken } from '../worlds/tenant.ts'
 
 /** What REST refuses to delete, refused to a tenant's kubectl, to an administrator's, and to Git with either. */
@@ -177,4 +183,69 @@ describe('what is to be kept', () => {
     await admin.mergePatch(VectorCluster.resource, ref, { metadata: { finalizers: null } })
     await until('the group is gone', async () => (await call('GET', groupPath('going'))).status === 404)
   })
+})
+
+/** The list of refusals, as far as the API server and its policies refuse: each entry, provoked. */
+describe('what REST refuses is refused to kubectl', function () {
+  this.timeout(60_000)
+  let world: RefusalWorld
+  let release: () => Promise<void>
+
+  before(async () => {
+    const admin = await administrator()
+    const boundaryId = (await makeBoundary()).id
+    const group = (await makeGroup(boundaryId)).name
+    const at = `/boundaries/${boundaryId}`
+    const [owner, nobody, clerk] = await Promise.all([
+      makeCaller({ Owner: at, 'Secrets Officer': at }),
+      makeCaller(),
+      makeCaller(),
+    ])
+    const name = uniqueName('clerk')
+    const of = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name } }
+    const rules = [{ apiGroups: ['iam.freehold.dev'], resources: ['*'], verbs: ['create'] }]
+    await admin.create(clusterRole, { ...of, kind: 'ClusterRole', rules })
+    await admin.create(clusterRoleBinding, {
+      ...of,
+      kind: 'ClusterRoleBinding',
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: `p:${clerk.principalId}` }],
+    })
+    const clients = await Promise.all([owner, nobody, clerk].map(({ token }) => clientWithToken(token)))
+    const [ofOwner, ofNobody, ofClerk] = clients as [KubeClient, KubeClient, KubeClient]
+    const stranger = await clientWithToken('no.such.token')
+    const callers = { admin, owner: ofOwner, nobody: ofNobody, clerk: ofClerk, stranger }
+    world = { boundaryId, group, ...callers, until: (what, look) => until(what, async () => (await look()) ?? false) }
+    await until('the clerk may write', async () => {
+      const { write, says } = REFUSED_WRITES['freehold-iam-writers PlatformTenant'] ?? never()
+      return (await outcomeOf(write(world))).words.includes(says)
+    })
+    release = async () => {
+      for (const resource of [clusterRoleBinding, clusterRole]) await admin.remove(resource, { name })
+      await Promise.all(Object.values(callers).map((client) => client.close()))
+    }
+  })
+  after(() => release())
+
+  const never = () => {
+    throw new Error('It is in the list.')
+  }
+  async function outcomeOf(write: Promise<unknown>): Promise<{ status: number; words: string }> {
+    try {
+      await write
+      return { status: 200, words: 'It was taken.' }
+    } catch (error) {
+      if (!isKubeError(error)) throw error
+      const causes = error.causes.map(({ field, message }) => `${field} ${message}`)
+      return { status: error.status, words: [error.message, error.denial?.message, ...causes].join(' ') }
+    }
+  }
+
+  for (const [gate, { write, status, says }] of Object.entries(REFUSED_WRITES)) {
+    it(`by ${gate}`, async () => {
+      const outcome = await outcomeOf(write(world))
+      expect(outcome.words).to.include(says)
+      expect(outcome.status).to.equal(status)
+    })
+  }
 })

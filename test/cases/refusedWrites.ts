@@ -1,0 +1,250 @@
+import { randomUUID } from 'node:crypto'
+import { BOUNDARY_LABEL, GROUP_LABEL, LEAVING_LABEL } from '../../src/core/labels.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import type { Gate } from '../../src/core/refusals.ts'
+import { Boundary } from '../../src/crds/boundaries.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { PlatformUser } from '../../src/crds/identity.ts'
+import { MemberInvitation, PasswordReset } from '../../src/crds/invitations.ts'
+import { AccountBucket, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
+import { PlatformTenant } from '../../src/crds/rbac.ts'
+import { RelationalCluster } from '../../src/crds/relational.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { SsoConnection } from '../../src/crds/sso.ts'
+import { SecretVault, VaultEntry } from '../../src/crds/vaults.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+import { namespace as namespaces } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+
+/** Two boundaries' worth of callers, and a group of one of them. */
+export type RefusalWorld = {
+  boundaryId: string
+  group: string
+  admin: KubeClient
+  /** Owner of the boundary. */
+  owner: KubeClient
+  /** Holds nothing. */
+  nobody: KubeClient
+  /** Nobody's token. */
+  stranger: KubeClient
+  /** Holds every verb of Kubernetes on the kinds of access control, and no role of ours. */
+  clerk: KubeClient
+  until: <T>(what: string, look: () => Promise<T>) => Promise<NonNullable<T>>
+}
+
+export type RefusedWrite = {
+  write: (world: RefusalWorld) => Promise<unknown>
+  status: number
+  /** Part of the sentence. */
+  says: string
+}
+
+/** What a write of this list is for; undefined for gates that other tests provoke. */
+export function gateKey(code: string, gate: Gate): string | undefined {
+  if (gate.by === 'policy') return `${gate.name} ${gate.kind}`
+  return gate.by === 'server' || gate.by === 'schema' || gate.by === 'authorizer' ? code : undefined
+}
+
+const home = ({ boundaryId }: RefusalWorld) => boundaryNamespace(boundaryId)
+const space = ({ boundaryId, group }: RefusalWorld) => groupNamespace(boundaryId, group)
+const named = (kind: AnyKind, namespace: string | undefined, name: string, spec: object, metadata: object = {}) =>
+  ({
+    apiVersion: kind.apiVersion,
+    kind: kind.kind,
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }), ...metadata },
+    spec,
+  }) as KubeObject
+const dryRun = { dryRun: true }
+
+async function statusOf({ admin }: RefusalWorld, kind: AnyKind, namespace: string | undefined, name: string) {
+  const { status } = await admin.get<KubeObject & { status?: Record<string, unknown> }>(kind.resource, {
+    namespace,
+    name,
+  })
+  return status ?? {}
+}
+
+/** Waits until the object is held, and deletes it. */
+async function removeHeld(world: RefusalWorld, kind: AnyKind, namespace: string | undefined, name: string) {
+  const isHeld = async () => ((await statusOf(world, kind, namespace, name)).heldBy as string[] | undefined)?.length
+  await world.until(`${name} is held`, isHeld)
+  return world.admin.remove(kind.resource, { namespace, name })
+}
+
+/** A kind that only administrators and REST write. */
+const closed = (kind: AnyKind, spec: object): RefusedWrite => ({
+  write: ({ clerk }) =>
+    clerk.create(
+      kind.resource,
+      named(kind, kind.placement === 'cluster' ? undefined : SYSTEM_NAMESPACE, randomUUID(), spec),
+      dryRun,
+    ),
+  status: 403,
+  says: 'written through the REST API',
+})
+
+const LINK = { email: 'ada@example.org', tokenHash: '0'.repeat(64), expiresAt: '2100-01-01T00:00:00Z' }
+
+export const REFUSED_WRITES: Readonly<Record<string, RefusedWrite>> = {
+  MODEL_BINDING_FAILED: {
+    write: (world) =>
+      world.owner.create(VectorCluster.resource, named(VectorCluster, space(world), 'x', { replicas: 'many' }), dryRun),
+    status: 422,
+    says: 'spec.replicas',
+  },
+  BAD_REQUEST: {
+    write: (world) =>
+      world.owner.create(VectorCluster.resource, named(VectorCluster, space(world), 'x', { replicas: 100 }), dryRun),
+    status: 422,
+    says: 'spec.replicas',
+  },
+  BODY_TOO_LARGE: {
+    write: (world) => {
+      const spec = { tags: { large: 'x'.repeat(4_000_000) } }
+      return world.owner.create(VectorCluster.resource, named(VectorCluster, space(world), 'x', spec), dryRun)
+    },
+    status: 413,
+    says: 'too large',
+  },
+  UNAUTHORIZED: {
+    write: (world) => world.stranger.remove(VectorCluster.resource, { namespace: space(world), name: 'x' }),
+    status: 401,
+    says: 'Unauthorized',
+  },
+  FORBIDDEN: {
+    write: (world) => world.nobody.remove(VectorCluster.resource, { namespace: space(world), name: 'x' }),
+    status: 403,
+    says: 'vectorcluster/delete',
+  },
+  NOT_FOUND: {
+    write: (world) => world.owner.remove(VectorCluster.resource, { namespace: space(world), name: 'x' }),
+    status: 404,
+    says: 'not found',
+  },
+  ALREADY_EXISTS: {
+    write: (world) => world.owner.create(ResourceGroup.resource, named(ResourceGroup, home(world), world.group, {})),
+    status: 409,
+    says: 'already exists',
+  },
+  CONFLICT: {
+    write: (world) => {
+      const ref = { namespace: home(world), name: world.group }
+      return world.owner.mergePatch(ResourceGroup.resource, ref, { spec: { tags: {} } }, { resourceVersion: '1' })
+    },
+    status: 409,
+    says: 'modified',
+  },
+  'freehold-placement VectorCluster': {
+    write: async (world) => {
+      const name = groupNamespace(world.boundaryId, 'leaving')
+      const labels = { [BOUNDARY_LABEL]: world.boundaryId, [GROUP_LABEL]: 'leaving', [LEAVING_LABEL]: 'true' }
+      await world.admin.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } })
+      try {
+        return await world.admin.create(VectorCluster.resource, named(VectorCluster, name, 'x', {}), dryRun)
+      } finally {
+        await world.admin.mergePatch(namespaces, { name }, { metadata: { labels: { [BOUNDARY_LABEL]: null } } })
+        await world.admin.remove(namespaces, { name })
+      }
+    },
+    status: 403,
+    says: 'is being deleted',
+  },
+  'freehold-kind-deletions ObjectStorageAccount': {
+    write: async (world) => {
+      const name = `held${randomUUID().slice(0, 8)}`
+      const { admin } = world
+      await admin.create(ObjectStorageAccount.resource, named(ObjectStorageAccount, space(world), name, {}))
+      const bucket = { accountName: name, bucketName: 'one', forceDelete: true }
+      await admin.create(AccountBucket.resource, named(AccountBucket, space(world), `${name}.one`, bucket))
+      return removeHeld(world, ObjectStorageAccount, space(world), name)
+    },
+    status: 403,
+    says: 'accountbuckets/',
+  },
+  'freehold-kind-deletions Boundary': {
+    write: (world) => removeHeld(world, Boundary, undefined, world.boundaryId),
+    status: 403,
+    says: 'resourcegroups/',
+  },
+  'freehold-kind-deletions ResourceGroup': {
+    write: async (world) => {
+      const gold = named(RelationalCluster, space(world), 'gold', { deletionProtection: true })
+      await world.admin.create(RelationalCluster.resource, gold)
+      return removeHeld(world, ResourceGroup, home(world), world.group)
+    },
+    status: 403,
+    says: 'relationalclusters/gold',
+  },
+  'freehold-deletion-protection RelationalCluster': {
+    write: async (world) => {
+      const silver = named(RelationalCluster, space(world), 'silver', { deletionProtection: true, running: false })
+      await world.admin.create(RelationalCluster.resource, silver)
+      return world.owner.remove(RelationalCluster.resource, { namespace: space(world), name: 'silver' })
+    },
+    status: 403,
+    says: 'protected from deletion',
+  },
+  'freehold-kind-deletions SecretVault': {
+    write: async (world) => {
+      const vault = `held${randomUUID().slice(0, 8)}`
+      const ref = { namespace: space(world), name: vault }
+      const spec = { enablePurgeProtection: true }
+      await world.admin.create(SecretVault.resource, named(SecretVault, space(world), vault, spec))
+      await world.admin.create(VaultEntry.resource, entryOf(world, vault))
+      const secretCount = async () => (await statusOf(world, SecretVault, space(world), vault)).secretCount
+      await world.until('the vault tells of its secret', secretCount)
+      return world.admin.remove(SecretVault.resource, ref)
+    },
+    status: 403,
+    says: 'under purge protection',
+  },
+  'freehold-kind-writes VaultEntry': {
+    write: async (world) => {
+      const entry = entryOf(world, 'none', { isManaged: true })
+      await world.admin.create(VaultEntry.resource, entry)
+      const ref = { namespace: space(world), name: entry.metadata.name }
+      return world.owner.mergePatch(VaultEntry.resource, ref, { spec: { state: 'Deleted' } })
+    },
+    status: 403,
+    says: 'the platform itself writes this secret',
+  },
+  'freehold-protected-fields Boundary': {
+    write: ({ owner, boundaryId }) =>
+      owner.mergePatch(Boundary.resource, { name: boundaryId }, { spec: { tenantId: randomUUID() } }),
+    status: 403,
+    says: 'the tenantId of a Boundary',
+  },
+  'freehold-iam-writers SsoConnection': closed(SsoConnection, {}),
+  'freehold-iam-writers MemberInvitation': {
+    ...closed(MemberInvitation, {}),
+    write: (world) =>
+      world.clerk.create(
+        MemberInvitation.resource,
+        named(MemberInvitation, home(world), randomUUID(), {
+          ...LINK,
+          roleDefinitionName: 'Reader',
+          scope: `/boundaries/${world.boundaryId}`,
+          invitedBy: randomUUID(),
+          hasAccount: false,
+        }),
+        dryRun,
+      ),
+  },
+  'freehold-iam-writers PlatformUser': closed(PlatformUser, { userName: 'ada', email: 'ada@example.org' }),
+  'freehold-iam-writers PlatformTenant': closed(PlatformTenant, { displayName: 'Ada' }),
+  'freehold-iam-writers PasswordReset': closed(PasswordReset, { ...LINK, userId: randomUUID() }),
+}
+
+function entryOf(world: RefusalWorld, vaultName: string, given: object = {}): KubeObject {
+  const history = {
+    life: 1,
+    lastVersion: 1,
+    versions: [{ version: 1, createdAt: '2026-01-01T00:00:00Z' }],
+    softDelete: true,
+    purgeProtection: true,
+    ...given,
+  }
+  const spec = { vaultName, secretName: 'Password', history }
+  return named(VaultEntry, space(world), `${vaultName}-${randomUUID().replaceAll('-', '').slice(0, 20)}`, spec)
+}

@@ -1,0 +1,43 @@
+import { expect } from 'chai'
+import { admissionPolicies } from '../../scripts/generate/policies.ts'
+import { reservedNames } from '../../src/api/index.ts'
+import { ERROR_STATUS, type ErrorCode } from '../../src/core/errors.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { GATES } from '../../src/core/refusals.ts'
+import { KINDS } from '../../src/crds/index.ts'
+import { gateKey, REFUSED_WRITES } from '../cases/refusedWrites.ts'
+
+type Policy = KubeObject & { spec: { matchConstraints?: { resourceRules: { resources: string[] }[] } } }
+const policies = admissionPolicies(KINDS, reservedNames()) as Policy[]
+const rulesOf = (code: string) => KINDS.filter(({ rules }) => rules.some((rule) => rule.code === code))
+
+/** Phases and the codes of the webhook are provoked beside the code that they come from. */
+describe('the list of refusals', () => {
+  for (const code of Object.keys(ERROR_STATUS) as ErrorCode[]) {
+    it(`says what refuses ${code} to everybody but REST`, () => {
+      expect(GATES[code]).to.not.have.length(0)
+      if (GATES[code].some(({ by }) => by === 'rule')) expect(rulesOf(code)).to.not.have.length(0)
+      const isNone = GATES[code].some(({ by }) => by === 'none')
+      if (isNone) expect([GATES[code].length, rulesOf(code).length]).to.deep.equal([1, 0])
+    })
+  }
+
+  it('names policies that there are, each with a kind that it is about', () => {
+    for (const gate of Object.values(GATES).flat()) {
+      if (gate.by !== 'policy') continue
+      const found = policies.find(
+        ({ kind, metadata }) => kind === 'ValidatingAdmissionPolicy' && metadata.name === gate.name,
+      )
+      const resource = KINDS.find(({ kind }) => kind === gate.kind)?.resource.plural
+      const covered = found?.spec.matchConstraints?.resourceRules.flatMap(({ resources }) => resources)
+      expect(covered, `${gate.name} of ${gate.kind}`).to.include(resource)
+    }
+  })
+
+  it('has a write that the API server refuses for each policy, for the schema and for itself', () => {
+    const wanted = Object.entries(GATES).flatMap(([code, gates]) =>
+      gates.flatMap((gate) => gateKey(code as ErrorCode, gate) ?? []),
+    )
+    expect(Object.keys(REFUSED_WRITES).sort()).to.deep.equal([...new Set(wanted)].sort())
+  })
+})
