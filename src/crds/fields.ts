@@ -69,7 +69,14 @@ export const DisplayName = z
 /** A part of a person's name. */
 export const PersonName = z.string().trim().min(1).max(64).regex(TRIMMED, TRIMMED_MESSAGE)
 
-export const Description = z.string().max(512).describe('What it is for, in words for people')
+/** Text of several lines. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what the pattern refuses.
+const NO_CONTROLS_BUT_LINES = /^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$/
+export const Prose = z
+  .string()
+  .regex(NO_CONTROLS_BUT_LINES, 'must have no control characters other than tabs and line breaks')
+
+export const Description = Prose.max(512).describe('What it is for, in words for people')
 
 /** A map of at most so many names. */
 export function mapOf<Value extends z.ZodType>(value: Value, most: number): z.ZodRecord<z.ZodString, Value> {

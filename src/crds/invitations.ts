@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, DisplayName, Email, Scope, Uuid } from './fields.ts'
+import { DateTime, DisplayName, Email, PlainText, Prose, Scope, Uuid } from './fields.ts'
 
 /** Where an invitation is in its life (interface section 3). */
 export const INVITATION_STATES = ['Pending', 'AwaitingLogin', 'Accepted', 'Revoked', 'Expired'] as const
@@ -9,7 +9,7 @@ const Sha256 = z
   .string()
   .max(64)
   .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in lower case')
-const PersonName = z.string().max(64)
+const PersonName = PlainText.max(64)
 
 /** Asks a person by mail to take a role. */
 export const MemberInvitation = defineKind({
@@ -35,9 +35,7 @@ export const MemberInvitation = defineKind({
         'Which life of the object at the scope is meant, so that one made anew inherits no invitation; immutable',
       ),
     invitedBy: Uuid.describe('Id of the principal who invited; immutable'),
-    invitedByName: z
-      .string()
-      .max(256)
+    invitedByName: PlainText.max(256)
       .optional()
       .describe('What the mail calls the inviter; "An administrator" when absent'),
     hasAccount: z
@@ -46,7 +44,7 @@ export const MemberInvitation = defineKind({
     accountId: Uuid.optional().describe(
       'Id of the account that is made, chosen before so that a second try meets it; immutable',
     ),
-    message: z.string().max(1000).optional().describe('Words of the inviter, which the mail shows'),
+    message: Prose.max(1000).optional().describe('Words of the inviter, which the mail shows'),
     firstName: PersonName.optional().describe('Given name of the invited person'),
     lastName: PersonName.optional().describe('Family name of the invited person'),
     expiresAt: DateTime.describe('From then on the link cannot be used, and the state becomes Expired'),

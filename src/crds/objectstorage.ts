@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, ResourceName, Tags, Uuid } from './fields.ts'
+import { DateTime, PlainText, ResourceName, Tags, Uuid } from './fields.ts'
 import { HeldBy, notWhileHeld } from './held.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId, DeletionProtection } from './workloadFields.ts'
@@ -252,7 +252,7 @@ const keySpec = z.strictObject({
   managedIdentityId: Uuid.optional().describe(
     'Id of the managed identity that owns the key, and with which it goes; the account when absent; immutable',
   ),
-  description: z.string().max(128).optional().describe('What it is for, in words for people'),
+  description: PlainText.max(128).optional().describe('What it is for, in words for people'),
   permission: z
     .enum(KEY_PERMISSIONS)
     .default('ReadWrite')

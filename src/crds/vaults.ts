@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ENTRY_STATES, VERSIONS_KEPT } from '../contracts/vaults/history.ts'
 import { SECRET_NAME_PATTERN, VALUE_PREFIX, vaultOfEntry } from '../contracts/vaults/names.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, mapOf, ResourceName, Tags } from './fields.ts'
+import { DateTime, mapOf, PlainText, ResourceName, Tags } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId } from './workloadFields.ts'
 
@@ -90,7 +90,7 @@ export const SecretVault = defineKind({
 export type SecretVault = ObjectOf<typeof SecretVault>
 
 const attributes = {
-  contentType: z.string().max(255).optional().describe('What the value is, such as text/plain; for readers only'),
+  contentType: PlainText.max(255).optional().describe('What the value is, such as text/plain; for readers only'),
   enabled: z.boolean().default(true).describe('Whether the value may be read'),
   notBefore: DateTime.optional().describe('The value is not read earlier; it may be at once when absent'),
   expiresOn: DateTime.optional().describe('The value is not read from then on; it never expires when absent'),
@@ -158,7 +158,7 @@ const entrySpec = z.strictObject({
     .max(127)
     .describe('Name of the secret in the vault, without regard to case; immutable'),
   ...attributes,
-  tags: mapOf(z.string().max(256), 15)
+  tags: mapOf(PlainText.max(256), 15)
     .prefault({})
     .describe('Pairs that people choose, at most 15, to find things by; nothing that runs depends on them'),
   state: z

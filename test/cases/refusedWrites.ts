@@ -36,8 +36,8 @@ export type RefusalWorld = {
 export type RefusedWrite = {
   write: (world: RefusalWorld) => Promise<unknown>
   status: number
-  /** Part of the sentence. */
-  says: string
+  /** Part of the sentence, where it is ours. */
+  says?: string
 }
 
 /** What a write of this list is for; undefined for gates that other tests provoke. */
@@ -105,27 +105,23 @@ export const REFUSED_WRITES: Readonly<Record<string, RefusedWrite>> = {
       return world.owner.create(VectorCluster.resource, named(VectorCluster, space(world), 'x', spec), dryRun)
     },
     status: 413,
-    says: 'too large',
   },
   UNAUTHORIZED: {
     write: (world) => world.stranger.remove(VectorCluster.resource, { namespace: space(world), name: 'x' }),
     status: 401,
-    says: 'Unauthorized',
   },
   FORBIDDEN: {
     write: (world) => world.nobody.remove(VectorCluster.resource, { namespace: space(world), name: 'x' }),
     status: 403,
-    says: 'vectorcluster/delete',
   },
   NOT_FOUND: {
-    write: (world) => world.owner.remove(VectorCluster.resource, { namespace: space(world), name: 'x' }),
+    write: (world) =>
+      world.owner.mergePatch(VectorCluster.resource, { namespace: space(world), name: 'x' }, { spec: { replicas: 1 } }),
     status: 404,
-    says: 'not found',
   },
   ALREADY_EXISTS: {
     write: (world) => world.owner.create(ResourceGroup.resource, named(ResourceGroup, home(world), world.group, {})),
     status: 409,
-    says: 'already exists',
   },
   CONFLICT: {
     write: (world) => {
@@ -133,7 +129,6 @@ export const REFUSED_WRITES: Readonly<Record<string, RefusedWrite>> = {
       return world.owner.mergePatch(ResourceGroup.resource, ref, { spec: { tags: {} } }, { resourceVersion: '1' })
     },
     status: 409,
-    says: 'modified',
   },
   'freehold-placement VectorCluster': {
     write: async (world) => {

@@ -215,9 +215,9 @@ describe('what REST refuses is refused to kubectl', function () {
     const [ofOwner, ofNobody, ofClerk] = clients as [KubeClient, KubeClient, KubeClient]
     const stranger = await clientWithToken('no.such.token')
     const callers = { admin, owner: ofOwner, nobody: ofNobody, clerk: ofClerk, stranger }
-    world = { boundaryId, group, ...callers, until: (what, look) => until(what, async () => (await look()) ?? false) }
+    world = { boundaryId, group, ...callers, until: (what, look) => until(what, async () => (await look()) || false) }
     await until('the clerk may write', async () => {
-      const { write, says } = REFUSED_WRITES['freehold-iam-writers PlatformTenant'] ?? never()
+      const { write, says = '' } = REFUSED_WRITES['freehold-iam-writers PlatformTenant'] ?? never()
       return (await outcomeOf(write(world))).words.includes(says)
     })
     release = async () => {
@@ -241,7 +241,7 @@ describe('what REST refuses is refused to kubectl', function () {
     }
   }
 
-  for (const [gate, { write, status, says }] of Object.entries(REFUSED_WRITES)) {
+  for (const [gate, { write, status, says = '' }] of Object.entries(REFUSED_WRITES)) {
     it(`by ${gate}`, async () => {
       const outcome = await outcomeOf(write(world))
       expect(outcome.words).to.include(says)

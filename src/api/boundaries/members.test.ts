@@ -1,7 +1,9 @@
 import { expect } from 'chai'
+import request from 'supertest'
 import { ANNA, assign, B1, BERT, TEAM } from '../../../test/make/authorizationRecords.ts'
 import type { PagedListResponse } from '../../../test/make/page.ts'
 import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformUser } from '../../crds/identity.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
@@ -112,5 +114,22 @@ describe('members of a boundary', () => {
     const { code, extras } = await codeOf(remove(ASSIGNMENT))
     expect([code, extras.scope]).to.deep.equal(['INHERITED_ASSIGNMENT', '/'])
     expect((await codeOf(remove(TEAM))).code).to.equal('NOT_FOUND')
+  })
+})
+
+describe('who is added to a boundary over HTTP', () => {
+  it('is answered with an ETag and where to take the role away again', async () => {
+    const server = await startFacade()
+    server.boundary(ID)
+    for (const id of [ANNA, BERT]) server.put(PlatformUser, id, { userName: id.slice(0, 4) }, SYSTEM_NAMESPACE)
+    server.grant(BERT, 'Owner', '/')
+    server.grant(BERT, 'Owner', B1)
+    const answer = await request(server.app)
+      .post(path)
+      .set('authorization', bearer(BERT))
+      .send({ principalId: ANNA, roleDefinitionName: 'Reader' })
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(201)
+    expect(answer.headers.location).to.equal(`${path}/${answer.body.assignmentId}`)
+    expect(answer.headers.etag).to.match(/^"1-\d+-\w+"$/)
   })
 })

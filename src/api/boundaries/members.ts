@@ -6,6 +6,7 @@ import { RoleAssignment } from '../../crds/rbac.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import { created, noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { configRoute, listRoute } from '../resources/collection/columns.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
@@ -36,7 +37,7 @@ async function addMember(context: Context<'boundaryId', unknown, z.output<typeof
   const { principalType } = principal
   const { object, isNew } = await writeAssignment(services, caller, { principalId, principalType, role, scope })
   if (!isNew) throw alreadyMember(principalId, role.displayName, scope)
-  return created(memberDto(boundaryId, object, principal))
+  return created(memberDto(boundaryId, object, principal), { etag: etagOf(object) })
 }
 
 /** @throws PlatformError NOT_FOUND, INHERITED_ASSIGNMENT, LAST_OWNER */

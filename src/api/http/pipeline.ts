@@ -154,14 +154,25 @@ export class Pipeline {
     return answer.status === 201 ? this.#located(route, mark < 0 ? url : url.slice(0, mark), answer) : answer
   }
 
-  /** Where what was made can be read (RFC 9110 section 15.3.2): the path itself, or its id below it if a route has it. */
+  /**
+   * The path of what was made (RFC 9110 section 15.3.2): the one that was written to, or below it the id, or another
+   * field that a route there is named after. Some of these paths have no GET, and only change or delete it.
+   */
   #located(route: Route, path: string, answer: Answer): Answer {
-    const { id } = (answer.body ?? {}) as { id?: unknown }
-    const below = typeof id === 'string' ? `${path}/${encodeURIComponent(id)}` : undefined
-    const location = [route.path.endsWith('}') ? path : undefined, below].find(
-      (place) => place !== undefined && this.#router.find('GET', place)?.route.isBuilt === true,
+    const fields = Object.entries((answer.body ?? {}) as Record<string, unknown>)
+    const below = fields.flatMap(([name, value]) =>
+      typeof value === 'string' && (name === 'id' || name.endsWith('Id'))
+        ? { name, place: `${path}/${encodeURIComponent(value)}` }
+        : [],
     )
-    return location === undefined ? answer : { ...answer, headers: { location, ...answer.headers } }
+    const isThere = (method: string, { name, place }: { name: string; place: string }) => {
+      const found = this.#router.find(method, place)?.route
+      return found?.isBuilt === true && (name === 'id' || found.path.endsWith(`{${name}}`))
+    }
+    const own = route.path.endsWith('}') ? [{ name: 'id', place: path }] : []
+    const methods = ['GET', 'PATCH', 'DELETE']
+    const place = methods.flatMap((method) => [...own, ...below].filter((one) => isThere(method, one)))[0]?.place
+    return place === undefined ? answer : { ...answer, headers: { location: place, ...answer.headers } }
   }
 
   /** Before the first listing is complete, every answer would be a wrong 403 or 404. */

@@ -9,6 +9,7 @@ import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import type { Role } from '../../iam/roles.ts'
 import { created, noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import {
@@ -85,7 +86,7 @@ async function addPlatformMember(context: Add) {
         })
   const { isChanged } = await joinTenant(context)
   if (!isChanged && given?.isNew !== true) throw alreadyMember(userId, tenantId)
-  return created({
+  const dto = {
     userId,
     tenantId,
     displayName: user.displayName ?? '',
@@ -93,7 +94,8 @@ async function addPlatformMember(context: Add) {
     roleDefinitionName: role?.displayName ?? null,
     assignmentId: given === undefined ? null : assignmentIdOf(given.object),
     createdAt: given?.object.metadata.creationTimestamp ?? new Date(services.clock.now()).toISOString(),
-  })
+  }
+  return created(dto, given === undefined ? {} : { etag: etagOf(given.object) })
 }
 
 /** People whom the identity provider keeps have no record of ours. */
