@@ -1,6 +1,6 @@
 import { summarize } from '../../core/conditions.ts'
 import { badRequest, type FieldError, firstReason, invalidName, PlatformError } from '../../core/errors.ts'
-import { isResourceName } from '../../core/names.ts'
+import { isResourceName, isUuid } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Context } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
@@ -36,12 +36,21 @@ function writablePart<K extends AnyKind>(
     })
   }
   const errors: FieldError[] = []
+  const unreadable: FieldError[] = []
   const writable: Record<string, unknown> = {}
   for (const [field, value] of Object.entries(body)) {
     if (!declaration.shownNames.includes(field)) writable[field] = value
     else if (Object.hasOwn(place, field) && value !== null && value !== place[field as keyof Place]) {
-      errors.push({ field, message: 'differs from the path of the request' })
+      const isId = field.endsWith('Id')
+      if (typeof value !== 'string') unreadable.push({ field, message: 'must be a string' })
+      else if (isId && !isUuid(value.toLowerCase())) unreadable.push({ field, message: 'must be a uuid' })
+      else if (!isId || value.toLowerCase() !== place[field as keyof Place]) {
+        errors.push({ field, message: 'differs from the path of the request' })
+      }
     }
+  }
+  if (unreadable.length > 0) {
+    throw new PlatformError('MODEL_BINDING_FAILED', firstReason(unreadable), { errors: unreadable })
   }
   if (errors.length > 0) throw badRequest('The body names a different resource than the path.', errors)
   return writable

@@ -95,6 +95,8 @@ describe('vector databases over REST', () => {
     ['a wrong type', { replicas: '3' }, 400, 'MODEL_BINDING_FAILED'],
     ['a fraction of a replica', { replicas: 1.5 }, 400, 'MODEL_BINDING_FAILED'],
     ['too many replicas', { replicas: 100 }, 400, 'BAD_REQUEST'],
+    ['a name that is not a text', { name: 7 }, 400, 'MODEL_BINDING_FAILED'],
+    ['a boundary that is not a uuid', { boundaryId: 'shop' }, 400, 'MODEL_BINDING_FAILED'],
     ['a malformed quantity', { storageSize: '-1Gi' }, 400, 'BAD_REQUEST'],
   ]
   for (const [sentence, body, status, code] of refusals) {
