@@ -17,7 +17,7 @@ import { ComputePlan } from '../crds/plans.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { SecretVault } from '../crds/vaults.ts'
 import { secret } from '../kube/builtin.ts'
-import { vaultControllers } from './vaults/index.ts'
+import { VAULT_CONTROLLERS } from './vaults/index.ts'
 
 /** What kubectl or Git wrote, over the real controllers and an API server in memory: the phase that it is left in. */
 type Provocation = () => Promise<string | undefined>
@@ -126,7 +126,7 @@ const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
     'VAULT_NAME_TAKEN',
     'NameOccupied',
     async () => {
-      const bench = new ControllerBench(vaultControllers(new FakePlatformKeys('first')))
+      const bench = new ControllerBench(VAULT_CONTROLLERS.map((each) => each(new FakePlatformKeys('first'))))
       const spaces = ['shop', 'other'].map((group) => bench.seedGroup(group).groupSpace)
       await bench.start()
       for (const namespace of spaces) {
