@@ -17,7 +17,9 @@ export type WorkloadPass = Omit<Pass, 'kind' | 'object' | 'state' | 'report'> & 
       readonly enableLoadBalancer?: boolean
       readonly restartedAt?: string | undefined
     }
-    readonly status?: Readonly<Partial<Record<'phase' | 'firstReadyAt' | 'restartedAt' | 'computePlan', string | undefined>>>
+    readonly status?: Readonly<
+      Partial<Record<'phase' | 'firstReadyAt' | 'restartedAt' | 'computePlan', string | undefined>>
+    >
   }
   readonly state: WorkloadState
   report(fields: object): void

@@ -50,8 +50,10 @@ export function resolvePlan({
 function isNewlyDeprecated({ object: { spec, status }, records }: WorkloadPass, name: string): boolean {
   const accepted = status?.computePlan ?? (status?.firstReadyAt === undefined ? undefined : name)
   if (spec.computePlan === undefined || accepted === name) return false
-  return records.cache<ComputePlan & { [key: string]: unknown }>(ComputePlan.resource).get(undefined, name)?.spec
-    .deprecated === true
+  return (
+    records.cache<ComputePlan & { [key: string]: unknown }>(ComputePlan.resource).get(undefined, name)?.spec
+      .deprecated === true
+  )
 }
 
 function planOfSpec({ kind, sized }: AnyKind, spec: PlanOverrides, records: Workspace): PlanChoice {
