@@ -8,6 +8,8 @@ import { type HttpMetrics, noMetrics } from './metrics.ts'
 import { Pipeline, type Staleness } from './pipeline.ts'
 import type { Route } from './route.ts'
 
+const HEADERS_MAX = 100
+
 export type ServerLimits = {
   /** Per minute; over it 429. */
   requestsPerPrincipal: number
@@ -109,7 +111,7 @@ function createServer(app: express.Express, limits: ServerLimits): Server {
     },
     app as (request: IncomingMessage, response: ServerResponse) => void,
   )
-  server.maxHeadersCount = 100
+  server.maxHeadersCount = HEADERS_MAX
   server.maxConnections = limits.maxConnections
   // The body reader asks for the body when the request may have one; unknown expectations count as none.
   server.on('checkContinue', app)
@@ -125,7 +127,9 @@ function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: import('node:
     return
   }
   const isTooLarge = error.code === 'HPE_HEADER_OVERFLOW'
-  const message = isTooLarge ? 'The headers are larger than 16384 bytes.' : 'The request is not well-formed HTTP.'
+  const message = isTooLarge
+    ? `The headers are larger than 16384 bytes, or more than ${HEADERS_MAX}.`
+    : 'The request is not well-formed HTTP.'
   const body = JSON.stringify({
     error: message,
     code: 'BAD_REQUEST',

@@ -63,8 +63,8 @@ function formsOf(object: SqlObject, { host, user, password }: { host: string; us
     connectionString: `${scheme}://${credentials}@${shown}:${port}/${database}`,
     jdbcUrl:
       engine === 'MsSql'
-        ? `jdbc:${scheme}://${shown}:${port};databaseName=${database};encrypt=true;trustServerCertificate=true`
-        : `jdbc:${scheme}://${shown}:${port}/${database}`,
+        ? `jdbc:${scheme}://${shown}:${port};databaseName=${database};user=${user};password={${password.replaceAll('}', '}}')}};encrypt=true;trustServerCertificate=true`
+        : `jdbc:${scheme}://${shown}:${port}/${database}?user=${encodeURIComponent(user)}&password=${encodeURIComponent(password)}`,
     adoNetString:
       engine === 'MsSql'
         ? `Server=${host},${port};Database=${database};User Id=${user};Password=${password};Encrypt=True;TrustServerCertificate=True`
