@@ -17,7 +17,8 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   setTimeout(task, milliseconds) {
-    const handle = setTimeout(task, milliseconds)
+    // A moment that has passed meanwhile is now.
+    const handle = setTimeout(task, Math.max(0, milliseconds))
     handle.unref()
     return { cancel: () => clearTimeout(handle) }
   },
