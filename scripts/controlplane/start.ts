@@ -156,7 +156,7 @@ async function run({ group, programs, files, progress, version, node, nodes }: R
   await progress.step(`controllers, scheduler, ${node === undefined ? 'played nodes' : 'kubelet'}`, async () => {
     launch('kube-controller-manager', controllerManagerFlags(flagOptions))
     launch('kube-scheduler', schedulerFlags(flagOptions))
-    await applyBasics(client, node === undefined ? 'cluster' : 'node')
+    await applyBasics(client, node === undefined ? 'cluster' : 'real-node')
     if (node === undefined) await applyPlayedNodes(client, version, nodes)
     else await node.join({ server: files.server, ca: files.authorities.ca, programs })
     await applyPlayedTypes(client, group.failed)
@@ -171,8 +171,8 @@ async function run({ group, programs, files, progress, version, node, nodes }: R
 }
 
 /** StorageClass, and the rights of the player and of other parts of this cluster. */
-async function applyBasics(client: AdminClient, name: 'cluster' | 'node'): Promise<void> {
-  const names = name === 'cluster' ? ['player', 'cluster'] : ['player', 'node']
+async function applyBasics(client: AdminClient, name: 'cluster' | 'real-node'): Promise<void> {
+  const names = ['player', name]
   const texts = await Promise.all(names.map((file) => readFile(join(STAGES, `${file}.yaml`), 'utf8')))
   const documents = texts.flatMap((text) => loadAll(text) as BasicObject[])
   await Promise.all(documents.map((object) => client.apply(basicPath(object), object)))

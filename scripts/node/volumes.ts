@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { KubeObject } from '../../src/core/object.ts'
 import { NODE_NAME } from './addresses.ts'
 
-/** Of the StorageClass that makes volumes from folders of the node (deploy/stages/node.yaml). */
+/** Of the StorageClass that makes volumes from folders of the node (deploy/stages/real-node.yaml). */
 export const PROVISIONER = 'freehold.dev/node-folder'
 const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by'
 
