@@ -106,6 +106,8 @@ export function summarize(status: ReconcileStatus | undefined, deleting: boolean
     phase: (shown?.reason as Reason | undefined) ?? null,
     statusMessage: shown === undefined || shown.message === '' ? null : shown.message,
   })
+  // Of a deletion that has just begun, the conditions still tell of the life before.
+  if (deleting && ready?.status === 'True') return { status: 'Deleting', phase: 'TearingDown', statusMessage: null }
   if (deleting) return summary('Deleting')
   if (find('Stalled')?.status === 'True') return summary(status?.serving === true ? 'Degraded' : 'Failed')
   // What has run to its end no longer runs.

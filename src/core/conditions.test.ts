@@ -1,0 +1,52 @@
+import { expect } from 'chai'
+import { type Condition, type ReconcileStatus, summarize } from './conditions.ts'
+
+const condition = (type: string, status: 'True' | 'False', reason: string, message = ''): Condition => ({
+  ...{ type, status, reason, message },
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+})
+const ready = condition('Ready', 'True', 'Available')
+const waits = [
+  condition('Ready', 'False', 'WaitingForPods', 'One of two runs.'),
+  condition('Reconciling', 'True', 'WaitingForPods', 'One of two runs.'),
+]
+const stuck = [
+  condition('Ready', 'False', 'PlanNotFound', 'Plan "x" does not exist.'),
+  condition('Stalled', 'True', 'PlanNotFound', 'Plan "x" does not exist.'),
+]
+const held = [
+  condition('Ready', 'False', 'DeletionBlocked', 'It holds a database.'),
+  condition('Reconciling', 'True', 'DeletionBlocked', 'It holds a database.'),
+]
+
+describe('the state that callers read', () => {
+  const cases: [string, ReconcileStatus | undefined, boolean, [string, string | null, string | null]][] = [
+    ['of what no controller has seen', undefined, false, ['Pending', null, null]],
+    ['of what works', { conditions: [ready] }, false, ['Running', 'Available', null]],
+    ['of what has never worked', { conditions: waits }, false, ['Provisioning', 'WaitingForPods', 'One of two runs.']],
+    [
+      'of what worked before',
+      { conditions: waits, firstReadyAt: '2026-01-01T00:00:00Z' },
+      false,
+      ['Updating', 'WaitingForPods', 'One of two runs.'],
+    ],
+    ['of what cannot go on', { conditions: stuck }, false, ['Failed', 'PlanNotFound', 'Plan "x" does not exist.']],
+    [
+      'of what cannot go on and serves all the same',
+      { conditions: stuck, serving: true },
+      false,
+      ['Degraded', 'PlanNotFound', 'Plan "x" does not exist.'],
+    ],
+    [
+      'of what is stopped',
+      { conditions: [condition('Ready', 'True', 'Stopped')] },
+      false,
+      ['Stopped', 'Stopped', null],
+    ],
+    ['of a deletion that has just begun', { conditions: [ready] }, true, ['Deleting', 'TearingDown', null]],
+    ['of a deletion that is held', { conditions: held }, true, ['Deleting', 'DeletionBlocked', 'It holds a database.']],
+  ]
+  for (const [title, status, isDeleting, [state, phase, statusMessage]] of cases) {
+    it(title, () => expect(summarize(status, isDeleting)).to.deep.equal({ status: state, phase, statusMessage }))
+  }
+})
