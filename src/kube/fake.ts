@@ -361,10 +361,8 @@ export class FakeKubeClient implements KubeClient {
   #delete(resource: Resource, object: KubeObject): void {
     this.#version += 1
     this.#table(resource).delete(keyOf(object))
-    const last = {
-      ...copyOf(object),
-      metadata: { ...object.metadata, resourceVersion: String(this.#version) },
-    }
+    const metadata = { ...object.metadata, resourceVersion: String(this.#version) }
+    const last = { ...copyOf(object), metadata }
     this.#tell({ version: this.#version, type: 'DELETED', id: resourceId(resource), object: last, before: object })
     if (this.#options.collectGarbage === true) this.#collect(object.metadata.uid ?? '')
   }
