@@ -122,7 +122,7 @@ async function observeJob(pass: JobPass): Promise<Outcome> {
 function beginOrFinish(options: JobOptions): JobStep {
   const begin = steps<typeof PlatformJob, JobPassState>(
     findCluster,
-    resolvePlan({ hasVolumes: false }),
+    resolvePlan({ hasVolumes: false, runsOnce: true }),
     checkQuota(() => false),
     startJob(options),
   )

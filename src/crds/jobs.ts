@@ -4,7 +4,7 @@ import { defineKind, type ObjectOf, type Rule, resourceStatus } from './define.t
 import { mapOf, ResourceName, Tags } from './fields.ts'
 import { namesRule } from './mapRules.ts'
 import { tagKeyRule } from './tags.ts'
-import { AcceptedPlan, ClusterId } from './workloadFields.ts'
+import { ClusterId } from './workloadFields.ts'
 
 const Arguments = z.array(z.string().max(4096)).max(64).default([])
 
@@ -115,7 +115,6 @@ export const PlatformJob = defineKind({
   description: 'A container that runs to its end once.',
   spec,
   status: resourceStatus.extend({
-    computePlan: AcceptedPlan,
     state: z.enum(JOB_STATES).optional().describe('Pending, Running, then Succeeded, Failed or TimedOut; never back'),
     jobUid: z.string().optional().describe('uid of the batch/v1 Job, once it was made: it is never made twice'),
     pod: z.string().optional().describe('Name of the pod of the last run'),

@@ -24,9 +24,12 @@ export function checkImage({ allowOwnImages }: { allowOwnImages: boolean }): Wor
 export function resolvePlan({
   fewest,
   hasVolumes = true,
+  runsOnce = false,
 }: {
   fewest?: number
   hasVolumes?: boolean
+  /** Its plan is not asked for again, so that nobody needs to know which one was accepted. */
+  runsOnce?: boolean
 } = {}): WorkloadStep {
   return function resolvePlan(pass: WorkloadPass): Outcome {
     const { kind, object, records, state } = pass
@@ -40,7 +43,7 @@ export function resolvePlan({
     }
     state.plan = choice.plan
     state.planName = choice.name
-    pass.report({ computePlan: choice.name })
+    if (!runsOnce) pass.report({ computePlan: choice.name })
     if (fewest !== undefined) state.replicas = object.spec.replicas ?? Math.max(fewest, choice.plan.replicas)
     return done()
   }
