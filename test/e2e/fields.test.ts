@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { checkSpec } from '../../src/api/records/kubeRecords.ts'
-import { PlatformError } from '../../src/core/errors.ts'
+import { PlatformError, refusedFields } from '../../src/core/errors.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
+import { BoundaryTrust } from '../../src/crds/rbac.ts'
 import { type StructuralSchema, structuralSchema } from '../../src/crds/structural.ts'
+import { LENDABLE, NOT_LENDABLE } from '../../src/iam/lendable.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { RULE_CASES } from '../cases/ruleCases.ts'
@@ -52,10 +54,14 @@ function trialsOf(schema: StructuralSchema, spec: unknown, path: Path): Trial[] 
   return [...own, ...inside, ...items, ...entries]
 }
 
-/** What REST would write; undefined if it refuses. */
+/** What REST would write, or why it refuses. What a trust may lend is known to the roles, so its route checks it. */
 function byRest(kind: AnyKind, spec: Spec): { spec: object } | { refusal: PlatformError } {
   try {
-    return { spec: checkSpec(kind, spec, undefined) }
+    const checked = checkSpec(kind, spec, undefined)
+    const { actions = [] } = (kind === BoundaryTrust ? checked : {}) as { actions?: string[] }
+    const wrong = actions.findIndex((name) => !LENDABLE.has(name))
+    if (wrong >= 0) return { refusal: refusedFields([{ field: `actions.${wrong}`, message: NOT_LENDABLE }]) }
+    return { spec: checked }
   } catch (error) {
     if (error instanceof PlatformError) return { refusal: error }
     throw error
