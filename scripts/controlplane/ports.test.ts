@@ -1,5 +1,5 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -47,6 +47,19 @@ describe('ports', () => {
       await new Promise((done) => thief.close(done))
       expect(second.a).to.not.equal(first.a)
       expect(second.b).to.equal(first.b)
+    })
+
+    it('are let go of although clients of the last run call there', async () => {
+      const first = await choosePorts(folder, names)
+      const sockets: Socket[] = []
+      const caller = setInterval(() => sockets.push(connect(first.a, '127.0.0.1').on('error', () => {})), 0)
+      try {
+        for (let round = 0; round < 50; round += 1) await choosePorts(folder, names)
+      } finally {
+        clearInterval(caller)
+        for (const socket of sockets) socket.destroy()
+      }
+      expect(sockets).to.not.have.length(0)
     })
 
     it('survive a broken file', async () => {

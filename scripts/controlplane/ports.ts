@@ -52,7 +52,8 @@ function parsed(text: string | undefined): Record<string, unknown> {
 
 async function hold(port: unknown, held: Map<number, Server>): Promise<number> {
   if (typeof port !== 'number' || held.has(port)) return 0
-  const server = createServer()
+  // A client of the last run may call: a connection that stayed open would keep the port held for ever.
+  const server = createServer((socket) => socket.destroy())
   const bound = await new Promise<number>((done) => {
     server.once('error', () => done(0))
     server.listen({ host: '127.0.0.1', port, exclusive: true }, () => {
