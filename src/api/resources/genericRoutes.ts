@@ -9,6 +9,7 @@ import { etagOf, versionOf } from '../http/etag.ts'
 import type { RouteDraft } from '../http/route.ts'
 import { checkSpec } from '../records/kubeRecords.ts'
 import type { RecordOf } from '../records/records.ts'
+import { changeResource } from './change.ts'
 import { ListConfigDto, pagedListOf } from './dto.ts'
 import { genericRoute } from './generic.ts'
 import { listConfig, planChoices } from './listConfig.ts'
@@ -94,18 +95,13 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
   const query = z.strictObject('onDelete' in kind.spec.shape ? { keepData: z.enum(['true', 'false']).optional() } : {})
   const documentedBody = withRepeated(declaration.body, declaration.dto)
   const update = (form: 'put' | 'patch') => async (context: Context) => {
-    const { ref, place } = await locate(context, parameter)
-    const { object } = await underQuota(kind, place, context, (reserve) =>
-      context.services.records.update(kind, ref, {
-        caller: context.caller,
-        ifMatch: context.ifMatch,
-        change: async (stored) => {
-          const spec = specForUpdate(kind, context, place, declaration, stored, form)
-          await reserve(spec)
-          return spec
-        },
-      }),
-    )
+    const located = await locate(context, parameter)
+    const { place } = located
+    const { object } = await changeResource(kind, located, context, async (stored, reserve) => {
+      const spec = specForUpdate(kind, context, place, declaration, stored, form)
+      await reserve(spec)
+      return spec
+    })
     return shown(object, place, context, declaration, ok)
   }
   return [

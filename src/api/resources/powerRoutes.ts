@@ -9,12 +9,11 @@ import { type Answer, accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import type { RouteDraft } from '../http/route.ts'
+import { changeResource } from './change.ts'
 import { ACTIONS, ResourceActionResultDto, ScaleRequestDto, ScaleStatusDto } from './dto.ts'
 import { genericRoute } from './generic.ts'
 import { findResource, locate } from './places.ts'
-import { underQuota } from './quota.ts'
 import type { AnyDeclaration } from './types.ts'
-import { refuseWhileDeleting } from './writes.ts'
 
 type PowerSpec = { running?: boolean; restartedAt?: string; replicas?: number; computePlan?: string }
 
@@ -45,19 +44,12 @@ async function setScale<K extends AnyKind>(
     const message = `must be from ${scale.min} to ${scale.max}`
     throw badRequest(`targetScale ${message}.`, [{ field: 'targetScale', message }])
   }
-  const { ref, place } = await locate(context, parameter)
-  const { object, isChanged } = await underQuota(kind, place, context, (reserve) =>
-    context.services.records.update(kind, ref, {
-      caller: context.caller,
-      ifMatch: context.ifMatch,
-      change: async (stored) => {
-        refuseWhileDeleting(stored)
-        const spec = { ...(stored.spec as object), replicas: targetScale }
-        await reserve(spec)
-        return spec
-      },
-    }),
-  )
+  const located = await locate(context, parameter)
+  const { object, isChanged } = await changeResource(kind, located, context, async (stored, reserve) => {
+    const spec = { ...(stored.spec as object), replicas: targetScale }
+    await reserve(spec)
+    return spec
+  })
   return (isChanged ? accepted : ok)(scaleStatus(object, scale), { etag: etagOf(object) })
 }
 
@@ -88,23 +80,17 @@ async function runAction<K extends AnyKind>(kind: K, context: Context, parameter
       allowed: ACTIONS,
     })
   }
-  const { ref, place } = await locate(context, parameter)
+  const located = await locate(context, parameter)
+  const { ref, place } = located
   const now = timestamp(context.services.clock.now())
-  const { object, isChanged } = await underQuota(kind, place, context, (reserve) =>
-    context.services.records.update(kind, ref, {
-      caller: context.caller,
-      ifMatch: context.ifMatch,
-      change: async (stored) => {
-        refuseWhileDeleting(stored)
-        const spec = stored.spec as PowerSpec
-        if (word === 'restart') return restarted(place.name, stored, now)
-        const next =
-          word === 'stop' ? { ...spec, running: false } : { ...spec, running: true, ...startReplicas(spec, context) }
-        await reserve(next)
-        return next
-      },
-    }),
-  )
+  const { object, isChanged } = await changeResource(kind, located, context, async (stored, reserve) => {
+    const spec = stored.spec as PowerSpec
+    if (word === 'restart') return restarted(place.name, stored, now)
+    const next =
+      word === 'stop' ? { ...spec, running: false } : { ...spec, running: true, ...startReplicas(spec, context) }
+    await reserve(next)
+    return next
+  })
   const { status, phase } = summarize(object.status, false)
   const { group } = kind.resource
   const { namespace, name } = ref

@@ -113,7 +113,6 @@ export function specForUpdate<K extends AnyKind>(
   stored: RecordOf<K>,
   form: 'put' | 'patch',
 ): object {
-  refuseWhileDeleting(stored)
   const body =
     form === 'put' ? readBody(context.body, place, declaration) : patchedBody(context.body, place, stored, declaration)
   const view: WriteView<K> = { ...place, form, previous: stored, services: context.services, context }

@@ -3,29 +3,18 @@ import { keyOf, objectKey } from '../../core/object.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { VectorCluster } from '../../crds/vector.ts'
-import {
-  configMap,
-  ingress,
-  namespace,
-  networkPolicy,
-  persistentVolumeClaim,
-  podDisruptionBudget,
-  secret,
-  service,
-  statefulSet,
-  storageClass,
-} from '../../kube/builtin.ts'
+import { configMap, ingress, networkPolicy, podDisruptionBudget, service, statefulSet } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
-import { controllerWith, type Observed, type Rights, steps } from '../engine/controller.ts'
+import { controllerWith, type Observed, steps } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject } from '../nameClaims.ts'
 import { releaseQuota } from '../quota.ts'
-import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { isMade, observeWorkload } from '../stateful/pass.ts'
+import { statefulRights } from '../stateful/rights.ts'
 import { removeSurroundings, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
 import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../stateful/volumes.ts'
 import { findCluster } from '../workload/home.ts'
-import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
+import { podObserver, workloadObservers } from '../workload/observers.ts'
 import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/resolve.ts'
 import { drainBeforeShrinking } from './drain.ts'
 import { judgeHealth, reportStatus } from './health.ts'
@@ -56,22 +45,18 @@ const OTHERS: readonly Observed[] = [
   ...workloadObservers(VectorCluster),
 ]
 
-const CHILDREN = [statefulSet, service, configMap, ingress, httpRoute, networkPolicy, podDisruptionBudget] as const
+const OWN = statefulRights(VectorCluster, [
+  statefulSet,
+  service,
+  configMap,
+  ingress,
+  httpRoute,
+  networkPolicy,
+  podDisruptionBudget,
+])
 
-/** Secrets and the proxy of pods are not here: they are opened namespace by namespace, by bindings of the group. */
-const WRITES: readonly Rights[] = [
-  ...childRights(CHILDREN),
-  { resource: persistentVolumeClaim, verbs: ['get', 'patch', 'delete'] },
-  { resource: VectorCluster.resource, verbs: ['get', 'patch'] },
-  CLAIM_RIGHTS,
-  LEDGER_RIGHTS,
-]
-
-const RIGHTS = {
-  observes: [...CHILDREN, persistentVolumeClaim, secret, ...OTHERS],
-  reads: [namespace, storageClass],
-  writes: WRITES,
-}
+/** The proxy of pods is not here: it is opened namespace by namespace, by bindings of the group. */
+const RIGHTS = { ...OWN, observes: [...OWN.observes, ...OTHERS], writes: [...OWN.writes, CLAIM_RIGHTS] }
 
 /** Keeps vector databases as their specs say: docs/areas/vector.md. */
 export const vectorController = controllerWith<
