@@ -39,7 +39,6 @@ export async function attachControlPlane(reference: ControlPlaneReference): Prom
     source: reference.source,
     version: reference.version,
     simulated: reference.simulated,
-    hasRealNode: !reference.simulated.includes('pods'),
     kubectlPath: reference.kubectlPath ?? onPath('kubectl'),
     startProcess: ({ name }) => {
       throw new Error(`${name} cannot be started beside a control plane of another process.`)

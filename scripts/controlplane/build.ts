@@ -65,11 +65,19 @@ export function requireGo(found: string | undefined, wanted: string): void {
   const advice = `Install Go ${wanted} or newer (https://go.dev/dl), or set KUBEBUILDER_ASSETS to a folder with kube-apiserver and etcd, or name a cluster with --kubeconfig.`
   if (found === undefined)
     throw new Error(`The control plane must be built once, but no "go" is on the PATH. ${advice}`)
-  const version = /^go(\d+(?:\.\d+)*)/.exec(found)?.[1]
-  // A development build ("devel ...") has no number; it is newer than any release that we could name.
-  if (version !== undefined && isOlder(version, wanted)) {
-    throw new Error(`The control plane needs Go ${wanted} to build, but "go" on the PATH is ${version}. ${advice}`)
+  if (isGoOlder(found, wanted)) {
+    throw new Error(
+      `The control plane needs Go ${wanted} to build, but "go" on the PATH is ${releaseOf(found)}. ${advice}`,
+    )
   }
+}
+
+const releaseOf = (found: string) => /^go(\d+(?:\.\d+)*)/.exec(found)?.[1]
+
+/** A development build ("devel ...") has no number; it is newer than any release that we could name. */
+export function isGoOlder(found: string, wanted: string): boolean {
+  const release = releaseOf(found)
+  return release !== undefined && isOlder(release, wanted)
 }
 
 /** Whether a version is before another. */

@@ -23,7 +23,6 @@ export async function openExisting(folder: string, path: string): Promise<Contro
     source: 'kubeconfig',
     version: await versionOf(access.server, tls, await access.authorization(), path),
     simulated: [],
-    hasRealNode: false,
     apiServerUrl: access.server,
     caPem,
     servingCaPem: servingCa.certPem,

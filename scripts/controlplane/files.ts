@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { access, constants, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** Writes a file that only its owner may read, whole or not at all. */
@@ -26,4 +26,12 @@ export async function readOrCreate(path: string, make: () => string | Promise<st
   const content = await make()
   await writePrivate(path, content)
   return content
+}
+
+/** @param mode what must be allowed; being there is enough if absent */
+export function exists(path: string, mode: number = constants.F_OK): Promise<boolean> {
+  return access(path, mode).then(
+    () => true,
+    () => false,
+  )
 }

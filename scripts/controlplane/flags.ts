@@ -12,6 +12,7 @@ export type ControlPlanePorts = Ports<(typeof PORT_NAMES)[number]>
 
 /** Service addresses; the API server takes the first. */
 export const SERVICE_RANGE = '10.96.0.0/12'
+export const API_SERVICE_ADDRESS = '10.96.0.1'
 export const API_SERVER_NAMES = [
   '127.0.0.1',
   'localhost',
@@ -19,7 +20,7 @@ export const API_SERVER_NAMES = [
   'kubernetes.default',
   'kubernetes.default.svc',
   'kubernetes.default.svc.cluster.local',
-  '10.96.0.1',
+  API_SERVICE_ADDRESS,
 ]
 
 export type FlagOptions = {

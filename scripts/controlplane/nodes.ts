@@ -4,11 +4,12 @@ export type NodeSize = { cpu: string; memory: string; pods: string; storage: str
 export const NODE_SIZE: NodeSize = { cpu: '64', memory: '256Gi', pods: '500', storage: '4Ti' }
 
 const ARCHITECTURES: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' }
+/** Of this machine, in the words of Kubernetes and of images. */
+export const ARCHITECTURE = ARCHITECTURES[arch] ?? 'amd64'
 
 /** A node that KWOK plays: it is annotated for it, and its range of pod addresses holds more than its pods. */
 export function playedNode(index: number, version: string, size: NodeSize = NODE_SIZE) {
   const name = `freehold-node-${index}`
-  const architecture = ARCHITECTURES[arch] ?? 'amd64'
   const amount = { cpu: size.cpu, memory: size.memory, pods: size.pods, 'ephemeral-storage': size.storage }
   return {
     apiVersion: 'v1',
@@ -19,7 +20,7 @@ export function playedNode(index: number, version: string, size: NodeSize = NODE
       labels: {
         'kubernetes.io/hostname': name,
         'kubernetes.io/os': 'linux',
-        'kubernetes.io/arch': architecture,
+        'kubernetes.io/arch': ARCHITECTURE,
         'topology.kubernetes.io/region': 'local',
         'topology.kubernetes.io/zone': `local-${index}`,
       },
@@ -30,7 +31,7 @@ export function playedNode(index: number, version: string, size: NodeSize = NODE
       capacity: amount,
       allocatable: amount,
       nodeInfo: {
-        architecture,
+        architecture: ARCHITECTURE,
         bootID: '',
         containerRuntimeVersion: 'played',
         kernelVersion: 'played',

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { cachedAt } from './cache.ts'
+import { exists } from './files.ts'
 import { NODE_PROGRAMS, PROGRAMS, type Program, type ProgramName, type ToolLock } from './modules.ts'
 
 /** Where the programs come from. `mixed`: a given folder had some, the cache or a build the rest. */
@@ -39,8 +39,7 @@ export function chooseSource(facts: SourceFacts, wanted: readonly Program[] = PR
 
 /** The folder of programs that this lock gives: `$XDG_CACHE_HOME/freehold/<version>-<hash>`. */
 export function cacheFolder(lock: ToolLock, environment: NodeJS.ProcessEnv): string {
-  const base = environment.XDG_CACHE_HOME
-  return join(base !== undefined && base !== '' ? base : join(homedir(), '.cache'), 'freehold', lock.cacheKey)
+  return cachedAt(lock.cacheKey, environment)
 }
 
 /** The programs that a folder holds and that may be run. */
@@ -50,11 +49,7 @@ export async function programsIn(folder: string | undefined): Promise<Partial<Re
   await Promise.all(
     [...PROGRAMS, ...NODE_PROGRAMS].map(async ({ name }) => {
       const path = join(folder, name)
-      const executable = await access(path, constants.X_OK).then(
-        () => true,
-        () => false,
-      )
-      if (executable) found[name] = path
+      if (await exists(path, constants.X_OK)) found[name] = path
     }),
   )
   return found

@@ -8,6 +8,7 @@ import { findNodeParts, type NodeParts } from '../node/programs.ts'
 import { machineFacts, nodeIsImpossible } from '../node/requirements.ts'
 import { type RunningNode, startNode } from '../node/start.ts'
 import { buildPrograms } from './build.ts'
+import { cachedAt } from './cache.ts'
 import { openExisting } from './existing.ts'
 import {
   apiServerFlags,
@@ -25,7 +26,7 @@ import { type ProcessCommand, ProcessGroup, stopLeftovers } from './processes.ts
 import { type Progress, silentProgress } from './progress.ts'
 import { type AdminClient, adminClient, waitUntil } from './request.ts'
 import { cacheFolder, chooseSource, programsIn, type SourceName } from './sources.ts'
-import { cachedAt, type ToolSearch } from './tool.ts'
+import type { ToolSearch } from './tool.ts'
 import type { ControlPlane, Simulated, StartOptions } from './types.ts'
 
 const TOOLS = fileURLToPath(new URL('../../tools', import.meta.url))
@@ -81,7 +82,6 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
   return {
     source,
     version,
-    hasRealNode: node !== undefined,
     simulated: node === undefined ? SIMULATED : SIMULATED_BESIDE_A_NODE,
     ...accessTo(folder, files),
     kubectlPath: programs.kubectl,

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { access, constants, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { constants, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { goBuild, goVersion, isOlder, takeBuildLock } from './build.ts'
+import { goBuild, goVersion, isGoOlder, takeBuildLock } from './build.ts'
+import { cachedAt } from './cache.ts'
+import { exists } from './files.ts'
 import type { Progress } from './progress.ts'
 
 /** A program that a folder of `tools/` locks by itself: `package` is built there under `name`. */
@@ -13,12 +14,6 @@ export type ToolSearch = {
   readonly progress: Progress
   readonly signal: AbortSignal | undefined
   readonly environment?: NodeJS.ProcessEnv
-}
-
-/** Where what is built or downloaded once is kept: `$XDG_CACHE_HOME/freehold/<name>`. */
-export function cachedAt(name: string, environment: NodeJS.ProcessEnv = process.env): string {
-  const base = environment.XDG_CACHE_HOME
-  return join(base !== undefined && base !== '' ? base : join(homedir(), '.cache'), 'freehold', name)
 }
 
 /**
@@ -32,10 +27,9 @@ export async function findTool(tool: Tool, search: ToolSearch): Promise<{ progra
   const key = createHash('sha256').update(files.join('\n')).digest('hex').slice(0, 16)
   const folder = cachedAt(`${tool.folder}-${key}`, search.environment)
   const program = join(folder, tool.name)
-  if (await isProgram(program)) return { program }
+  if (await exists(program, constants.X_OK)) return { program }
   const [found, wanted] = [await goVersion(), /^go (\d+\.\d+(?:\.\d+)?)$/m.exec(files[0] ?? '')?.[1] ?? '']
-  const number = /^go(\d+(?:\.\d+)*)/.exec(found ?? '')?.[1]
-  if (found === undefined || (number !== undefined && isOlder(number, wanted))) return { needsGo: wanted }
+  if (found === undefined || isGoOlder(found, wanted)) return { needsGo: wanted }
   await build(tool, folder, search)
   return { program }
 }
@@ -60,7 +54,7 @@ async function build(tool: Tool, folder: string, { progress, signal }: ToolSearc
   const release = await takeBuildLock(join(folder, '.building'), progress, signal)
   const temporary = await mkdtemp(join(folder, '.build-'))
   try {
-    if (await isProgram(program)) return
+    if (await exists(program, constants.X_OK)) return
     const output = join(temporary, tool.name)
     const args = ['build', '-trimpath', '-ldflags', '-s -w', '-o', output, tool.package]
     // Static: some of these run alone in an image.
@@ -73,11 +67,4 @@ async function build(tool: Tool, folder: string, { progress, signal }: ToolSearc
     await rm(temporary, { recursive: true, force: true })
     await release()
   }
-}
-
-function isProgram(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  )
 }

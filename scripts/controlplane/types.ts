@@ -38,8 +38,6 @@ export type ControlPlane = {
   /** For example v1.36.3. */
   version: string
   simulated: readonly Simulated[]
-  /** Pods run here; false where they are played, and on clusters of somebody else. */
-  hasRealNode: boolean
   apiServerUrl: string
   /** Of the API server; empty when an existing cluster's certificate is signed by a public authority. */
   caPem: string

@@ -1,3 +1,5 @@
+import { API_SERVICE_ADDRESS } from '../controlplane/flags.ts'
+
 /** The one address of the node; only its own namespaces know it. */
 export const NODE_ADDRESS = '10.200.0.1'
 export const NODE_NAME = 'freehold-node-0'
@@ -8,4 +10,4 @@ export const DNS_DOMAIN = 'cluster.local'
 export const REGISTRY = `${NODE_ADDRESS}:5000`
 export const PAUSE_IMAGE = `${REGISTRY}/pause:1`
 /** The API server, by its Service and by what the Service leads to: pods of tenants have nothing to ask there. */
-export const CLOSED_NETWORKS = ['10.96.0.1/32', `${NODE_ADDRESS}/32`]
+export const CLOSED_NETWORKS = [`${API_SERVICE_ADDRESS}/32`, `${NODE_ADDRESS}/32`]

@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { access, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { arch } from 'node:process'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { request } from 'undici'
-import { cachedAt } from '../controlplane/tool.ts'
+import { cachedAt } from '../controlplane/cache.ts'
+import { exists } from '../controlplane/files.ts'
+import { ARCHITECTURE } from '../controlplane/nodes.ts'
 
 const run = promisify(execFile)
 
@@ -38,7 +39,6 @@ export type Image = { readonly name: string; readonly folder: string; readonly m
 const MANIFEST = 'application/vnd.oci.image.manifest.v1+json'
 const CONFIG = 'application/vnd.oci.image.config.v1+json'
 const LAYER = 'application/vnd.oci.image.layer.v1.tar'
-const ARCHITECTURES: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' }
 
 /**
  * Makes an OCI image of folders, without a daemon: the same folders give the same digests.
@@ -56,7 +56,7 @@ export async function makeImage({ name, layers, config, key }: ImageSource): Pro
     const blobs: Descriptor[] = []
     for (const layer of layers) blobs.push(await addLayer(place, layer))
     const text = JSON.stringify({
-      architecture: ARCHITECTURES[arch] ?? arch,
+      architecture: ARCHITECTURE,
       os: 'linux',
       created: '1970-01-01T00:00:00Z',
       config,
@@ -135,11 +135,4 @@ async function answered(wanted: number, method: 'POST' | 'PUT', url: string, sen
   await body.dump()
   if (statusCode === wanted) return headers
   throw new Error(`The registry answered ${statusCode} to ${method} ${new URL(url).pathname}, not ${wanted}.`)
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }

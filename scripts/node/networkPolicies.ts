@@ -51,6 +51,7 @@ type Direction = (typeof DIRECTIONS)[number]
  */
 export function rulesOf(cluster: Cluster): string {
   const running = cluster.pods.filter(isOnNetwork)
+  const labels = new Map(cluster.namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]))
   const chains: string[] = []
   const jumps = { Ingress: [] as string[], Egress: [] as string[] }
   for (const pod of running) {
@@ -58,7 +59,7 @@ export function rulesOf(cluster: Cluster): string {
       const selecting = cluster.policies.filter((policy) => selects(policy, pod, direction))
       if (selecting.length === 0) continue
       const name = `${direction.prefix}_${addressOf(pod).replaceAll('.', '_')}`
-      const allowed = selecting.flatMap((policy) => allowedBy(policy, { cluster, running, pod, direction }))
+      const allowed = selecting.flatMap((policy) => allowedBy(policy, { labels, running, pod, direction }))
       const { namespace } = pod.metadata
       const drop = `counter drop comment "${namespace}/${pod.metadata.name}"`.slice(0, 120)
       chains.push(`  chain ${name} {\n${[...new Set(allowed), drop].map((rule) => `    ${rule}\n`).join('')}  }`)
@@ -102,7 +103,8 @@ function selects({ metadata, spec }: NetworkPolicy, pod: Pod, { type }: Directio
   return matches(spec.podSelector, pod.metadata.labels)
 }
 
-type Place = { cluster: Cluster; running: readonly Pod[]; pod: Pod; direction: Direction }
+/** `labels` are those of namespaces. */
+type Place = { labels: ReadonlyMap<string, Labels>; running: readonly Pod[]; pod: Pod; direction: Direction }
 
 function allowedBy({ metadata, spec }: NetworkPolicy, place: Place): string[] {
   const { direction, pod } = place
@@ -118,7 +120,7 @@ function allowedBy({ metadata, spec }: NetworkPolicy, place: Place): string[] {
   })
 }
 
-function addressesOf(peer: Peer, home: string | undefined, { cluster, running, direction }: Place): string[] {
+function addressesOf(peer: Peer, home: string | undefined, { labels, running, direction }: Place): string[] {
   const { ipBlock, namespaceSelector, podSelector } = peer
   const from = `ip ${direction.theirs}`
   if (ipBlock !== undefined) {
@@ -127,7 +129,6 @@ function addressesOf(peer: Peer, home: string | undefined, { cluster, running, d
     const excepted = except.length === 0 ? '' : ` ${from} != { ${except.join(', ')} }`
     return [`${from} ${cidr}${excepted}`]
   }
-  const labels = new Map(cluster.namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]))
   const isMeant = ({ metadata }: Pod) => {
     const isPlace =
       namespaceSelector === undefined

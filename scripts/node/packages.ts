@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { access, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { takeBuildLock } from '../controlplane/build.ts'
-import { cachedAt, type ToolSearch } from '../controlplane/tool.ts'
+import { cachedAt } from '../controlplane/cache.ts'
+import { exists } from '../controlplane/files.ts'
+import type { ToolSearch } from '../controlplane/tool.ts'
 
 const run = promisify(execFile)
 const UPDATE_WITHIN = 120_000
@@ -122,11 +124,4 @@ async function apt(words: readonly string[], timeout: number, signal: AbortSigna
 function told(error: unknown): string {
   const { stderr, message } = error as { stderr?: string; message: string }
   return (stderr || message).trim().split('\n').slice(-3).join(' ')
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }

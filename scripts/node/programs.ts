@@ -1,4 +1,4 @@
-import { requireGo } from '../controlplane/build.ts'
+import { goVersion, requireGo } from '../controlplane/build.ts'
 import { findTool, type Tool, type ToolSearch } from '../controlplane/tool.ts'
 import type { Image } from './image.ts'
 import { programImage } from './images.ts'
@@ -31,7 +31,7 @@ export async function findNodeParts(search: ToolSearch): Promise<NodeParts> {
   const found = {} as Record<keyof typeof TOOLS, string>
   for (const [name, tool] of Object.entries(TOOLS)) {
     const result = await findTool(tool, search)
-    if ('needsGo' in result) requireGo(undefined, result.needsGo)
+    if ('needsGo' in result) requireGo(await goVersion(), result.needsGo)
     else found[name as keyof typeof TOOLS] = result.program
   }
   return { ...found, packages, images: [await programImage('pause:1', found.pause, { User: '65535:65535' })] }

@@ -52,6 +52,7 @@ export type OperatorFiles = {
 export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorFiles): Record<string, string> {
   const own = controlPlane.source === 'kubeconfig' ? {} : embeddedEnvironment(files)
   const isPlayed = controlPlane.simulated.includes('pods')
+  const hasRealNode = controlPlane.source !== 'kubeconfig' && !isPlayed
   return {
     ...inherited(['PATH', 'HOME', 'NODE_OPTIONS', 'NODE_COMPILE_CACHE', 'TZ']),
     ...own,
@@ -75,8 +76,8 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_VAULT_KEYS_FILE: files.vaultKeys,
     PLATFORM_ENGINES: isPlayed ? 'simulated' : 'real',
     // The platform is in the network of a real node, where names of Services resolve.
-    PLATFORM_ENGINE_ACCESS: controlPlane.hasRealNode ? 'service' : 'proxy',
-    ...(controlPlane.hasRealNode ? { PLATFORM_CLOSED_NETWORKS: CLOSED_NETWORKS.join(',') } : {}),
+    PLATFORM_ENGINE_ACCESS: hasRealNode ? 'service' : 'proxy',
+    ...(hasRealNode ? { PLATFORM_CLOSED_NETWORKS: CLOSED_NETWORKS.join(',') } : {}),
     PLATFORM_PLAYED_ENGINES: files.playedEngines,
     // Nothing is there: the played engine says that it wrote its backups.
     ...(isPlayed

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import { cachedAt } from '../../scripts/controlplane/tool.ts'
+import { cachedAt } from '../../scripts/controlplane/cache.ts'
 
 const run = promisify(execFile)
 

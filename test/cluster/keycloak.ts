@@ -5,10 +5,10 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { cachedAt } from '../../scripts/controlplane/cache.ts'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { ProcessGroup } from '../../scripts/controlplane/processes.ts'
 import { waitUntil } from '../../scripts/controlplane/request.ts'
-import { cachedAt } from '../../scripts/controlplane/tool.ts'
 
 const POM = join(import.meta.dirname, '../../tools/keycloak/pom.xml')
 const OLDEST_JAVA = 17

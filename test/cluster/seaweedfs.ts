@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { loadAll } from 'js-yaml'
+import { cachedAt } from '../../scripts/controlplane/cache.ts'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { ProcessGroup } from '../../scripts/controlplane/processes.ts'
 import { waitUntil } from '../../scripts/controlplane/request.ts'
-import { cachedAt } from '../../scripts/controlplane/tool.ts'
 
 const REQUIREMENTS = join(import.meta.dirname, '../../tools/seaweedfs/requirements.txt')
 const EXAMPLE = join(import.meta.dirname, '../../deploy/objectstorage/seaweedfs.yaml')
