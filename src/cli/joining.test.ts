@@ -5,9 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { collectionsOf } from './collections.ts'
-import type { Context } from './command.ts'
-import { placesIn } from './files.ts'
+import { commandLine } from '../../test/make/commandLine.ts'
 import { run } from './run.ts'
 
 const WORD = 'Correct-horse-7'
@@ -57,27 +55,11 @@ describe('joining from the command line', () => {
 
   function freehold(...words: string[]): Promise<number> {
     said = ''
-    const context: Context = {
-      environment: { PLATFORM_TOKEN: 'carls-token' },
-      places: placesIn({}, home),
-      program: ['freehold'],
-      terminal: {
-        out: (text) => {
-          said += text
-        },
-        err: (text) => {
-          said += text
-        },
-        isTerminal: false,
-        readInput: () => Promise.resolve(''),
-        readPassword: () => Promise.resolve(WORD),
-        openBrowser: undefined,
-      },
-      collections: collectionsOf(),
-      signal: new AbortController().signal,
-      now: Date.now,
+    const say = (text: string) => {
+      said += text
     }
-    return run(words, context)
+    const terminal = { out: say, err: say, readPassword: () => Promise.resolve(WORD) }
+    return run(words, commandLine(home, { environment: { PLATFORM_TOKEN: 'carls-token' }, terminal }))
   }
 
   it('makes the account of an invited person, as nobody, and says what comes next', async () => {

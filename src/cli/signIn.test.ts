@@ -3,9 +3,9 @@ import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
+import { commandLine } from '../../test/make/commandLine.ts'
 import { browse, startIssuer, type TestIssuer } from '../../test/worlds/issuer.ts'
-import { collectionsOf } from './collections.ts'
-import type { Context, Terminal } from './command.ts'
+import type { Terminal } from './command.ts'
 import { placesIn } from './files.ts'
 import { run } from './run.ts'
 import { loginStore } from './storedLogin.ts'
@@ -31,30 +31,18 @@ describe('signing in', () => {
     await rm(home, { recursive: true })
   })
 
-  async function freehold(words: string[], terminal: Partial<Terminal> = {}): Promise<number> {
+  async function freehold(words: string[], more: Partial<Terminal> = {}): Promise<number> {
     ;[said, shown] = ['', '']
-    const context: Context = {
-      environment: {},
-      places: placesIn({}, home),
-      program: ['freehold'],
-      terminal: {
-        out: (text) => {
-          shown += text
-        },
-        err: (text) => {
-          said += text
-        },
-        isTerminal: false,
-        readInput: () => Promise.resolve(''),
-        readPassword: () => Promise.resolve(''),
-        openBrowser: undefined,
-        ...terminal,
+    const terminal = {
+      out: (text: string) => {
+        shown += text
       },
-      collections: collectionsOf(),
-      signal: new AbortController().signal,
-      now: Date.now,
+      err: (text: string) => {
+        said += text
+      },
+      ...more,
     }
-    return run(words, context)
+    return run(words, commandLine(home, { terminal }))
   }
   const withBrowser = (fields: Record<string, string> = { login: 'alice', password: 'x' }) => ({
     openBrowser: (url: string) => {

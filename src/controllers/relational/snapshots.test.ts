@@ -1,0 +1,186 @@
+import { expect } from 'chai'
+import { TARGET } from '../../../test/make/relational.ts'
+import { RelationalWorld, SNAPSHOT } from '../../../test/worlds/relationalWorld.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { RelationalCluster } from '../../crds/relational.ts'
+import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
+import { service } from '../../kube/builtin.ts'
+import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
+
+describe('snapshots and restores of relational databases', () => {
+  let world: RelationalWorld
+  const begin = async (...engine: Parameters<RelationalWorld['start']>) => {
+    world = await new RelationalWorld({ target: TARGET }).start(...engine)
+    return world
+  }
+  afterEach(() => world.bench.stop())
+
+  it('takes a snapshot once, and never again when its Backup is gone', async () => {
+    await begin()
+    world.database('orders')
+    await world.bench.rest()
+    await world.snapshot('orders')
+    expect((await world.status(SNAPSHOT, RelationalSnapshot)).phase).to.equal('WaitingForDependency')
+    await world.play('orders')
+    expect((await world.status(SNAPSHOT, RelationalSnapshot)).phase).to.equal('BackingUp')
+    await world.completeBackup()
+    const taken = await world.status(SNAPSHOT, RelationalSnapshot)
+    expect([taken.status, taken.backupId, taken.storageSize]).to.deep.equal(['Running', 'b1', '5Gi'])
+    expect((await world.status('orders')).firstRecoverableAt).to.equal('2026-01-01T00:01:00Z')
+    await world.bench.client.remove(postgresqlBackup, { namespace: world.home, name: `rsnap-${SNAPSHOT}` })
+    await world.bench.rest()
+    expect(await world.bench.find(postgresqlBackup, `rsnap-${SNAPSHOT}`, world.home)).to.equal(undefined)
+  })
+
+  it('says of a snapshot why the engine could not take it', async () => {
+    await begin()
+    world.database('orders')
+    await world.bench.rest()
+    await world.play('orders')
+    await world.snapshot('orders')
+    await world.completeBackup({ phase: 'failed', error: 'the bucket is gone' })
+    const failed = await world.status(SNAPSHOT, RelationalSnapshot)
+    expect([failed.phase, failed.statusMessage]).to.deep.equal(['EngineRefused', 'the bucket is gone'])
+  })
+
+  it('makes a snapshot of each Backup of the schedule, which goes with it', async () => {
+    await begin()
+    world.database('orders')
+    await world.bench.rest()
+    await world.play('orders')
+    world.bench.client.seed(postgresqlBackup, {
+      apiVersion: 'postgresql.cnpg.io/v1',
+      kind: 'Backup',
+      metadata: { name: 'nightly', namespace: world.home, labels: { 'cnpg.io/scheduled-backup': 'relcbackup-orders' } },
+      spec: { cluster: { name: 'relc-orders' } },
+      status: {
+        phase: 'completed',
+        backupId: 'n1',
+        startedAt: '2026-01-01T02:00:00Z',
+        stoppedAt: '2026-01-01T02:01:00Z',
+      },
+    })
+    await world.bench.rest()
+    const list = async () => (await world.bench.client.list(RelationalSnapshot.resource)).items
+    const [mirrored] = await list()
+    expect(mirrored?.spec).to.deep.include({ kind: 'Scheduled', clusterName: 'orders' })
+    expect(mirrored).to.have.nested.property('status.status', 'Running')
+    await world.bench.client.remove(postgresqlBackup, { namespace: world.home, name: 'nightly' })
+    await world.bench.rest()
+    expect(await list()).to.deep.equal([])
+  })
+
+  it('ends a snapshot when its days are over, by one timer', async () => {
+    await begin()
+    world.database('orders')
+    await world.bench.rest()
+    await world.play('orders')
+    await world.snapshot('orders', { retentionDays: 1 })
+    const now = new Date(world.bench.clock.now()).toISOString()
+    await world.completeBackup({ startedAt: now, stoppedAt: now })
+    expect((await world.status(SNAPSHOT, RelationalSnapshot)).expiresAt).to.be.a('string')
+    await world.bench.clock.advance(86_400_000)
+    await world.bench.rest()
+    expect(await world.bench.find(RelationalSnapshot.resource, SNAPSHOT, world.home)).to.equal(undefined)
+  })
+
+  const remove = async (id = SNAPSHOT) => {
+    await world.bench.client.remove(RelationalSnapshot.resource, { namespace: world.home, name: id })
+    await world.bench.rest()
+  }
+  const snapshot = (id = SNAPSHOT) => world.bench.find(RelationalSnapshot.resource, id, world.home)
+  const SECOND = '0d1c8a57-8b9c-4a53-8d5e-6f8f3c1b5a10'
+  async function withOneBase() {
+    await begin()
+    world.database('orders')
+    await world.bench.rest()
+    await world.play('orders')
+    await world.snapshot('orders')
+    await world.completeBackup()
+  }
+
+  it('holds the deletion of the last base of a living database until there is another', async () => {
+    await withOneBase()
+    await remove()
+    const held = await world.status(SNAPSHOT, RelationalSnapshot)
+    expect([held.status, held.phase]).to.deep.equal(['Deleting', 'DeletionBlocked'])
+    expect(held.statusMessage).to.contain('relationalclusters/orders')
+    expect(await world.bench.find(postgresqlBackup, `rsnap-${SNAPSHOT}`, world.home)).to.not.equal(undefined)
+    await world.snapshot('orders', { name: 'second' }, SECOND)
+    await world.completeBackup({}, SECOND)
+    expect(await snapshot()).to.equal(undefined)
+  })
+
+  it('lets the last base go where that was asked for, or with its database', async () => {
+    await withOneBase()
+    await remove()
+    const ref = { namespace: world.home, name: SNAPSHOT }
+    await world.bench.client.mergePatch(RelationalSnapshot.resource, ref, { spec: { forceDelete: true } })
+    await world.bench.rest()
+    expect(await snapshot()).to.equal(undefined)
+    await world.snapshot('orders', { name: 'second' }, SECOND)
+    await world.completeBackup({}, SECOND)
+    await remove(SECOND)
+    expect(await snapshot(SECOND)).to.not.equal(undefined)
+    await world.bench.client.remove(RelationalCluster.resource, { namespace: world.home, name: 'orders' })
+    await world.bench.rest()
+    expect(await snapshot(SECOND)).to.equal(undefined)
+  })
+
+  it('takes one snapshot of a name; the other is taken once the first has gone', async () => {
+    await withOneBase()
+    await world.bench.clock.advance(1_000)
+    await world.snapshot('orders', {}, SECOND)
+    expect((await world.status(SECOND, RelationalSnapshot)).phase).to.equal('NameOccupied')
+    const ref = { namespace: world.home, name: SNAPSHOT }
+    await world.bench.client.mergePatch(RelationalSnapshot.resource, ref, { spec: { forceDelete: true } })
+    await remove()
+    expect((await world.status(SECOND, RelationalSnapshot)).phase).to.equal('BackingUp')
+  })
+
+  it('asks the engine for no moment that the archive does not reach', async () => {
+    await withOneBase()
+    const restoreFrom = { clusterName: 'orders', snapshotId: SNAPSHOT, targetTime: '2025-12-31T00:00:00Z' }
+    world.database('heir', { restoreFrom })
+    await world.bench.rest()
+    const refused = await world.status('heir')
+    expect([refused.phase, refused.statusMessage?.includes('2025-12-31T00:00:00Z cannot')]).to.deep.equal([
+      'ConfigurationInvalid',
+      true,
+    ])
+    expect(await world.bench.find(postgresqlCluster, 'relc-heir', world.home)).to.equal(undefined)
+  })
+
+  it('restores, and hands name and password over once the data is there', async () => {
+    await withOneBase()
+    world.database('heir', { restoreFrom: { clusterName: 'orders', snapshotId: SNAPSHOT }, takesOver: 'orders' })
+    await world.bench.rest()
+    expect((await world.status('heir')).phase).to.equal('Restoring')
+    const spec = async () =>
+      (await world.bench.find(RelationalCluster.resource, 'orders', world.home))?.spec as Record<string, unknown>
+    expect((await spec()).running).to.equal(true)
+    await world.play('heir')
+    expect(await spec()).to.include({ running: false, connectTo: 'heir' })
+    const found = await world.bench.find<KubeObject & { spec: { selector: object } }>(
+      service,
+      'relcrw-orders',
+      world.home,
+    )
+    expect(found?.spec.selector).to.include({ 'cnpg.io/cluster': 'relc-heir' })
+    await world.change('orders', { running: true, connectTo: null })
+    expect((await spec()).running, 'who takes it back is left alone').to.equal(true)
+  })
+
+  it('says of a snapshot whose end is not a time what to set', async () => {
+    await begin()
+    world.database('orders')
+    await world.snapshot('orders', { retentionDays: 1 })
+    world.bench.client.edit(RelationalSnapshot.resource, { namespace: world.home, name: SNAPSHOT }, (object) => {
+      object.status = { ...(object.status as object), completedAt: 'yesterday' }
+    })
+    await world.bench.rest()
+    expect((await world.status(SNAPSHOT, RelationalSnapshot)).statusMessage).to.equal(
+      'status.completedAt is "yesterday", which is not a time; set it to the time when the backup ended.',
+    )
+  })
+})

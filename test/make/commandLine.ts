@@ -1,0 +1,27 @@
+import { collectionsOf } from '../../src/cli/collections.ts'
+import type { Context, Terminal } from '../../src/cli/command.ts'
+import { placesIn } from '../../src/cli/files.ts'
+
+type Given = {
+  environment?: Context['environment']
+  terminal: Pick<Terminal, 'out' | 'err'> & Partial<Terminal>
+}
+
+/** What the command line runs in: files below `home`, and a terminal at which nobody types and that opens no browser. */
+export function commandLine(home: string, { environment = {}, terminal }: Given): Context {
+  return {
+    environment,
+    places: placesIn({}, home),
+    program: ['freehold'],
+    terminal: {
+      isTerminal: false,
+      readInput: () => Promise.resolve(''),
+      readPassword: () => Promise.resolve(''),
+      openBrowser: undefined,
+      ...terminal,
+    },
+    collections: collectionsOf(),
+    signal: new AbortController().signal,
+    now: Date.now,
+  }
+}
