@@ -7,6 +7,7 @@ import { Documentation } from '../../src/api/platform/documentation.ts'
 import type {
   CreateRequest,
   ListFilter,
+  ReadOptions,
   RecordOf,
   Records,
   RemoveRequest,
@@ -34,7 +35,17 @@ type Stored = { apiVersion: string; kind: string; metadata: KubeObject['metadata
 /** Custom resources in memory, for tests of handlers: no admission, no finalizer work, nothing happens by itself. */
 export class MemoryRecords implements Records {
   readonly #tables = new Map<string, Map<string, Stored>>()
+  #cached: ReadonlyMap<string, ReadonlyMap<string, Stored>> | undefined
   #version = 1
+
+  /** From here on the caches stand still, as those of a replica that is late; writes and fresh reads do not. */
+  holdCaches(): void {
+    this.#cached = new Map([...this.#tables].map(([kind, table]) => [kind, new Map(table)]))
+  }
+
+  #known(kind: AnyKind): ReadonlyMap<string, Stored> {
+    return this.#cached === undefined ? this.#table(kind) : (this.#cached.get(kind.kind) ?? new Map())
+  }
 
   #table(kind: AnyKind): Map<string, Stored> {
     const table = this.#tables.get(kind.kind) ?? new Map<string, Stored>()
@@ -73,28 +84,37 @@ export class MemoryRecords implements Records {
   }
 
   peek<K extends AnyKind>(kind: K, ref: { namespace?: string | undefined; name: string }) {
-    return this.#table(kind).get(objectKey(ref.namespace, ref.name)) as unknown as RecordOf<K> | undefined
+    return this.#known(kind).get(objectKey(ref.namespace, ref.name)) as unknown as RecordOf<K> | undefined
   }
 
-  async get<K extends AnyKind>(kind: K, ref: { namespace?: string | undefined; name: string }) {
-    return this.peek(kind, ref)
+  async get<K extends AnyKind>(
+    kind: K,
+    ref: { namespace?: string | undefined; name: string },
+    { fresh = false }: ReadOptions = {},
+  ) {
+    const known = fresh ? undefined : this.peek(kind, ref)
+    return known ?? (this.#table(kind).get(objectKey(ref.namespace, ref.name)) as unknown as RecordOf<K> | undefined)
   }
 
-  peekAll<K extends AnyKind>(kind: K, { namespace, boundaryId }: ListFilter = {}): readonly RecordOf<K>[] {
-    const all = [...this.#table(kind).values()].filter((object) => {
+  peekAll<K extends AnyKind>(kind: K, filter: ListFilter = {}): readonly RecordOf<K>[] {
+    return this.#select<K>(this.#known(kind), filter)
+  }
+
+  #select<K extends AnyKind>(table: ReadonlyMap<string, Stored>, { namespace, boundaryId }: ListFilter) {
+    const all = [...table.values()].filter((object) => {
       const home = object.metadata.namespace
       if (boundaryId !== undefined && boundaryOfNamespace(home ?? '') !== boundaryId) return false
       return namespace === undefined || home === namespace
     })
-    return all as unknown as RecordOf<K>[]
+    return all as unknown as readonly RecordOf<K>[]
   }
 
   revision(): number {
     return this.#version
   }
 
-  async list<K extends AnyKind>(kind: K, filter: ListFilter = {}) {
-    return this.peekAll(kind, filter)
+  async list<K extends AnyKind>(kind: K, filter: ListFilter = {}, { fresh = false }: ReadOptions = {}) {
+    return fresh ? this.#select<K>(this.#table(kind), filter) : this.peekAll(kind, filter)
   }
 
   async create<K extends AnyKind>(kind: K, request: CreateRequest<K>) {

@@ -153,6 +153,23 @@ describe('resource groups', () => {
     expect(refused).to.deep.equal({ code: 'DELETION_PROTECTED', extras: { resources: ['vectorclusters/kept'] } })
   })
 
+  it('go as soon as nothing holds them, also where the caches of this replica do not know it yet', async () => {
+    const facade = makeFacade({ roles, assignments: [assign('Owner', B1)] })
+    facade.boundary(ONE)
+    const path = `/boundaries/${ONE}/resourcegroups/shop`
+    const ref = { namespace: boundaryNamespace(ONE), name: 'shop' }
+    facade.records.put(ResourceGroup, ref, {}, { heldBy: ['persistentvolumeclaims/storage-vc-old-0'] })
+    facade.vector(ONE, 'shop', 'kept', { onDelete: 'Retain' })
+    facade.records.holdCaches()
+    const refused = await codeOf(facade.call(routes, 'DELETE', path))
+    expect(refused.extras).to.deep.equal({
+      resources: ['persistentvolumeclaims/storage-vc-old-0', 'vectorclusters/kept'],
+    })
+    facade.records.put(ResourceGroup, ref, {}, { heldBy: [] })
+    facade.vector(ONE, 'shop', 'kept', { onDelete: 'Delete' })
+    expect((await facade.call(routes, 'DELETE', path)).status).to.be.oneOf([202, 204])
+  })
+
   it('count what is in them by collection', async () => {
     const { body } = await shop().call(routes, 'GET', `/boundaries/${ONE}/resourcegroups/shop`)
     expect(body).to.deep.include({

@@ -96,8 +96,9 @@ export async function deleteGroup(context: GroupContext): Promise<{ isGone: bool
   const { services, caller, ifMatch, parameters } = context
   const { boundaryId, resourceGroupName: name } = parameters
   const group = await findGroup(context, boundaryId, name)
-  const resources = whatHolds(services, boundaryId, group)
-  if (resources.length > 0 && group.metadata.deletionTimestamp === undefined) {
+  const isLeaving = group.metadata.deletionTimestamp !== undefined
+  const resources = isLeaving ? [] : await whatHolds(services, boundaryId, group)
+  if (resources.length > 0) {
     const message = `Resource group "${name}" holds ${resources.length} resources whose data is to be kept.`
     throw new PlatformError('DELETION_PROTECTED', message, { resources })
   }

@@ -144,8 +144,9 @@ async function create<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>
 
 async function remove<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>, context: Context): Promise<Answer> {
   const { object, place, ref } = await findResource(kind, context, declaration.parameter, declaration)
-  refuseProtected(object)
   const { caller, services } = context
+  // The protection may just have been taken off through another replica.
+  if (isProtected(object)) refuseProtected((await services.records.get(kind, ref, { fresh: true })) ?? object)
   await declaration.beforeDelete?.(viewMaker<K>(services, place.boundaryId)(object, place.resourceGroup))
   let { ifMatch } = context
   if ((context.query as { keepData?: string } | undefined)?.keepData === 'true') {
@@ -158,10 +159,14 @@ async function remove<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>
   return isGone ? noContent() : acceptedEmpty()
 }
 
+function isProtected({ spec }: RecordOf<AnyKind>): boolean {
+  return (spec as { deletionProtection?: boolean }).deletionProtection === true
+}
+
 /** @throws PlatformError DELETION_PROTECTED */
-function refuseProtected({ spec, metadata }: RecordOf<AnyKind>): void {
-  if ((spec as { deletionProtection?: boolean }).deletionProtection !== true) return
-  const message = `"${metadata.name}" is protected from deletion: set deletionProtection to false first.`
+function refuseProtected(object: RecordOf<AnyKind>): void {
+  if (!isProtected(object)) return
+  const message = `"${object.metadata.name}" is protected from deletion: set deletionProtection to false first.`
   throw new PlatformError('DELETION_PROTECTED', message)
 }
 

@@ -1,7 +1,17 @@
-import { groupNamespace } from '../../core/names.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
-import type { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { type GroupContents, heldBy, isToBeKept, retainedVolumesOf, secretsIn } from '../../crds/retention.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { KINDS } from '../../crds/index.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import {
+  type GroupContents,
+  HELD_WITH_OTHERS,
+  heldBy,
+  isToBeKept,
+  nameInGroup,
+  retainedVolumesOf,
+  secretsIn,
+} from '../../crds/retention.ts'
 import { SecretVault, type VaultEntry } from '../../crds/vaults.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -24,9 +34,28 @@ export function keepsSecrets(services: Services, vault: VaultRecord): boolean {
   return isToBeKept(SecretVault, object, contentsOf(services, vault.metadata.namespace))
 }
 
-/** What keeps a group from being deleted, as `<collection>/<name>`: resources, and volumes of earlier ones. */
-export function whatHolds(services: Services, boundaryId: string, group: RecordOf<typeof ResourceGroup>): string[] {
-  const { metadata, status } = group
-  const held = heldBy(contentsOf(services, groupNamespace(boundaryId, metadata.name)), [])
-  return [...held, ...retainedVolumesOf(status?.heldBy ?? [])].sort()
+/**
+ * What keeps a group from being deleted, as `<collection>/<name>`: resources, and volumes of earlier ones. What the
+ * caches name is asked of the API server before anybody is refused for it: its protection may just have been taken off.
+ */
+export async function whatHolds(
+  services: Services,
+  boundaryId: string,
+  group: RecordOf<typeof ResourceGroup>,
+): Promise<string[]> {
+  const { name } = group.metadata
+  const namespace = groupNamespace(boundaryId, name)
+  const cached = contentsOf(services, namespace)
+  const told = [...heldBy(cached, []), ...retainedVolumesOf(group.status?.heldBy ?? [])]
+  if (told.length === 0) return []
+  const { records } = services
+  const named = (kind: AnyKind) => told.some((one) => one.startsWith(nameInGroup(kind, '')))
+  const doubtful = KINDS.filter((kind) => kind.placement === 'group' && (named(kind) || HELD_WITH_OTHERS.has(kind)))
+  const asked = new Map<AnyKind, readonly KubeObject[]>()
+  for (const kind of doubtful) {
+    asked.set(kind, (await records.list(kind, { namespace }, { fresh: true })) as unknown as readonly KubeObject[])
+  }
+  const newest = await records.get(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name }, { fresh: true })
+  const held = heldBy((kind) => asked.get(kind) ?? cached(kind), [])
+  return [...held, ...retainedVolumesOf(newest?.status?.heldBy ?? [])].sort()
 }
