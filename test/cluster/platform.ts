@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { openSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { silentProgress } from '../../scripts/controlplane/index.ts'
@@ -29,6 +29,9 @@ export type OwnPlatformOptions = {
   withStore?: boolean
   environment?: Record<string, string>
 }
+
+/** Milliseconds. */
+const RESTART_AFTER = 1_000
 
 type Role = 'facade' | 'controllers'
 type Command = { program: string; args: readonly string[]; environment: Record<string, string> }
@@ -90,12 +93,27 @@ export class OwnPlatform {
     )
   }
 
-  /** Starts the operator and waits until it is ready. Its log is `logs/freehold.log` in the folder. */
+  /**
+   * Starts the operator and waits until it is ready. Its log is `logs/freehold.log` in the folder. As a Deployment does,
+   * it starts again what ends by itself: an operator that lost its lease on a slow machine ends on purpose.
+   */
   async startOperator(more: Record<string, string> = {}): Promise<void> {
-    const log = openSync(join(this.controlPlane.folder, 'logs', 'freehold.log'), 'a')
-    const { program, args, environment } = this.command
-    this.#operator = spawn(program, args, { stdio: ['ignore', log, log], env: { ...environment, ...more } })
+    this.#spawnOperator(more)
     await untilReady(this.ports, new AbortController().signal)
+  }
+
+  #spawnOperator(more: Record<string, string>): void {
+    const log = openSync(this.operatorLog, 'a')
+    const { program, args, environment } = this.command
+    const child = spawn(program, args, { stdio: ['ignore', log, log], env: { ...environment, ...more } })
+    closeSync(log)
+    this.#operator = child
+    child.once('exit', () => {
+      if (this.#operator !== child) return
+      setTimeout(() => {
+        if (this.#operator === child) this.#spawnOperator(more)
+      }, RESTART_AFTER)
+    })
   }
 
   get operatorPid(): number | undefined {
@@ -108,8 +126,9 @@ export class OwnPlatform {
 
   /** Ends the operator: at once with SIGKILL, in order with SIGTERM. */
   async endOperator(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    if (this.#operator !== undefined) await end(this.#operator, signal)
+    const operator = this.#operator
     this.#operator = undefined
+    if (operator !== undefined) await end(operator, signal)
   }
 
   /** Stops everything, lets `between` work on the files of the control plane, and starts everything again. */

@@ -52,18 +52,22 @@ export async function makeFleet(
 }
 
 export async function untilFleetIsReady(client: KubeClient, fleet: Fleet, within: number): Promise<void> {
-  const count = async () => {
+  const waiting = async () => {
     const lists = await Promise.all(
       fleet.namespaces.map((namespace) => client.list(VectorCluster.resource, { namespace })),
     )
-    return lists.flatMap(({ items }) => items).filter(isReady).length
+    return lists.flatMap(({ items }) => items).filter((item) => !isReady(item))
   }
   const deadline = performance.now() + within
   for (;;) {
-    const ready = await count()
-    if (ready === fleet.databases) return
-    if (performance.now() > deadline)
-      throw new Error(`${ready} of ${fleet.databases} databases are ready after ${within / 1000} s.`)
+    const late = await waiting()
+    if (late.length === 0) return
+    if (performance.now() > deadline) {
+      const first = JSON.stringify(
+        late.slice(0, 3).map(({ metadata: { name }, spec, status }) => ({ name, spec, status })),
+      )
+      throw new Error(`${late.length} of ${fleet.databases} databases are not ready after ${within / 1000} s: ${first}`)
+    }
     // Each look is a list of everything, which the API server would otherwise be busy with.
     await new Promise((done) => setTimeout(done, 3_000))
   }
