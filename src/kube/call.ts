@@ -9,7 +9,7 @@ import { Semaphore, Transport, timeoutError, type WireRequest } from './transpor
 
 export type CallOptions = {
   signal?: AbortSignal | undefined
-  /** Milliseconds for the call with its retries. */
+  /** Milliseconds for the call with its retries; `Infinity` for answers that begin when there is something to say. */
   timeout?: number | undefined
   /** Only the lease itself writes without holding the lease. */
   unfenced?: boolean | undefined
@@ -78,12 +78,13 @@ export class Caller {
   }> {
     return this.#attempts(attempt, request, options, async (left) => {
       const deadline = new AbortController()
-      const timer = setTimeout(() => deadline.abort(timeoutError()), left)
+      const isPatient = left === Number.POSITIVE_INFINITY
+      const timer = isPatient ? undefined : setTimeout(() => deadline.abort(timeoutError()), left)
       try {
         const signal =
           options.signal === undefined ? deadline.signal : AbortSignal.any([options.signal, deadline.signal])
         const response = await this.#observed(attempt, async () => {
-          const answer = await this.#transport.send({ ...request, signal }, this.#before(request, options))
+          const answer = await this.#transport.send({ ...request, signal, isPatient }, this.#before(request, options))
           return [answer.statusCode, answer]
         })
         const { statusCode: status, headers, body } = response

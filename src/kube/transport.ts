@@ -10,6 +10,8 @@ export type WireRequest = {
   headers?: Record<string, string>
   body?: string | Buffer | undefined
   signal?: AbortSignal | undefined
+  /** The answer may begin late: nothing but the signal ends the wait. */
+  isPatient?: boolean | undefined
 }
 
 /** A whole answer. */
@@ -87,7 +89,7 @@ export class Transport {
       headers,
       body: request.body ?? null,
       signal: request.signal ?? null,
-      headersTimeout: 30_000,
+      headersTimeout: request.isPatient === true ? 0 : 30_000,
       bodyTimeout: 0,
     })
   }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
+import { followedPodLogs } from '../../src/adapters/podlogs/followed.ts'
 import { silentEngine } from '../../src/adapters/sql/fake.ts'
 import { inlineWorkers } from '../../src/adapters/workers/inline.ts'
 import { kubeNamespaces } from '../../src/api/boundaries/namespaces.ts'
@@ -115,7 +116,8 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
       },
       accounts: makeAccounts().accounts,
       objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
-      jobs: { logs: new FakePodLogs(), blobs: fakeBlobs() },
+      jobs: { blobs: fakeBlobs() },
+      podLogs: followedPodLogs(new FakePodLogs(), { clock: systemClock, isAlive: () => false }),
       workers: inlineWorkers,
       sso: makeSso().sso,
       managedIdentities: {

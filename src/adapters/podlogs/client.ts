@@ -2,7 +2,7 @@ import { PlatformError } from '../../core/errors.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { PodLogs } from './port.ts'
 
-/** Answers of the API server that mean that there is no log: no such pod, or its container has not started. */
+/** Answers of the API server that mean that there is no log: no such pod or run, or its container has not started. */
 const NO_LOG = new Set([400, 404])
 
 /**
@@ -18,6 +18,8 @@ export function kubePodLogs(client: Pick<KubeClient, 'request'>, { isPlayed }: {
         path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log`,
         query: { container, ...window },
         ...(signal === undefined ? {} : { signal }),
+        // The kubelet answers with the first line, which a silent container may never write.
+        ...(window.follow === true && { timeout: Number.POSITIVE_INFINITY }),
       })
       if (answer.status === 200) return answer.body
       answer.body.resume()

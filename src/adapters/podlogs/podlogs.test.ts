@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { podLogsContract } from '../../../test/suites/podLogsContract.ts'
 import { FakePodLogs } from './fake.ts'
 import { lastBytes } from './port.ts'
 
@@ -31,19 +32,19 @@ describe('the end of a log', () => {
 })
 
 describe('the fake of pod logs', () => {
-  const source = { namespace: 'a', pod: 'b', container: 'c' }
-  const read = async (logs: FakePodLogs, window = {}) => {
-    const found = await logs.open(source, window)
-    return found === undefined ? undefined : Buffer.from(await lastBytes(found, 1e6)).toString()
-  }
-
-  it('has no log of what wrote nothing', async () => expect(await read(new FakePodLogs())).to.equal(undefined))
-
-  it('gives as many lines from the end as are asked for', async () => {
-    const logs = new FakePodLogs()
-    logs.write(source, 'one\ntwo\nthree\n')
-    expect(await read(logs)).to.equal('one\ntwo\nthree\n')
-    expect(await read(logs, { tailLines: 2 })).to.equal('two\nthree\n')
-    expect(await read(logs, { tailLines: 0 })).to.equal('')
+  const logs = new FakePodLogs()
+  const running = { namespace: 'a', pod: 'running', container: 'c' }
+  const restarted = { ...running, pod: 'restarted' }
+  const at = (second: number, text: string) => `2026-01-02T03:04:0${second}.000000000Z ${text}\n`
+  before(() => {
+    logs.write(running, at(1, 'one') + at(2, 'two') + at(3, 'three'))
+    logs.write(restarted, at(1, 'before'))
+    logs.end(restarted)
+    logs.write(restarted, at(2, 'after'))
   })
+  const goOn = async () => {
+    logs.write(running, at(4, 'four'))
+    logs.end(running)
+  }
+  podLogsContract(() => ({ logs, running, restarted, goOn }))
 })

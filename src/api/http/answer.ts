@@ -7,6 +7,8 @@ export type Answer<Body = unknown> = {
   readonly body?: Body
   readonly parts?: readonly string[]
   readonly stream?: Readable
+  /** Of a stream: the headers go out at once, because its first byte may be long in coming. */
+  readonly isOpenEnded?: boolean
 }
 
 type Extras = { etag?: string | undefined; headers?: Record<string, string> | undefined }

@@ -66,6 +66,11 @@ export type Context<Parameters extends string = string, Query = unknown, Body = 
   readonly log: Log
   /** Aborted when the client disconnects or the request times out. */
   readonly signal: AbortSignal
+  /**
+   * As `signal`, and aborted within seconds once this request would be refused: the permission is withdrawn, the token
+   * has expired, the principal is disabled. For answers that go on for as long as the client likes.
+   */
+  readonly whilePermitted: AbortSignal
   /** The scope that the route was authorized at; undefined on routes without an action. */
   readonly scope: string | undefined
 }

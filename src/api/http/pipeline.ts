@@ -283,7 +283,21 @@ export class Pipeline {
 
   #context(passage: Passage, match: Match, parts: Parts): Context {
     const { services, log } = this.#options
-    return new RequestContext(passage, match, parts, { services, log })
+    const isPermitted = () => this.#isPermitted(passage, match)
+    return new RequestContext({ ...passage, isPermitted }, match, parts, { services, log })
+  }
+
+  /** Asks what was asked before the handler ran, once more. @throws KubeError if it cannot be told now */
+  async #isPermitted(passage: Passage, match: Match): Promise<boolean> {
+    try {
+      const caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
+      await this.#requireStanding(caller, match.route)
+      this.#authorize(passage, match)
+      return true
+    } catch (error) {
+      if (error instanceof PlatformError && error.status < 500) return false
+      throw error
+    }
   }
 
   #log(passage: Passage, route: string, milliseconds: number, failure: unknown): void {

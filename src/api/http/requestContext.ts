@@ -16,7 +16,12 @@ export type Origin = {
   readonly trace: Trace
   readonly address: string | undefined
   readonly caller: Caller | undefined
+  /** Whether the same request would still be let through. */
+  readonly isPermitted: () => Promise<boolean>
 }
+
+/** Milliseconds between two looks at whether an answer that goes on may go on: it ends within five seconds. */
+const LOOK_AGAIN = 2_000
 
 /** A class, because the getters of an object literal are made anew for each request. */
 export class RequestContext implements Context {
@@ -35,10 +40,11 @@ export class RequestContext implements Context {
   readonly isAnonymous: boolean
   readonly #response: ServerResponse
   readonly #caller: Caller | undefined
+  readonly #isPermitted: () => Promise<boolean>
   #signal: AbortSignal | undefined
 
   constructor(origin: Origin, match: Match, parts: Parts, { services, log }: Pick<Context, 'services' | 'log'>) {
-    const { request, response, trace, caller, address } = origin
+    const { request, response, trace, caller, address, isPermitted } = origin
     this.services = services
     this.log = log
     this.query = parts.query
@@ -54,6 +60,7 @@ export class RequestContext implements Context {
     this.isAnonymous = caller === undefined
     this.#response = response
     this.#caller = caller
+    this.#isPermitted = isPermitted
   }
 
   get caller(): Caller {
@@ -69,6 +76,18 @@ export class RequestContext implements Context {
   get signal(): AbortSignal {
     this.#signal ??= signalOf(this.#response)
     return this.#signal
+  }
+
+  get whilePermitted(): AbortSignal {
+    const { clock } = this.services
+    const controller = new AbortController()
+    const look = async () => {
+      if (this.#response.closed) return
+      if (await this.#isPermitted().catch(() => true)) clock.setTimeout(look, LOOK_AGAIN)
+      else controller.abort(new Error('The caller may no longer see this.'))
+    }
+    clock.setTimeout(look, LOOK_AGAIN)
+    return AbortSignal.any([this.signal, controller.signal])
   }
 }
 

@@ -11,6 +11,7 @@ export async function send(request: IncomingMessage, response: ServerResponse, a
   response.statusCode = answer.status
   for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value)
   if (answer.stream !== undefined) {
+    if (answer.isOpenEnded === true) response.flushHeaders()
     await pump(answer.stream, response)
     return
   }

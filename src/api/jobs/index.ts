@@ -1,18 +1,17 @@
 import type { BlobStore } from '../../adapters/blobs/port.ts'
-import type { PodLogs } from '../../adapters/podlogs/port.ts'
-import { JOB_CONTAINER, jobNames } from '../../contracts/jobs.ts'
+import { isFinished, JOB_CONTAINER, jobNames } from '../../contracts/jobs.ts'
 import { badRequest, notFound } from '../../core/errors.ts'
 import { PlatformJob } from '../../crds/jobs.ts'
 import type { Context } from '../http/context.ts'
 import { dataAction, type RouteDraft } from '../http/route.ts'
-import { type LogRequest, logRoute } from '../resources/logs.ts'
+import { type FoundLog, type LogRequest, logRoute } from '../resources/logs.ts'
 import { findResource } from '../resources/places.ts'
 import { resource } from '../resources/resource.ts'
 import { jobFields, jobRecord } from './record.ts'
 
 declare module '../http/context.ts' {
   interface Services {
-    readonly jobs: { readonly logs: PodLogs; readonly blobs: BlobStore }
+    readonly jobs: { readonly blobs: BlobStore }
   }
 }
 
@@ -28,24 +27,20 @@ export const jobRoutes: readonly RouteDraft[] = [
     fields: jobFields,
     defaultSort: '-createdAt',
   }),
-  logRoute(BASE, dataAction('jobs/readLogs'), openLog),
+  logRoute(BASE, dataAction('jobs/readLogs'), findLog),
 ]
 
 /** The log of the newest pod; once the pod is gone, what was kept of it. */
-async function openLog(context: Context, { process = JOB_CONTAINER, previous, ...window }: LogRequest) {
-  const { jobs } = context.services
+async function findLog(context: Context, { process = JOB_CONTAINER, previous }: LogRequest): Promise<FoundLog> {
+  const { blobs } = context.services.jobs
   const { object } = await findResource(PlatformJob, context, 'jobName', { segment: 'jobs' })
   const { namespace = '', name } = object.metadata
   if (process !== JOB_CONTAINER) throw unknownProcess(process)
   if (previous) throw notFound(`An earlier run of the container of job "${name}"`)
-  const { pod, logParts = 0 } = object.status ?? {}
-  const source = { namespace, pod: pod ?? '', container: JOB_CONTAINER }
-  const { tail, follow, signal, sinceSeconds } = window
-  const live =
-    pod === undefined
-      ? undefined
-      : await jobs.logs.open(source, { tailLines: tail, timestamps: true, follow, signal, sinceSeconds })
-  return { process, chunks: live ?? keptLog(jobs.blobs, namespace, name, logParts) }
+  const { pod, logParts = 0, state } = object.status ?? {}
+  const sources = pod === undefined ? [] : [{ namespace, pod, container: JOB_CONTAINER, name: process }]
+  const hasEnded = isFinished(state)
+  return { sources, hasEnded, kept: { name: process, open: () => keptLog(blobs, namespace, name, logParts) } }
 }
 
 function unknownProcess(process: string) {

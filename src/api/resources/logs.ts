@@ -1,10 +1,19 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
-import { badRequest } from '../../core/errors.ts'
+import type { FollowedPodLogs, LogSource } from '../../adapters/podlogs/port.ts'
+import { asTheyCome, isAfter, type LogLine, lastLines, logLines, mergedByTime } from '../../contracts/logs.ts'
+import { badRequest, notFound } from '../../core/errors.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from './dto.ts'
+
+declare module '../http/context.ts' {
+  interface Services {
+    readonly podLogs: FollowedPodLogs
+  }
+}
 
 const Flag = z.enum(['true', 'false']).transform((value) => value === 'true')
 
@@ -15,9 +24,9 @@ const LogQuery = z.strictObject({
   timestamps: Flag.default(false).describe('Each line begins with its time'),
   follow: Flag.default(false).describe('Goes on with new lines until the client or the pod goes'),
   previous: Flag.default(false).describe("The log of the container's run before this one"),
-  process: z.string().max(63).optional().describe('The container; the only one if absent'),
+  process: z.string().max(63).optional().describe('The container; all of them if absent'),
 })
-export type LogRequest = z.output<typeof LogQuery> & { signal: AbortSignal }
+export type LogRequest = z.output<typeof LogQuery>
 
 const LogPageDto = z
   .object({
@@ -28,22 +37,30 @@ const LogPageDto = z
   })
   .meta({ id: 'LogPage' })
 
-/** Where lines come from: chunks of text whose lines begin with an RFC 3339 time and a space. */
-export type LogSource = { process: string; chunks: AsyncIterable<Uint8Array> | undefined }
-type Line = { timestamp: string | null; text: string }
+/** A container, and what its lines are said to come from. */
+export type NamedLogSource = LogSource & { name: string }
 
-/** The most text held for one response; older lines are left out. */
-const MOST_CHARACTERS = 4 * 1024 * 1024
+/** Where the log of a resource is: in containers, or kept of those that are gone. */
+export type FoundLog = {
+  sources: readonly NamedLogSource[]
+  /** Nothing more will be written: to follow it is to read it. */
+  hasEnded?: boolean
+  /** Read if no container has a log any more: chunks of lines that begin with their time. */
+  kept?: { name: string; open: () => AsyncIterable<Uint8Array> }
+}
+
+type NamedLine = LogLine & { source: string }
 
 /**
- * The log route of a resource, as text or as one JSON object with its lines.
+ * The log route of a resource, `GET <base>/logs`, as text or as one JSON object with its lines.
  *
- * @param open finds the log; its `process` is what lines are said to come from. No log is an empty answer.
+ * @param find names the containers, often with `containersOf`; nothing found is an empty answer. It throws 404 for a
+ *   resource that is not there, and 400 for a process that it does not have.
  */
 export function logRoute(
   base: string,
   auth: Authorization,
-  open: (context: Context, request: LogRequest) => Promise<LogSource>,
+  find: (context: Context, request: LogRequest) => FoundLog | Promise<FoundLog>,
 ): RouteDraft {
   return route(
     'GET',
@@ -56,63 +73,103 @@ export function logRoute(
       replyMediaType: 'text/plain',
     },
     async (context) => {
-      const request = { ...(context.query as z.output<typeof LogQuery>), signal: context.signal }
+      const request = context.query as LogRequest
       const isJson = context.header('accept')?.includes('application/json') === true
       if (isJson && request.follow) throw badRequest('A log can only be followed as text/plain.', [])
-      const { process, chunks } = await open(context, request)
-      const since = request.sinceSeconds && context.services.clock.now() - request.sinceSeconds * 1000
-      const lines = linesOf(chunks ?? Readable.from([]), since ?? 0)
-      if (request.follow) return textOf(Readable.from(shown(lines, request.timestamps)))
-      const { kept, truncated } = await lastLines(lines, request.tail)
-      if (isJson) return ok({ lines: kept.map((line) => ({ ...line, source: process })), truncated })
-      return textOf(Readable.from(shown(kept, request.timestamps)))
+      const found = await find(context, request)
+      const goesOn = found.sources.length > 0 && found.hasEnded !== true && !request.previous
+      if (request.follow && goesOn) return followed(context, found, request)
+      const { kept, truncated } = await written(context, found, request)
+      if (isJson) return ok({ lines: kept, truncated })
+      return textOf(Readable.from([shown(kept, request.timestamps)]))
     },
   )
+}
+
+/**
+ * The containers that a request means, in the order of the pods.
+ *
+ * @throws PlatformError BAD_REQUEST for a process that none of the pods has
+ */
+export function containersOf(pods: readonly KubeObject[], { process }: Pick<LogRequest, 'process'>): NamedLogSource[] {
+  const all = pods.flatMap(({ metadata: { namespace = '', name: pod }, spec }) =>
+    ((spec as { containers?: { name: string }[] } | undefined)?.containers ?? []).map(({ name: container }) => ({
+      namespace,
+      pod,
+      container,
+      name: pods.length === 1 ? container : `${pod}/${container}`,
+    })),
+  )
+  const chosen = process === undefined ? all : all.filter(({ container }) => container === process)
+  if (process === undefined || pods.length === 0 || chosen.length > 0) return chosen
+  const names = [...new Set(all.map(({ container }) => container))]
+  const message = `There is no process "${process}", only ${names.join(', ')}.`
+  throw badRequest(message, [{ field: 'process', message: `must be one of ${names.join(', ')}` }])
+}
+
+/** What was written until now, of all containers as one log. */
+async function written(context: Context, { sources, kept }: FoundLog, request: LogRequest) {
+  const { podLogs } = context.services
+  const { tail, previous, sinceSeconds } = request
+  // One more than is shown, to know whether there are more.
+  const window = { tailLines: tail + 1, timestamps: true, signal: context.signal, previous, sinceSeconds }
+  const opened = await Promise.all(
+    sources.map(async (source) => ({ name: source.name, chunks: await podLogs.open(source, window) })),
+  )
+  const logs = opened.flatMap(({ name, chunks }) => (chunks === undefined ? [] : named(logLines(chunks), name)))
+  if (previous && logs.length === 0 && sources.length > 0) throw notFound('An earlier run of the container')
+  if (logs.length === 0 && kept !== undefined && !previous) logs.push(named(logLines(kept.open()), kept.name))
+  return lastLines(only(mergedByTime(logs), sinceOf(context, sinceSeconds)), tail)
+}
+
+/** First the end of what was written, merged by time; then what is written, as it comes, while the caller may see it. */
+async function followed(context: Context, { sources }: FoundLog, request: LogRequest): Promise<Answer<never>> {
+  const { tail, sinceSeconds, timestamps } = request
+  const signal = context.whilePermitted
+  const since = sinceOf(context, sinceSeconds)
+  const streams = sources.map((source) => context.services.podLogs.follow(source, { tailLines: tail, signal }))
+  // Whoever does not read them to their end must end them: the client may be gone before the first line is sent.
+  const end = () => void Promise.allSettled(streams.map((stream) => stream.return(undefined)))
+  signal.addEventListener('abort', end, { once: true })
+  try {
+    const ends = await Promise.all(streams.map((stream) => stream.next()))
+    const logs = ends.map(({ done, value }) => each(done === true ? [] : value))
+    const { kept } = await lastLines(only(mergedByTime(logs), since), tail)
+    const later = asTheyCome(streams)
+    const text = async function* () {
+      if (kept.length > 0) yield shown(kept, timestamps)
+      for await (const lines of later) yield shown(lines, timestamps)
+    }
+    return { ...textOf(Readable.from(text(), { highWaterMark: 1 })), isOpenEnded: true }
+  } catch (error) {
+    end()
+    throw error
+  }
+}
+
+function sinceOf({ services }: Context, seconds: number | undefined): string | undefined {
+  if (seconds === undefined) return undefined
+  return new Date(services.clock.now() - seconds * 1000).toISOString().replace('Z', '000000Z')
+}
+
+async function* named(lines: AsyncIterable<LogLine>, source: string): AsyncGenerator<NamedLine> {
+  for await (const line of lines) yield { ...line, source }
+}
+
+async function* only<Line extends LogLine>(lines: AsyncIterable<Line>, since: string | undefined) {
+  for await (const line of lines) if (isAfter(line, since)) yield line
+}
+
+async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items
 }
 
 function textOf(stream: Readable): Answer<never> {
   return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, stream }
 }
 
-async function* shown(lines: Iterable<Line> | AsyncIterable<Line>, isTimed: boolean): AsyncIterable<string> {
-  for await (const { timestamp, text } of lines)
-    yield isTimed && timestamp !== null ? `${timestamp} ${text}\n` : `${text}\n`
-}
-
-const TIMED = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) (.*)$/s
-
-/** Lines that are not older than `since`, in milliseconds since the epoch. */
-export async function* linesOf(chunks: AsyncIterable<Uint8Array>, since: number): AsyncIterable<Line> {
-  const decoder = new TextDecoder()
-  let rest = ''
-  const parse = (line: string): Line => {
-    const [, timestamp = null, text = line] = TIMED.exec(line) ?? []
-    return { timestamp, text }
-  }
-  const isWanted = ({ timestamp }: Line) => timestamp === null || Date.parse(timestamp) >= since
-  for await (const chunk of chunks) {
-    const pieces = (rest + decoder.decode(chunk, { stream: true })).split('\n')
-    rest = pieces.pop() ?? ''
-    yield* pieces.map(parse).filter(isWanted)
-  }
-  rest += decoder.decode()
-  if (rest !== '') yield* [parse(rest)].filter(isWanted)
-}
-
-/** At most `most` lines from the end, and no more of them than an answer may hold. */
-export async function lastLines(
-  lines: AsyncIterable<Line>,
-  most: number,
-): Promise<{ kept: Line[]; truncated: boolean }> {
-  const kept: Line[] = []
-  let [characters, truncated] = [0, false]
-  for await (const line of lines) {
-    kept.push(line)
-    characters += line.text.length
-    while (kept.length > most || (characters > MOST_CHARACTERS && kept.length > 1)) {
-      characters -= kept.shift()?.text.length ?? 0
-      truncated = true
-    }
-  }
-  return { kept, truncated }
+function shown(lines: readonly LogLine[], isTimed: boolean): string {
+  return lines
+    .map(({ timestamp, text }) => (isTimed && timestamp !== null ? `${timestamp} ${text}\n` : `${text}\n`))
+    .join('')
 }

@@ -6,13 +6,14 @@ import type { ControllerPorts } from '../../controllers/index.ts'
 import { databasePorts, databaseServices } from './databases.ts'
 import { jobParts } from './jobs.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
+import { podLogServices } from './podlogs.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
 import { vaultPorts, vaultServices } from './vaults.ts'
 import { vectorPorts, vectorServices } from './vector.ts'
 
 type AreaServices = Pick<
   Services,
-  'vector' | 'sql' | 'relational' | 'jobs' | 'workers' | 'vaults' | 'objectStorage' | 'managedIdentities'
+  'vector' | 'sql' | 'relational' | 'jobs' | 'podLogs' | 'workers' | 'vaults' | 'objectStorage' | 'managedIdentities'
 >
 
 /** What the routes of every area work with. */
@@ -22,6 +23,7 @@ export async function areaServices(setup: FacadeSetup): Promise<AreaServices> {
     ...vectorServices(setup),
     ...databaseServices(setup),
     ...jobParts(setup),
+    ...podLogServices(setup),
     ...(await vaultServices(setup)),
     ...(await storageServices(setup)),
     managedIdentities: {

@@ -1,0 +1,195 @@
+import { isAfter, type LogLine, LogLineReader, lastLines, logLines } from '../../contracts/logs.ts'
+import type { Clock } from '../../core/clock.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { LineQueue } from './lineQueue.ts'
+import type { FollowedPodLogs, FollowOptions, LogSource, PodLogs } from './port.ts'
+import { RecentLines } from './recentLines.ts'
+
+export type FollowedOptions = {
+  clock: Clock
+  /** Whether the pod may still write: it has not ended and is not being deleted. */
+  isAlive(source: LogSource): boolean
+}
+
+/** Milliseconds until a container that has ended, or not begun, is asked again. */
+const ASK_AGAIN = { least: 1_000, most: 5_000 }
+/** Failures of a node in a row until its followers hear of it. */
+const PATIENCE = 5
+
+/** Characters that may wait for the fastest reader before the node is made to wait. */
+const PAUSE_AT = 256 * 1024
+/** Characters that may wait for a reader while others go on; beyond it is cut off. */
+const CUT_OFF_AT = 1024 * 1024
+
+/** Lets any number of readers follow a container over one stream of its node. */
+export function followedPodLogs(logs: PodLogs, options: FollowedOptions): FollowedPodLogs {
+  const streams = new Map<string, SharedStream>()
+  return {
+    open: (source, window) => logs.open(source, window),
+    async *follow(source, { tailLines, signal }) {
+      const key = `${source.namespace}/${source.pod}/${source.container}`
+      const stream = streams.get(key) ?? new SharedStream(logs, source, options, tailLines)
+      streams.set(key, stream)
+      yield* stream.read({ tailLines, signal }, () => {
+        if (streams.get(key) === stream) streams.delete(key)
+      })
+    },
+  }
+}
+
+const NOTHING: readonly Uint8Array[] = []
+
+/** One container that somebody follows. */
+class SharedStream {
+  readonly #logs: PodLogs
+  readonly #source: LogSource
+  readonly #options: FollowedOptions
+  readonly #queues = new Set<LineQueue>()
+  readonly #recent = new RecentLines()
+  readonly #stop = new AbortController()
+  readonly #begun: Promise<void>
+  #readers = 0
+  #wake: () => void = () => {}
+
+  constructor(logs: PodLogs, source: LogSource, options: FollowedOptions, tailLines: number) {
+    this.#logs = logs
+    this.#source = source
+    this.#options = options
+    this.#begun = this.#begin(tailLines)
+    this.#begun.catch(() => {})
+  }
+
+  /** @param onEmpty called when the stream is of no more use */
+  async *read({ tailLines, signal }: FollowOptions, onEmpty: () => void): AsyncGenerator<readonly LogLine[]> {
+    this.#readers += 1
+    const queue = new LineQueue(signal, () => this.#wake())
+    try {
+      await unlessAborted(this.#begun, signal)
+      if (signal.aborted) return
+      // Nothing can come between what is remembered and the queue: both are taken in one turn.
+      const remembered = this.#recent.last(tailLines)
+      this.#queues.add(queue)
+      if (this.#stop.signal.aborted) queue.end()
+      yield remembered ?? (await this.#endOfLog(tailLines, queue, signal))
+      yield* queue.batches()
+    } finally {
+      this.#queues.delete(queue)
+      this.#readers -= 1
+      this.#wake()
+      if (this.#readers === 0 || this.#stop.signal.aborted) onEmpty()
+      if (this.#readers === 0) this.#stop.abort()
+    }
+  }
+
+  /** Read while new lines wait in the queue already; those that the queue holds too are shown once. */
+  async #endOfLog(tailLines: number, queue: LineQueue, signal: AbortSignal): Promise<readonly LogLine[]> {
+    const { lines, newest } = await this.#written(tailLines, signal)
+    queue.dropUntil(newest)
+    return lines
+  }
+
+  async #begin(tailLines: number): Promise<void> {
+    const { lines, newest, isWhole } = await this.#written(tailLines, this.#stop.signal)
+    this.#recent.begin(lines, isWhole)
+    void this.#run(newest)
+  }
+
+  async #written(tailLines: number, signal: AbortSignal) {
+    // At least one: its time is where the stream begins.
+    const asked = Math.max(1, tailLines)
+    const chunks = await this.#logs.open(this.#source, { tailLines: asked, timestamps: true, signal })
+    if (chunks === undefined) return { lines: [], newest: undefined, isWhole: true }
+    const { kept, truncated } = await lastLines(logLines(chunks), asked)
+    const newest = kept.findLast(({ timestamp }) => timestamp !== null)?.timestamp ?? undefined
+    return { lines: tailLines === 0 ? [] : kept, newest, isWhole: kept.length < asked && !truncated }
+  }
+
+  /** Follows run after run of the container, until the pod has ended. */
+  async #run(newest: string | undefined): Promise<void> {
+    let [last, failures, pause] = [newest, 0, ASK_AGAIN.least]
+    try {
+      while (!this.#stop.signal.aborted) {
+        const { newest: now, failure } = await this.#follow(last)
+        failures = failure === undefined ? 0 : failures + 1
+        if (failures === PATIENCE) throw failure
+        // After a lost connection there may be more to read, also of a pod that has ended.
+        if (failures === 0 && !this.#options.isAlive(this.#source)) break
+        pause = now === last ? Math.min(2 * pause, ASK_AGAIN.most) : ASK_AGAIN.least
+        last = now
+        await this.#sleep(pause)
+      }
+      for (const queue of this.#queues) queue.end()
+    } catch (error) {
+      for (const queue of this.#queues) queue.fail(error)
+    } finally {
+      this.#stop.abort()
+    }
+  }
+
+  /** One stream of the node, of what is later than `last`, and the time of its newest line. */
+  async #follow(last: string | undefined): Promise<{ newest: string | undefined; failure?: unknown }> {
+    const reader = new LogLineReader()
+    let [newest, isRepeated] = [last, last !== undefined]
+    const take = async (read: readonly LogLine[]) => {
+      const lines = isRepeated ? read.filter((line) => isAfter(line, last)) : read
+      isRepeated &&= lines.length === 0
+      newest = lines.findLast(({ timestamp }) => timestamp !== null)?.timestamp ?? newest
+      if (lines.length > 0) await this.#publish(lines)
+    }
+    try {
+      const window = { follow: true, timestamps: true, sinceTime: last, signal: this.#stop.signal }
+      for await (const chunk of (await this.#logs.open(this.#source, window)) ?? NOTHING) await take(reader.push(chunk))
+      await take(reader.end())
+      return { newest }
+    } catch (failure) {
+      return { newest, failure }
+    }
+  }
+
+  /** Waits while every reader has enough to read; whoever is far behind the fastest is cut off. */
+  async #publish(lines: readonly LogLine[]): Promise<void> {
+    while (!this.#stop.signal.aborted && [...this.#queues].every(({ characters }) => characters > PAUSE_AT)) {
+      if (this.#queues.size === 0) break
+      await this.#change()
+    }
+    this.#recent.push(lines)
+    for (const queue of this.#queues) {
+      if (queue.characters > CUT_OFF_AT) queue.fail(tooSlow(this.#source))
+      else queue.push(lines)
+    }
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+
+  #sleep(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#options.clock.setTimeout(resolve, milliseconds)
+      this.#stop.signal.addEventListener(
+        'abort',
+        () => {
+          timer.cancel()
+          resolve()
+        },
+        { once: true },
+      )
+    })
+  }
+}
+
+function tooSlow({ pod }: LogSource): PlatformError {
+  const message = `The log of pod "${pod}" was read more slowly than it was written, and others follow it too.`
+  return new PlatformError('TOO_MANY_REQUESTS', message)
+}
+
+/** Resolves early when the signal is aborted. */
+function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => resolve(), { once: true })
+    promise.then(resolve, reject)
+  })
+}

@@ -1,0 +1,178 @@
+import { expect } from 'chai'
+import { until } from '../../../test/make/until.ts'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { FakePodLogs } from '../../adapters/podlogs/fake.ts'
+import { followedPodLogs } from '../../adapters/podlogs/followed.ts'
+import { systemClock } from '../../core/clock.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { refOf } from '../../core/object.ts'
+import { RoleAssignment } from '../../crds/rbac.ts'
+import { area, dataAction } from '../http/route.ts'
+import { containersOf, logRoute } from './logs.ts'
+
+const [ANNA, B] = ['11111111-1111-4111-8111-111111111111', '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b']
+const GROUP = `/boundaries/${B}/resourcegroups/orders`
+const PATH = `${GROUP}/resources/apps/shop`
+const pod = (name: string, ...containers: string[]) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { namespace: 'n', name },
+  spec: { containers: containers.map((container) => ({ name: container })) },
+})
+const PODS = [pod('one', 'web', 'log'), pod('two', 'web')]
+const source = (name: string, container = 'web') => ({ namespace: 'n', pod: name, container })
+const at = (second: number, text: string) => `2026-01-02T03:04:0${second}.000000000Z ${text}\n`
+
+describe('the log of a resource', () => {
+  let logs: FakePodLogs
+  let world: Awaited<ReturnType<typeof startFacade>>
+  let url: string
+  let isTokenGood: boolean
+  beforeEach(async () => {
+    logs = new FakePodLogs()
+    isTokenGood = true
+    const clock = {
+      ...systemClock,
+      setTimeout: (task: () => void, wait: number) => systemClock.setTimeout(task, wait / 100),
+    }
+    const find = (_context: unknown, request: { process?: string | undefined }) => ({
+      sources: containersOf(PODS, request),
+      kept: { name: 'kept', open: () => chunks(at(1, 'kept')) },
+    })
+    const routes = area('apps', 'platform', [logRoute('{RG}/apps/{appName}', dataAction('apps/readLogs'), find)]).routes
+    const verify = async (header: string | undefined) => {
+      if (!isTokenGood) throw new PlatformError('UNAUTHORIZED', 'The token has expired.')
+      const principalId = (header ?? '').slice('Bearer '.length)
+      return { principalId, principalType: 'User' as const, expiresAt: Number.POSITIVE_INFINITY }
+    }
+    const podLogs = followedPodLogs(logs, { clock, isAlive: () => true })
+    world = await startFacade({ routes, tokens: { verify } }, { podLogs, clock })
+    world.boundary(B)
+    world.group(B, 'orders')
+    world.grant(ANNA, 'Contributor', GROUP)
+    url = `http://127.0.0.1:${(await world.facade.listen(0, '127.0.0.1')).port}${PATH}/logs`
+  })
+  afterEach(() => world.stop())
+
+  async function* chunks(text: string) {
+    yield Buffer.from(text)
+  }
+  const ask = (query = '', headers: Record<string, string> = {}, signal?: AbortSignal) =>
+    fetch(`${url}?${query}`, { headers: { authorization: bearer(ANNA), ...headers }, ...(signal && { signal }) })
+  const text = async (query = '') => (await ask(query)).text()
+  const writeAll = () => {
+    logs.write(source('one'), at(1, 'a1') + at(4, 'a4'))
+    logs.write(source('one', 'log'), at(3, 'l3'))
+    logs.write(source('two'), at(2, 'b2'))
+  }
+
+  it('is that of all its containers, oldest line first', async () => {
+    writeAll()
+    expect(await text()).to.equal('a1\nb2\nl3\na4\n')
+    expect(await text('tail=2')).to.equal('l3\na4\n')
+    expect(await text('tail=1&timestamps=true')).to.equal(at(4, 'a4'))
+    expect(await text('process=web')).to.equal('a1\nb2\na4\n')
+    expect(await text('sinceSeconds=1')).to.equal('')
+  })
+
+  it('is one JSON object for whoever asks for one, and says where lines come from and whether there are more', async () => {
+    writeAll()
+    const answer = await ask('tail=3', { accept: 'application/json' })
+    const line = (second: number, name: string, text: string) => ({
+      timestamp: `2026-01-02T03:04:0${second}.000000000Z`,
+      source: name,
+      text,
+    })
+    expect(await answer.json()).to.deep.equal({
+      lines: [line(2, 'two/web', 'b2'), line(3, 'one/log', 'l3'), line(4, 'one/web', 'a4')],
+      truncated: true,
+    })
+    const all = (await (await ask('', { accept: 'application/json' })).json()) as { truncated: boolean }
+    expect(all.truncated).to.equal(false)
+  })
+
+  it('is what was kept, if no container has one', async () => expect(await text()).to.equal('kept\n'))
+
+  it('is that of the runs before, if there were any', async () => {
+    writeAll()
+    expect((await ask('previous=true')).status).to.equal(404)
+    logs.end(source('two'))
+    logs.write(source('two'), at(5, 'b5'))
+    expect(await text('previous=true')).to.equal('b2\n')
+  })
+
+  it('is refused for a process that there is not', async () => {
+    const answer = await ask('process=none')
+    const { code, error } = (await answer.json()) as { code: string; error: string }
+    expect([answer.status, code, error]).to.deep.equal([
+      400,
+      'BAD_REQUEST',
+      'There is no process "none", only web, log.',
+    ])
+  })
+
+  it('is followed as text only', async () =>
+    expect((await ask('follow=true', { accept: 'application/json' })).status).to.equal(400))
+
+  /** Follows, and collects what comes. */
+  const follow = async (query = '', signal?: AbortSignal) => {
+    const answer = await ask(`follow=true&${query}`, {}, signal)
+    const seen = { text: '', hasEnded: false }
+    const read = async () => {
+      for await (const chunk of answer.body ?? []) seen.text += Buffer.from(chunk).toString()
+      seen.hasEnded = true
+    }
+    read().catch(() => {})
+    return { answer, seen }
+  }
+  const shows = (seen: { text: string }, expected: string) =>
+    until(`${expected} is there`, () => seen.text.length >= expected.length).then(() =>
+      expect(seen.text).to.equal(expected),
+    )
+
+  it('is followed: first its end, merged, then what is written', async () => {
+    writeAll()
+    const { answer, seen } = await follow('tail=2')
+    expect(answer.headers.get('content-type')).to.equal('text/plain; charset=utf-8')
+    await shows(seen, 'l3\na4\n')
+    logs.write(source('two'), at(5, 'b5'))
+    await shows(seen, 'l3\na4\nb5\n')
+    logs.write(source('one'), at(6, 'a6'))
+    await shows(seen, 'l3\na4\nb5\na6\n')
+  })
+
+  it('answers whoever follows before anything is written', async () => {
+    const { answer, seen } = await follow()
+    expect(answer.status).to.equal(200)
+    logs.write(source('one'), at(1, 'a1'))
+    await shows(seen, 'a1\n')
+  })
+
+  it('ends for a follower who has gone, and costs the nodes nothing any more', async () => {
+    writeAll()
+    const stop = new AbortController()
+    const { seen } = await follow('', stop.signal)
+    await shows(seen, 'a1\nb2\nl3\na4\n')
+    await until('it is followed', () => logs.following === 3)
+    stop.abort()
+    await until('nobody follows', () => logs.following === 0)
+  })
+
+  it('ends for a follower whose permission is withdrawn', async () => {
+    writeAll()
+    const { seen } = await follow()
+    await shows(seen, 'a1\nb2\nl3\na4\n')
+    const { items } = await world.client.list(RoleAssignment.resource)
+    for (const assignment of items) await world.client.remove(RoleAssignment.resource, refOf(assignment))
+    await until('the answer has ended', () => seen.hasEnded)
+    await until('nobody follows', () => logs.following === 0)
+  })
+
+  it('ends for a follower whose token has expired', async () => {
+    writeAll()
+    const { seen } = await follow()
+    await shows(seen, 'a1\nb2\nl3\na4\n')
+    isTokenGood = false
+    await until('the answer has ended', () => seen.hasEnded)
+  })
+})

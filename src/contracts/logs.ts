@@ -1,0 +1,121 @@
+/** One line of a container's log. `timestamp` is RFC 3339 in UTC with nine digits, so that text order is time order. */
+export type LogLine = { readonly timestamp: string | null; readonly text: string }
+
+const TIMED = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) (.*)$/s
+
+/** Reads `<RFC 3339 time> <text>`, as the kubelet writes lines with timestamps; a line without a time is all text. */
+export function parseLogLine(line: string): LogLine {
+  const [, seconds, fraction = '', zone, text = ''] = TIMED.exec(line) ?? []
+  if (seconds === undefined) return { timestamp: null, text: line }
+  const utc = zone === 'Z' ? seconds : new Date(`${seconds}${zone}`).toISOString().slice(0, 19)
+  return { timestamp: `${utc}.${fraction.padEnd(9, '0')}Z`, text }
+}
+
+/** Longer lines are cut into several of the same time: a container may write for ever without a line break. */
+const LONGEST_LINE = 64 * 1024
+
+/** Makes lines of chunks that end anywhere, also inside a character. */
+export class LogLineReader {
+  readonly #decoder = new TextDecoder()
+  #rest = ''
+
+  push(chunk: Uint8Array): LogLine[] {
+    const pieces = (this.#rest + this.#decoder.decode(chunk, { stream: true })).split('\n')
+    const rest = pieces.pop() ?? ''
+    const lines = pieces.map(parseLogLine)
+    if (rest.length < LONGEST_LINE) {
+      this.#rest = rest
+      return lines
+    }
+    const { timestamp, text } = parseLogLine(rest)
+    // What follows is given the time of its beginning.
+    this.#rest = timestamp === null ? '' : `${timestamp} `
+    return [...lines, { timestamp, text }]
+  }
+
+  end(): LogLine[] {
+    const rest = this.#rest + this.#decoder.decode()
+    this.#rest = ''
+    return rest === '' ? [] : [parseLogLine(rest)]
+  }
+}
+
+export async function* logLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<LogLine> {
+  const reader = new LogLineReader()
+  for await (const chunk of chunks) yield* reader.push(chunk)
+  yield* reader.end()
+}
+
+/** Whether the line is later than a time of this form; one without a time is. */
+export function isAfter(line: LogLine, time: string | undefined): boolean {
+  return time === undefined || line.timestamp === null || line.timestamp > time
+}
+
+/**
+ * Several logs as one, oldest line first. A line without a time stays behind the one before it. Holds one line of each.
+ */
+export async function* mergedByTime<Line extends LogLine>(logs: readonly AsyncIterable<Line>[]): AsyncGenerator<Line> {
+  const readers = logs.map((log) => log[Symbol.asyncIterator]())
+  try {
+    const heads = await Promise.all(readers.map(async (reader) => ({ reader, head: await reader.next() })))
+    for (;;) {
+      const open = heads.filter(({ head }) => head.done !== true)
+      const [first, ...others] = open
+      if (first === undefined) return
+      const next = others.reduce(
+        (least, one) => (timeOf(one.head.value) < timeOf(least.head.value) ? one : least),
+        first,
+      )
+      yield next.head.value as Line
+      next.head = await next.reader.next()
+    }
+  } finally {
+    await Promise.all(readers.map((reader) => reader.return?.()))
+  }
+}
+
+const timeOf = (line: LogLine | undefined) => line?.timestamp ?? ''
+
+/** Characters of lines that are held for one answer; older lines are left out. */
+const MOST_CHARACTERS = 4 * 1024 * 1024
+
+/** At most `most` lines from the end, and no more of them than an answer may hold. */
+export async function lastLines<Line extends LogLine>(
+  lines: AsyncIterable<Line>,
+  most: number,
+): Promise<{ kept: Line[]; truncated: boolean }> {
+  const kept: Line[] = []
+  let [first, characters, truncated] = [0, 0, false]
+  for await (const line of lines) {
+    kept.push(line)
+    characters += line.text.length
+    while (kept.length - first > most || (characters > MOST_CHARACTERS && kept.length - first > 1)) {
+      characters -= kept[first]?.text.length ?? 0
+      first += 1
+      truncated = true
+    }
+    // Shifting an array for each line would cost its length each time.
+    if (first > 2 * most + 1000) first -= kept.splice(0, first).length
+  }
+  return { kept: kept.slice(first), truncated }
+}
+
+/** Several streams of batches as one, each batch as it comes; one batch of each is held. */
+export async function* asTheyCome<T>(streams: readonly AsyncIterator<T>[]): AsyncGenerator<T> {
+  const next = async (stream: AsyncIterator<T>) => ({ stream, result: await stream.next() })
+  const pending = new Map(streams.map((stream) => [stream, next(stream)]))
+  try {
+    while (pending.size > 0) {
+      const { stream, result } = await Promise.race(pending.values())
+      if (result.done === true) pending.delete(stream)
+      else {
+        yield result.value
+        pending.set(stream, next(stream))
+      }
+    }
+  } finally {
+    // Not waited for: a stream that is silent ends when its signal does.
+    for (const stream of streams) void stream.return?.().catch(() => {})
+    for (const one of pending.values()) one.catch(() => {})
+  }
+}
