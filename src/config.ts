@@ -49,6 +49,15 @@ export const Configuration = z.strictObject({
     .describe(
       'While the API server cannot be heard: how long reads are answered, with their age, before they are refused with 503 and /readyz fails',
     ),
+  drainSeconds: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(60)
+    .default(0)
+    .describe(
+      'How long a facade that was told to stop goes on answering, so that load balancers learn of it first; its answers close their connections, and /readyz fails',
+    ),
   trustedProxies: List.default([]).describe('Addresses or networks whose X-Forwarded-For is believed'),
 
   identityProvider: z

@@ -8,7 +8,7 @@ import { type Configuration, ConfigurationError, ROLES, readConfiguration, witho
 import { messageOf } from './core/errors.ts'
 import { createLog, type Log } from './core/log.ts'
 
-/** Milliseconds that a stop may take before the process ends all the same. */
+/** Milliseconds that a stop may take, after the facade has drained, before the process ends all the same. */
 const STOP_WITHIN = 15_000
 
 const USAGE = `Usage: node src/main.ts [--role=${ROLES.join('|')}] [--print-config]
@@ -41,7 +41,9 @@ async function run(configuration: Configuration): Promise<void> {
   const parts: Part[] = []
   let stopping: Promise<void> | undefined
   const stop = (exitCode: number, why: string): Promise<void> => {
-    stopping ??= stopAll(parts, log, why).then(() => process.exit(exitCode))
+    stopping ??= stopAll(parts, { log, why, within: STOP_WITHIN + configuration.drainSeconds * 1000 }).then(() =>
+      process.exit(exitCode),
+    )
     return stopping
   }
   const surroundings: Surroundings = {
@@ -78,9 +80,9 @@ async function startParts(configuration: Configuration, surroundings: Surroundin
   isStarted = true
 }
 
-async function stopAll(parts: Part[], log: Log, why: string): Promise<void> {
+async function stopAll(parts: Part[], { log, why, within }: { log: Log; why: string; within: number }): Promise<void> {
   log.info({ why }, 'Stopping.')
-  const timer = setTimeout(() => process.exit(1), STOP_WITHIN)
+  const timer = setTimeout(() => process.exit(1), within)
   timer.unref()
   for (const part of parts.toReversed()) {
     await part

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
 import { createAccess } from '../api/callers/access.ts'
 import { directoryPrincipals } from '../api/callers/directoryPrincipals.ts'
@@ -112,6 +113,8 @@ export async function runFacade(
     checks,
     async stop() {
       isStopping = true
+      facade.drain()
+      await delay(configuration.drainSeconds * 1000)
       await closing.stop()
     },
   }

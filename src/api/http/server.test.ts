@@ -225,6 +225,15 @@ describe('the facade as a server', () => {
     expect(last?.status).to.equal(429)
   })
 
+  it('asks who is on a connection to open the next one elsewhere, once it drains', async () => {
+    const { port } = await server.facade.listen(0, '127.0.0.1')
+    const ask = () => request(`http://127.0.0.1:${port}`).get('/version').set('connection', 'keep-alive')
+    expect((await ask()).headers.connection).to.equal('keep-alive')
+    server.facade.drain()
+    const last = await ask()
+    expect([last.status, last.headers.connection]).to.deep.equal([200, 'close'])
+  })
+
   it('answers 503 until it knows who may what, save to who needs no right', async () => {
     let isReady = false
     const starting = await startFacade({ isReady: () => isReady })

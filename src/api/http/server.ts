@@ -50,6 +50,8 @@ export type Facade = {
   app: express.Express
   server: Server
   listen(port: number, host?: string): Promise<{ port: number }>
+  /** Goes on answering, but each answer ends its connection: clients open their next one elsewhere. */
+  drain(): void
   /** Accepts no new requests, waits for those in flight within the time, then closes. */
   stop(milliseconds?: number): Promise<void>
 }
@@ -79,8 +81,10 @@ export function createFacade(options: FacadeOptions): Facade {
   app.set('query parser', false)
   app.set('trust proxy', [...limits.trustedProxies])
   // Only JSON and files are served: a browser has nothing to run, embed or guess.
+  let isDraining = false
   app.use((_request, response, next) => {
     for (const [name, value] of SECURITY_HEADERS) response.setHeader(name, value)
+    if (isDraining) response.setHeader('connection', 'close')
     next()
   })
   if (options.pages !== undefined) app.use(options.pages)
@@ -90,6 +94,9 @@ export function createFacade(options: FacadeOptions): Facade {
     app,
     server,
     listen: (port, host) => listen(server, port, host),
+    drain() {
+      isDraining = true
+    },
     stop: async (milliseconds = 10_000) => {
       await close(server, milliseconds)
       pipeline.stop()
