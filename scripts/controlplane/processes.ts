@@ -86,6 +86,8 @@ export class ProcessGroup {
  */
 const STOP_ORDER = [['kube-controller-manager', 'kube-scheduler', 'kwok'], ['kube-apiserver'], ['etcd'], ['node']]
 const STOP_DEADLINE_MS = 10_000
+/** Waits for the first process of namespaces: it is that one which is told to end, or nobody would be left to reap it. */
+const HOLDER = 'node'
 
 async function stopInOrder(records: readonly ProcessRecord[]): Promise<string[]> {
   const known = STOP_ORDER.flat()
@@ -121,7 +123,7 @@ export function onPath(name: string): string | undefined {
 export async function stopRecord(record: ProcessRecord, deadlineMs: number): Promise<boolean> {
   const lives = () => record.identity !== '' && identityOf(record.pid) === record.identity
   if (!lives()) return false
-  signal(record.pid, 'SIGTERM')
+  signal(record.name === HOLDER ? (firstChildOf(record.pid) ?? record.pid) : record.pid, 'SIGTERM')
   for (const deadline = Date.now() + deadlineMs; lives() && Date.now() < deadline; ) await delay(STOP_POLL_MS)
   if (lives()) signal(record.pid, 'SIGKILL')
   while (lives()) await delay(STOP_POLL_MS)
@@ -134,6 +136,16 @@ function signal(pid: number, name: NodeJS.Signals): void {
   } catch (error) {
     // It ended between the look and the signal.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+/** On Linux; undefined if it has none. */
+export function firstChildOf(pid: number): number | undefined {
+  try {
+    const [first = ''] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
+    return first === '' ? undefined : Number(first)
+  } catch {
+    return undefined
   }
 }
 

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, rmdirSync } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readIfThere, writePrivate } from '../controlplane/files.ts'
 import { SERVICE_RANGE } from '../controlplane/flags.ts'
 import { identityOf } from '../controlplane/identity.ts'
-import { type ProcessGroup, readProcessRecords } from '../controlplane/processes.ts'
+import { firstChildOf, type ProcessGroup, readProcessRecords } from '../controlplane/processes.ts'
 import { waitUntil } from '../controlplane/request.ts'
 import { NODE_ADDRESS } from './addresses.ts'
 
@@ -59,14 +59,14 @@ export async function startNamespaces({ group, state, pause, path, kept }: Names
   })
   const isReady = async () => existsSync(join(state, 'ready'))
   await waitUntil('the namespaces of the node', READY_WITHIN, isReady, group.failed)
-  return { ...namespacesOf(await onlyChildOf(outer.pid), state), cgroup }
+  return { ...namespacesOf(onlyChildOf(outer.pid), state), cgroup }
 }
 
 /** Those of a node that another process runs on this data folder; undefined if none runs. */
 export async function runningNamespaces(folder: string): Promise<Omit<Namespaces, 'cgroup'> | undefined> {
   const outer = (await readProcessRecords(folder)).find(({ name }) => name === PROCESS)
   if (outer === undefined || identityOf(outer.pid) !== outer.identity) return undefined
-  return namespacesOf(await onlyChildOf(outer.pid), stateOf(folder))
+  return namespacesOf(onlyChildOf(outer.pid), stateOf(folder))
 }
 
 function namespacesOf(pid: number, state: string): Omit<Namespaces, 'cgroup'> {
@@ -90,9 +90,9 @@ function namespacesOf(pid: number, state: string): Omit<Namespaces, 'cgroup'> {
   }
 }
 
-async function onlyChildOf(pid: number): Promise<number> {
-  const child = Number((await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ')[0])
-  if (!Number.isInteger(child) || child < 1) throw new Error('The first process of the node has ended.')
+function onlyChildOf(pid: number): number {
+  const child = firstChildOf(pid)
+  if (child === undefined) throw new Error('The first process of the node has ended.')
   return child
 }
 
