@@ -22,15 +22,24 @@ export type ImageConfig = {
   readonly ExposedPorts?: Readonly<Record<string, object>>
 }
 
+/**
+ * A folder that stands for the root of the file system, whose owners and modes are kept; or some paths in a folder, which
+ * come below `to` as files of root that everybody may read.
+ */
+export type Layer = string | { readonly from: string; readonly paths: readonly string[]; readonly to: string }
+
 export type ImageSource = {
   /** For example `web:1`. */
   readonly name: string
-  /** Folders that stand for the root of the file system, each a layer over the one before. Owners and modes are kept. */
-  readonly layers: readonly string[]
+  /** Each over the one before. */
+  readonly layers: readonly Layer[]
   readonly config: ImageConfig
   /** Changes when a layer does: the image is made again for another one only. */
   readonly key: string
 }
+
+/** The name of an image as that of a file. */
+export const fileNameOf = (name: string) => name.replaceAll(/[/:]/g, '-')
 
 type Descriptor = { mediaType: string; digest: string; size: number }
 /** An image in a folder: its blobs are files named by their digest. */
@@ -47,7 +56,7 @@ const LAYER = 'application/vnd.oci.image.layer.v1.tar'
  */
 export async function makeImage({ name, layers, config, key }: ImageSource): Promise<Image> {
   const digest = createHash('sha256').update(JSON.stringify({ name, config, key })).digest('hex').slice(0, 16)
-  const folder = cachedAt(`image-${name.replace(':', '-')}-${digest}`)
+  const folder = cachedAt(`image-${fileNameOf(name)}-${digest}`)
   const manifest = join(folder, 'manifest.json')
   if (await exists(manifest)) return { name, folder, manifest: await readFile(manifest, 'utf8') }
   await mkdir(cachedAt(''), { recursive: true })
@@ -76,22 +85,33 @@ export async function makeImage({ name, layers, config, key }: ImageSource): Pro
   }
 }
 
-async function addLayer(place: string, layer: string): Promise<Descriptor> {
+/** Nothing of a file's history gets into a layer. */
+const REPRODUCIBLE = [
+  '--sort=name',
+  '--mtime=@0',
+  '--numeric-owner',
+  '--format=pax',
+  '--pax-option=delete=atime,delete=ctime',
+]
+
+async function addLayer(place: string, layer: Layer): Promise<Descriptor> {
   const file = join(place, 'layer')
-  const words = [
-    '--sort=name',
-    '--mtime=@0',
-    '--numeric-owner',
-    '--format=pax',
-    '--pax-option=delete=atime,delete=ctime',
-  ]
-  await run('tar', [...words, '-cf', file, '-C', layer, '.'])
+  await run('tar', [...REPRODUCIBLE, '-cf', file, ...contentOf(layer)])
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer)
   const digest = `sha256:${hash.digest('hex')}`
   const { size } = await stat(file)
   await rename(file, join(place, digest))
   return { mediaType: LAYER, digest, size }
+}
+
+function contentOf(layer: Layer): string[] {
+  if (typeof layer === 'string') return ['-C', layer, '.']
+  const { from, paths, to } = layer
+  // The targets of symbolic links stay what they are.
+  const moved = to === '' ? [] : [`--transform=flags=r;s,^,${to}/,`]
+  const owned = ['--owner=0', '--group=0', '--mode=u+rw,go-w,a+rX', '--hard-dereference']
+  return [...owned, ...moved, '-C', from, ...paths]
 }
 
 async function addText(place: string, mediaType: string, text: string): Promise<Descriptor> {

@@ -1,43 +1,38 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { copyFile, mkdir, rm } from 'node:fs/promises'
-import { basename, join } from 'node:path'
-import { cachedAt } from '../controlplane/cache.ts'
+import { basename, dirname, join } from 'node:path'
 import type { ToolSearch } from '../controlplane/tool.ts'
 import { REGISTRY } from './addresses.ts'
-import { type Image, type ImageConfig, makeImage } from './image.ts'
+import { fileNameOf, type Image, type ImageConfig, type Layer, makeImage } from './image.ts'
 import type { Namespaces } from './namespaces.ts'
 import { unpackedPackages } from './packages.ts'
 
 export type PackageImage = {
   readonly name: string
   readonly packages: readonly string[]
-  /** Folders that are laid over the packages. */
-  readonly layers?: readonly string[]
+  /** Laid over the packages. */
+  readonly layers?: readonly Layer[]
   readonly config: ImageConfig
 }
 
 const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** An image whose only file is one static program. */
-export async function programImage(name: string, program: string, config: ImageConfig = {}): Promise<Image> {
-  // The folder of the program in the cache is named by its lock, so it says when the image is another one.
-  const key = program
-  const layer = cachedAt(`layer-${name.replace(':', '-')}-${process.pid}`)
-  await mkdir(layer, { recursive: true })
-  try {
-    const file = basename(program)
-    await copyFile(program, join(layer, file))
-    return await makeImage({ name, layers: [layer], key, config: { Entrypoint: [`/${file}`], ...config } })
-  } finally {
-    await rm(layer, { recursive: true, force: true })
-  }
+export function programImage(name: string, program: string, config: ImageConfig = {}): Promise<Image> {
+  const file = basename(program)
+  return makeImage({
+    name,
+    layers: [{ from: dirname(program), paths: [file], to: '' }],
+    // The folder of the program in the cache is named by its lock, so it says when the image is another one.
+    key: program,
+    config: { Entrypoint: [`/${file}`], ...config },
+  })
 }
 
 /** An image of Debian packages with all they depend on. @throws Error if they cannot be had */
 export async function packageImage(image: PackageImage, search: ToolSearch): Promise<Image> {
   const { name, packages, layers = [], config } = image
-  const request = { name: name.replace(':', '-'), packages: [...packages, 'libc-bin', 'base-files'] }
+  const request = { name: fileNameOf(name), packages: [...packages, 'libc-bin', 'base-files'] }
   const root = await unpackedPackages({ ...request, dependencies: 'all' }, search)
   // What lies in a folder of the caller's is not known to be the same as last time.
   const key = layers.length === 0 ? root : randomUUID()

@@ -1,8 +1,9 @@
 // Command forward opens ports of a network namespace to this one's loopback:
 //
-//	forward PID PORT...
+//	forward PID PORT[=ADDRESS]...
 //
-// Each port is served on 127.0.0.1 here, and dialled on 127.0.0.1 in the network namespace of the process PID.
+// Each port is served on 127.0.0.1 here. Its connections are made in the network namespace of the process PID, to ADDRESS
+// (host and port), or to the same port of 127.0.0.1.
 package main
 
 import (
@@ -12,24 +13,29 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
 func main() {
 	if len(os.Args) < 3 {
-		log.Fatal("usage: forward PID PORT...")
+		log.Fatal("usage: forward PID PORT[=ADDRESS]...")
 	}
 	namespace, err := os.Open(fmt.Sprintf("/proc/%s/ns/net", os.Args[1]))
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, port := range os.Args[2:] {
+	for _, word := range os.Args[2:] {
+		port, address, found := strings.Cut(word, "=")
+		if !found {
+			address = "127.0.0.1:" + port
+		}
 		listener, err := net.Listen("tcp", "127.0.0.1:"+port)
 		if err != nil {
 			log.Fatal(err)
 		}
-		go serve(listener, namespace, "127.0.0.1:"+port)
+		go serve(listener, namespace, address)
 	}
 	select {}
 }

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { lastStageOf } from './containerfile.ts'
+
+describe('the Containerfile, read without a container daemon', () => {
+  const stage = (...lines: string[]) => lastStageOf(['FROM base', ...lines].join('\n'))
+
+  it('is understood as the project has it', () => {
+    expect(lastStageOf(readFileSync('Containerfile', 'utf8'))).to.deep.equal({
+      copied: ['node_modules', 'package.json', 'src', 'docs'],
+      config: {
+        WorkingDir: '/app',
+        User: '65532:65532',
+        ExposedPorts: { '8080/tcp': {}, '9090/tcp': {} },
+        Entrypoint: ['/nodejs/bin/node', '--enable-source-maps', 'src/main.ts'],
+      },
+    })
+  })
+
+  it('counts by its last stage', () => {
+    expect(stage('RUN make', 'FROM other', 'USER 1')).to.deep.equal({ copied: [], config: { User: '1' } })
+  })
+
+  for (const [what, line] of [
+    ['a command', 'RUN make'],
+    ['an instruction in lower case', 'user 1'],
+    ['a path that gets another name', 'COPY src lib'],
+    ['several paths at once', 'COPY src docs ./'],
+  ] as const) {
+    it(`is refused for ${what}`, () => {
+      expect(() => stage(line)).to.throw(line)
+    })
+  }
+})

@@ -1,0 +1,43 @@
+import type { ImageConfig } from './image.ts'
+
+/** What the last stage of a Containerfile makes, as far as ours uses the format. */
+export type Stage = {
+  /** Paths that it copies into its working folder, of the context or of an earlier stage, under their own names. */
+  readonly copied: readonly string[]
+  readonly config: ImageConfig
+}
+
+/** @throws Error for an instruction that is not known here: the image would be another one */
+export function lastStageOf(text: string): Stage {
+  const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
+  const start = lines.findLastIndex((line) => line.startsWith('FROM '))
+  return lines.slice(start + 1).reduce(after, { copied: [], config: {} })
+}
+
+function after({ copied, config }: Stage, line: string): Stage {
+  const [instruction, ...words] = line.split(/\s+/)
+  const [first = ''] = words
+  const configured = (more: ImageConfig): Stage => ({ copied, config: { ...config, ...more } })
+  switch (instruction) {
+    case 'WORKDIR':
+      return configured({ WorkingDir: first })
+    case 'USER':
+      return configured({ User: first })
+    case 'EXPOSE':
+      return configured({ ExposedPorts: Object.fromEntries(words.map((port) => [`${port}/tcp`, {}])) })
+    case 'ENTRYPOINT':
+      return configured({ Entrypoint: JSON.parse(words.join(' ')) })
+    case 'COPY':
+      return { copied: [...copied, sourceOf(line, words)], config }
+    default:
+      throw new Error(`The Containerfile says "${line}", which is not known here.`)
+  }
+}
+
+function sourceOf(line: string, words: readonly string[]): string {
+  const [source = '', target, ...others] = words.filter((word) => !word.startsWith('--from='))
+  const name = source.split('/').at(-1) ?? ''
+  if (others.length > 0 || (target !== name && target !== './'))
+    throw new Error(`The Containerfile says "${line}", which gives a path another name.`)
+  return name
+}

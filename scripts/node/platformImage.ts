@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto'
+import { readFile, realpath } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { ToolSearch } from '../controlplane/tool.ts'
+import { lastStageOf } from './containerfile.ts'
+import { type Image, makeImage } from './image.ts'
+import { unpackedPackages } from './packages.ts'
+
+const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
+/** What Node needs of the base image. */
+const LIBRARIES = ['libc6', 'libstdc++6', 'base-files']
+/** The npm package that holds Node for this machine, and what installs it: the image has Node beside the packages. */
+const NODE_ITSELF = /^node_modules\/node(-bin-setup|-linux-.*)?$/
+
+/** Entries of package-lock.json: `dev` and `devOptional` are what `npm ci --omit=dev` leaves out. */
+export type LockedPackages = Readonly<Record<string, { readonly dev?: boolean; readonly devOptional?: boolean }>>
+
+/** Folders that `npm ci --omit=dev` makes, without those that lie in another one of them. */
+export function productionPackages(locked: LockedPackages): string[] {
+  const isWanted = (path: string) => path !== '' && !NODE_ITSELF.test(path) && path.split('node_modules/').length === 2
+  return Object.entries(locked)
+    .filter(([path, { dev, devOptional }]) => isWanted(path) && dev !== true && devOptional !== true)
+    .map(([path]) => path)
+}
+
+/**
+ * The image that the Containerfile describes, of the packages that are installed here and on Debian's libraries, without a
+ * container daemon. Made anew each time.
+ */
+export async function platformImage(name: string, search: ToolSearch): Promise<Image> {
+  const { copied, config } = lastStageOf(await readFile(join(PROJECT, 'Containerfile'), 'utf8'))
+  const [node = '', to = ''] = [config.Entrypoint?.[0], config.WorkingDir?.slice(1)]
+  const locked = JSON.parse(await readFile(join(PROJECT, 'package-lock.json'), 'utf8')).packages as LockedPackages
+  const base = await unpackedPackages({ name: 'nodejs', packages: LIBRARIES, dependencies: 'all' }, search)
+  const installed = dirname(await realpath(join(PROJECT, 'node_modules')))
+  const layers = [
+    base,
+    { from: dirname(process.execPath), paths: ['node'], to: dirname(node).slice(1) },
+    ...(copied.includes('node_modules') ? [{ from: installed, paths: productionPackages(locked), to }] : []),
+    { from: PROJECT, paths: copied.filter((path) => path !== 'node_modules'), to },
+  ]
+  return makeImage({ name, layers, config, key: randomUUID() })
+}

@@ -1,0 +1,108 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import { until } from '../make/until.ts'
+import { Installation } from './installation.ts'
+
+/** Requests a second while everything is replaced. */
+const RATE = 50
+
+/** Asks again and again until it is stopped. */
+class Load {
+  readonly #failures: string[] = []
+  readonly #ask: (number: number) => Promise<{ status: number; text: string }>
+  readonly #pending = new Set<Promise<void>>()
+  readonly #ended: Promise<void>
+  #isOn = true
+  #count = 0
+
+  constructor(ask: (number: number) => Promise<{ status: number; text: string }>) {
+    this.#ask = ask
+    this.#ended = this.#run()
+  }
+
+  async #run(): Promise<void> {
+    for (; this.#isOn; await delay(1000 / RATE)) {
+      const one = this.#one(this.#count++).finally(() => this.#pending.delete(one))
+      this.#pending.add(one)
+    }
+  }
+
+  async #one(number: number): Promise<void> {
+    try {
+      const { status, text } = await this.#ask(number)
+      if (status >= 300) this.#failures.push(`${number}: ${status} ${text.slice(0, 200)}`)
+    } catch (error) {
+      const { message, cause } = error as Error
+      this.#failures.push(`${number}: ${message} ${cause instanceof Error ? cause.message : ''}`)
+    }
+  }
+
+  async stop(): Promise<{ count: number; failures: string[] }> {
+    this.#isOn = false
+    await this.#ended
+    await Promise.all(this.#pending)
+    return { count: this.#count, failures: this.#failures }
+  }
+}
+
+describe('the platform as it is installed on a cluster, by its image and its manifests', function () {
+  this.timeout(900_000)
+  let installation: Installation
+  let boundary: string
+
+  before(async () => {
+    installation = await Installation.make()
+    const { status, text } = await installation.call('POST', '/boundaries', { displayName: 'Shop' })
+    expect(status).to.equal(201)
+    boundary = `/boundaries/${JSON.parse(text).id}`
+  })
+  after(() => installation?.stop())
+
+  const running = async (group: string) => {
+    const path = `${boundary}/resourcegroups/${group}`
+    expect((await installation.call('POST', path)).status).to.equal(201)
+    await until(`${group} is running`, async () => {
+      const { text } = await installation.call('GET', path)
+      return JSON.parse(text).status === 'Running'
+    })
+  }
+
+  it('serves REST, and its controllers do what was asked for', () => running('first'))
+
+  it('runs two replicas of each part, as nobody, on file systems that it cannot write', async () => {
+    const { items } = JSON.parse(await installation.kubectl('get', 'pods', '-o', 'json'))
+    const names = (items as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name)
+    for (const part of ['controllers', 'facade'])
+      expect(
+        names.filter((name) => name.startsWith(`freehold-${part}-`)),
+        part,
+      ).to.have.length(2)
+    const script = `
+      const { writeFileSync } = require('node:fs')
+      const written = ['/app/x', '/tmp/x', '/x'].filter((path) => { try { writeFileSync(path, ''); return true } catch { return false } })
+      console.log(JSON.stringify({ user: process.getuid(), group: process.getgid(), written }))`
+    for (const name of names) {
+      const told = await installation.kubectl('exec', name, '--', '/nodejs/bin/node', '-e', script)
+      expect(JSON.parse(told), name).to.deep.equal({ user: 65532, group: 65532, written: [] })
+    }
+  })
+
+  it('is replaced under load, writes included, without one failed request', async () => {
+    const load = new Load((number) =>
+      number % 10 === 0
+        ? installation.call('PATCH', boundary, { displayName: `Shop ${number}` })
+        : installation.call('GET', boundary),
+    )
+    await installation.kubectl('rollout', 'restart', 'deployment/freehold-controllers', 'deployment/freehold-facade')
+    await installation.rolledOut()
+    // The old ones are told to end when the new ones are ready, and the last requests come to them then.
+    await until('only the new replicas are left', async () => {
+      const { items } = JSON.parse(await installation.kubectl('get', 'pods', '-o', 'json'))
+      return items.length === 4
+    })
+    const { count, failures } = await load.stop()
+    expect(failures).to.deep.equal([])
+    expect(count).to.be.greaterThan(50)
+    await running('second')
+  })
+})

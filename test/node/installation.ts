@@ -1,0 +1,191 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { promisify } from 'node:util'
+import { SignJWT } from 'jose'
+import { dump } from 'js-yaml'
+import { type ControlPlane, silentProgress, startControlPlane } from '../../scripts/controlplane/index.ts'
+import { choosePorts } from '../../scripts/controlplane/ports.ts'
+import { NODE_ADDRESS, REGISTRY } from '../../scripts/node/addresses.ts'
+import { pushInto } from '../../scripts/node/images.ts'
+import { runningNamespaces } from '../../scripts/node/namespaces.ts'
+import { platformImage } from '../../scripts/node/platformImage.ts'
+import { findNodeParts } from '../../scripts/node/programs.ts'
+import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { RoleAssignment } from '../../src/crds/rbac.ts'
+import { AUDIENCE, goodClaims, type Pair, pairOf } from '../cases/forgedTokens.ts'
+import { until } from '../make/until.ts'
+
+const run = promisify(execFile)
+const DEPLOY = join(import.meta.dirname, '../../deploy')
+const TAG = 'under-test'
+const ISSUER_PORT = 8443
+const ISSUER = `https://${NODE_ADDRESS}:${ISSUER_PORT}/realms/test`
+/** Serves nothing but the keys of the issuer, which is all that the platform asks one for. */
+const ISSUER_SCRIPT = `
+  const { ISSUER_CERTIFICATE: cert, ISSUER_KEY: key, ISSUER_KEYS: keys, ISSUER_PLACE: place } = process.env
+  const [host, port] = place.split(':')
+  require('node:https').createServer({ cert, key }, (_request, response) => {
+    response.setHeader('content-type', 'application/json')
+    response.end(keys)
+  }).listen(Number(port), host)`
+
+/** The platform on a node as an administrator installs it: its image, its manifests, an issuer, a first Owner. */
+export class Installation {
+  readonly #controlPlane: ControlPlane
+  readonly #folder: string
+  readonly #pair: Pair
+  readonly #owner = randomUUID()
+  readonly #forward: ChildProcess
+  /** Of the facade, through its Service. */
+  readonly url: string
+
+  private constructor(parts: {
+    controlPlane: ControlPlane
+    folder: string
+    pair: Pair
+    forward: ChildProcess
+    url: string
+  }) {
+    this.#controlPlane = parts.controlPlane
+    this.#folder = parts.folder
+    this.#pair = parts.pair
+    this.#forward = parts.forward
+    this.url = parts.url
+  }
+
+  /** As docs/install.md says. Returns when the deployments are rolled out and the first Owner counts. */
+  static async make(): Promise<Installation> {
+    const folder = await mkdtemp(join(tmpdir(), 'freehold-installation-'))
+    const controlPlane = await startControlPlane({
+      folder,
+      durable: false,
+      realNode: { ports: [] },
+      progress: silentProgress,
+    })
+    const pair = await pairOf('ES256', 'one')
+    await startIssuer(controlPlane, pair)
+    await pushPlatform(folder)
+    await writeOverlay(folder, controlPlane.servingCaPem)
+    const kubectl = kubectlOf(controlPlane)
+    await kubectl('apply', '--server-side', '-k', join(folder, 'overlay'))
+    const service = JSON.parse(await kubectl('get', 'service', 'freehold-facade', '-o', 'json'))
+    const { forward, url } = await forwardTo(folder, `${service.spec.clusterIP}:80`)
+    const made = new Installation({ controlPlane, folder, pair, forward, url })
+    await made.#installed()
+    return made
+  }
+
+  async #installed(): Promise<void> {
+    await this.rolledOut()
+    const metadata = { name: 'first-owner', namespace: SYSTEM_NAMESPACE }
+    const spec = { principalId: this.#owner, principalType: 'User', roleDefinitionName: 'Owner', scope: '/' }
+    const assignment = { apiVersion: RoleAssignment.apiVersion, kind: RoleAssignment.kind, metadata, spec }
+    const file = join(this.#folder, 'owner.yaml')
+    await writeFile(file, dump(assignment))
+    await until('the first Owner may be made', () => this.kubectl('apply', '-f', file))
+    await until(
+      'the first Owner counts',
+      async () => (await this.call('POST', '/boundaries', { displayName: 'First' })).status === 201,
+    )
+  }
+
+  kubectl(...words: string[]): Promise<string> {
+    return kubectlOf(this.#controlPlane)(...words)
+  }
+
+  /** Until every replica of both deployments is the newest one, and ready. */
+  async rolledOut(): Promise<void> {
+    for (const name of ['freehold-controllers', 'freehold-facade'])
+      await this.kubectl('rollout', 'status', `deployment/${name}`, '--timeout=300s')
+  }
+
+  /** As the first Owner. @throws Error if there was no answer */
+  async call(method: string, path: string, body?: object): Promise<{ status: number; text: string }> {
+    const headers = { authorization: `Bearer ${await this.#token()}`, 'content-type': 'application/json' }
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) }
+    const answer = await fetch(`${this.url}${path}`, { method, headers, ...sent })
+    return { status: answer.status, text: await answer.text() }
+  }
+
+  #token(): Promise<string> {
+    const { iat: _iat, exp: _exp, ...claims } = goodClaims
+    const ours = { ...claims, iss: ISSUER, aud: AUDIENCE, sub: this.#owner }
+    const token = new SignJWT(ours).setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: this.#pair.kid })
+    return token.setIssuedAt().setExpirationTime('15m').sign(this.#pair.privateKey)
+  }
+
+  async stop(): Promise<void> {
+    this.#forward.kill()
+    await this.#controlPlane.stop()
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+}
+
+function kubectlOf({ kubectlPath = 'kubectl', kubeconfigPath }: ControlPlane) {
+  const first = ['--kubeconfig', kubeconfigPath, '--namespace', SYSTEM_NAMESPACE]
+  return async (...words: string[]) => (await run(kubectlPath, [...first, ...words], { maxBuffer: 1e8 })).stdout
+}
+
+async function startIssuer(controlPlane: ControlPlane, pair: Pair): Promise<void> {
+  const { certPem, keyPem } = await controlPlane.issueServingCertificate([NODE_ADDRESS])
+  const environment = {
+    ISSUER_CERTIFICATE: certPem,
+    ISSUER_KEY: keyPem,
+    ISSUER_KEYS: JSON.stringify({ keys: [pair.jwk] }),
+    ISSUER_PLACE: `${NODE_ADDRESS}:${ISSUER_PORT}`,
+  }
+  const program = process.execPath
+  controlPlane.startProcess({
+    name: 'issuer',
+    program,
+    args: ['-e', ISSUER_SCRIPT],
+    environment: { ...process.env, ...environment },
+  })
+}
+
+async function pushPlatform(folder: string): Promise<void> {
+  const node = await runningNamespaces(folder)
+  if (node === undefined) throw new Error('The node of the installation has ended.')
+  const image = await platformImage(`freehold:${TAG}`, { progress: silentProgress, signal: undefined })
+  try {
+    await pushInto(node, [image])
+  } finally {
+    await rm(image.folder, { recursive: true, force: true })
+  }
+}
+
+/** What docs/install.md tells an administrator to write. */
+async function writeOverlay(folder: string, authority: string): Promise<void> {
+  const overlay = join(folder, 'overlay')
+  const configuration = {
+    issuer: ISSUER,
+    audience: AUDIENCE,
+    issuerCertificateAuthority: '/etc/freehold/authority.crt',
+    clusterDomain: 'apps.example.test',
+  }
+  const patch = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'freehold-configuration', namespace: SYSTEM_NAMESPACE },
+    data: { 'configuration.yaml': dump(configuration), 'authority.crt': authority },
+  }
+  await mkdir(overlay)
+  const kustomization = {
+    resources: [relative(overlay, DEPLOY)],
+    images: [{ name: 'ghcr.io/freehold-dev/freehold', newName: `${REGISTRY}/freehold`, newTag: TAG }],
+    patches: [{ patch: dump(patch) }],
+  }
+  await writeFile(join(overlay, 'kustomization.yaml'), dump(kustomization))
+}
+
+/** Opens an address of the node's network on loopback here. */
+async function forwardTo(folder: string, address: string): Promise<{ forward: ChildProcess; url: string }> {
+  const node = await runningNamespaces(folder)
+  const parts = await findNodeParts({ progress: silentProgress, signal: undefined })
+  const { port } = await choosePorts(join(folder, 'overlay'), ['port'])
+  const forward = spawn(parts.forward, [String(node?.pid), `${port}=${address}`], { stdio: 'ignore' })
+  return { forward, url: `http://127.0.0.1:${port}` }
+}
