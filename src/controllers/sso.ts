@@ -5,7 +5,7 @@ import { isSamlMetadata, readDiscovery } from '../contracts/ssoDiscovery.ts'
 import { timestamp } from '../core/clock.ts'
 import type { KubeObject } from '../core/object.ts'
 import { degraded, done, type Outcome } from '../core/outcome.ts'
-import { SsoConnection, type SsoIdentityProvider } from '../crds/sso.ts'
+import { type CompleteSsoProvider, completeProvider, SsoConnection } from '../crds/sso.ts'
 import { controllerWith, type Pass, steps } from './engine/controller.ts'
 
 export type SsoPorts = { dns: DnsPort; outgoing: Pick<OutgoingPort, 'document'> }
@@ -49,7 +49,7 @@ export const ssoController = controllerWith(
     }
 
     async function checkProviders(pass: SsoPass): Promise<Outcome> {
-      const { identityProviders: all } = pass.object.spec
+      const all = pass.object.spec.identityProviders.map(completeProvider)
       const identityProviders = await Promise.all(all.map((provider) => stateOf(provider)))
       pass.report({ identityProviders })
       const failing = identityProviders.find(({ status }) => status === 'Failing')
@@ -61,7 +61,7 @@ export const ssoController = controllerWith(
       return isAsked ? done({ after: PROVIDER_INTERVAL }) : done()
     }
 
-    async function stateOf(provider: SsoIdentityProvider): Promise<ProviderStatus> {
+    async function stateOf(provider: CompleteSsoProvider): Promise<ProviderStatus> {
       const { alias, enabled, metadataUrl, protocol } = provider
       if (!enabled) return { alias, status: 'Disabled' }
       if (metadataUrl === undefined) return { alias, status: 'Active' }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, type ObjectOf } from './define.ts'
 import { DisplayName } from './fields.ts'
 
 const label = z
@@ -65,12 +65,12 @@ export const PlatformCluster = defineKind({
       'What leads public hosts to resources where the cluster serves HTTPRoute; else an Ingress does',
     ),
   }),
-  status: resourceStatus,
+  // No controller looks at clusters yet: nothing would ever write it.
+  status: z.object({}),
   immutable: ['isPlatform'],
   columns: [
     { name: 'Display Name', path: '.spec.displayName' },
     { name: 'Region', path: '.spec.region' },
-    ...statusColumns,
   ],
 })
 export type PlatformCluster = ObjectOf<typeof PlatformCluster>

@@ -158,7 +158,9 @@ export const resourceStatus = z.object({
   observedGeneration: z
     .int()
     .optional()
-    .describe('The metadata.generation that the controller last finished a pass over; less while a change waits'),
+    .describe(
+      'The metadata.generation that the controller last finished a pass over; less while a change waits, -1 before the first pass',
+    ),
   conditions: z
     .array(conditionSchema)
     .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })

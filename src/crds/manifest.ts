@@ -91,10 +91,19 @@ function rootSchema(kind: AnyKind): StructuralSchema {
       status: {
         ...structuralSchema(kind.status, `${kind.kind}.status`),
         description: `Observed state of the ${kind.kind}, written by the platform`,
+        ...(isReconciled(kind) ? { default: NOT_OBSERVED } : {}),
       },
     },
     ...nameRule(kind),
   }
+}
+
+/** Until the first pass kstatus, and what builds on it, must not take a new object for a finished one. */
+const NOT_OBSERVED = { observedGeneration: -1 }
+
+/** Whether a controller writes the status of the kind. */
+export function isReconciled({ status }: AnyKind): boolean {
+  return 'observedGeneration' in status.shape
 }
 
 const NAME_MEANING = {

@@ -114,14 +114,19 @@ const Days = z.int().min(1).max(36_500)
 
 export const LifecycleRule = z.strictObject({
   id: z.string().min(1).max(255).describe('Name of the rule, unique in the bucket'),
-  prefix: z.string().max(1024).default('').describe('Only objects whose keys begin so; all when empty'),
+  prefix: z.string().max(1024).optional().describe('Only objects whose keys begin so; all when absent or empty'),
   expireDays: Days.optional().describe('Days after which an object is deleted; never when absent'),
   noncurrentExpireDays: Days.optional().describe('Days after which a former version is deleted; never when absent'),
   abortUploadDays: Days.optional().describe(
     'Days after which an upload in parts that was not completed is dropped; never when absent',
   ),
-  enabled: z.boolean().default(true).describe('Whether the store follows the rule'),
+  enabled: z.boolean().optional().describe('Whether the store follows the rule; true when absent'),
 })
+
+/** With what absent fields mean: the schema of a list's items has no defaults, see `completeProvider` of sso.ts. */
+export function completeLifecycleRule<Rule extends z.output<typeof LifecycleRule>>(rule: Rule) {
+  return { ...rule, prefix: rule.prefix ?? '', enabled: rule.enabled ?? true }
+}
 
 export const CORS_METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'HEAD'] as const
 export const CorsRule = z.strictObject({
@@ -150,15 +155,19 @@ export const CorsRule = z.strictObject({
         ),
     )
     .max(50)
-    .default([])
-    .describe('Request headers that they may send beyond the simple ones'),
+    .optional()
+    .describe('Request headers that they may send beyond the simple ones; none when absent'),
   maxAgeSeconds: z
     .int()
     .min(0)
     .max(86_400)
-    .default(3600)
-    .describe('Seconds for which a browser remembers the answer to its preflight request'),
+    .optional()
+    .describe('Seconds for which a browser remembers the answer to its preflight request; 3600 when absent'),
 })
+
+export function completeCorsRule(rule: z.output<typeof CorsRule>) {
+  return { ...rule, headers: rule.headers ?? [], maxAgeSeconds: rule.maxAgeSeconds ?? 3600 }
+}
 
 const AccountName = ResourceName.describe('The ObjectStorageAccount in the same namespace; immutable')
 

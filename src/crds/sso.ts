@@ -106,8 +106,10 @@ export const SsoIdentityProvider = z.strictObject({
   displayName: DisplayName,
   protocol: z
     .enum(SSO_PROTOCOLS)
-    .default('Oidc')
-    .describe('Oidc is OpenID Connect, Saml is SAML 2.0, which the local provider does not speak; immutable'),
+    .optional()
+    .describe(
+      'Oidc is OpenID Connect, Saml is SAML 2.0, which the local provider does not speak; Oidc when absent; immutable',
+    ),
   metadataUrl: HttpsUrl.optional().describe(
     'Discovery document (Oidc) or metadata (Saml), which says what the fields below do not',
   ),
@@ -124,14 +126,33 @@ export const SsoIdentityProvider = z.strictObject({
     .max(16384)
     .optional()
     .describe('Certificate that its answers are signed with (Saml), as PEM; from the metadata when absent'),
-  emailClaim: ClaimName.default('email').describe(
-    'Name of the claim with the e-mail address, which must be of a verified domain',
+  emailClaim: ClaimName.optional().describe(
+    'Name of the claim with the e-mail address, which must be of a verified domain; email when absent',
   ),
-  trustEmail: z.boolean().default(false).describe('Whether an address counts as verified because the provider says it'),
-  enabled: z.boolean().default(true).describe('Whether people may sign in through it'),
+  trustEmail: z
+    .boolean()
+    .optional()
+    .describe('Whether an address counts as verified because the provider says it; false when absent'),
+  enabled: z.boolean().optional().describe('Whether people may sign in through it; true when absent'),
   defaultRoleDefinitionName: DisplayName.optional().describe('Kept and shown; what people get follows from bindings'),
 })
 export type SsoIdentityProvider = z.output<typeof SsoIdentityProvider>
+export type CompleteSsoProvider = SsoIdentityProvider & typeof PROVIDER_DEFAULTS
+
+const PROVIDER_DEFAULTS = {
+  protocol: 'Oidc' as SsoProtocol,
+  emailClaim: 'email',
+  trustEmail: false as boolean,
+  enabled: true as boolean,
+}
+
+/**
+ * With what absent fields mean. The schema of a list's items has no defaults: the API server would write them into the
+ * object, and every `kubectl apply` of a manifest without them would take them out again.
+ */
+export function completeProvider(provider: SsoIdentityProvider): CompleteSsoProvider {
+  return { ...PROVIDER_DEFAULTS, ...(provider as CompleteSsoProvider) }
+}
 
 const aliases = (providers: readonly SsoIdentityProvider[]) => providers.map(({ alias }) => alias)
 
@@ -207,7 +228,7 @@ export const SsoConnection = defineKind({
       test: ({ identityProviders: all }) => new Set(aliases(all)).size === all.length,
     },
     {
-      cel: "self.identityProviders.all(p, has(p.metadataUrl) || (has(p.issuer) && has(p.authorizationUrl) && (p.protocol == 'Saml' ? has(p.signingCertificate) : has(p.tokenUrl) && has(p.jwksUrl))))",
+      cel: "self.identityProviders.all(p, has(p.metadataUrl) || (has(p.issuer) && has(p.authorizationUrl) && (p.?protocol.orValue('Oidc') == 'Saml' ? has(p.signingCertificate) : has(p.tokenUrl) && has(p.jwksUrl))))",
       message:
         'an identity provider names metadataUrl, or all of issuer, authorizationUrl, tokenUrl and jwksUrl (Saml: issuer, authorizationUrl and signingCertificate)',
       code: 'BAD_REQUEST',
@@ -215,7 +236,7 @@ export const SsoConnection = defineKind({
       test: ({ identityProviders }) => identityProviders.every(isReachable),
     },
     {
-      cel: "self.identityProviders.all(p, p.protocol == 'Saml' || (has(p.clientId) && has(p.clientSecretName)))",
+      cel: "self.identityProviders.all(p, p.?protocol.orValue('Oidc') == 'Saml' || (has(p.clientId) && has(p.clientSecretName)))",
       message: 'an identity provider of the protocol Oidc needs a client id and a client secret',
       code: 'BAD_REQUEST',
       field: 'identityProviders',
@@ -226,14 +247,18 @@ export const SsoConnection = defineKind({
         ),
     },
     {
-      cel: 'self.identityProviders.all(p, oldSelf.identityProviders.all(o, o.alias != p.alias || o.protocol == p.protocol))',
+      cel: 'self.identityProviders.all(p, oldSelf.identityProviders.all(o, o.alias != p.alias || o.?protocol.orValue("Oidc") == p.?protocol.orValue("Oidc")))',
       message: 'protocol of an identity provider cannot be changed after creation',
       code: 'BAD_REQUEST',
       field: 'identityProviders',
       test: (next, previous) =>
-        next.identityProviders.every(({ alias, protocol }) =>
-          previous.identityProviders.every((before) => before.alias !== alias || before.protocol === protocol),
-        ),
+        next.identityProviders
+          .map(completeProvider)
+          .every(({ alias, protocol }) =>
+            previous.identityProviders
+              .map(completeProvider)
+              .every((before) => before.alias !== alias || before.protocol === protocol),
+          ),
     },
   ],
   columns: [

@@ -1,7 +1,12 @@
 import { domainOf, SSO_SECRET_KEY } from '../contracts/sso.ts'
 import { readDiscovery } from '../contracts/ssoDiscovery.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
-import type { SsoConnection, SsoIdentityProvider } from '../crds/sso.ts'
+import {
+  type CompleteSsoProvider,
+  completeProvider,
+  type SsoConnection,
+  type SsoIdentityProvider,
+} from '../crds/sso.ts'
 import * as builtin from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { isKubeError } from '../kube/errors.ts'
@@ -49,19 +54,21 @@ export function kubeConnections(
   list: () => Promise<readonly ConnectionObject[]>,
   fetch: ExternalFetch,
 ): Connections {
-  const usable = ({ protocol, enabled }: SsoIdentityProvider) => enabled && protocol === 'Oidc'
+  const usable = ({ protocol, enabled }: CompleteSsoProvider) => enabled && protocol === 'Oidc'
   return {
     async forAddress(address) {
       const domain = domainOf(address)
       if (domain === undefined) return undefined
       const found = (await list()).find((connection) => verifiedDomains(connection).includes(domain))
-      const provider = found?.spec.identityProviders.find(usable)
+      const provider = found?.spec.identityProviders.map(completeProvider).find(usable)
       if (found === undefined || provider === undefined) return undefined
       return { tenantId: found.metadata.name, alias: provider.alias, displayName: provider.displayName }
     },
     async open(tenantId, alias) {
       const found = (await list()).find(({ metadata }) => metadata.name === tenantId)
-      const provider = found?.spec.identityProviders.find((one) => one.alias === alias && usable(one))
+      const provider = found?.spec.identityProviders
+        .map(completeProvider)
+        .find((one) => one.alias === alias && usable(one))
       if (found === undefined || provider === undefined) return undefined
       const { clientId, clientSecretName, displayName, emailClaim, trustEmail } = provider
       const clientSecret = clientSecretName === undefined ? undefined : await secretOf(client, clientSecretName)

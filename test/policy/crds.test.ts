@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { Boundary } from '../../src/crds/boundaries.ts'
-import { brokenRules, isTransition } from '../../src/crds/define.ts'
+import { type AnyKind, brokenRules, isTransition } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { crdManifest } from '../../src/crds/manifest.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
@@ -31,6 +31,33 @@ const TAKEN = [
   'Project',
 ]
 
+type Schema = {
+  default?: unknown
+  properties?: Record<string, Schema>
+  items?: Schema
+  additionalProperties?: Schema | boolean
+}
+
+function rootOf(kind: AnyKind): { properties: Record<string, Schema> } {
+  const { spec } = crdManifest(kind) as unknown as {
+    spec: { versions: { schema: { openAPIV3Schema: { properties: Record<string, Schema> } } }[] }
+  }
+  const [version] = spec.versions
+  if (version === undefined) throw new Error(`${kind.kind} has no version.`)
+  return version.schema.openAPIV3Schema
+}
+
+/** Paths of fields inside of lists that have a default. */
+function defaultsInLists(schema: Schema, path: string, isInList = false): string[] {
+  const { properties = {}, items, additionalProperties: values } = schema
+  return [
+    ...(isInList && schema.default !== undefined ? [path] : []),
+    ...Object.entries(properties).flatMap(([name, field]) => defaultsInLists(field, `${path}.${name}`, isInList)),
+    ...(items === undefined ? [] : defaultsInLists(items, `${path}[]`, true)),
+    ...(typeof values === 'object' ? defaultsInLists(values, `${path}{}`, isInList) : []),
+  ]
+}
+
 describe('kinds', () => {
   it('are all seen', () => expect(KINDS.length).to.be.greaterThan(10))
 
@@ -46,6 +73,17 @@ describe('kinds', () => {
         expect(() => crdManifest(kind)).not.to.throw()
         for (const rule of kind.rules)
           expect(Object.keys(kind.spec.shape), rule.message).to.include(rule.field.split('.')[0])
+      })
+
+      it('has no defaults in lists, which client-side apply would take out again each time', () => {
+        const { spec } = rootOf(kind).properties
+        const { history: _ours, ...callers } = spec?.properties ?? {}
+        expect(Object.entries(callers).flatMap(([name, field]) => defaultsInLists(field, name))).to.deep.equal([])
+      })
+
+      it('starts as not observed where a controller writes its status, so that nobody takes a new object for ready', () => {
+        const expected = 'observedGeneration' in kind.status.shape ? { observedGeneration: -1 } : undefined
+        expect(rootOf(kind).properties.status?.default).to.deep.equal(expected)
       })
 
       it('has a reference page', () => {

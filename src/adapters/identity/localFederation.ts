@@ -1,6 +1,6 @@
 import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
-import type { SsoConnection, SsoProtocol } from '../../crds/sso.ts'
+import { completeProvider, type SsoConnection, type SsoProtocol } from '../../crds/sso.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { Federation } from './federation.ts'
 import { IdentityProviderError } from './port.ts'
@@ -31,7 +31,7 @@ export function createLocalFederation({ client, connection }: LocalFederationOpt
         status?.domains?.some((one) => one.domain === name && one.status === 'Verified')
       return {
         domains: spec.domains.filter(isVerified),
-        providers: spec.identityProviders.map(({ alias, displayName, protocol, enabled }) => ({
+        providers: spec.identityProviders.map(completeProvider).map(({ alias, displayName, protocol, enabled }) => ({
           alias,
           displayName,
           protocol,

@@ -61,7 +61,7 @@ async function deleteBoundary(context: Context<'boundaryId'>) {
   const groups = await services.records.list(ResourceGroup, { namespace }, { fresh: true })
   if (groups.length > 0) {
     const resourceGroups = groups.map(({ metadata }) => metadata.name).sort()
-    const message = `Boundary "${boundaryId}" still has ${groups.length} resource groups: delete them first.`
+    const message = `Boundary "${boundaryId}" still has resource groups: delete them first.`
     throw new PlatformError('BOUNDARY_NOT_EMPTY', message, { resourceGroups })
   }
   const { isGone } = await services.records.remove(Boundary, { name: boundaryId }, { caller, ifMatch })

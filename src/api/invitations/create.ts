@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { isAddress } from '../../core/address.ts'
 import { timestamp } from '../../core/clock.ts'
+import { counted } from '../../core/counted.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { newLinkToken } from '../../core/linkToken.ts'
@@ -139,6 +140,6 @@ function refuseFlood({ records, accounts, clock }: Services, caller: Caller, nam
     .map(({ spec }) => Date.parse(spec.lastSentAt ?? ''))
   if (sent.length <= free) return
   const retryAfterSeconds = Math.max(1, Math.ceil((Math.min(...sent) - since) / 1000))
-  const message = `The address was invited ${sent.length} times lately: invite it again later.`
+  const message = `The address was invited ${counted(sent.length, 'time')} lately: invite it again later.`
   throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds })
 }

@@ -1,7 +1,8 @@
 import { bucketLacks } from '../../contracts/objectstorage.ts'
 import { PlatformError } from '../../core/errors.ts'
-import type { ObjectStorageAccount } from '../../crds/objectstorage.ts'
+import { completeCorsRule, completeLifecycleRule, type ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import type { Context } from '../http/context.ts'
+import { isEqual } from '../records/mergePatch.ts'
 import type { ParentHome } from '../resources/collection/homes.ts'
 import { placeOf } from '../resources/places.ts'
 import { patchedBody } from '../resources/writes.ts'
@@ -56,10 +57,20 @@ export function patchedBucket(stored: BucketObject, context: Context, { owner: a
   const spec = bucketSpec(patchedBody(context.body, place, stored, declaration) as BucketBody)
   // What the account says is not written down because somebody sends back what he read.
   if (spec.versioning === bucketVersioning(stored, account)) spec.versioning = stored.spec.versioning
+  // Nor what absent fields of rules mean.
+  const { lifecycleRules, corsRules } = stored.spec
+  const kept = {
+    ...(isAlike(spec.lifecycleRules, lifecycleRules, completeLifecycleRule) && { lifecycleRules }),
+    ...(isAlike(spec.corsRules, corsRules, completeCorsRule) && { corsRules }),
+  }
   if (spec.publicRead && !stored.spec.publicRead) refuseClosed(account)
   const features = context.services.objectStorage.store?.info.features
   if (features !== undefined) refuseLacking(bucketLacks(spec, features))
-  return { ...stored.spec, ...spec }
+  return { ...stored.spec, ...spec, ...kept }
+}
+
+function isAlike<Rule>(one: readonly Rule[], other: readonly Rule[], complete: (rule: Rule) => object): boolean {
+  return isEqual(one.map(complete), other.map(complete))
 }
 
 /** @throws PlatformError PUBLIC_ACCESS_DISABLED */

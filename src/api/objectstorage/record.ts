@@ -6,6 +6,8 @@ import {
   AccountBucket,
   BucketName,
   CorsRule,
+  completeCorsRule,
+  completeLifecycleRule,
   KEY_PERMISSIONS,
   LifecycleRule,
   type ObjectAccessKey,
@@ -174,12 +176,13 @@ export function bucketDto(object: BucketObject, account: AccountObject) {
     status: state,
     statusMessage,
     versioning: bucketVersioning(object, account),
-    lifecycleRules: spec.lifecycleRules.map((rule) => ({
+    lifecycleRules: spec.lifecycleRules.map(completeLifecycleRule).map((rule) => ({
       ...rule,
       expireDays: rule.expireDays ?? null,
       noncurrentExpireDays: rule.noncurrentExpireDays ?? null,
       abortUploadDays: rule.abortUploadDays ?? null,
     })),
+    corsRules: spec.corsRules.map(completeCorsRule),
     objectCount: status?.objectCount ?? 0,
     usedBytes: status?.usedBytes ?? 0,
     usageAt: status?.usageAt ?? null,

@@ -1,4 +1,4 @@
-import type { SsoConnection } from '../../crds/sso.ts'
+import { completeProvider, type SsoConnection } from '../../crds/sso.ts'
 
 type Connection = Pick<SsoConnection, 'spec' | 'status'>
 
@@ -11,5 +11,8 @@ export function verifiedDomains({ spec, status }: Connection): string[] {
 
 /** Whether anybody can sign in through it: somebody's domain, and a provider for it. */
 export function isEnabled(connection: Connection): boolean {
-  return verifiedDomains(connection).length > 0 && connection.spec.identityProviders.some(({ enabled }) => enabled)
+  return (
+    verifiedDomains(connection).length > 0 &&
+    connection.spec.identityProviders.map(completeProvider).some(({ enabled }) => enabled)
+  )
 }

@@ -8,7 +8,7 @@ import type { Log } from '../../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { PlatformTenant } from '../../crds/rbac.ts'
-import type { SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
+import { type CompleteSsoProvider, completeProvider, type SsoConnection } from '../../crds/sso.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import { verifiedDomains } from '../people/singleSignOn.ts'
 import type { ConnectionRecord, SsoServices } from './record.ts'
@@ -94,14 +94,16 @@ async function federatedTenant(
   object: SsoConnection & KubeObject,
 ): Promise<FederatedTenant> {
   const tenantId = object.metadata.name
-  const providers = await Promise.all(object.spec.identityProviders.map((one) => federatedProvider(sso, one)))
+  const providers = await Promise.all(
+    object.spec.identityProviders.map(completeProvider).map((one) => federatedProvider(sso, one)),
+  )
   const displayName = tenants.get(undefined, tenantId)?.spec.displayName ?? tenantId
   return { tenantId, displayName, domains: verifiedDomains(object as ConnectionRecord), providers }
 }
 
 async function federatedProvider(
   sso: FollowerOptions['sso'],
-  provider: SsoIdentityProvider,
+  provider: CompleteSsoProvider,
 ): Promise<FederatedProvider> {
   const { clientSecretName, metadataUrl, defaultRoleDefinitionName: _here, ...fields } = provider
   const secret = clientSecretName === undefined ? undefined : await sso.secrets.read(SYSTEM_NAMESPACE, clientSecretName)

@@ -3,7 +3,7 @@ import { isSamlMetadata, readDiscovery } from '../../contracts/ssoDiscovery.ts'
 import { firstReason, notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import { vetOutgoingUrl } from '../../core/outgoingUrl.ts'
 import { brokenRules } from '../../crds/define.ts'
-import { SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
+import { completeProvider, SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
 import { created, noContent, ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
@@ -50,10 +50,11 @@ function vetAddress(field: string, address: string, allowedHosts: readonly strin
 }
 
 /** @throws PlatformError BAD_REQUEST, URL_NOT_ALLOWED, unknown_role, NOT_IMPLEMENTED, UPSTREAM_FAILED; the first wins */
-async function checkProvider(context: Context, provider: SsoIdentityProvider): Promise<void> {
+async function checkProvider(context: Context, given: SsoIdentityProvider): Promise<void> {
   const { services, signal } = context
-  const broken = brokenRules(SsoConnection, { domains: [], identityProviders: [provider] })
+  const broken = brokenRules(SsoConnection, { domains: [], identityProviders: [given] })
   if (broken.length > 0) throw refusedFields(broken)
+  const provider = completeProvider(given)
   if (provider.defaultRoleDefinitionName !== undefined) findRole(services, provider.defaultRoleDefinitionName)
   if (!services.sso.federation.protocols.includes(provider.protocol)) {
     const protocols = services.sso.federation.protocols
@@ -197,12 +198,13 @@ function patched({ services, body }: OfAlias, provider: SsoIdentityProvider) {
     const errors = unknown.map(([field]) => ({ field: field.slice(0, 200), message: 'is not a field of this record' }))
     throw new PlatformError('MODEL_BINDING_FAILED', firstReason(errors), { errors })
   }
-  const { clientSecretName, ...stored } = provider
+  const complete = completeProvider(provider)
+  const { clientSecretName, ...stored } = complete
   // These two have no default that null could set.
   const patch = given.filter(([name, value]) => value !== null || (name !== 'alias' && name !== 'protocol'))
   const { clientSecret, ...fields } = readModel(PatchedProvider, mergePatch(stored, Object.fromEntries(patch)))
   for (const field of ['alias', 'protocol'] as const) {
-    if (fields[field] === provider[field]) continue
+    if (fields[field] === complete[field]) continue
     throw refusedFields([{ field, message: 'cannot be changed after creation' }])
   }
   return { next: readProvider(services, fields, clientSecretName), clientSecret: clientSecret ?? undefined }

@@ -6,7 +6,13 @@ import { notFound } from '../../core/errors.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { DisplayName, ResourceName } from '../../crds/fields.ts'
 import { PlatformTenant } from '../../crds/rbac.ts'
-import { ClaimName, SSO_PROTOCOLS, type SsoConnection, type SsoIdentityProvider } from '../../crds/sso.ts'
+import {
+  ClaimName,
+  completeProvider,
+  SSO_PROTOCOLS,
+  type SsoConnection,
+  type SsoIdentityProvider,
+} from '../../crds/sso.ts'
 import type { Context, Services } from '../http/context.ts'
 import { isEnabled } from '../people/singleSignOn.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -131,9 +137,10 @@ export const connectionRef = (tenantId: string) => ({ namespace: SYSTEM_NAMESPAC
 export function providerDto(
   { sso }: Services,
   tenantId: string,
-  provider: SsoIdentityProvider,
+  given: SsoIdentityProvider,
   status: ConnectionRecord['status'],
 ): SsoIdentityProviderDto {
+  const provider = completeProvider(given)
   const { clientSecretName, ...shown } = provider
   const known = status?.identityProviders?.find(({ alias }) => alias === provider.alias)
   const isFailing = provider.enabled && known?.status === 'Failing'

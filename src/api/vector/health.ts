@@ -1,6 +1,7 @@
 import { type CollectionShards, isEngineError, type PeerAddress, type QdrantPort } from '../../adapters/qdrant/port.ts'
 import { decodeVectorKeys, vectorNames } from '../../contracts/vector.ts'
 import { timestamp } from '../../core/clock.ts'
+import { counted } from '../../core/counted.ts'
 import type { Services } from '../http/context.ts'
 import type { HealthCheckDto } from '../resources/dto.ts'
 import type { VectorObject } from './record.ts'
@@ -156,7 +157,7 @@ async function askCollections(engine: QdrantPort, peer: PeerAddress, signal: Abo
       points += count
       for (const id of deadCopies(shards)) deadPeers.add(id)
     }
-    const message = deadPeers.size > 0 ? `Copies of shards on ${deadPeers.size} peers are dead.` : null
+    const message = deadPeers.size > 0 ? `Copies of shards are dead on ${counted(deadPeers.size, 'peer')}.` : null
     const isWhole = looked.length === names.length
     return {
       state: deadPeers.size > 0 ? 'Degraded' : 'Healthy',

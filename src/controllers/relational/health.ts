@@ -1,4 +1,5 @@
 import { ENGINE_CLUSTER_LABEL, RELATIONAL_PORT, relationalNames } from '../../contracts/relational.ts'
+import { counted } from '../../core/counted.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { archivingGaps, type EngineView, recoveryOf, relationalImage } from '../../desired/relational/index.ts'
 import { barmanObjectStore } from '../../kube/postgresql.ts'
@@ -158,7 +159,7 @@ async function judge(pass: RelationalPass): Promise<Outcome> {
 
 function judgeStopped({ state }: RelationalPass): Outcome {
   const left = readyInstances(state.engine)
-  const going = `${left} instances are shutting down.`
+  const going = `Waiting for ${counted(left, 'instance')} to stop.`
   const isHibernated = condition(state.engine, 'cnpg.io/hibernation')?.status === 'True'
   return isHibernated ? judgeStop(left, going, 'No instance runs; the data is kept.') : waiting('Stopping', going)
 }

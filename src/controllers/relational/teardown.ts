@@ -1,5 +1,6 @@
 import { ENGINE_CLUSTER_LABEL, relationalNames, serverName } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
+import { counted } from '../../core/counted.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
@@ -137,7 +138,7 @@ export async function removeSnapshots(pass: RelationalPass): Promise<Outcome> {
     await pass.records.client.remove(RelationalSnapshot.resource, refOf(snapshot), { uid })
   }
   const left = ownSnapshots(pass).filter(({ metadata }) => metadata.name !== last)
-  return left.length === 0 ? done() : waiting('TearingDown', `${left.length} snapshots are being deleted.`)
+  return left.length === 0 ? done() : waiting('TearingDown', `Deleting ${counted(left.length, 'snapshot')}.`)
 }
 
 /** First what writes into the database, then the Cluster with its instances, then their volumes: the engine does both. */

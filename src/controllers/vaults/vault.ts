@@ -1,5 +1,6 @@
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
 import { isKnown, isLive } from '../../contracts/vaults/history.ts'
+import { counted } from '../../core/counted.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
@@ -75,5 +76,5 @@ export async function removeEntries(pass: VaultPass): Promise<Outcome> {
     await pass.records.client.remove(VaultEntry.resource, refOf(entry), { uid: entry.metadata.uid })
   }
   const left = entriesOf(pass).length
-  return left === 0 ? done() : waiting('TearingDown', `${left} secrets are being removed.`)
+  return left === 0 ? done() : waiting('TearingDown', `Removing ${counted(left, 'secret')}.`)
 }

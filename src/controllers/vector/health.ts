@@ -1,6 +1,7 @@
 import { VECTOR_PORTS, vectorNames } from '../../contracts/vector.ts'
 import { ownerSelector } from '../../contracts/workloads.ts'
 import { sourceRanges } from '../../core/cidr.ts'
+import { counted } from '../../core/counted.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { routeObstacle } from '../../desired/workload/host.ts'
 import { isRolledOut, podTroubleOf } from '../stateful/health.ts'
@@ -40,7 +41,7 @@ export function judgeHealth(pass: VectorPass): Outcome {
 
 function judgeStopped(pass: VectorPass): Outcome {
   const left = podsLeft(pass)
-  return judgeStop(left, `${left} peers are shutting down.`, 'No peer runs; the data is kept.')
+  return judgeStop(left, `Waiting for ${counted(left, 'peer')} to stop.`, 'No peer runs; the data is kept.')
 }
 
 /** Undefined if every peer is as it should be. */

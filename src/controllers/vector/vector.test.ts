@@ -172,7 +172,7 @@ describe('the controller of vector databases', () => {
     it('stop: no peer runs and the data stays', async () => {
       await world.change({ running: false })
       await world.pass()
-      expect(await world.says()).to.equal('Updating Stopping: 3 peers are shutting down.')
+      expect(await world.says()).to.equal('Updating Stopping: Waiting for 3 peers to stop.')
       await world.converge()
       expect(await world.says()).to.equal('Stopped Stopped: No peer runs; the data is kept.')
       expect(world.engine.orders).to.deep.equal([])

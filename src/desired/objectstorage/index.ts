@@ -8,7 +8,13 @@ import {
 } from '../../contracts/objectstorage.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL, OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { type AccountBucket, ObjectAccessKey, type ObjectStorageAccount } from '../../crds/objectstorage.ts'
+import {
+  type AccountBucket,
+  completeCorsRule,
+  completeLifecycleRule,
+  ObjectAccessKey,
+  type ObjectStorageAccount,
+} from '../../crds/objectstorage.ts'
 
 /** A bucket as the store is to hold it: what it does not say itself is the account's. */
 export function bucketSettings(
@@ -24,8 +30,8 @@ export function bucketSettings(
     lockDays: spec.lockDays,
     quotaBytes: spec.quotaBytes,
     publicRead: spec.publicRead && account.spec.enablePublicAccess,
-    lifecycleRules: spec.lifecycleRules,
-    corsRules: spec.corsRules,
+    lifecycleRules: spec.lifecycleRules.map(completeLifecycleRule),
+    corsRules: spec.corsRules.map(completeCorsRule),
   }
 }
 
