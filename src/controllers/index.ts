@@ -8,7 +8,7 @@ import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import { resourceId } from '../core/object.ts'
 import type { BackupTarget } from '../desired/relational/index.ts'
-import { customResourceDefinition, event, namespace, secret } from '../kube/builtin.ts'
+import { customResourceDefinition, event, namespace } from '../kube/builtin.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { bindingController } from './bindings.ts'
 import { boundaryController } from './boundaries.ts'
@@ -190,7 +190,8 @@ export function operatorRights(): Rights[] {
     { resource: namespace, verbs: READ },
     ...declaredRights(),
   ]
-  return rights.filter((right) => right.in === undefined && resourceId(right.resource) !== resourceId(secret))
+  const isSecret = ({ group, plural }: Rights['resource']) => group === '' && plural === 'secrets'
+  return rights.filter((right) => right.in === undefined && !isSecret(right.resource))
 }
 
 /** What it may do in the platform's own namespace only. */

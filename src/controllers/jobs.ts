@@ -31,7 +31,7 @@ import {
 import { job as batchJobs, namespace, pod, secret } from '../kube/builtin.ts'
 import { controllerWith, type Pass, type Step, steps } from './engine/controller.ts'
 import { PHASE_INDEX } from './engine/phaseIndex.ts'
-import { openCurrent, outcomeOfEnvelope } from './vaults/open.ts'
+import { openVersion, outcomeOfEnvelope } from './vaults/open.ts'
 import { findCluster } from './workload/home.ts'
 import { childRights, podObserver, workloadObservers } from './workload/observers.ts'
 import { newWorkloadState, placeOfPass, planOf, type WorkloadState } from './workload/pass.ts'
@@ -172,7 +172,7 @@ async function vaultValue(pass: JobPass, { vault, secret: name }: VaultReference
   const refusal = readRefusal(entry, currentVersion(entry.spec), pass.clock.now())
   if (refusal !== undefined) return stalled('ReferenceMissing', `${named} cannot be read now: ${refusal}.`)
   try {
-    const value = await openCurrent(pass.workloads, entry, keys)
+    const value = await openVersion(pass.workloads, entry, keys)
     return value ?? stalled('ReferenceMissing', `${named} no longer has a value.`)
   } catch (error) {
     return outcomeOfEnvelope(error)

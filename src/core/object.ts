@@ -47,6 +47,8 @@ export type Resource = {
   readonly namespaced: boolean
   /** The type of an operator that a cluster may lack: it is watched as soon as its CRD exists. */
   readonly optional?: boolean
+  /** Lists and watches ask for metadata alone (PartialObjectMetadata): what the object holds never reaches this process. */
+  readonly metadataOnly?: boolean
 }
 
 /** Names one object of a resource; `namespace` stays out for cluster-scoped ones. */
@@ -76,8 +78,13 @@ export function apiVersionOf(resource: Pick<Resource, 'group' | 'version'>): str
 }
 
 /** `plural.group`, unique among the types of a server: key of caches, label of metrics. */
-export function resourceId(resource: Pick<Resource, 'group' | 'plural'>): string {
-  return resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`
+export function resourceId({
+  group,
+  plural,
+  metadataOnly,
+}: Pick<Resource, 'group' | 'plural' | 'metadataOnly'>): string {
+  const id = group === '' ? plural : `${plural}.${group}`
+  return metadataOnly === true ? `${id}/metadata` : id
 }
 
 /** An owner reference that makes `owner` the controller and lets the garbage collector follow it. */

@@ -228,7 +228,7 @@ export const SsoConnection = defineKind({
       test: ({ identityProviders: all }) => new Set(aliases(all)).size === all.length,
     },
     {
-      cel: "self.identityProviders.all(p, has(p.metadataUrl) || (has(p.issuer) && has(p.authorizationUrl) && (p.?protocol.orValue('Oidc') == 'Saml' ? has(p.signingCertificate) : has(p.tokenUrl) && has(p.jwksUrl))))",
+      cel: "self.identityProviders.all(p, has(p.metadataUrl) || (has(p.issuer) && has(p.authorizationUrl) && (has(p.protocol) && p.protocol == 'Saml' ? has(p.signingCertificate) : has(p.tokenUrl) && has(p.jwksUrl))))",
       message:
         'an identity provider names metadataUrl, or all of issuer, authorizationUrl, tokenUrl and jwksUrl (Saml: issuer, authorizationUrl and signingCertificate)',
       code: 'BAD_REQUEST',
@@ -236,7 +236,7 @@ export const SsoConnection = defineKind({
       test: ({ identityProviders }) => identityProviders.every(isReachable),
     },
     {
-      cel: "self.identityProviders.all(p, p.?protocol.orValue('Oidc') == 'Saml' || (has(p.clientId) && has(p.clientSecretName)))",
+      cel: "self.identityProviders.all(p, (has(p.protocol) && p.protocol == 'Saml') || (has(p.clientId) && has(p.clientSecretName)))",
       message: 'an identity provider of the protocol Oidc needs a client id and a client secret',
       code: 'BAD_REQUEST',
       field: 'identityProviders',
@@ -247,7 +247,7 @@ export const SsoConnection = defineKind({
         ),
     },
     {
-      cel: 'self.identityProviders.all(p, oldSelf.identityProviders.all(o, o.alias != p.alias || o.?protocol.orValue("Oidc") == p.?protocol.orValue("Oidc")))',
+      cel: 'self.identityProviders.all(p, oldSelf.identityProviders.all(o, o.alias != p.alias || (has(o.protocol) && o.protocol == "Saml") == (has(p.protocol) && p.protocol == "Saml")))',
       message: 'protocol of an identity provider cannot be changed after creation',
       code: 'BAD_REQUEST',
       field: 'identityProviders',

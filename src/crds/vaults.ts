@@ -137,13 +137,16 @@ const history = z
     updatedBy: z.string().max(128).optional().describe('Who last did so through REST'),
     deletedAt: DateTime.optional().describe('When it was deleted; absent unless it is'),
     purgedAt: DateTime.optional().describe('When it was purged; absent unless it is'),
-    consumed: z
+    source: z
       .strictObject({
         secretName: z.string().max(253).describe('Name of that Secret'),
-        uid: z.string().max(64).describe('metadata.uid of that Secret, so that a later one of the name is left alone'),
+        key: z.string().max(253).describe('Its entry'),
+        uid: z.string().max(64).describe('metadata.uid of that Secret'),
+        resourceVersion: z.string().max(64).describe('metadata.resourceVersion of that Secret'),
+        version: z.int().min(1).describe('The version that has its value'),
       })
       .optional()
-      .describe('The Secret of valueFrom that became a version and is still to be deleted'),
+      .describe('The Secret of valueFrom as it was when its value was last taken'),
   })
   .describe('What the platform keeps about versions and states; written by the platform only')
 
@@ -171,7 +174,7 @@ const entrySpec = z.strictObject({
       key: SecretKey.describe('Its entry with the value, at most 64 KiB'),
     })
     .optional()
-    .describe('A Secret of this namespace whose entry becomes the next version; it is deleted and this field removed'),
+    .describe('A Secret of this namespace. Its entry becomes a version, and a further one whenever it changes'),
   mountAs: z
     .strictObject({
       secretName: SecretObjectName.describe('Name of the Secret that is made'),

@@ -11,6 +11,8 @@ function grouped(group: string, kind: string, plural: string, namespaced = true)
 /** The kinds of Kubernetes itself that the platform touches. */
 export const namespace = core('Namespace', 'namespaces', false)
 export const secret = core('Secret', 'secrets')
+/** Of everybody: who holds no right to values may still have to know that one has changed. */
+export const secretMetadata: Resource = { ...secret, metadataOnly: true }
 export const configMap = core('ConfigMap', 'configmaps')
 export const service = core('Service', 'services')
 export const persistentVolumeClaim = core('PersistentVolumeClaim', 'persistentvolumeclaims')

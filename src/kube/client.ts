@@ -4,7 +4,7 @@ import { Caller, type CallerOptions, type CallOptions, type RequestObservation }
 import type { ClusterAccess } from './credentials.ts'
 import { isKubeError, KubeError } from './errors.ts'
 import { apiVersionOf, type KubeObject, type ObjectRef, type Resource, refOf } from './object.ts'
-import { type Query, queryString, resourcePath } from './path.ts'
+import { acceptOf, type Query, queryString, resourcePath } from './path.ts'
 import type { Liveness } from './sessions.ts'
 import { type WatchEvent, type WatchStreamOptions, watchEvents } from './stream.ts'
 
@@ -173,7 +173,12 @@ class HttpKubeClient implements KubeClient {
       const query = queryString({ labelSelector, fieldSelector, limit, continue: token, resourceVersion })
       const page = await this.#caller.json<Page>(
         { verb: 'list', resource, ref: { namespace: options.namespace } },
-        { method: 'GET', path: path + query, idempotent: true },
+        {
+          method: 'GET',
+          path: path + query,
+          idempotent: true,
+          headers: acceptOf(resource, 'PartialObjectMetadataList'),
+        },
         options,
       )
       // Items of core lists come without their type.

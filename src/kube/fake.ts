@@ -45,6 +45,9 @@ export type FakeKubeClientOptions = {
 type Stream = { wake: () => void; failure: KubeError | 'end' | undefined }
 type Watched = { id: string; resource: Resource; options: WatchStreamOptions; stream: Stream }
 
+/** One table for a type, however much of its objects is asked for. */
+const typeId = ({ group, plural }: Resource) => resourceId({ group, plural })
+
 /**
  * An API server in memory behind the same interface as the real client, and held to the same contract tests: versions,
  * generations, uids, preconditions, finalizers, merge patches, an approximation of server-side apply (ownership by the
@@ -94,7 +97,7 @@ export class FakeKubeClient implements KubeClient {
     return this.calls.filter(
       (call) =>
         (verb === undefined || call.verb === verb) &&
-        (resource === undefined || call.resource === resourceId(resource)),
+        (resource === undefined || call.resource === typeId(resource)),
     ).length
   }
 
@@ -110,7 +113,7 @@ export class FakeKubeClient implements KubeClient {
 
   /** The next calls of that verb and resource fail with this reason (or run this, which may throw or change things). */
   fail(verb: string, resource: Resource, error: KubeErrorReason | (() => void), times = 1): void {
-    this.#planned.push({ verb, resource: resourceId(resource), left: times, error })
+    this.#planned.push({ verb, resource: typeId(resource), left: times, error })
   }
 
   /** Answers `request` if the path matches; otherwise it is a 404. */
@@ -251,7 +254,7 @@ export class FakeKubeClient implements KubeClient {
     options.signal?.addEventListener('abort', abort)
     try {
       options.onOpen?.()
-      yield* this.#watched<T>({ id: resourceId(resource), resource, options, stream })
+      yield* this.#watched<T>({ id: typeId(resource), resource, options, stream })
     } finally {
       this.#streams.delete(stream)
       options.signal?.removeEventListener('abort', abort)
@@ -294,7 +297,7 @@ export class FakeKubeClient implements KubeClient {
   }
 
   #table(resource: Resource): Map<string, KubeObject> {
-    const id = resourceId(resource)
+    const id = typeId(resource)
     const table = this.#objects.get(id) ?? new Map<string, KubeObject>()
     this.#objects.set(id, table)
     return table
@@ -306,7 +309,7 @@ export class FakeKubeClient implements KubeClient {
 
   #called(verb: string, resource: Resource, ref: ObjectRef, options: PatchOptions = {}): void {
     const { subresource } = options
-    const call = { verb, resource: resourceId(resource), key: objectKey(ref.namespace, ref.name) }
+    const call = { verb, resource: typeId(resource), key: objectKey(ref.namespace, ref.name) }
     this.calls.push(subresource === undefined ? call : { ...call, subresource })
     if (verb !== 'get' && verb !== 'list' && verb !== 'watch' && options.unfenced !== true) this.#options.fence?.()
     const planned = this.#planned.find((plan) => plan.verb === verb && plan.resource === call.resource && plan.left > 0)
@@ -354,7 +357,7 @@ export class FakeKubeClient implements KubeClient {
     this.#version += 1
     object.metadata.resourceVersion = String(this.#version)
     this.#table(resource).set(keyOf(object), object)
-    this.#tell({ version: this.#version, type, id: resourceId(resource), object, ...(before && { before }) })
+    this.#tell({ version: this.#version, type, id: typeId(resource), object, ...(before && { before }) })
     return copyOf(object)
   }
 
@@ -363,7 +366,7 @@ export class FakeKubeClient implements KubeClient {
     this.#table(resource).delete(keyOf(object))
     const metadata = { ...object.metadata, resourceVersion: String(this.#version) }
     const last = { ...copyOf(object), metadata }
-    this.#tell({ version: this.#version, type: 'DELETED', id: resourceId(resource), object: last, before: object })
+    this.#tell({ version: this.#version, type: 'DELETED', id: typeId(resource), object: last, before: object })
     if (this.#options.collectGarbage === true) this.#collect(object.metadata.uid ?? '')
   }
 

@@ -34,6 +34,11 @@ export function segment(name: string): string {
   return encodeURIComponent(name)
 }
 
+/** What a list or watch of a resource asks the server to answer with (API conventions, "Alternate representations"). */
+export function acceptOf({ metadataOnly }: Resource, as: 'PartialObjectMetadata' | 'PartialObjectMetadataList') {
+  return metadataOnly === true ? { accept: `application/json;as=${as};g=meta.k8s.io;v=v1` } : {}
+}
+
 export function queryString(query: Query): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value))

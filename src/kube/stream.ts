@@ -2,7 +2,7 @@ import { StringDecoder } from 'node:string_decoder'
 import type { Caller } from './call.ts'
 import { type Attempt, errorFromAnswer, errorFromTransport, isKubeError, KubeError } from './errors.ts'
 import { apiVersionOf, type KubeObject, type Resource } from './object.ts'
-import { queryString, resourcePath } from './path.ts'
+import { acceptOf, queryString, resourcePath } from './path.ts'
 
 export type WatchStreamOptions = {
   namespace?: string | undefined
@@ -43,7 +43,8 @@ export async function* watchEvents<T extends KubeObject>(
 ): AsyncGenerator<WatchEvent<T>, void, undefined> {
   const attempt: Attempt = { verb: 'watch', resource, ref: { namespace: options.namespace } }
   const path = resourcePath(resource, { namespace: options.namespace }) + watchQuery(options)
-  const body = await caller.open(attempt, { method: 'GET', path, signal: options.signal })
+  const headers = acceptOf(resource, 'PartialObjectMetadata')
+  const body = await caller.open(attempt, { method: 'GET', path, headers, signal: options.signal })
   options.onOpen?.()
   try {
     for await (const line of lines(body, attempt, options.onActivity)) yield readEvent<T>(line, attempt, resource)

@@ -177,13 +177,15 @@ export class World {
 
   async makeSecret(name: string, data: Record<string, string>, space: string = HOME, labels = {}): Promise<void> {
     const encoded = Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')])
-    await this.server.create(secret, {
+    const object = {
       apiVersion: 'v1',
       kind: 'Secret',
       type: 'Opaque',
       metadata: { name, namespace: space, labels },
       data: Object.fromEntries(encoded),
-    } as KubeObject)
+    } as KubeObject
+    if ((await this.find(secret, name, space)) === undefined) await this.server.create(secret, object)
+    else await this.server.mergePatch(secret, { namespace: space, name }, { data: object.data })
   }
 
   /** The texts of a Secret. */

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
@@ -38,7 +39,6 @@ describe('the examples, step by step as their README says', () => {
     const get = (...args: string[]) => kubectl('-n', NAMESPACE, 'get', 'secret', ...args)
     const mounted = await get('database-password', '-o', 'jsonpath={.data.password}')
     expect(Buffer.from(mounted, 'base64').toString()).to.equal('change-me')
-    expect(await get('database-password-incoming', '--ignore-not-found')).to.equal('')
   })
 
   it('and in a relational database of two instances', async () => {
@@ -63,8 +63,13 @@ describe('the examples, step by step as their README says', () => {
   })
 
   it('change nothing when they are applied again', async () => {
-    for (const step of ['10-boundary', '20-group', '30-vector', '40-relational']) {
-      expect(await kubectl('apply', '-f', join(examples, step))).to.match(/ unchanged$/)
+    for (const step of (await readdir(examples)).filter((name) => /^\d/.test(name))) {
+      if (step.includes('objectstorage') && testPlatform().store === undefined) continue
+      await kubectl('apply', '-f', join(examples, step))
+      const lines = (await kubectl('apply', '-f', join(examples, step))).split('\n')
+      expect(lines.filter((line) => !line.endsWith(' unchanged'))).to.deep.equal([])
+      // The exit code says whether a server-side dry run would change anything.
+      expect(await kubectl('diff', '-f', join(examples, step))).to.equal('')
     }
   })
 

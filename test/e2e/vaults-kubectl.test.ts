@@ -114,26 +114,34 @@ describe('secret vaults with kubectl', () => {
     })
   })
 
-  it('take a value from a Secret, which is removed, and the value is nowhere but in the vault', async () => {
+  it('follow a Secret, which stays as it is, and the value is in no object but that and the vault', async () => {
     const [first, second] = [canary(), canary()]
     await admin.create(secret, plain('incoming', first))
+    const incoming = { name: 'incoming', namespace: at.namespace }
     const input = entry('FromGit', { contentType: 'text/plain', valueFrom: { secretName: 'incoming', key: 'value' } })
     expect(await kubectl('apply -f -', { input })).to.include({ code: 0 })
     await until('REST reads it', async () => (await valueBy('fromgit')) === first)
-    await until('the source is gone', async () => (await secretOf('incoming')) === undefined)
     await says('FromGit', 'Available')
-    expect((await stored('FromGit')).spec).not.to.have.property('valueFrom')
+    expect(await kubectl('apply -f -', { input })).to.include({ code: 0 })
+    expect(await kubectl('diff -f -', { input }), 'nothing drifts').to.include({ code: 0, stdout: '' })
     // The same value again makes no version, another one does.
     for (const [value, version] of [
       [first, 1],
       [second, 2],
     ] as const) {
-      await admin.create(secret, plain('incoming', value))
-      expect(await patch('FromGit', { valueFrom: { secretName: 'incoming', key: 'value' } })).to.include({ code: 0 })
-      await until('the source is gone', async () => (await secretOf('incoming')) === undefined)
-      await until('it is read', async () => (await valueBy('fromgit')) === value)
+      const { metadata } = await admin.apply(
+        secret,
+        plain('incoming', value, { metadata: { ...incoming, labels: { run: String(version) } } }),
+      )
+      await until('it is taken', async () => {
+        return (await stored('FromGit')).spec.history?.source?.resourceVersion === metadata.resourceVersion
+      })
+      expect(await valueBy('fromgit')).to.equal(value)
       expect((await expectCall<SecretBody>(200, 'GET', at.secret('fromgit'))).body.version).to.equal(version)
     }
+    await admin.remove(secret, incoming)
+    await says('FromGit', 'Available')
+    expect(await valueBy('fromgit')).to.equal(second)
     const { stdout } = await kubectl(`-n ${at.namespace} get vent ${at.entry('fromgit')} -o yaml`)
     expect(stdout).not.to.contain(first).and.not.contain(second)
     const columns = await kubectl(`-n ${at.namespace} get vent ${at.entry('fromgit')}`)

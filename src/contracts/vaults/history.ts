@@ -39,9 +39,11 @@ export type History = {
   updatedBy?: string | undefined
   deletedAt?: string | undefined
   purgedAt?: string | undefined
-  /** A Secret whose value became a version and that is still to be deleted. */
-  consumed?: { secretName: string; uid: string } | undefined
+  /** The Secret of valueFrom, as it was when its value was last looked at, and the version that has this value. */
+  source?: Source | undefined
 }
+
+export type Source = { secretName: string; key: string; uid: string; resourceVersion: string; version: number }
 
 export type EntrySpec = Attributes & {
   vaultName: string
@@ -172,6 +174,8 @@ export function withPurge<Spec extends EntrySpec>(spec: Spec, { at, by }: Deed):
       // The time of protection is over, or there was none: else nobody comes here.
       purgeProtection: false,
       isManaged: false,
+      // A value set later stands, although the source is still there.
+      source: history.source,
       updatedAt: at,
       updatedBy: by,
       purgedAt: at,

@@ -32,6 +32,10 @@ export interface Workspace {
   subscribeSecrets(handler: CacheHandler<KubeObject>): () => void
   /** Called when the first listing of a namespace's Secrets is complete. */
   onSecretsSynced(listener: (namespace: string) => void): () => void
+  /** Watches that there are Secrets in the namespace, also those of others, but not what they hold. */
+  watchSecretMetadata(namespace: string): void
+  /** Called for changed Secrets in the namespaces that are watched so, with their metadata. */
+  subscribeSecretMetadata(handler: CacheHandler<KubeObject>): () => void
 }
 
 /**

@@ -1,6 +1,6 @@
 import { BOUNDARY_LABEL, GROUP_LABEL } from '../../core/labels.ts'
 import { type KubeObject, keyOf, type Resource, resourceId } from '../../core/object.ts'
-import { namespace, secret } from '../../kube/builtin.ts'
+import { namespace, secret, secretMetadata } from '../../kube/builtin.ts'
 import type { CacheEvent } from '../../kube/cache.ts'
 import { KeyedQueue } from '../../kube/queue.ts'
 import type { Controller, Observed } from './controller.ts'
@@ -81,9 +81,12 @@ export class Runner {
     const { records } = this.#environment
     const workspace = this.#environment[sideOf(observed, childrenIn)]
     if ('resource' in observed) {
-      return workspace.cache(observed.resource).subscribe(({ object }) => {
+      const wakeKeys = ({ object }: CacheEvent<KubeObject>) => {
         for (const key of observed.keysOf(object, records)) this.#queue.add(key)
-      })
+      }
+      const isMetadata = resourceId(observed.resource) === resourceId(secretMetadata)
+      if (isMetadata) return workspace.subscribeSecretMetadata(wakeKeys)
+      return workspace.cache(observed.resource).subscribe(wakeKeys)
     }
     const wake = (event: CacheEvent<KubeObject>) => this.#childChanged(event, observed, kind.resource)
     const isSecret = resourceId(observed) === resourceId(secret)

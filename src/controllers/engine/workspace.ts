@@ -1,6 +1,6 @@
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import { type KubeObject, type Resource, resourceId } from '../../core/object.ts'
-import { namespace, secret } from '../../kube/builtin.ts'
+import { namespace, secret, secretMetadata } from '../../kube/builtin.ts'
 import type { CacheSet, ScopedCaches } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { CacheView, Controller, Side, Workspace } from './controller.ts'
@@ -36,6 +36,7 @@ export function cachedResources(controllers: readonly Controller[], where: Side)
     }
   }
   wanted.delete(resourceId(secret))
+  wanted.delete(resourceId(secretMetadata))
   return [...wanted.values()]
 }
 
@@ -47,8 +48,10 @@ export function openWorkspace({ client, caches }: ClusterConnection, resources: 
     else caches.add(resource, { indexes: INDEXES })
   }
   const secrets = caches.addScoped(secret, { indexes: INDEXES, labelSelector: `${MANAGED_BY_LABEL}=${MANAGED_BY}` })
+  const metadata = caches.addScoped(secretMetadata)
   caches.get(namespace).subscribe(({ type, object }) => {
-    if (type === 'removed') void secrets.removeNamespace(object.metadata.name)
+    if (type !== 'removed') return
+    for (const scoped of [secrets, metadata]) void scoped.removeNamespace(object.metadata.name)
   })
   return {
     client,
@@ -60,6 +63,8 @@ export function openWorkspace({ client, caches }: ClusterConnection, resources: 
     secrets: (name) => syncedSecrets(secrets, name),
     subscribeSecrets: (handler) => secrets.subscribe(handler),
     onSecretsSynced: (listener) => secrets.onSynced(listener),
+    watchSecretMetadata: (name) => void metadata.addNamespace(name),
+    subscribeSecretMetadata: (handler) => metadata.subscribe(handler),
   }
 }
 

@@ -51,14 +51,13 @@ export async function stampState(pass: EntryPass): Promise<Outcome> {
 async function writePurge(pass: EntryPass): Promise<void> {
   const { spec } = entryOf(pass)
   const { history } = withPurge(spec, { at: pass.now })
-  const gone = { createdAt: null, deletedAt: null, consumed: null }
+  const gone = { createdAt: null, deletedAt: null }
   await writeSpec(pass, {
     state: 'Purged',
     enabled: true,
     contentType: null,
     notBefore: null,
     expiresOn: null,
-    valueFrom: null,
     tags: Object.fromEntries(Object.keys(spec.tags).map((key) => [key, null])),
     history: history === undefined ? null : { ...gone, ...history },
   })

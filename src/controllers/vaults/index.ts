@@ -6,7 +6,7 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
-import { namespace, secret } from '../../kube/builtin.ts'
+import { namespace, secret, secretMetadata } from '../../kube/builtin.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import type { ClaimObject } from '../nameClaims.ts'
@@ -15,7 +15,7 @@ import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { findVault, followVault, keepTime, removePurged, reportEntry, stampState } from './entry.ts'
 import { removeSecrets } from './secrets.ts'
 import { type CachedEntry, type CachedVault, type EntryPass, type EntryState, newEntryState } from './types.ts'
-import { consumeValue, mountValue, prune, rewrapKey } from './values.ts'
+import { mountValue, prune, rewrapKey, takeValue } from './values.ts'
 import { checkCluster, checkQuota, claimVaultName, countSecrets, releaseVaultName, removeEntries } from './vault.ts'
 
 const vaults = (records: Workspace) => records.cache<CachedVault>(SecretVault.resource).list()
@@ -78,13 +78,26 @@ function entriesBehind(vault: KubeObject, records: Workspace): string[] {
     .map((entry) => keyOf(entry as KubeObject))
 }
 
+/** The secrets whose value comes from a Secret. */
+function entriesFed({ metadata }: KubeObject, records: Workspace): string[] {
+  return records
+    .cache<CachedEntry>(VaultEntry.resource)
+    .list({ namespace: metadata.namespace })
+    .filter(({ spec }) => spec.valueFrom?.secretName === metadata.name)
+    .map((entry) => keyOf(entry as KubeObject))
+}
+
 /** Values and keys are reached by rights in each group's namespace, never by these. */
 const ENTRY_WRITES: readonly Rights[] = [{ resource: VaultEntry.resource, verbs: ['delete'] }]
 
 const entryController = controllerWith<typeof VaultEntry, PlatformKeys, EntryState>(
   VaultEntry,
   {
-    observes: [secret, { resource: SecretVault.resource, keysOf: entriesBehind }],
+    observes: [
+      secret,
+      { resource: SecretVault.resource, keysOf: entriesBehind },
+      { resource: secretMetadata, keysOf: entriesFed },
+    ],
     reads: [namespace],
     writes: ENTRY_WRITES,
   },
@@ -94,7 +107,7 @@ const entryController = controllerWith<typeof VaultEntry, PlatformKeys, EntrySta
     reconcile: steps(
       findVault,
       followVault,
-      consumeValue({ keys }),
+      takeValue({ keys }),
       stampState,
       keepTime,
       removePurged,

@@ -10,18 +10,18 @@ import type { Workspace } from '../engine/controller.ts'
 import { readSecret, rightsMissing } from '../workload/secrets.ts'
 
 /**
- * The value of the newest version; undefined if it or its key is gone.
+ * The value of a version, the newest if none is named; undefined if it or its key is gone.
  *
  * @throws EnvelopeError if no platform key opens it; KubeError Forbidden if the rights on Secrets are not there yet
  */
-export async function openCurrent(
+export async function openVersion(
   workloads: Workspace,
   { metadata, spec }: Pick<VaultEntry, 'metadata' | 'spec'>,
   keys: PlatformKeys,
+  version = currentVersion(spec),
 ): Promise<string | undefined> {
   const { namespace = '', name } = metadata
   const life = spec.history?.life ?? 1
-  const version = currentVersion(spec)
   const names = valueNames(name, life)
   const sealed = jweOf((await readSecret({ workloads }, namespace, names.version(version)))?.data)
   const wrapped = jweOf((await readSecret({ workloads }, namespace, names.key))?.data)

@@ -12,9 +12,11 @@ import {
 import {
   attributesOf,
   currentVersion,
+  isEmptied,
   lifeOfNextValue,
   nextValidityChange,
   readRefusal,
+  type Source,
   VALUE_MAX_BYTES,
   withVersion,
 } from '../../contracts/vaults/history.ts'
@@ -24,7 +26,7 @@ import { MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { openCurrent, outcomeOfEnvelope } from './open.ts'
+import { openVersion, outcomeOfEnvelope } from './open.ts'
 import { pruneVersions } from './secrets.ts'
 import {
   absent,
@@ -44,50 +46,56 @@ async function readSecret(pass: EntryPass, name: string): Promise<SecretObject |
   return pass.workloads.client.get<SecretObject>(secret, { namespace, name }).catch(absent)
 }
 
-/** Milliseconds until a Secret that is referred to is looked for again: nobody tells of Secrets that are not ours. */
-const SOURCE_RETRY = 5_000
-
 /**
- * `valueFrom` becomes the next version: first the encrypted value, then the version in the list and the mark that the
- * source is still to go, in one write, then the source, then the mark. Wherever this is interrupted it is taken up.
+ * The value of `valueFrom` becomes the next version, and so does each further value that its Secret gets. The Secret and
+ * `valueFrom` are the caller's and stay as they are: what was taken stands in the history, in one write with the version.
  */
-export function consumeValue({ keys }: EntryOptions): EntryStep {
-  return async function consumeValue(pass) {
+export function takeValue({ keys }: EntryOptions): EntryStep {
+  return async function takeValue(pass) {
+    const { spec } = entryOf(pass)
+    const { valueFrom, state, history } = spec
+    if (valueFrom === undefined || state !== 'Active') return done()
+    if (history?.isManaged === true) return stalled('ConfigurationInvalid', 'The platform itself writes this secret.')
+    const { namespace } = placeOfEntry(pass)
+    pass.workloads.watchSecretMetadata(namespace)
     try {
-      const outcome = await takeSource(pass, keys)
-      if (outcome.kind !== 'done') return outcome
-      await removeSource(pass)
-      return done()
+      const object = await readSecret(pass, valueFrom.secretName)
+      if (object !== undefined) return await takeSource(pass, keys, object, valueFrom.key)
     } catch (error) {
       return outcomeOfEnvelope(error)
     }
+    // What was taken stays when its source goes.
+    if (isOf(valueFrom, history?.source)) return done()
+    return waiting('WaitingForDependency', `There is no Secret "${valueFrom.secretName}" yet.`)
   }
 }
 
-async function takeSource(pass: EntryPass, keys: PlatformKeys): Promise<Outcome> {
+type Named = { secretName: string; key: string }
+
+function isOf(valueFrom: Named, source: Named | undefined): boolean {
+  return source?.secretName === valueFrom.secretName && source.key === valueFrom.key
+}
+
+async function takeSource(pass: EntryPass, keys: PlatformKeys, object: SecretObject, key: string): Promise<Outcome> {
+  const { name: secretName, uid = '', resourceVersion = '' } = object.metadata
   const { spec } = entryOf(pass)
-  const { valueFrom, state, history } = spec
-  if (valueFrom === undefined || state !== 'Active' || history?.consumed !== undefined) return done()
-  if (history?.isManaged === true) return stalled('ConfigurationInvalid', 'The platform itself writes this secret.')
-  const source = await readSecret(pass, valueFrom.secretName)
-  if (source === undefined) {
-    return waiting('WaitingForDependency', `There is no Secret "${valueFrom.secretName}" yet.`, SOURCE_RETRY)
-  }
-  const refusal = refusedSource(source, valueFrom)
+  const seen = { secretName, key, uid, resourceVersion }
+  // Who calls a purged secret active again without a value means the one of its source.
+  const last = isEmptied(spec) ? undefined : spec.history?.source
+  const before = isOf(seen, last) ? last : undefined
+  if (before?.uid === uid && before.resourceVersion === resourceVersion) return done()
+  const refusal = refusedSource(object, key)
   if (refusal !== undefined) return stalled('ReferenceMissing', refusal)
-  const value = Buffer.from(source.data?.[valueFrom.key] ?? '', 'base64').toString('utf8')
-  const consumed = { secretName: source.metadata.name, uid: source.metadata.uid ?? '' }
-  if (await isCurrentValue(pass, keys, value)) {
-    // A tool that applies the same manifests again and again makes no versions by it.
-    await writeSpec(pass, { valueFrom: null, history: { consumed } })
-    return done()
-  }
-  await addVersion(pass, keys, value, consumed)
+  const value = Buffer.from(object.data?.[key] ?? '', 'base64').toString('utf8')
+  // A value set through REST meanwhile stands until the source itself has another one than before.
+  const known = await versionWith(pass, keys, value, before?.version ?? currentVersion(spec))
+  if (known === undefined) await addVersion(pass, keys, value, seen)
+  else await writeSpec(pass, { history: { source: { ...seen, version: known } } })
   return done()
 }
 
 /** A sentence for a Secret that may not be taken. */
-function refusedSource(source: SecretObject, { key }: { key: string }): string | undefined {
+function refusedSource(source: SecretObject, key: string): string | undefined {
   const { name, labels = {}, ownerReferences = [] } = source.metadata
   const isOurs =
     Object.keys(labels).some((label) => label.startsWith(PREFIX)) || labels[MANAGED_BY_LABEL] === 'freehold'
@@ -101,11 +109,12 @@ function refusedSource(source: SecretObject, { key }: { key: string }): string |
     : undefined
 }
 
-async function isCurrentValue(pass: EntryPass, keys: PlatformKeys, value: string): Promise<boolean> {
+/** The version, if it has this value. */
+async function versionWith(pass: EntryPass, keys: PlatformKeys, value: string, version: number) {
   const { spec } = entryOf(pass)
-  if (spec.state !== 'Active' || currentVersion(spec) === 0) return false
-  const current = await openCurrent(pass.workloads, entryOf(pass), keys)
-  return current !== undefined && digest(current) === digest(value)
+  if (version === 0 || isEmptied(spec)) return undefined
+  const held = await openVersion(pass.workloads, entryOf(pass), keys, version)
+  return held !== undefined && digest(held) === digest(value) ? version : undefined
 }
 
 const digest = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -114,7 +123,7 @@ async function addVersion(
   pass: EntryPass,
   keys: PlatformKeys,
   value: string,
-  consumed: { secretName: string; uid: string },
+  seen: Omit<Source, 'version'>,
 ): Promise<void> {
   const { namespace, name } = placeOfEntry(pass)
   const entry = entryOf(pass)
@@ -133,7 +142,7 @@ async function addVersion(
   const deed = { at: pass.now, ...attributesOf(spec), version }
   const next = withVersion(spec, deed, vaultOf(pass).spec)
   const cleared = { deletedAt: null, purgedAt: null }
-  await writeSpec(pass, { state: 'Active', valueFrom: null, history: { ...next.history, ...cleared, consumed } })
+  await writeSpec(pass, { history: { ...next.history, ...cleared, source: { ...seen, version } } })
 }
 
 /**
@@ -176,18 +185,6 @@ async function create(pass: EntryPass, object: Parameters<EntryPass['workloads']
     if (isKubeError(error, 'AlreadyExists')) return false
     throw error
   }
-}
-
-async function removeSource(pass: EntryPass): Promise<void> {
-  const consumed = entryOf(pass).spec.history?.consumed
-  if (consumed === undefined) return
-  const { namespace } = placeOfEntry(pass)
-  const { secretName: name, uid } = consumed
-  // Another Secret of that name is a next value, not this one.
-  await pass.workloads.client.remove(secret, { namespace, name }, { uid }).catch((error: unknown) => {
-    if (!isKubeError(error, 'Conflict')) throw error
-  })
-  await writeSpec(pass, { history: { consumed: null } })
 }
 
 /** Puts the data key under the newest platform key. At rest no call is made: the status says under which it is. */
@@ -262,7 +259,7 @@ export function mountValue({ keys }: EntryOptions): EntryStep {
 async function mount(pass: EntryPass, keys: PlatformKeys, wanted: { secretName: string; key: string }) {
   const { namespace } = placeOfEntry(pass)
   const version = currentVersion(entryOf(pass).spec)
-  const value = await openCurrent(pass.workloads, entryOf(pass), keys)
+  const value = await openVersion(pass.workloads, entryOf(pass), keys)
   if (value === undefined) return stalled('ReferenceMissing', 'The value of the newest version is gone.')
   const object = {
     apiVersion: 'v1',

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { ControllerBench } from '../../../test/worlds/controllers.ts'
 import { FakePlatformKeys } from '../../adapters/platformkeys/fake.ts'
 import { openValue, unwrapDataKey, wrappingKeyId } from '../../contracts/vaults/envelope.ts'
+import { currentVersion } from '../../contracts/vaults/history.ts'
 import { entryName, keyContext, valueContext, valueNames } from '../../contracts/vaults/names.ts'
 import { jweOf } from '../../contracts/vaults/valueSecret.ts'
 import { claimName } from '../../core/nameClaims.ts'
@@ -110,17 +111,17 @@ describe('the controllers of secret vaults', () => {
     expect(await bench.find(NameClaim.resource, name)).to.equal(undefined)
   })
 
-  it('turn a Secret into a version, remove it, and do nothing more at rest', async () => {
+  it('turn a Secret into a version, leave it and what refers to it as they are, and do nothing more at rest', async () => {
     seedVault()
     seedSource('hunter2')
     seedEntry()
     await bench.start()
     const names = valueNames(ENTRY, 1)
-    expect(await secrets()).to.deep.equal([names.key, names.version(1)].sort())
+    expect(await secrets()).to.deep.equal(['incoming', names.key, names.version(1)].sort())
     expect(await valueAt(1)).to.equal('hunter2')
     const found = await entry()
-    expect(found?.spec).not.to.have.property('valueFrom')
-    expect(found?.spec.history).to.include({ lastVersion: 1, life: 1 }).and.not.have.property('consumed')
+    expect(found?.spec.valueFrom).to.deep.equal({ secretName: 'incoming', key: 'value' })
+    expect(found?.spec.history).to.include({ lastVersion: 1, life: 1 })
     expect(found?.status).to.include({ phase: 'Available', version: 1, keyId: 'first' })
     await pass(10_000)
     expect((await vault())?.status?.secretCount).to.equal(1)
@@ -129,29 +130,63 @@ describe('the controllers of secret vaults', () => {
     expect(bench.writes()).to.deep.equal([])
   })
 
-  const interruptions: [string, string][] = [
-    ['before the version is listed', 'patch'],
-    ['before the source is removed', 'delete'],
-  ]
-  for (const [title, verb] of interruptions) {
-    it(`lose and double nothing where they are interrupted ${title}`, async () => {
-      seedVault()
-      seedSource('hunter2')
-      seedEntry()
-      bench.client.fail(
-        verb === 'patch' ? 'mergePatch' : 'remove',
-        verb === 'patch' ? VaultEntry.resource : secret,
-        'Unavailable',
-        2,
-      )
-      await bench.start()
-      await pass(600_000)
-      const versions = (await entry())?.spec.history?.versions ?? []
-      expect(versions).to.have.length(1)
-      expect(await valueAt(versions[0]?.version ?? 0)).to.equal('hunter2')
-      expect(await secrets()).not.to.include('incoming')
-    })
+  it('lose and double nothing where they are interrupted before the version is listed', async () => {
+    seedVault()
+    seedSource('hunter2')
+    seedEntry()
+    bench.client.fail('mergePatch', VaultEntry.resource, 'Unavailable', 2)
+    await bench.start()
+    await pass(600_000)
+    const versions = (await entry())?.spec.history?.versions ?? []
+    expect(versions).to.have.length(1)
+    expect(await valueAt(versions[0]?.version ?? 0)).to.equal('hunter2')
+  })
+
+  const source = { namespace: '', name: 'incoming' }
+  const changeSource = async (patch: object) => {
+    await bench.client.mergePatch(secret, { ...source, namespace: space }, patch)
+    await bench.rest()
   }
+  const latest = async () => currentVersion((await entry())?.spec as never)
+
+  it('follow their Secret: another value is another version, the same one is none', async () => {
+    await startWithSecret()
+    await changeSource({ metadata: { labels: { touched: 'yes' } } })
+    expect(await latest()).to.equal(1)
+    await changeSource({ data: { value: Buffer.from('hunter3').toString('base64') } })
+    expect(await latest()).to.equal(2)
+    expect(await valueAt(2)).to.equal('hunter3')
+  })
+
+  it('keep a value that was set meanwhile until their Secret has another one', async () => {
+    await startWithSecret()
+    await change({ valueFrom: { secretName: 'other', key: 'value' } })
+    seedSource('set by somebody', { name: 'other' })
+    await bench.rest()
+    expect(await latest()).to.equal(2)
+    await change({ valueFrom: { secretName: 'incoming', key: 'value' } })
+    expect(await latest(), 'another source counts').to.equal(3)
+    await changeSource({ metadata: { annotations: { refreshed: 'now' } } })
+    expect(await latest()).to.equal(3)
+  })
+
+  it('keep their value when their Secret goes, and are still ready', async () => {
+    await startWithSecret()
+    await bench.client.remove(secret, { ...source, namespace: space })
+    await bench.rest()
+    expect((await entry())?.status).to.include({ phase: 'Available', version: 1 })
+    expect(await valueAt(1)).to.equal('hunter2')
+  })
+
+  it('take a Secret as soon as it is there, without asking for it again and again', async () => {
+    seedVault()
+    seedEntry()
+    await bench.start()
+    expect((await entry())?.status?.phase).to.equal('WaitingForDependency')
+    seedSource('late')
+    await bench.rest()
+    expect(await valueAt(1)).to.equal('late')
+  })
 
   it('take nothing that is somebody else’s, and leave it where it is', async () => {
     seedVault()
@@ -175,9 +210,9 @@ describe('the controllers of secret vaults', () => {
     const deletedAt = (await entry())?.spec.history?.deletedAt ?? ''
     expect(Date.parse(deletedAt)).to.equal(Math.floor(bench.clock.now() / 1000) * 1000)
     await pass(7 * DAY - 60_000)
-    expect(await secrets()).to.have.length(2)
+    expect(await secrets()).to.have.length(3)
     await pass(120_000)
-    expect(await secrets()).to.deep.equal([])
+    expect(await secrets()).to.deep.equal(['incoming'])
     expect((await entry())?.spec).to.include({ state: 'Purged' })
     expect((await entry())?.spec.history).to.include({ lastVersion: 1 })
     await pass(6 * DAY)
@@ -200,7 +235,7 @@ describe('the controllers of secret vaults', () => {
     await startWithSecret()
     await change({ state: 'Deleted' })
     await change({ state: 'Purged' })
-    expect(await secrets()).to.deep.equal([])
+    expect(await secrets()).to.deep.equal(['incoming'])
     seedSource('again')
     await change({ state: 'Active', valueFrom: { secretName: 'incoming', key: 'value' } })
     expect((await entry())?.spec.history).to.include({ life: 2, lastVersion: 2 })
@@ -254,13 +289,13 @@ describe('the controllers of secret vaults', () => {
     expect(await secrets()).not.to.include('mounted')
   })
 
-  it('remove everything of a vault that goes', async () => {
+  it('remove everything of a vault that goes, and leave what was not its own', async () => {
     await startWithSecret()
     await bench.client.remove(SecretVault.resource, { namespace: space, name: 'safe' })
     await bench.rest()
     await pass(60_000)
     expect(await entry()).to.equal(undefined)
-    expect(await secrets()).to.deep.equal([])
+    expect(await secrets()).to.deep.equal(['incoming'])
     expect(await vault()).to.equal(undefined)
   })
 })

@@ -33,13 +33,13 @@ function tools({ own: { admin }, home }: Stage) {
   }
 }
 
-/** A value as kubectl writes it: a Secret that the platform takes. */
+/** A value as kubectl writes it: a Secret that the entry follows. */
 async function write(stage: Stage, value: string): Promise<void> {
   const { own, home, suffix, create, untilReady } = stage
-  const { find, change, gone } = tools(stage)
+  const { find } = tools(stage)
   const vaultName = `safe-${suffix}`
   const name = entryName(vaultName, 'Password')
-  await own.admin.create(secret, {
+  const source = await own.admin.apply(secret, {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { name: 'incoming', namespace: home },
@@ -49,8 +49,12 @@ async function write(stage: Stage, value: string): Promise<void> {
   const valueFrom = { secretName: 'incoming', key: 'value' }
   if ((await find(VaultEntry.resource, name)) === undefined) {
     await create(VaultEntry, name, { vaultName, secretName: 'Password', valueFrom })
-  } else await change(VaultEntry.resource, name, { valueFrom })
-  await gone(secret, 'incoming')
+  }
+  const taken = (entry: KubeObject | undefined) =>
+    (entry as unknown as VaultEntry | undefined)?.spec.history?.source?.resourceVersion
+  await until('the value is taken', async () => {
+    return taken(await find(VaultEntry.resource, name)) === source.metadata.resourceVersion
+  })
   await untilReady(VaultEntry, name)
 }
 

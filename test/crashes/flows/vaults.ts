@@ -2,6 +2,7 @@ import { openValue, unwrapDataKey, wrappingKeyId } from '../../../src/contracts/
 import { entryName, keyContext, valueContext, valueNames } from '../../../src/contracts/vaults/names.ts'
 import { jweOf } from '../../../src/contracts/vaults/valueSecret.ts'
 import { SecretVault, VaultEntry } from '../../../src/crds/vaults.ts'
+import { secret } from '../../../src/kube/builtin.ts'
 import type { Flow, Step } from '../flow.ts'
 import { HOME } from '../seeds.ts'
 import type { World } from '../world.ts'
@@ -19,7 +20,7 @@ const makeVault: Step = {
   until: (world) => world.isReady(SecretVault, VAULT),
 }
 
-/** Writes a value as kubectl does: a Secret that the platform takes. */
+/** Writes a value as kubectl does: a Secret that the entry follows. */
 const write = (value: string): Step => ({
   user: `writes "${value}"`,
   async act(world) {
@@ -29,7 +30,11 @@ const write = (value: string): Step => ({
     if ((await entryOf(world)) === undefined) await world.make(VaultEntry, ENTRY, spec)
     else await world.change(VaultEntry, ENTRY, { state: 'Active', valueFrom })
   },
-  until: async (world) => (await world.secret('incoming')) === undefined && world.isReady(VaultEntry, ENTRY),
+  async until(world) {
+    const source = await world.find(secret, 'incoming')
+    const taken = (await entryOf(world))?.spec.history?.source?.resourceVersion
+    return taken === source?.metadata.resourceVersion && world.isReady(VaultEntry, ENTRY)
+  },
 })
 
 const turn = (state: 'Active' | 'Deleted' | 'Purged'): Step => ({
