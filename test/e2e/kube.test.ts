@@ -228,6 +228,25 @@ describe('kube room on a real API server', () => {
     await client.get(configMap, { namespace, name: 'lost-answer' })
   })
 
+  it('asks for metadata alone where the resource says so, in lists and in watches', async () => {
+    const data = { value: 'aGlkZGVu' }
+    await client.create(secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'hidden', namespace }, data })
+    const { items } = await client.list(builtin.secretMetadata, { namespace })
+    const seen = [items.find(({ metadata }) => metadata.name === 'hidden')]
+    const stop = new AbortController()
+    for await (const { type, object } of client.watchStream(builtin.secretMetadata, {
+      namespace,
+      sendInitialEvents: true,
+      signal: stop.signal,
+    })) {
+      if (type === 'BOOKMARK') break
+      if (object.metadata.name === 'hidden') seen.push(object)
+    }
+    stop.abort()
+    expect(seen.map((object) => object?.metadata.name)).to.deep.equal(['hidden', 'hidden'])
+    for (const object of seen) expect(object).not.to.have.property('data')
+  })
+
   it('lets one of two processes lead, and the other when the first gives up', async () => {
     const contend = (identity: string) =>
       new LeaderLease({ client, namespace, name: 'leader', identity, timings: { retryEvery: 100 } })
