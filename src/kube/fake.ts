@@ -96,8 +96,7 @@ export class FakeKubeClient implements KubeClient {
   count(verb?: string, resource?: Resource): number {
     return this.calls.filter(
       (call) =>
-        (verb === undefined || call.verb === verb) &&
-        (resource === undefined || call.resource === typeId(resource)),
+        (verb === undefined || call.verb === verb) && (resource === undefined || call.resource === typeId(resource)),
     ).length
   }
 
