@@ -2,10 +2,11 @@ import type { DnsPort } from '../adapters/dns/port.ts'
 import { OutgoingError, type OutgoingPort } from '../adapters/outgoing/port.ts'
 import { verificationRecord } from '../contracts/sso.ts'
 import { isSamlMetadata, readDiscovery } from '../contracts/ssoDiscovery.ts'
+import { type Complete, completeProvider } from '../contracts/ssoProviders.ts'
 import { timestamp } from '../core/clock.ts'
 import type { KubeObject } from '../core/object.ts'
 import { degraded, done, type Outcome } from '../core/outcome.ts'
-import { type CompleteSsoProvider, completeProvider, SsoConnection } from '../crds/sso.ts'
+import { SsoConnection, type SsoIdentityProvider } from '../crds/sso.ts'
 import { controllerWith, type Pass, steps } from './engine/controller.ts'
 
 export type SsoPorts = { dns: DnsPort; outgoing: Pick<OutgoingPort, 'document'> }
@@ -61,7 +62,7 @@ export const ssoController = controllerWith(
       return isAsked ? done({ after: PROVIDER_INTERVAL }) : done()
     }
 
-    async function stateOf(provider: CompleteSsoProvider): Promise<ProviderStatus> {
+    async function stateOf(provider: Complete<SsoIdentityProvider>): Promise<ProviderStatus> {
       const { alias, enabled, metadataUrl, protocol } = provider
       if (!enabled) return { alias, status: 'Disabled' }
       if (metadataUrl === undefined) return { alias, status: 'Active' }

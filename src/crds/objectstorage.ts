@@ -123,7 +123,7 @@ export const LifecycleRule = z.strictObject({
   enabled: z.boolean().optional().describe('Whether the store follows the rule; true when absent'),
 })
 
-/** With what absent fields mean: the schema of a list's items has no defaults, see `completeProvider` of sso.ts. */
+/** With what absent fields mean: the schema of a list's items has no defaults, see `completeProvider`. */
 export function completeLifecycleRule<Rule extends z.output<typeof LifecycleRule>>(rule: Rule) {
   return { ...rule, prefix: rule.prefix ?? '', enabled: rule.enabled ?? true }
 }

@@ -137,23 +137,7 @@ export const SsoIdentityProvider = z.strictObject({
   defaultRoleDefinitionName: DisplayName.optional().describe('Kept and shown; what people get follows from bindings'),
 })
 export type SsoIdentityProvider = z.output<typeof SsoIdentityProvider>
-export type CompleteSsoProvider = SsoIdentityProvider & typeof PROVIDER_DEFAULTS
-
-const PROVIDER_DEFAULTS = {
-  protocol: 'Oidc' as SsoProtocol,
-  emailClaim: 'email',
-  trustEmail: false as boolean,
-  enabled: true as boolean,
-}
-
-/**
- * With what absent fields mean. The schema of a list's items has no defaults: the API server would write them into the
- * object, and every `kubectl apply` of a manifest without them would take them out again.
- */
-export function completeProvider(provider: SsoIdentityProvider): CompleteSsoProvider {
-  return { ...PROVIDER_DEFAULTS, ...(provider as CompleteSsoProvider) }
-}
-
+const isSaml = ({ protocol }: SsoIdentityProvider) => protocol === 'Saml'
 const aliases = (providers: readonly SsoIdentityProvider[]) => providers.map(({ alias }) => alias)
 
 /** How the people of a tenant sign in elsewhere. There is one for each tenant, under the tenant's id. */
@@ -252,13 +236,9 @@ export const SsoConnection = defineKind({
       code: 'BAD_REQUEST',
       field: 'identityProviders',
       test: (next, previous) =>
-        next.identityProviders
-          .map(completeProvider)
-          .every(({ alias, protocol }) =>
-            previous.identityProviders
-              .map(completeProvider)
-              .every((before) => before.alias !== alias || before.protocol === protocol),
-          ),
+        next.identityProviders.every((one) =>
+          previous.identityProviders.every((before) => before.alias !== one.alias || isSaml(before) === isSaml(one)),
+        ),
     },
   ],
   columns: [

@@ -1,12 +1,8 @@
 import { domainOf, SSO_SECRET_KEY } from '../contracts/sso.ts'
 import { readDiscovery } from '../contracts/ssoDiscovery.ts'
+import { type Complete, completeProvider } from '../contracts/ssoProviders.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
-import {
-  type CompleteSsoProvider,
-  completeProvider,
-  type SsoConnection,
-  type SsoIdentityProvider,
-} from '../crds/sso.ts'
+import type { SsoConnection, SsoIdentityProvider } from '../crds/sso.ts'
 import * as builtin from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { isKubeError } from '../kube/errors.ts'
@@ -54,7 +50,7 @@ export function kubeConnections(
   list: () => Promise<readonly ConnectionObject[]>,
   fetch: ExternalFetch,
 ): Connections {
-  const usable = ({ protocol, enabled }: CompleteSsoProvider) => enabled && protocol === 'Oidc'
+  const usable = ({ protocol, enabled }: Complete<SsoIdentityProvider>) => enabled && protocol === 'Oidc'
   return {
     async forAddress(address) {
       const domain = domainOf(address)

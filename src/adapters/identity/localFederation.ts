@@ -1,6 +1,7 @@
+import { completeProvider } from '../../contracts/ssoProviders.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
-import { completeProvider, type SsoConnection, type SsoProtocol } from '../../crds/sso.ts'
+import type { SsoConnection, SsoProtocol } from '../../crds/sso.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { Federation } from './federation.ts'
 import { IdentityProviderError } from './port.ts'

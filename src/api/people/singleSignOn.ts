@@ -1,4 +1,5 @@
-import { completeProvider, type SsoConnection } from '../../crds/sso.ts'
+import { completeProvider } from '../../contracts/ssoProviders.ts'
+import type { SsoConnection } from '../../crds/sso.ts'
 
 type Connection = Pick<SsoConnection, 'spec' | 'status'>
 

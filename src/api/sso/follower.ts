@@ -3,12 +3,13 @@ import { IdentityProviderError } from '../../adapters/identity/port.ts'
 import { OutgoingError } from '../../adapters/outgoing/port.ts'
 import { SSO_SECRET_KEY } from '../../contracts/sso.ts'
 import { readDiscovery } from '../../contracts/ssoDiscovery.ts'
+import { type Complete, completeProvider } from '../../contracts/ssoProviders.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { PlatformTenant } from '../../crds/rbac.ts'
-import { type CompleteSsoProvider, completeProvider, type SsoConnection } from '../../crds/sso.ts'
+import type { SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import { verifiedDomains } from '../people/singleSignOn.ts'
 import type { ConnectionRecord, SsoServices } from './record.ts'
@@ -103,7 +104,7 @@ async function federatedTenant(
 
 async function federatedProvider(
   sso: FollowerOptions['sso'],
-  provider: CompleteSsoProvider,
+  provider: Complete<SsoIdentityProvider>,
 ): Promise<FederatedProvider> {
   const { clientSecretName, metadataUrl, defaultRoleDefinitionName: _here, ...fields } = provider
   const secret = clientSecretName === undefined ? undefined : await sso.secrets.read(SYSTEM_NAMESPACE, clientSecretName)

@@ -2,17 +2,12 @@ import { z } from 'zod'
 import type { Federation } from '../../adapters/identity/port.ts'
 import type { OutgoingPort } from '../../adapters/outgoing/port.ts'
 import { brokerCallback, verificationRecord } from '../../contracts/sso.ts'
+import { completeProvider } from '../../contracts/ssoProviders.ts'
 import { notFound } from '../../core/errors.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { DisplayName, ResourceName } from '../../crds/fields.ts'
 import { PlatformTenant } from '../../crds/rbac.ts'
-import {
-  ClaimName,
-  completeProvider,
-  SSO_PROTOCOLS,
-  type SsoConnection,
-  type SsoIdentityProvider,
-} from '../../crds/sso.ts'
+import { ClaimName, SSO_PROTOCOLS, type SsoConnection, type SsoIdentityProvider } from '../../crds/sso.ts'
 import type { Context, Services } from '../http/context.ts'
 import { isEnabled } from '../people/singleSignOn.ts'
 import type { RecordOf } from '../records/records.ts'
