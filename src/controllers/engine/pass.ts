@@ -86,6 +86,8 @@ export type Observed =
       in?: Side
       /** The keys that a change of this object concerns. */
       keysOf: (object: KubeObject, records: Workspace) => readonly string[]
+      /** What of the object counts: a change that leaves it equal wakes nobody. Everything if absent. */
+      relevant?: (object: KubeObject) => unknown
     }
 
 /** A right that a controller needs, for the generated roles of the operator. */

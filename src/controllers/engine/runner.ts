@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { BOUNDARY_LABEL, GROUP_LABEL } from '../../core/labels.ts'
 import { type KubeObject, keyOf, type Resource, resourceId } from '../../core/object.ts'
 import { namespace, secret, secretMetadata } from '../../kube/builtin.ts'
@@ -81,7 +82,9 @@ export class Runner {
     const { records } = this.#environment
     const workspace = this.#environment[sideOf(observed, childrenIn)]
     if ('resource' in observed) {
-      const wakeKeys = ({ object }: CacheEvent<KubeObject>) => {
+      const { relevant } = observed
+      const wakeKeys = ({ object, previous }: CacheEvent<KubeObject>) => {
+        if (relevant && previous && isDeepStrictEqual(relevant(previous), relevant(object))) return
         for (const key of observed.keysOf(object, records)) this.#queue.add(key)
       }
       const isMetadata = resourceId(observed.resource) === resourceId(secretMetadata)

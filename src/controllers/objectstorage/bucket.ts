@@ -40,6 +40,11 @@ const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
     {
       resource: ObjectStorageAccount.resource,
       keysOf: ({ metadata }, records) => keys(bucketsOf(records, metadata.namespace, metadata.name)),
+      relevant: ({ metadata, spec, status }) => [
+        metadata.deletionTimestamp,
+        spec,
+        (status as ObjectStorageAccount['status'])?.bucketNames,
+      ],
     },
     { resource: AccountBucket.resource, keysOf: waitingSiblings },
     { resource: NameClaim.resource, keysOf: waitingForName },

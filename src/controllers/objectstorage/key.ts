@@ -30,8 +30,21 @@ const LAST_USE_INTERVAL = 3_600_000
 const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
   observes: [
     secret,
-    { resource: ObjectStorageAccount.resource, keysOf: (account, records) => keysUnder(account, records) },
-    { resource: AccountBucket.resource, keysOf: keysOfBucket },
+    {
+      resource: ObjectStorageAccount.resource,
+      keysOf: keysUnder,
+      relevant: ({ metadata, spec }) => [metadata.deletionTimestamp, spec],
+    },
+    // Not how much is in it: there may be a hundred keys, and each asks the store.
+    {
+      resource: AccountBucket.resource,
+      keysOf: keysOfBucket,
+      relevant: ({ metadata, spec, status }) => [
+        metadata.deletionTimestamp,
+        spec,
+        (status as AccountBucket['status'])?.storeName,
+      ],
+    },
     { resource: ManagedIdentity.resource, keysOf: keysOfIdentity },
     { resource: ObjectAccessKey.resource, keysOf: waitingSiblings },
     { resource: NameClaim.resource, keysOf: keysOfClaim },

@@ -59,6 +59,29 @@ describe('the controllers of object storage', () => {
     expect(await find(ObjectStorageAccount, 'media')).to.have.nested.property('status.bucketCount', 1)
   })
 
+  it('ask the store nothing about keys when there is only more in a bucket', async () => {
+    for (const make of [account, bucket, key]) make()
+    await bench.start()
+    let asked = 0
+    const { ensureKey } = store
+    store.ensureKey = (...given) => {
+      asked += 1
+      return ensureKey.apply(store, given)
+    }
+    const ref = { namespace: space, name: 'media.one' }
+    await bench.client.mergePatch(
+      AccountBucket.resource,
+      ref,
+      { status: { usedBytes: 4711 } },
+      { subresource: 'status' },
+    )
+    await bench.rest()
+    expect(asked).to.equal(0)
+    bucket('two')
+    await bench.rest()
+    expect(asked).to.be.greaterThan(0)
+  })
+
   it('leave everything at rest when it is as it should be', async () => {
     for (const make of [account, bucket, key]) make()
     await bench.start()
