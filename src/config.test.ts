@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect } from 'chai'
-import { type Configuration, ConfigurationError, readConfiguration, variableName, withoutSecrets } from './config.ts'
+import { Configuration, ConfigurationError, readConfiguration, variableName, withoutSecrets } from './config.ts'
 
 const least = { PLATFORM_ISSUER: 'https://login.example/realms/freehold' }
 
@@ -37,6 +40,36 @@ describe('configuration', () => {
       expect(() => readConfiguration({ ...least, ...variables })).to.throw(ConfigurationError, message)
     })
   }
+
+  it('says where a wrong setting stands and what it must be, in words of its own', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'configuration-'))
+    const file = join(folder, 'settings.yaml')
+    writeFileSync(file, 'facadePort: abc\nunknownKey: 1\nrole: all\n')
+    const refusal = (variables: Record<string, string>) => {
+      try {
+        readConfiguration(variables)
+      } catch (error) {
+        return (error as Error).message
+          .split('\n')
+          .slice(1, -1)
+          .map((line) => line.trim())
+      }
+      return []
+    }
+    const found = refusal({ PLATFORM_CONFIG_FILE: file, PLATFORM_ROLE: 'boss' })
+    rmSync(folder, { recursive: true })
+    expect(found).to.deep.equal([
+      'PLATFORM_ROLE must be one of facade, controllers, all.',
+      `"facadePort" in ${file} must be a number.`,
+      'PLATFORM_ISSUER is required (a string).',
+      `"unknownKey" in ${file} is not a setting.`,
+    ])
+  })
+
+  it('says of every setting what it is for', () => {
+    const silent = Object.entries(Configuration.shape).filter(([, field]) => (field.description ?? '') === '')
+    expect(silent.map(([name]) => name)).to.deep.equal([])
+  })
 
   it("leaves the command-line client's variables alone", () => {
     expect(readConfiguration({ ...least, PLATFORM_TOKEN: 'x', PLATFORM_CLIENT_SECRET: 'y' }).role).to.equal('all')

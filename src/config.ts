@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { load } from 'js-yaml'
 import { z } from 'zod'
 import { LOG_LEVELS } from './core/log.ts'
+import { reasonOf } from './core/reasonOf.ts'
 
 export const ROLES = ['facade', 'controllers', 'all'] as const
 
@@ -20,20 +21,20 @@ const Url = z.url({ protocol: /^https?$/ })
  */
 export const Configuration = z.strictObject({
   role: z.enum(ROLES).default('all').describe('Which parts this process runs'),
-  logLevel: z.enum(LOG_LEVELS).default('info'),
+  logLevel: z.enum(LOG_LEVELS).default('info').describe('What is logged: this level and the graver ones'),
 
   kubeconfig: z.string().optional().describe('Path of a kubeconfig; in-cluster credentials when absent'),
   facadeContext: z.string().optional().describe('Context of that file for the facade; the current one when absent'),
   controllersContext: z.string().optional().describe('Context of that file for the controllers'),
 
-  facadeHost: z.string().default('0.0.0.0'),
-  facadePort: Port.default(8080),
+  facadeHost: z.string().default('0.0.0.0').describe('Address on which the facade listens for callers'),
+  facadePort: Port.default(8080).describe('Port on which it does; 0 takes any that is free'),
   publicUrl: Url.optional().describe('How callers reach the facade; used in links'),
   managementHost: z
     .string()
     .default('0.0.0.0')
     .describe('Where /livez, /readyz and /metrics listen, apart from the public port'),
-  managementPort: Port.default(9090),
+  managementPort: Port.default(9090).describe('Port of that'),
   requestsPerMinute: z.coerce.number().int().min(1).default(6000).describe('Per principal; over it: 429'),
   anonymousRequestsPerMinute: z.coerce
     .number()
@@ -67,8 +68,17 @@ export const Configuration = z.strictObject({
       'local serves tokens from PlatformClient and PlatformUser objects; keycloak administers people, tenants and their identity providers in a realm; external only believes the issuer',
     ),
   issuer: Url.describe('Exactly the iss claim of accepted tokens'),
-  realm: z.string().min(1).max(63).default('freehold'),
-  audience: z.string().min(1).default('platform-kubernetes-client'),
+  realm: z
+    .string()
+    .min(1)
+    .max(63)
+    .default('freehold')
+    .describe('Realm that the platform administers at the identity provider; part of the paths of the local one'),
+  audience: z
+    .string()
+    .min(1)
+    .default('platform-kubernetes-client')
+    .describe('What the aud claim of accepted tokens must hold'),
   jwksUrl: Url.optional().describe("Where the issuer's keys are; its well-known place when absent"),
   issuerCertificateAuthority: z.string().optional().describe('Path of a PEM bundle that the issuer is verified with'),
   keycloakUrl: Url.optional().describe(
@@ -93,14 +103,16 @@ export const Configuration = z.strictObject({
     .string()
     .default('127.0.0.1')
     .describe('The local provider binds loopback only unless told otherwise'),
-  identityHttpsPort: Port.default(8443),
-  identityHttpPort: Port.default(8081),
+  identityHttpsPort: Port.default(8443).describe('Port of the local provider for people and their tokens'),
+  identityHttpPort: Port.default(8081).describe(
+    'Port of its token endpoint without TLS, for services on the same host',
+  ),
   identityCertificate: z
     .string()
     .optional()
     .describe('Path of a PEM certificate for the https side of the local provider'),
   identityKey: z.string().optional().describe('Path of its PEM key'),
-  accessTokenSeconds: Seconds.default(900),
+  accessTokenSeconds: Seconds.default(900).describe('For how long a token of the local provider is good'),
 
   smtpUrl: z
     .url({ protocol: /^smtps?$/ })
@@ -122,7 +134,7 @@ export const Configuration = z.strictObject({
     'Hosts, with their port if it is not 443, that may be called although they are not on the Internet: identity providers of tenants inside your own network. All others must have public addresses',
   ),
   webhookHost: z.string().default('0.0.0.0').describe('Where the API server asks the facade; https only'),
-  webhookPort: Port.default(9443),
+  webhookPort: Port.default(9443).describe('Port of that'),
   webhookCertificate: z
     .string()
     .optional()
@@ -137,14 +149,22 @@ export const Configuration = z.strictObject({
     'Without webhookCertificate: keep an authority in a Secret and put it into the webhook configuration freehold-iam',
   ),
 
-  leaderElection: Flag.default(true),
+  leaderElection: Flag.default(true).describe(
+    'Whether replicas agree on one that runs the controllers; false where there is only one',
+  ),
   projectRbac: Flag.default(true).describe(
     'Whether assignments are written as RoleBindings, for API servers that do not ask the facade',
   ),
   closedNetworks: List.default([]).describe(
     "Networks that pods of tenants do not reach, as CIDRs, such as the API server's addresses; those of clouds' credentials are always closed",
   ),
-  workersPerController: z.coerce.number().int().min(1).max(64).default(4),
+  workersPerController: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(64)
+    .default(4)
+    .describe('Objects of a kind that are worked on at once'),
   engines: z
     .enum(['real', 'simulated'])
     .default('real')
@@ -171,10 +191,15 @@ export const Configuration = z.strictObject({
     ),
   objectStoreUsersEndpoint: Url.optional().describe('Where the store takes IAM requests; its endpoint when absent'),
   objectStorePublicEndpoint: Url.optional().describe('Where everybody reaches the store, where that is another place'),
-  objectStoreRegion: z.string().min(1).max(63).default('us-east-1'),
+  objectStoreRegion: z
+    .string()
+    .min(1)
+    .max(63)
+    .default('us-east-1')
+    .describe('Region that requests to the store are signed for'),
   objectStoreVersion: z.string().max(63).default('').describe('What runtime-info shows'),
   objectStoreAccessKeyId: z.string().min(1).optional().describe('Of a user of the store who may do everything'),
-  objectStoreSecretAccessKey: z.string().min(1).optional(),
+  objectStoreSecretAccessKey: z.string().min(1).optional().describe('The secret key of that user'),
   objectStoreAccessLog: z
     .string()
     .optional()
@@ -184,7 +209,7 @@ export const Configuration = z.strictObject({
     .string()
     .default('freehold.localhost')
     .describe('Suffix of default host names, for the PlatformCluster made at install'),
-  region: z.string().default(''),
+  region: z.string().default('').describe('Where the cluster is, for the PlatformCluster made at install'),
   vaultKeysFile: z
     .string()
     .optional()
@@ -200,11 +225,11 @@ export const Configuration = z.strictObject({
     .describe('Bucket for backups of databases; none are taken when absent'),
   backupEndpoint: Url.optional().describe("Where the bucket is, speaking S3; the provider's own place when absent"),
   backupPrefix: z.string().max(256).default('').describe('Folder in the bucket'),
-  backupRegion: z.string().max(63).optional(),
+  backupRegion: z.string().max(63).optional().describe('Region of the bucket, where its store has regions'),
   simulated: List.default([]).describe('What /version lists as played'),
 
-  commit: z.string().default('unknown'),
-  builtAt: z.string().default('1970-01-01T00:00:00Z'),
+  commit: z.string().default('unknown').describe('What /version shows; the image sets it'),
+  builtAt: z.string().default('1970-01-01T00:00:00Z').describe('What /version shows; the image sets it'),
 })
 export type Configuration = z.output<typeof Configuration>
 
@@ -233,11 +258,19 @@ export function readConfiguration(
   flags: Record<string, string> = {},
 ): Configuration {
   const file = environment.PLATFORM_CONFIG_FILE
-  const entries = { ...(file === undefined ? {} : readFile(file)), ...readVariables(environment), ...flags }
-  const parsed = Configuration.safeParse(entries)
+  const ofFile = file === undefined ? {} : readFile(file)
+  const given = { ...readVariables(environment), ...flags }
+  const parsed = Configuration.safeParse({ ...ofFile, ...given }, { reportInput: true })
   if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.map((issue) => `${variableName(issue.path.join('.'))}: ${issue.message}`)
-  throw new ConfigurationError(`The configuration is not usable:\n  ${problems.join('\n  ')}`)
+  const isInFile = (name: string) => name in ofFile && !(name in given)
+  const placeOf = (name: string) => (isInFile(name) ? `"${name}" in ${file}` : variableName(name))
+  const problems = parsed.error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((name) => `${placeOf(name)} is not a setting.`)
+    return [`${placeOf(issue.path.join('.'))} ${reasonOf(issue)}.`]
+  })
+  throw new ConfigurationError(
+    `The configuration cannot be used:\n  ${problems.join('\n  ')}\ndocs/reference/configuration.md lists all settings.`,
+  )
 }
 
 function readFile(path: string): Record<string, unknown> {

@@ -57,10 +57,18 @@ export async function runControllers(
 
   async function lead(): Promise<void> {
     state = 'starting'
-    const { clusterDomain: domain, region } = configuration
+    const { clusterDomain: domain, region, workersPerController: workers } = configuration
     const clusters = { records: connection, workloads: connection }
     try {
-      running = await startControllers({ ...clusters, events, registry, log, ports, platform: { domain, region } })
+      running = await startControllers({
+        ...clusters,
+        events,
+        registry,
+        log,
+        ports,
+        platform: { domain, region },
+        workers,
+      })
       if (state === 'starting') state = 'running'
     } catch (error) {
       // While stopping, caches end before they are full.

@@ -108,6 +108,8 @@ export type ControllersOptions = {
   platform: { domain: string; region: string }
   clock?: Clock
   random?: () => number
+  /** Keys of each controller that are worked on at once; 4. */
+  workers?: number
 }
 
 export type RunningControllers = {
@@ -138,6 +140,7 @@ export async function startControllers(options: ControllersOptions): Promise<Run
     metrics: new EngineMetrics(registry),
     newId: randomUUID,
     random: options.random ?? Math.random,
+    workers: options.workers ?? 4,
   }
   countDataKeys(registry, records)
   const runners = list.map((controller) => new Runner(controller, environment))

@@ -45,6 +45,7 @@ export class OperatorProcess {
         clock: this.#clock,
         log: silentLog,
         random: () => 0,
+        workers: 4,
         newId,
         metrics,
         events: { emit: () => {} },

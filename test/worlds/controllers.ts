@@ -34,7 +34,7 @@ export class ControllerBench {
   /** @param telling whether caches hear of own writes at once, as in a process of ours; else only from their watch */
   constructor(
     controllers: readonly Controller[],
-    { telling = true, log = silentLog }: { telling?: boolean; log?: Log } = {},
+    { telling = true, log = silentLog, workers = 4 }: { telling?: boolean; log?: Log; workers?: number } = {},
   ) {
     this.client = new FakeKubeClient({
       now: () => this.clock.now(),
@@ -53,6 +53,7 @@ export class ControllerBench {
       clock: this.clock,
       log,
       random: () => 0,
+      workers,
       newId: () => `incarnation-${++ids}`,
       metrics: new EngineMetrics(this.registry),
       events: { emit: (about, event) => void this.events.push({ key: keyOf(about), ...event }) },

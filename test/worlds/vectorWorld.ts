@@ -103,6 +103,7 @@ export class VectorWorld {
         log: silentLog,
         events: { emit: () => {} },
         metrics: new EngineMetrics(new Registry()),
+        workers: 4,
         newId: () => `incarnation-${ids.next().value}`,
         random: () => 0.5,
       })

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { z } from 'zod'
+import { reasonOf } from '../../core/reasonOf.ts'
 import { KINDS } from '../../crds/index.ts'
 import { SERVED_ROUTES } from '../index.ts'
-import { reasonOf } from './model.ts'
 
 /** Values of each type that few fields take. */
 const WRONG: readonly unknown[] = [

@@ -1,6 +1,6 @@
 import { PlatformError } from '../../core/errors.ts'
+import { reasonOf } from '../../core/reasonOf.ts'
 import { badParameter, LIST_QUERY_NAMES, type ListRequest, parseListRequest } from '../resources/paging.ts'
-import { reasonOf } from './model.ts'
 import type { Route } from './route.ts'
 
 const QUERY_MAX_LENGTH = 8192

@@ -31,8 +31,6 @@ export type ControllerOptions<K extends AnyKind, State> = {
   wakesAll?: (wake: () => void) => () => void
   /** Creates the state that the steps of one pass share. */
   state?: () => State
-  /** Keys processed concurrently; 4. */
-  workers?: number
 }
 
 /**
@@ -77,7 +75,6 @@ export function controller<K extends AnyKind, State = undefined>(
     finalizeWithin: options.finalizeWithin ?? TEN_MINUTES,
     wakesAll: options.wakesAll ?? (() => () => {}),
     state: options.state ?? (() => undefined as State),
-    workers: options.workers ?? 4,
   }
   return Object.freeze(whole) as unknown as Controller
 }

@@ -21,4 +21,6 @@ export type Environment = {
   newId: () => string
   /** Between 0 and 1, for jitter. */
   random: () => number
+  /** Keys of each controller that are worked on at once. */
+  workers: number
 }

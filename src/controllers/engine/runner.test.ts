@@ -166,14 +166,16 @@ describe('a controller', () => {
   it('finishes the passes under way before it stops, and begins none after', async () => {
     const gate = Promise.withResolvers<void>()
     const ended: string[] = []
-    world.make({
-      workers: 1,
-      reconcile: async (pass) => {
-        await gate.promise
-        ended.push(pass.key)
-        return done()
+    world.make(
+      {
+        reconcile: async (pass) => {
+          await gate.promise
+          ended.push(pass.key)
+          return done()
+        },
       },
-    })
+      { workers: 1 },
+    )
     world.seed('a')
     world.seed('b')
     const started = world.bench.start()

@@ -31,8 +31,8 @@ export class Runner {
   readonly #subscriptions: (() => void)[] = []
 
   constructor(controller: Controller, environment: Environment) {
-    const { clock, log, metrics, random } = environment
-    const { name, workers } = controller
+    const { clock, log, metrics, random, workers } = environment
+    const { name } = controller
     this.#controller = controller
     this.#environment = environment
     this.#reconciler = new Reconciler(controller, environment)

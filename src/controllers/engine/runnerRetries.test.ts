@@ -65,14 +65,16 @@ describe('a controller that is not done at once', () => {
 
   it('keeps a poisoned object from slowing the others, and backs off from it to a minute and more', async () => {
     const passes = new Map<string, number[]>()
-    world.make({
-      workers: 1,
-      reconcile: async (pass) => {
-        passes.set(pass.key, [...(passes.get(pass.key) ?? []), pass.clock.monotonic()])
-        if (pass.object.metadata.name === 'poison') JSON.parse('{')
-        return makeChild(pass)
+    world.make(
+      {
+        reconcile: async (pass) => {
+          passes.set(pass.key, [...(passes.get(pass.key) ?? []), pass.clock.monotonic()])
+          if (pass.object.metadata.name === 'poison') JSON.parse('{')
+          return makeChild(pass)
+        },
       },
-    })
+      { workers: 1 },
+    )
     world.seed('poison')
     for (const name of ['a', 'b', 'c']) world.seed(name)
     await world.bench.start()

@@ -1,0 +1,70 @@
+import type { z } from 'zod'
+
+type Issue = z.core.$ZodIssue
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
+}
+const FORMATS: Readonly<Record<string, string>> = {
+  uuid: 'must be a uuid',
+  guid: 'must be a uuid',
+  datetime: 'must be a date and time with its zone, such as 2026-01-31T12:00:00Z',
+  date: 'must be a date, such as 2026-01-31',
+  base64: 'must be base64',
+  email: 'must be an e-mail address',
+  url: 'must be a URL',
+}
+
+const typeOf = (expected: string) => TYPES[expected] ?? `of type ${expected}`
+/** The library's messages show its internals, such as regular expressions; a schema's messages are for people. */
+const ownWords = (issue: Issue) => (/^(Invalid|Too|Unrecognized)\b/.test(issue.message) ? undefined : issue.message)
+
+/** Why a value is refused, in words for people that never repeat the input, as it may hold a secret. */
+export function reasonOf(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? `is required (${typeOf(issue.expected)})` : `must be ${typeOf(issue.expected)}`
+    case 'invalid_value': {
+      const choice = issue.values.length === 1 ? String(issue.values[0]) : `one of ${issue.values.join(', ')}`
+      return issue.input === undefined ? `is required (${choice})` : `must be ${choice}`
+    }
+    case 'too_big':
+      return ownWords(issue) ?? `must ${extent(issue.origin, 'at most', issue.maximum)}`
+    case 'too_small':
+      if (issue.origin === 'string' && Number(issue.minimum) === 1) return 'must not be empty'
+      return ownWords(issue) ?? `must ${extent(issue.origin, 'at least', issue.minimum)}`
+    case 'invalid_format':
+      return FORMATS[issue.format] ?? ownWords(issue) ?? 'is not in the required form'
+    case 'invalid_key':
+      return `has a name that ${issue.issues.map(reasonOf)[0] ?? 'is not allowed'}`
+    case 'invalid_union':
+      return unionOf(issue.errors)
+    default:
+      return ownWords(issue) ?? 'is not allowed'
+  }
+}
+
+function extent(origin: string, bound: 'at most' | 'at least', limit: number | bigint): string {
+  if (origin === 'string') return `have ${bound} ${limit} characters`
+  if (origin === 'array' || origin === 'set') return `have ${bound} ${limit} items`
+  return `be ${bound} ${limit}`
+}
+
+/** What the closest variant lacks; else the types of all variants. */
+function unionOf(forms: readonly (readonly Issue[])[]): string {
+  const types = forms.flatMap(([first]) =>
+    first?.code === 'invalid_type' && first.path.length === 0 ? [typeOf(first.expected)] : [],
+  )
+  const near = forms.find(([first]) => first !== undefined && (first.code !== 'invalid_type' || first.path.length > 0))
+  if (near?.[0] !== undefined) return reasonOf(near[0])
+  return types.length === 0
+    ? 'is not in one of the forms that are taken'
+    : `must be ${[...new Set(types)].join(' or ')}`
+}
