@@ -217,6 +217,13 @@ export const Configuration = z.strictObject({
       'Path of the platform keys that wrap the data keys of secret vaults: a JWK set of symmetric keys of 256 bits, oldest first; the last one wraps. Read again when it changes',
     ),
   allowOwnImages: Flag.default(false).describe('Whether a resource may name an image of its own'),
+  filesImage: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Image of the pods through which files of volumes are read and written: one that holds this program. The image of the facade itself when absent; needed where the facade does not run in a pod',
+    ),
   backupBucket: z
     .string()
     .min(1)

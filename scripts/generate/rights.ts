@@ -94,6 +94,8 @@ const READ = ['get', 'list', 'watch'] as const
 const secrets = { group: '', plural: 'secrets' }
 /** How engines are reached from outside the cluster; through it one could speak to any pod, so it is as confined as Secrets. */
 const podsProxy = { group: '', plural: 'pods/proxy' }
+/** A WebSocket is asked for with GET, and since Kubernetes 1.35 needs `create` too. */
+const podsExec = { group: '', plural: 'pods/exec' }
 const podsLog = { group: '', plural: 'pods/log' }
 
 /** Roles over tenants' kinds for kubectl, one set per area, gathered into Kubernetes' own view, edit and admin. */
@@ -191,6 +193,9 @@ export function accessObjects(
         { resource: secrets, verbs: ['get', 'create', 'patch'] },
         { resource: podsProxy, verbs: ['get'] },
         { resource: podsLog, verbs: ['get'] },
+        // Pods beside volumes, through which files are read and written, and the program in them.
+        { resource: { group: 'batch', plural: 'jobs' }, verbs: ['get', 'create', 'delete'] },
+        { resource: podsExec, verbs: ['get', 'create'] },
       ],
       'rbac',
     ),

@@ -6,9 +6,10 @@ import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { CacheSet } from '../kube/caches.ts'
 import { createKubeClient, type KubeClient, type RequestObservation, type WriteObserver } from '../kube/client.ts'
+import { createExec, type Exec } from '../kube/exec.ts'
 import { loadKubeconfig } from '../kube/kubeconfig.ts'
 
-export type Connection = { client: KubeClient; caches: CacheSet }
+export type Connection = { client: KubeClient; caches: CacheSet; exec: Exec }
 
 export type ConnectionOptions = {
   kubeconfig: string | undefined
@@ -41,7 +42,8 @@ export function connect(options: ConnectionOptions): Connection {
     read: (resource, object) => heard?.read?.(resource, object),
     removed: (resource, ref, uid) => heard?.removed(resource, ref, uid),
   }
-  const client = createKubeClient(loadKubeconfig(options.kubeconfig, options.context), {
+  const access = loadKubeconfig(options.kubeconfig, options.context)
+  const client = createKubeClient(access, {
     fieldManager: options.fieldManager,
     userAgent: userAgent(options.fieldManager),
     log,
@@ -52,7 +54,7 @@ export function connect(options: ConnectionOptions): Connection {
   })
   const caches = new CacheSet({ client, log, beside: options.beside })
   heard = caches.observer()
-  return { client, caches }
+  return { client, caches, exec: createExec(access, userAgent(options.fieldManager)) }
 }
 
 /** Milliseconds. */

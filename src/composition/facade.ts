@@ -47,7 +47,7 @@ const CALL_TIMEOUT = 8_000
 export async function runFacade(
   configuration: Configuration,
   surroundings: Surroundings,
-  { client, caches }: Connection,
+  { client, caches, exec }: Connection,
   otherChecks: () => readonly ReadinessCheck[],
 ): Promise<Part> {
   const log = surroundings.log.child({ part: 'facade' })
@@ -67,7 +67,7 @@ export async function runFacade(
   caches.start()
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
   closing.onStop(() => tokens.stop())
-  const people = await openPeople(configuration, { client, caches }, { surroundings, log, closing, tokens })
+  const people = await openPeople(configuration, { client, caches, exec }, { surroundings, log, closing, tokens })
   const services: Services = {
     ...people,
     access,
@@ -80,6 +80,7 @@ export async function runFacade(
       configuration,
       client,
       caches,
+      exec,
       log,
       onStop: closing.onStop,
       linkBase: people.accounts.linkBase,
@@ -125,7 +126,7 @@ export function openFacadeConnection(
   { kubeconfig, facadeContext }: Configuration,
   { log }: Surroundings,
 ): Connection & Part {
-  const { client, caches } = connect({
+  const { client, caches, exec } = connect({
     kubeconfig,
     context: facadeContext,
     fieldManager: 'freehold-facade',
@@ -139,6 +140,7 @@ export function openFacadeConnection(
     checks: [],
     client,
     caches,
+    exec,
     async stop() {
       await caches.stopAll()
       await client.close()

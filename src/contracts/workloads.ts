@@ -1,4 +1,4 @@
-import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../core/labels.ts'
+import { OWNER_KIND_LABEL, OWNER_NAME_LABEL, PREFIX } from '../core/labels.ts'
 
 /** What every resource that runs pods has in common, for whoever makes them and whoever looks for them. */
 
@@ -22,3 +22,6 @@ export function ordinalOf(workload: string, podOrClaim: string): number | undefi
   }
   return undefined
 }
+
+/** On pods beside the volumes of a resource, through which its files are read and written. */
+export const FILES_LABEL = `${PREFIX}files`

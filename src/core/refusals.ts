@@ -33,6 +33,7 @@ const none = (because: string): Gate => ({ by: 'none', because })
 const closed = (kind: string): Gate => policy('iam-writers', kind)
 
 const NO_OBJECT = none('it concerns rows and statements inside a database, which are no objects of Kubernetes')
+const NO_FILE = none('files of volumes are no objects of Kubernetes')
 const NO_WRITE = none('only reads are refused with it')
 const NO_REFUSAL = none('it tells of a failure; the request itself is allowed')
 const NO_ACCOUNT = none('it concerns how a person signs in, which is no object of Kubernetes')
@@ -93,6 +94,9 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   STATEMENT_REFUSED: [NO_OBJECT],
   DATABASE_UNREACHABLE: [NO_OBJECT],
   QUERY_TIMEOUT: [NO_OBJECT],
+  PATH_NOT_ALLOWED: [NO_FILE],
+  DIRECTORY_NOT_EMPTY: [NO_FILE],
+  STORAGE_FULL: [NO_FILE],
   RULE_VIOLATION: [rule],
   QUOTA_EXCEEDED: [phase('QuotaExceeded')],
   PLAN_NOT_FOUND: [phase('PlanNotFound')],

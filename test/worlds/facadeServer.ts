@@ -4,6 +4,7 @@ import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
 import { followedPodLogs } from '../../src/adapters/podlogs/followed.ts'
 import { silentEngine } from '../../src/adapters/sql/fake.ts'
+import { LocalVolumeFiles } from '../../src/adapters/volumefiles/fake.ts'
 import { inlineWorkers } from '../../src/adapters/workers/inline.ts'
 import { kubeNamespaces } from '../../src/api/boundaries/namespaces.ts'
 import { createAccess } from '../../src/api/callers/access.ts'
@@ -118,6 +119,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
       objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
       jobs: { blobs: fakeBlobs() },
       podLogs: followedPodLogs(new FakePodLogs(), { clock: systemClock, isAlive: () => false }),
+      volumeFiles: new LocalVolumeFiles(),
       workers: inlineWorkers,
       sso: makeSso().sso,
       managedIdentities: {

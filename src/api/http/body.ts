@@ -37,13 +37,16 @@ function mediaTypeOf(header: string): { type: string; charset: string | undefine
 
 /** @throws PlatformError MODEL_BINDING_FAILED */
 export function checkMediaType(request: IncomingMessage, accepted: readonly string[]): void {
-  const { 'content-type': header, 'content-encoding': encoding } = request.headers
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw refuse('Compressed bodies are not accepted: leave Content-Encoding out.')
-  }
+  refuseEncoding(request)
+  const { 'content-type': header } = request.headers
   const { type, charset } = mediaTypeOf(header ?? '')
   if (!accepted.includes(type)) throw refuse(`The body must be sent as ${accepted.join(' or ')}.`)
   if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8') throw refuse('The body must be UTF-8.')
+}
+
+function refuseEncoding({ headers: { 'content-encoding': encoding } }: IncomingMessage): void {
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw refuse('Compressed bodies are not accepted: leave Content-Encoding out.')
 }
 
 /**
@@ -73,6 +76,28 @@ export async function readJsonBody(
   }
   rules.spend?.(bytes.length)
   return valueRead(bytes.length <= LARGE_BYTES ? readJson(bytes) : await rules.readLarge(bytes))
+}
+
+/**
+ * For handlers that read the stream themselves, of whatever media type. What has no announced length is counted by them
+ * (`limitedTo`).
+ *
+ * @throws PlatformError BODY_TOO_LARGE, MODEL_BINDING_FAILED
+ */
+export function beginRawBody(request: IncomingMessage, response: ServerResponse, limitBytes: number): void {
+  refuseEncoding(request)
+  if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes)
+  if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue()
+}
+
+/** The same bytes. @throws PlatformError BODY_TOO_LARGE as soon as there are more */
+export async function* limitedTo(limitBytes: number, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let size = 0
+  for await (const chunk of bytes) {
+    size += chunk.length
+    if (size > limitBytes) throw tooLarge(limitBytes)
+    yield chunk
+  }
 }
 
 function tooLarge(limitBytes: number): PlatformError {

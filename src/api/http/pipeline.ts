@@ -9,7 +9,7 @@ import { authorizationHeader } from '../callers/tokens.ts'
 import type { Answer } from './answer.ts'
 import { badName } from './badName.ts'
 import { beside } from './beside.ts'
-import { hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
+import { beginRawBody, hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
 import { addressKey, BodyBudget, RateLimit } from './limits.ts'
 import type { HttpMetrics } from './metrics.ts'
@@ -275,6 +275,7 @@ export class Pipeline {
       const rules = { mediaTypes: ANY_JSON, isOptional: true, limitBytes: JSON_LIMIT_BYTES, ...costs }
       readModel(NOTHING, (await readJsonBody(request, response, rules, clock)) ?? {})
     }
+    if (route.bodyKind === 'raw') beginRawBody(request, response, route.bodyLimit ?? JSON_LIMIT_BYTES)
     if (route.bodyKind !== 'json') return undefined
     const { mediaTypes, isBodyOptional: isOptional, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route
     const value = await readJsonBody(request, response, { mediaTypes, isOptional, limitBytes, ...costs }, clock)

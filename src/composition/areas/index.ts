@@ -10,10 +10,20 @@ import { podLogServices } from './podlogs.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
 import { vaultPorts, vaultServices } from './vaults.ts'
 import { vectorPorts, vectorServices } from './vector.ts'
+import { volumeFileServices } from './volumefiles.ts'
 
 type AreaServices = Pick<
   Services,
-  'vector' | 'sql' | 'relational' | 'jobs' | 'podLogs' | 'workers' | 'vaults' | 'objectStorage' | 'managedIdentities'
+  | 'vector'
+  | 'sql'
+  | 'relational'
+  | 'jobs'
+  | 'podLogs'
+  | 'volumeFiles'
+  | 'workers'
+  | 'vaults'
+  | 'objectStorage'
+  | 'managedIdentities'
 >
 
 /** What the routes of every area work with. */
@@ -24,6 +34,7 @@ export async function areaServices(setup: FacadeSetup): Promise<AreaServices> {
     ...databaseServices(setup),
     ...jobParts(setup),
     ...podLogServices(setup),
+    ...volumeFileServices(setup),
     ...(await vaultServices(setup)),
     ...(await storageServices(setup)),
     managedIdentities: {

@@ -2,6 +2,7 @@ import type { Configuration } from '../../config.ts'
 import type { Log } from '../../core/log.ts'
 import type { CacheSet } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
+import type { Exec } from '../../kube/exec.ts'
 
 /** What an area opens its adapters with, in the facade and in the controllers alike. */
 export type AreaSetup = {
@@ -14,6 +15,7 @@ export type AreaSetup = {
 
 export type FacadeSetup = AreaSetup & {
   caches: CacheSet
+  exec: Exec
   /** Where people find the facade, without a slash at the end. */
   linkBase: string
 }

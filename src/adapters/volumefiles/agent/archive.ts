@@ -1,0 +1,75 @@
+import { once } from 'node:events'
+import { closeSync, createReadStream } from 'node:fs'
+import { finished } from 'node:stream/promises'
+import { pack as newPack, type Pack } from 'tar-stream'
+import type { Held, Name } from './held.ts'
+import { bytesIn, unlessGone } from './operations.ts'
+import { Refused } from './refused.ts'
+
+/** Folders in each other that are held open at once. */
+const DEEPEST = 500
+
+/** A tar of what is in a folder, or of one file. FIFOs, devices and sockets are left out; links stay links. */
+export function tarOf(held: Held, name: string): Pack {
+  const pack = newPack()
+  const write = async () => {
+    if (held.stats.isDirectory()) await addFolder(pack, held, '', 0)
+    else await addFile(pack, held, name)
+    pack.finalize()
+  }
+  write().catch((error: unknown) => pack.destroy(error as Error))
+  return pack
+}
+
+async function addFolder(pack: Pack, folder: Held, prefix: string, depth: number): Promise<void> {
+  if (depth === DEEPEST) throw new Refused('NotAllowed')
+  for (const name of bytesIn(folder).sort(Buffer.compare)) await add(pack, folder, name, prefix, depth)
+}
+
+async function add(pack: Pack, folder: Held, name: Name, prefix: string, depth: number): Promise<void> {
+  const path = `${prefix}${name}`
+  const held = unlessGone(() => folder.child(name))
+  if (held === undefined) return
+  try {
+    const { stats } = held
+    const { mode, mtime } = stats
+    if (stats.isDirectory()) {
+      pack.entry({ name: path, type: 'directory', mode: mode & 0o7777, mtime })
+      await addFolder(pack, held, `${path}/`, depth + 1)
+    } else if (stats.isFile()) await addFile(pack, held, path)
+    else if (stats.isSymbolicLink()) {
+      const linkname = folder.linkOf(name)
+      if (linkname !== undefined) pack.entry({ name: path, type: 'symlink', linkname, mtime })
+    }
+  } finally {
+    held.close()
+  }
+}
+
+/** As long as it was when it began: what grows is cut, what shrinks is filled with zeros, as its length was told before. */
+async function addFile(pack: Pack, held: Held, path: string): Promise<void> {
+  const { size, mode, mtime } = held.stats
+  const entry = pack.entry({ name: path, size, mode: mode & 0o7777, mtime })
+  const ended = finished(entry)
+  let left = size
+  const put = async (bytes: Buffer) => {
+    left -= bytes.length
+    if (!entry.write(bytes)) await once(entry, 'drain')
+  }
+  for await (const chunk of bytesFrom(held, { first: 0, last: size - 1 })) await put(chunk)
+  while (left > 0) await put(Buffer.alloc(Math.min(left, 65_536)))
+  ;(entry as NodeJS.WritableStream).end()
+  await ended
+}
+
+/** The bytes of a file, the first and the last given. */
+export async function* bytesFrom(held: Held, { first, last }: { first: number; last: number }): AsyncGenerator<Buffer> {
+  if (last < first) return
+  const fd = held.read()
+  try {
+    const options = { fd, start: first, end: last, autoClose: false, highWaterMark: 256 * 1024 }
+    for await (const chunk of createReadStream('', options)) yield chunk as Buffer
+  } finally {
+    closeSync(fd)
+  }
+}

@@ -1,0 +1,27 @@
+import { readdirSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { serve } from './serve.ts'
+
+/** Milliseconds for which a pod stays that nobody has asked anything. */
+const IDLE = 60_000
+const LOOK_EVERY = 5_000
+
+/**
+ * Runs in a pod beside the volumes of a resource. `serve` answers one request, on standard input and output; `wait` keeps
+ * the pod for as long as requests come.
+ */
+async function main(word: string | undefined): Promise<void> {
+  if (word === 'serve') {
+    await serve(process.stdin, process.stdout)
+    // Whatever else might come on standard input is not waited for.
+    process.exit(0)
+  }
+  if (word !== 'wait') throw new Error('Usage: main.ts serve | wait')
+  process.on('SIGTERM', () => process.exit(0))
+  for (let idleSince = Date.now(); Date.now() - idleSince < IDLE; await sleep(LOOK_EVERY)) {
+    const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+    if (processes.length > 1) idleSince = Date.now()
+  }
+}
+
+await main(process.argv[2])

@@ -1,0 +1,196 @@
+import { linkSync, mkdirSync, opendirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
+import {
+  type ByteRange,
+  type FileAnswer,
+  type FileEntry,
+  type FileRequest,
+  joinPath,
+  MOST_ENTRIES,
+  pathSegments,
+} from '../../../contracts/files.ts'
+import { entryOf, type Held, type Name } from './held.ts'
+import { hasCode, Refused } from './refused.ts'
+import type { Slot, Tree } from './tree.ts'
+
+/** Names of one folder that are looked at; of more, not all are sorted. */
+const MOST_NAMES = 100_000
+/** Folders in each other that are held open at once. */
+const DEEPEST = 500
+
+type Of<Op extends FileRequest['op']> = Omit<Extract<FileRequest, { op: Op }>, 'op'>
+
+/** Folders first, then by name. */
+export function list(tree: Tree, { path }: Of<'list'>): FileAnswer {
+  const found = tree.find(path)
+  const base = joinPath(pathSegments(path) ?? [])
+  const below = (name: string) => `${base === '/' ? '' : base}/${name}`
+  if (found.kind === 'virtual') {
+    return { entries: found.names.sort().map((name) => entryOfMount(tree, below(name))), truncated: false }
+  }
+  if (!found.held.stats.isDirectory()) {
+    return { entries: [entryOf(found.held.stats, base)], truncated: false }
+  }
+  const { names, isWhole } = namesIn(found.held)
+  const isFolder = new Map(names.map(({ name, isDirectory }) => [name, isDirectory]))
+  const order = [...isFolder.keys()].sort((a, b) => {
+    const folders = Number(isFolder.get(b)) - Number(isFolder.get(a))
+    return folders !== 0 ? folders : Buffer.compare(Buffer.from(a), Buffer.from(b))
+  })
+  const entries: FileEntry[] = []
+  for (const name of order) {
+    if (entries.length === MOST_ENTRIES) break
+    const entry = unlessGone(() => found.held.entry(name, below(name)))
+    if (entry !== undefined) entries.push(entry)
+  }
+  return { entries, truncated: !isWhole || order.length > MOST_ENTRIES }
+}
+
+/** A mount, or a folder that holds nothing but mounts. */
+function entryOfMount(tree: Tree, path: string): FileEntry {
+  const found = tree.find(path)
+  if (found.kind === 'held') return entryOf(found.held.stats, path)
+  const [name, modifiedAt] = [path.slice(path.lastIndexOf('/') + 1), new Date(0).toISOString()]
+  return { name, path, type: 'Directory', sizeBytes: 0, modifiedAt, mode: '0755', linkTarget: null }
+}
+
+function namesIn(folder: Held) {
+  const names: { name: string; isDirectory: boolean }[] = []
+  const reader = opendirSync(folder.self)
+  try {
+    for (let one = reader.readSync(); one !== null; one = reader.readSync()) {
+      if (names.length === MOST_NAMES) return { names, isWhole: false }
+      if (one.isDirectory() || one.isFile() || one.isSymbolicLink())
+        names.push({ name: one.name, isDirectory: one.isDirectory() })
+    }
+  } finally {
+    reader.closeSync()
+  }
+  return { names, isWhole: true }
+}
+
+/** Every name in a folder, as bytes: it need not be Unicode. */
+export function bytesIn(folder: Held): Buffer[] {
+  const names: Buffer[] = []
+  const reader = opendirSync(folder.self, { encoding: 'buffer' as BufferEncoding })
+  try {
+    for (let one = reader.readSync(); one !== null; one = reader.readSync()) names.push(one.name as unknown as Buffer)
+  } finally {
+    reader.closeSync()
+  }
+  return names
+}
+
+/** Which bytes of a file of this size a range means. @throws Refused NotSatisfiable */
+export function bytesOf(range: ByteRange | undefined, sizeBytes: number): { first: number; last: number } {
+  const end = sizeBytes - 1
+  if (range === undefined) return { first: 0, last: end }
+  if ('suffix' in range) {
+    if (range.suffix === 0 || sizeBytes === 0) throw new Refused('NotSatisfiable', sizeBytes)
+    return { first: Math.max(0, sizeBytes - range.suffix), last: end }
+  }
+  if (range.first > end) throw new Refused('NotSatisfiable', sizeBytes)
+  return { first: range.first, last: Math.min(range.last ?? end, end) }
+}
+
+export function makeDirectory(tree: Tree, { path, parents }: Of<'makeDirectory'>): FileAnswer {
+  const there = found(tree, path)
+  if (there !== undefined) {
+    if (!there.stats.isDirectory()) throw new Refused('AlreadyExists')
+    return { entry: entryOf(there.stats, joinPath(pathSegments(path) ?? [])), isNew: false }
+  }
+  const above = joinPath((pathSegments(path) ?? []).slice(0, -1))
+  if (parents && found(tree, above) === undefined) makeDirectory(tree, { path: above, parents })
+  const slot = tree.slot(path)
+  mkdirSync(slot.folder.at(slot.name), 0o775)
+  return { entry: entryIn(slot), isNew: true }
+}
+
+/** What is there; undefined if there is nothing. @throws Refused NotAllowed */
+function found(tree: Tree, path: string): Held | undefined {
+  try {
+    const one = tree.find(path)
+    if (one.kind === 'virtual') throw new Refused('NotAllowed')
+    return one.held
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+}
+
+export function move(tree: Tree, { from, to, overwrite }: Of<'move'>): FileAnswer {
+  const [source, target] = [tree.slot(from), tree.slot(to)]
+  const moved = source.folder.statsOf(source.name)
+  const before = unlessGone(() => target.folder.statsOf(target.name))
+  if (before !== undefined && !overwrite) throw new Refused('AlreadyExists')
+  if (moved.isDirectory() || overwrite) {
+    // Without overwrite it could replace an empty folder that was made this very moment, and nothing else.
+    replace(source, target)
+  } else linkAnew(source, target)
+  return { entry: entryIn(target), isNew: before === undefined }
+}
+
+/** Gives a file another name where there is none yet, in one step: a second link cannot replace anything. */
+export function linkAnew(source: Slot, target: Slot): void {
+  try {
+    linkSync(source.folder.at(source.name), target.folder.at(target.name))
+  } catch (error) {
+    // File systems without hard links.
+    if (!hasCode(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS')) throw error
+    replace(source, target)
+    return
+  }
+  unlinkSync(source.folder.at(source.name))
+}
+
+/** @throws Refused AlreadyExists if a folder is in the way */
+export function replace(source: Slot, target: Slot): void {
+  try {
+    renameSync(source.folder.at(source.name), target.folder.at(target.name))
+  } catch (error) {
+    if (hasCode(error, 'EISDIR', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST')) throw new Refused('AlreadyExists')
+    throw error
+  }
+}
+
+export function remove(tree: Tree, { path, recursive }: Of<'remove'>): FileAnswer {
+  const { folder, name } = tree.slot(path)
+  if (folder.statsOf(name).isDirectory() && recursive) empty(folder, name, 0)
+  discard(folder, name)
+  return { removed: true }
+}
+
+/** Removes what is in a folder. A link is removed as a link. */
+function empty(above: Held, name: Name, depth: number): void {
+  if (depth === DEEPEST) throw new Refused('NotAllowed')
+  const folder = unlessGone(() => above.child(name, true))
+  if (folder === undefined) return
+  try {
+    for (const each of bytesIn(folder)) {
+      if (unlessGone(() => folder.statsOf(each))?.isDirectory() === true) empty(folder, each, depth + 1)
+      unlessGone(() => discard(folder, each))
+    }
+  } finally {
+    folder.close()
+  }
+}
+
+function discard(folder: Held, name: Name): void {
+  if (folder.statsOf(name).isDirectory()) rmdirSync(folder.at(name))
+  else unlinkSync(folder.at(name))
+}
+
+export function entryIn({ folder, name, path }: Slot): FileEntry {
+  const entry = folder.entry(name, path)
+  if (entry === undefined) throw new Refused('NotAllowed')
+  return entry
+}
+
+/** Undefined if what is asked about has gone meanwhile. */
+export function unlessGone<T>(ask: () => T): T | undefined {
+  try {
+    return ask()
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,103 @@
+import type { Readable, Writable } from 'node:stream'
+import { Readable as ReadableStream } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import {
+  type FileAnswer,
+  type FileRequest,
+  joinPath,
+  pathSegments,
+  type VolumeFolder,
+} from '../../../contracts/files.ts'
+import { Frames } from '../frames.ts'
+import { bytesFrom, tarOf } from './archive.ts'
+import { entryOf, type Held } from './held.ts'
+import { bytesOf, list, makeDirectory, move, remove } from './operations.ts'
+import { Refused, refusalOf } from './refused.ts'
+import { Tree } from './tree.ts'
+import { upload } from './upload.ts'
+
+export type ServedRequest = { volumes: VolumeFolder[]; request: FileRequest }
+
+/** What is answered: one line of JSON, and the bytes that it announces. */
+type Answered = { answer: FileAnswer; bytes?: Readable | AsyncIterable<Buffer> }
+
+/** Answers one request about the files of volumes that are mounted here. @throws Error for defects and lost connections */
+export async function serve(input: AsyncIterable<Uint8Array>, output: Writable): Promise<void> {
+  const frames = new Frames(input)
+  const { volumes, request } = JSON.parse(((await frames.whole()) ?? '').toString()) as ServedRequest
+  const tree = new Tree(volumes)
+  try {
+    const { answer, bytes } = await answered(tree, request, frames).catch(refusedAs)
+    const head = Buffer.from(`${JSON.stringify(answer)}\n`)
+    await pipeline(ReadableStream.from(withHead(head, bytes), { objectMode: false }), output)
+  } finally {
+    tree.close()
+  }
+}
+
+function refusedAs(error: unknown): Answered {
+  const refusal = refusalOf(error)
+  if (refusal === undefined) throw error
+  const { reason: refused, sizeBytes } = refusal
+  return { answer: sizeBytes === undefined ? { refused } : { refused, sizeBytes } }
+}
+
+async function* withHead(head: Buffer, bytes: Answered['bytes']): AsyncGenerator<Buffer> {
+  yield head
+  if (bytes !== undefined) yield* bytes as AsyncIterable<Buffer>
+}
+
+async function answered(tree: Tree, request: FileRequest, frames: Frames): Promise<Answered> {
+  switch (request.op) {
+    case 'list':
+      return { answer: list(tree, request) }
+    case 'makeDirectory':
+      return { answer: makeDirectory(tree, request) }
+    case 'move':
+      return { answer: move(tree, request) }
+    case 'remove':
+      return { answer: remove(tree, request) }
+    case 'upload':
+      return { answer: await upload(tree, request, untilLost(frames.bytes())) }
+    case 'download':
+      return download(tree, request)
+    case 'archive':
+      return archive(tree, request)
+  }
+}
+
+async function* untilLost(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* bytes
+  } catch {
+    throw new Refused('Incomplete')
+  }
+}
+
+function download(tree: Tree, { path, range }: Extract<FileRequest, { op: 'download' }>): Answered {
+  const held = heldAt(tree, path)
+  const { stats } = held
+  if (stats.isDirectory()) throw new Refused('IsDirectory')
+  if (!stats.isFile()) throw new Refused('NotAllowed')
+  const part = bytesOf(range, stats.size)
+  return { answer: { file: entryOf(stats, normal(path)), ...part }, bytes: bytesFrom(held, part) }
+}
+
+function archive(tree: Tree, { path }: Extract<FileRequest, { op: 'archive' }>): Answered {
+  const held = heldAt(tree, path)
+  if (!held.stats.isDirectory() && !held.stats.isFile()) throw new Refused('NotAllowed')
+  const name = normal(path).split('/').at(-1) ?? ''
+  const tar = tarOf(held, name)
+  const zip = createGzip({ level: 1 })
+  pipeline(tar, zip).catch(() => {})
+  return { answer: { archive: name }, bytes: zip }
+}
+
+function heldAt(tree: Tree, path: string): Held {
+  const found = tree.find(path)
+  if (found.kind === 'virtual') throw new Refused('IsDirectory')
+  return found.held
+}
+
+const normal = (path: string) => joinPath(pathSegments(path) ?? [])

@@ -1,0 +1,129 @@
+import { joinPath, pathSegments, type VolumeFolder } from '../../../contracts/files.ts'
+import { Held } from './held.ts'
+import { Refused } from './refused.ts'
+
+/** As the kernel does (path_resolution(7)). */
+const MOST_LINKS = 40
+
+/** What a path leads to. A `virtual` folder holds nothing but mounts below it. */
+export type Found = { kind: 'held'; held: Held } | { kind: 'virtual'; names: string[] }
+
+/** A name in a folder; nothing need be there. */
+export type Slot = { folder: Held; name: string; path: string }
+
+type Mount = { segments: string[]; folder: string }
+
+/**
+ * The mounted volumes of a container, as one tree. Links are followed as long as they stay in the volumes: each step is
+ * looked up in a folder that is held open, and `..` in a link goes back to one that was passed. So there is no moment
+ * between the check of a path and its use.
+ */
+export class Tree {
+  readonly #mounts: readonly Mount[]
+  readonly #open: Held[] = []
+
+  constructor(volumes: readonly VolumeFolder[]) {
+    this.#mounts = volumes.map(({ path, folder }) => ({ segments: pathSegments(path) ?? [], folder }))
+  }
+
+  /** @throws Refused NotAllowed, NotFound */
+  find(path: string): Found {
+    const segments = segmentsOf(path)
+    const mount = this.#mountOf(segments)
+    if (mount !== undefined) return { kind: 'held', held: this.#walk(mount, segments.slice(mount.segments.length)) }
+    const names = this.#mounts
+      .filter((one) => segments.every((segment, at) => one.segments[at] === segment))
+      .map((one) => one.segments[segments.length] ?? '')
+    if (names.length === 0) throw new Refused('NotAllowed')
+    return { kind: 'virtual', names: [...new Set(names)] }
+  }
+
+  /** @throws Refused NotAllowed for a folder outside the volumes, NotFound for a file too */
+  folder(path: string): Held {
+    const found = this.find(path)
+    if (found.kind === 'virtual') throw new Refused('NotAllowed')
+    if (!found.held.stats.isDirectory()) throw new Refused('NotFound')
+    return found.held
+  }
+
+  /** Where something is to be made, moved or removed. @throws Refused NotAllowed for a mount itself; NotFound without its folder */
+  slot(path: string): Slot {
+    const segments = segmentsOf(path)
+    const name = segments.pop()
+    const mount = this.#mountOf(segments)
+    const isMount = this.#mountOf([...segments, name ?? ''])?.segments.length === segments.length + 1
+    if (name === undefined || mount === undefined || isMount) throw new Refused('NotAllowed')
+    return { folder: this.folder(joinPath(segments)), name, path: joinPath([...segments, name]) }
+  }
+
+  /** Held until the tree is closed. */
+  hold(held: Held): Held {
+    this.#open.push(held)
+    return held
+  }
+
+  close(): void {
+    for (const held of this.#open.splice(0)) held.close()
+  }
+
+  /** The innermost mount that the path is in. */
+  #mountOf(segments: readonly string[]): Mount | undefined {
+    return this.#mounts
+      .filter((mount) => mount.segments.every((segment, at) => segments[at] === segment))
+      .sort((a, b) => b.segments.length - a.segments.length)[0]
+  }
+
+  #walk(from: Mount, segments: readonly string[]): Held {
+    let way = { passed: [this.hold(Held.folder(from.folder))], pending: [...segments] }
+    for (let links = 0; way.pending.length > 0; ) {
+      const { passed, pending } = way
+      const name = pending.shift() ?? ''
+      const folder = lastOf(passed)
+      if (name === '..') {
+        passed.pop()
+        continue
+      }
+      const child = this.hold(folder.child(name))
+      if (child.stats.isSymbolicLink()) {
+        links += 1
+        if (links > MOST_LINKS) throw new Refused('NotAllowed')
+        way = this.#throughLink(folder.linkOf(name), passed, pending)
+      } else if (child.stats.isDirectory()) passed.push(child)
+      else if (pending.length === 0) return child
+      else throw new Refused('NotFound')
+    }
+    return lastOf(way.passed)
+  }
+
+  /** A relative link goes on from its folder, an absolute one from the mount that it names. */
+  #throughLink(target: string | undefined, passed: Held[], pending: readonly string[]) {
+    if (target === undefined) throw new Refused('NotAllowed')
+    if (!target.startsWith('/')) return { passed, pending: [...partsOf(target), ...pending] }
+    const { mount, rest } = this.#mountOfLink(target)
+    return { passed: [this.hold(Held.folder(mount.folder))], pending: [...rest, ...pending] }
+  }
+
+  /** An absolute link means a path in the container; one that leaves its mount again by `..` is refused. */
+  #mountOfLink(target: string): { mount: Mount; rest: string[] } {
+    const parts = partsOf(target)
+    const plain = parts.slice(0, parts.includes('..') ? parts.indexOf('..') : parts.length)
+    const mount = this.#mountOf(plain)
+    if (mount === undefined) throw new Refused('NotAllowed')
+    return { mount, rest: parts.slice(mount.segments.length) }
+  }
+}
+
+/** @throws Refused NotAllowed if a link went above its mount */
+function lastOf(passed: readonly Held[]): Held {
+  const last = passed.at(-1)
+  if (last === undefined) throw new Refused('NotAllowed')
+  return last
+}
+
+const partsOf = (target: string) => target.split('/').filter((part) => part !== '' && part !== '.')
+
+function segmentsOf(path: string): string[] {
+  const segments = pathSegments(path)
+  if (segments === undefined) throw new Refused('NotAllowed')
+  return segments
+}

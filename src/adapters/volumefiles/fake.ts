@@ -1,0 +1,25 @@
+import { PassThrough } from 'node:stream'
+import type { FileRequest } from '../../contracts/files.ts'
+import { serve } from './agent/serve.ts'
+import type { FileOptions, FilePlace, VolumeFiles } from './port.ts'
+import { received, sent } from './session.ts'
+
+/** Volumes that are folders of this machine, with the program that runs beside real ones. */
+export class LocalVolumeFiles implements VolumeFiles {
+  readonly #folders = new Map<string, string>()
+
+  /** @param folder what is in the volume */
+  add(namespace: string, claim: string, folder: string): void {
+    this.#folders.set(`${namespace}/${claim}`, folder)
+  }
+
+  async ask({ namespace, volumes }: FilePlace, request: FileRequest, { body }: FileOptions) {
+    const folders = volumes.map(({ path, claim, subPath = '' }) => ({
+      path,
+      folder: `${this.#folders.get(`${namespace}/${claim}`)}/${subPath}`,
+    }))
+    const output = new PassThrough()
+    serve(sent(folders, request, body), output).catch((error: Error) => output.destroy(error))
+    return received(output)
+  }
+}

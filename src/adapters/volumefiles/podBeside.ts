@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import type { VolumeFolder } from '../../contracts/files.ts'
+import { FILES_LABEL } from '../../contracts/workloads.ts'
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import type { FilePlace, FileVolume } from './port.ts'
+
+export const JOBS: Resource = { group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true }
+export const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true }
+export const CONTAINER = 'files'
+
+const PROGRAM = '/app/src/adapters/volumefiles/agent/main.ts'
+export const SERVE = ['node', PROGRAM, 'serve']
+
+/** Seconds after which even a busy one makes place for another. */
+const LONGEST_LIFE = 6 * 3_600
+
+/** The same for the same volumes and the same user; another image is another one. */
+export function nameOfPodBeside({ owner, volumes, identity, node }: FilePlace, image: string): string {
+  const key = JSON.stringify([owner.uid, volumes, identity, node ?? '', image])
+  return `files-${createHash('sha256').update(key).digest('hex').slice(0, 20)}`
+}
+
+/** Where the volumes of a place are mounted in its pod. */
+export function foldersOf({ volumes }: FilePlace): VolumeFolder[] {
+  return volumes.map(({ path }, index) => ({ path, folder: folder(index) }))
+}
+
+const folder = (index: number) => `/volumes/${index}`
+
+/**
+ * A pod beside the volumes of a resource, for as long as files are asked for. A Job, because Kubernetes removes one that has
+ * ended. It carries no labels of the resource, or Services would send it requests.
+ */
+export function jobBeside(place: FilePlace, image: string): KubeObject {
+  const { namespace, owner } = place
+  const { apiVersion, kind, name, uid } = owner
+  const labels = { [FILES_LABEL]: 'true', [MANAGED_BY_LABEL]: MANAGED_BY }
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name: nameOfPodBeside(place, image),
+      namespace,
+      labels,
+      ownerReferences: [{ apiVersion, kind, name, uid }],
+    },
+    spec: {
+      backoffLimit: 0,
+      activeDeadlineSeconds: LONGEST_LIFE,
+      ttlSecondsAfterFinished: 0,
+      template: { metadata: { labels }, spec: podSpec(place, image) },
+    },
+  }
+}
+
+function podSpec({ volumes, identity, node }: FilePlace, image: string): object {
+  const { user, group = user, fsGroup } = identity
+  const claims = [...new Set(volumes.map(({ claim }) => claim))]
+  return {
+    restartPolicy: 'Never',
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: 1,
+    // A volume that only one node may mount is where its pod runs.
+    ...(node !== undefined && { affinity: { nodeAffinity: onNode(node) } }),
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: user,
+      runAsGroup: group,
+      ...(fsGroup !== undefined && { fsGroup, fsGroupChangePolicy: 'OnRootMismatch' }),
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    containers: [
+      {
+        name: CONTAINER,
+        image,
+        command: ['node', PROGRAM, 'wait'],
+        resources: { requests: { cpu: '10m', memory: '64Mi' }, limits: { cpu: '1', memory: '512Mi' } },
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          runAsNonRoot: true,
+          capabilities: { drop: ['ALL'] },
+        },
+        volumeMounts: volumes.map((volume, index) => mount(volume, claims.indexOf(volume.claim), folder(index))),
+      },
+    ],
+    volumes: claims.map((claimName, index) => ({ name: `claim-${index}`, persistentVolumeClaim: { claimName } })),
+  }
+}
+
+function mount({ subPath, readOnly }: FileVolume, claim: number, mountPath: string): object {
+  return {
+    name: `claim-${claim}`,
+    mountPath,
+    ...(subPath !== undefined && { subPath }),
+    ...(readOnly === true && { readOnly }),
+  }
+}
+
+function onNode(node: string): object {
+  const matchFields = [{ key: 'metadata.name', operator: 'In', values: [node] }]
+  return { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } }
+}

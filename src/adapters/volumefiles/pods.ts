@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FileRequest } from '../../contracts/files.ts'
+import { PlatformError } from '../../core/errors.ts'
+import type { KubeObject } from '../../core/object.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import type { Exec, ExecSession } from '../../kube/exec.ts'
+import { CONTAINER, foldersOf, JOBS, jobBeside, nameOfPodBeside, PODS, SERVE } from './podBeside.ts'
+import type { FileOptions, FilePlace, VolumeFiles } from './port.ts'
+import { received, sent } from './session.ts'
+import { Turns } from './turns.ts'
+
+export type PodVolumeFilesOptions = {
+  client: Pick<KubeClient, 'get' | 'list' | 'create' | 'remove'>
+  exec: Exec
+  /** The image of this program. */
+  image: () => Promise<string>
+  /** Pods only seem to run. */
+  isPlayed: boolean
+}
+
+/** Milliseconds. */
+const START_WITHIN = 45_000
+const LOOK_EVERY = 150
+/** Requests that one pod serves at once; each is a process there. */
+const AT_ONCE = 4
+
+type Pod = KubeObject & {
+  status?: {
+    phase?: string
+    conditions?: { type: string; status: string; reason?: string }[]
+    containerStatuses?: { ready?: boolean; state?: { waiting?: { reason?: string } } }[]
+  }
+}
+type Job = KubeObject & { status?: { conditions?: { type: string; status: string }[] } }
+
+/** Files through a pod beside the volumes, which is there only while files are asked for. */
+export function podVolumeFiles({ client, exec, image, isPlayed }: PodVolumeFilesOptions): VolumeFiles {
+  const turns = new Turns(AT_ONCE)
+  /** The pods that answered last, by the name of their Job. */
+  const known = new Map<string, string>()
+
+  async function open(place: FilePlace, key: string, signal: AbortSignal): Promise<ExecSession> {
+    const run = (pod: string) => exec({ namespace: place.namespace, pod, container: CONTAINER, command: SERVE, signal })
+    const last = known.get(key)
+    if (last !== undefined) {
+      try {
+        return await run(last)
+      } catch {
+        // It has ended meanwhile.
+        signal.throwIfAborted()
+        known.delete(key)
+      }
+    }
+    const pod = await running(client, place, await image(), signal)
+    known.set(key, pod)
+    return run(pod)
+  }
+
+  return {
+    async ask(place: FilePlace, request: FileRequest, { body, signal }: FileOptions) {
+      if (isPlayed) throw new PlatformError('FEATURE_UNSUPPORTED', 'Pods are played here, and so have no files.')
+      const key = `${place.namespace}/${nameOfPodBeside(place, await image())}`
+      const release = await turns.take(key, signal)
+      try {
+        const session = await open(place, key, signal)
+        session.stdout.once('close', release)
+        const answered = received(session.stdout)
+        send(session, sent(foldersOf(place), request, body)).catch((error: Error) => session.stdout.destroy(error))
+        return await answered
+      } catch (error) {
+        release()
+        if (error instanceof PlatformError || signal.aborted) throw error
+        const message = 'The files cannot be reached now: the pod beside the volume does not answer.'
+        throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 }, { cause: error })
+      }
+    },
+  }
+}
+
+/** What is not wanted any more, because the answer is there already, is not sent. */
+async function send(session: ExecSession, pieces: AsyncIterable<Buffer>): Promise<void> {
+  for await (const piece of pieces) {
+    if (session.stdout.destroyed || session.stdout.readableEnded) return
+    await session.write(piece)
+  }
+  session.end()
+}
+
+/** @returns the name of a pod that runs beside the volumes. @throws PlatformError if none does in time */
+async function running(
+  client: PodVolumeFilesOptions['client'],
+  place: FilePlace,
+  image: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const wanted = jobBeside(place, image)
+  const ref = { namespace: place.namespace, name: wanted.metadata.name }
+  const deadline = performance.now() + START_WITHIN
+  for (let why = ''; ; await sleep(LOOK_EVERY, undefined, { signal })) {
+    const found = await unlessMissing(client.get<Job>(JOBS, ref))
+    if (found === undefined) await client.create(JOBS, wanted).catch(ignoring('AlreadyExists'))
+    else if (hasEnded(found)) await client.remove(JOBS, ref, { uid: found.metadata.uid })
+    else {
+      const labelSelector = `batch.kubernetes.io/job-name=${ref.name}`
+      const { items } = await client.list<Pod>(PODS, {
+        namespace: ref.namespace,
+        labelSelector,
+        resourceVersion: '0',
+      })
+      const ready = items.find(({ status }) => status?.containerStatuses?.[0]?.ready === true)
+      if (ready !== undefined) return ready.metadata.name
+      why = reasonOf(items[0])
+    }
+    if (performance.now() > deadline) {
+      const message = `The files cannot be reached: the pod beside the volume does not start${why}.`
+      throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 30 })
+    }
+  }
+}
+
+function hasEnded({ metadata, status }: Job): boolean {
+  const { conditions = [] } = status ?? {}
+  const isOver = conditions.some(({ type, status: is }) => ['Complete', 'Failed'].includes(type) && is === 'True')
+  return isOver && metadata.deletionTimestamp === undefined
+}
+
+/** A word of Kubernetes why a pod does not start, never its text. */
+function reasonOf(pod: Pod | undefined): string {
+  if (pod === undefined) return ': the quota of the group may have no room for it'
+  const waiting = pod.status?.containerStatuses?.[0]?.state?.waiting?.reason
+  const unmet = pod.status?.conditions?.find(({ status, reason }) => status === 'False' && reason !== undefined)?.reason
+  const reason = waiting ?? unmet
+  return reason === undefined ? '' : ` (${reason})`
+}
+
+const reason = (error: unknown) => (error as { reason?: string }).reason
+
+async function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked
+  } catch (error) {
+    if (reason(error) === 'NotFound') return undefined
+    throw error
+  }
+}
+
+const ignoring = (wanted: string) => (error: unknown) => {
+  if (reason(error) !== wanted) throw error
+}

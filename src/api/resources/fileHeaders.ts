@@ -1,0 +1,39 @@
+import type { ByteRange, FileEntry } from '../../contracts/files.ts'
+
+/**
+ * What a Range header asks for (RFC 9110 section 14.2). Undefined, and so everything, without one, for several ranges, for
+ * one that is not well-formed, and with If-Range: a file has no name for what it holds that could be compared.
+ */
+export function byteRange(header: string | undefined, ifRange: string | undefined): ByteRange | undefined {
+  const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '') ?? []
+  if (ifRange !== undefined || (first === '' && last === '')) return undefined
+  if (first === '') return { suffix: Number(last) }
+  if (last === '') return { first: Number(first) }
+  return Number(last) < Number(first) ? undefined : { first: Number(first), last: Number(last) }
+}
+
+/** @param part the bytes that are sent, if not all are asked for */
+export function downloadHeaders(
+  { name, sizeBytes, modifiedAt }: FileEntry,
+  part: { first: number; last: number } | undefined,
+  length: number,
+): Record<string, string> {
+  return {
+    'content-type': 'application/octet-stream',
+    'content-length': String(length),
+    'accept-ranges': 'bytes',
+    'last-modified': new Date(modifiedAt).toUTCString(),
+    ...(part !== undefined && { 'content-range': `bytes ${part.first}-${part.last}/${sizeBytes}` }),
+    ...attachment(name),
+  }
+}
+
+/** A file to be saved under this name, in the two spellings of RFC 6266. */
+export function attachment(name: string): Record<string, string> {
+  const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, '_')
+  const encoded = encodeURIComponent(name).replace(
+    /['()*]/g,
+    (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+  return { 'content-disposition': `attachment; filename="${plain}"; filename*=UTF-8''${encoded}` }
+}

@@ -1,0 +1,37 @@
+import type { FileAnswer, FileRefusal } from '../../contracts/files.ts'
+import { type ErrorCode, PlatformError } from '../../core/errors.ts'
+
+type Refusal = { code: ErrorCode; says: (path: string) => string; status?: number }
+
+const REFUSALS: Readonly<Record<FileRefusal, Refusal>> = {
+  NotAllowed: {
+    code: 'PATH_NOT_ALLOWED',
+    says: (path) => `${path} is not a file or folder that can be reached inside the persistent volumes.`,
+  },
+  NotFound: { code: 'NOT_FOUND', says: (path) => `${path} does not exist.` },
+  AlreadyExists: { code: 'ALREADY_EXISTS', says: (path) => `What ${path} should become already exists.` },
+  IsDirectory: {
+    code: 'BAD_REQUEST',
+    says: (path) => `${path} is a folder: list it, or download it as an archive.`,
+  },
+  NotEmpty: {
+    code: 'DIRECTORY_NOT_EMPTY',
+    says: (path) => `${path} is not empty: set recursive to remove it with what is in it.`,
+  },
+  Full: { code: 'STORAGE_FULL', says: () => 'The volume is full: remove something, or make it larger.' },
+  ReadOnly: { code: 'PATH_NOT_ALLOWED', says: (path) => `The volume of ${path} is mounted read-only.` },
+  Denied: { code: 'PATH_NOT_ALLOWED', says: (path) => `Owner or mode of ${path} do not permit this.` },
+  OtherVolume: {
+    code: 'FEATURE_UNSUPPORTED',
+    says: (path) => `${path} cannot be moved into another volume: download and upload it.`,
+  },
+  NotSatisfiable: { code: 'BAD_REQUEST', says: (path) => `${path} has no byte in this range.`, status: 416 },
+  Incomplete: { code: 'BAD_REQUEST', says: () => 'The body ended too early; nothing was written.' },
+}
+
+/** What REST says of a refusal on the side of the volume. */
+export function refusedFile({ refused, sizeBytes }: Extract<FileAnswer, { refused: unknown }>, path: string) {
+  const { code, says, status } = REFUSALS[refused]
+  const shown = JSON.stringify(path)
+  return new PlatformError(code, says(shown), sizeBytes === undefined ? {} : { sizeBytes }, status ? { status } : {})
+}

@@ -1,0 +1,263 @@
+import type { Readable } from 'node:stream'
+import { z } from 'zod'
+import type { FilePlace, VolumeFiles } from '../../adapters/volumefiles/port.ts'
+import type { FileAnswer, FileEntry, FileRequest } from '../../contracts/files.ts'
+import { badRequest } from '../../core/errors.ts'
+import { type Answer, created, noContent, ok } from '../http/answer.ts'
+import { limitedTo } from '../http/body.ts'
+import type { Context } from '../http/context.ts'
+import { type Authorization, type RouteDraft, route } from '../http/route.ts'
+import { DateTime } from './dto.ts'
+import { attachment, byteRange, downloadHeaders } from './fileHeaders.ts'
+import { refusedFile } from './fileRefusals.ts'
+
+declare module '../http/context.ts' {
+  interface Services {
+    readonly volumeFiles: VolumeFiles
+  }
+}
+
+/** Bytes of one upload. */
+const UPLOAD_LIMIT = 8 * 1024 ** 3
+
+const Flag = z.enum(['true', 'false']).transform((value) => value === 'true')
+const Path = z.string().min(1).describe('In the container, from its root')
+const Component = z.string().max(63).optional().describe('The only one with a persistent volume if absent')
+const PathQuery = z.strictObject({ component: Component, path: Path.default('/') })
+
+const FileEntryDto = z
+  .object({
+    name: z.string(),
+    path: z.string(),
+    type: z.enum(['File', 'Directory', 'Link']),
+    sizeBytes: z.int(),
+    modifiedAt: DateTime,
+    mode: z.string().describe('Permissions in octal'),
+    linkTarget: z.string().nullable(),
+  })
+  .meta({ id: 'FileEntryDto' })
+const FileListDto = z
+  .object({
+    component: z.string(),
+    path: z.string(),
+    entries: z.array(FileEntryDto),
+    truncated: z.boolean().describe('Whether the folder holds more'),
+  })
+  .meta({ id: 'FileListDto' })
+const MakeDirectoryRequest = z
+  .strictObject({
+    component: z.string().nullish(),
+    path: Path,
+    parents: z.boolean().default(true).describe('Folders above it are made too'),
+  })
+  .meta({ id: 'MakeDirectoryRequest' })
+const MoveRequest = z
+  .strictObject({ component: z.string().nullish(), from: Path, to: Path, overwrite: z.boolean().default(false) })
+  .meta({ id: 'MoveRequest' })
+
+/** The files of one component of a resource. */
+export type FoundFiles = FilePlace & { component: string }
+
+export type FileRoutes = {
+  read: Authorization
+  write: Authorization
+  /**
+   * Finds the component, often with `componentWithFiles`, and its volumes. It throws 404 for a resource that is not
+   * there, 409 INSTANCE_STOPPED if it has no volume yet.
+   */
+  find: (context: Context, component: string | undefined) => Promise<FoundFiles>
+}
+
+/**
+ * The seven routes of files of a resource, `<base>/files...`: list, download, archive, upload, new folder, move, remove.
+ * They see the persistent volumes of a component and nothing else.
+ */
+export function fileRoutes(base: string, { read, write, find }: FileRoutes): RouteDraft[] {
+  const asker: AskerOf = (context, component) => askerOf(context, find, component)
+  return [...readingRoutes(`${base}/files`, read, asker), ...writingRoutes(`${base}/files`, write, asker)]
+}
+
+type AskerOf = (context: Context, component: string | null | undefined) => Promise<Asker>
+
+function readingRoutes(files: string, auth: Authorization, asker: AskerOf): RouteDraft[] {
+  return [
+    route(
+      'GET',
+      files,
+      { auth, summary: 'What is in a folder', query: PathQuery, reply: FileListDto },
+      async (context) => {
+        const { component, path } = context.query
+        const { name, ask } = await asker(context, component)
+        const { entries, truncated } = only(await ask({ op: 'list', path }), 'entries')
+        return ok({ component: name, path, entries, truncated })
+      },
+    ),
+    route(
+      'GET',
+      `${files}/download`,
+      {
+        auth,
+        summary: 'A file, or the part of it that Range names',
+        query: PathQuery,
+        replyMediaType: 'application/octet-stream',
+        answers: [200, 206],
+      },
+      async (context) => download(context, await asker(context, context.query.component), context.query.path),
+    ),
+    route(
+      'GET',
+      `${files}/archive`,
+      {
+        auth,
+        summary: 'A folder and all below it, as a gzipped tar',
+        query: PathQuery,
+        replyMediaType: 'application/gzip',
+      },
+      async (context) => archive(await asker(context, context.query.component), context.query.path),
+    ),
+  ]
+}
+
+function writingRoutes(files: string, auth: Authorization, asker: AskerOf): RouteDraft[] {
+  return [
+    route(
+      'POST',
+      `${files}/upload`,
+      {
+        auth,
+        summary: 'Writes a file: whole, or not at all',
+        query: z.strictObject({
+          component: Component,
+          path: Path.default('/').describe('The folder'),
+          name: z.string().describe('Of the file'),
+          overwrite: Flag.default(true),
+        }),
+        bodyKind: 'raw',
+        bodyLimit: UPLOAD_LIMIT,
+        mediaTypes: ['application/octet-stream'],
+        reply: FileEntryDto,
+        answers: [200, 201],
+      },
+      async (context) => {
+        const { component, ...target } = context.query
+        const { ask } = await asker(context, component)
+        return entryAnswer(
+          only(await ask({ op: 'upload', ...target }, limitedTo(UPLOAD_LIMIT, bodyOf(context))), 'entry'),
+        )
+      },
+    ),
+    route(
+      'POST',
+      `${files}/directory`,
+      { auth, summary: 'Makes a folder', body: MakeDirectoryRequest, reply: FileEntryDto, answers: [200, 201] },
+      async (context) => {
+        const { component, ...made } = context.body
+        const { ask } = await asker(context, component)
+        return entryAnswer(only(await ask({ op: 'makeDirectory', ...made }), 'entry'))
+      },
+    ),
+    route(
+      'POST',
+      `${files}/move`,
+      { auth, summary: 'Moves or renames a file or folder', body: MoveRequest, reply: FileEntryDto },
+      async (context) => {
+        const { component, ...moved } = context.body
+        const { ask } = await asker(context, component)
+        return ok(only(await ask({ op: 'move', ...moved }), 'entry').entry)
+      },
+    ),
+    route(
+      'DELETE',
+      files,
+      {
+        auth,
+        summary: 'Removes a file or folder',
+        query: z.strictObject({ component: Component, path: Path, recursive: Flag.default(false) }),
+        answers: [204],
+      },
+      async (context) => {
+        const { component, ...removed } = context.query
+        const { ask } = await asker(context, component)
+        only(await ask({ op: 'remove', ...removed }), 'removed')
+        return noContent()
+      },
+    ),
+  ]
+}
+
+/**
+ * The component that a request means.
+ *
+ * @param components those with a persistent volume
+ * @throws PlatformError BAD_REQUEST if it names none of them, or none although there are several
+ */
+export function componentWithFiles<Component extends { name: string }>(
+  components: readonly Component[],
+  asked: string | undefined,
+): Component {
+  const chosen = components.find(({ name }) => name === asked)
+  if (chosen !== undefined) return chosen
+  const [only] = components
+  if (asked === undefined && only !== undefined && components.length === 1) return only
+  const names = components.map(({ name }) => name).join(', ')
+  if (names === '') throw badRequest('Nothing here has a persistent volume.', [])
+  const message =
+    asked === undefined ? `Several components have files: name one.` : `Component "${asked}" has no persistent volume.`
+  throw badRequest(message, [{ field: 'component', message: `must be one of ${names}` }])
+}
+
+type Answered = { answer: FileAnswer; bytes: Readable; path: string }
+type Asker = {
+  name: string
+  ask(request: FileRequest, body?: AsyncIterable<Uint8Array>): Promise<Answered>
+}
+
+async function askerOf(
+  context: Context,
+  find: FileRoutes['find'],
+  component: string | null | undefined,
+): Promise<Asker> {
+  const { component: name, ...place } = await find(context, component ?? undefined)
+  return {
+    name,
+    async ask(request, body) {
+      const signal = context.whilePermitted
+      const asked = await context.services.volumeFiles.ask(place, request, { body, signal })
+      return { ...asked, path: 'from' in request ? request.from : request.path }
+    },
+  }
+}
+
+/** The answer if it is of the kind that the request has. @throws PlatformError for a refusal */
+function only<Key extends 'entries' | 'entry' | 'removed' | 'file' | 'archive'>(answered: Answered, key: Key) {
+  const { answer, bytes, path } = answered
+  if (key !== 'file' && key !== 'archive') bytes.destroy()
+  if (key in answer) return answer as Extract<FileAnswer, Record<Key, unknown>>
+  bytes.destroy()
+  if ('refused' in answer) throw refusedFile(answer, path)
+  throw new TypeError(`The answer about files has no ${key}.`)
+}
+
+function entryAnswer({ entry, isNew }: { entry: FileEntry; isNew: boolean }): Answer<FileEntry> {
+  return isNew ? created(entry) : ok(entry)
+}
+
+async function download(context: Context, { ask }: Asker, path: string): Promise<Answer<never>> {
+  const range = byteRange(context.header('range'), context.header('if-range'))
+  const answered = await ask({ op: 'download', path, range })
+  const { file, first, last } = only(answered, 'file')
+  const headers = downloadHeaders(file, range === undefined ? undefined : { first, last }, last - first + 1)
+  return { status: range === undefined ? 200 : 206, headers, stream: answered.bytes }
+}
+
+async function archive({ name, ask }: Asker, path: string): Promise<Answer<never>> {
+  const answered = await ask({ op: 'archive', path })
+  const { archive: base } = only(answered, 'archive')
+  const headers = { 'content-type': 'application/gzip', ...attachment(`${base === '' ? name : base}.tar.gz`) }
+  return { status: 200, headers, stream: answered.bytes }
+}
+
+/** A body that is not wanted to its end is left alone: destroying it would end the connection before the answer. */
+function bodyOf({ request }: Context): AsyncIterable<Uint8Array> {
+  return request.iterator({ destroyOnReturn: false })
+}

@@ -1,0 +1,33 @@
+import { hostname } from 'node:os'
+import { podVolumeFiles } from '../../adapters/volumefiles/pods.ts'
+import type { Services } from '../../api/http/context.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { pod } from '../../kube/builtin.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import type { FacadeSetup } from './setup.ts'
+
+/** Files of volumes, through pods that run the image of the platform itself unless another one is configured. */
+export function volumeFileServices({ configuration, client, exec }: FacadeSetup): Pick<Services, 'volumeFiles'> {
+  const { filesImage, simulated } = configuration
+  let own: Promise<string> | undefined
+  const image = async () => {
+    if (filesImage !== undefined) return filesImage
+    own ??= ownImage(client)
+    return own.catch((error) => {
+      own = undefined
+      throw error
+    })
+  }
+  return { volumeFiles: podVolumeFiles({ client, exec, image, isPlayed: simulated.includes('pods') }) }
+}
+
+type Pod = KubeObject & { spec: { containers: { image: string }[] } }
+
+/** Of the pod that this process runs in; its name is the name of the host. */
+async function ownImage(client: KubeClient): Promise<string> {
+  const { spec } = await client.get<Pod>(pod, { namespace: SYSTEM_NAMESPACE, name: hostname() })
+  const [container] = spec.containers
+  if (container === undefined) throw new Error('The pod of this process has no container.')
+  return container.image
+}

@@ -1,0 +1,127 @@
+import { Readable } from 'node:stream'
+import { type ClientOptions, WebSocket } from 'ws'
+import type { ClusterAccess } from './credentials.ts'
+import { queryString } from './path.ts'
+
+export type ExecRequest = {
+  namespace: string
+  pod: string
+  container: string
+  command: readonly string[]
+  /** Ends the connection; what runs sees the end of its standard input. */
+  signal: AbortSignal
+}
+
+/** A command that runs in a container. */
+export type ExecSession = {
+  /** Standard output, as fast as it is read. It fails unless the command ends with status 0. */
+  stdout: Readable
+  /** Standard input. Resolves when more should be sent. @throws Error if the connection has ended */
+  write(bytes: Uint8Array): Promise<void>
+  /** Closes standard input. */
+  end(): void
+}
+
+export type Exec = (request: ExecRequest) => Promise<ExecSession>
+
+/** The API server answered a request for a command with something else. */
+export class ExecRefused extends Error {
+  readonly status: number
+
+  constructor(status: number) {
+    super(`The API server answered ${status} to the request to run a command.`)
+    this.status = status
+  }
+}
+
+/** @see https://kubernetes.io/docs/reference/using-api/api-concepts/ and KEP-4006 */
+const PROTOCOL = 'v5.channel.k8s.io'
+const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, status: 3, close: 255 }
+/** Bytes that may wait to be sent. */
+const AHEAD = 1024 * 1024
+const HANDSHAKE_TIMEOUT = 15_000
+
+/** Runs commands in containers through the API server, over one WebSocket each. */
+export function createExec(access: ClusterAccess, userAgent: string): Exec {
+  return async ({ namespace, pod, container, command, signal }) => {
+    signal.throwIfAborted()
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/exec`
+    const words = command.map((word) => `&command=${encodeURIComponent(word)}`).join('')
+    const query = `${queryString({ container, stdin: true, stdout: true, stderr: true })}${words}`
+    const authorization = await access.authorization()
+    const headers = { 'user-agent': userAgent, ...(authorization !== undefined && { authorization }) }
+    const options: ClientOptions = {
+      ...(await access.tls()),
+      headers,
+      handshakeTimeout: HANDSHAKE_TIMEOUT,
+      perMessageDeflate: false,
+    }
+    const socket = new WebSocket(`${access.server.replace(/^http/, 'ws')}${path}${query}`, [PROTOCOL], options)
+    const abort = () => socket.terminate()
+    signal.addEventListener('abort', abort, { once: true })
+    socket.once('close', () => signal.removeEventListener('abort', abort))
+    await opened(socket, () => access.refresh())
+    return sessionOf(socket)
+  }
+}
+
+function opened(socket: WebSocket, refused: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once('open', resolve)
+    socket.on('error', reject)
+    socket.once('close', () => reject(new Error('The connection to the API server ended.')))
+    socket.once('unexpected-response', (_request, response) => {
+      response.resume()
+      if (response.statusCode === 401) refused()
+      reject(new ExecRefused(response.statusCode ?? 0))
+      socket.terminate()
+    })
+  })
+}
+
+function sessionOf(socket: WebSocket): ExecSession {
+  const stdout = new Readable({
+    read: () => socket.resume(),
+    destroy: (error, done) => {
+      socket.terminate()
+      done(error)
+    },
+  })
+  // Whoever reads hears of it; nobody may be reading any more.
+  stdout.on('error', () => {})
+  let failure: Error | undefined = new Error('The connection to the container was lost.')
+  let said = ''
+  socket.on('message', (message: Buffer) => {
+    const bytes = message.subarray(1)
+    if (message[0] === CHANNEL.stdout && bytes.length > 0 && !stdout.push(bytes)) socket.pause()
+    if (message[0] === CHANNEL.stderr) said = (said + bytes.toString()).slice(-2_000)
+    if (message[0] === CHANNEL.status) failure = failureOf(bytes, said)
+  })
+  socket.once('close', () => {
+    if (failure === undefined) stdout.push(null)
+    else stdout.destroy(failure)
+  })
+  return {
+    stdout,
+    write: (bytes) => sendOn(socket, CHANNEL.stdin, bytes),
+    end: () => socket.send(Buffer.from([CHANNEL.close, CHANNEL.stdin]), () => {}),
+  }
+}
+
+/** @returns why the command failed; undefined if it did not */
+function failureOf(bytes: Buffer, said: string): Error | undefined {
+  const status = JSON.parse(bytes.toString()) as { status?: string; message?: string }
+  if (status.status === 'Success') return undefined
+  return new Error(`The command in the container failed: ${status.message ?? ''} ${said}`.trim())
+}
+
+function sendOn(socket: WebSocket, channel: number, bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const isAhead = socket.bufferedAmount > AHEAD
+    socket.send(Buffer.concat([Buffer.from([channel]), bytes]), (error) => {
+      if (error instanceof Error) reject(error)
+      else resolve()
+    })
+    if (!isAhead && socket.readyState === WebSocket.OPEN) resolve()
+  })
+}
