@@ -6,7 +6,8 @@ import { packageImage, pushInto } from './node/images.ts'
 import { runningNamespaces } from './node/namespaces.ts'
 
 const USAGE = `Usage: npm run image -- NAME:TAG --package PACKAGE... [options] [-- COMMAND...]
-Makes an image of Debian packages, without a container daemon, and puts it into the registry of the node.
+Makes an image of Debian packages, without a container daemon, and puts it into the registry of the node, which stands
+for all registries there: library/nginx:1 is what docker.io/library/nginx:1 asks for.
   --package PACKAGE   a package of Debian, with all it depends on; may be given more than once
   --layer DIR         a folder that is laid over the packages; may be given more than once
   --user USER         the user that the command runs as (default 65532:65532)
@@ -33,7 +34,7 @@ async function main(words: readonly string[]): Promise<string> {
     },
   })
   const [name = '', ...command] = positionals
-  if (!/^[a-z0-9]+(?:[._-][a-z0-9]+)*:[\w][\w.-]{0,127}$/.test(name) || values.package.length === 0) {
+  if (!/^[a-z0-9]+(?:[./_-][a-z0-9]+)*:[\w][\w.-]{0,127}$/.test(name) || values.package.length === 0) {
     throw new Error(USAGE)
   }
   const node = await runningNamespaces(resolve(values.data))

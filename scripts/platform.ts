@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { BACKUP_SECRET } from '../src/controllers/relational/backup.ts'
 import { SYSTEM_NAMESPACE } from '../src/core/names.ts'
 import type { KubeObject } from '../src/core/object.ts'
-import { createKubeClient } from '../src/kube/client.ts'
+import { createKubeClient, type KubeClient } from '../src/kube/client.ts'
 import { loadKubeconfig } from '../src/kube/kubeconfig.ts'
 import { readIfThere, writePrivate } from './controlplane/files.ts'
 import type { AccessOptions, ControlPlane, Progress } from './controlplane/index.ts'
+import { installAddons, routeThroughGateway, untilGatewayServes } from './node/addons.ts'
 import { type RunningStore, startObjectStore } from './objectstore/start.ts'
 import { applyManifests, applyObjects } from './platform/manifests.ts'
 import { operatorEnvironment, writeOperatorKubeconfig } from './platform/operator.ts'
@@ -18,6 +19,8 @@ export const PLATFORM_PORTS = ['facade', 'identity', 'token', 'management', 'web
 export type PlatformPorts = Record<(typeof PLATFORM_PORTS)[number], number>
 
 export const REALM = 'freehold'
+/** Public hosts of resources lie below it. Browsers and curl lead every host below localhost to this machine. */
+export const DOMAIN = 'freehold.localhost'
 /** The audience that the facade and the API server ask for (interface section 5). */
 const AUDIENCE = 'platform-kubernetes-client'
 const READY_WITHIN = 180_000
@@ -71,24 +74,46 @@ export async function installPlatform(
     controlPlane.startProcess({ name: 'freehold', ...operator })
     await Promise.race([untilReady(ports, signal), controlPlane.failed])
   })
+  if (controlPlane.source !== 'kubeconfig') await openGateway(controlPlane, progress)
   signal.throwIfAborted()
   return { ...platform, store }
+}
+
+/** The record of the cluster, which the operator has made by now, names the Gateway of the node. */
+async function openGateway(controlPlane: ControlPlane, progress: Progress): Promise<void> {
+  const { gateway } = controlPlane
+  const admin = adminOf(controlPlane)
+  try {
+    await routeThroughGateway(admin, gateway)
+    if (gateway === undefined) return
+    await progress.step('waiting for the Gateway', () => untilGatewayServes(controlPlane, gateway, DOMAIN))
+  } finally {
+    await admin.close()
+  }
+}
+
+function adminOf({ kubeconfigPath }: ControlPlane): KubeClient {
+  const userAgent = 'freehold-up'
+  return createKubeClient(loadKubeconfig(kubeconfigPath), { fieldManager: 'freehold-install', userAgent })
 }
 
 /** Everything but starting the operator; tests that kill and restart it begin here. */
 export async function preparePlatform(controlPlane: ControlPlane, options: PlatformOptions): Promise<PreparedPlatform> {
   const { folder, ports, progress } = options
-  const admin = createKubeClient(loadKubeconfig(controlPlane.kubeconfigPath), {
-    fieldManager: 'freehold-install',
-    userAgent: 'freehold-up',
-  })
+  const admin = adminOf(controlPlane)
   // Nothing of a cluster that exists is known to reach this machine.
   const isReached = controlPlane.source !== 'kubeconfig'
   const webhook = isReached
     ? { url: `https://127.0.0.1:${ports.webhook}/admit`, caPem: controlPlane.servingCaPem }
     : undefined
   try {
-    await progress.step('applying CRDs and manifests', () => applyManifests(admin, webhook))
+    // Side by side: the API server makes who first uses a new type wait for two seconds.
+    await Promise.all([
+      ...(controlPlane.gateway === undefined
+        ? []
+        : [progress.step('gateway and metrics of the node', () => installAddons(admin, controlPlane, DOMAIN))]),
+      progress.step('applying CRDs and manifests', () => applyManifests(admin, webhook)),
+    ])
     if (controlPlane.simulated.includes('pods')) await applyObjects(admin, [playedBackupTarget()])
     const credentials = await progress.step('making the first Owners', () => installFirstOwners(admin, folder))
     const tokenUrl = `${realmUrl(`http://127.0.0.1:${ports.token}`)}/protocol/openid-connect/token`
@@ -161,6 +186,7 @@ async function operatorCommand(
     issuer: issuerUrl(ports),
     realm: REALM,
     audience: AUDIENCE,
+    domain: DOMAIN,
   }
   return {
     program: process.execPath,

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { createProgress } from './controlplane/index.ts'
+import { DOMAIN } from './platform.ts'
 import { parseUpArguments, type UpArguments, UsageError } from './up/arguments.ts'
 import { type DetachMessage, startDetached } from './up/detach.ts'
 import { type DevFile, readDevFile, runningSupervisor } from './up/state.ts'
@@ -67,8 +68,10 @@ function summary(dev: DevFile, isPersonNew: boolean): string {
   const { userName, initialPassword } = dev.person
   const password = isPersonNew ? `password ${initialPassword} (shown this once)` : 'initial password in dev.json'
   const played = simulated.length === 0 ? '' : `, played: ${simulated.join(', ')}`
+  const hosts = dev.gateway && `  public hosts    https://*.${DOMAIN}:${dev.gateway.gatewayHttps}`
   return [
     `  REST interface  ${dev.facadeUrl}`,
+    ...(hosts === undefined ? [] : [hosts]),
     `  tokens          ${dev.tokenUrl}`,
     `  sign in         "freehold setup --dev", then "freehold login" as ${userName}, ${password}`,
     `  kubectl         kubectl --kubeconfig ${dev.kubeconfig}`,

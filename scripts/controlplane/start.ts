@@ -6,7 +6,7 @@ import { NODE_NAME } from '../node/addresses.ts'
 import { removeCgroups, stateOf } from '../node/namespaces.ts'
 import { findNodeParts, type NodeParts } from '../node/programs.ts'
 import { machineFacts, nodeIsImpossible } from '../node/requirements.ts'
-import { type RunningNode, startNode } from '../node/start.ts'
+import { GATEWAY_PORTS, type RunningNode, startNode } from '../node/start.ts'
 import { buildPrograms } from './build.ts'
 import { cachedAt } from './cache.ts'
 import { openExisting } from './existing.ts'
@@ -21,6 +21,7 @@ import {
 } from './flags.ts'
 import { NODE_PROGRAMS, PROGRAMS, type Program, type ProgramName, readToolLock } from './modules.ts'
 import { MAX_NODES, playedNames, playedNode } from './nodes.ts'
+import { choosePorts } from './ports.ts'
 import { accessTo, type Files, prepare } from './prepare.ts'
 import { type ProcessCommand, ProcessGroup, stopLeftovers } from './processes.ts'
 import { type Progress, silentProgress } from './progress.ts'
@@ -84,6 +85,7 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
     version,
     simulated: node === undefined ? SIMULATED : SIMULATED_BESIDE_A_NODE,
     ...accessTo(folder, files),
+    gateway: node?.gateway,
     kubectlPath: programs.kubectl,
     startProcess: (command) => group.start(within(node?.withNames, command)),
     processes: group.running,
@@ -96,12 +98,13 @@ type Programs = Record<ProgramName, string>
 
 type NodeStart = { group: ProcessGroup; parts: NodeParts; files: Files; options: StartOptions }
 
-function nodeOf(folder: string, { group, parts, files, options }: NodeStart): Promise<RunningNode> {
+async function nodeOf(folder: string, { group, parts, files, options }: NodeStart): Promise<RunningNode> {
   const { ports = [] } = options.realNode ?? {}
+  const gateway = await choosePorts(folder, GATEWAY_PORTS)
   const visible = [PROJECT, cachedAt('', options.environment)]
   const all = [files.flagOptions.ports.apiServer, ...ports]
   return (options.progress ?? silentProgress).step('namespaces, registry and containers of the node', () =>
-    startNode({ folder, group, parts, ports: all, visible }),
+    startNode({ folder, group, parts, ports: all, gateway, visible }),
   )
 }
 

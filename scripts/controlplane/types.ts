@@ -1,3 +1,4 @@
+import type { GatewayPorts } from '../node/start.ts'
 import type { AuthorizationWebhook, OidcIssuer } from './access.ts'
 import type { Kubeconfig, KubeconfigContext } from './kubeconfig.ts'
 import type { CertificatePair } from './pki.ts'
@@ -46,6 +47,8 @@ export type ControlPlane = {
   /** Full rights (system:masters); of an existing cluster: the file that was named. */
   kubeconfigPath: string
   adminKubeconfig: Kubeconfig
+  /** Ports on loopback that lead to the Gateway of a real node; undefined without one. */
+  gateway?: GatewayPorts | undefined
   /** kubectl of the same version, if there is one. */
   kubectlPath: string | undefined
   /** A client certificate of the cluster's authority, good for a year. @throws Error on an existing cluster */

@@ -11,3 +11,6 @@ export const REGISTRY = `${NODE_ADDRESS}:5000`
 export const PAUSE_IMAGE = `${REGISTRY}/pause:1`
 /** The API server, by its Service and by what the Service leads to: pods of tenants have nothing to ask there. */
 export const CLOSED_NETWORKS = [`${API_SERVICE_ADDRESS}/32`, `${NODE_ADDRESS}/32`]
+/** Of the Service before the Gateway (deploy/node/gateway.yaml), where a cloud would have a load balancer. */
+export const GATEWAY_ADDRESS = '10.96.0.80'
+export const GATEWAY = { namespace: 'freehold-gateway', name: 'public' }

@@ -125,7 +125,10 @@ disabled_plugins = ${JSON.stringify(disabled)}
 `
 }
 
-/** How containerd reaches the registry of the node: without TLS. */
+/**
+ * How containerd reaches the registry of the node: without TLS. No other registry can be reached, so it stands for all:
+ * `docker.io/library/mariadb:11` is looked up as `library/mariadb:11`.
+ */
 export function registryHosts(registry: string): string {
   return `server = "http://${registry}"\n[host."http://${registry}"]\n  capabilities = ["pull", "resolve"]\n`
 }

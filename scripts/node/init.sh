@@ -52,7 +52,8 @@ for controller in /sys/fs/cgroup/*/; do
   done
 done
 
-echo "nameserver $NODE_ADDRESS" > "$state/resolv.conf"
+# As pods have it: <service>.<namespace>.svc is enough of a name.
+printf 'nameserver %s\nsearch %s\noptions ndots:5\n' "$NODE_ADDRESS" "$DNS_DOMAIN" > "$state/resolv.conf"
 mount --bind "$state/resolv.conf" /etc/resolv.conf
 ip link set lo up
 ip link add node0 type dummy 2> /dev/null || ip link add node0 type bridge

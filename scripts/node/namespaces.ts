@@ -8,7 +8,7 @@ import { SERVICE_RANGE } from '../controlplane/flags.ts'
 import { identityOf } from '../controlplane/identity.ts'
 import { firstChildOf, type ProcessGroup, readProcessRecords } from '../controlplane/processes.ts'
 import { waitUntil } from '../controlplane/request.ts'
-import { NODE_ADDRESS } from './addresses.ts'
+import { DNS_DOMAIN, NODE_ADDRESS } from './addresses.ts'
 
 const READY_WITHIN = 20_000
 const REMOVED_WITHIN = 10_000
@@ -55,7 +55,7 @@ export async function startNamespaces({ group, state, pause, path, kept }: Names
     name: PROCESS,
     program: 'unshare',
     args: [...words, 'sh', script, state, pause, cgroup, ...kept],
-    environment: { ...process.env, PATH: path, NODE_ADDRESS, SERVICE_RANGE },
+    environment: { ...process.env, PATH: path, NODE_ADDRESS, DNS_DOMAIN, SERVICE_RANGE },
   })
   const isReady = async () => existsSync(join(state, 'ready'))
   await waitUntil('the namespaces of the node', READY_WITHIN, isReady, group.failed)

@@ -13,7 +13,17 @@ const TOOLS = {
     package: 'github.com/distribution/distribution/v3/cmd/registry',
     name: 'registry',
   },
+  traefik: { folder: 'traefik', package: 'github.com/traefik/traefik/v3/cmd/traefik', name: 'traefik' },
+  'metrics-server': {
+    folder: 'metrics-server',
+    package: 'sigs.k8s.io/metrics-server/cmd/metrics-server',
+    name: 'metrics-server',
+  },
 } as const satisfies Record<string, Tool>
+
+/** Programs that run in pods: each becomes an image of that name. */
+const IN_PODS = ['pause', 'traefik', 'metrics-server'] as const
+export const NODE_IMAGES = IN_PODS.map((name) => `${name}:1`)
 
 const PACKAGES = ['containerd', 'runc', 'containernetworking-plugins', 'nftables', 'iproute2']
 
@@ -34,5 +44,8 @@ export async function findNodeParts(search: ToolSearch): Promise<NodeParts> {
     if ('needsGo' in result) requireGo(await goVersion(), result.needsGo)
     else found[name as keyof typeof TOOLS] = result.program
   }
-  return { ...found, packages, images: [await programImage('pause:1', found.pause, { User: '65535:65535' })] }
+  const images = await Promise.all(
+    IN_PODS.map((name) => programImage(`${name}:1`, found[name], { User: '65535:65535' })),
+  )
+  return { ...found, packages, images }
 }

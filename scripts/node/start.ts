@@ -7,7 +7,7 @@ import { kubeconfigOf, writeKubeconfigFile } from '../controlplane/kubeconfig.ts
 import type { NodeProgramName } from '../controlplane/modules.ts'
 import type { Authority } from '../controlplane/pki.ts'
 import { onPath, type ProcessGroup } from '../controlplane/processes.ts'
-import { NODE_ADDRESS, NODE_NAME, REGISTRY } from './addresses.ts'
+import { GATEWAY_ADDRESS, NODE_ADDRESS, NODE_NAME, REGISTRY } from './addresses.ts'
 import {
   containerdConfiguration,
   dnsConfiguration,
@@ -22,12 +22,17 @@ import { pushInto } from './images.ts'
 import { type Namespaces, startNamespaces, stateOf } from './namespaces.ts'
 import type { NodeParts } from './programs.ts'
 
+export const GATEWAY_PORTS = ['gatewayHttp', 'gatewayHttps'] as const
+export type GatewayPorts = Readonly<Record<(typeof GATEWAY_PORTS)[number], number>>
+
 export type NodeOptions = {
   readonly folder: string
   readonly group: ProcessGroup
   readonly parts: NodeParts
   /** Ports on loopback inside that are served on loopback here too: that of the API server, and the platform's. */
   readonly ports: readonly number[]
+  /** Ports on loopback here that lead to the Gateway. */
+  readonly gateway: GatewayPorts
   /** Folders beside the data folder that programs inside must see, wherever they lie. */
   readonly visible: readonly string[]
 }
@@ -40,6 +45,7 @@ export type Membership = {
 }
 
 export type RunningNode = {
+  readonly gateway: GatewayPorts
   inNetwork: Namespaces['inNetwork']
   withNames: Namespaces['withNames']
   /** Starts containers, Services and names: when it returns, the kubelet is about to register its node. */
@@ -51,7 +57,7 @@ export type RunningNode = {
  * containers do not outlive their namespaces.
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
-  const { folder, group, parts, ports, visible } = options
+  const { folder, group, parts, ports, gateway, visible } = options
   const state = stateOf(folder)
   for (const name of ['containerd', 'cni', 'kubelet', 'pod-logs', 'registry']) {
     await rm(join(state, name), { recursive: true, force: true })
@@ -64,11 +70,13 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const kept = [folder, parts.packages, ...visible]
   const namespaces = await startNamespaces({ group, state, pause: parts.pause, path, kept })
   const launch = launcherOf(group, parts.packages, path)
-  launch('forward', [parts.forward, String(namespaces.pid), ...ports.map(String)])
+  const toGateway = [`${gateway.gatewayHttp}=${GATEWAY_ADDRESS}:80`, `${gateway.gatewayHttps}=${GATEWAY_ADDRESS}:443`]
+  launch('forward', [parts.forward, String(namespaces.pid), ...ports.map(String), ...toGateway])
   const registry = join(state, 'registry.yaml')
   await writePrivate(registry, dump(registryConfiguration(folders, REGISTRY)))
   launch('registry', namespaces.inNetwork([parts.registry, 'serve', registry]), { OTEL_TRACES_EXPORTER: 'none' })
-  await writePrivate(join(state, 'registries', REGISTRY, 'hosts.toml'), registryHosts(REGISTRY))
+  for (const name of [REGISTRY, '_default'])
+    await writePrivate(join(state, 'registries', name, 'hosts.toml'), registryHosts(REGISTRY))
   await writePrivate(join(state, 'cni/net.d/10-pods.conflist'), JSON.stringify(podNetwork(folders)))
   const containerd = join(state, 'containerd.toml')
   const program = (name: string) => programIn(parts.packages, name)
@@ -76,6 +84,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   launch('containerd', namespaces.inside([program('containerd'), '--config', containerd]))
   await pushInto(namespaces, parts.images)
   return {
+    gateway,
     inNetwork: namespaces.inNetwork,
     withNames: namespaces.withNames,
     join: (membership) => joinCluster({ membership, folders, namespaces, launch, parts }),

@@ -38,6 +38,7 @@ export type OperatorFiles = {
   issuer: string
   realm: string
   audience: string
+  domain: string
   /** The object store beside the platform, where one runs. */
   store: RunningStore | undefined
   /** Mails are laid down here: there is no mail server to rely on. */
@@ -78,6 +79,7 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     // The platform is in the network of a real node, where names of Services resolve.
     PLATFORM_ENGINE_ACCESS: hasRealNode ? 'service' : 'proxy',
     ...(hasRealNode ? { PLATFORM_CLOSED_NETWORKS: CLOSED_NETWORKS.join(',') } : {}),
+    PLATFORM_CLUSTER_DOMAIN: files.domain,
     PLATFORM_PLAYED_ENGINES: files.playedEngines,
     // Nothing is there: the played engine says that it wrote its backups.
     ...(isPlayed

@@ -47,10 +47,10 @@ export async function startTestPlatform({ hasRealNode = false } = {}): Promise<T
     const certificateAuthority = join(folder, 'certificate-authority.crt')
     await writePrivate(certificateAuthority, controlPlane.servingCaPem)
     const file = join(folder, 'test.json')
-    const { source, version, simulated, kubectlPath, kubeconfigPath: kubeconfig } = controlPlane
+    const { source, version, simulated, kubectlPath, kubeconfigPath: kubeconfig, gateway } = controlPlane
     const managementUrl = `http://127.0.0.1:${ports.management}`
     const place = { folder, source, version, simulated, kubectlPath, kubeconfig, certificateAuthority, managementUrl }
-    await writePrivate(file, JSON.stringify({ ...platform, ...place, store }))
+    await writePrivate(file, JSON.stringify({ ...platform, ...place, store, gateway }))
     return { environment: { FREEHOLD_TEST_PLATFORM: file, FREEHOLD_TEST_CLUSTER: file }, folder, managementUrl, stop }
   } catch (error) {
     await stop()

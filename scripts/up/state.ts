@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { readIfThere, writePrivate } from '../controlplane/files.ts'
 import { holderOf, tryLock } from '../controlplane/lockfile.ts'
 import type { ProcessRecord } from '../controlplane/processes.ts'
+import type { GatewayPorts } from '../node/start.ts'
 import type { FirstPerson } from '../platform/owners.ts'
 
 /** What a client on this machine needs to know, `<data>/dev.json`. It is there exactly while the platform is ready. */
@@ -14,6 +15,8 @@ export type DevFile = {
   clientSecret: string
   /** Owner of everything, who can sign in with a browser. */
   person: FirstPerson
+  /** Ports on 127.0.0.1 that lead to the Gateway of a real node; absent without one. */
+  gateway?: GatewayPorts | undefined
   /** Path of a kubeconfig with full rights. */
   kubeconfig: string
   kubernetes: { source: string; version: string; simulated: readonly string[] }

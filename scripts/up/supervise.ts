@@ -77,7 +77,7 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
 async function describe(folder: string, controlPlane: ControlPlane) {
   const certificateAuthority = join(folder, 'certificate-authority.crt')
   await writePrivate(certificateAuthority, controlPlane.servingCaPem)
-  const { source, version, simulated, kubectlPath } = controlPlane
+  const { source, version, simulated, kubectlPath, gateway } = controlPlane
   // Who has no kubectl gets the one that came with the control plane, at a place that a reader can guess.
   await rm(join(folder, 'kubectl'), { force: true })
   if (kubectlPath !== undefined) await symlink(kubectlPath, join(folder, 'kubectl'))
@@ -86,7 +86,7 @@ async function describe(folder: string, controlPlane: ControlPlane) {
     kubeconfig = join(folder, 'kubeconfig')
     await writeKubeconfigFile(kubeconfig, controlPlane.adminKubeconfig)
   }
-  return { kubeconfig, kubernetes: { source, version, simulated }, certificateAuthority }
+  return { gateway, kubeconfig, kubernetes: { source, version, simulated }, certificateAuthority }
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -64,6 +64,12 @@ export const PlatformCluster = defineKind({
     gateway: Gateway.optional().describe(
       'What leads public hosts to resources where the cluster serves HTTPRoute; else an Ingress does',
     ),
+    publicPort: z
+      .int()
+      .min(1)
+      .max(65_535)
+      .optional()
+      .describe('Port that clients of public hosts connect to, as the URLs of resources show it; 443 when absent'),
   }),
   // No controller looks at clusters yet: nothing would ever write it.
   status: z.object({}),

@@ -1,6 +1,7 @@
 // @alone: tells the cluster of a platform of its own to lead hosts through a Gateway.
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
+import { gatewayApiDefinitions } from '../../scripts/node/gatewayApi.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
@@ -8,7 +9,7 @@ import { customResourceDefinition, ingress, networkPolicy } from '../../src/kube
 import { installManifests } from '../../src/kube/crds.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { httpRoute } from '../../src/kube/gateway.ts'
-import { gatewayApiDefinitions, gatewayApiIsMissing } from '../cluster/gatewayApi.ts'
+import { gatewayApiIsMissing } from '../cluster/gatewayApi.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
 import { makeFleet, objectOf } from '../worlds/fleet.ts'

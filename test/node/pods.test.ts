@@ -1,8 +1,4 @@
 import { expect } from 'chai'
-import { silentProgress } from '../../scripts/controlplane/index.ts'
-import { NODE_ADDRESS, REGISTRY } from '../../scripts/node/addresses.ts'
-import { packageImage, pushInto } from '../../scripts/node/images.ts'
-import { runningNamespaces } from '../../scripts/node/namespaces.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformJob } from '../../src/crds/jobs.ts'
@@ -10,62 +6,33 @@ import { persistentVolume, persistentVolumeClaim, pod } from '../../src/kube/bui
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { expectCall, makeBoundary, makeGroup, uniqueName, until } from '../worlds/platform.ts'
-import { administrator, testPlatform } from '../worlds/tenant.ts'
-import { SHELL, SHELL_IMAGE, shellPod } from './shell.ts'
-
-type Pod = KubeObject & {
-  status?: {
-    phase?: string
-    podIP?: string
-    containerStatuses?: { state?: { terminated?: { exitCode: number } } }[]
-  }
-}
+import { administrator } from '../worlds/tenant.ts'
+import { podIn, pushShell, SHELL_IMAGE, shellPod } from './shell.ts'
 
 describe('pods on a node', function () {
   this.timeout(120_000)
   let client: KubeClient
-  /** Two groups of one boundary, and one of another. */
-  let homes: { boundaryId: string; group: string; namespace: string }[]
+  let home: { boundaryId: string; group: string; namespace: string }
 
   before(async () => {
     client = await administrator()
-    const node = await runningNamespaces(testPlatform().folder)
-    if (node === undefined) throw new Error('The platform of these tests has no node: run `npm run test:node`.')
-    const search = { progress: silentProgress, signal: undefined }
-    await pushInto(node, [await packageImage(SHELL, search)])
-    const [first, second] = await Promise.all([makeBoundary(), makeBoundary()])
-    homes = await Promise.all(
-      [first, first, second].map(async ({ id }) => {
-        const { name } = await makeGroup(id)
-        return { boundaryId: id, group: name, namespace: groupNamespace(id, name) }
-      }),
-    )
+    await pushShell()
+    const { id: boundaryId } = await makeBoundary()
+    const { name: group } = await makeGroup(boundaryId)
+    home = { boundaryId, group, namespace: groupNamespace(boundaryId, group) }
   })
   after(() => client.close())
 
-  const home = (index = 0) => homes[index] as (typeof homes)[number]
   const run = async (namespace: string, command: string, more: object = {}) => {
     const made = shellPod(uniqueName('shell'), namespace, command, more)
     await client.create(pod, made)
     return { namespace, name: made.metadata.name }
   }
-  const phase = (ref: { namespace: string; name: string }, ...wanted: string[]) =>
-    until(`${ref.name} is ${wanted.join(' or ')}`, async () => {
-      const found = await client.get<Pod>(pod, ref)
-      if (!wanted.includes(found.status?.phase ?? '')) throw new Error(JSON.stringify(found.status))
-      return found
-    })
   const exitCode = async (ref: { namespace: string; name: string }) =>
-    (await phase(ref, 'Succeeded', 'Failed')).status?.containerStatuses?.[0]?.state?.terminated?.exitCode
-  /** Whether a connection from a new pod of the group succeeds at any time in its first seconds. */
-  const reaches = async (from: number, address: string, port: number) => {
-    const attempt = `busybox nc -w 1 ${address} ${port} < /dev/null && exit 0`
-    const command = `for n in 1 2 3 4 5 6; do ${attempt}; sleep 0.5; done; exit 1`
-    return (await exitCode(await run(home(from).namespace, command))) === 0
-  }
+    (await podIn(client, ref, 'Succeeded', 'Failed')).status?.containerStatuses?.[0]?.state?.terminated?.exitCode
 
   it('run a job to its end, with its own exit code and log, which outlive the pod', async () => {
-    const { boundaryId, group, namespace } = home()
+    const { boundaryId, group, namespace } = home
     const path = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/jobs/${uniqueName('job')}`
     const name = path.split('/').at(-1) ?? ''
     const { apiVersion, kind } = PlatformJob
@@ -91,7 +58,7 @@ describe('pods on a node', function () {
   })
 
   it('keep what they write in a volume, although they are not root, and the volume goes with its claim', async () => {
-    const { namespace } = home()
+    const { namespace } = home
     const name = uniqueName('claim')
     await client.create(persistentVolumeClaim, {
       apiVersion: 'v1',
@@ -116,26 +83,7 @@ describe('pods on a node', function () {
   })
 
   it('find Services by their names', async () => {
-    const { namespace } = home()
+    const { namespace } = home
     expect(await exitCode(await run(namespace, 'busybox nslookup kubernetes.default.svc.cluster.local'))).to.equal(0)
-  })
-
-  it('are reached from their own group only, and reach neither the API server nor metadata addresses', async () => {
-    const listeners = await Promise.all(
-      homes.map(({ namespace }) => run(namespace, 'while true; do echo hello | busybox nc -l -p 8080; done')),
-    )
-    const running = await Promise.all(listeners.map((ref) => phase(ref, 'Running')))
-    const addresses = running.map(({ status }) => status?.podIP ?? '')
-    const pairs = addresses.flatMap((address, to) =>
-      [...homes.keys()].map((from) => ({ from, to, address, port: 8080 })),
-    )
-    const closed = ['10.96.0.1:443', `${NODE_ADDRESS}:10250`, REGISTRY, '169.254.169.254:80'].map((target) => {
-      const [address = '', port] = target.split(':')
-      return { from: 0, to: target, address, port: Number(port) }
-    })
-    const tried = [...pairs, ...closed].map(async ({ from, to, address, port }) => {
-      expect(await reaches(from, address, port), `from group ${from} to ${to}`).to.equal(from === to)
-    })
-    await Promise.all(tried)
   })
 })

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dump, load } from 'js-yaml'
+import type { GatewayPorts } from '../../scripts/node/start.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformClient } from '../../src/crds/identity.ts'
@@ -23,6 +24,8 @@ export type TestPlatformFile = {
   kubectlPath: string
   certificateAuthority: string
   folder: string
+  /** Ports on 127.0.0.1 that lead to the Gateway; absent without a real node. */
+  gateway?: GatewayPorts
   /** The object store beside the platform; absent if the machine cannot build it. */
   store?: { endpoint: string; usersEndpoint: string; accessKeyId: string; secretAccessKey: string; accessLog: string }
 }

@@ -3,7 +3,7 @@ import { ownerSelector } from '../../contracts/workloads.ts'
 import { sourceRanges } from '../../core/cidr.ts'
 import { counted } from '../../core/counted.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { routeObstacle } from '../../desired/workload/host.ts'
+import { publicUrl, routeObstacle } from '../../desired/workload/host.ts'
 import { isRolledOut, podTroubleOf } from '../stateful/health.ts'
 import { podsLeft, podsOfStateful } from '../stateful/pass.ts'
 import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
@@ -80,7 +80,7 @@ function endpointOf(pass: VectorPass): string | undefined {
   const { host, route } = state
   const gateway = gatewayOf(pass)
   if (host === undefined) return loadBalancerEndpoint(addresses(pass)?.[0])
-  const endpoint = `https://${host}`
+  const endpoint = publicUrl(host, state.home?.spec.publicPort)
   if (gateway === undefined || route?.kind === 'accepted') return endpoint
   // While a Gateway takes over, what served the host before still does.
   return route !== undefined && object.status?.publicEndpoint === endpoint ? endpoint : undefined

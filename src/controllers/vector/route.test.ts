@@ -29,10 +29,10 @@ describe('a vector database behind a Gateway', () => {
     })
     await settle()
   }
-  const configure = async (value: Gateway | undefined) => {
+  const configure = async (value: Gateway | undefined, publicPort?: number) => {
     const { items } = await world.client.list(PlatformCluster.resource)
     world.client.edit(PlatformCluster.resource, { name: items[0]?.metadata.name ?? '' }, ({ spec }) => {
-      Object.assign(spec as object, { gateway: value })
+      Object.assign(spec as object, { gateway: value, publicPort })
     })
     await settle()
   }
@@ -68,6 +68,19 @@ describe('a vector database behind a Gateway', () => {
     const calls = world.client.calls.length
     for (let round = 0; round < 10; round += 1) await world.pass()
     expect(world.client.calls.slice(calls), 'at rest').to.deep.equal([])
+  })
+
+  it('shows the port that clients connect to, where the cluster has another than 443', async () => {
+    await begin()
+    await judge('True')
+    for (const [port, shown] of [
+      [8443, `https://${host}:8443`],
+      [443, `https://${host}`],
+    ] as const) {
+      await configure(gateway, port)
+      await world.converge()
+      expect(await endpoint()).to.equal(shown)
+    }
   })
 
   it('says by its word why the Gateway refuses', async () => {

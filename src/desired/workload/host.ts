@@ -18,6 +18,11 @@ export type Hosted = {
   gateway: Gateway | undefined
 }
 
+/** The URL of a public host. @param port that of the cluster; 443 if absent */
+export function publicUrl(host: string, port = 443): string {
+  return port === 443 ? `https://${host}` : `https://${host}:${port}`
+}
+
 /** The Service behind the host, which has the name of what leads to it. */
 type Backend = { name: string; port: { name: string; number: number } }
 

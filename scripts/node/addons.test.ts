@@ -1,0 +1,34 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { GROUP_LABEL } from '../../src/core/labels.ts'
+import { readManifests } from '../platform/manifests.ts'
+import { GATEWAY, GATEWAY_ADDRESS, REGISTRY } from './addresses.ts'
+import { NODE_IMAGES } from './programs.ts'
+
+const folder = join(import.meta.dirname, '../../deploy/node')
+
+describe('the manifests of a node', () => {
+  const objects = readdirSync(folder).flatMap((name) => readManifests(join(folder, name)))
+  const specOf = (kind: string) => objects.filter((object) => object.kind === kind).map(({ spec }) => spec)
+
+  it('use images that its registry holds', () => {
+    const images = [...JSON.stringify(objects).matchAll(/"image":"([^"]+)"/g)].map(([, image]) => image)
+    expect(images).to.have.length(2)
+    expect(NODE_IMAGES.map((name) => `${REGISTRY}/${name}`)).to.include.members(images)
+  })
+
+  it('put the Gateway where ports lead to and the record of the cluster says', () => {
+    const [gateway] = objects.filter(({ kind }) => kind === 'Gateway')
+    expect(gateway?.metadata).to.include(GATEWAY)
+    expect(specOf('Service').map((spec) => (spec as { clusterIP?: string }).clusterIP)).to.include(GATEWAY_ADDRESS)
+  })
+
+  it('let the Gateway take routes of resource groups only', () => {
+    const [spec] = specOf('Gateway') as { listeners: { allowedRoutes: object }[] }[]
+    const selector = { matchExpressions: [{ key: GROUP_LABEL, operator: 'Exists' }] }
+    for (const { allowedRoutes } of spec?.listeners ?? [])
+      expect(allowedRoutes).to.deep.equal({ namespaces: { from: 'Selector', selector } })
+    expect(spec?.listeners).to.have.length(2)
+  })
+})
