@@ -17,7 +17,9 @@ const OTHERS = {
   tags: { team: 'search' },
 }
 const NAMES = 'names in env are letters, digits and underscores, at most 128, and do not begin with a digit'
-const REFERENCE = 'a vault reference in env is written @vault(<vault>/<secret>)'
+const SUM = 'values in env have at most 262144 characters in all'
+const long = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`A${index}`, 'x'.repeat(32_768)]))
 const references = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`A${index}`, '@vault(keys/token)']))
 
@@ -34,8 +36,8 @@ export const WORKLOAD_RULES: readonly RuleCase[] = [
     ['admits plain values and vault references', undefined, { env: { A: '1', _b2: '@vault(keys/Token-1)' } }],
     ['refuses a variable with a hyphen', undefined, { env: { 'a-b': '1' } }, NAMES],
     ['refuses a variable that begins with a digit', undefined, { env: { '1a': '1' } }, NAMES],
-    ['refuses a vault reference without a secret', undefined, { env: { A: '@vault(keys)' } }, REFERENCE],
-    ['refuses text behind a vault reference', undefined, { env: { A: '@vault(keys/token) x' } }, REFERENCE],
+    ['admits eight long values', undefined, { env: long(8) }],
+    ['refuses nine', undefined, { env: long(9) }, SUM],
     ['admits twenty vault references', undefined, { env: references(20) }],
     ['refuses twenty-one', undefined, { env: references(21) }, 'env refers to at most 20 vault secrets'],
   ]),
