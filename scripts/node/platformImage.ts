@@ -9,7 +9,7 @@ import { unpackedPackages } from './packages.ts'
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 /** What Node needs of the base image. */
-const LIBRARIES = ['libc6', 'libstdc++6', 'base-files']
+export const NODE_LIBRARIES = ['libc6', 'libstdc++6', 'base-files']
 /** The npm package that holds Node for this machine, and what installs it: the image has Node beside the packages. */
 const NODE_ITSELF = /^node_modules\/node(-bin-setup|-linux-.*)?$/
 
@@ -32,7 +32,7 @@ export async function platformImage(name: string, search: ToolSearch): Promise<I
   const { copied, config } = lastStageOf(await readFile(join(PROJECT, 'Containerfile'), 'utf8'))
   const [node = '', to = ''] = [config.Entrypoint?.[0], config.WorkingDir?.slice(1)]
   const locked = JSON.parse(await readFile(join(PROJECT, 'package-lock.json'), 'utf8')).packages as LockedPackages
-  const base = await unpackedPackages({ name: 'nodejs', packages: LIBRARIES, dependencies: 'all' }, search)
+  const base = await unpackedPackages({ name: 'nodejs', packages: NODE_LIBRARIES, dependencies: 'all' }, search)
   const installed = dirname(await realpath(join(PROJECT, 'node_modules')))
   const layers = [
     base,

@@ -1,5 +1,6 @@
 import { goVersion, requireGo } from '../controlplane/build.ts'
 import { findTool, type Tool, type ToolSearch } from '../controlplane/tool.ts'
+import { filesImage } from './filesImage.ts'
 import type { Image } from './image.ts'
 import { programImage } from './images.ts'
 import { unpackedPackages } from './packages.ts'
@@ -44,8 +45,9 @@ export async function findNodeParts(search: ToolSearch): Promise<NodeParts> {
     if ('needsGo' in result) requireGo(await goVersion(), result.needsGo)
     else found[name as keyof typeof TOOLS] = result.program
   }
-  const images = await Promise.all(
-    IN_PODS.map((name) => programImage(`${name}:1`, found[name], { User: '65535:65535' })),
-  )
+  const images = await Promise.all([
+    ...IN_PODS.map((name) => programImage(`${name}:1`, found[name], { User: '65535:65535' })),
+    filesImage(search),
+  ])
   return { ...found, packages, images }
 }

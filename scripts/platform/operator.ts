@@ -4,6 +4,7 @@ import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { ControlPlane } from '../controlplane/index.ts'
 import { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from '../generate/policies.ts'
 import { CLOSED_NETWORKS } from '../node/addresses.ts'
+import { FILES_IMAGE } from '../node/filesImage.ts'
 import type { RunningStore } from '../objectstore/start.ts'
 import type { PlatformPorts } from '../platform.ts'
 
@@ -78,7 +79,7 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_ENGINES: isPlayed ? 'simulated' : 'real',
     // The platform is in the network of a real node, where names of Services resolve.
     PLATFORM_ENGINE_ACCESS: hasRealNode ? 'service' : 'proxy',
-    ...(hasRealNode ? { PLATFORM_CLOSED_NETWORKS: CLOSED_NETWORKS.join(',') } : {}),
+    ...(hasRealNode ? { PLATFORM_CLOSED_NETWORKS: CLOSED_NETWORKS.join(','), PLATFORM_FILES_IMAGE: FILES_IMAGE } : {}),
     PLATFORM_CLUSTER_DOMAIN: files.domain,
     PLATFORM_PLAYED_ENGINES: files.playedEngines,
     // Nothing is there: the played engine says that it wrote its backups.

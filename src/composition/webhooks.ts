@@ -15,7 +15,7 @@ import { WEBHOOK_SERVER_NAME } from '../core/webhook.ts'
 import type { CacheSet } from '../kube/caches.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { createAdmission } from '../webhooks/admission/index.ts'
-import { createReviewer, followPlaces } from '../webhooks/authorizer/index.ts'
+import { createReviewer, followPlaces, podOwners } from '../webhooks/authorizer/index.ts'
 import { keepAnnounced, type OwnAuthority, openOwnAuthority } from './ownAuthority.ts'
 
 /** The common name of the API server's client certificate: nobody else may ask who may do what. */
@@ -74,6 +74,7 @@ export async function runWebhooks(
   const review = createReviewer({
     access: services.access,
     placeOf: places.placeOf,
+    ownerOf: podOwners(caches),
     whyNotGiven: (principalId, roleName, scope) => whyNotGiven(services, { principalId }, roleName, scope),
     isReady,
     standing,

@@ -75,6 +75,19 @@ describe('the answer to the API server', () => {
   })
 })
 
+describe('the answer about several actions at once', () => {
+  const both = (also: 'vectorcluster/read' | 'vectorcluster/write') =>
+    answerTo({ ...question('vectorcluster/read', MINE), also: [also] } as Question, access(), everyRole)
+
+  it('allows what roles give altogether', () => expect(both('vectorcluster/read')).to.include({ allowed: true }))
+
+  it('has no opinion if one is missing, and says which', () =>
+    expect(both('vectorcluster/write')).to.deep.equal({
+      allowed: false,
+      reason: `The permission vectorcluster/write is missing at ${MINE}.`,
+    }))
+})
+
 describe('the answer about giving a role', () => {
   const asked: Question = { asks: 'grant', principalId: ANNA, roleName: 'Owner', scope: GROUP }
 
@@ -95,11 +108,16 @@ describe('reviews', () => {
   const spec = { user: `p:${ANNA}`, groups: ['system:authenticated'], resourceAttributes }
   const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec }
   const placeOf = () => ({ boundaryId: B, resourceGroup: 'orders' })
+  const ownerOf = () => undefined
 
   it('are answered in their own form', async () => {
-    const answer = await createReviewer({ access: access(), placeOf, whyNotGiven: everyRole, isReady: () => true })(
-      review,
-    )
+    const answer = await createReviewer({
+      access: access(),
+      placeOf,
+      ownerOf,
+      whyNotGiven: everyRole,
+      isReady: () => true,
+    })(review)
     expect(answer).to.deep.equal({
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SubjectAccessReview',
@@ -108,9 +126,13 @@ describe('reviews', () => {
   })
 
   it('get no opinion until every assignment is known', async () => {
-    const answer = await createReviewer({ access: access(), placeOf, whyNotGiven: everyRole, isReady: () => false })(
-      review,
-    )
+    const answer = await createReviewer({
+      access: access(),
+      placeOf,
+      ownerOf,
+      whyNotGiven: everyRole,
+      isReady: () => false,
+    })(review)
     expect(answer?.status.allowed).to.equal(false)
     expect(answer?.status).not.to.have.property('denied')
   })
@@ -121,6 +143,7 @@ describe('reviews', () => {
       const answer = await createReviewer({
         access: access(),
         placeOf,
+        ownerOf,
         whyNotGiven: everyRole,
         isReady: () => true,
         standing,
@@ -135,6 +158,7 @@ describe('reviews', () => {
     const answer = await createReviewer({
       access: access(),
       placeOf,
+      ownerOf,
       whyNotGiven: everyRole,
       isReady: () => true,
       standing,
@@ -143,7 +167,7 @@ describe('reviews', () => {
   })
 
   it('are not taken in another form', async () => {
-    const reviewer = createReviewer({ access: access(), placeOf, whyNotGiven: everyRole, isReady: () => true })
+    const reviewer = createReviewer({ access: access(), placeOf, ownerOf, whyNotGiven: everyRole, isReady: () => true })
     for (const body of [null, {}, { ...review, kind: 'TokenReview' }, { ...review, spec: { user: 1 } }])
       expect(await reviewer(body)).to.equal(undefined)
   })

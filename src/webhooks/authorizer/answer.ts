@@ -22,7 +22,16 @@ export function answerTo(
     const why = whyNotGiven(principalId, roleName, scope)
     return { allowed: why === undefined, reason: why ?? `Holds all of "${roleName}" at ${scope}` }
   }
-  const { principalId, action, scope, isOfAll } = question
+  const { also = [], ...first } = question
+  const verdict = answerToOne(first, access)
+  if (!verdict.allowed) return verdict
+  return also.map((action) => answerToOne({ ...first, action }, access)).find(({ allowed }) => !allowed) ?? verdict
+}
+
+function answerToOne(
+  { principalId, action, scope, isOfAll }: Omit<Extract<Question, { asks: 'evaluator' }>, 'asks' | 'also'>,
+  access: Pick<Access, 'explain' | 'scopesWith'>,
+): Verdict {
   const { allowed, reason, decidedBy } = access.explain(principalId, action, scope)
   if (reason === 'DeniedByAssignment')
     return { allowed: false, denied: true, reason: `${action} is denied at ${decidedBy?.scope ?? scope}.` }

@@ -2,9 +2,10 @@ import { z } from 'zod'
 import type { Standing } from '../../api/callers/standing.ts'
 import type { Access } from '../../api/http/context.ts'
 import { answerTo, type Verdict, type WhyNotGiven } from './answer.ts'
+import type { OwnerOfPod } from './podAccess.ts'
 import { type PlaceOfNamespace, principalOfUser, questionOf } from './question.ts'
 
-export { followPlaces } from './places.ts'
+export { followPlaces, podOwners } from './places.ts'
 export { principalOfUser } from './question.ts'
 
 /** Which object the token was issued for, as the API server's authentication maps it from the claim. */
@@ -37,6 +38,7 @@ export type ReviewAnswer = { apiVersion: string; kind: 'SubjectAccessReview'; st
 export type ReviewerOptions = {
   access: Pick<Access, 'explain' | 'scopesWith'>
   placeOf: PlaceOfNamespace
+  ownerOf: OwnerOfPod
   whyNotGiven: WhyNotGiven
   /** False until every assignment and deny is known: before that every answer would be wrong. */
   isReady: () => boolean
@@ -48,7 +50,7 @@ export type ReviewerOptions = {
  * Answers SubjectAccessReviews for the API server's webhook authorizer: what the REST interface would answer the same
  * principal, allowed, denied, or no opinion. From memory. Answers undefined for a body that is no such review.
  */
-export function createReviewer({ access, placeOf, whyNotGiven, isReady, standing }: ReviewerOptions) {
+export function createReviewer({ access, placeOf, ownerOf, whyNotGiven, isReady, standing }: ReviewerOptions) {
   async function verdictOn(spec: z.output<typeof Review>['spec']): Promise<Verdict> {
     if (!isReady()) {
       return { allowed: false, reason: 'The platform is starting and does not know all assignments yet.' }
@@ -59,7 +61,7 @@ export function createReviewer({ access, placeOf, whyNotGiven, isReady, standing
         ? undefined
         : await standing?.endOf(principalId, undefined, spec.extra?.[PRINCIPAL_UID_EXTRA]?.[0] || undefined)
     if (ended !== undefined) return { allowed: false, denied: true, reason: `The principal was ${ended}.` }
-    return answerTo(questionOf(spec, placeOf), access, whyNotGiven)
+    return answerTo(questionOf(spec, placeOf, ownerOf), access, whyNotGiven)
   }
   return async (body: unknown): Promise<ReviewAnswer | undefined> => {
     const parsed = Review.safeParse(body)

@@ -1,8 +1,11 @@
+import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { pod } from '../../kube/builtin.ts'
 import type { WatchCache } from '../../kube/cache.ts'
+import type { OwnerOfPod } from './podAccess.ts'
 import type { PlaceOfNamespace } from './question.ts'
 
 type Caches = { get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'subscribe'> }
@@ -32,5 +35,18 @@ export function followPlaces(caches: Caches): { placeOf: PlaceOfNamespace; stop(
       return boundaries.get(undefined, boundaryId) === undefined ? undefined : { boundaryId }
     },
     stop,
+  }
+}
+
+/**
+ * Reads whose a pod is from its labels. Tenants write no pods, and may not write our labels anywhere. A pod that is not known
+ * yet is nobody's for a moment.
+ */
+export function podOwners(caches: Caches): OwnerOfPod {
+  const pods = caches.get(pod)
+  return (namespace, name) => {
+    const labels = pods.get(namespace, name)?.metadata.labels
+    const [kind, owner] = [labels?.[OWNER_KIND_LABEL], labels?.[OWNER_NAME_LABEL]]
+    return kind === undefined || owner === undefined ? undefined : { kind, name: owner }
   }
 }

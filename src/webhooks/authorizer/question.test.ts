@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { principalOfUser, questionOf } from './question.ts'
+import { actionsInsidePod } from './podAccess.ts'
+import { principalOfUser, type Question, questionOf } from './question.ts'
 
 const PRINCIPAL = '11111111-1111-4111-8111-111111111111'
 const B = '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b'
@@ -9,6 +10,15 @@ const [BOUNDARY, GROUP] = [`/boundaries/${B}`, `/boundaries/${B}/resourcegroups/
 
 const placeOf = (namespace: string) =>
   ({ [HOME]: { boundaryId: B }, [SPACE]: { boundaryId: B, resourceGroup: 'orders' } })[namespace]
+
+const ownerOf = (namespace: string, pod: string) =>
+  namespace === SPACE
+    ? {
+        'vc-mine-0': { kind: 'VectorCluster', name: 'mine' },
+        'job-0': { kind: 'PlatformJob', name: 'report' },
+        'forged-0': { kind: 'Boundary', name: B },
+      }[pod]
+    : undefined
 
 const GROUP_OF = {
   boundaries: 'freehold.dev',
@@ -33,7 +43,11 @@ function ask(words: string, user = `p:${PRINCIPAL}`) {
   const [whole = '', subresource = ''] = what.split('/')
   const [resource = '', ...ofCore] = whole.split('.')
   const group = GROUP_OF[resource] ?? ofCore.join('.')
-  return questionOf({ user, resourceAttributes: { group, resource, subresource, verb, name, namespace } }, placeOf)
+  return questionOf(
+    { user, resourceAttributes: { group, resource, subresource, verb, name, namespace } },
+    placeOf,
+    ownerOf,
+  )
 }
 
 const ASKED: [words: string, action: string, scope: string, isOfAll?: 'of all'][] = [
@@ -74,6 +88,7 @@ const ASKED: [words: string, action: string, scope: string, isOfAll?: 'of all'][
   [`list pods -n ${SPACE}`, 'resourcegroups/read', GROUP, 'of all'],
   [`get pods vc-mine-0 -n ${SPACE}`, 'resourcegroups/read', GROUP, 'of all'],
   [`list events.events.k8s.io -n ${SPACE}`, 'resourcegroups/read', GROUP, 'of all'],
+  [`get pods/log job-0 -n ${SPACE}`, 'jobs/readLogs', `${GROUP}/resources/jobs/report`],
   [`list events -n ${HOME}`, 'resourcegroups/read', BOUNDARY, 'of all'],
 ]
 
@@ -100,8 +115,17 @@ const LEFT_TO_OTHERS: [title: string, words: string][] = [
   ['the giving of roles without a name', `grant roledefinitions -n ${HOME}`],
   ['Secrets', `get secrets vc-mine-keys -n ${SPACE}`],
   ['the making of pods', `create pods -n ${SPACE}`],
-  ['a shell in a pod', `create pods/exec vc-mine-0 -n ${SPACE}`],
-  ['the logs of a pod', `get pods/log vc-mine-0 -n ${SPACE}`],
+  ['a shell in a pod of a database', `create pods/exec vc-mine-0 -n ${SPACE}`],
+  ['the logs of a pod of a database', `get pods/log vc-mine-0 -n ${SPACE}`],
+  ['a port of a pod of a database', `create pods/portforward vc-mine-0 -n ${SPACE}`],
+  ['a shell in a pod of a job, which REST does not open', `get pods/exec job-0 -n ${SPACE}`],
+  ['the logs of a pod that is nobody’s', `get pods/log other -n ${SPACE}`],
+  ['a shell in a pod beside volumes', `create pods/exec files-1 -n ${SPACE}`],
+  ['a shell in a pod whose labels name another kind', `create pods/exec forged-0 -n ${SPACE}`],
+  ['a container beside those of a pod', `patch pods/ephemeralcontainers web-0 -n ${SPACE}`],
+  ['the eviction of a pod', `create pods/eviction web-0 -n ${SPACE}`],
+  ['logs without a name', `get pods/log -n ${SPACE}`],
+  ['logs by another verb', `list pods/log web-0 -n ${SPACE}`],
   ['the proxy of a pod', `get pods/proxy vc-mine-0 -n ${SPACE}`],
   ['pods in a boundary’s own namespace', `list pods -n ${HOME}`],
   ['the binding of roles of Kubernetes', `create rolebindings.rbac.authorization.k8s.io -n ${SPACE}`],
@@ -112,7 +136,9 @@ describe('what a request to the API server asks of authorization', () => {
   for (const [words, action, scope, isOfAll] of ASKED) {
     it(`${words.replaceAll(B, '<id>')}: ${action}`, () => {
       const principalId = PRINCIPAL
-      expect(ask(words)).to.deep.equal({
+      const { also = [], ...asked } = ask(words) as Extract<Question, { asks: 'evaluator' }>
+      expect(also).to.deep.equal([])
+      expect(asked).to.deep.equal({
         asks: 'evaluator',
         principalId,
         action,
@@ -132,7 +158,7 @@ describe('what a request to the API server asks of authorization', () => {
     const ofRole = (namespace: string) => {
       const resourceAttributes = { group: 'iam.freehold.dev', resource: 'roledefinitions', verb: 'grant' }
       const attributes = { ...resourceAttributes, name: 'Platform Owner', namespace }
-      return questionOf({ user: `p:${PRINCIPAL}`, resourceAttributes: attributes }, placeOf)
+      return questionOf({ user: `p:${PRINCIPAL}`, resourceAttributes: attributes }, placeOf, ownerOf)
     }
     const asked = { asks: 'grant', principalId: PRINCIPAL, roleName: 'Platform Owner' }
     expect(ofRole(HOME)).to.deep.equal({ ...asked, scope: BOUNDARY })
@@ -149,6 +175,38 @@ describe('what a request to the API server asks of authorization', () => {
       expect(ask('list computeplans', user), user).to.include({ asks: 'nothing', isAllowed: false })
       expect(principalOfUser(user), user).to.equal(undefined)
     }
-    expect(questionOf({ user: `p:${PRINCIPAL}` }, placeOf)).to.include({ asks: 'nothing', isAllowed: false })
+    expect(questionOf({ user: `p:${PRINCIPAL}` }, placeOf, ownerOf)).to.include({ asks: 'nothing', isAllowed: false })
   })
+})
+
+describe('a way into a pod', () => {
+  const inside = ['write', 'readFiles', 'writeFiles']
+  const cases: [words: string, prefix: string, actions: readonly string[] | undefined][] = [
+    ['get log', 'containerinstance', ['readLogs']],
+    ['create log', 'containerinstance', undefined],
+    ['get exec', 'containerinstance', inside],
+    ['create exec', 'apps', inside],
+    ['create attach', 'apps', inside],
+    ['create portforward', 'containerinstance', inside],
+    ['get portforward', 'containerinstance', inside],
+    ['delete exec', 'containerinstance', undefined],
+    ['get proxy', 'containerinstance', undefined],
+    ['patch ephemeralcontainers', 'containerinstance', undefined],
+    ['get log', 'jobs', ['readLogs']],
+    ['create exec', 'jobs', undefined],
+    ['create exec', 'functions', undefined],
+    ...['vectorcluster', 'sqlcluster', 'relationalcluster'].flatMap((prefix): [string, string, undefined][] => [
+      ['get log', prefix, undefined],
+      ['create exec', prefix, undefined],
+      ['create portforward', prefix, undefined],
+    ]),
+  ]
+  for (const [words, prefix, rights] of cases) {
+    const needs = rights === undefined ? 'is open to nobody' : `needs ${rights.join(', ')}`
+    it(`${words} of ${prefix} ${needs}`, () => {
+      const [verb = '', subresource = ''] = words.split(' ')
+      const expected = rights?.map((right) => `${prefix}/${right}`)
+      expect(actionsInsidePod({ actions: prefix }, subresource, verb)).to.deep.equal(expected)
+    })
+  }
 })

@@ -8,6 +8,7 @@ import { KINDS } from '../../crds/index.ts'
 import { RoleDefinition } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { actionsInPlatform, actionsOfKinds, gatherKubernetesForms } from '../../iam/kubernetesForm.ts'
+import { actionsInsidePod, type OwnerOfPod } from './podAccess.ts'
 
 /** The part of a SubjectAccessReview (authorization.k8s.io/v1) that is asked about. */
 export type ReviewedRequest = {
@@ -38,6 +39,8 @@ export type Question =
       readonly scope: string
       /** A list, a watch or a delete of a collection: the action is needed everywhere below the scope too. */
       readonly isOfAll: boolean
+      /** More actions that must be held at the scope, for a request that does what several of REST do. */
+      readonly also?: readonly ActionName[]
     }
   /** Whether the principal may give the role of this display name at the scope: the virtual verb `grant`. */
   | { readonly asks: 'grant'; readonly principalId: string; readonly roleName: string; readonly scope: string }
@@ -73,12 +76,18 @@ export function principalOfUser(user: string | undefined): string | undefined {
  * Reads a request to the API server as a question of authorization: an action at the scope that the namespace and the
  * name spell. Pure; what is not ours, and whoever is not a principal, is left to the authorizers that come after.
  */
-export function questionOf({ user, resourceAttributes }: ReviewedRequest, placeOf: PlaceOfNamespace): Question {
+export function questionOf(
+  { user, resourceAttributes }: ReviewedRequest,
+  placeOf: PlaceOfNamespace,
+  ownerOf: OwnerOfPod,
+): Question {
   const principalId = principalOfUser(user)
   if (principalId === undefined) return nothing('The caller is not a principal of the platform.')
   const { namespace = '', verb = '', group = '', resource = '', subresource = '', name = '' } = resourceAttributes ?? {}
   const whole = subresource === '' ? resource : `${resource}/${subresource}`
   const kind = KIND_BY_RESOURCE.get(`${group}/${resource}`)
+  if (`${group}/${resource}` === '/pods' && subresource !== '')
+    return insidePod(principalId, { subresource, verb, namespace, name }, placeOf, ownerOf)
   if (kind === undefined) return readOfCore(principalId, { id: `${group}/${whole}`, verb, namespace, name }, placeOf)
   if (subresource === '' && kind.open?.includes(verb)) {
     return { asks: 'nothing', isAllowed: true, reason: 'Any signed-in caller may.' }
@@ -108,6 +117,33 @@ function grantOf(principalId: string, roleName: string, namespace: string, place
     return nothing(`Roles are given in the namespaces of boundaries and in ${SYSTEM_NAMESPACE}.`)
   const scope = formatScope({ level: 'boundary', boundaryId: place.boundaryId })
   return { asks: 'grant', principalId, roleName, scope }
+}
+
+type PodRequest = { subresource: string; verb: string; namespace: string; name: string }
+
+/** Asked at the resource whose pod it is, as REST asks for its logs and files. */
+function insidePod(
+  principalId: string,
+  { subresource, verb, namespace, name }: PodRequest,
+  placeOf: PlaceOfNamespace,
+  ownerOf: OwnerOfPod,
+): Question {
+  const owner = ownerOf(namespace, name)
+  const kind = KINDS.find((one) => one.kind === owner?.kind && one.placement === 'group' && one.partOf === undefined)
+  const actions = kind && actionsInsidePod(kind, subresource, verb)
+  if (owner === undefined || kind === undefined || actions === undefined)
+    return nothing(`The platform gives no right to ${subresource} of this pod.`)
+  const scope = scopeOf(kind, namespace, owner.name, placeOf)
+  const [action, ...also] = actions
+  if (typeof scope === 'string' || action === undefined) return nothing(String(scope))
+  return {
+    asks: 'evaluator',
+    principalId,
+    action,
+    scope: formatScope(scope),
+    isOfAll: false,
+    ...(also.length > 0 && { also }),
+  }
 }
 
 type CoreRequest = { id: string; verb: string; namespace: string; name: string }

@@ -1,0 +1,218 @@
+import { randomBytes } from 'node:crypto'
+import { text } from 'node:stream/consumers'
+import { gunzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import { silentProgress } from '../../scripts/controlplane/index.ts'
+import { FILES_IMAGE } from '../../scripts/node/filesImage.ts'
+import { packageImage, pushInto } from '../../scripts/node/images.ts'
+import { runningNamespaces } from '../../scripts/node/namespaces.ts'
+import { kubePodLogs } from '../../src/adapters/podlogs/client.ts'
+import { podVolumeFiles } from '../../src/adapters/volumefiles/pods.ts'
+import type { FilePlace, VolumeFiles } from '../../src/adapters/volumefiles/port.ts'
+import type { FileRequest } from '../../src/contracts/files.ts'
+import { groupNamespace } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { PlatformJob } from '../../src/crds/jobs.ts'
+import { RoleAssignment } from '../../src/crds/rbac.ts'
+import { configMap, job, persistentVolumeClaim, pod } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { createExec } from '../../src/kube/exec.ts'
+import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
+import { podLogsContract } from '../suites/podLogsContract.ts'
+import { expectCall, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../worlds/platform.ts'
+import { administrator, testPlatform } from '../worlds/tenant.ts'
+import { SHELL, SHELL_IMAGE, shellPod } from './shell.ts'
+
+type Pod = KubeObject & {
+  status?: { phase?: string; containerStatuses?: { restartCount: number; state?: { running?: object } }[] }
+}
+
+type Volume = { name: string; emptyDir: object }
+
+describe('logs and files on a node', function () {
+  this.timeout(180_000)
+  let client: KubeClient
+  let boundaryId: string
+  let group: string
+  let namespace: string
+
+  before(async () => {
+    client = await administrator()
+    const node = await runningNamespaces(testPlatform().folder)
+    if (node === undefined) throw new Error('The platform of these tests has no node: run `npm run test:node`.')
+    await pushInto(node, [await packageImage(SHELL, { progress: silentProgress, signal: undefined })])
+    boundaryId = (await makeBoundary()).id
+    group = (await makeGroup(boundaryId)).name
+    namespace = groupNamespace(boundaryId, group)
+  })
+  after(() => client.close())
+
+  const start = async (
+    command: string,
+    { volumes = [], ...more }: { volumes?: Volume[]; restartPolicy?: string } = {},
+  ) => {
+    const made = shellPod(uniqueName('shell'), namespace, command, { volumes })
+    await client.create(pod, { ...made, spec: { ...(made.spec as object), ...more } })
+    return { namespace, name: made.metadata.name }
+  }
+  const runs = (ref: { namespace: string; name: string }, restarts = 0) =>
+    until(`${ref.name} runs`, async () => {
+      const { status } = await client.get<Pod>(pod, ref)
+      const [container] = status?.containerStatuses ?? []
+      if (container?.state?.running === undefined || container.restartCount < restarts)
+        throw new Error(JSON.stringify(status))
+      return true
+    })
+
+  describe('logs of a kubelet', () => {
+    let logs: ReturnType<typeof kubePodLogs>
+    let running: { namespace: string; pod: string; container: string }
+    let restarted: typeof running
+
+    before(async () => {
+      logs = kubePodLogs(client, { isPlayed: false })
+      // It goes on a while after somebody asked it to, which only the sink of a file could tell it: so it waits.
+      const lines = 'echo one; echo two; echo three'
+      const one = await start(`${lines}; sleep 25; echo four`)
+      const two = await start('if [ -e /data/again ]; then echo after; sleep 600; fi; touch /data/again; echo before', {
+        volumes: [{ name: 'data', emptyDir: {} }],
+        restartPolicy: 'Always',
+      })
+      await Promise.all([runs(one), runs(two, 1)])
+      const source = (name: string) => ({ namespace, pod: name, container: 'shell' })
+      ;[running, restarted] = [source(one.name), source(two.name)]
+      await until('both have written', async () => {
+        const found = await Promise.all([running, restarted].map(async (each) => logs.open(each)))
+        const texts = await Promise.all(found.map((chunks) => (chunks === undefined ? '' : text(chunks))))
+        return texts[0]?.includes('three') && texts[1]?.includes('after')
+      })
+    })
+
+    podLogsContract(() => ({ logs, running, restarted, goOn: async () => {} }))
+  })
+
+  it('are followed by REST: at once, by a hundred at the cost of one, until the permission is withdrawn', async () => {
+    const name = uniqueName('job')
+    const path = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/jobs/${name}`
+    const [image = '', tag = ''] = SHELL_IMAGE.split(/:(?=[^:]*$)/)
+    const command = ['sh', '-c', 'n=0; while true; do n=$((n+1)); echo line $n; sleep 0.2; done']
+    const { apiVersion, kind } = PlatformJob
+    const spec = { image, tag, command, runAsUser: 65_532 }
+    await client.create(PlatformJob.resource, { apiVersion, kind, metadata: { name, namespace }, spec })
+    await until(
+      'it runs',
+      async () => (await expectCall<{ status: string }>(200, 'GET', path)).body.status === 'Running',
+    )
+    const scope = `/boundaries/${boundaryId}/resourcegroups/${group}`
+    const { token, principalId } = await makeCaller({ Contributor: scope })
+    const url = `${testPlatform().facadeUrl}/api${path}/logs?follow=true&tail=5`
+    const seen = Array.from({ length: 100 }, () => ({ text: '', first: 0, hasEnded: false }))
+    for (const each of seen) {
+      const began = performance.now()
+      const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
+      expect(answer.status).to.equal(200)
+      void (async () => {
+        for await (const chunk of answer.body ?? []) {
+          if (each.first === 0) each.first = performance.now() - began
+          each.text += Buffer.from(chunk).toString()
+        }
+        each.hasEnded = true
+      })().catch(() => {
+        each.hasEnded = true
+      })
+    }
+    await until('each has seen more than the beginning', () => seen.every(({ text }) => text.split('\n').length > 10))
+    for (const { text } of seen) {
+      const numbers = text
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => Number(line.slice('line '.length)))
+      expect(numbers).to.deep.equal(numbers.map((_, index) => (numbers[0] ?? 0) + index))
+    }
+    const metrics = await (await client.request({ path: '/metrics' })).text()
+    const streams = /apiserver_longrunning_requests\{[^}]*subresource="log"[^}]*\} (\d+)/.exec(metrics)?.[1]
+    expect(streams).to.equal('1')
+    const firsts = seen.map(({ first }) => first).sort((a, b) => a - b)
+    console.log(`      first lines after ${firsts[0]?.toFixed()} to ${firsts.at(-1)?.toFixed()} ms`)
+    const { items } = await client.list(RoleAssignment.resource, { namespace: `boundary-${boundaryId}` })
+    const own = items.filter(({ spec }) => (spec as { principalId?: string }).principalId === principalId)
+    const withdrawn = performance.now()
+    for (const { metadata } of own) await client.remove(RoleAssignment.resource, metadata)
+    await until('every answer has ended', () => seen.every(({ hasEnded }) => hasEnded))
+    console.log(`      ended ${((performance.now() - withdrawn) / 1000).toFixed(1)} s after the permission`)
+    await expectCall(204, 'DELETE', path)
+  })
+
+  describe('files of a volume', () => {
+    let files: VolumeFiles
+    let place: FilePlace
+    const { signal } = new AbortController()
+
+    before(async () => {
+      const claim = uniqueName('claim')
+      await client.create(persistentVolumeClaim, {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name: claim, namespace },
+        spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '4Gi' } } },
+      } as KubeObject)
+      // Whatever owns it.
+      const owner = await client.create<KubeObject>(configMap, {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: uniqueName('owner'), namespace },
+      })
+      const exec = createExec(loadKubeconfig(testPlatform().kubeconfig), 'test')
+      files = podVolumeFiles({ client, exec, image: async () => FILES_IMAGE, isPlayed: false })
+      place = {
+        namespace,
+        owner: { apiVersion: 'v1', kind: 'ConfigMap', name: owner.metadata.name, uid: owner.metadata.uid ?? '' },
+        volumes: [
+          { path: '/data', claim },
+          { path: '/other', claim, subPath: 'sub' },
+        ],
+        identity: { user: 65_532, fsGroup: 65_532 },
+      }
+    })
+
+    const ask = async (request: FileRequest, body?: Iterable<Uint8Array>) => {
+      async function* parts() {
+        yield* body ?? []
+      }
+      const { answer, bytes } = await files.ask(place, request, { signal, body: parts() })
+      return { answer: answer as Record<string, unknown>, bytes }
+    }
+
+    it('are written, read in part, archived and removed by a pod beside it', async () => {
+      const began = performance.now()
+      const content = randomBytes(3_000_000)
+      const { answer } = await ask({ op: 'upload', path: '/data', name: 'file', overwrite: true }, [content])
+      console.log(`      the first answer took ${((performance.now() - began) / 1000).toFixed(1)} s`)
+      expect(answer.isNew).to.equal(true)
+      const again = performance.now()
+      const part = await ask({ op: 'download', path: '/data/file', range: { first: 1_000_000, last: 1_999_999 } })
+      const chunks: Buffer[] = []
+      for await (const chunk of part.bytes) chunks.push(chunk as Buffer)
+      expect(Buffer.concat(chunks).equals(content.subarray(1_000_000, 2_000_000))).to.equal(true)
+      console.log(`      the second ${((performance.now() - again) / 1000).toFixed(1)} s`)
+      const archive = await ask({ op: 'archive', path: '/data' })
+      const zipped: Buffer[] = []
+      for await (const chunk of archive.bytes) zipped.push(chunk as Buffer)
+      expect(gunzipSync(Buffer.concat(zipped)).length).to.be.greaterThan(3_000_000)
+      expect(
+        (await ask({ op: 'move', from: '/data/file', to: '/other/file', overwrite: false })).answer.refused,
+      ).to.equal('OtherVolume')
+      expect((await ask({ op: 'list', path: '/other/../data' })).answer.refused).to.equal('NotAllowed')
+      expect((await ask({ op: 'remove', path: '/data/file', recursive: false })).answer.removed).to.equal(true)
+      expect((await ask({ op: 'download', path: '/data/file' })).answer.refused).to.equal('NotFound')
+    })
+
+    it('leave nothing behind when nobody asks for them any more', async () => {
+      await ask({ op: 'list', path: '/data' })
+      await until('the pod beside the volume has gone', async () => {
+        const { items } = await client.list(job, { namespace, labelSelector: 'freehold.dev/files' })
+        return items.length === 0
+      })
+    })
+  })
+})
