@@ -2,10 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { FILES_IMAGE } from '../../scripts/node/filesImage.ts'
-import { packageImage, pushInto } from '../../scripts/node/images.ts'
-import { runningNamespaces } from '../../scripts/node/namespaces.ts'
 import { kubePodLogs } from '../../src/adapters/podlogs/client.ts'
 import { podVolumeFiles } from '../../src/adapters/volumefiles/pods.ts'
 import type { FilePlace, VolumeFiles } from '../../src/adapters/volumefiles/port.ts'
@@ -21,7 +18,7 @@ import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
 import { podLogsContract } from '../suites/podLogsContract.ts'
 import { expectCall, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, testPlatform } from '../worlds/tenant.ts'
-import { SHELL, SHELL_IMAGE, shellPod } from './shell.ts'
+import { pushShell, SHELL_IMAGE, shellPod } from './shell.ts'
 
 type Pod = KubeObject & {
   status?: { phase?: string; containerStatuses?: { restartCount: number; state?: { running?: object } }[] }
@@ -38,9 +35,7 @@ describe('logs and files on a node', function () {
 
   before(async () => {
     client = await administrator()
-    const node = await runningNamespaces(testPlatform().folder)
-    if (node === undefined) throw new Error('The platform of these tests has no node: run `npm run test:node`.')
-    await pushInto(node, [await packageImage(SHELL, { progress: silentProgress, signal: undefined })])
+    await pushShell()
     boundaryId = (await makeBoundary()).id
     group = (await makeGroup(boundaryId)).name
     namespace = groupNamespace(boundaryId, group)
