@@ -12,9 +12,19 @@ describe('the Containerfile, read without a container daemon', () => {
         WorkingDir: '/app',
         User: '65532:65532',
         ExposedPorts: { '8080/tcp': {}, '9090/tcp': {} },
+        Env: [
+          'PATH=/nodejs/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+          'PLATFORM_COMMIT=unknown',
+          'PLATFORM_BUILT_AT=1970-01-01T00:00:00Z',
+        ],
         Entrypoint: ['/nodejs/bin/node', '--enable-source-maps', 'src/main.ts'],
       },
     })
+  })
+
+  it('takes the values of its arguments', () => {
+    const text = 'FROM base\nARG COMMIT=unknown\nENV A=$COMMIT B=$OTHER'
+    expect(lastStageOf(text, { COMMIT: 'abc' }).config.Env).to.deep.equal(['A=abc', 'B=$OTHER'])
   })
 
   it('counts by its last stage', () => {

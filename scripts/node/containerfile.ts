@@ -7,11 +7,21 @@ export type Stage = {
   readonly config: ImageConfig
 }
 
-/** @throws Error for an instruction that is not known here: the image would be another one */
-export function lastStageOf(text: string): Stage {
+/**
+ * @param given values of its arguments (`--build-arg`); their defaults where absent
+ * @throws Error for an instruction that is not known here: the image would be another one
+ */
+export function lastStageOf(text: string, given: Readonly<Record<string, string>> = {}): Stage {
   const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
   const start = lines.findLastIndex((line) => line.startsWith('FROM '))
-  return lines.slice(start + 1).reduce(after, { copied: [], config: {} })
+  const values = new Map<string, string>()
+  const stage = lines.slice(start + 1).filter((line) => {
+    const [, name, byDefault] = /^ARG ([A-Z_]+)=(\S+)$/.exec(line) ?? []
+    if (name !== undefined) values.set(name, given[name] ?? byDefault ?? '')
+    return name === undefined
+  })
+  const filled = stage.map((line) => line.replaceAll(/\$([A-Z_]+)/g, (text, name) => values.get(name) ?? text))
+  return filled.reduce(after, { copied: [], config: {} })
 }
 
 function after({ copied, config }: Stage, line: string): Stage {
@@ -23,6 +33,8 @@ function after({ copied, config }: Stage, line: string): Stage {
       return configured({ WorkingDir: first })
     case 'USER':
       return configured({ User: first })
+    case 'ENV':
+      return configured({ Env: [...(config.Env ?? []), ...words] })
     case 'EXPOSE':
       return configured({ ExposedPorts: Object.fromEntries(words.map((port) => [`${port}/tcp`, {}])) })
     case 'ENTRYPOINT':
