@@ -1,0 +1,104 @@
+import { join } from 'node:path'
+import { expect } from 'chai'
+import type { PackageImage } from '../../scripts/node/images.ts'
+import { sqlHost, sqlNames } from '../../src/contracts/sql.ts'
+import { groupNamespace } from '../../src/core/names.ts'
+import { pod } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { editorRoutesSuite, MARIADB_EDITOR } from '../suites/editorRoutesSuite.ts'
+import { call, expectCall, makeBoundary, makeGroup, uniqueName, until } from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
+import { logOf, podIn, pushImages, shellPod } from './shell.ts'
+
+const FILES = join(import.meta.dirname, 'images/mariadb')
+/** Debian's MariaDB in the place of the image that the platform asks for. */
+const MARIADB: PackageImage = {
+  name: 'library/mariadb:11.8',
+  packages: ['mariadb-server', 'mariadb-client', 'dash', 'coreutils', 'sed', 'grep', 'hostname'],
+  layers: [{ from: FILES, paths: ['usr', 'etc'], to: '' }],
+  config: { Entrypoint: ['docker-entrypoint.sh'], User: '999:999' },
+}
+
+type Connection = { connectionString: string }
+
+describe('a SQL instance on a node', function () {
+  this.timeout(600_000)
+  let client: KubeClient
+  let boundaryId: string
+  let namespace: string
+  /** A namespace of another boundary. */
+  let elsewhere: string
+  let path: string
+
+  before(async () => {
+    client = await administrator()
+    await pushImages(MARIADB)
+    boundaryId = (await makeBoundary()).id
+    const group = (await makeGroup(boundaryId)).name
+    namespace = groupNamespace(boundaryId, group)
+    const other = await makeBoundary()
+    elsewhere = groupNamespace(other.id, (await makeGroup(other.id)).name)
+    path = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/sqlclusters/orders`
+    await expectCall(201, 'POST', path, { engine: 'MariaDb', databaseName: 'shop' })
+    await untilServed()
+  })
+  after(() => client?.close())
+
+  const untilStatus = (wanted: string) =>
+    until(`it is ${wanted}`, async () => {
+      const { body } = await expectCall<{ status: string; statusMessage: string }>(200, 'GET', path)
+      if (body.status === wanted) return body
+      throw new Error(`${body.status}: ${body.statusMessage}`)
+    })
+  async function untilServed(): Promise<void> {
+    await untilStatus('Running')
+    await until('the logins are made', async () => (await call('GET', `${path}/editor/schemas`)).status === 200)
+  }
+
+  /** What a client of MariaDB prints that runs in the namespace, with the string that REST hands out. */
+  async function ask(from: string, statement: string): Promise<{ succeeded: boolean; text: string }> {
+    const { body } = await expectCall<Connection>(200, 'GET', `${path}/connectionstring`)
+    const { hostname, port, username, password, pathname } = new URL(body.connectionString)
+    const words = [
+      `--host=${hostname}`,
+      `--port=${port}`,
+      `--user=${username}`,
+      `--password=${decodeURIComponent(password)}`,
+    ]
+    const command = `mariadb --no-defaults --connect-timeout=10 --skip-column-names ${words.join(' ')} --execute='${statement}' ${pathname.slice(1)} 2>&1`
+    const made = shellPod(uniqueName('client'), from, command, { image: `docker.io/${MARIADB.name}` })
+    await client.create(pod, made)
+    const ref = { namespace: from, name: made.metadata.name }
+    const ended = await podIn(client, ref, 'Succeeded', 'Failed')
+    return { succeeded: ended.status?.phase === 'Succeeded', text: await logOf(client, ref) }
+  }
+
+  const engine = () => client.get(pod, { namespace, name: `${sqlNames('orders').workload}-0` })
+
+  it('takes clients of its group by the connection string, and no others', async () => {
+    const made = await ask(namespace, 'CREATE TABLE kept (id INT PRIMARY KEY); INSERT INTO kept VALUES (42)')
+    expect(made).to.deep.equal({ succeeded: true, text: '' })
+    expect(await ask(namespace, 'SELECT id FROM kept')).to.deep.equal({ succeeded: true, text: '42\n' })
+    const { succeeded, text } = await ask(elsewhere, 'SELECT 1')
+    expect(succeeded, text).to.equal(false)
+    expect(text).to.contain("Can't connect").and.to.contain(sqlHost(namespace, 'orders'))
+  })
+
+  it('keeps its rows over a restart, and over a stop and a start', async () => {
+    const { uid } = (await engine()).metadata
+    await expectCall(202, 'PUT', `${path}/actions/restart`)
+    await until('another pod runs', async () => (await engine()).metadata.uid !== uid)
+    await untilServed()
+    expect(await ask(namespace, 'SELECT id FROM kept')).to.deep.equal({ succeeded: true, text: '42\n' })
+    await expectCall(202, 'PUT', `${path}/actions/stop`)
+    await untilStatus('Stopped')
+    await expectCall(202, 'PUT', `${path}/actions/start`)
+    await untilServed()
+    expect(await ask(namespace, 'SELECT id FROM kept')).to.deep.equal({ succeeded: true, text: '42\n' })
+    expect(await ask(namespace, 'DROP TABLE kept')).to.deep.equal({ succeeded: true, text: '' })
+  })
+
+  describe('with its editor', () => {
+    editorRoutesSuite(MARIADB_EDITOR, () => ({ boundaryId, path }))
+  })
+})
