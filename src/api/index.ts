@@ -3,6 +3,7 @@ import { boundaryRoutes } from './boundaries/index.ts'
 import { memberRoutes } from './boundaries/members.ts'
 import { tenantRoutes } from './boundaries/tenant.ts'
 import { tenantMoveRoutes } from './boundaries/tenantMove.ts'
+import { containerInstanceRoutes } from './containerinstances/index.ts'
 import { documentOf } from './http/openapi.ts'
 import { type Area, area, type Route, type RouteDraft } from './http/route.ts'
 import { reservedNamesOf } from './http/router.ts'
@@ -34,7 +35,7 @@ export const AREAS: readonly Area[] = [
   whole('vector', 'db-vector', [vectorRoutes]),
   whole('relational', 'db-relational', [relationalRoutes]),
   whole('sql', 'db-sql', [sqlRoutes]),
-  whole('containerinstances', 'containerinstances', []),
+  whole('containerinstances', 'containerinstances', [containerInstanceRoutes]),
   whole('staticwebapps', 'staticwebapps', []),
   whole('apps', 'apps', []),
   whole('secrets', 'secrets', [vaultRoutes]),
@@ -72,10 +73,14 @@ export function reservedNames(): string[] {
   return reservedNamesOf(SERVED_ROUTES)
 }
 
-/** What routes read of Kubernetes itself, beyond our kinds: nodes and pods for the verdict of a plan. */
+/**
+ * What routes read of Kubernetes itself, beyond our kinds: nodes and pods for the verdict of a plan and the live state of
+ * a resource, storage classes for whether volumes can be shared.
+ */
 export function facadeReads(): { resource: { group: string; plural: string }; verbs: readonly string[] }[] {
   return [
     { resource: { group: '', plural: 'nodes' }, verbs: ['get', 'list', 'watch'] },
     { resource: { group: '', plural: 'pods' }, verbs: ['get', 'list', 'watch'] },
+    { resource: { group: 'storage.k8s.io', plural: 'storageclasses' }, verbs: ['get', 'list', 'watch'] },
   ]
 }

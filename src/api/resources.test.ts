@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { type ResourceCase, resourceSuite } from '../../test/suites/resourceSuite.ts'
+import { ContainerInstance } from '../crds/containerinstances.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
 import { PlatformJob } from '../crds/jobs.ts'
 import { ObjectStorageAccount } from '../crds/objectstorage.ts'
@@ -14,6 +15,7 @@ const plan =
   (family: string): NonNullable<ResourceCase['world']> =>
   (server) =>
     server.put(ComputePlan, `${family.toLowerCase()}-small`, { family, displayName: family, ...SIZES, isDefault: true })
+const SITE = { components: [{ name: 'web', image: 'docker.io/library/nginx:1.29' }] }
 const JOB = { image: 'docker.io/library/busybox' }
 
 const CASES: readonly ResourceCase[] = [
@@ -51,6 +53,13 @@ const CASES: readonly ResourceCase[] = [
     body: {},
     other: { enablePublicAccess: true },
     patch: { body: { enablePublicAccess: true }, shows: { enablePublicAccess: true } },
+  },
+  {
+    kind: ContainerInstance,
+    world: plan('ContainerInstance'),
+    body: SITE,
+    other: { ...SITE, tags: { team: 'books' } },
+    patch: { body: { running: false }, shows: { running: false } },
   },
   {
     isBrief: true,

@@ -18,6 +18,7 @@ import { linkPages } from '../api/people/forms.ts'
 import { loadDocumentation } from '../api/platform/documentation.ts'
 import { createRecords } from '../api/records/kubeRecords.ts'
 import { createCapacity } from '../api/resources/capacity.ts'
+import { createStorage } from '../api/resources/storage.ts'
 import { followConnections } from '../api/sso/follower.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
@@ -26,7 +27,7 @@ import { VERSION } from '../core/release.ts'
 import { KINDS } from '../crds/index.ts'
 import { PlatformTenant } from '../crds/rbac.ts'
 import { SsoConnection } from '../crds/sso.ts'
-import { node, pod } from '../kube/builtin.ts'
+import { node, pod, storageClass } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
 import { openAdministration } from './administration.ts'
@@ -76,6 +77,7 @@ export async function runFacade(
     reservedNames: new Set(reservedNames()),
     namespaces: kubeNamespaces(client),
     capacity: createCapacity(caches, systemClock),
+    storage: createStorage(caches),
     ...(await areaServices({
       configuration,
       client,
@@ -134,7 +136,7 @@ export function openFacadeConnection(
     timeout: CALL_TIMEOUT,
   })
   for (const kind of KINDS) caches.add(kind.resource)
-  for (const resource of [node, pod]) caches.add(resource)
+  for (const resource of [node, pod, storageClass]) caches.add(resource)
   return {
     name: 'connection of the facade',
     checks: [],

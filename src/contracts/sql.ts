@@ -95,6 +95,28 @@ export function decodeProductKey(
   return { key, setAt: decoded(data?.[`set-at.v${version}`]) ?? '', setBy: decoded(data?.[`set-by.v${version}`]) ?? '' }
 }
 
+/** The forms of one connection that drivers take. Every part is escaped as its form asks for. */
+export function sqlConnectionForms(
+  { engine, databaseName: database }: { engine: SqlEngineName; databaseName: string },
+  { host, user, password }: { host: string; user: string; password: string },
+) {
+  const port = SQL_PORTS[engine]
+  const shown = host.includes(':') ? `[${host}]` : host
+  const scheme = engine === 'MsSql' ? 'sqlserver' : 'mariadb'
+  const credentials = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`
+  return {
+    connectionString: `${scheme}://${credentials}@${shown}:${port}/${database}`,
+    jdbcUrl:
+      engine === 'MsSql'
+        ? `jdbc:${scheme}://${shown}:${port};databaseName=${database};user=${user};password={${password.replaceAll('}', '}}')}};encrypt=true;trustServerCertificate=true`
+        : `jdbc:${scheme}://${shown}:${port}/${database}?user=${encodeURIComponent(user)}&password=${encodeURIComponent(password)}`,
+    adoNetString:
+      engine === 'MsSql'
+        ? `Server=${host},${port};Database=${database};User Id=${user};Password=${password};Encrypt=True;TrustServerCertificate=True`
+        : `Server=${host};Port=${port};Database=${database};User ID=${user};Password=${password}`,
+  }
+}
+
 function encoded(text: string): string {
   return Buffer.from(text, 'utf8').toString('base64')
 }

@@ -25,3 +25,6 @@ export function ordinalOf(workload: string, podOrClaim: string): number | undefi
 
 /** On pods beside the volumes of a resource, through which its files are read and written. */
 export const FILES_LABEL = `${PREFIX}files`
+
+/** On a StorageClass, set by the administrator: pods on several nodes can mount one of its volumes (ReadWriteMany). */
+export const SHARED_VOLUMES_LABEL = `${PREFIX}shared-volumes`

@@ -12,6 +12,7 @@ import { customResourceDefinition, event, namespace } from '../kube/builtin.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { bindingController } from './bindings.ts'
 import { boundaryController } from './boundaries.ts'
+import { containerController } from './containerinstances/index.ts'
 import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
 import type { Controller, Declared, Rights } from './engine/controller.ts'
 import type { Environment } from './engine/environment.ts'
@@ -88,6 +89,7 @@ const PARTS: readonly Part[] = [
     })),
   ),
   ...STORAGE_CONTROLLERS.map((each) => made(each, ({ objectStorage }) => objectStorage)),
+  made(containerController, (ports) => ({ keys: keysOf(ports) })),
   made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs })),
 ]
 

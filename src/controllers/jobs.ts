@@ -9,14 +9,11 @@ import {
   jobNames,
   KEPT_LOG_BYTES,
   RESULT_SECONDS,
-  type VaultReference,
   vaultReference,
 } from '../contracts/jobs.ts'
-import { currentVersion, isLive, readRefusal } from '../contracts/vaults/history.ts'
-import { entryName } from '../contracts/vaults/names.ts'
 import { ownerSelector } from '../contracts/workloads.ts'
 import { messageOf } from '../core/errors.ts'
-import { type KubeObject, keyOf, refOf } from '../core/object.ts'
+import { keyOf, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { PlatformJob } from '../crds/jobs.ts'
 import { SecretVault, VaultEntry } from '../crds/vaults.ts'
@@ -31,7 +28,7 @@ import {
 import { job as batchJobs, namespace, pod, secret } from '../kube/builtin.ts'
 import { controllerWith, type Pass, type Step, steps } from './engine/controller.ts'
 import { PHASE_INDEX } from './engine/phaseIndex.ts'
-import { openVersion, outcomeOfEnvelope } from './vaults/open.ts'
+import { vaultValue } from './vaults/open.ts'
 import { findCluster } from './workload/home.ts'
 import { childRights, podObserver, workloadObservers } from './workload/observers.ts'
 import { newWorkloadState, placeOfPass, planOf, type WorkloadState } from './workload/pass.ts'
@@ -47,7 +44,6 @@ type JobPassState = WorkloadState & {
   progress: JobProgress
   state: JobState
 }
-type CachedEntry = VaultEntry & KubeObject
 
 const START: JobProgress = { state: 'Pending', message: '', attempts: 0 }
 
@@ -140,7 +136,8 @@ function startJob(options: JobOptions): JobStep {
       if (references.length > 0) {
         const values: Record<string, string> = {}
         for (const [variable, reference] of references) {
-          const value = await vaultValue(pass, reference, options.keys)
+          const { vault: vaultName, secret: secretName } = reference
+          const value = await vaultValue(pass, { vaultName, secretName }, options.keys)
           if (typeof value !== 'string') return value
           values[variable] = value
         }
@@ -160,24 +157,6 @@ const referencesOf = ({ spec }: PlatformJob) =>
     const reference = vaultReference(value)
     return reference === undefined ? [] : [[variable, reference] as const]
   })
-
-/** The value of a vault secret, or why there is none. Whoever wrote the reference was asked for the right to read it. */
-async function vaultValue(pass: JobPass, { vault, secret: name }: VaultReference, keys: PlatformKeys) {
-  const { namespace } = placeOfPass(pass)
-  const entry = pass.records.cache<CachedEntry>(VaultEntry.resource).get(namespace, entryName(vault, name))
-  const named = `Secret "${name}" of vault "${vault}"`
-  if (pass.records.cache(SecretVault.resource).get(namespace, vault) === undefined)
-    return stalled('ReferenceMissing', `There is no vault "${vault}" in this group.`)
-  if (entry === undefined || !isLive(entry)) return stalled('ReferenceMissing', `${named} does not exist.`)
-  const refusal = readRefusal(entry, currentVersion(entry.spec), pass.clock.now())
-  if (refusal !== undefined) return stalled('ReferenceMissing', `${named} cannot be read now: ${refusal}.`)
-  try {
-    const value = await openVersion(pass.workloads, entry, keys)
-    return value ?? stalled('ReferenceMissing', `${named} no longer has a value.`)
-  } catch (error) {
-    return outcomeOfEnvelope(error)
-  }
-}
 
 /** Milliseconds after the end until a log that no node gives is given up, and between two tries. */
 const LOG_PATIENCE = 60_000

@@ -77,9 +77,10 @@ function quotaUser(
   const { key, resourceGroup, object, plans } = of
   const plan = sized === undefined ? undefined : planFor(sized, object.spec, plans)
   if (sized !== undefined && plan?.spec.family !== sized) return undefined
+  const named = (name: string) => plans.find(({ metadata }) => metadata.name === name)
   const createdAt = object.metadata.creationTimestamp ?? ''
   const wasReady = (object.status as { firstReadyAt?: string } | undefined)?.firstReadyAt !== undefined
-  return { key, createdAt, resourceGroup, demand: demandOf(object, plan), wasReady }
+  return { key, createdAt, resourceGroup, demand: demandOf(object, plan, named), wasReady }
 }
 
 /** What of a pass quotas need, whatever its kind and state. */

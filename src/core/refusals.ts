@@ -76,6 +76,8 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   PARAMETER_REFUSED: [rule],
   BACKUP_TARGET_MISSING: [phase('ConfigurationInvalid')],
   OUTSIDE_RECOVERY_WINDOW: [phase('ConfigurationInvalid')],
+  NOTHING_TO_BACK_UP: [rule],
+  VOLUME_NOT_SHAREABLE: [phase('ConfigurationInvalid')],
   EULA_NOT_ACCEPTED: [rule],
   LICENSE_NOT_APPLICABLE: [rule],
   TABLE_NOT_FOUND: [NO_OBJECT],

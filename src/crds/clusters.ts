@@ -70,6 +70,11 @@ export const PlatformCluster = defineKind({
       .max(65_535)
       .optional()
       .describe('Port that clients of public hosts connect to, as the URLs of resources show it; 443 when absent'),
+    certificateIssuer: subdomain
+      .optional()
+      .describe(
+        'ClusterIssuer of cert-manager that signs for custom domains; without one nothing asks for certificates',
+      ),
   }),
   // No controller looks at clusters yet: nothing would ever write it.
   status: z.object({}),

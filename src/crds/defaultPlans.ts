@@ -68,6 +68,10 @@ function jobPlan(
   return { ...plan, family: 'Job' }
 }
 
+function containerPlan(...given: Parameters<typeof jobPlan>): PlanSpec {
+  return { ...jobPlan(...given), family: 'ContainerInstance' }
+}
+
 /** The offer that a new platform starts with; administrators change it with kubectl. Keys are the plan ids. */
 export const DEFAULT_PLANS: Readonly<Record<string, PlanSpec>> = {
   'vector-dev': vectorPlan(
@@ -155,4 +159,14 @@ export const DEFAULT_PLANS: Readonly<Record<string, PlanSpec>> = {
   'job-small': jobPlan('Small', ['250m', '1'], ['512Mi', '1Gi'], 'For scripts and reports.', true),
   'job-medium': jobPlan('Medium', ['1', '2'], ['2Gi', '4Gi'], 'For imports and migrations.'),
   'job-large': jobPlan('Large', ['4', '4'], ['8Gi', '16Gi'], 'For heavy computations.'),
+  'container-nano': containerPlan('Nano', ['100m', '250m'], ['128Mi', '256Mi'], 'For small helpers and static sites.'),
+  'container-small': containerPlan('Small', ['250m', '500m'], ['512Mi', '512Mi'], 'For most web servers.', true),
+  'container-medium': containerPlan('Medium', ['500m', '1'], ['1Gi', '1Gi'], 'For busy web servers and workers.'),
+  'container-large': containerPlan('Large', ['1', '2'], ['4Gi', '4Gi'], 'For large applications.'),
+  'container-xlarge': containerPlan(
+    'Extra large',
+    ['4', '4'],
+    ['16Gi', '16Gi'],
+    'For applications that need four whole cores.',
+  ),
 }

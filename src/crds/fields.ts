@@ -84,6 +84,27 @@ export function mapOf<Value extends z.ZodType>(value: Value, most: number): z.Zo
   return z.record(z.string(), value).refine(isSmall, `must have at most ${most} names`).meta({ maxProperties: most })
 }
 
+/** A list of at most so many records, which the API server merges by the field that tells them apart. */
+export function listBy<Value extends z.ZodType>(key: string, value: Value, most: number): z.ZodArray<Value> {
+  const isUnique = (list: z.output<Value>[]) =>
+    new Set(list.map((item) => (item as Record<string, unknown>)[key])).size === list.length
+  return z
+    .array(value)
+    .max(most)
+    .refine(isUnique, `must not have one ${key} twice`)
+    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] })
+}
+
+/** A list of at most so many texts, none of them twice. */
+export function setOf<Value extends z.ZodString>(value: Value, most: number): z.ZodArray<Value> {
+  const isUnique = (list: string[]) => new Set(list).size === list.length
+  return z
+    .array(value)
+    .max(most)
+    .refine(isUnique, 'must not have one text twice')
+    .meta({ 'x-kubernetes-list-type': 'set' })
+}
+
 /** At most 50 pairs that people choose; kept in the spec and never made labels, which have narrower rules. */
 export const Tags = mapOf(PlainText.max(256), 50).describe(
   'Pairs that people choose, at most 50, to find things by; nothing that runs depends on them',

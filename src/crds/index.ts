@@ -1,5 +1,6 @@
 import { Boundary } from './boundaries.ts'
 import { PlatformCluster } from './clusters.ts'
+import { ContainerInstance } from './containerinstances.ts'
 import type { AnyKind } from './define.ts'
 import { PlatformClient, PlatformUser } from './identity.ts'
 import { MemberInvitation, PasswordReset } from './invitations.ts'
@@ -56,6 +57,7 @@ export const KINDS: readonly AnyKind[] = [
   RelationalSnapshot,
   SqlInstance,
   PlatformJob,
+  ContainerInstance,
   ObjectStorageAccount,
   AccountBucket,
   ObjectAccessKey,

@@ -158,5 +158,4 @@ export const PlatformJob = defineKind({
   ],
   selectable: ['spec.computePlan', 'status.state'],
 })
-export type SpecOfJob = Spec
 export type PlatformJob = ObjectOf<typeof PlatformJob>

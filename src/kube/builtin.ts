@@ -26,6 +26,7 @@ export const serviceAccount = core('ServiceAccount', 'serviceaccounts')
 export const event = grouped('events.k8s.io', 'Event', 'events')
 export const statefulSet = grouped('apps', 'StatefulSet', 'statefulsets')
 export const deployment = grouped('apps', 'Deployment', 'deployments')
+export const controllerRevision = grouped('apps', 'ControllerRevision', 'controllerrevisions')
 export const daemonSet = grouped('apps', 'DaemonSet', 'daemonsets')
 export const job = grouped('batch', 'Job', 'jobs')
 export const cronJob = grouped('batch', 'CronJob', 'cronjobs')
@@ -84,6 +85,7 @@ export const BUILTIN: readonly Resource[] = [
   event,
   statefulSet,
   deployment,
+  controllerRevision,
   daemonSet,
   job,
   cronJob,

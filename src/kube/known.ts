@@ -1,9 +1,10 @@
 import { BUILTIN } from './builtin.ts'
+import { certificate } from './certmanager.ts'
 import { httpRoute } from './gateway.ts'
 import { apiVersionOf, type KubeObject, type Resource } from './object.ts'
 import { POSTGRESQL } from './postgresql.ts'
 
-const KNOWN: readonly Resource[] = [...BUILTIN, ...POSTGRESQL, httpRoute]
+const KNOWN: readonly Resource[] = [...BUILTIN, ...POSTGRESQL, httpRoute, certificate]
 
 /**
  * The resource of a child that is about to be written: of Kubernetes itself, or of an operator that we support.

@@ -5,6 +5,7 @@ import { compareQuantities } from '../../src/core/quantity.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import { namespace, persistentVolumeClaim, pod, service } from '../../src/kube/builtin.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../src/kube/postgresql.ts'
+import { playDeployments } from '../worlds/deploymentsPlay.ts'
 import { playJobs } from '../worlds/jobsPlay.ts'
 import { KubernetesPlay } from '../worlds/kubernetesPlay.ts'
 import { NAMESPACE_FINALIZER, type PlayedApiServer, RESOURCES } from './apiServer.ts'
@@ -45,6 +46,7 @@ export class PlayedKubernetes {
     this.#growVolumes()
     this.#giveAddresses()
     this.#runPostgresql()
+    await playDeployments(this.#server)
     await playJobs(this.#server, this.#engines, this.#server.time)
     await this.#emptyNamespaces()
     await this.#collectGarbage()

@@ -40,6 +40,7 @@ export class KubernetesPlay {
     const pods = await this.#client.list(pod)
     for (const { metadata } of pods.items) {
       if (metadata.labels?.['batch.kubernetes.io/job-name'] !== undefined) continue
+      if (metadata.labels?.['pod-template-hash'] !== undefined) continue
       const owner = items.find((each) => metadata.name.startsWith(`${each.metadata.name}-`))
       if (owner === undefined) await this.#client.remove(pod, metadata)
     }

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { JOB_STATES, vaultReference } from '../../contracts/jobs.ts'
-import { permissionMissing } from '../../core/errors.ts'
-import { PlatformJob, type SpecOfJob } from '../../crds/jobs.ts'
+import { PlatformJob } from '../../crds/jobs.ts'
 import { DateTime } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { recordOf } from '../resources/record.ts'
+import { refuseForeignVaults } from '../resources/references.ts'
 import { planOf, shownPlan } from '../resources/sizing.ts'
-import type { ResourceView, WriteView } from '../resources/types.ts'
+import type { ResourceView } from '../resources/types.ts'
 
 export type JobView = ResourceView<typeof PlatformJob>
 
@@ -30,7 +30,11 @@ export const jobRecord = recordOf(PlatformJob, {
   },
   filled: { computePlan: ({ services, object }) => shownPlan(object.spec, planOf(services, 'Job', object.spec)) },
   refine: (draft, view) => {
-    refuseForeignVaults(draft.env ?? {}, view)
+    const values = Object.values(draft.env ?? {})
+    refuseForeignVaults(
+      values.flatMap((value) => vaultReference(value)?.vault ?? []),
+      view,
+    )
     return {}
   },
 })
@@ -41,14 +45,3 @@ export const jobFields = {
   image: text('Image', { isSorted: false }),
   completedAt: dateTime('Ended', { of: completedAt }),
 } as const
-
-/** Whether or not the vault exists: its name must not tell. @throws PlatformError FORBIDDEN */
-function refuseForeignVaults(env: SpecOfJob['env'], view: WriteView<typeof PlatformJob>): void {
-  const { boundaryId, resourceGroup, services, context } = view
-  const action = 'secretvault/readSecrets'
-  for (const vault of new Set(Object.values(env).flatMap((value) => vaultReference(value)?.vault ?? []))) {
-    const scope = `/boundaries/${boundaryId}/resourcegroups/${resourceGroup}/resources/secretvaults/${vault}`
-    if (services.access.isAllowed(context.caller.principalId, action, scope)) continue
-    throw permissionMissing(action, scope)
-  }
-}

@@ -336,7 +336,7 @@ export function checkSpec(kind: AnyKind, spec: object, previous: object | undefi
 }
 
 /** Null is absence at any depth, as the API server has it. */
-function withoutAbsent(value: unknown): unknown {
+export function withoutAbsent(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutAbsent)
   if (typeof value !== 'object' || value === null) return value
   const present = Object.entries(value).filter(([, part]) => part !== undefined && part !== null)

@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import type { AnyKind, SpecOf } from '../../crds/define.ts'
+import { sparseValue, wholeSchema } from '../../crds/sparse.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { chooseCluster } from './chooseCluster.ts'
 import { headFields } from './dto.ts'
+import { type ItemFields, shownSchema, shownValue, withItemFields, writtenSchema } from './items.ts'
 import { headOf } from './shape.ts'
 import {
   chooseImage,
@@ -39,6 +41,8 @@ export type RecordDifferences<K extends AnyKind> = {
   shownAs?: Values<K>
   /** The same for optional fields that answers never leave null. */
   filled?: Values<K>
+  /** Lists of records, which answers show with every field, null included, and with the fields that they compute. */
+  items?: Readonly<Partial<Record<keyof SpecOf<K> & string, ItemFields<K>>>>
   /** Fields with a default that a PUT without them leaves unchanged, because the change must be explicit. */
   kept?: readonly (keyof SpecOf<K> & string)[]
   /** Whether this platform lets a resource name an image of its own. */
@@ -67,6 +71,7 @@ export type ResourceRecord<K extends AnyKind> = {
  */
 export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDifferences<K>): ResourceRecord<K> {
   const { id, headless = [], hidden = [], computed = {}, filled = {} } = differences
+  const items = itemsOf(differences)
   const fields = Object.entries(kind.spec.shape as Record<string, z.ZodType>)
     .filter(([name]) => !(hidden as readonly string[]).includes(name))
     .map(([name, schema]) => ({ name, ...fieldOf(schema), isFilled: Object.hasOwn(filled, name) }))
@@ -81,17 +86,19 @@ export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDi
       .object(
         Object.fromEntries([
           ...shown.map(([name, schema]) => [name, schema.meta({ ...schema.meta(), readOnly: true })]),
-          ...fields.map(({ name, value, isOptional, isFilled }) => [
-            name,
-            isOptional && !isFilled ? described(value.nullable(), value) : value,
-          ]),
+          ...fields.map(({ name, value, isOptional, isFilled }) => {
+            const whole = described(shownItems(value, items[name]), value)
+            return [name, isOptional && !isFilled ? described(whole.nullable(), value) : whole]
+          }),
           ...planId,
         ]),
       )
       .meta({ id }),
     body: z.strictObject(
       Object.fromEntries([
-        ...fields.map(({ name, value }) => [name, described(value.nullish(), value)]),
+        ...fields.map(({ name, value }) => {
+          return [name, described(writtenItems(value, items[name]).nullish(), value)]
+        }),
         ...planId.map(([name, schema]) => [name, schema.optional()]),
       ]),
     ),
@@ -114,6 +121,54 @@ export function fieldOf(schema: z.ZodType): { value: z.ZodType; isOptional: bool
     value = value.unwrap() as z.ZodType
   }
   return { value: described(value, schema), isOptional: isOptional && !hasDefault, hasDefault }
+}
+
+type Items<K extends AnyKind> = Readonly<Record<string, ItemFields<K> | undefined>>
+
+function itemsOf<K extends AnyKind>({ items }: RecordDifferences<K>): Items<K> {
+  return (items ?? {}) as Items<K>
+}
+
+function shownItemValues<K extends AnyKind>(
+  schema: z.ZodType,
+  values: unknown,
+  fields: ItemFields<K> | undefined,
+  view: ResourceView<K>,
+): unknown {
+  const whole = wholeSchema(schema)
+  const list = (shownValue(whole, whole.parse(values)) ?? []) as Record<string, unknown>[]
+  for (const item of list)
+    for (const [name, [, of]] of Object.entries(fields ?? {})) item[name] = of(item, view) ?? null
+  return list
+}
+
+function shownItems<K extends AnyKind>(value: z.ZodType, fields: ItemFields<K> | undefined): z.ZodType {
+  if (fields === undefined) return value
+  const more = Object.entries(fields).map(([name, [schema]]) => [
+    name,
+    schema.meta({ ...schema.meta(), readOnly: true }),
+  ])
+  return withItemFields(shownSchema(wholeSchema(value)), Object.fromEntries(more))
+}
+
+const IGNORED = z.unknown().optional().meta({ description: 'As read; ignored', readOnly: true })
+
+function writtenItems<K extends AnyKind>(value: z.ZodType, fields: ItemFields<K> | undefined): z.ZodType {
+  if (fields === undefined) return value
+  return withItemFields(
+    writtenSchema(wholeSchema(value)),
+    Object.fromEntries(Object.keys(fields).map((name) => [name, IGNORED])),
+  )
+}
+
+/** The items of a body as they are stored: without what answers compute, and without what absence means. */
+function givenItems(given: Record<string, unknown>, kind: AnyKind, items: Items<never>): object {
+  return Object.fromEntries(
+    Object.keys(items).flatMap((name) => {
+      const { value } = fieldOf((kind.spec.shape as Record<string, z.ZodType>)[name] as z.ZodType)
+      return Array.isArray(given[name]) ? [[name, sparseValue(wholeSchema(value), given[name])]] : []
+    }),
+  )
 }
 
 function described<Schema extends z.ZodType>(schema: Schema, { description }: z.ZodType): Schema {
@@ -140,9 +195,11 @@ function planOfView<K extends AnyKind>({ sized }: K, { services, object }: Resou
 
 function dtoMaker<K extends AnyKind>(
   kind: K,
-  { headless = [], computed = {}, shownAs = {}, filled = {} }: RecordDifferences<K>,
-  fields: readonly { name: string }[],
+  differences: RecordDifferences<K>,
+  fields: readonly { name: string; value: z.ZodType }[],
 ): ResourceRecord<K>['toDto'] {
+  const { headless = [], computed = {}, shownAs = {}, filled = {} } = differences
+  const lists = fields.filter(({ name }) => itemsOf(differences)[name] !== undefined)
   const others = Object.entries<((view: ResourceView<K>) => unknown) | undefined>({ ...shownAs, ...filled })
   const computedFields = Object.entries(computed)
   return (view) => {
@@ -158,6 +215,7 @@ function dtoMaker<K extends AnyKind>(
       if (Object.hasOwn(kind.spec.shape, 'replicas')) dto.replicas = spec.replicas ?? plan?.spec.replicas ?? null
     }
     for (const [name, of] of others) dto[name] = of?.(view) ?? null
+    for (const { name, value } of lists) dto[name] = shownItemValues(value, dto[name], itemsOf(differences)[name], view)
     return dto
   }
 }
@@ -165,6 +223,7 @@ function dtoMaker<K extends AnyKind>(
 /** @throws PlatformError CLUSTER_NOT_PROJECTED, and of kinds with sizes what `sizing.ts` refuses */
 function specMaker<K extends AnyKind>(kind: K, differences: RecordDifferences<K>): ResourceRecord<K>['toSpec'] {
   const { hidden = [], kept = [], allowsOwnImages, refine } = differences
+  const items = itemsOf(differences)
   const hasReplicas = Object.hasOwn(kind.spec.shape, 'replicas')
   return (body, view) => {
     const previous: Record<string, unknown> = { ...(view.previous?.spec as object | undefined) }
@@ -173,6 +232,7 @@ function specMaker<K extends AnyKind>(kind: K, differences: RecordDifferences<K>
     const draft: Record<string, unknown> = {
       ...Object.fromEntries([...hidden, ...stays].map((name) => [name, previous[name]])),
       ...stored(given, (name) => given[name] !== ''),
+      ...givenItems(given, kind, items),
       clusterId: chooseCluster((body.clusterId as string | null) ?? undefined, view),
     }
     const plan = kind.sized === undefined ? undefined : choosePlan(kind.sized, body as SizedBody, view)

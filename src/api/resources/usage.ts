@@ -10,7 +10,8 @@ export type Usage = { cpu: string; memory: string; storage: string; pods: number
 /** What one resource asks for, from its spec: a quota counts from the moment of acceptance. */
 export function demandIn({ records }: Services, { kind: { sized }, object }: GroupResource): Demand {
   const resource = object as unknown as Sizable
-  return demandOf(resource, sized && planFor(sized, resource.spec, records.peekAll(ComputePlan)))
+  const plan = sized && planFor(sized, resource.spec, records.peekAll(ComputePlan))
+  return demandOf(resource, plan, (name) => records.peek(ComputePlan, { name }))
 }
 
 /** What resources ask for together. */

@@ -1,5 +1,13 @@
 import type { z } from 'zod'
-import { decodePasswords, SQL_DIALECTS, SQL_PORTS, SQL_USERS, sqlHost, sqlNames } from '../../contracts/sql.ts'
+import {
+  decodePasswords,
+  SQL_DIALECTS,
+  SQL_PORTS,
+  SQL_USERS,
+  sqlConnectionForms,
+  sqlHost,
+  sqlNames,
+} from '../../contracts/sql.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SqlInstance } from '../../crds/sql.ts'
@@ -37,39 +45,23 @@ export async function readConnectionString(
   const owner = { host, user: SQL_USERS.owner, password: passwords.owner }
   return ok(
     {
-      ...formsOf(object, owner),
+      ...sqlConnectionForms(object.spec, owner),
       host,
       port: SQL_PORTS[object.spec.engine],
       database: object.spec.databaseName,
       username: owner.user,
       password: owner.password,
-      readOnlyConnectionString: formsOf(object, { host, user: SQL_USERS.reader, password: passwords.reader })
-        .connectionString,
+      readOnlyConnectionString: sqlConnectionForms(object.spec, {
+        host,
+        user: SQL_USERS.reader,
+        password: passwords.reader,
+      }).connectionString,
       pooledConnectionString: null,
       sslMode: object.spec.engine === 'MsSql' ? 'require' : 'prefer',
       caCertificate: null,
     },
     { headers: NO_STORE },
   )
-}
-
-function formsOf(object: SqlObject, { host, user, password }: { host: string; user: string; password: string }) {
-  const { engine, databaseName: database } = object.spec
-  const port = SQL_PORTS[engine]
-  const shown = host.includes(':') ? `[${host}]` : host
-  const scheme = engine === 'MsSql' ? 'sqlserver' : 'mariadb'
-  const credentials = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`
-  return {
-    connectionString: `${scheme}://${credentials}@${shown}:${port}/${database}`,
-    jdbcUrl:
-      engine === 'MsSql'
-        ? `jdbc:${scheme}://${shown}:${port};databaseName=${database};user=${user};password={${password.replaceAll('}', '}}')}};encrypt=true;trustServerCertificate=true`
-        : `jdbc:${scheme}://${shown}:${port}/${database}?user=${encodeURIComponent(user)}&password=${encodeURIComponent(password)}`,
-    adoNetString:
-      engine === 'MsSql'
-        ? `Server=${host},${port};Database=${database};User Id=${user};Password=${password};Encrypt=True;TrustServerCertificate=True`
-        : `Server=${host};Port=${port};Database=${database};User ID=${user};Password=${password}`,
-  }
 }
 
 export function externalAddress(object: SqlObject): ExternalAddressDto {

@@ -1,12 +1,15 @@
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
+import type { VaultReference } from '../../contracts/references.ts'
 import { EnvelopeError, openValue, unwrapDataKey } from '../../contracts/vaults/envelope.ts'
-import { currentVersion } from '../../contracts/vaults/history.ts'
-import { keyContext, valueContext, valueNames } from '../../contracts/vaults/names.ts'
+import { currentVersion, isLive, readRefusal } from '../../contracts/vaults/history.ts'
+import { entryName, keyContext, valueContext, valueNames } from '../../contracts/vaults/names.ts'
 import { jweOf } from '../../contracts/vaults/valueSecret.ts'
+import type { KubeObject, ObjectMeta } from '../../core/object.ts'
 import { type Outcome, stalled } from '../../core/outcome.ts'
-import type { VaultEntry } from '../../crds/vaults.ts'
+import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import type { Workspace } from '../engine/controller.ts'
+import type { Pass, Workspace } from '../engine/controller.ts'
+import { placeOfPass } from '../workload/pass.ts'
 import { readSecret, rightsMissing } from '../workload/secrets.ts'
 
 /**
@@ -29,6 +32,30 @@ export async function openVersion(
   const dataKey = await unwrapDataKey(wrapped, keys, keyContext(namespace, name, life))
   return openValue(sealed, dataKey, valueContext(namespace, name, life, version))
 }
+
+/** The value of a vault secret, or why there is none. Whoever wrote the reference was asked for the right to read it. */
+export async function vaultValue(
+  pass: Pick<Pass, 'records' | 'workloads' | 'clock'> & { object: { metadata: ObjectMeta } },
+  { vaultName, secretName, version }: VaultReference,
+  keys: PlatformKeys,
+): Promise<string | Outcome> {
+  const { namespace } = placeOfPass(pass)
+  const entry = pass.records.cache<CachedEntry>(VaultEntry.resource).get(namespace, entryName(vaultName, secretName))
+  const named = `Secret "${secretName}" of vault "${vaultName}"`
+  if (pass.records.cache(SecretVault.resource).get(namespace, vaultName) === undefined)
+    return stalled('ReferenceMissing', `There is no vault "${vaultName}" in this group.`)
+  if (entry === undefined || !isLive(entry)) return stalled('ReferenceMissing', `${named} does not exist.`)
+  const refusal = readRefusal(entry, version ?? currentVersion(entry.spec), pass.clock.now())
+  if (refusal !== undefined) return stalled('ReferenceMissing', `${named} cannot be read now: ${refusal}.`)
+  try {
+    const value = await openVersion(pass.workloads, entry, keys, version)
+    return value ?? stalled('ReferenceMissing', `${named} no longer has a value.`)
+  } catch (error) {
+    return outcomeOfEnvelope(error)
+  }
+}
+
+type CachedEntry = VaultEntry & KubeObject
 
 /** The outcome of a step that could not open a value, for want of a key or of rights. @throws whatever else it was */
 export function outcomeOfEnvelope(error: unknown): Outcome {

@@ -26,6 +26,24 @@ describe('what a resource asks for', () => {
     ],
     ['is nothing if it was made with no replicas', { spec: { replicas: 0 } }, '0 cpu, 0, 0 stored, 0 pods'],
     [
+      'is the sum of its components, with sizes of their own or of the plan, and of its Persistent volumes',
+      {
+        spec: {
+          components: [{ replicas: 2, cpuRequest: '250m' }, { memoryRequest: '1Gi' }],
+          volumes: [
+            { kind: 'Persistent', size: '3Gi' },
+            { kind: 'Ephemeral', size: '9Gi' },
+          ],
+        },
+      },
+      '1500m cpu, 9Gi, 3Gi stored, 3 pods',
+    ],
+    [
+      'is only the volumes of components that are stopped',
+      { spec: { running: false, components: [{ replicas: 2 }], volumes: [{ kind: 'Persistent', size: '3Gi' }] } },
+      '0 cpu, 0, 3Gi stored, 0 pods',
+    ],
+    [
       'counts the volumes that it keeps at zero replicas',
       { spec: { replicas: 0 }, status: { volumes: 3, replicas: 0 } },
       '0 cpu, 0, 150Gi stored, 0 pods',

@@ -8,6 +8,9 @@ export type Sizable = {
     walStorageSize?: string | undefined
     replicas?: number | undefined
     running?: boolean | undefined
+    /** What runs beside each other, each with sizes of its own or of a plan that it may name. */
+    components?: readonly (PlanOverrides & { replicas?: number | undefined })[] | undefined
+    volumes?: readonly { kind: string; size?: string | undefined }[] | undefined
   }
   /** A resource that ends by itself asks for nothing from then on. */
   status?: { replicas?: number; volumes?: number; completedAt?: string | undefined } | undefined
@@ -20,7 +23,27 @@ export type Demand = { cpu: bigint; memory: bigint; storage: bigint; pods: numbe
  * What a resource asks for over all its replicas: cpu and memory while it runs, storage as long as it has volumes. One
  * that is scaled to zero keeps the volumes of the replicas that it had.
  */
-export function demandOf({ spec, status }: Sizable, plan: SizingPlan | undefined): Demand {
+export function demandOf(
+  { spec, status }: Sizable,
+  plan: SizingPlan | undefined,
+  planNamed: (name: string) => SizingPlan | undefined = () => undefined,
+): Demand {
+  if (spec.components !== undefined) {
+    const { running, components, volumes = [] } = spec
+    const parts = components.map(({ replicas = 1, ...sizes }) =>
+      demandOf(
+        { spec: { ...sizes, replicas, running } },
+        sizes.computePlan === undefined ? plan : planNamed(sizes.computePlan),
+      ),
+    )
+    const sizes = volumes.filter(({ kind }) => kind === 'Persistent').map(({ size }) => amount(size))
+    return {
+      cpu: parts.reduce((sum, { cpu }) => sum + cpu, 0n),
+      memory: parts.reduce((sum, { memory }) => sum + memory, 0n),
+      storage: sizes.reduce((sum, size) => sum + size, 0n),
+      pods: parts.reduce((sum, { pods }) => sum + pods, 0),
+    }
+  }
   const wanted = spec.replicas ?? plan?.spec.replicas ?? 0
   const running = spec.running === false || status?.completedAt !== undefined ? 0 : wanted
   const volumes = wanted > 0 ? wanted : (status?.volumes ?? status?.replicas ?? 0)

@@ -16,6 +16,8 @@ export type Hosted = {
   ingressClassName: string | undefined
   /** What takes the place of an Ingress; undefined if the cluster has none, or no type for its routes. */
   gateway: Gateway | undefined
+  /** Further hosts of the caller's own, each with the Secret of its certificate if one is asked for. */
+  domains?: readonly { host: string; secretName: string | undefined }[]
 }
 
 /** The URL of a public host. @param port that of the cluster; 443 if absent */
@@ -25,16 +27,21 @@ export function publicUrl(host: string, port = 443): string {
 
 /** The Service behind the host, which has the name of what leads to it. */
 type Backend = { name: string; port: { name: string; number: number } }
+/** The Service behind the host, which has the name of what leads to it unless it says another one. */
+type Backend = { name: string; service?: string; port: { name: string; number: number } }
 
 /**
  * The Ingress of the host; undefined if there is none, or a Gateway serves it. Which clients may use it is not part
  * of the Ingress standard: for ingress-nginx there is an annotation, other controllers need objects of their own.
  */
-export function ingress(input: WorkloadInput & Hosted, { name, port }: Backend): Child<'Ingress'> | undefined {
-  const { host, ingressClassName, gateway, ranges } = input
+export function ingress(
+  input: WorkloadInput & Hosted,
+  { name, service = name, port }: Backend,
+): Child<'Ingress'> | undefined {
+  const { host, ingressClassName, gateway, ranges, domains = [] } = input
   if (host === undefined || gateway !== undefined) return undefined
   const annotations = ranges && { 'nginx.ingress.kubernetes.io/whitelist-source-range': ranges.join(',') }
-  const backend = { service: { name, port: { name: port.name } } }
+  const backend = { service: { name: service, port: { name: port.name } } }
   return child(
     input,
     { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', name, annotations },
@@ -42,8 +49,17 @@ export function ingress(input: WorkloadInput & Hosted, { name, port }: Backend):
       spec: {
         ...(ingressClassName === undefined ? {} : { ingressClassName }),
         // Without a Secret the controller serves its default certificate, which covers the cluster's domain.
-        tls: [{ hosts: [host] }],
-        rules: [{ host, http: { paths: [{ path: '/', pathType: 'Prefix', backend }] } }],
+        tls: [
+          { hosts: [host] },
+          ...domains.map((domain) => ({
+            hosts: [domain.host],
+            ...(domain.secretName !== undefined && { secretName: domain.secretName }),
+          })),
+        ],
+        rules: [host, ...domains.map((domain) => domain.host)].map((each) => ({
+          host: each,
+          http: { paths: [{ path: '/', pathType: 'Prefix', backend }] },
+        })),
       },
     },
   )
@@ -78,8 +94,11 @@ export function routeObstacle({
 }
 
 /** The route of the host. The Gateway's listener ends TLS, with a certificate of its own. */
-export function httpRoute(input: WorkloadInput & Hosted, { name, port }: Backend): Child<'HTTPRoute'> | undefined {
-  const { host, gateway } = input
+export function httpRoute(
+  input: WorkloadInput & Hosted,
+  { name, service = name, port }: Backend,
+): Child<'HTTPRoute'> | undefined {
+  const { host, gateway, domains = [] } = input
   if (host === undefined || gateway === undefined || routeObstacle(input) !== undefined) return undefined
   return child(
     input,
@@ -87,11 +106,11 @@ export function httpRoute(input: WorkloadInput & Hosted, { name, port }: Backend
     {
       spec: {
         parentRefs: [{ group: GROUP, kind: 'Gateway', ...gateway }],
-        hostnames: [host],
+        hostnames: [host, ...domains.map((domain) => domain.host)],
         rules: [
           {
             matches: [{ path: { type: 'PathPrefix', value: '/' } }],
-            backendRefs: [{ kind: 'Service', name, port: port.number }],
+            backendRefs: [{ kind: 'Service', name: service, port: port.number }],
           },
         ],
       },

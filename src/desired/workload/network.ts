@@ -2,11 +2,16 @@ import { METRICS_READER_LABEL } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type Child, child, type WorkloadInput } from './child.ts'
 
-export type ServicePort = { name: string; port: number; targetPort: string | number; protocol: 'TCP' }
+export type ServicePort = { name: string; port: number; targetPort: string | number; protocol: 'TCP' | 'UDP' }
 
 /** @param targetPort the port of the container, by its name or number */
-export function servicePort(name: string, port: number, targetPort: string | number = name): ServicePort {
-  return { name, port, targetPort, protocol: 'TCP' }
+export function servicePort(
+  name: string,
+  port: number,
+  targetPort: string | number = name,
+  protocol: ServicePort['protocol'] = 'TCP',
+): ServicePort {
+  return { name, port, targetPort, protocol }
 }
 
 /** A Service over the pods of the workload, unless `spec` selects others. */

@@ -13,7 +13,11 @@ export const STORAGE_SIZE_ANNOTATION = `${PREFIX}storage-size`
 
 /** A pod that the level `restricted` of Pod Security admits, without a token and without the addresses of its namespace. */
 export function restrictedPod(
-  identity: { user: number; group?: number /** owns the volumes */; fsGroup?: number },
+  identity: {
+    user?: number | undefined /** the image's if absent */
+    group?: number /** owns the volumes */
+    fsGroup?: number
+  },
   spec: { containers: readonly object[] } & Record<string, unknown>,
 ): Record<string, unknown> {
   const { user, group = user, fsGroup } = identity
@@ -22,8 +26,7 @@ export function restrictedPod(
     enableServiceLinks: false,
     securityContext: {
       runAsNonRoot: true,
-      runAsUser: user,
-      runAsGroup: group,
+      ...(user === undefined ? {} : { runAsUser: user, runAsGroup: group }),
       // A large volume is not walked through at every start.
       ...(fsGroup === undefined ? {} : { fsGroup, fsGroupChangePolicy: 'OnRootMismatch' }),
       seccompProfile: { type: 'RuntimeDefault' },
@@ -76,6 +79,44 @@ export function probes(live: object, ready: object = live): Record<string, objec
 /** An environment variable from an entry of a Secret. */
 export function secretVariable(name: string, secretName: string, key: string): object {
   return { name, valueFrom: { secretKeyRef: { name: secretName, key } } }
+}
+
+/** Seconds after which a rollout that has not come further is given up waiting for; what served before goes on. */
+const ROLLOUT_SECONDS = 600
+
+/** A Deployment that takes nothing away before what replaces it is ready. */
+export function deployment(
+  input: WorkloadInput,
+  {
+    name,
+    replicas,
+    annotations,
+    labels,
+    pod,
+  }: {
+    name: string
+    replicas: number
+    /** Of the pods, beyond those of the workload. */
+    labels: Record<string, string>
+    annotations: Record<string, string>
+    pod: object
+  },
+): Child<'Deployment'> {
+  return child(
+    input,
+    { apiVersion: 'apps/v1', kind: 'Deployment', name, labels },
+    {
+      spec: {
+        replicas,
+        selector: { matchLabels: input.selector },
+        strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+        progressDeadlineSeconds: ROLLOUT_SECONDS,
+        // What may be gone back to is kept as ControllerRevisions.
+        revisionHistoryLimit: 1,
+        template: { metadata: { labels: { ...input.labels, ...labels }, annotations }, spec: pod },
+      },
+    },
+  )
 }
 
 type StatefulInput = WorkloadInput<{ workload: string; peers: string }> & { plan: EffectivePlan; incarnation: string }

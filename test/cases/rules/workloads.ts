@@ -1,5 +1,7 @@
+import { OUTPUTS } from '../../../src/contracts/references.ts'
+import { ContainerInstance } from '../../../src/crds/containerinstances.ts'
 import { PlatformJob } from '../../../src/crds/jobs.ts'
-import { cases, fixed, ID, type RuleCase, TAGS } from './case.ts'
+import { CIDRS, cases, fixed, ID, type RuleCase, TAGS } from './case.ts'
 
 const IMAGE = 'docker.io/library/python'
 const OTHERS = {
@@ -23,7 +25,183 @@ const long = (count: number) =>
 const references = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`A${index}`, '@vault(keys/token)']))
 
+const web = { name: 'web', image: 'docker.io/library/nginx:1.29', ports: [{ name: 'http', port: 8080 }] }
+const worker = { name: 'worker', image: 'docker.io/library/node:24' }
+const disk = { name: 'disk', kind: 'Persistent', size: '1Gi' }
+const mounted = { ...web, mounts: [{ volume: 'disk', path: '/srv' }] }
+const policy = { schedule: '0 2 * * *', retentionDays: 7 }
+const secret = { vaultName: 'keys', secretName: 'Token' }
+const only = (change: object) => ({ components: [{ ...web, ...change }] })
+const TARGET = 'isPublic needs a component with a Tcp port; publicComponent and publicPort name one that is there'
+const BACKED_UP = 'backupPolicy names Persistent volumes, of which there is one, and components of the resource'
+const VOLUME =
+  'a Persistent volume has a size, a Secret volume a secret and nothing else, and only Persistent ones a storageClass'
+const PROBED = (probe: string) =>
+  `${probe} has a command if its kind is Exec, and else a port, or its component a Tcp port`
+const OUTPUT_WORDS = `outputs are, of ${Object.entries(OUTPUTS)
+  .map(([name, { plain, secret: hidden }]) => `${name}: ${[...plain, ...hidden].join(', ')}`)
+  .join('; of ')}`
+const CYCLE = 'dependsOn leads from no component back to itself'
+
+const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { components: [web] }, [
+  [
+    'admits components with all that they can have',
+    undefined,
+    {
+      components: [
+        {
+          ...mounted,
+          command: ['nginx'],
+          env: [
+            { name: 'A', value: '1' },
+            { name: 'B', secret },
+            { name: 'C', output: { collection: 'relationalclusters', name: 'orders', output: 'host' } },
+          ],
+          livenessProbe: { kind: 'Http' },
+          readinessProbe: { kind: 'Tcp', port: 9000 },
+          startupProbe: { kind: 'Exec', command: ['true'] },
+          runAsUser: 1000,
+        },
+        { ...worker, dependsOn: ['web'], computePlan: 'container-nano' },
+      ],
+      volumes: [disk, { name: 'keys', kind: 'Secret', secret }, { name: 'tmp', kind: 'Ephemeral' }],
+      isPublic: true,
+      customDomains: ['shop.example.com'],
+      parameters: { region: 'north' },
+      backupPolicy: { ...policy, volumes: ['disk'], hooks: [{ component: 'web', when: 'Before', command: ['sync'] }] },
+      redeployedAt: { web: '2026-01-01T00:00:00Z' },
+      registryCredential: secret,
+    },
+  ],
+  ['refuses another cluster', {}, { clusterId: ID }, fixed('clusterId')],
+  ['refuses a tag key of ours', undefined, { tags: { 'freehold.dev/x': '1' } }, TAGS],
+  ['refuses networks that are none', undefined, { allowedCidrs: 'here' }, CIDRS],
+  [
+    'refuses a dependency that is not there',
+    undefined,
+    only({ dependsOn: ['db'] }),
+    'dependsOn names other components',
+  ],
+  ['refuses a component that depends on itself', undefined, only({ dependsOn: ['web'] }), CYCLE],
+  [
+    'refuses two that depend on each other',
+    undefined,
+    {
+      components: [
+        { ...web, dependsOn: ['worker'] },
+        { ...worker, dependsOn: ['web'] },
+      ],
+    },
+    CYCLE,
+  ],
+  [
+    'admits a chain of ten, the last first',
+    undefined,
+    {
+      components: Array.from({ length: 10 }, (_, at) => ({
+        ...worker,
+        name: `c${at}`,
+        dependsOn: at === 9 ? [] : [`c${at + 1}`],
+      })),
+    },
+  ],
+  [
+    'refuses a port twice',
+    undefined,
+    only({
+      ports: [
+        { name: 'a', port: 80 },
+        { name: 'b', port: 80 },
+      ],
+    }),
+    'no two ports of a component have one number and protocol',
+  ],
+  ...['livenessProbe', 'readinessProbe', 'startupProbe'].map(
+    (probe) =>
+      [`refuses a ${probe} without a command`, undefined, only({ [probe]: { kind: 'Exec' } }), PROBED(probe)] as [
+        string,
+        undefined,
+        object,
+        string,
+      ],
+  ),
+  [
+    'refuses a request of cpu over its limit',
+    undefined,
+    only({ cpuRequest: '2', cpuLimit: '1' }),
+    'cpuLimit of a component must not be less than its cpuRequest',
+  ],
+  [
+    'refuses a request of memory over its limit',
+    undefined,
+    only({ memoryRequest: '2Gi', memoryLimit: '1Gi' }),
+    'memoryLimit of a component must not be less than its memoryRequest',
+  ],
+  ['refuses root', undefined, only({ runAsUser: 0 }), 'runAsUser is not 0: containers never run as root'],
+  [
+    'refuses a mount of a volume that is not there',
+    undefined,
+    { components: [mounted] },
+    'mounts name volumes of the resource',
+  ],
+  [
+    'refuses a variable with two values',
+    undefined,
+    only({ env: [{ name: 'A', value: '1', secret }] }),
+    'each variable in env has exactly one of value, secret and output',
+  ],
+  [
+    'refuses an output that there is not',
+    undefined,
+    only({ env: [{ name: 'A', output: { collection: 'vectorclusters', name: 'v', output: 'password' } }] }),
+    OUTPUT_WORDS,
+  ],
+  [
+    'refuses values that are too long together',
+    undefined,
+    only({ env: Array.from({ length: 9 }, (_, at) => ({ name: `A${at}`, value: 'x'.repeat(32_000) })) }),
+    'values in env have at most 262144 characters in all',
+  ],
+  [
+    'refuses twenty-one references',
+    undefined,
+    only({ env: Array.from({ length: 21 }, (_, at) => ({ name: `A${at}`, secret })) }),
+    'env and volumes refer to at most 20 secrets and outputs in all',
+  ],
+  ['refuses a Persistent volume without a size', undefined, { volumes: [{ name: 'd', kind: 'Persistent' }] }, VOLUME],
+  ['refuses a Secret volume without a secret', undefined, { volumes: [{ name: 'd', kind: 'Secret' }] }, VOLUME],
+  [
+    'refuses to take a Persistent volume away',
+    { volumes: [disk] },
+    {},
+    'a Persistent volume stays until the resource is deleted: what it holds would be lost',
+  ],
+  [
+    'refuses another storage class',
+    { volumes: [disk] },
+    { volumes: [{ ...disk, storageClass: 'fast' }] },
+    'storageClass of a volume cannot be changed after creation',
+  ],
+  ['admits a volume that grows', { volumes: [disk] }, { volumes: [{ ...disk, size: '2Gi' }] }],
+  [
+    'refuses a volume that shrinks',
+    { volumes: [disk] },
+    { volumes: [{ ...disk, size: '512Mi' }] },
+    'size of a volume may grow but not shrink: volumes cannot give space back',
+  ],
+  ['refuses a public host without a port', undefined, { components: [worker], isPublic: true }, TARGET],
+  ['refuses a public component that is not there', undefined, { isPublic: true, publicComponent: 'db' }, TARGET],
+  ['refuses a backup of nothing', undefined, { backupPolicy: policy }, BACKED_UP],
+  [
+    'refuses a name of a parameter with a space',
+    undefined,
+    { parameters: { 'a b': '1' } },
+    'names of parameters are 1 to 128 letters, digits or _.-',
+  ],
+])
+
 export const WORKLOAD_RULES: readonly RuleCase[] = [
+  ...CONTAINER_RULES,
   ...cases(PlatformJob, { image: IMAGE }, [
     ['admits an image', undefined, {}],
     ['admits the same again', {}, {}],

@@ -1,5 +1,6 @@
 import type { Flow } from '../flow.ts'
 import { boundaryFlows } from './boundaries.ts'
+import { containerFlows } from './containerinstances.ts'
 import { iamFlows } from './iam.ts'
 import { identityFlows } from './identities.ts'
 import { jobFlows } from './jobs.ts'
@@ -20,4 +21,5 @@ export const FLOWS: readonly Flow[] = [
   ...vaultFlows,
   ...storageFlows,
   ...jobFlows,
+  ...containerFlows,
 ]

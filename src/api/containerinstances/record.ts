@@ -1,0 +1,189 @@
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import { defaultContainerHost, unknownParameters } from '../../contracts/containerinstances.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { BackupPolicyField } from '../../crds/containerFields.ts'
+import {
+  ContainerInstance,
+  completeInstance,
+  completeSpec,
+  type SpecOfContainerInstance,
+} from '../../crds/containerinstances.ts'
+import { withoutAbsent } from '../records/kubeRecords.ts'
+import { clusterWords } from '../resources/places.ts'
+import { holderOf } from '../resources/platformNames.ts'
+import { recordOf } from '../resources/record.ts'
+import { refuseForeignValues, refuseForeignVaults } from '../resources/references.ts'
+import {
+  choosePlan,
+  chooseSizes,
+  effectiveSizes,
+  planOf,
+  refuseRequestOverLimit,
+  type SizedBody,
+  type SizedSpec,
+  shownPlan,
+} from '../resources/sizing.ts'
+import type { ResourceView, WriteView } from '../resources/types.ts'
+
+export type InstanceView = ResourceView<typeof ContainerInstance>
+type InstanceWrite = WriteView<typeof ContainerInstance>
+type Draft = SpecOfContainerInstance
+type Sizable = SizedBody & { name: string }
+
+const CERTIFICATE_STATES = ['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'] as const
+
+const stateOf = ({ object }: InstanceView, name: unknown) =>
+  object.status?.components?.find((component) => component.name === name)
+
+/** ContainerInstanceDto (records: container instances). */
+export const instanceRecord = recordOf(ContainerInstance, {
+  id: 'ContainerInstanceDto',
+  hidden: ['restartedAt', 'redeployedAt', 'onDelete', 'backupPolicy'],
+  computed: {
+    backupPolicy: [
+      BackupPolicyField.nullable().describe('Changed by the routes of the backup policy'),
+      ({ object }) => completeInstance(object).spec.backupPolicy,
+    ],
+    publicUrl: [
+      z.string().nullable().describe('Where it answers from outside, once it does'),
+      ({ object }) => object.status?.publicUrl,
+    ],
+    certificateStatus: [
+      z.enum(CERTIFICATE_STATES).nullable().describe('The worst of the certificates of its custom domains'),
+      ({ object }) => object.status?.certificateStatus ?? (object.spec.isPublic ? 'NotRequested' : null),
+    ],
+    revision: [z.int().nullable(), ({ object }) => object.status?.revision],
+    readyReplicas: [z.int(), ({ object }) => object.status?.readyReplicas ?? 0],
+    restartCount: [z.int(), ({ object }) => object.status?.restartCount ?? 0],
+  },
+  items: {
+    components: {
+      readyReplicas: [z.int(), ({ name }, view) => stateOf(view, name)?.readyReplicas ?? 0],
+      imageDigest: [z.string().nullable(), ({ name }, view) => stateOf(view, name)?.imageDigest],
+    },
+    volumes: {
+      sharedByComponents: [
+        z.boolean().describe('Whether more than one component mounts it'),
+        ({ name }, { object }) => mountersOf(completeInstance(object).spec, name).length > 1,
+      ],
+    },
+  },
+  filled: {
+    computePlan: ({ services, object: { spec } }) => shownPlan(spec, planOf(services, 'ContainerInstance', spec)),
+  },
+  shownAs: { components: shownComponents },
+  refine: (given, view) => {
+    const sized = (given.components ?? []).map((component) => sizedComponent(component, given.computePlan, view))
+    const components = sized as NonNullable<typeof given.components>
+    const draft = completeSpec(ContainerInstance.spec.parse(withoutAbsent({ ...given, components })))
+    refuseForeign(draft, view)
+    refuseUnknownParameters(draft)
+    refuseUnshared(draft, view)
+    refuseTakenHosts(draft, view)
+    return { components }
+  },
+})
+
+const mountersOf = ({ components }: Pick<SpecOfContainerInstance, 'components'>, volume: unknown) =>
+  components.filter(({ mounts }) => mounts.some((mount) => mount.volume === volume))
+
+const sizedAs = (component: SizedSpec, computePlan: string | undefined): SizedSpec => ({
+  ...component,
+  computePlan: component.computePlan ?? computePlan,
+})
+
+/** With the sizes that each component really gets. */
+function shownComponents({ services, object: { spec } }: InstanceView) {
+  return spec.components.map((component) => {
+    const sized = sizedAs(component, spec.computePlan)
+    const {
+      storageSize: _size,
+      storageClass: _class,
+      ...sizes
+    } = effectiveSizes(sized, planOf(services, 'ContainerInstance', sized))
+    return { ...component, ...sizes }
+  })
+}
+
+/** @throws PlatformError PLAN_NOT_FOUND, PLAN_DEPRECATED, BAD_REQUEST */
+function sizedComponent(component: Sizable, computePlan: string | undefined, view: InstanceWrite): object {
+  const before = view.previous?.spec
+  const old = before?.components.find(({ name }) => name === component.name)
+  const previous = before && old && { spec: sizedAs(old as SizedSpec, before.computePlan) }
+  const around = { ...view, form: 'put' as const, previous }
+  const asked = component.computePlan ?? computePlan
+  const { effective } = choosePlan('ContainerInstance', { computePlan: asked }, around)
+  const chosen = chooseSizes('ContainerInstance', component, around, effective)
+  const { storageSize: _size, storageClass: _class, ...sizes } = chosen
+  refuseRequestOverLimit(sizes, effective)
+  return { ...component, ...sizes }
+}
+
+/** What decides who gets to see the values that are referred to. */
+const contentOf = ({ components, volumes, parameters }: Draft) => ({ components, volumes, parameters })
+
+/**
+ * References were checked when they were written: who changes nothing that could show their values needs no right to
+ * read them.
+ *
+ * @throws PlatformError FORBIDDEN
+ */
+export function refuseForeign(
+  draft: Draft,
+  view: Pick<InstanceWrite, 'boundaryId' | 'resourceGroup' | 'services' | 'context' | 'previous'>,
+): void {
+  const { components, volumes, registryCredential } = draft
+  const previous = view.previous && completeInstance(view.previous)
+  if (previous === undefined || !isDeepStrictEqual(contentOf(draft), contentOf(previous.spec))) {
+    const variables = components.flatMap(({ env }) => env)
+    refuseForeignValues([...variables, ...volumes.map(({ name, secret }) => ({ name, secret }))], view)
+  }
+  if (registryCredential !== undefined && !isDeepStrictEqual(registryCredential, previous?.spec.registryCredential)) {
+    refuseForeignVaults([registryCredential.vaultName], view)
+  }
+}
+
+/** @throws PlatformError BAD_REQUEST */
+function refuseUnknownParameters({ components, parameters }: Draft): void {
+  for (const [at, { command, args, env }] of components.entries()) {
+    const [name] = unknownParameters({ command, args, env }, parameters)
+    if (name === undefined) continue
+    const message = `asks for the parameter "${name}", which parameters does not hold`
+    throw badRequest(`Component ${at} ${message}.`, [{ field: `components.${at}`, message }])
+  }
+}
+
+/** @throws PlatformError VOLUME_NOT_SHAREABLE */
+function refuseUnshared({ components, volumes }: Draft, { services }: InstanceWrite): void {
+  for (const { name, kind, storageClass } of volumes) {
+    if (kind !== 'Persistent' || services.storage.isShared(storageClass)) continue
+    const many = components.find(
+      ({ replicas, mounts }) => replicas > 1 && mounts.some((mount) => mount.volume === name),
+    )
+    if (many === undefined) continue
+    const message = `Volume "${name}" is mounted by component "${many.name}", of which ${many.replicas} run: that needs a storage class whose volumes can be shared.`
+    throw new PlatformError('VOLUME_NOT_SHAREABLE', message, { field: 'volumes', value: name })
+  }
+}
+
+/** @throws PlatformError BAD_REQUEST, HOST_TAKEN */
+function refuseTakenHosts({ isPublic, customDomains, clusterId }: Draft, view: InstanceWrite): void {
+  const { services, boundaryId, resourceGroup, name } = view
+  const namespace = groupNamespace(boundaryId, resourceGroup)
+  const { domain } = clusterWords(services, boundaryId, clusterId)
+  if (!isPublic) return
+  for (const host of customDomains) {
+    if (host === domain || host.endsWith(`.${domain}`)) {
+      const message = `must not lie below "${domain}", whose hosts the platform gives`
+      throw badRequest(`Custom domain "${host}" ${message}.`, [{ field: 'customDomains', message }])
+    }
+  }
+  for (const host of [defaultContainerHost(namespace, name, domain), ...customDomains]) {
+    const holder = holderOf(services, 'Host', host)
+    const isOurs = holder?.kind === 'ContainerInstance' && holder.namespace === namespace && holder.name === name
+    if (holder === undefined || isOurs) continue
+    throw new PlatformError('HOST_TAKEN', `The host "${host}" is taken.`, { field: 'customDomains', value: host })
+  }
+}

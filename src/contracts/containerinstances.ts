@@ -1,0 +1,48 @@
+import { childName, sha256 } from '../core/names.ts'
+
+/** Names of the children of a container instance. Names of components and volumes hold no two hyphens in a row. */
+export function containerNames(name: string) {
+  return {
+    /** NetworkPolicy, Ingress and HTTPRoute of the whole. */
+    whole: childName('cti', name),
+    /** Deployment, Service and PodDisruptionBudget of a component. */
+    component: (component: string) => childName('cti', `${name}--${component}`),
+    /** The Secret with what a component is given of vaults and of other resources. */
+    values: (component: string) => childName('ctienv', `${name}--${component}`),
+    /** The Secret with the values of Secret volumes. */
+    files: childName('ctifiles', name),
+    pull: childName('ctipull', name),
+    volume: (volume: string) => childName('ctivol', `${name}--${volume}`),
+    revision: (number: number) => childName('ctirev', name, String(number)),
+    certificate: (host: string) => childName('cticert', name, sha256(host).slice(0, 10)),
+  }
+}
+
+/** The public host: the hex comes from the namespace, so that a tenant cannot aim at another's. */
+export function defaultContainerHost(namespace: string, name: string, clusterDomain: string): string {
+  return `${name}-${sha256(`containerinstances/${namespace}/${name}`).slice(0, 8)}.${clusterDomain}`
+}
+
+/** On pods and Services: which component they are of. */
+export const COMPONENT_LABEL = 'freehold.dev/component'
+/** On pods: the number of the revision that they run. */
+export const REVISION_LABEL = 'freehold.dev/revision'
+
+const PLACEHOLDER = /\$\{([A-Za-z0-9_.-]{1,128})\}/g
+
+type Parametrised = {
+  command: readonly string[]
+  args: readonly string[]
+  env: readonly { value?: string | undefined }[]
+}
+
+/** Names that a component asks for and that are no parameters, in the order of the alphabet. */
+export function unknownParameters({ command, args, env }: Parametrised, parameters: object): string[] {
+  const texts = [...command, ...args, ...env.map(({ value = '' }) => value)]
+  const asked = texts.flatMap((text) => [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name))
+  return [...new Set(asked)].filter((name) => !Object.hasOwn(parameters, name)).sort()
+}
+
+export function withParameters(text: string, parameters: Readonly<Record<string, string>>): string {
+  return text.replaceAll(PLACEHOLDER, (whole, name: string) => parameters[name] ?? whole)
+}

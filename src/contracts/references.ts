@@ -1,0 +1,42 @@
+/** What code of a group may be given of its group: values of vaults, and outputs of other resources. */
+
+/** A value of a vault of the same group; the newest version if none is named. */
+export type VaultReference = { vaultName: string; secretName: string; version?: number | undefined }
+
+/** Outputs of each collection (records: values). Those beside `plain` are secret. */
+export const OUTPUTS = {
+  vectorclusters: { action: 'vectorcluster', plain: ['restEndpoint', 'grpcEndpoint'], secret: ['apiKey'] },
+  relationalclusters: {
+    action: 'relationalcluster',
+    plain: ['host', 'port', 'database', 'username'],
+    secret: ['connectionString', 'jdbcUrl', 'password'],
+  },
+  sqlclusters: {
+    action: 'sqlcluster',
+    plain: ['host', 'port', 'database', 'username'],
+    secret: ['connectionString', 'jdbcUrl', 'password'],
+  },
+  containerinstances: { action: 'containerinstance', plain: ['publicUrl'], secret: [] },
+} as const
+export type OutputCollection = keyof typeof OUTPUTS
+export const OUTPUT_COLLECTIONS = Object.keys(OUTPUTS) as [OutputCollection, ...OutputCollection[]]
+
+export type ResourceOutput = { collection: OutputCollection; name: string; output: string }
+
+export function outputsOf(collection: OutputCollection): readonly string[] {
+  const { plain, secret } = OUTPUTS[collection]
+  return [...plain, ...secret]
+}
+
+/** What whoever writes the reference must hold on the resource: to read it, or to read its secrets. */
+export function isSecretOutput({ collection, output }: ResourceOutput): boolean {
+  return (OUTPUTS[collection].secret as readonly string[]).includes(output)
+}
+
+/** A variable of a process: a plain value, or what stands for one. */
+export type EnvironmentVariable = {
+  name: string
+  value?: string | undefined
+  secret?: VaultReference | undefined
+  output?: ResourceOutput | undefined
+}

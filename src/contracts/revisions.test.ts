@@ -1,0 +1,103 @@
+import { expect } from 'chai'
+import { changesBetween, nextRevision, type Revision, revisionOf, type Wanted } from './revisions.ts'
+
+type Content = { image: string; other?: string; size?: number }
+const DEED = { at: '2026-01-01T00:00:00Z', by: 'somebody' }
+const wanted = (content: Content, redeployedAt: Record<string, string> = {}): Wanted<Content> => ({
+  content,
+  redeployedAt,
+  parts: ({ image, other }) => ({ web: image, ...(other !== undefined && { worker: other }) }),
+  essence: ({ size: _, ...rest }) => rest,
+})
+/** What comes of one change after the other. */
+function history(...contents: Wanted<Content>[]): Revision<Content>[] {
+  const known: Revision<Content>[] = []
+  for (const each of contents) {
+    const next = nextRevision(known, each, DEED)
+    if (next !== undefined) known.push(next)
+  }
+  return known
+}
+const shown = (known: readonly Revision<Content>[]) =>
+  known.map(({ number, reason, message }) => [number, reason, ...(message === undefined ? [] : [message])].join(' '))
+
+describe('revisions', () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((image) => wanted({ image })) as [
+    Wanted<Content>,
+    Wanted<Content>,
+    Wanted<Content>,
+  ]
+  const cases: [sentence: string, changes: Wanted<Content>[], expected: string[]][] = [
+    ['begin with the first content', [a], ['1 Created']],
+    ['come with changes only', [a, a, b, b], ['1 Created', '2 Updated']],
+    [
+      'say which one they go back to',
+      [a, b, c, a],
+      ['1 Created', '2 Updated', '3 Updated', '4 RolledBack Back to revision 1.'],
+    ],
+    [
+      'go back to the newest one of that content',
+      [a, b, a, b, a],
+      [
+        '1 Created',
+        '2 Updated',
+        '3 RolledBack Back to revision 1.',
+        '4 RolledBack Back to revision 2.',
+        '5 RolledBack Back to revision 3.',
+      ],
+    ],
+    ['come with a redeployment', [a, wanted({ image: 'a' }, { web: DEED.at })], ['1 Created', '2 Redeployed']],
+    [
+      'go back also where something grew meanwhile that does not shrink',
+      [wanted({ image: 'a', size: 1 }), wanted({ image: 'b', size: 2 }), wanted({ image: 'a', size: 2 })],
+      ['1 Created', '2 Updated', '3 RolledBack Back to revision 1.'],
+    ],
+    [
+      'are updates if only that grows',
+      [wanted({ image: 'a', size: 1 }), wanted({ image: 'a', size: 2 })],
+      ['1 Created', '2 Updated'],
+    ],
+  ]
+  for (const [sentence, changes, expected] of cases) {
+    it(sentence, () => expect(shown(history(...changes))).to.deep.equal(expected))
+  }
+
+  it('say since when each part is as it is', () => {
+    const known = history(
+      wanted({ image: 'a', other: 'x' }),
+      wanted({ image: 'b', other: 'x' }),
+      wanted({ image: 'b', other: 'x' }, { worker: DEED.at }),
+      wanted({ image: 'a', other: 'x' }, { worker: DEED.at }),
+    )
+    expect(known.map(({ since }) => since)).to.deep.equal([
+      { web: 1, worker: 1 },
+      { web: 2, worker: 1 },
+      { web: 2, worker: 3 },
+      { web: 4, worker: 3 },
+    ])
+  })
+
+  it('are read back as they were stored, and nothing else is', () => {
+    const [first] = history(a) as [Revision<Content>]
+    const { number, ...data } = JSON.parse(JSON.stringify(first))
+    expect(revisionOf({ metadata: { name: 'x' }, revision: number, data })).to.deep.equal({ number, ...data })
+    expect(revisionOf({ metadata: { name: 'x' }, revision: 1, data: { spec: {} } })).to.equal(undefined)
+  })
+
+  const pairs: [sentence: string, from: unknown, to: unknown, expected: string[]][] = [
+    ['nothing', { a: [1] }, { a: [1] }, []],
+    ['a value', { a: 1 }, { a: 2 }, ['Changed /a 1 2']],
+    ['one that comes and one that goes', { a: 1 }, { b: [2] }, ['Removed /a 1 null', 'Added /b null [2]']],
+    ['an item of a list', { a: [{ x: 1 }, { x: 2 }] }, { a: [{ x: 1 }, { x: 3 }] }, ['Changed /a/1/x 2 3']],
+    ['a name with a slash and a tilde', { 'a/b~': 1 }, {}, ['Removed /a~1b~0 1 null']],
+    ['a list that becomes a record', { a: [1] }, { a: { 0: 1 } }, ['Changed /a [1] {"0":1}']],
+  ]
+  for (const [sentence, from, to, expected] of pairs) {
+    it(`differ by ${sentence}`, () => {
+      const found = changesBetween(from, to).map(
+        (change) => `${change.kind} ${change.path} ${JSON.stringify(change.from)} ${JSON.stringify(change.to)}`,
+      )
+      expect(found).to.deep.equal(expected)
+    })
+  }
+})

@@ -1,0 +1,109 @@
+import { isDeepStrictEqual } from 'node:util'
+
+/** What a revision of a resource is and how one comes to be. Stored as `data` of a ControllerRevision. */
+
+export const REVISIONS_KEPT = 50
+export const REVISION_REASONS = ['Created', 'Updated', 'RolledBack', 'Redeployed'] as const
+
+export type Revision<Content = Record<string, unknown>> = {
+  number: number
+  createdAt: string
+  createdBy?: string | undefined
+  reason: (typeof REVISION_REASONS)[number]
+  message?: string | undefined
+  /** The part of the spec that the revision is about: what a rollback brings back. */
+  content: Content
+  /** When parts were deployed again without a change, by part. */
+  redeployedAt: Readonly<Record<string, string>>
+  /** Since which revision each part is as it is in this one. */
+  since: Readonly<Record<string, number>>
+}
+
+export type Wanted<Content> = {
+  content: Content
+  redeployedAt: Readonly<Record<string, string>>
+  /** What of the content makes each part anew if it changes. */
+  parts: (content: Content) => Readonly<Record<string, unknown>>
+  /** The content without what a rollback does not bring back. */
+  essence: (content: Content) => unknown
+}
+
+/**
+ * The revision that a spec asks for: undefined if the newest one is it already.
+ *
+ * @param known any order
+ */
+export function nextRevision<Content>(
+  known: readonly Revision<Content>[],
+  wanted: Wanted<Content>,
+  deed: { at: string; by: string | undefined },
+): Revision<Content> | undefined {
+  const { content, redeployedAt, parts } = wanted
+  const newest = newestOf(known)
+  const isSame = newest !== undefined && isDeepStrictEqual(newest.content, content)
+  if (isSame && isDeepStrictEqual(newest.redeployedAt, redeployedAt)) return undefined
+  const number = (newest?.number ?? 0) + 1
+  const before = newest === undefined ? {} : parts(newest.content)
+  const since = Object.entries(parts(content)).map(([name, part]) => {
+    const isAsBefore = isDeepStrictEqual(before[name], part) && newest?.redeployedAt[name] === redeployedAt[name]
+    return [name, isAsBefore ? (newest?.since[name] ?? number) : number] as const
+  })
+  return {
+    number,
+    createdAt: deed.at,
+    createdBy: deed.by,
+    ...reasonOf(known, newest, isSame, wanted),
+    content,
+    redeployedAt,
+    since: Object.fromEntries(since),
+  }
+}
+
+function reasonOf<Content>(
+  known: readonly Revision<Content>[],
+  newest: Revision<Content> | undefined,
+  isSame: boolean,
+  { content, essence }: Wanted<Content>,
+): Pick<Revision, 'reason' | 'message'> {
+  if (newest === undefined) return { reason: 'Created' }
+  if (isSame) return { reason: 'Redeployed' }
+  const wanted = essence(content)
+  const isLike = (one: Revision<Content>) => isDeepStrictEqual(essence(one.content), wanted)
+  if (isLike(newest)) return { reason: 'Updated' }
+  const former = newestOf(known.filter(isLike))
+  if (former === undefined) return { reason: 'Updated' }
+  return { reason: 'RolledBack', message: `Back to revision ${former.number}.` }
+}
+
+export function newestOf<Content>(known: readonly Revision<Content>[]): Revision<Content> | undefined {
+  return known.reduce<Revision<Content> | undefined>(
+    (most, one) => (most === undefined || one.number > most.number ? one : most),
+    undefined,
+  )
+}
+
+type Stored = { metadata: { name: string }; revision?: number; data?: unknown }
+
+/** What a ControllerRevision of ours holds; undefined if somebody else wrote it. */
+export function revisionOf<Content>({ revision, data }: Stored): Revision<Content> | undefined {
+  const held = data as Partial<Revision<Content>> | undefined
+  if (revision === undefined || held?.content === undefined || held.reason === undefined) return undefined
+  const { content, reason, createdAt = '', redeployedAt = {}, since = {}, ...rest } = held
+  return { ...rest, number: revision, content, reason, createdAt, redeployedAt, since }
+}
+
+export type RevisionChange = { path: string; kind: 'Added' | 'Removed' | 'Changed'; from: unknown; to: unknown }
+
+/** What differs between two contents, each place as a JSON Pointer (RFC 6901), in the order of their places. */
+export function changesBetween(from: unknown, to: unknown, path = ''): RevisionChange[] {
+  if (isDeepStrictEqual(from, to)) return []
+  if (!isTree(from) || !isTree(to) || Array.isArray(from) !== Array.isArray(to)) {
+    const kind = from === undefined ? 'Added' : to === undefined ? 'Removed' : 'Changed'
+    return [{ path, kind, from: from ?? null, to: to ?? null }]
+  }
+  return [...new Set([...Object.keys(from), ...Object.keys(to)])].flatMap((name) =>
+    changesBetween(from[name], to[name], `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`),
+  )
+}
+
+const isTree = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null

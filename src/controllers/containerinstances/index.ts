@@ -1,0 +1,139 @@
+import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
+import type { PlatformCluster as Cluster } from '../../crds/clusters.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { ContainerInstance, completeInstance } from '../../crds/containerinstances.ts'
+import { NameClaim } from '../../crds/nameclaims.ts'
+import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import {
+  deployment,
+  ingress,
+  namespace,
+  networkPolicy,
+  persistentVolumeClaim,
+  podDisruptionBudget,
+  secret,
+  service,
+  storageClass,
+} from '../../kube/builtin.ts'
+import { certificate } from '../../kube/certmanager.ts'
+import { httpRoute } from '../../kube/gateway.ts'
+import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import { PHASE_INDEX } from '../engine/phaseIndex.ts'
+import { CLAIM_RIGHTS, type ClaimObject } from '../nameClaims.ts'
+import { releaseQuota } from '../quota.ts'
+import { LEDGER_RIGHTS } from '../quotaLedger.ts'
+import { findCluster } from '../workload/home.ts'
+import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
+import { OUTPUT_KINDS } from '../workload/outputs.ts'
+import { checkQuota, resolvePlan } from '../workload/resolve.ts'
+import { REVISION_RIGHTS, removeRevisions } from '../workload/revisions.ts'
+import { isMade, judgeHealth, observeInstance, reportStatus } from './health.ts'
+import { claimHosts, releaseHosts, resolveComponents, wantedHosts } from './resolve.ts'
+import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from './teardown.ts'
+import { type CachedInstance, type ContainerOptions, type InstanceState, newInstanceState, overWhole } from './types.ts'
+import { keepValues } from './values.ts'
+import { keepVolumes, removeVolumes } from './volumes.ts'
+import { applyWorkload, keepRevisions } from './workload.ts'
+
+const CHILDREN = [deployment, service, ingress, httpRoute, networkPolicy, podDisruptionBudget, certificate]
+
+const instancesIn = (records: Workspace, namespace: string | undefined) =>
+  records.cache<CachedInstance>(ContainerInstance.resource).list({ namespace }).map(completeInstance)
+
+/** What wakes a container instance besides itself and its children, and which ones exactly. */
+const OTHERS: readonly Observed[] = [
+  podObserver(ContainerInstance),
+  // The holder, and whoever waits for the host to become free.
+  {
+    resource: NameClaim.resource,
+    keysOf: (object, records) => {
+      const { value, holder } = (object as ClaimObject).spec
+      const waiting = records.cache<CachedInstance>(ContainerInstance.resource).byIndex(PHASE_INDEX, 'NameOccupied')
+      const domains = records.cache<Cluster & { [key: string]: unknown }>(PlatformCluster.resource).list()
+      const wants = waiting.filter((each) =>
+        domains.some(({ spec: { domain } }) => wantedHosts(completeInstance(each), domain).includes(value)),
+      )
+      return [
+        ...(holder.kind === ContainerInstance.kind ? [objectKey(holder.namespace, holder.name)] : []),
+        ...wants.map(keyOf),
+      ]
+    },
+  },
+  { resource: VaultEntry.resource, keysOf: (entry, records) => readersOf(entry, records) },
+  ...Object.entries(OUTPUT_KINDS).map(([collection, { resource }]) => ({
+    resource,
+    keysOf: ({ metadata }: KubeObject, records: Workspace) =>
+      instancesIn(records, metadata.namespace)
+        .filter(({ spec }) =>
+          spec.components.some(({ env }) =>
+            env.some(({ output }) => output?.collection === collection && output.name === metadata.name),
+          ),
+        )
+        .map(keyOf),
+  })),
+  ...workloadObservers(ContainerInstance),
+]
+
+/** Those that refer to a vault secret: a new version rolls them. */
+function readersOf({ metadata, spec }: KubeObject, records: Workspace): string[] {
+  const { vaultName, secretName } = spec as { vaultName?: string; secretName?: string }
+  const isMeant = (reference: { vaultName: string; secretName: string } | undefined) =>
+    reference?.vaultName === vaultName && reference?.secretName.toLowerCase() === secretName?.toLowerCase()
+  return instancesIn(records, metadata.namespace)
+    .filter(({ spec: { components, volumes, registryCredential } }) => {
+      const references = [
+        registryCredential,
+        ...volumes.map((volume) => volume.secret),
+        ...components.flatMap(({ env }) => env.map((variable) => variable.secret)),
+      ]
+      return references.some(isMeant)
+    })
+    .map(keyOf)
+}
+
+const WRITES: readonly Rights[] = [
+  ...childRights([...CHILDREN, persistentVolumeClaim]),
+  REVISION_RIGHTS,
+  LEDGER_RIGHTS,
+  CLAIM_RIGHTS,
+]
+
+/** Keeps container instances as their specs say: docs/areas/containerinstances.md. */
+export const containerController = controllerWith<typeof ContainerInstance, ContainerOptions, InstanceState>(
+  ContainerInstance,
+  {
+    observes: [...CHILDREN, persistentVolumeClaim, secret, ...OTHERS],
+    reads: [namespace, storageClass, { resource: SecretVault.resource, in: 'records' }],
+    writes: WRITES,
+  },
+  (options) => ({
+    state: newInstanceState,
+    reconcile: steps(
+      ...[
+        observeInstance,
+        findCluster,
+        resolvePlan({ hasVolumes: false }),
+        resolveComponents,
+        checkQuota(isMade),
+        claimHosts,
+        keepVolumes,
+        keepValues(options),
+        keepRevisions,
+        applyWorkload,
+        releaseHosts,
+        reportStatus,
+        judgeHealth,
+      ].map(overWhole),
+    ),
+    finalize: steps(
+      ...[
+        unlessNamespaceGoes(removeWorkload),
+        unlessNamespaceGoes(removeVolumes),
+        removeSurroundings,
+        removeRevisions,
+        releaseHosts,
+        releaseQuota,
+      ].map(overWhole),
+    ),
+  }),
+)

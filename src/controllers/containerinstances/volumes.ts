@@ -1,0 +1,90 @@
+import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
+import { refOf } from '../../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { compareQuantities } from '../../core/quantity.ts'
+import { instanceShared, volumeClaim } from '../../desired/containers/index.ts'
+import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
+import type { Claim as StatefulClaim } from '../stateful/types.ts'
+import { placeOfPass } from '../workload/pass.ts'
+import { isShared } from './resolve.ts'
+import type { InstancePass } from './types.ts'
+
+type Claim = StatefulClaim & { spec: { accessModes?: string[] } }
+
+const retainedFor = ({ kind, object }: InstancePass) => `${kind.kind}/${object.metadata.name}`
+
+/** One claim for each Persistent volume. What a former resource of this name kept is taken back. */
+export async function keepVolumes(pass: InstancePass): Promise<Outcome> {
+  const shared = instanceShared(pass.object)
+  for (const volume of pass.object.spec.volumes) {
+    if (volume.kind !== 'Persistent') continue
+    const held = pass.workloads
+      .cache<Claim>(persistentVolumeClaim)
+      .get(shared.namespace, shared.names.volume(volume.name))
+    if (held !== undefined) await takeBack(pass, held)
+    const mode =
+      held?.spec.accessModes?.[0] ?? (isShared(pass.workloads, volume.storageClass) ? 'ReadWriteMany' : 'ReadWriteOnce')
+    const size = sizeFor(pass, held, volume.name, volume.size ?? '')
+    const wanted = volumeClaim(
+      shared,
+      { ...volume, size, storageClass: held?.spec.storageClassName ?? volume.storageClass },
+      mode as 'ReadWriteOnce',
+    )
+    const { object } = await pass.children.ensure(wanted, { resource: persistentVolumeClaim })
+    const capacity = (object as Claim).status?.capacity?.storage
+    if (capacity !== undefined && compareQuantities(capacity, size) < 0)
+      pass.state.volumes ??= waiting('WaitingForVolume', `Volume "${volume.name}" is growing to ${size}.`)
+  }
+  return done()
+}
+
+/** The size to ask for: what the claim has, if its class lets no volume grow, or if it was larger before. */
+function sizeFor(pass: InstancePass, held: Claim | undefined, name: string, wanted: string): string {
+  const before = held?.spec.resources?.requests?.storage
+  if (held === undefined || before === undefined || compareQuantities(wanted, before) === 0) return before ?? wanted
+  if (compareQuantities(wanted, before) < 0) {
+    pass.state.volumes = stalled(
+      'StorageCannotShrink',
+      `Volume "${name}" has ${before} and cannot shrink to ${wanted}.`,
+    )
+    return before
+  }
+  const className = held.spec.storageClassName ?? ''
+  if (pass.workloads.cache(storageClass).get(undefined, className)?.allowVolumeExpansion === true) return wanted
+  const message = `Storage class "${className}" does not let volumes grow (allowVolumeExpansion), so volume "${name}" stays at ${before}.`
+  pass.state.volumes = stalled('ConfigurationInvalid', message)
+  return before
+}
+
+async function takeBack(pass: InstancePass, claim: Claim): Promise<void> {
+  if (claim.metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== retainedFor(pass)) return
+  await mark(pass, claim, { [OWNER_INCARNATION_ANNOTATION]: pass.incarnation, [RETAINED_FOR_ANNOTATION]: null })
+}
+
+async function mark(
+  { workloads }: InstancePass,
+  claim: Claim,
+  annotations: Record<string, string | null>,
+  more: object = {},
+): Promise<void> {
+  const { uid, resourceVersion } = claim.metadata
+  const patch = { metadata: { annotations, ...more } }
+  await workloads.client.mergePatch(persistentVolumeClaim, refOf(claim), patch, { uid, resourceVersion })
+}
+
+/** Deletes the volumes, or keeps them for a new resource of this name: what the accepted deletion asked for. */
+export async function removeVolumes(pass: InstancePass): Promise<Outcome> {
+  const { namespace } = placeOfPass(pass)
+  const left: string[] = []
+  for (const { metadata } of pass.children.owned<Claim>(persistentVolumeClaim)) {
+    const claim = await pass.children.get<Claim>(persistentVolumeClaim, namespace, metadata.name)
+    if (claim === undefined) continue
+    if (pass.object.spec.onDelete === 'Retain') {
+      const annotations = { [RETAINED_FOR_ANNOTATION]: retainedFor(pass), [OWNER_INCARNATION_ANNOTATION]: null }
+      await mark(pass, claim, annotations, { ownerReferences: null })
+    } else if (!(await pass.children.remove(persistentVolumeClaim, namespace, metadata.name))) {
+      left.push(metadata.name)
+    }
+  }
+  return left.length === 0 ? done() : waiting('TearingDown', `Volumes are being deleted: ${left.sort().join(', ')}.`)
+}

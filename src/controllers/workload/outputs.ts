@@ -1,0 +1,84 @@
+import type { ResourceOutput } from '../../contracts/references.ts'
+import {
+  connectionForms,
+  OWNER_SECRET_KEYS,
+  RELATIONAL_PORT,
+  relationalNames,
+  serviceHost,
+} from '../../contracts/relational.ts'
+import { decodePasswords, SQL_PORTS, SQL_USERS, sqlConnectionForms, sqlHost, sqlNames } from '../../contracts/sql.ts'
+import { decodeVectorKeys, vectorEndpoints, vectorNames } from '../../contracts/vector.ts'
+import type { KubeObject, ObjectMeta } from '../../core/object.ts'
+import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { ContainerInstance } from '../../crds/containerinstances.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { RelationalCluster } from '../../crds/relational.ts'
+import { SqlInstance } from '../../crds/sql.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import type { Pass } from '../engine/controller.ts'
+import { placeOfPass } from './pass.ts'
+import { readSecret, type SecretObject } from './secrets.ts'
+
+/** The kinds that have outputs, by collection. */
+export const OUTPUT_KINDS: Readonly<Record<ResourceOutput['collection'], AnyKind>> = {
+  vectorclusters: VectorCluster,
+  relationalclusters: RelationalCluster,
+  sqlclusters: SqlInstance,
+  containerinstances: ContainerInstance,
+}
+
+type OutputPass = Pick<Pass, 'records' | 'workloads'> & { object: { metadata: ObjectMeta } }
+type Outputs = Readonly<Record<string, string | undefined>>
+
+/** What another resource of the group says of itself, or why it says nothing yet. */
+export async function outputValue(
+  pass: OutputPass,
+  { collection, name, output }: ResourceOutput,
+): Promise<string | Outcome> {
+  const { namespace } = placeOfPass(pass)
+  const kind = OUTPUT_KINDS[collection]
+  const found = pass.records.cache(kind.resource).get(namespace, name)
+  if (found === undefined || found.metadata.deletionTimestamp !== undefined)
+    return stalled('ReferenceMissing', `There is no "${name}" of ${collection} in this group.`)
+  const value = (await READERS[collection](pass, found))[output]
+  return value ?? waiting('WaitingForDependency', `"${name}" of ${collection} has no ${output} yet.`)
+}
+
+const READERS: Record<ResourceOutput['collection'], (pass: OutputPass, object: KubeObject) => Promise<Outputs>> = {
+  async vectorclusters(pass, { metadata: { name } }) {
+    const { namespace } = placeOfPass(pass)
+    const keys = decodeVectorKeys((await readSecret(pass, namespace, vectorNames(name).keys))?.data)
+    const { rest, grpc } = vectorEndpoints(namespace, name)
+    return { restEndpoint: rest, grpcEndpoint: grpc, apiKey: keys?.current?.apiKey }
+  },
+  async relationalclusters(pass, object) {
+    const { name, namespace = '' } = object.metadata
+    const { spec, status } = object as unknown as RelationalCluster
+    const login = await readSecret(pass, namespace, relationalNames(name).owner)
+    const database = status?.origin?.databaseName ?? spec.databaseName
+    const host = serviceHost(relationalNames(name).primary, namespace)
+    const [username, password] = [text(login, OWNER_SECRET_KEYS.username), text(login, OWNER_SECRET_KEYS.password)]
+    const plain = { host, port: String(RELATIONAL_PORT), database, username }
+    if (username === undefined || password === undefined) return plain
+    const { uri, jdbc } = connectionForms({ host, port: RELATIONAL_PORT, database, username, password })
+    return { ...plain, password, connectionString: uri, jdbcUrl: jdbc }
+  },
+  async sqlclusters(pass, object) {
+    const { name, namespace = '' } = object.metadata
+    const { spec } = object as unknown as SqlInstance
+    const password = decodePasswords((await readSecret(pass, namespace, sqlNames(name).logins))?.data)?.owner
+    const [host, username] = [sqlHost(namespace, name), SQL_USERS.owner]
+    const plain = { host, port: String(SQL_PORTS[spec.engine]), database: spec.databaseName, username }
+    return password === undefined
+      ? plain
+      : { ...plain, password, ...sqlConnectionForms(spec, { host, user: username, password }) }
+  },
+  async containerinstances(_pass, { status }) {
+    return { publicUrl: (status as ContainerInstance['status'])?.publicUrl }
+  },
+}
+
+function text(found: SecretObject | undefined, entry: string): string | undefined {
+  const encoded = found?.data?.[entry]
+  return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8')
+}

@@ -1,0 +1,109 @@
+import {
+  newestOf,
+  nextRevision,
+  REVISIONS_KEPT,
+  type Revision,
+  revisionOf,
+  type Wanted,
+} from '../../contracts/revisions.ts'
+import { ownerSelector } from '../../contracts/workloads.ts'
+import { ACTOR_ANNOTATION } from '../../core/labels.ts'
+import { sha256 } from '../../core/names.ts'
+import { type KubeObject, type ObjectMeta, refOf } from '../../core/object.ts'
+import { done, type Outcome } from '../../core/outcome.ts'
+import { controllerRevision } from '../../kube/builtin.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import type { Pass, Rights } from '../engine/controller.ts'
+import { placeOfPass } from './pass.ts'
+
+/** What a controller that keeps revisions writes. They are read when a new one is due, and not watched. */
+export const REVISION_RIGHTS: Rights = {
+  resource: controllerRevision,
+  verbs: ['get', 'list', 'create', 'patch', 'delete'],
+}
+
+/** Of a status: what is known of the newest revision without a look at any. */
+export type RevisionStatus = {
+  revision?: number | undefined
+  revisionHash?: string | undefined
+  partRevisions?: Record<string, number> | undefined
+}
+
+type RevisionPass = Pick<Pass, 'children' | 'workloads' | 'report' | 'now'> & {
+  object: { kind: string; metadata: ObjectMeta; status?: RevisionStatus | undefined }
+}
+type StoredRevision = KubeObject & { revision?: number; data?: unknown }
+
+/**
+ * Keeps a revision of the content, if it differs from the newest one, and reports its number.
+ *
+ * @param nameOf the name of the ControllerRevision of a number
+ * @returns since which revision each part is as it is
+ */
+export async function keepRevision<Content>(
+  pass: RevisionPass,
+  nameOf: (number: number) => string,
+  wanted: Wanted<Content>,
+): Promise<Readonly<Record<string, number>>> {
+  const { status = {}, metadata } = pass.object
+  const revisionHash = sha256(JSON.stringify([wanted.content, wanted.redeployedAt])).slice(0, 16)
+  if (status.revisionHash === revisionHash && status.partRevisions !== undefined) return status.partRevisions
+  const stored = await storedRevisions(pass)
+  const known = stored.flatMap((one) => revisionOf<Content>(one) ?? [])
+  const next = nextRevision(known, wanted, { at: pass.now, by: actorOf(metadata) })
+  if (next !== undefined) {
+    await write(pass, nameOf(next.number), next)
+    await prune(pass, stored, next.number)
+  }
+  const current = next ?? newestOf(known)
+  const partRevisions = current?.since ?? {}
+  pass.report({ revision: current?.number, revisionHash, partRevisions })
+  return partRevisions
+}
+
+async function storedRevisions(pass: RevisionPass): Promise<StoredRevision[]> {
+  const { namespace, name } = placeOfPass(pass)
+  const selector = Object.entries(ownerSelector(pass.object.kind, name))
+  const labelSelector = selector.map(([label, value]) => `${label}=${value}`).join(',')
+  const { items } = await pass.workloads.client.list<StoredRevision>(controllerRevision, { namespace, labelSelector })
+  return items.filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === pass.object.metadata.uid))
+}
+
+async function write<Content>(pass: RevisionPass, name: string, { number, ...data }: Revision<Content>): Promise<void> {
+  const { namespace } = placeOfPass(pass)
+  const { apiVersion, kind } = { apiVersion: 'apps/v1', kind: controllerRevision.kind }
+  // Through JSON: what is undefined is not there.
+  const desired = {
+    apiVersion,
+    kind,
+    metadata: { name, namespace },
+    revision: number,
+    data: JSON.parse(JSON.stringify(data)),
+  }
+  await pass.children.ensure(desired, { resource: controllerRevision })
+}
+
+async function prune(pass: RevisionPass, stored: readonly StoredRevision[], newest: number): Promise<void> {
+  for (const one of stored) {
+    if ((one.revision ?? 0) > newest - REVISIONS_KEPT) continue
+    await pass.workloads.client.remove(controllerRevision, refOf(one), { uid: one.metadata.uid }).catch(ignoreAbsent)
+  }
+}
+
+function ignoreAbsent(error: unknown): void {
+  if (!isKubeError(error, 'NotFound')) throw error
+}
+
+/** Who wrote the newest generation; undefined if that was not through REST. */
+function actorOf({ annotations, generation }: ObjectMeta): string | undefined {
+  const [of, principal] = (annotations?.[ACTOR_ANNOTATION] ?? '').split(' ')
+  return Number(of) === generation ? principal : undefined
+}
+
+/** With the resource go its revisions, so that one made anew begins with the first. */
+export async function removeRevisions(pass: RevisionPass): Promise<Outcome> {
+  for (const one of await storedRevisions(pass)) {
+    await pass.workloads.client.remove(controllerRevision, refOf(one), { uid: one.metadata.uid }).catch(ignoreAbsent)
+  }
+  return done()
+}

@@ -1,0 +1,216 @@
+import { z } from 'zod'
+import { OUTPUT_COLLECTIONS } from '../contracts/references.ts'
+import { SECRET_NAME_PATTERN } from '../contracts/vaults/names.ts'
+import { Bytes, listBy, ResourceName, setOf } from './fields.ts'
+import { CronSchedule } from './schedule.ts'
+import { sparse } from './sparse.ts'
+import { planOverrides, StorageClassName } from './workloadFields.ts'
+
+/** Fields of kinds that run containers of tenants: components, volumes, variables (records: container instances). */
+
+/** A word that becomes a part of names of Kubernetes. No two hyphens in a row: they separate such words. */
+const word = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case letters and digits, with single hyphens between them')
+export const ComponentName = word(40)
+export const VolumeName = word(40)
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: no process can be given one.
+const WITHOUT_NUL = /^[^\x00]*$/
+const Argument = z.string().max(4096).regex(WITHOUT_NUL, 'must not hold the character NUL')
+const Arguments = z.array(Argument).max(64).default([])
+
+export const VaultReferenceField = z.strictObject({
+  vaultName: ResourceName.describe('Name of a vault in the same resource group'),
+  secretName: z
+    .string()
+    .max(127)
+    .regex(new RegExp(SECRET_NAME_PATTERN), 'must be 1 to 127 letters, digits and hyphens')
+    .describe('Name of a secret in that vault'),
+  version: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .optional()
+    .describe('Version to take; the newest one, whichever it is, if absent'),
+})
+
+const Output = z.strictObject({
+  collection: z.enum(OUTPUT_COLLECTIONS).describe('Kind of the resource, as URLs of REST name it'),
+  name: ResourceName.describe('Name of a resource in the same resource group'),
+  output: z.string().max(32).describe('What to take of it, such as connectionString or publicUrl'),
+})
+
+export const EnvironmentVariableField = z.strictObject({
+  name: z
+    .string()
+    .max(128)
+    .regex(
+      /^[A-Za-z_][A-Za-z0-9_]*$/,
+      'must be letters, digits and underscores, at most 128, and not begin with a digit',
+    )
+    .describe('What the process finds it under'),
+  value: z
+    .string()
+    .max(32_768)
+    .regex(WITHOUT_NUL, 'must not hold the character NUL')
+    .optional()
+    .describe('The text itself; a name of parameters in braces after a dollar sign stands for its text'),
+  secret: VaultReferenceField.optional().describe(
+    'A vault secret whose value it gets; a new value restarts the component',
+  ),
+  output: Output.optional().describe('Something that another resource of the group says of itself'),
+})
+
+export const PortField = z.strictObject({
+  name: z
+    .string()
+    .max(15)
+    .regex(
+      /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/,
+      'must be lower-case letters, digits and single hyphens, and begin with a letter',
+    )
+    .describe('What the port is called, such as http'),
+  port: z.int().min(1).max(65_535).describe('Number that the process listens on'),
+  protocol: z.enum(['Tcp', 'Udp']).default('Tcp').describe('Transport that is spoken there'),
+})
+
+const MountField = z.strictObject({
+  volume: VolumeName.describe('Which of the volumes'),
+  path: z
+    .string()
+    .max(255)
+    .regex(/^(\/[A-Za-z0-9._@+-]*[A-Za-z0-9_@+-])+$/, 'must be an absolute path of plain names, such as /var/lib/site')
+    .describe('Where the container sees it'),
+  subPath: z
+    .string()
+    .max(255)
+    .regex(
+      /^[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*$/,
+      'must be a relative path of plain names',
+    )
+    .optional()
+    .describe('Folder of the volume that is mounted; all of it if absent'),
+  readOnly: z.boolean().default(false).describe('Whether the container may only read it'),
+})
+
+const ProbeField = z.strictObject({
+  kind: z
+    .enum(['Http', 'Tcp', 'Exec'])
+    .describe('What is tried: a GET request, a connection, or a command in the container'),
+  path: z
+    .string()
+    .max(1024)
+    .regex(/^\/[!-~]*$/, 'must begin with a slash and hold no spaces')
+    .optional()
+    .describe('Path of the GET request; / if absent'),
+  port: z.int().min(1).max(65_535).optional().describe('Port of an Http or Tcp probe; the first one if absent'),
+  command: Arguments.describe('Command of an Exec probe, which succeeds with exit code 0'),
+  initialDelaySeconds: z.int().min(0).max(3600).default(0).describe('Seconds from the start until the first try'),
+  periodSeconds: z.int().min(1).max(3600).default(10).describe('Seconds from one try to the next'),
+  timeoutSeconds: z.int().min(1).max(3600).default(1).describe('Seconds after which a try has failed'),
+  failureThreshold: z.int().min(1).max(1000).default(3).describe('Failed tries in a row that count'),
+})
+
+const { storageSize: _size, storageClass: _class, ...componentSizes } = planOverrides
+
+/** `[host[:port]/]path[:tag][@digest]`; a colon before a slash is a port. */
+export const ImageReference = z
+  .string()
+  .min(1)
+  .max(512)
+  .regex(
+    /^([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]{1,5})?\/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[0-9a-f]{64})?$/,
+    'must be the reference of a container image, such as docker.io/library/nginx:1.29',
+  )
+
+export const ComponentField = z.strictObject({
+  name: ComponentName.describe('What the component is called among those of the resource'),
+  image: ImageReference.describe('Image that it runs, with tag or digest'),
+  command: Arguments.describe("Replaces the image's entry point; empty keeps it"),
+  args: Arguments.describe("Replaces the image's arguments; empty keeps them"),
+  replicas: z.int().min(0).max(20).default(1).describe('How many copies run'),
+  computePlan: ResourceName.optional().describe(
+    'Name of a ComputePlan for this component; that of the resource if absent',
+  ),
+  ...componentSizes,
+  env: listBy('name', EnvironmentVariableField, 200).default([]).describe('Environment variables of the process'),
+  ports: listBy('name', PortField, 20).default([]).describe('Ports that others may connect to'),
+  mounts: listBy('path', MountField, 10).default([]).describe('Volumes that the container sees'),
+  livenessProbe: ProbeField.optional().describe('When it fails, the container is started anew'),
+  readinessProbe: ProbeField.optional().describe('While it fails, the copy gets no requests and no rollout goes on'),
+  startupProbe: ProbeField.optional().describe('Until it succeeds, the other probes wait'),
+  dependsOn: setOf(ComponentName, 9)
+    .default([])
+    .describe('Components that must be ready before this one is started or changed'),
+  imagePullPolicy: z
+    .enum(['IfNotPresent', 'Always'])
+    .default('IfNotPresent')
+    .describe('Whether each start asks the registry for the image'),
+  runAsUser: z
+    .int()
+    .min(0)
+    .max(2_147_483_647)
+    .optional()
+    .describe("User id that the process runs as, never root; the image's if absent"),
+  gracePeriodSeconds: z
+    .int()
+    .min(0)
+    .max(3600)
+    .default(30)
+    .describe('Seconds that the process has to end when asked to'),
+})
+
+export const VolumeField = z.strictObject({
+  name: VolumeName.describe('What mounts call it'),
+  kind: z
+    .enum(['Persistent', 'Ephemeral', 'Secret'])
+    .describe(
+      'Persistent outlives every copy, Ephemeral lives with its copy, Secret holds a value of a vault; immutable',
+    ),
+  size: Bytes.optional().describe(
+    'Size of a Persistent volume, which may grow, never shrink; limit of an Ephemeral one',
+  ),
+  storageClass: StorageClassName.optional().describe(
+    "StorageClass of a Persistent volume; the cluster's default if absent; immutable",
+  ),
+  secret: VaultReferenceField.optional().describe('Vault secret of a Secret volume, which becomes a file of its name'),
+})
+
+export const BackupHookField = z.strictObject({
+  component: ComponentName.describe('Component in whose copies the command runs'),
+  when: z.enum(['Before', 'After']).describe('Before or after its volumes are backed up'),
+  command: z.array(Argument).min(1).max(64).describe('Program with its arguments; no shell is put around it'),
+  timeoutSeconds: z.int().min(1).max(3600).default(60).describe('Seconds after which it has failed'),
+  onError: z.enum(['Fail', 'Continue']).default('Fail').describe('Whether its failure is one of the backup'),
+})
+
+export const BackupPolicyField = z.strictObject({
+  enabled: z.boolean().default(true).describe('False pauses the schedule and keeps what was taken'),
+  schedule: CronSchedule.describe('When a backup begins: cron in five fields, UTC'),
+  retentionDays: z.int().min(1).max(365).describe('Days after which a backup expires'),
+  keepLast: z
+    .int()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Newest backups that are kept at most; all until they expire if absent'),
+  method: z
+    .enum(['Snapshot', 'FileSystem'])
+    .default('Snapshot')
+    .describe('Snapshots of the volumes by their storage, or copies of their files'),
+  volumes: setOf(VolumeName, 10).optional().describe('Persistent volumes to back up; all of them if absent'),
+  hooks: z.array(BackupHookField).max(10).default([]).describe('Commands around each backup'),
+})
+
+/** The policy as it stands in a kind: the items of its list have no defaults there. */
+export const BackupPolicyInSpec = BackupPolicyField.extend({
+  hooks: z.array(sparse(BackupHookField)).max(10).default([]).describe('Commands around each backup'),
+})
+
+export type ComponentSpec = z.output<typeof ComponentField>
+export type VolumeSpec = z.output<typeof VolumeField>
+export type ProbeSpec = z.output<typeof ProbeField>
+export type BackupPolicySpec = z.output<typeof BackupPolicyField>

@@ -1,0 +1,45 @@
+import { withParameters } from '../contracts/containerinstances.ts'
+import type { ComponentSpec } from './containerFields.ts'
+import type { SpecOfContainerInstance } from './containerinstances.ts'
+
+/** What a revision of a container instance is about, and what a rollback brings back. */
+export const CONTENT_FIELDS = [
+  'computePlan',
+  'components',
+  'volumes',
+  'parameters',
+  'registryCredential',
+  'managedIdentity',
+  'isPublic',
+  'publicComponent',
+  'publicPort',
+  'customDomains',
+] as const satisfies readonly (keyof SpecOfContainerInstance)[]
+export type InstanceContent = Pick<SpecOfContainerInstance, (typeof CONTENT_FIELDS)[number]>
+
+export function contentOf(spec: SpecOfContainerInstance): InstanceContent {
+  const present = CONTENT_FIELDS.flatMap((name) => (spec[name] === undefined ? [] : [[name, spec[name]] as const]))
+  return Object.fromEntries(present) as InstanceContent
+}
+
+/** What of the content makes the copies of each component anew. How many they are does not. */
+export function partsOf({ components, volumes, parameters }: InstanceContent): Record<string, unknown> {
+  return Object.fromEntries(components.map((component) => [component.name, partOf(component, { volumes, parameters })]))
+}
+
+function partOf(
+  { replicas: _replicas, dependsOn: _depends, ...component }: ComponentSpec,
+  { volumes, parameters }: Pick<InstanceContent, 'volumes' | 'parameters'>,
+): unknown {
+  const filled = (text: string) => withParameters(text, parameters)
+  const { command, args, env, mounts } = component
+  return {
+    ...component,
+    command: command.map(filled),
+    args: args.map(filled),
+    env: env.map(({ value, ...rest }) => (value === undefined ? rest : { ...rest, value: filled(value) })),
+    volumes: volumes
+      .filter(({ name }) => mounts.some(({ volume }) => volume === name))
+      .map(({ size: _, ...volume }) => volume),
+  }
+}

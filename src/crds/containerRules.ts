@@ -1,0 +1,290 @@
+import type { z } from 'zod'
+import { OUTPUTS, type OutputCollection, outputsOf } from '../contracts/references.ts'
+import { compareQuantities } from '../core/quantity.ts'
+import {
+  type BackupPolicyInSpec,
+  ComponentField,
+  type ComponentSpec,
+  VolumeField,
+  type VolumeSpec,
+} from './containerFields.ts'
+import type { Rule } from './define.ts'
+import { celList } from './workloadRules.ts'
+
+/** Rules over components and volumes, for each kind that has them. */
+type Containers = { components: ComponentSpec[]; volumes: VolumeSpec[] }
+type Sparse = { components: z.input<typeof ComponentField>[]; volumes: z.input<typeof VolumeField>[] }
+
+function complete<Spec extends Sparse>(spec: Spec): Omit<Spec, keyof Containers> & Containers {
+  return {
+    ...spec,
+    components: spec.components.map((component) => ComponentField.parse(component)),
+    volumes: spec.volumes.map((volume) => VolumeField.parse(volume)),
+  }
+}
+
+const MOST_COMPONENTS = 10
+/** Each is a question to the authorizer in an admission policy, which may ask about thirty. */
+const MOST_REFERENCES = 20
+const MOST_VALUES = 262_144
+
+type Words = { cel: string; message: string; field?: string; code?: Rule<Sparse>['code'] }
+
+const refuse = (words: Words, test: (next: Containers, previous: Containers) => boolean): Rule<Sparse> => ({
+  code: 'BAD_REQUEST',
+  field: 'components',
+  ...words,
+  test: (next, previous) => test(complete(next), complete(previous)),
+})
+
+const ofEach = (words: Words, test: (component: ComponentSpec, next: Containers) => boolean) =>
+  refuse({ ...words, cel: `self.components.all(c, ${words.cel})` }, (next) =>
+    next.components.every((component) => test(component, next)),
+  )
+
+const isUnique = (keys: readonly unknown[]) => new Set(keys).size === keys.length
+
+const count = (...fields: string[]) => `[${fields.map((field) => `has(e.${field})`).join(', ')}].filter(x, x).size()`
+const present = (...values: unknown[]) => values.filter((value) => value !== undefined).length
+
+const outputsInCel = `{${Object.keys(OUTPUTS)
+  .map((name) => `'${name}': ${celList(outputsOf(name as OutputCollection))}`)
+  .join(', ')}}`
+
+const variableRules: readonly Rule<Sparse>[] = [
+  ofEach(
+    {
+      cel: `!has(c.env) || c.env.all(e, ${count('value', 'secret', 'output')} == 1)`,
+      message: 'each variable in env has exactly one of value, secret and output',
+    },
+    ({ env }) => env.every(({ value, secret, output }) => present(value, secret, output) === 1),
+  ),
+  ofEach(
+    {
+      cel: `!has(c.env) || c.env.all(e, !has(e.output) || e.output.output in ${outputsInCel}[e.output.collection])`,
+      message: `outputs are, of ${Object.keys(OUTPUTS)
+        .map((name) => `${name}: ${outputsOf(name as OutputCollection).join(', ')}`)
+        .join('; of ')}`,
+    },
+    ({ env }) =>
+      env.every(({ output }) => output === undefined || outputsOf(output.collection).includes(output.output)),
+  ),
+  refuse(
+    {
+      cel: `self.components.map(c, has(c.env) ? c.env.map(e, has(e.value) ? size(e.value) : 0).sum() : 0).sum() <= ${MOST_VALUES}`,
+      message: `values in env have at most ${MOST_VALUES} characters in all`,
+    },
+    ({ components }) =>
+      components.flatMap(({ env }) => env).reduce((sum, { value = '' }) => sum + [...value].length, 0) <= MOST_VALUES,
+  ),
+  refuse(
+    {
+      cel: `self.components.map(c, has(c.env) ? c.env.filter(e, has(e.secret) || has(e.output)).size() : 0).sum() + self.volumes.filter(v, has(v.secret)).size() <= ${MOST_REFERENCES}`,
+      message: `env and volumes refer to at most ${MOST_REFERENCES} secrets and outputs in all`,
+    },
+    ({ components, volumes }) =>
+      present(...components.flatMap(({ env }) => env.map(({ secret, output }) => secret ?? output))) +
+        present(...volumes.map(({ secret }) => secret)) <=
+      MOST_REFERENCES,
+  ),
+]
+
+const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'] as const
+
+const noGreater = (lower: 'cpuRequest' | 'memoryRequest', upper: 'cpuLimit' | 'memoryLimit') =>
+  ofEach(
+    {
+      cel: `!has(c.${lower}) || !has(c.${upper}) || quantity(c.${upper}).compareTo(quantity(c.${lower})) >= 0`,
+      message: `${upper} of a component must not be less than its ${lower}`,
+    },
+    ({ [lower]: low, [upper]: high }) => low === undefined || high === undefined || compareQuantities(high, low) >= 0,
+  )
+
+/** Components whose predecessors are all in `names`, as CEL and as a function: `rounds` times, it is a topological sort. */
+const readyInCel = (names: string) =>
+  `self.components.filter(c, !has(c.dependsOn) || c.dependsOn.all(d, d in ${names})).map(c, c.name)`
+const acyclicInCel = (round: number): string =>
+  round === MOST_COMPONENTS
+    ? `r${round}.size() == self.components.size()`
+    : `[${readyInCel(`r${round}`)}].all(r${round + 1}, ${acyclicInCel(round + 1)})`
+
+/** The components in an order in which each follows what it depends on; shorter than the list if there is a cycle. */
+export function inOrder(components: readonly ComponentSpec[]): ComponentSpec[] {
+  const ordered: ComponentSpec[] = []
+  const names = new Set<string>()
+  for (let round = 0; round < components.length; round += 1) {
+    const ready = components.filter(
+      ({ name, dependsOn }) => !names.has(name) && dependsOn.every((one) => names.has(one)),
+    )
+    for (const component of ready) {
+      ordered.push(component)
+      names.add(component.name)
+    }
+  }
+  return ordered
+}
+
+const componentRules: readonly Rule<Sparse>[] = [
+  ofEach(
+    {
+      cel: '!has(c.dependsOn) || c.dependsOn.all(d, self.components.exists(o, o.name == d))',
+      message: 'dependsOn names other components',
+    },
+    ({ dependsOn }, { components }) => dependsOn.every((one) => components.some(({ name }) => name === one)),
+  ),
+  refuse(
+    {
+      cel: `self.components.exists(c, has(c.dependsOn) && c.dependsOn.exists(d, !self.components.exists(o, o.name == d))) || [['']].all(r0, ${acyclicInCel(0)})`,
+      message: 'dependsOn leads from no component back to itself',
+    },
+    ({ components }) => {
+      const names = components.map(({ name }) => name)
+      const isKnown = components.every(({ dependsOn }) => dependsOn.every((one) => names.includes(one)))
+      return !isKnown || inOrder(components).length === components.length
+    },
+  ),
+  ofEach(
+    {
+      cel: "!has(c.ports) || c.ports.all(a, c.ports.exists_one(b, a.port == b.port && (has(a.protocol) ? a.protocol : 'Tcp') == (has(b.protocol) ? b.protocol : 'Tcp')))",
+      message: 'no two ports of a component have one number and protocol',
+    },
+    ({ ports }) => isUnique(ports.map(({ port, protocol }) => `${port}/${protocol}`)),
+  ),
+  ...PROBES.map((probe) =>
+    ofEach(
+      {
+        cel: `!has(c.${probe}) || (c.${probe}.kind == 'Exec' ? has(c.${probe}.command) && c.${probe}.command.size() > 0 : has(c.${probe}.port) || (has(c.ports) && c.ports.exists(p, !has(p.protocol) || p.protocol == 'Tcp')))`,
+        message: `${probe} has a command if its kind is Exec, and else a port, or its component a Tcp port`,
+      },
+      ({ [probe]: asked, ports }) =>
+        asked === undefined ||
+        (asked.kind === 'Exec'
+          ? asked.command.length > 0
+          : asked.port !== undefined || ports.some(({ protocol }) => protocol === 'Tcp')),
+    ),
+  ),
+  noGreater('cpuRequest', 'cpuLimit'),
+  noGreater('memoryRequest', 'memoryLimit'),
+  ofEach(
+    {
+      cel: '!has(c.runAsUser) || c.runAsUser > 0',
+      message: 'runAsUser is not 0: containers never run as root',
+      code: 'RULE_VIOLATION',
+    },
+    ({ runAsUser }) => runAsUser !== 0,
+  ),
+  ofEach(
+    {
+      cel: '!has(c.mounts) || c.mounts.all(m, self.volumes.exists(v, v.name == m.volume))',
+      message: 'mounts name volumes of the resource',
+    },
+    ({ mounts }, { volumes }) => mounts.every(({ volume }) => volumes.some(({ name }) => name === volume)),
+  ),
+]
+
+const ofBefore = (words: Words, test: (before: VolumeSpec, now: VolumeSpec | undefined) => boolean) =>
+  refuse({ field: 'volumes', ...words }, ({ volumes }, previous) =>
+    previous.volumes.every((before) =>
+      test(
+        before,
+        volumes.find(({ name }) => name === before.name),
+      ),
+    ),
+  )
+
+const volumeRules: readonly Rule<Sparse>[] = [
+  refuse(
+    {
+      cel: "self.volumes.all(v, (v.kind == 'Persistent' ? has(v.size) : !has(v.storageClass)) && (v.kind == 'Secret') == has(v.secret) && (v.kind != 'Secret' || !has(v.size)))",
+      message:
+        'a Persistent volume has a size, a Secret volume a secret and nothing else, and only Persistent ones a storageClass',
+      field: 'volumes',
+    },
+    ({ volumes }) =>
+      volumes.every(
+        ({ kind, size, storageClass, secret }) =>
+          (kind === 'Persistent' ? size !== undefined : storageClass === undefined) &&
+          (kind === 'Secret') === (secret !== undefined) &&
+          (kind !== 'Secret' || size === undefined),
+      ),
+  ),
+  ofBefore(
+    {
+      cel: "oldSelf.volumes.all(o, o.kind != 'Persistent' || self.volumes.exists(v, v.name == o.name && v.kind == 'Persistent'))",
+      message: 'a Persistent volume stays until the resource is deleted: what it holds would be lost',
+    },
+    ({ kind }, now) => kind !== 'Persistent' || now?.kind === 'Persistent',
+  ),
+  ofBefore(
+    {
+      cel: "oldSelf.volumes.all(o, o.kind != 'Persistent' || self.volumes.all(v, v.name != o.name || v.kind != 'Persistent' || (has(v.storageClass) == has(o.storageClass) && (!has(o.storageClass) || v.storageClass == o.storageClass))))",
+      message: 'storageClass of a volume cannot be changed after creation',
+    },
+    ({ kind, storageClass }, now) =>
+      kind !== 'Persistent' || now?.kind !== 'Persistent' || now.storageClass === storageClass,
+  ),
+  ofBefore(
+    {
+      cel: "oldSelf.volumes.all(o, o.kind != 'Persistent' || !has(o.size) || self.volumes.all(v, v.name != o.name || v.kind != 'Persistent' || !has(v.size) || quantity(v.size).compareTo(quantity(o.size)) >= 0))",
+      message: 'size of a volume may grow but not shrink: volumes cannot give space back',
+      code: 'STORAGE_CANNOT_SHRINK',
+    },
+    (before, now) =>
+      before.kind !== 'Persistent' ||
+      now?.kind !== 'Persistent' ||
+      now.size === undefined ||
+      before.size === undefined ||
+      compareQuantities(now.size, before.size) >= 0,
+  ),
+]
+
+export const containerRules: readonly Rule<Sparse>[] = [...componentRules, ...variableRules, ...volumeRules]
+
+type Public = Containers & {
+  isPublic: boolean
+  publicComponent?: string | undefined
+  publicPort?: number | undefined
+}
+
+/** The component and port that a public host leads to; undefined if no component has a fitting one. */
+export function publicTarget({
+  components,
+  publicComponent,
+  publicPort,
+}: Omit<Public, 'volumes' | 'isPublic'>):
+  | { component: ComponentSpec; port: ComponentSpec['ports'][number] }
+  | undefined {
+  for (const component of components) {
+    if (publicComponent !== undefined && component.name !== publicComponent) continue
+    const port = component.ports.find(
+      (one) => one.protocol === 'Tcp' && (publicPort === undefined || one.port === publicPort),
+    )
+    if (port !== undefined) return { component, port }
+  }
+  return undefined
+}
+
+export const publicRule: Rule<Sparse & Omit<Public, keyof Containers>> = {
+  cel: "!self.isPublic || self.components.exists(c, (!has(self.publicComponent) || c.name == self.publicComponent) && has(c.ports) && c.ports.exists(p, (!has(p.protocol) || p.protocol == 'Tcp') && (!has(self.publicPort) || p.port == self.publicPort)))",
+  message: 'isPublic needs a component with a Tcp port; publicComponent and publicPort name one that is there',
+  code: 'BAD_REQUEST',
+  field: 'isPublic',
+  test: (next) => !next.isPublic || publicTarget(complete(next)) !== undefined,
+}
+
+export const backupRule: Rule<Sparse & { backupPolicy?: z.output<typeof BackupPolicyInSpec> | undefined }> = {
+  cel: "!has(self.backupPolicy) || (self.volumes.exists(v, v.kind == 'Persistent') && (!has(self.backupPolicy.volumes) || self.backupPolicy.volumes.all(n, self.volumes.exists(v, v.name == n && v.kind == 'Persistent'))) && self.backupPolicy.hooks.all(h, self.components.exists(c, c.name == h.component)))",
+  message: 'backupPolicy names Persistent volumes, of which there is one, and components of the resource',
+  code: 'NOTHING_TO_BACK_UP',
+  field: 'backupPolicy',
+  test: ({ backupPolicy, volumes, components }) => {
+    const kept = volumes.filter(({ kind }) => kind === 'Persistent').map(({ name }) => name)
+    if (backupPolicy === undefined) return true
+    const names = components.map(({ name }) => name)
+    return (
+      kept.length > 0 &&
+      (backupPolicy.volumes ?? []).every((name) => kept.includes(name)) &&
+      backupPolicy.hooks.every(({ component }) => names.includes(component))
+    )
+  },
+}

@@ -1,0 +1,238 @@
+import { z } from 'zod'
+import { OUTPUTS, type OutputCollection } from '../contracts/references.ts'
+import {
+  BackupPolicyField,
+  BackupPolicyInSpec,
+  type BackupPolicySpec,
+  ComponentField,
+  ComponentName,
+  type ComponentSpec,
+  VaultReferenceField,
+  VolumeField,
+  type VolumeSpec,
+} from './containerFields.ts'
+import { backupRule, containerRules, publicRule } from './containerRules.ts'
+import { type AdmissionRule, defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { DateTime, listBy, mapOf, PlainText, ResourceName, setOf, Tags } from './fields.ts'
+import { namesRule } from './mapRules.ts'
+import { sparse } from './sparse.ts'
+import { tagKeyRule } from './tags.ts'
+import {
+  AcceptedPlan,
+  AllowedCidrs,
+  ClusterId,
+  LastRestartedAt,
+  ReadyReplicas,
+  RestartedAt,
+  Running,
+} from './workloadFields.ts'
+import { allowedCidrsRule } from './workloadRules.ts'
+
+const HostName = z
+  .string()
+  .max(253)
+  .regex(
+    /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/,
+    'must be a host name in lower case, such as shop.example.com',
+  )
+
+const spec = z.strictObject({
+  clusterId: ClusterId,
+  computePlan: ResourceName.optional().describe(
+    'Name of a ComputePlan of family ContainerInstance, for components that name none; the default one if absent',
+  ),
+  components: listBy('name', sparse(ComponentField), 10)
+    .min(1)
+    .describe('What runs: each component is one container, in as many copies as it says'),
+  volumes: listBy('name', sparse(VolumeField), 10).default([]).describe('Places for files, which components mount'),
+  running: Running,
+  registryCredential: VaultReferenceField.optional().describe(
+    'Vault secret with a dockerconfigjson, for images that not everybody may pull',
+  ),
+  managedIdentity: z
+    .boolean()
+    .default(false)
+    .describe('True gives it an identity of its own, whose credentials every component finds as files'),
+  isPublic: z.boolean().default(false).describe('True gives it a public host, over HTTPS'),
+  publicComponent: ComponentName.optional().describe(
+    'Component that the public host leads to; the first one with a port if absent',
+  ),
+  publicPort: z
+    .int()
+    .min(1)
+    .max(65_535)
+    .optional()
+    .describe('Port that the public host leads to; the first one of the component if absent'),
+  customDomains: setOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
+  allowedCidrs: AllowedCidrs.describe(
+    'Networks that may use the public hosts (of ingress-nginx only), in CIDR notation, at most 50 with commas between; all if absent',
+  ),
+  backupPolicy: BackupPolicyInSpec.optional().describe('How its volumes are backed up; not at all if absent'),
+  parameters: mapOf(PlainText.max(4096), 100)
+    .prefault({})
+    .describe('Texts for command, args and values of env, where the name in braces after a dollar sign stands for one'),
+  restartedAt: RestartedAt,
+  redeployedAt: mapOf(DateTime, 20)
+    .prefault({})
+    .describe('For each component, a later time replaces all its copies once, and pulls its image again'),
+  onDelete: z
+    .enum(['Delete', 'Retain'])
+    .default('Delete')
+    .describe('Delete removes the volumes with it; Retain keeps them for a ContainerInstance of the same name'),
+  tags: Tags.prefault({}),
+})
+type Spec = z.output<typeof spec>
+
+/** The spec with what absent fields of its components, volumes and hooks mean. */
+export type SpecOfContainerInstance = Omit<Spec, 'components' | 'volumes' | 'backupPolicy'> & {
+  components: ComponentSpec[]
+  volumes: VolumeSpec[]
+  backupPolicy?: BackupPolicySpec | undefined
+}
+
+export function completeSpec(given: Spec): SpecOfContainerInstance {
+  const { backupPolicy, ...rest } = given
+  return {
+    ...rest,
+    components: given.components.map((component) => ComponentField.parse(component)),
+    volumes: given.volumes.map((volume) => VolumeField.parse(volume)),
+    ...(backupPolicy !== undefined && { backupPolicy: BackupPolicyField.parse(backupPolicy) }),
+  }
+}
+
+const rules: Rule<Spec>[] = [
+  tagKeyRule,
+  ...containerRules,
+  publicRule,
+  backupRule,
+  allowedCidrsRule,
+  namesRule('parameters', {
+    cel: "k.matches('^[A-Za-z0-9_.-]{1,128}$')",
+    message: 'names of parameters are 1 to 128 letters, digits or _.-',
+    test: (name) => /^[A-Za-z0-9_.-]{1,128}$/.test(name),
+  }),
+]
+
+const mayReadSecrets = (group: string, plural: string, name: string, verb = 'readsecrets') =>
+  `authorizer.group('${group}').resource('${plural}').namespace(request.namespace).name(${name}).check('${verb}').allowed()`
+const mayReadVault = (reference: string) =>
+  mayReadSecrets('data.freehold.dev', 'secretvaults', `${reference}.vaultName`)
+const ofEnvironment = (test: string) => `object.spec.components.all(c, c.?env.orValue([]).all(e, ${test}))`
+const PLURALS: Readonly<Record<OutputCollection, readonly [group: string, plural: string]>> = {
+  vectorclusters: ['data.freehold.dev', 'vectorclusters'],
+  relationalclusters: ['data.freehold.dev', 'relationalclusters'],
+  sqlclusters: ['data.freehold.dev', 'sqlinstances'],
+  containerinstances: ['compute.freehold.dev', 'containerinstances'],
+}
+
+/**
+ * References were checked when they were written: who changes nothing that could show their values needs no right to
+ * read them.
+ */
+const unchanged = (...parts: string[]) =>
+  `(request.operation == 'UPDATE' && ${parts.map((part) => `object.spec.?${part} == oldObject.spec.?${part}`).join(' && ')})`
+const CONTENT = ['components', 'volumes', 'parameters']
+
+const admission: AdmissionRule[] = [
+  {
+    on: 'WRITE',
+    cel: `variables.isExempt || ${unchanged(...CONTENT)} || (${ofEnvironment(`!has(e.secret) || ${mayReadVault('e.secret')}`)})`,
+    message: 'env refers to a vault whose secrets you may not read',
+  },
+  {
+    on: 'WRITE',
+    cel: `variables.isExempt || ${unchanged(...CONTENT)} || object.spec.?volumes.orValue([]).all(v, !has(v.secret) || ${mayReadVault('v.secret')})`,
+    message: 'a volume refers to a vault whose secrets you may not read',
+  },
+  {
+    on: 'WRITE',
+    cel: `variables.isExempt || ${unchanged('registryCredential')} || !has(object.spec.registryCredential) || ${mayReadVault('object.spec.registryCredential')}`,
+    message: 'registryCredential refers to a vault whose secrets you may not read',
+  },
+  {
+    on: 'WRITE',
+    cel: `variables.isExempt || ${unchanged(...CONTENT)} || (${ofEnvironment(
+      `!has(e.output) || ${Object.entries(PLURALS)
+        .map(([collection, [group, plural]]) => {
+          const plain = OUTPUTS[collection as OutputCollection].plain.map((name) => `'${name}'`).join(', ')
+          const may = (verb: string) => mayReadSecrets(group, plural, 'e.output.name', verb)
+          return `(e.output.collection == '${collection}' && (e.output.output in [${plain}] ? ${may('get')} : ${may('readsecrets')}))`
+        })
+        .join(' || ')}`,
+    )})`,
+    message: 'env refers to an output of a resource that you may not read',
+  },
+]
+
+/** Containers that run until they are stopped: one or more components, with volumes and a public host. */
+export const ContainerInstance = defineKind({
+  group: 'compute',
+  kind: 'ContainerInstance',
+  plural: 'containerinstances',
+  shortNames: ['cti'],
+  placement: 'group',
+  area: 'containerinstances',
+  actions: 'containerinstance',
+  sized: 'ContainerInstance',
+  description: 'One or more containers that run until they are stopped, with volumes and a public host.',
+  spec,
+  status: resourceStatus.extend({
+    computePlan: AcceptedPlan,
+    readyReplicas: ReadyReplicas,
+    replicas: z.int().default(0).describe('Copies that are asked for, of all components, whether or not they run'),
+    restartCount: z.int().default(0).describe('How often containers of the copies that run now were started again'),
+    revision: z.int().optional().describe('Number of the newest revision; absent before the first one'),
+    revisionHash: z
+      .string()
+      .optional()
+      .describe('Hash of what the newest revision holds, by which a change is noticed'),
+    partRevisions: z
+      .record(z.string(), z.int())
+      .optional()
+      .describe('For each component, the revision since which it is as it is'),
+    publicUrl: z.string().optional().describe('Where it answers from outside; absent if it does not'),
+    certificateStatus: z
+      .enum(['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'])
+      .optional()
+      .describe('The worst of the certificates of its custom domains; absent without any'),
+    publicHost: z.string().optional().describe('Host of its own that it holds; absent if it is not public'),
+    restartedAt: LastRestartedAt,
+    components: z
+      .array(
+        z.object({
+          name: z.string().describe('What the component is called'),
+          readyReplicas: z.int().describe('Copies of the component that serve'),
+          imageDigest: z.string().optional().describe('Digest of the image that its copies run; absent until one does'),
+        }),
+      )
+      .optional()
+      .describe('What is seen of each component'),
+  }),
+  immutable: ['clusterId'],
+  rules,
+  admission,
+  columns: [
+    ...statusColumns,
+    { name: 'Plan', path: '.spec.computePlan' },
+    { name: 'Ready Replicas', path: '.status.readyReplicas', type: 'integer' },
+    { name: 'Revision', path: '.status.revision', type: 'integer' },
+    { name: 'Restarts', path: '.status.restartCount', type: 'integer' },
+    { name: 'URL', path: '.status.publicUrl' },
+    { name: 'Phase', path: '.status.phase', priority: 1 },
+    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+  ],
+  selectable: ['spec.computePlan', 'status.phase'],
+})
+type Sparse = ObjectOf<typeof ContainerInstance>
+export type ContainerInstance = Omit<Sparse, 'spec'> & { spec: SpecOfContainerInstance }
+
+const completed = new WeakMap<object, ContainerInstance>()
+
+/** An object as it is stored with what its absent fields mean; worked out once for each version of it. */
+export function completeInstance(stored: Sparse): ContainerInstance {
+  const known = completed.get(stored)
+  if (known !== undefined) return known
+  const whole = { ...stored, spec: completeSpec(stored.spec) }
+  completed.set(stored, whole)
+  return whole
+}

@@ -1,0 +1,51 @@
+import { expect } from 'chai'
+import { z } from 'zod'
+import { listBy } from './fields.ts'
+import { sparse, sparseValue, wholeSchema } from './sparse.ts'
+import { structuralSchema } from './structural.ts'
+
+const Port = z.strictObject({
+  name: z.string(),
+  protocol: z.enum(['Tcp', 'Udp']).default('Tcp').describe('What is spoken'),
+})
+const Item = z.strictObject({
+  name: z.string(),
+  ports: listBy('name', Port, 5).default([]).describe('Where it listens'),
+  user: z.int().optional().describe('Who it is'),
+})
+
+describe('records without defaults', () => {
+  const thin = listBy('name', sparse(Item), 5)
+
+  it('keep what is written as it is', () => {
+    const written = [{ name: 'a', ports: [{ name: 'http' }] }, { name: 'b' }]
+    expect(thin.parse(written)).to.deep.equal(written)
+    expect(() => thin.parse([{ name: 'a', ports: [{ name: 'x' }, { name: 'x' }] }])).to.throw('one name twice')
+  })
+
+  it('are completed by the schema that they were made of', () => {
+    const whole = wholeSchema(thin).parse([{ name: 'a', ports: [{ name: 'http' }] }, { name: 'b' }])
+    expect(whole).to.deep.equal([
+      { name: 'a', ports: [{ name: 'http', protocol: 'Tcp' }] },
+      { name: 'b', ports: [] },
+    ])
+  })
+
+  it('are what is left of a whole one', () => {
+    const whole = [
+      { name: 'a', ports: [{ name: 'http', protocol: 'Tcp' }], user: null },
+      { name: 'b', ports: [] },
+    ]
+    expect(sparseValue(wholeSchema(thin), whole)).to.deep.equal([
+      { name: 'a', ports: [{ name: 'http' }] },
+      { name: 'b' },
+    ])
+  })
+
+  it('say what an absent field means, and keep how lists are merged', () => {
+    const text = JSON.stringify(structuralSchema(thin, 'items'))
+    expect(text).to.include('Where it listens; none if absent').and.to.include('What is spoken; Tcp if absent')
+    expect(text).not.to.include('"default"')
+    expect(text.match(/"x-kubernetes-list-type":"map"/g)).to.have.length(2)
+  })
+})

@@ -1,0 +1,74 @@
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+
+/**
+ * Items of lists have no defaults in a CRD: client-side apply replaces lists whole, and would take out what the API
+ * server put in each time. So a record that has defaults is declared once, and stands in a kind without them; whoever
+ * works with it completes it.
+ */
+
+const WHOLE = new WeakMap<z.ZodType, z.ZodType>()
+
+/** The schema without its defaults, at any depth: what had one may be absent. Its descriptions say what that means. */
+export function sparse<Schema extends z.ZodObject>(schema: Schema): z.ZodType<z.input<Schema>, z.input<Schema>> {
+  const thin = withoutDefaults(schema)
+  WHOLE.set(thin, schema)
+  return thin as z.ZodType<z.input<Schema>, z.input<Schema>>
+}
+
+function withoutDefaults(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodArray) {
+    const element = withoutDefaults(schema.element as z.ZodType)
+    return schema.clone({ ...schema.def, element: element as never }).meta({ ...schema.meta() })
+  }
+  if (!(schema instanceof z.ZodObject)) return schema
+  const fields = Object.entries(schema.shape as Record<string, z.ZodType>)
+  return z.strictObject(Object.fromEntries(fields.map(([name, field]) => [name, withoutDefault(field)])))
+}
+
+function withoutDefault(field: z.ZodType): z.ZodType {
+  const { description = '' } = field
+  if (field instanceof z.ZodDefault) {
+    const value: unknown = field.def.defaultValue
+    const said = Array.isArray(value) ? 'none' : String(value)
+    const words = description.includes('if absent') ? description : `${description}; ${said} if absent`
+    return withoutDefaults(field.unwrap() as z.ZodType)
+      .optional()
+      .describe(words)
+  }
+  if (field instanceof z.ZodOptional)
+    return withoutDefaults(field.unwrap() as z.ZodType)
+      .optional()
+      .describe(description)
+  const thin = withoutDefaults(field)
+  return thin === field ? field : thin.describe(description)
+}
+
+/** The schema with the defaults that `sparse` took out of the items of a list. */
+export function wholeSchema(schema: z.ZodType): z.ZodType {
+  const whole = WHOLE.get(schema)
+  if (whole !== undefined) return whole
+  if (!(schema instanceof z.ZodArray)) return schema
+  const element = schema.element as z.ZodType
+  return wholeSchema(element) === element
+    ? schema
+    : schema.clone({ ...schema.def, element: wholeSchema(element) as never })
+}
+
+/** A value without what is absent, and without what the schema would put in for it if it were. */
+export function sparseValue(schema: z.ZodType, value: unknown): unknown {
+  if (schema instanceof z.ZodArray && Array.isArray(value))
+    return value.map((item) => sparseValue(schema.element as z.ZodType, item))
+  if (!(schema instanceof z.ZodObject) || typeof value !== 'object' || value === null) return value
+  const record = value as Record<string, unknown>
+  return Object.fromEntries(
+    Object.entries(schema.shape as Record<string, z.ZodType>).flatMap(([name, field]) => {
+      let inner = field
+      while (inner instanceof z.ZodOptional || inner instanceof z.ZodDefault) inner = inner.unwrap() as z.ZodType
+      const thin = sparseValue(inner, record[name])
+      const isAbsent = thin === undefined || thin === null
+      const isDefault = field instanceof z.ZodDefault && isDeepStrictEqual(thin, field.def.defaultValue)
+      return isAbsent || isDefault ? [] : [[name, thin]]
+    }),
+  )
+}

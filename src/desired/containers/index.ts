@@ -1,0 +1,164 @@
+import { COMPONENT_LABEL, containerNames, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import { PREFIX } from '../../core/labels.ts'
+import type { KubeObject } from '../../core/object.ts'
+import type { EffectivePlan } from '../../core/sizing/plans.ts'
+import type { ComponentSpec, VolumeSpec } from '../../crds/containerFields.ts'
+import type { ContainerInstance } from '../../crds/containerinstances.ts'
+import { publicTarget } from '../../crds/containerRules.ts'
+import { type Child, child, type WorkloadInput, workloadInput } from '../workload/child.ts'
+import { type Hosted, httpRoute, ingress, proxies } from '../workload/host.ts'
+import { allow, networkPolicy, podDisruptionBudget, service, servicePort } from '../workload/network.ts'
+import { deployment, RESTARTED_AT_ANNOTATION } from '../workload/pod.ts'
+import { componentPod, type MountedSecret } from './pod.ts'
+
+/** On a pod template: which content of its Secrets it was made for. A new one is a rollout. */
+const VALUES_ANNOTATION = `${PREFIX}values`
+
+/** Everything that the children of a container instance depend on, decided before. */
+export type InstanceInput = WorkloadInput<ReturnType<typeof containerNames>> &
+  Hosted & {
+    instance: ContainerInstance
+    plans: ReadonlyMap<string, EffectivePlan>
+    /** Since which revision each component is as it is now. */
+    revisions: Readonly<Record<string, number>>
+    /** The version of the content of a Secret that pods are given. */
+    versionOf: (secretName: string) => string | undefined
+    secrets: readonly MountedSecret[]
+    pullSecret: string | undefined
+    isShared: (volume: VolumeSpec) => boolean
+    /** Of the cluster; no certificates are asked for without one. */
+    certificateIssuer: string | undefined
+  }
+
+export function instanceShared(instance: ContainerInstance) {
+  const { metadata, spec } = instance
+  const bare = { ...instance, spec: { allowedCidrs: spec.allowedCidrs } }
+  return workloadInput(bare, containerNames(metadata.name), 'container')
+}
+
+/** What selects the pods of one component, and what its children are labelled with. */
+function ofComponent<Input extends WorkloadInput>(input: Input, name: string): Input {
+  const own = { [COMPONENT_LABEL]: name }
+  return { ...input, selector: { ...input.selector, ...own }, labels: { ...input.labels, ...own } }
+}
+
+/** The children beside volumes, Secrets and Deployments, which are written before and after them. What is missing here is pruned. */
+export function instanceSurroundings(input: InstanceInput): KubeObject[] {
+  const { names, instance } = input
+  const { components, running } = instance.spec
+  const target = input.host === undefined ? undefined : publicTarget(instance.spec)
+  const objects = [
+    ...components.map((component) => componentService(input, component)),
+    ...components.map(({ name, replicas }) =>
+      podDisruptionBudget(ofComponent(input, name), names.component(name), running ? replicas : 0),
+    ),
+    ...(target === undefined ? [] : publicChildren(input, target)),
+  ]
+  return objects.filter((object) => object !== undefined)
+}
+
+function componentService(input: InstanceInput, { name, ports }: ComponentSpec): Child<'Service'> | undefined {
+  if (ports.length === 0) return undefined
+  return service(ofComponent(input, name), input.names.component(name), {
+    type: 'ClusterIP',
+    ports: ports.map((port) => servicePort(port.name, port.port, port.name, port.protocol === 'Udp' ? 'UDP' : 'TCP')),
+  })
+}
+
+/** What leads the public host to its component. Inside the group everybody reaches every port. */
+function publicChildren(input: InstanceInput, { component, port }: NonNullable<ReturnType<typeof publicTarget>>) {
+  const { names } = input
+  const backend = {
+    name: names.whole,
+    service: names.component(component.name),
+    port: { name: port.name, number: port.port },
+  }
+  const { selector } = ofComponent(input, component.name)
+  const rules = [allow(proxies(input), [port.port])]
+  return [
+    networkPolicy(input, names.whole, { rules, selector }),
+    ingress(input, backend),
+    httpRoute(input, backend),
+    ...(input.domains ?? []).map(({ host, secretName }) => secretName && certificate(input, host, secretName)),
+  ].filter((object) => object !== undefined && object !== '')
+}
+
+function certificate(input: InstanceInput, host: string, secretName: string): Child<'Certificate'> {
+  const issuerRef = { group: 'cert-manager.io', kind: 'ClusterIssuer', name: input.certificateIssuer ?? '' }
+  return child(
+    input,
+    { apiVersion: 'cert-manager.io/v1', kind: 'Certificate', name: secretName },
+    { spec: { secretName, dnsNames: [host], issuerRef } },
+  )
+}
+
+/** The Deployment of one component. */
+export function componentDeployment(input: InstanceInput, component: ComponentSpec): Child<'Deployment'> {
+  const { instance, names, plans, revisions, versionOf, secrets, pullSecret, isShared } = input
+  const { spec } = instance
+  const { name } = component
+  const plan = plans.get(name)
+  if (plan === undefined) throw new Error(`The plan of component "${name}" was not resolved.`)
+  const valuesSecret = names.values(name)
+  const [values, files] = [
+    versionOf(valuesSecret),
+    mountsSecret(component, spec.volumes) ? versionOf(names.files) : undefined,
+  ]
+  const version = [values, files].filter((one) => one !== undefined).join(' ')
+  const own = ofComponent(input, name)
+  return deployment(own, {
+    name: names.component(name),
+    replicas: spec.running ? component.replicas : 0,
+    labels: { [REVISION_LABEL]: String(revisions[name] ?? 0) },
+    annotations: {
+      ...(version === '' ? {} : { [VALUES_ANNOTATION]: version }),
+      ...(spec.restartedAt === undefined ? {} : { [RESTARTED_AT_ANNOTATION]: spec.restartedAt }),
+    },
+    pod: componentPod({
+      component,
+      volumes: spec.volumes,
+      plan,
+      parameters: spec.parameters,
+      selector: own.selector,
+      claimOf: names.volume,
+      valuesSecret,
+      filesSecret: names.files,
+      pullSecret,
+      secrets,
+      besides: spec.volumes
+        .filter((volume) => volume.kind === 'Persistent' && !isShared(volume) && mountsOf(component, volume.name))
+        .map((volume) => besideMounters(input, volume.name)),
+    }),
+  })
+}
+
+const mountsOf = ({ mounts }: ComponentSpec, volume: string) => mounts.some((mount) => mount.volume === volume)
+
+function mountsSecret(component: ComponentSpec, volumes: readonly VolumeSpec[]): boolean {
+  return volumes.some(({ kind, name }) => kind === 'Secret' && mountsOf(component, name))
+}
+
+function besideMounters({ instance, selector }: InstanceInput, volume: string): object {
+  const values = instance.spec.components.filter((component) => mountsOf(component, volume)).map(({ name }) => name)
+  return { matchLabels: selector, matchExpressions: [{ key: COMPONENT_LABEL, operator: 'In', values }] }
+}
+
+/** The claim of a Persistent volume. What it was made with stays: only its size may change. */
+export function volumeClaim(
+  input: Pick<InstanceInput, 'namespace' | 'labels' | 'names'>,
+  { name, size = '', storageClass }: VolumeSpec,
+  accessMode: 'ReadWriteOnce' | 'ReadWriteMany',
+): Child<'PersistentVolumeClaim'> {
+  return child(
+    input,
+    { apiVersion: 'v1', kind: 'PersistentVolumeClaim', name: input.names.volume(name) },
+    {
+      spec: {
+        accessModes: [accessMode],
+        ...(storageClass === undefined ? {} : { storageClassName: storageClass }),
+        resources: { requests: { storage: size } },
+        volumeMode: 'Filesystem',
+      },
+    },
+  )
+}

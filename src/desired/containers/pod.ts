@@ -1,0 +1,124 @@
+import { withParameters } from '../../contracts/containerinstances.ts'
+import type { EffectivePlan } from '../../core/sizing/plans.ts'
+import type { ComponentSpec, ProbeSpec, VolumeSpec } from '../../crds/containerFields.ts'
+import { restrictedContainer, restrictedPod, secretVariable } from '../workload/pod.ts'
+
+/** Files that a pod is given of Secrets, by the path that they are mounted under. */
+export type MountedSecret = { name: string; secretName: string; path: string }
+
+export type ComponentPod = {
+  component: ComponentSpec
+  volumes: readonly VolumeSpec[]
+  plan: EffectivePlan
+  parameters: Readonly<Record<string, string>>
+  /** Selects its pods. */
+  selector: Readonly<Record<string, string>>
+  /** Names of the claims, by volume. */
+  claimOf: (volume: string) => string
+  /** The Secret with what it is given of vaults and of other resources, under the names of the variables. */
+  valuesSecret: string
+  /** The Secret with the values of Secret volumes, under their names. */
+  filesSecret: string
+  pullSecret: string | undefined
+  secrets: readonly MountedSecret[]
+  /** Selectors of pods that must be on the same node, because they mount a volume that only one node can have. */
+  besides: readonly object[]
+}
+
+/** Owns what volumes hold if the image says itself which user it runs as. */
+const VOLUME_GROUP = 65_532
+
+/** The pod of one component. Its root may be written to: images are of all kinds. */
+export function componentPod(input: ComponentPod): object {
+  const { component, pullSecret, besides, selector } = input
+  const { runAsUser } = component
+  const spread = (topologyKey: string) => ({
+    maxSkew: 1,
+    topologyKey,
+    whenUnsatisfiable: 'ScheduleAnyway',
+    labelSelector: { matchLabels: selector },
+  })
+  const together = besides.map((labelSelector) => ({ labelSelector, topologyKey: 'kubernetes.io/hostname' }))
+  const identity = { user: runAsUser, fsGroup: runAsUser ?? VOLUME_GROUP }
+  return restrictedPod(identity, {
+    terminationGracePeriodSeconds: component.gracePeriodSeconds,
+    ...(together.length === 0
+      ? { topologySpreadConstraints: [spread('kubernetes.io/hostname'), spread('topology.kubernetes.io/zone')] }
+      : { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: together } } }),
+    ...(pullSecret === undefined ? {} : { imagePullSecrets: [{ name: pullSecret }] }),
+    containers: [container(input)],
+    volumes: podVolumes(input),
+  })
+}
+
+/** Kubernetes would put a variable in the place of `$(NAME)`: values stay as they are written. */
+const literal = (text: string) => text.replaceAll('$(', () => '$$(')
+
+function container(input: ComponentPod): object {
+  const { component, parameters, plan, valuesSecret, secrets } = input
+  const filled = (text: string) => literal(withParameters(text, parameters))
+  const { name, image, command, args, env, ports, mounts, imagePullPolicy } = component
+  return restrictedContainer(
+    plan,
+    {
+      name,
+      image,
+      imagePullPolicy,
+      ...(command.length > 0 && { command: command.map(filled) }),
+      ...(args.length > 0 && { args: args.map(filled) }),
+      env: env.map(({ name: variable, value }) =>
+        value === undefined
+          ? secretVariable(variable, valuesSecret, variable)
+          : { name: variable, value: filled(value) },
+      ),
+      ports: ports.map(({ name: port, port: containerPort, protocol }) => ({
+        name: port,
+        containerPort,
+        protocol: protocol.toUpperCase(),
+      })),
+      ...probesOf(component),
+      volumeMounts: [
+        ...mounts.map(({ volume, path, subPath, readOnly }) => ({
+          name: volume,
+          mountPath: path,
+          ...(subPath !== undefined && { subPath }),
+          ...(readOnly && { readOnly }),
+        })),
+        ...secrets.map((secret) => ({ name: secret.name, mountPath: secret.path, readOnly: true })),
+      ],
+    },
+    { writesToRoot: true },
+  )
+}
+
+function probesOf({ livenessProbe, readinessProbe, startupProbe, ports }: ComponentSpec): object {
+  const first = ports.find(({ protocol }) => protocol === 'Tcp')?.port
+  const probes = Object.entries({ livenessProbe, readinessProbe, startupProbe })
+  return Object.fromEntries(
+    probes.flatMap(([name, probe]) => (probe === undefined ? [] : [[name, probeOf(probe, first)]])),
+  )
+}
+
+function probeOf({ kind, path = '/', port, command, ...times }: ProbeSpec, first: number | undefined): object {
+  const target = port ?? first
+  const action = {
+    Http: { httpGet: { path, port: target } },
+    Tcp: { tcpSocket: { port: target } },
+    Exec: { exec: { command } },
+  }[kind]
+  return { ...action, ...times }
+}
+
+function podVolumes({ component, volumes, claimOf, filesSecret, secrets }: ComponentPod): object[] {
+  const mounted = volumes.filter(({ name }) => component.mounts.some(({ volume }) => volume === name))
+  const ofVolume = ({ name, kind, size, secret }: VolumeSpec) => {
+    if (kind === 'Persistent') return { name, persistentVolumeClaim: { claimName: claimOf(name) } }
+    if (kind === 'Ephemeral') return { name, emptyDir: size === undefined ? {} : { sizeLimit: size } }
+    const items = [{ key: name, path: secret?.secretName ?? name }]
+    return { name, secret: { secretName: filesSecret, items, defaultMode: 0o440 } }
+  }
+  return [
+    ...mounted.map(ofVolume),
+    ...secrets.map(({ name, secretName }) => ({ name, secret: { secretName, defaultMode: 0o440 } })),
+  ]
+}

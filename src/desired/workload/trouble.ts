@@ -1,0 +1,155 @@
+import type { KubeObject } from '../../core/object.ts'
+import { degraded, type Outcome, stalled } from '../../core/outcome.ts'
+
+/** Why pods do not run or are not ready, told from what Kubernetes reports of them. */
+
+type Ended = { exitCode?: number; reason?: string; finishedAt?: string }
+export type ContainerStatus = {
+  name?: string
+  image?: string
+  imageID?: string
+  ready?: boolean
+  started?: boolean
+  restartCount?: number
+  state?: { waiting?: { reason?: string; message?: string }; running?: { startedAt?: string }; terminated?: Ended }
+  lastState?: { terminated?: Ended }
+}
+
+/** A pod as far as it is looked at. */
+export type LivePod = KubeObject & {
+  spec?: { nodeName?: string; containers?: { name: string; image?: string }[] }
+  status?: {
+    phase?: string
+    podIP?: string
+    startTime?: string
+    conditions?: { type: string; status: string; reason?: string; message?: string }[]
+    containerStatuses?: ContainerStatus[]
+  }
+}
+
+/** A Deployment as far as it is looked at. */
+export type LiveDeployment = KubeObject & {
+  spec: { replicas?: number }
+  status?: {
+    observedGeneration?: number
+    replicas?: number
+    readyReplicas?: number
+    updatedReplicas?: number
+    availableReplicas?: number
+    conditions?: { type: string; status: string; reason?: string; message?: string }[]
+  }
+}
+
+/** Every wanted pod runs the current template and is ready, and no other one is left. */
+export function isDeployed(workload: LiveDeployment | undefined): boolean {
+  if (workload === undefined) return false
+  const { metadata, spec, status = {} } = workload
+  const wanted = spec.replicas ?? 1
+  return (
+    (status.observedGeneration ?? 0) >= (metadata.generation ?? 1) &&
+    (status.replicas ?? 0) === wanted &&
+    (status.updatedReplicas ?? 0) === wanted &&
+    (status.readyReplicas ?? 0) === wanted
+  )
+}
+
+type Asked = { what: string; image: string; cpuRequest: string; memoryRequest: string; memoryLimit: string }
+
+const IMAGE_TROUBLE = new Set(['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'])
+const CREATE_TROUBLE = new Set(['CreateContainerConfigError', 'CreateContainerError'])
+const START_TROUBLE = new Set(['RunContainerError', 'StartError', 'ContainerCannotRun'])
+
+/**
+ * The trouble that matters most, in our words: a container's own message, or a registry's, may hold anything.
+ *
+ * @param asked how the thing is called in sentences, and what it asks for
+ */
+export function troubleOf(
+  asked: Asked,
+  pods: readonly LivePod[],
+  workload: Pick<LiveDeployment, 'status'> | undefined,
+): Outcome | undefined {
+  const going = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  const containers = going.flatMap(({ status }) => status?.containerStatuses ?? [])
+  const judged = [
+    ...containers.map((container) => containerTrouble(asked, container)),
+    ...going.map((pod) => placementTrouble(asked, pod)),
+    creationTrouble(asked, workload),
+  ]
+  return judged.find((outcome) => outcome !== undefined) ?? deadlineTrouble(asked, containers, workload)
+}
+
+function containerTrouble({ what, image, memoryLimit }: Asked, { state = {}, lastState, ready }: ContainerStatus) {
+  const { waiting, terminated } = state
+  const word = waiting?.reason ?? ''
+  if (IMAGE_TROUBLE.has(word)) {
+    const message = `The image ${image} of ${what} cannot be pulled (${word}): check its name and tag, and registryCredential if it is not public.`
+    return degraded('ImagePullFailed', message)
+  }
+  if (CREATE_TROUBLE.has(word)) {
+    const isRoot = waiting?.message?.includes('runAsNonRoot') === true
+    const why = isRoot ? 'its image runs as root or names its user: set runAsUser' : `the node answers ${word}`
+    return stalled('ConfigurationInvalid', `A container of ${what} cannot be made: ${why}.`)
+  }
+  const ended =
+    terminated ?? (word === 'CrashLoopBackOff' || word === 'RunContainerError' ? lastState?.terminated : undefined)
+  if (ended?.reason === 'OOMKilled') {
+    const message = `A container of ${what} ran out of memory: it took more than its limit of ${memoryLimit} and was killed.`
+    return degraded('CrashLooping', message)
+  }
+  if (START_TROUBLE.has(word) || START_TROUBLE.has(ended?.reason ?? '')) {
+    return degraded('CrashLooping', `A container of ${what} cannot be started: check its command.`)
+  }
+  if (terminated === undefined && word !== 'CrashLoopBackOff') return undefined
+  if (ready === true) return undefined
+  const code = ended?.exitCode === undefined ? '' : ` with exit code ${ended.exitCode}`
+  return degraded('CrashLooping', `A container of ${what} ends${code} again and again: its log says more.`)
+}
+
+function placementTrouble({ what, cpuRequest, memoryRequest }: Asked, { status }: LivePod): Outcome | undefined {
+  const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled')
+  if (scheduled?.status !== 'False' || scheduled.reason !== 'Unschedulable') return undefined
+  const { message = '' } = scheduled
+  const short = [
+    ...(message.includes('Insufficient cpu') ? [`${cpuRequest} cpu`] : []),
+    ...(message.includes('Insufficient memory') ? [`${memoryRequest} memory`] : []),
+  ]
+  if (short.length > 0) return stalled('PlanDoesNotFit', `No node has ${short.join(' and ')} left for ${what}.`)
+  if (/persistentvolumeclaim|volume/i.test(message)) {
+    return stalled('PlanDoesNotFit', `No node can take ${what} together with its volumes yet.`)
+  }
+  return stalled('PlanDoesNotFit', `No node takes ${what} now.`)
+}
+
+function creationTrouble({ what }: Asked, workload: Pick<LiveDeployment, 'status'> | undefined): Outcome | undefined {
+  const failed = workload?.status?.conditions?.find(
+    ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
+  )
+  if (failed === undefined) return undefined
+  if (failed.message?.includes('exceeded quota') === true) {
+    return stalled('QuotaExceeded', `The quota of the group has no room for another copy of ${what}.`)
+  }
+  return degraded(
+    'PartiallyAvailable',
+    `The cluster refuses to make a copy of ${what} (${failed.reason ?? 'FailedCreate'}).`,
+  )
+}
+
+function deadlineTrouble(
+  { what }: Asked,
+  containers: readonly ContainerStatus[],
+  workload: Pick<LiveDeployment, 'status'> | undefined,
+): Outcome | undefined {
+  const progressing = workload?.status?.conditions?.find(({ type }) => type === 'Progressing')
+  if (progressing?.reason !== 'ProgressDeadlineExceeded') return undefined
+  const why = unreadyWords(what, containers) ?? `The rollout of ${what} does not come further.`
+  return degraded('PartiallyAvailable', `${why} What served before goes on.`)
+}
+
+/** What a component that runs and is not ready waits for; undefined if it waits for something else. */
+export function unreadyWords(what: string, containers: readonly ContainerStatus[]): string | undefined {
+  const running = containers.find(({ state, ready }) => state?.running !== undefined && ready !== true)
+  if (running === undefined) return undefined
+  const probe = running.started === false ? 'startup' : 'readiness'
+  return `A container of ${what} runs, but its ${probe} probe has not succeeded.`
+}

@@ -1,0 +1,153 @@
+import { containerNames } from '../../../src/contracts/containerinstances.ts'
+import { revisionOf } from '../../../src/contracts/revisions.ts'
+import { entryName } from '../../../src/contracts/vaults/names.ts'
+import { ContainerInstance } from '../../../src/crds/containerinstances.ts'
+import { SecretVault, VaultEntry } from '../../../src/crds/vaults.ts'
+import { controllerRevision, persistentVolumeClaim, pod } from '../../../src/kube/builtin.ts'
+import type { Flow, Step } from '../flow.ts'
+import { HOME } from '../seeds.ts'
+import type { World } from '../world.ts'
+
+const NAME = 'shop'
+const SECRET = { vaultName: 'safe', secretName: 'Token' }
+const web = { name: 'web', image: 'site:1', ports: [{ name: 'http', port: 8080 }] }
+const worker = { name: 'worker', image: 'worker:1', dependsOn: ['web'], env: [{ name: 'TOKEN', secret: SECRET }] }
+const disk = { name: 'disk', kind: 'Persistent', size: '1Gi', storageClass: 'standard' }
+const whole = {
+  components: [{ ...web, replicas: 2 }, worker],
+  volumes: [disk, { name: 'keys', kind: 'Secret', secret: SECRET }],
+  isPublic: true,
+  customDomains: ['shop.example.com'],
+}
+
+const isReady = (world: World) => world.isReady(ContainerInstance, NAME)
+const make = (spec: object = whole): Step => ({
+  user: 'makes a container instance',
+  act: (world) => world.make(ContainerInstance, NAME, spec),
+  until: isReady,
+})
+/** With the defaults that an API server would put in. */
+const written = (spec: object) => {
+  const fields = ContainerInstance.spec.shape as unknown as Record<string, { parse: (value: unknown) => unknown }>
+  return Object.fromEntries(Object.entries(spec).map(([name, value]) => [name, fields[name]?.parse(value)]))
+}
+const change = (user: string, spec: object, until: Step['until'] = isReady): Step => ({
+  user,
+  act: (world) => world.change(ContainerInstance, NAME, written(spec)),
+  ...(until !== undefined && { until }),
+})
+const token = (value: string): Step => ({
+  user: 'keeps a secret in a vault',
+  async act(world) {
+    if ((await world.find(SecretVault.resource, 'safe')) === undefined) await world.make(SecretVault, 'safe', {})
+    const secretName = `incoming-${value}`
+    await world.makeSecret(secretName, { value })
+    const name = entryName('safe', 'Token')
+    const valueFrom = { secretName, key: 'value' }
+    if ((await world.find(VaultEntry.resource, name)) === undefined)
+      await world.make(VaultEntry, name, { ...SECRET, valueFrom })
+    else await world.change(VaultEntry, name, { valueFrom })
+  },
+  until: (world) => world.isReady(VaultEntry, entryName('safe', 'Token')),
+})
+
+/** What runs of which revision, what it was given, and what is remembered. */
+async function facts(world: World): Promise<object> {
+  const pods = (await world.server.list(pod)).items.filter(({ metadata }) => metadata.namespace === HOME)
+  const revisions = (await world.server.list(controllerRevision)).items.flatMap((one) => revisionOf(one) ?? [])
+  const values = await world.secret(containerNames(NAME).values('worker'))
+  return {
+    pods: pods
+      .map(({ metadata: { labels } }) => `${labels?.['freehold.dev/component']} ${labels?.['freehold.dev/revision']}`)
+      .sort(),
+    revisions: revisions.map(({ number, reason }) => `${number} ${reason}`).sort(),
+    token: values?.TOKEN && Buffer.from(values.TOKEN, 'base64').toString(),
+    claims: (await world.server.list(persistentVolumeClaim)).items.map(({ metadata }) => metadata.name),
+  }
+}
+
+const common = { controllers: ['containerinstance', 'secretvault', 'vaultentry'], given: [token('one')], facts }
+
+export const containerFlows: readonly Flow[] = [
+  {
+    ...common,
+    title: 'a container instance is made with all that it can have',
+    steps: [make()],
+  },
+  {
+    ...common,
+    title: 'a container instance goes over to another image, and back',
+    given: [token('one'), make()],
+    steps: [
+      change('asks for another image', { components: [{ ...web, image: 'site:2', replicas: 2 }, worker] }),
+      change('asks for the one before', { components: [{ ...web, replicas: 2 }, worker] }),
+    ],
+  },
+  {
+    ...common,
+    title: 'a container instance is given a rotated secret',
+    given: [token('one'), make()],
+    steps: [
+      {
+        ...token('two'),
+        until: async (world) => {
+          const values = await world.secret(containerNames(NAME).values('worker'))
+          return values?.TOKEN === Buffer.from('two').toString('base64') && isReady(world)
+        },
+      },
+    ],
+  },
+  {
+    ...common,
+    title: 'a container instance loses a component and its public host, and grows its volume',
+    given: [token('one'), make()],
+    steps: [
+      change('asks for less', {
+        components: [web],
+        volumes: [{ ...disk, size: '2Gi' }],
+        isPublic: false,
+      }),
+    ],
+  },
+  {
+    ...common,
+    title: 'a container instance is stopped and started',
+    given: [token('one'), make()],
+    steps: [
+      change('stops it', { running: false }, async (world) => {
+        const found = await world.find(ContainerInstance.resource, NAME)
+        return (found?.status as { status?: string } | undefined)?.status === 'Stopped'
+      }),
+      change('starts it', { running: true }),
+    ],
+  },
+  {
+    ...common,
+    title: 'a container instance is deleted, and made anew with the volume that was kept',
+    given: [token('one'), make()],
+    steps: [
+      {
+        user: 'asks to keep the volumes',
+        act: (world) => world.change(ContainerInstance, NAME, { onDelete: 'Retain' }),
+      },
+      {
+        user: 'deletes it',
+        act: (world) => world.remove(ContainerInstance, NAME),
+        until: (world) => world.isGone(ContainerInstance, NAME),
+      },
+      make(),
+    ],
+  },
+  {
+    ...common,
+    title: 'a container instance is deleted with its volumes',
+    given: [token('one'), make()],
+    steps: [
+      {
+        user: 'deletes it',
+        act: (world) => world.remove(ContainerInstance, NAME),
+        until: (world) => world.isGone(ContainerInstance, NAME),
+      },
+    ],
+  },
+]

@@ -1,0 +1,107 @@
+import { isDeepStrictEqual } from 'node:util'
+import { sha256 } from '../../src/core/names.ts'
+import { type KubeObject, refOf } from '../../src/core/object.ts'
+import type { ContainerStatus, LivePod } from '../../src/desired/workload/trouble.ts'
+import { deployment, pod } from '../../src/kube/builtin.ts'
+import type { FakeKubeClient } from '../../src/kube/fake.ts'
+
+type Deployment = KubeObject & {
+  spec: {
+    replicas: number
+    template: { metadata: { labels: Record<string, string> }; spec: { containers: [{ name: string; image: string }] } }
+  }
+}
+
+const HASH = 'pod-template-hash'
+
+/**
+ * What the controllers of Kubernetes and the nodes do with Deployments, one step a round: a new pod comes, and an old one
+ * goes when it is ready. An image whose tag is a word of `FATES` meets that fate.
+ */
+export async function playDeployments(client: FakeKubeClient): Promise<void> {
+  const all = (await client.list<Deployment>(deployment)).items
+  const pods = (await client.list<LivePod>(pod)).items.filter(({ metadata }) => metadata.labels?.[HASH] !== undefined)
+  for (const each of pods) {
+    const isOwned = all.some(({ metadata: { uid } }) => uid === each.metadata.ownerReferences?.[0]?.uid)
+    if (!isOwned) await client.remove(pod, refOf(each))
+  }
+  for (const each of all) {
+    if (each.metadata.deletionTimestamp !== undefined) continue
+    const own = pods.filter(({ metadata }) => metadata.ownerReferences?.[0]?.uid === each.metadata.uid)
+    await playDeployment(client, each, own)
+  }
+}
+
+async function playDeployment(client: FakeKubeClient, each: Deployment, own: readonly LivePod[]): Promise<void> {
+  const hash = sha256(JSON.stringify(each.spec.template)).slice(0, 8)
+  const { replicas } = each.spec
+  const isNew = ({ metadata }: LivePod) => metadata.labels?.[HASH] === hash
+  const [current, old] = [own.filter(isNew), own.filter((one) => !isNew(one))]
+  const ready = (some: readonly LivePod[]) =>
+    some.filter(({ status }) => status?.conditions?.[0]?.status === 'True').length
+  // One more than wanted, and never fewer that are ready.
+  if (current.length < replicas && own.length < replicas + 1) await makePod(client, each, hash, current.length)
+  else if (old.length > 0 && ready(own) > replicas) await client.remove(pod, refOf(old[0] as LivePod))
+  else if (old.length > 0 && (replicas === 0 || ready(old) === 0)) await client.remove(pod, refOf(old[0] as LivePod))
+  else if (current.length > replicas) await client.remove(pod, refOf(current.at(-1) as LivePod))
+  const status = {
+    observedGeneration: each.metadata.generation ?? 1,
+    replicas: own.length,
+    updatedReplicas: current.length,
+    readyReplicas: ready(own),
+    availableReplicas: ready(own),
+  }
+  if (isDeepStrictEqual(status, each.status)) return
+  client.edit(deployment, refOf(each), (object) => {
+    object.status = status
+  })
+}
+
+const RUNNING: ContainerStatus = { state: { running: {} }, ready: true, started: true, restartCount: 0 }
+const FATES: Readonly<Record<string, ContainerStatus>> = {
+  missing: { state: { waiting: { reason: 'ImagePullBackOff' } }, ready: false },
+  crashing: {
+    state: { waiting: { reason: 'CrashLoopBackOff' } },
+    lastState: { terminated: { exitCode: 3, reason: 'Error' } },
+    ready: false,
+    restartCount: 4,
+  },
+  hungry: { state: { terminated: { exitCode: 137, reason: 'OOMKilled' } }, ready: false, restartCount: 1 },
+  slow: { state: { running: {} }, ready: false, started: true },
+}
+
+async function makePod(client: FakeKubeClient, each: Deployment, hash: string, number: number): Promise<void> {
+  const { name, namespace = '', uid = '' } = each.metadata
+  const { labels } = each.spec.template.metadata
+  const [container] = each.spec.template.spec.containers
+  const fate = FATES[container.image.split(':').at(-1) ?? '']
+  const isLarge = container.image.endsWith(':large')
+  const digest = `sha256:${sha256(container.image)}`
+  const Ready = { type: 'Ready', status: fate === undefined && !isLarge ? 'True' : 'False' }
+  const unscheduled = {
+    type: 'PodScheduled',
+    status: 'False',
+    reason: 'Unschedulable',
+    message: '0/1 nodes are available: 1 Insufficient memory.',
+  }
+  const status = {
+    ...(fate ?? RUNNING),
+    name: container.name,
+    image: container.image,
+    imageID: `${container.image}@${digest}`,
+  }
+  client.seed(pod, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: `${name}-${hash}-${number}`,
+      namespace,
+      labels: { ...labels, [HASH]: hash },
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'Deployment', name, uid }],
+    },
+    spec: { containers: [{ name: container.name, image: container.image }] },
+    status: isLarge
+      ? { phase: 'Pending', conditions: [Ready, unscheduled] }
+      : { phase: 'Running', conditions: [Ready], containerStatuses: [status] },
+  } as KubeObject)
+}
