@@ -18,7 +18,6 @@ import { linkPages } from '../api/people/forms.ts'
 import { loadDocumentation } from '../api/platform/documentation.ts'
 import { createRecords } from '../api/records/kubeRecords.ts'
 import { createCapacity } from '../api/resources/capacity.ts'
-import { createStorage } from '../api/resources/storage.ts'
 import { followConnections } from '../api/sso/follower.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
@@ -77,7 +76,6 @@ export async function runFacade(
     reservedNames: new Set(reservedNames()),
     namespaces: kubeNamespaces(client),
     capacity: createCapacity(caches, systemClock),
-    storage: createStorage(caches),
     ...(await areaServices({
       configuration,
       client,

@@ -11,6 +11,7 @@ import type { AreaSetup, FacadeSetup } from './setup.ts'
 import { vaultPorts, vaultServices } from './vaults.ts'
 import { vectorPorts, vectorServices } from './vector.ts'
 import { volumeFileServices } from './volumefiles.ts'
+import { workloadServices } from './workloads.ts'
 
 type AreaServices = Pick<
   Services,
@@ -24,6 +25,7 @@ type AreaServices = Pick<
   | 'vaults'
   | 'objectStorage'
   | 'managedIdentities'
+  | 'storage'
 >
 
 /** What the routes of every area work with. */
@@ -35,6 +37,7 @@ export async function areaServices(setup: FacadeSetup): Promise<AreaServices> {
     ...jobParts(setup),
     ...podLogServices(setup),
     ...volumeFileServices(setup),
+    ...workloadServices(setup),
     ...(await vaultServices(setup)),
     ...(await storageServices(setup)),
     managedIdentities: {

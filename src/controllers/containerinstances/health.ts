@@ -3,7 +3,7 @@ import { ownerSelector } from '../../contracts/workloads.ts'
 import { sourceRanges } from '../../core/cidr.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import type { ComponentSpec } from '../../crds/containerFields.ts'
-import { routeObstacle } from '../../desired/workload/host.ts'
+import { publicUrl, routeObstacle } from '../../desired/workload/host.ts'
 import { isDeployed, type LivePod, troubleOf, unreadyWords } from '../../desired/workload/trouble.ts'
 import { deployment, pod } from '../../kube/builtin.ts'
 import { certificate as certificateResource } from '../../kube/certmanager.ts'
@@ -64,7 +64,7 @@ export function reportStatus(pass: InstancePass): Outcome {
   const isComplete = object.spec.components.every(({ name }) => isDeployed(state.deployments.get(name)))
   pass.report({
     publicHost: host,
-    publicUrl: isServed ? `https://${host}` : undefined,
+    publicUrl: isServed ? publicUrl(host, state.home?.spec.publicPort) : undefined,
     certificateStatus: worstOf(certificatesOf(pass)),
     ...(isComplete ? { restartedAt: object.spec.restartedAt } : {}),
   })

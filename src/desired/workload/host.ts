@@ -25,8 +25,6 @@ export function publicUrl(host: string, port = 443): string {
   return port === 443 ? `https://${host}` : `https://${host}:${port}`
 }
 
-/** The Service behind the host, which has the name of what leads to it. */
-type Backend = { name: string; port: { name: string; number: number } }
 /** The Service behind the host, which has the name of what leads to it unless it says another one. */
 type Backend = { name: string; service?: string; port: { name: string; number: number } }
 
