@@ -1,7 +1,7 @@
 // The entry of every npm script. Plain JavaScript for any Node from 18 on, without a dependency: it installs the
 // locked packages (Node 24 is one of them) and goes on under that Node.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -12,8 +12,7 @@ const [script, ...args] = process.argv.slice(2)
 if (script === undefined || !/^[a-z]+$/.test(script) || !existsSync(join(root, 'scripts', `${script}.ts`))) {
   fail(`There is no scripts/${script ?? '<name>'}.ts. Usage: node scripts/bootstrap.mjs <script> [arguments]`)
 }
-const stale = whatIsStale()
-if (stale !== undefined) install(stale)
+if (whatIsStale() !== undefined) installAlone()
 run(findNode())
 
 function readJson(path) {
@@ -39,6 +38,39 @@ function whatIsStale() {
   return undefined
 }
 
+/** `npm ci` removes node_modules first: of several scripts in one tree, one installs and the others wait for it. */
+function installAlone() {
+  const lock = join(root, '.installing')
+  for (let isTold = false; !taken(lock); isTold = true) {
+    if (!isTold) process.stderr.write('Another script is installing the packages: waiting for it.\n')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+  }
+  try {
+    const stale = whatIsStale()
+    if (stale !== undefined) install(stale)
+  } finally {
+    rmSync(lock, { force: true })
+  }
+}
+
+/** Whether the lock is this process's now. One of a process that is gone does not count. */
+function taken(lock) {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: 'wx' })
+    return true
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error
+  }
+  try {
+    const holder = Number(readFileSync(lock, 'utf8'))
+    // Empty for a moment after it was made.
+    if (holder > 0) process.kill(holder, 0)
+  } catch (error) {
+    if (error.code === 'ESRCH') rmSync(lock, { force: true })
+  }
+  return false
+}
+
 function install(reason) {
   process.stderr.write(`Installing packages (${reason})\n`)
   const started = Date.now()
@@ -48,8 +80,10 @@ function install(reason) {
     stdio: ['ignore', 'inherit', 'inherit'],
     shell: process.platform === 'win32',
   })
-  if (status !== 0)
-    fail('npm ci failed: its messages are above. Is npm 10 or newer installed, and a registry in reach?')
+  if (status !== 0) {
+    rmSync(join(root, '.installing'), { force: true })
+    fail('npm ci failed: its messages are above. Is a registry in reach?')
+  }
   process.stderr.write(`Installed in ${Math.round((Date.now() - started) / 1000)} s\n`)
 }
 
