@@ -1,11 +1,19 @@
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { dump, load } from 'js-yaml'
 import { FILES_IMAGE } from '../../scripts/node/filesImage.ts'
 import { kubePodLogs } from '../../src/adapters/podlogs/client.ts'
 import { podVolumeFiles } from '../../src/adapters/volumefiles/pods.ts'
 import type { FilePlace, VolumeFiles } from '../../src/adapters/volumefiles/port.ts'
+import { area, dataAction } from '../../src/api/http/route.ts'
+import { fileRoutes } from '../../src/api/resources/files.ts'
 import type { FileRequest } from '../../src/contracts/files.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
@@ -16,6 +24,7 @@ import type { KubeClient } from '../../src/kube/client.ts'
 import { createExec } from '../../src/kube/exec.ts'
 import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
 import { podLogsContract } from '../suites/podLogsContract.ts'
+import { startFacade } from '../worlds/facadeServer.ts'
 import { expectCall, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, testPlatform } from '../worlds/tenant.ts'
 import { pushShell, SHELL_IMAGE, shellPod } from './shell.ts'
@@ -23,6 +32,8 @@ import { pushShell, SHELL_IMAGE, shellPod } from './shell.ts'
 type Pod = KubeObject & {
   status?: { phase?: string; containerStatuses?: { restartCount: number; state?: { running?: object } }[] }
 }
+
+const run = promisify(execFile)
 
 type Volume = { name: string; emptyDir: object }
 
@@ -100,7 +111,7 @@ describe('logs and files on a node', function () {
     )
     const scope = `/boundaries/${boundaryId}/resourcegroups/${group}`
     const { token, principalId } = await makeCaller({ Contributor: scope })
-    const url = `${testPlatform().facadeUrl}/api${path}/logs?follow=true&tail=5`
+    const url = `${testPlatform().facadeUrl}${path}/logs?follow=true&tail=5`
     const seen = Array.from({ length: 100 }, () => ({ text: '', first: 0, hasEnded: false }))
     for (const each of seen) {
       const began = performance.now()
@@ -136,6 +147,54 @@ describe('logs and files on a node', function () {
     await until('every answer has ended', () => seen.every(({ hasEnded }) => hasEnded))
     console.log(`      ended ${((performance.now() - withdrawn) / 1000).toFixed(1)} s after the permission`)
     await expectCall(204, 'DELETE', path)
+  })
+
+  it('are open to kubectl as to REST: the log with readLogs, and no shell in what REST has no files of', async () => {
+    const name = uniqueName('job')
+    const [image = '', tag = ''] = SHELL_IMAGE.split(/:(?=[^:]*$)/)
+    const { apiVersion, kind } = PlatformJob
+    const spec = { image, tag, command: ['sh', '-c', 'echo hello; sleep 600'], runAsUser: 65_532 }
+    await client.create(PlatformJob.resource, { apiVersion, kind, metadata: { name, namespace }, spec })
+    const ownPod = await until('its pod runs', async () => {
+      const { items } = await client.list<Pod>(pod, { namespace, labelSelector: `freehold.dev/owner-name=${name}` })
+      return items.find(({ status }) => status?.phase === 'Running')?.metadata.name
+    })
+    const foreign = await start('echo secret; sleep 600')
+    await runs(foreign)
+    const scope = `/boundaries/${boundaryId}/resourcegroups/${group}`
+    const folder = await mkdtemp(join(tmpdir(), 'tenants-'))
+    const kubectlOf = async (role: string) => {
+      const { token, principalId } = await makeCaller({ [role]: scope })
+      const { kubeconfig, kubectlPath } = testPlatform()
+      const own = load(await readFile(kubeconfig, 'utf8')) as { users: object[] }
+      const path = join(folder, principalId)
+      await writeFile(path, dump({ ...own, users: own.users.map((user) => ({ ...user, user: { token } })) }))
+      return (...words: string[]) =>
+        run(kubectlPath, ['--kubeconfig', path, '-n', namespace, ...words])
+          .then(({ stdout }) => stdout)
+          .catch((error: { stderr: string }) =>
+            error.stderr.includes('Forbidden') || error.stderr.includes('forbidden') ? 'forbidden' : error.stderr,
+          )
+    }
+    try {
+      const [contributor, reader] = await Promise.all([kubectlOf('Contributor'), kubectlOf('Reader')])
+      await until('the API server takes tokens', async () =>
+        (await reader('get', 'pod', ownPod, '-o', 'name')).startsWith('pod/'),
+      )
+      expect(await contributor('logs', ownPod)).to.equal('hello\n')
+      expect(await reader('logs', ownPod)).to.equal('forbidden')
+      for (const ref of [ownPod, foreign.name]) {
+        expect(await contributor('exec', ref, '--', 'true'), ref).to.equal('forbidden')
+        expect(await contributor('cp', `${ref}:/etc/passwd`, join(folder, 'stolen')), ref).to.equal('forbidden')
+        expect(await contributor('port-forward', ref, ':8080'), ref).to.equal('forbidden')
+        expect(await contributor('attach', ref), ref).to.equal('forbidden')
+        expect(await contributor('debug', ref, '--image', SHELL_IMAGE), ref).to.equal('forbidden')
+      }
+      expect(await contributor('logs', foreign.name)).to.equal('forbidden')
+    } finally {
+      await rm(folder, { recursive: true })
+      await client.remove(PlatformJob.resource, { namespace, name })
+    }
   })
 
   describe('files of a volume', () => {
@@ -200,6 +259,76 @@ describe('logs and files on a node', function () {
       expect((await ask({ op: 'list', path: '/other/../data' })).answer.refused).to.equal('NotAllowed')
       expect((await ask({ op: 'remove', path: '/data/file', recursive: false })).answer.removed).to.equal(true)
       expect((await ask({ op: 'download', path: '/data/file' })).answer.refused).to.equal('NotFound')
+    })
+
+    it('go up and down in a gigabyte without being held by the facade', async () => {
+      const GIGABYTE = 1024 ** 3
+      const routes = area('apps', 'platform', [
+        fileRoutes('{RG}/apps/{appName}', {
+          read: dataAction('apps/readFiles'),
+          write: dataAction('apps/writeFiles'),
+          find: async () => ({ component: 'web', ...place }),
+        }),
+      ]).routes
+      const world = await startFacade({ routes }, { volumeFiles: files })
+      const [caller, id] = ['11111111-1111-4111-8111-111111111111', '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b']
+      world.boundary(id)
+      world.group(id, 'orders')
+      world.grant(caller, 'Contributor', `/boundaries/${id}`)
+      const { port } = await world.facade.listen(0, '127.0.0.1')
+      const url = `http://127.0.0.1:${port}/boundaries/${id}/resourcegroups/orders/resources/apps/shop/files`
+      const curl = (...words: string[]) => run('curl', ['-sSf', '-H', `Authorization: Bearer ${caller}`, ...words])
+      const timed = async (what: string, work: () => Promise<unknown>) => {
+        const before = process.memoryUsage().rss
+        let most = before
+        const timer = setInterval(() => {
+          most = Math.max(most, process.memoryUsage().rss)
+        }, 50)
+        const began = performance.now()
+        await work().finally(() => clearInterval(timer))
+        const seconds = (performance.now() - began) / 1000
+        const grown = (most - before) / 1024 ** 2
+        console.log(`      ${what}: ${(1024 / seconds).toFixed()} MiB/s, ${grown.toFixed()} MiB more memory`)
+        return grown
+      }
+      const exec = createExec(loadKubeconfig(testPlatform().kubeconfig), 'test')
+      const raw = async (command: string) => {
+        const { items } = await client.list(pod, { namespace, labelSelector: 'freehold.dev/files' })
+        const target = { namespace, pod: items[0]?.metadata.name ?? '', container: 'files', signal }
+        return exec({ ...target, command: ['node', '-e', command] })
+      }
+      const chunk = Buffer.alloc(64 * 1024, 1)
+      await ask({ op: 'list', path: '/data' })
+      await timed('raw, down', async () => {
+        const write = `const b = Buffer.alloc(65536); const go = () => { while (n-- > 0) if (!process.stdout.write(b)) return process.stdout.once('drain', go) }`
+        const { stdout } = await raw(`let n = ${GIGABYTE / 65_536}; ${write}; go()`)
+        let size = 0
+        for await (const bytes of stdout) size += (bytes as Buffer).length
+        expect(size).to.equal(GIGABYTE)
+      })
+      await timed('raw, up', async () => {
+        const session = await raw("process.stdin.on('data', () => {}); process.stdin.on('end', () => process.exit(0))")
+        for (let at = 0; at < GIGABYTE; at += chunk.length) await session.write(chunk)
+        session.end()
+        await text(session.stdout)
+      })
+      const folder = await mkdtemp(join(tmpdir(), 'gigabyte-'))
+      try {
+        const file = join(folder, 'file')
+        await run('truncate', ['-s', String(GIGABYTE), file])
+        const up = await timed('through the facade, up', () =>
+          curl('-X', 'POST', '-T', file, `${url}/upload?path=/data&name=large`),
+        )
+        const down = await timed('through the facade, down', () =>
+          curl('-o', join(folder, 'back'), `${url}/download?path=/data/large`),
+        )
+        expect((await stat(join(folder, 'back'))).size).to.equal(GIGABYTE)
+        expect(Math.max(up, down)).to.be.below(64)
+        await ask({ op: 'remove', path: '/data/large', recursive: false })
+      } finally {
+        await rm(folder, { recursive: true })
+        await world.stop()
+      }
     })
 
     it('leave nothing behind when nobody asks for them any more', async () => {

@@ -31,16 +31,15 @@ export async function received(chunks: AsyncIterable<Uint8Array>): Promise<{ ans
     }
     head.push(value.subarray(0, end))
     const answer = JSON.parse(Buffer.concat(head).toString()) as FileAnswer
-    return { answer, bytes: Readable.from(rest(value.subarray(end + 1), reader), { objectMode: false }) }
+    const bytes = Readable.from(rest(value.subarray(end + 1), reader), { objectMode: false })
+    // Also if nobody reads them.
+    bytes.once('close', () => void reader.return?.())
+    return { answer, bytes }
   }
   throw new Error('The side of the volumes gave no answer.')
 }
 
 async function* rest(first: Uint8Array, reader: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    if (first.length > 0) yield first
-    for (let next = await reader.next(); next.done !== true; next = await reader.next()) yield next.value
-  } finally {
-    await reader.return?.()
-  }
+  if (first.length > 0) yield first
+  for (let next = await reader.next(); next.done !== true; next = await reader.next()) yield next.value
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { closeSync, createReadStream } from 'node:fs'
+import { accessSync, closeSync, constants, createReadStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import { pack as newPack, type Pack } from 'tar-stream'
 import type { Held, Name } from './held.ts'
@@ -9,7 +9,10 @@ import { Refused } from './refused.ts'
 /** Folders in each other that are held open at once. */
 const DEEPEST = 500
 
-/** A tar of what is in a folder, or of one file. FIFOs, devices and sockets are left out; links stay links. */
+/**
+ * A tar of what is in a folder, or of one file. FIFOs, devices and sockets are left out, and what may not be read, such as
+ * `lost+found` of a file system; links stay links.
+ */
 export function tarOf(held: Held, name: string): Pack {
   const pack = newPack()
   const write = async () => {
@@ -34,15 +37,25 @@ async function add(pack: Pack, folder: Held, name: Name, prefix: string, depth: 
     const { stats } = held
     const { mode, mtime } = stats
     if (stats.isDirectory()) {
+      if (!mayRead(held)) return
       pack.entry({ name: path, type: 'directory', mode: mode & 0o7777, mtime })
       await addFolder(pack, held, `${path}/`, depth + 1)
-    } else if (stats.isFile()) await addFile(pack, held, path)
+    } else if (stats.isFile() && mayRead(held)) await addFile(pack, held, path)
     else if (stats.isSymbolicLink()) {
       const linkname = folder.linkOf(name)
       if (linkname !== undefined) pack.entry({ name: path, type: 'symlink', linkname, mtime })
     }
   } finally {
     held.close()
+  }
+}
+
+function mayRead(held: Held): boolean {
+  try {
+    accessSync(held.self, constants.R_OK)
+    return true
+  } catch {
+    return false
   }
 }
 

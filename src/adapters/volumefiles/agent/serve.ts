@@ -22,11 +22,16 @@ export type ServedRequest = { volumes: VolumeFolder[]; request: FileRequest }
 /** What is answered: one line of JSON, and the bytes that it announces. */
 type Answered = { answer: FileAnswer; bytes?: Readable | AsyncIterable<Buffer> }
 
-/** Answers one request about the files of volumes that are mounted here. @throws Error for defects and lost connections */
-export async function serve(input: AsyncIterable<Uint8Array>, output: Writable): Promise<void> {
+/**
+ * Answers one request about the files of volumes that are mounted here.
+ *
+ * @param root where the root of the pod is
+ * @throws Error for defects and lost connections
+ */
+export async function serve(input: AsyncIterable<Uint8Array>, output: Writable, root = ''): Promise<void> {
   const frames = new Frames(input)
   const { volumes, request } = JSON.parse(((await frames.whole()) ?? '').toString()) as ServedRequest
-  const tree = new Tree(volumes)
+  const tree = new Tree(volumes.map(({ path, folder }) => ({ path, folder: `${root}${folder}` })))
   try {
     const { answer, bytes } = await answered(tree, request, frames).catch(refusedAs)
     const head = Buffer.from(`${JSON.stringify(answer)}\n`)

@@ -1,0 +1,207 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { until } from '../../../test/make/until.ts'
+import type { FileRequest } from '../../contracts/files.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { FakeKubeClient } from '../../kube/fake.ts'
+import { serve } from './agent/serve.ts'
+import { foldersOf, JOBS, jobBeside, nameOfPodBeside, PODS } from './podBeside.ts'
+import { podVolumeFiles } from './pods.ts'
+import type { FilePlace } from './port.ts'
+import { received, sent } from './session.ts'
+
+const IMAGE = 'freehold:1'
+const PLACE: FilePlace = {
+  namespace: 'n',
+  owner: { apiVersion: 'v1', kind: 'Shop', name: 'shop', uid: '1' },
+  volumes: [
+    { path: '/data', claim: 'one' },
+    { path: '/more', claim: 'one', subPath: 'sub', readOnly: true },
+  ],
+  identity: { user: 1000, fsGroup: 2000 },
+  node: 'node-1',
+}
+
+describe('the pod beside volumes', () => {
+  const { spec } = jobBeside(PLACE, IMAGE) as unknown as {
+    spec: { template: { metadata: { labels: object }; spec: Record<string, unknown> } }
+  }
+  const { spec: made, metadata } = spec.template
+
+  it('mounts each claim once, where the program looks for it', () => {
+    expect(made.volumes).to.deep.equal([{ name: 'claim-0', persistentVolumeClaim: { claimName: 'one' } }])
+    const [container] = made.containers as { volumeMounts: object[] }[]
+    expect(container?.volumeMounts).to.deep.equal([
+      { name: 'claim-0', mountPath: '/volumes/0' },
+      { name: 'claim-0', mountPath: '/volumes/1', subPath: 'sub', readOnly: true },
+    ])
+    expect(foldersOf(PLACE)).to.deep.equal([
+      { path: '/data', folder: '/volumes/0' },
+      { path: '/more', folder: '/volumes/1' },
+    ])
+  })
+
+  it('runs as the container does, with no token, on the node of the volume', () => {
+    expect(made.securityContext).to.deep.include({
+      runAsUser: 1000,
+      runAsGroup: 1000,
+      fsGroup: 2000,
+      runAsNonRoot: true,
+    })
+    expect(made.automountServiceAccountToken).to.equal(false)
+    expect(JSON.stringify(made.affinity)).to.include('node-1')
+  })
+
+  it('has no label of its resource, by which a Service would find it', () =>
+    expect(Object.keys(metadata.labels).sort()).to.deep.equal(['app.kubernetes.io/managed-by', 'freehold.dev/files']))
+
+  it('is another one for another image, user, volume, node or owner', () => {
+    const others: FilePlace[] = [
+      { ...PLACE, node: 'node-2' },
+      { ...PLACE, identity: { user: 1 } },
+      { ...PLACE, volumes: PLACE.volumes.slice(1) },
+      { ...PLACE, owner: { ...PLACE.owner, uid: '2' } },
+    ]
+    const names = [
+      nameOfPodBeside(PLACE, IMAGE),
+      nameOfPodBeside(PLACE, 'x'),
+      ...others.map((one) => nameOfPodBeside(one, IMAGE)),
+    ]
+    expect(new Set(names).size).to.equal(names.length)
+  })
+})
+
+describe('files through pods beside volumes', () => {
+  let folder: string
+  let client: FakeKubeClient
+  let stop: AbortController
+  /** Pods whose processes can be reached. */
+  let reachable: Set<string>
+  let open: number
+  let play: NodeJS.Timeout
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'files-'))
+    for (const name of ['0', '1']) mkdirSync(join(folder, 'volumes', name), { recursive: true })
+    client = new FakeKubeClient()
+    stop = new AbortController()
+    reachable = new Set()
+    open = 0
+    let made = 0
+    // What the Job controller and a node do.
+    play = setInterval(() => {
+      for (const { metadata } of [...client.stored(JOBS)]) {
+        if ([...client.stored(PODS)].some((one) => one.metadata.ownerReferences?.[0]?.uid === metadata.uid)) continue
+        made += 1
+        const name = `${metadata.name}-${made}`
+        reachable.add(name)
+        client.seed(PODS, {
+          apiVersion: 'v1',
+          kind: 'Pod',
+          metadata: {
+            name,
+            namespace: 'n',
+            labels: { 'batch.kubernetes.io/job-name': metadata.name },
+            ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name: metadata.name, uid: metadata.uid ?? '' }],
+          },
+          status: { containerStatuses: [{ ready: true }] },
+        } as KubeObject)
+      }
+    }, 5)
+  })
+  afterEach(() => {
+    clearInterval(play)
+    stop.abort()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const files = (image = IMAGE) =>
+    podVolumeFiles({
+      client,
+      image: async () => image,
+      isPlayed: false,
+      exec: async ({ pod }) => {
+        if (!reachable.has(pod)) throw new Error('gone')
+        const [stdin, stdout] = [new PassThrough(), new PassThrough()]
+        open += 1
+        stdout.on('error', () => {})
+        stdout.once('close', () => {
+          open -= 1
+        })
+        serve(stdin, stdout, folder).catch((error: Error) => stdout.destroy(error))
+        return {
+          stdout,
+          write: async (bytes) => void stdin.write(bytes),
+          end: () => void stdin.end(),
+        }
+      },
+    })
+  const ask = (from: ReturnType<typeof files>, request: FileRequest, body?: AsyncIterable<Uint8Array>) =>
+    from.ask(PLACE, request, { signal: stop.signal, body })
+  const list: FileRequest = { op: 'list', path: '/data' }
+  const upload: FileRequest = { op: 'upload', path: '/data', name: 'a', overwrite: true }
+  async function* body(...texts: string[]) {
+    for (const one of texts) yield Buffer.from(one)
+  }
+
+  it('come from one pod, which is made when it is first needed', async () => {
+    const from = files()
+    const { answer } = await ask(from, upload, body('one', 'two'))
+    expect(answer).to.include({ isNew: true })
+    const { bytes } = await ask(from, { op: 'download', path: '/data/a' })
+    expect((await buffer(bytes)).toString()).to.equal('onetwo')
+    expect([...client.stored(PODS)]).to.have.length(1)
+  })
+
+  it('come again when the pod has gone meanwhile', async () => {
+    const from = files()
+    ;(await ask(from, list)).bytes.destroy()
+    reachable.clear()
+    for (const { metadata } of [...client.stored(JOBS), ...client.stored(PODS)])
+      await client.remove(metadata.labels?.['batch.kubernetes.io/job-name'] === undefined ? JOBS : PODS, metadata)
+    const { answer, bytes } = await ask(from, list)
+    expect(answer).to.have.property('entries')
+    bytes.destroy()
+  })
+
+  it('let no request wait for one whose bytes nobody reads', async () => {
+    const from = files()
+    for (let count = 0; count < 12; count += 1) (await ask(from, list)).bytes.destroy()
+    await until('every process has ended', () => open === 0)
+  })
+
+  it('are asked for by a few at once, the others wait', async () => {
+    const from = files()
+    await ask(from, upload, body('x'.repeat(300_000))).then(({ bytes }) => bytes.destroy())
+    await until('the first has ended', () => open === 0)
+    const begun = Array.from({ length: 6 }, () => ask(from, { op: 'download', path: '/data/a' }))
+    await until('four are answered', () => open === 4)
+    for (const one of begun) await buffer((await one).bytes)
+    await until('all have ended', () => open === 0)
+  })
+
+  it('cannot be had where pods are played', async () => {
+    const played = podVolumeFiles({ client, exec: () => Promise.reject(), image: async () => IMAGE, isPlayed: true })
+    const error = await played.ask(PLACE, list, { signal: stop.signal }).catch((caught: { code: string }) => caught)
+    expect((error as { code: string }).code).to.equal('FEATURE_UNSUPPORTED')
+  })
+})
+
+describe('what is sent and received', () => {
+  it('ends with an error if the answer breaks off', async () => {
+    async function* nothing(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('{"removed":')
+    }
+    const error = await received(nothing()).catch((caught: Error) => caught)
+    expect((error as Error).message).to.include('no answer')
+  })
+
+  it('tells the end of an upload from a lost connection', async () => {
+    const chunks: Buffer[] = []
+    for await (const chunk of sent([], { op: 'list', path: '/' }, undefined)) chunks.push(chunk)
+    expect(Buffer.concat(chunks).subarray(-4).readUInt32BE()).to.equal(0)
+  })
+})

@@ -1,0 +1,117 @@
+import { spawn } from 'node:child_process'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { WebSocketServer } from 'ws'
+import type { ClusterAccess } from './credentials.ts'
+import { createExec, type Exec, ExecRefused } from './exec.ts'
+
+/** What an API server and a kubelet do with commands, which are run here. */
+function startServer(): Promise<Server> {
+  const server = createServer((_request, response) => response.writeHead(403).end())
+  const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'v5.channel.k8s.io' })
+  server.on('upgrade', (request, socket, head) => {
+    const url = new URL(request.url ?? '', 'http://x')
+    if (!url.pathname.endsWith('/pods/good/exec')) return socket.end('HTTP/1.1 404 Not Found\r\n\r\n')
+    sockets.handleUpgrade(request, socket, head, (client) => {
+      const [program = '', ...words] = url.searchParams.getAll('command')
+      const child = spawn(program, words)
+      const forward = (channel: number) => (bytes: Buffer) => {
+        const stream = channel === 1 ? child.stdout : child.stderr
+        stream.pause()
+        client.send(Buffer.concat([Buffer.from([channel]), bytes]), () => stream.resume())
+      }
+      child.stdout.on('data', forward(1))
+      child.stderr.on('data', forward(2))
+      child.stdin.on('error', () => {})
+      client.on('message', (message: Buffer) => {
+        if (message[0] === 0) child.stdin.write(message.subarray(1))
+        if (message[0] === 255) child.stdin.end()
+      })
+      client.on('close', () => child.kill())
+      child.on('close', (code) => {
+        const status = code === 0 ? { status: 'Success' } : { status: 'Failure', message: `exit code ${code}` }
+        client.send(Buffer.concat([Buffer.from([3]), Buffer.from(JSON.stringify(status))]), () => client.close(1000))
+      })
+    })
+  })
+  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)))
+}
+
+describe('commands in containers', () => {
+  let server: Server
+  let exec: Exec
+  beforeEach(async () => {
+    server = await startServer()
+    const access: ClusterAccess = {
+      server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      namespace: 'default',
+      proxyUrl: undefined,
+      tls: async () => ({}),
+      authorization: async () => 'Bearer x',
+      refresh: () => {},
+    }
+    exec = createExec(access, 'test')
+  })
+  afterEach(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+
+  const run = (command: string, signal = new AbortController().signal, pod = 'good') =>
+    exec({ namespace: 'n', pod, container: 'c', command: ['sh', '-c', command], signal })
+
+  it('give what they write, to the last byte', async () => {
+    const { stdout } = await run('head -c 20000000 /dev/zero')
+    expect((await buffer(stdout)).length).to.equal(20_000_000)
+  })
+
+  it('read what is sent, until the end', async () => {
+    const session = await run('wc -c')
+    const piece = Buffer.alloc(1_000_000)
+    for (let count = 0; count < 20; count += 1) await session.write(piece)
+    session.end()
+    expect((await buffer(session.stdout)).toString().trim()).to.equal('20000000')
+  })
+
+  it('write no faster than they are read', async () => {
+    const { stdout } = await run('head -c 50000000 /dev/zero; echo end >&2')
+    let size = 0
+    for await (const chunk of stdout) {
+      size += (chunk as Buffer).length
+      expect(stdout.readableLength).to.be.below(4_000_000)
+      if (size % 3 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(size).to.equal(50_000_000)
+  })
+
+  it('fail with their status and what they complain of', async () => {
+    const { stdout } = await run('echo some; echo wrong >&2; exit 3')
+    const error = await buffer(stdout).catch((caught: Error) => caught)
+    expect((error as Error).message).to.equal('The command in the container failed: exit code 3 wrong')
+  })
+
+  it('end with their signal', async () => {
+    const stop = new AbortController()
+    const { stdout } = await run('echo begin; sleep 600', stop.signal)
+    const chunks: string[] = []
+    const read = (async () => {
+      for await (const chunk of stdout) {
+        chunks.push(String(chunk))
+        stop.abort()
+      }
+    })()
+    const error = await read.catch((caught: Error) => caught)
+    expect([chunks.join(''), (error as Error).message]).to.deep.equal([
+      'begin\n',
+      'The connection to the container was lost.',
+    ])
+  })
+
+  it('are refused for a pod that does not exist', async () => {
+    const error = await run('true', undefined, 'other').catch((caught: unknown) => caught)
+    expect(error).to.be.instanceOf(ExecRefused)
+    expect((error as ExecRefused).status).to.equal(404)
+  })
+})
