@@ -70,7 +70,8 @@ function webhookAuthorizer(kubeConfigFile: string): object {
     type: 'Webhook',
     name: 'freehold',
     webhook: {
-      timeout: '1s',
+      // What takes longer is a 500 for kubectl. A facade that is down refuses at once; only one that hangs costs this.
+      timeout: '3s',
       subjectAccessReviewVersion: 'v1',
       matchConditionSubjectAccessReviewVersion: 'v1',
       // Not a TTL of 0, which means the default of minutes: a withdrawn right must end at once.
