@@ -81,6 +81,9 @@ export function facadeReads(): { resource: { group: string; plural: string }; ve
   return [
     { resource: { group: '', plural: 'nodes' }, verbs: ['get', 'list', 'watch'] },
     { resource: { group: '', plural: 'pods' }, verbs: ['get', 'list', 'watch'] },
+    { resource: { group: 'events.k8s.io', plural: 'events' }, verbs: ['list'] },
+    { resource: { group: 'metrics.k8s.io', plural: 'pods' }, verbs: ['list'] },
+    { resource: { group: 'apps', plural: 'controllerrevisions' }, verbs: ['list'] },
     { resource: { group: 'storage.k8s.io', plural: 'storageclasses' }, verbs: ['get', 'list', 'watch'] },
   ]
 }

@@ -28,3 +28,8 @@ export const FILES_LABEL = `${PREFIX}files`
 
 /** On a StorageClass, set by the administrator: pods on several nodes can mount one of its volumes (ReadWriteMany). */
 export const SHARED_VOLUMES_LABEL = `${PREFIX}shared-volumes`
+
+/** The URL of a public host. @param port that of the cluster; 443 if absent */
+export function publicUrl(host: string, port = 443): string {
+  return port === 443 ? `https://${host}` : `https://${host}:${port}`
+}

@@ -16,6 +16,7 @@ import { Documentation } from '../../src/api/platform/documentation.ts'
 import { createRecords } from '../../src/api/records/kubeRecords.ts'
 import { kubeSecrets, kubeSecretWriter } from '../../src/api/records/secrets.ts'
 import { createCapacity } from '../../src/api/resources/capacity.ts'
+import { createLiveState } from '../../src/api/resources/liveState.ts'
 import { createStorage } from '../../src/api/resources/storage.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { PlatformError } from '../../src/core/errors.ts'
@@ -102,6 +103,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
       documentation: new Documentation('0', {}),
       capacity: createCapacity(caches, systemClock),
       storage: createStorage(caches),
+      live: createLiveState({ client, caches }),
       relational: {
         engine: silentEngine,
         secrets: kubeSecrets(client),

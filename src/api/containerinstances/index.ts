@@ -1,14 +1,56 @@
 import { z } from 'zod'
-import { ContainerInstance } from '../../crds/containerinstances.ts'
-import type { RouteDraft } from '../http/route.ts'
+import { COMPONENT_LABEL, containerNames, defaultContainerHost } from '../../contracts/containerinstances.ts'
+import { publicUrl } from '../../contracts/workloads.ts'
+import { timestamp } from '../../core/clock.ts'
+import { notFound, PlatformError } from '../../core/errors.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { ComponentField, VolumeField } from '../../crds/containerFields.ts'
+import { ContainerInstance, completeInstance, completeSpec } from '../../crds/containerinstances.ts'
+import { CONTENT_FIELDS, type InstanceContent } from '../../crds/containerRevisions.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
+import { withoutAbsent } from '../records/kubeRecords.ts'
+import type { RecordOf } from '../records/records.ts'
+import { changeResource } from '../resources/change.ts'
+import { ResourceActionResultDto, Uuid } from '../resources/dto.ts'
+import { componentWithFiles, type FoundFiles, fileRoutes } from '../resources/files.ts'
 import { flag, number, text } from '../resources/paging.ts'
+import { clusterWords, findGroup, findResource, locate, type Place } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
+import { holderOf } from '../resources/platformNames.ts'
+import { actionResult } from '../resources/powerRoutes.ts'
 import { resource } from '../resources/resource.ts'
-import { instanceRecord } from './record.ts'
+import { revisionRoutes } from '../resources/revisions.ts'
+import { checkNewName } from '../resources/writes.ts'
+import { crateRoutes } from './crates.ts'
+import { instanceRecord, refuseForeign } from './record.ts'
+
+const BASE = '{RG}/containerinstances/{name}'
 
 const PlanDto = z
   .object({ ...planFields, storage: z.literal('').describe('Plans of container instances have no volumes') })
   .meta({ id: 'ContainerInstancePlanDto' })
+
+const UrlRequest = z
+  .strictObject({ name: z.string(), resourceGroup: z.string(), clusterId: Uuid.nullish() })
+  .meta({ id: 'ContainerInstanceUrlRequest' })
+const UrlPreviewDto = z
+  .object({ url: z.string(), host: z.string(), isAvailable: z.boolean(), reason: z.string().nullable() })
+  .meta({ id: 'UrlPreviewDto' })
+
+/** What a single revision shows: the fields that a rollback brings back. */
+const Content = z.object(
+  Object.fromEntries(
+    Object.entries({
+      ...ContainerInstance.spec.shape,
+      components: z.array(ComponentField),
+      volumes: z.array(VolumeField),
+    })
+      .filter(([name]) => (CONTENT_FIELDS as readonly string[]).includes(name))
+      .map(([name, schema]) => [name, (schema as z.ZodType).optional()]),
+  ),
+)
 
 /** The routes of container instances (interface sections 4.2 and 4.6). */
 export const containerInstanceRoutes: readonly RouteDraft[] = [
@@ -16,6 +58,7 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
     segment: 'containerinstances',
     actionPrefix: 'containerinstance',
     ...instanceRecord,
+    hasFinalizer: true,
     fields: {
       image: text('Image', { of: ({ object }) => object.spec.components[0]?.image, isSorted: false }),
       isPublic: flag('Public', { isSorted: false }),
@@ -30,4 +73,110 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
     productionReplicas: 3,
     more: () => ({ storage: '' }),
   }),
+  ...crateRoutes(BASE),
+  ...fileRoutes(BASE, {
+    read: dataAction('containerinstance/readFiles'),
+    write: dataAction('containerinstance/writeFiles'),
+    find: findFiles,
+  }),
+  ...revisionRoutes<typeof ContainerInstance, InstanceContent>(ContainerInstance, BASE, {
+    read: action('containerinstance/read'),
+    write: action('containerinstance/write'),
+    dto: instanceRecord.dto,
+    toDto: instanceRecord.toDto,
+    single: { id: 'ContainerInstanceRevisionDto', content: Content },
+    imagesOf: ({ components }) => Object.fromEntries(components.map(({ name, image }) => [name, image])),
+    rollback,
+  }),
+  route(
+    'POST',
+    `${BASE}/components/{component}/actions/redeploy`,
+    {
+      auth: action('containerinstance/write'),
+      summary: 'Replaces the copies of a component',
+      reply: ResourceActionResultDto,
+    },
+    redeploy,
+  ),
+  route(
+    'POST',
+    '{B}/resources/containerinstances/url',
+    {
+      auth: action('containerinstance/write'),
+      summary: 'The public URL that a container instance would have',
+      body: UrlRequest,
+      reply: UrlPreviewDto,
+    },
+    previewUrl,
+  ),
 ]
+
+/** Where the files of a component lie: its Persistent volumes. */
+async function findFiles(context: Context, asked: string | undefined): Promise<FoundFiles> {
+  const { object, ref } = await findResource(ContainerInstance, context)
+  const { spec } = completeInstance(object)
+  const names = containerNames(ref.name)
+  const persistent = new Set(spec.volumes.flatMap(({ name, kind }) => (kind === 'Persistent' ? [name] : [])))
+  const withVolumes = spec.components.filter(({ mounts }) => mounts.some(({ volume }) => persistent.has(volume)))
+  const { name: component, mounts, runAsUser } = componentWithFiles(withVolumes, asked)
+  if (object.status?.firstReadyAt === undefined && object.status?.revision === undefined)
+    throw new PlatformError('INSTANCE_STOPPED', `"${ref.name}" has no volume yet.`)
+  const pods = context.services.live.pods({ kind: ContainerInstance.kind, ...ref })
+  const pod = pods.find(({ metadata }) => metadata.labels?.[COMPONENT_LABEL] === component)
+  const user = runAsUser ?? 65_532
+  const { apiVersion, kind, metadata } = object
+  return {
+    component,
+    namespace: ref.namespace,
+    owner: { apiVersion, kind, name: ref.name, uid: metadata.uid ?? '' },
+    volumes: mounts
+      .filter(({ volume }) => persistent.has(volume))
+      .map(({ volume, path, subPath, readOnly }) => ({ path, claim: names.volume(volume), subPath, readOnly })),
+    identity: { user, fsGroup: user },
+    node: (pod?.spec as { nodeName?: string } | undefined)?.nodeName,
+  }
+}
+
+/** Volumes are never shrunk or taken away by it. */
+function rollback(
+  stored: RecordOf<typeof ContainerInstance>,
+  content: InstanceContent,
+  context: Context,
+  place: Place,
+): object {
+  const kept = Object.entries(stored.spec).filter(([name]) => !(CONTENT_FIELDS as readonly string[]).includes(name))
+  const now = completeInstance(stored).spec.volumes
+  const volumes = content.volumes
+    .map((volume) => (volume.kind === 'Persistent' ? (now.find(({ name }) => name === volume.name) ?? volume) : volume))
+    .concat(now.filter(({ name, kind }) => kind === 'Persistent' && !content.volumes.some((one) => one.name === name)))
+  const spec = { ...Object.fromEntries(kept), ...content, volumes }
+  const draft = completeSpec(ContainerInstance.spec.parse(withoutAbsent(spec)))
+  refuseForeign(draft, { ...place, services: context.services, context, previous: stored })
+  return spec
+}
+
+async function redeploy(context: Context) {
+  const located = await locate(context, 'name')
+  const component = context.parameters.component ?? ''
+  const now = timestamp(context.services.clock.now())
+  const { object, isChanged } = await changeResource(ContainerInstance, located, context, ({ spec }) => {
+    if (!spec.components.some(({ name }) => name === component)) throw notFound(`Component "${component}"`)
+    return { ...spec, redeployedAt: { ...spec.redeployedAt, [component]: now } }
+  })
+  const result = actionResult(ContainerInstance, 'redeploy', { ...located, object, isChanged, now })
+  return ok(result)
+}
+
+async function previewUrl(context: Context<string, unknown, z.output<typeof UrlRequest>>) {
+  const { name, resourceGroup, clusterId } = context.body
+  const boundaryId = context.parameters.boundaryId ?? ''
+  checkNewName(name, context.services.reservedNames)
+  await findGroup(context, boundaryId, resourceGroup)
+  const namespace = groupNamespace(boundaryId, resourceGroup)
+  const { domain, port } = clusterWords(context.services, boundaryId, clusterId ?? undefined)
+  const host = defaultContainerHost(namespace, name, domain)
+  const isTaken = holderOf(context.services, 'Host', host) !== undefined
+  const exists = context.services.records.peek(ContainerInstance, { namespace, name }) !== undefined
+  const reason = exists ? `"${name}" is there already.` : isTaken ? `The host "${host}" is taken.` : null
+  return ok({ url: publicUrl(host, port), host, isAvailable: reason === null, reason })
+}

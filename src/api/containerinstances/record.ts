@@ -24,11 +24,14 @@ import {
   type SizedBody,
   type SizedSpec,
   shownPlan,
+  unprocessable,
 } from '../resources/sizing.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
 
 export type InstanceView = ResourceView<typeof ContainerInstance>
 type InstanceWrite = WriteView<typeof ContainerInstance>
+const NO_IDENTITY = 'This platform does not mount identities yet: make one with the routes of managed identities.'
+
 type Draft = SpecOfContainerInstance
 type Sizable = SizedBody & { name: string }
 
@@ -78,6 +81,7 @@ export const instanceRecord = recordOf(ContainerInstance, {
     const sized = (given.components ?? []).map((component) => sizedComponent(component, given.computePlan, view))
     const components = sized as NonNullable<typeof given.components>
     const draft = completeSpec(ContainerInstance.spec.parse(withoutAbsent({ ...given, components })))
+    if (draft.managedIdentity) throw unprocessable('FEATURE_UNSUPPORTED', 'managedIdentity', 'true', NO_IDENTITY)
     refuseForeign(draft, view)
     refuseUnknownParameters(draft)
     refuseUnshared(draft, view)

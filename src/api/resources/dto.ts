@@ -59,7 +59,7 @@ export const ACTIONS = ['start', 'stop', 'restart'] as const
 
 export const ResourceActionResultDto = z
   .object({
-    action: z.enum(ACTIONS),
+    action: z.enum([...ACTIONS, 'redeploy']),
     changed: z.boolean(),
     id: Uuid,
     name: z.string(),

@@ -75,7 +75,11 @@ export async function findResource<K extends AnyKind>(
   return { object, place, ref }
 }
 
-export type ClusterWords = ResourceView['cluster'] & { readonly version: string }
+export type ClusterWords = ResourceView['cluster'] & {
+  /** Of public hosts; 443 if undefined. */
+  readonly port?: number | undefined
+  readonly version: string
+}
 
 const NO_CLUSTER: ClusterWords = {
   id: '00000000-0000-0000-0000-000000000000',
@@ -86,9 +90,9 @@ const NO_CLUSTER: ClusterWords = {
 }
 
 function wordsOf(cluster: RecordOf<typeof PlatformCluster>): ClusterWords {
-  const { displayName, region, domain } = cluster.spec
+  const { displayName, region, domain, publicPort: port } = cluster.spec
   const { name: id, resourceVersion: version = '' } = cluster.metadata
-  return { id, name: displayName, region, domain, version }
+  return { id, name: displayName, region, domain, port, version }
 }
 
 const ownCluster = derivedFrom(PlatformCluster, (clusters) => {

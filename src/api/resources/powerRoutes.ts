@@ -12,7 +12,7 @@ import type { RouteDraft } from '../http/route.ts'
 import { changeResource } from './change.ts'
 import { ACTIONS, ResourceActionResultDto, ScaleRequestDto, ScaleStatusDto } from './dto.ts'
 import { genericRoute } from './generic.ts'
-import { findResource, locate } from './places.ts'
+import { findResource, locate, type Place } from './places.ts'
 import type { AnyDeclaration } from './types.ts'
 
 type PowerSpec = { running?: boolean; restartedAt?: string; replicas?: number; computePlan?: string }
@@ -91,22 +91,34 @@ async function runAction<K extends AnyKind>(kind: K, context: Context, parameter
     await reserve(next)
     return next
   })
-  const { status, phase } = summarize(object.status, false)
-  const { group } = kind.resource
-  const { namespace, name } = ref
-  return (isChanged ? accepted : ok)(
-    {
-      action: word,
-      changed: isChanged,
-      id: idOf({ kind: kind.kind, group, namespace, name }),
-      name,
-      phase,
-      requestedAt: now,
-      resourceGroup: place.resourceGroup,
-      status,
-    },
-    { etag: etagOf(object) },
-  )
+  const answer = isChanged ? accepted : ok
+  return answer(actionResult(kind, word, { ref, place, object, isChanged, now }), { etag: etagOf(object) })
+}
+
+/** What is answered to an action. */
+export function actionResult<Word extends string>(
+  { kind, resource: { group } }: AnyKind,
+  action: Word,
+  done: {
+    ref: { namespace: string; name: string }
+    place: Place
+    object: { status?: object | undefined }
+    isChanged: boolean
+    now: string
+  },
+) {
+  const { status, phase } = summarize(done.object.status, false)
+  const { namespace, name } = done.ref
+  return {
+    action,
+    changed: done.isChanged,
+    id: idOf({ kind, group, namespace, name }),
+    name,
+    phase,
+    requestedAt: done.now,
+    resourceGroup: done.place.resourceGroup,
+    status,
+  }
 }
 
 /** @throws PlatformError INVALID_STATE */

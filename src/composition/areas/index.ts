@@ -26,6 +26,7 @@ type AreaServices = Pick<
   | 'objectStorage'
   | 'managedIdentities'
   | 'storage'
+  | 'live'
 >
 
 /** What the routes of every area work with. */

@@ -20,11 +20,6 @@ export type Hosted = {
   domains?: readonly { host: string; secretName: string | undefined }[]
 }
 
-/** The URL of a public host. @param port that of the cluster; 443 if absent */
-export function publicUrl(host: string, port = 443): string {
-  return port === 443 ? `https://${host}` : `https://${host}:${port}`
-}
-
 /** The Service behind the host, which has the name of what leads to it unless it says another one. */
 type Backend = { name: string; service?: string; port: { name: string; number: number } }
 

@@ -1,0 +1,172 @@
+import { z } from 'zod'
+import { COMPONENT_LABEL, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import { notFound } from '../../core/errors.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { ContainerInstance } from '../../crds/containerinstances.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
+import { listRoute } from '../resources/collection/columns.ts'
+import { DateTime } from '../resources/dto.ts'
+import type { PodUsage } from '../resources/liveState.ts'
+import { containersOf, logRoute } from '../resources/logs.ts'
+import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
+import { findResource } from '../resources/places.ts'
+
+const STATES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown', 'Terminating'] as const
+
+const crateFields = {
+  id: z.string().describe('Name of the pod'),
+  component: z.string(),
+  status: z.enum(STATES),
+  ready: z.boolean(),
+  restartCount: z.int(),
+  nodeName: z.string().nullable(),
+  podIp: z.string().nullable(),
+  image: z.string(),
+  imageDigest: z.string().nullable(),
+  revision: z.int().describe('Since which revision its component is as it runs here'),
+  startedAt: DateTime.nullable(),
+  processes: z.array(
+    z
+      .object({
+        name: z.string(),
+        state: z.enum(['Waiting', 'Running', 'Terminated']),
+        ready: z.boolean(),
+        restartCount: z.int(),
+        reason: z.string().nullable(),
+        exitCode: z.int().nullable(),
+        startedAt: DateTime.nullable(),
+      })
+      .meta({ id: 'CrateProcess' }),
+  ),
+  cpuUsage: z.string().nullable().describe('In cores; null where nothing measures it'),
+  memoryUsage: z.string().nullable(),
+}
+const CrateDto = z.object(crateFields).meta({ id: 'CrateDto' })
+type Crate = z.output<typeof CrateDto>
+const CrateEvent = z
+  .object({
+    timestamp: DateTime,
+    type: z.enum(['Normal', 'Warning']),
+    reason: z.string(),
+    message: z.string(),
+    count: z.int(),
+  })
+  .meta({ id: 'CrateEvent' })
+const CrateWithEvents = z.object({ ...crateFields, events: z.array(CrateEvent) }).meta({ id: 'CrateWithEvents' })
+
+type ContainerStatus = {
+  name?: string
+  image?: string
+  imageID?: string
+  ready?: boolean
+  restartCount?: number
+  state?: Partial<
+    Record<'waiting' | 'running' | 'terminated', { reason?: string; exitCode?: number; startedAt?: string }>
+  >
+}
+type Pod = KubeObject & {
+  spec?: { nodeName?: string; containers?: { image?: string }[] }
+  status?: { phase?: string; podIP?: string; startTime?: string; containerStatuses?: ContainerStatus[] }
+}
+
+function processOf({
+  name = '',
+  ready = false,
+  restartCount = 0,
+  state = {},
+}: ContainerStatus): Crate['processes'][number] {
+  const { waiting, running, terminated } = state
+  return {
+    name,
+    state: terminated !== undefined ? 'Terminated' : running !== undefined ? 'Running' : 'Waiting',
+    ready,
+    restartCount,
+    reason: (waiting ?? terminated)?.reason ?? null,
+    exitCode: terminated?.exitCode ?? null,
+    startedAt: (running ?? terminated)?.startedAt ?? null,
+  }
+}
+
+/** One running copy of a component. */
+export function crateOf({ metadata, spec, status = {} }: Pod, usage: PodUsage | undefined): Crate {
+  const containers = status.containerStatuses ?? []
+  const phase = STATES.find((state) => state === status.phase) ?? 'Unknown'
+  return {
+    id: metadata.name,
+    component: metadata.labels?.[COMPONENT_LABEL] ?? '',
+    status: metadata.deletionTimestamp === undefined ? phase : 'Terminating',
+    ready: containers.length > 0 && containers.every(({ ready }) => ready === true),
+    restartCount: containers.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
+    nodeName: spec?.nodeName ?? null,
+    podIp: status.podIP ?? null,
+    image: spec?.containers?.[0]?.image ?? '',
+    imageDigest: /@(sha256:[0-9a-f]{64})$/.exec(containers[0]?.imageID ?? '')?.[1] ?? null,
+    revision: Number(metadata.labels?.[REVISION_LABEL] ?? 0),
+    startedAt: status.startTime ?? null,
+    processes: containers.map(processOf),
+    cpuUsage: usage?.cpu ?? null,
+    memoryUsage: usage?.memory ?? null,
+  }
+}
+
+async function placeOf(context: Context) {
+  const { ref } = await findResource(ContainerInstance, context)
+  return { kind: ContainerInstance.kind, ...ref }
+}
+
+/** @throws PlatformError NOT_FOUND */
+async function podOf(context: Context): Promise<{ pod: Pod; place: Awaited<ReturnType<typeof placeOf>> }> {
+  const place = await placeOf(context)
+  const id = context.parameters.crateId ?? ''
+  const pod = context.services.live.pods(place).find(({ metadata }) => metadata.name === id)
+  if (pod === undefined) throw notFound(`Crate "${id}"`)
+  return { pod: pod as Pod, place }
+}
+
+/** Running copies, what they say of themselves and what they write. */
+export function crateRoutes(base: string): RouteDraft[] {
+  const path = `${base}/crates`
+  return [
+    listRoute(path, {
+      auth: action('containerinstance/read'),
+      summary: 'Running copies of its components',
+      dto: CrateDto,
+      sort: '-startedAt',
+      columns: {
+        component: text('Component', { isSorted: false }),
+        status: enumeration('Status', STATES, { isSorted: false }),
+        ready: flag('Ready', { isSorted: false }),
+        startedAt: dateTime('Started', { isFiltered: false }),
+      },
+      rows: async (context) => {
+        const place = await placeOf(context)
+        const pods = context.services.live.pods(place)
+        const usage = pods.length === 0 ? new Map<string, PodUsage>() : await context.services.live.usage(place)
+        return pods.map((pod) => crateOf(pod as Pod, usage.get(pod.metadata.name)))
+      },
+    }),
+    route(
+      'GET',
+      `${path}/{crateId}` as string,
+      { auth: action('containerinstance/read'), summary: 'One copy, with its events', reply: CrateWithEvents },
+      async (context) => {
+        const { pod, place } = await podOf(context)
+        const { live } = context.services
+        const [usage, events] = await Promise.all([live.usage(place), live.events(place.namespace, pod.metadata.name)])
+        return ok({ ...crateOf(pod, usage.get(pod.metadata.name)), events })
+      },
+    ),
+    logRoute(`${path}/{crateId}`, dataAction('containerinstance/readLogs'), async (context, request) => {
+      const { pod } = await podOf(context)
+      const sources = containersOf([pod], request)
+      const ran = new Set(
+        (pod.status?.containerStatuses ?? []).flatMap(({ name, restartCount = 0 }) => (restartCount > 0 ? [name] : [])),
+      )
+      if (request.previous && !sources.some(({ container }) => ran.has(container)))
+        throw notFound(`An earlier run of a container of crate "${pod.metadata.name}"`)
+      return { sources }
+    }),
+  ]
+}

@@ -1,0 +1,110 @@
+import { type Revision, revisionOf } from '../../contracts/revisions.ts'
+import { ownerSelector } from '../../contracts/workloads.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import { formatBytes, formatCores, parseQuantity } from '../../core/quantity.ts'
+import { controllerRevision, event, pod } from '../../kube/builtin.ts'
+import type { WatchCache } from '../../kube/cache.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
+
+type Place = { readonly kind: string; readonly namespace: string; readonly name: string }
+
+export type PodEvent = {
+  timestamp: string
+  type: 'Normal' | 'Warning'
+  reason: string
+  message: string
+  count: number
+}
+export type PodUsage = { cpu: string; memory: string }
+
+/** What is seen of a resource beside its object. Pods come from a cache, everything else is asked for when it is needed. */
+export interface LiveState {
+  pods(place: Place): readonly KubeObject[]
+  /** What Kubernetes says of a pod, the newest first. */
+  events(namespace: string, podName: string): Promise<PodEvent[]>
+  /** What pods take now, by name; empty where nothing measures it. */
+  usage(place: Place): Promise<ReadonlyMap<string, PodUsage>>
+  /** The newest first. */
+  revisions<Content>(place: Place): Promise<Revision<Content>[]>
+}
+
+declare module '../http/context.ts' {
+  interface Services {
+    readonly live: LiveState
+  }
+}
+
+type Caches = { has(resource: Resource): boolean; get(resource: Resource): Pick<WatchCache<KubeObject>, 'list'> }
+
+const podMetrics: Resource = {
+  group: 'metrics.k8s.io',
+  version: 'v1beta1',
+  plural: 'pods',
+  kind: 'PodMetrics',
+  namespaced: true,
+}
+
+type StoredEvent = KubeObject & {
+  type?: string
+  reason?: string
+  note?: string
+  eventTime?: string
+  series?: { count?: number; lastObservedTime?: string }
+  deprecatedLastTimestamp?: string
+  deprecatedCount?: number
+}
+type Metrics = KubeObject & { containers?: { usage?: { cpu?: string; memory?: string } }[] }
+
+export function createLiveState({ client, caches }: { client: Pick<KubeClient, 'list'>; caches: Caches }): LiveState {
+  const ofResource = ({ kind, namespace, name }: Place) => {
+    const pairs = Object.entries(ownerSelector(kind, name))
+    return { namespace, labelSelector: pairs.map(([label, value]) => `${label}=${value}`).join(',') }
+  }
+  return {
+    pods({ kind, namespace, name }) {
+      const wanted = Object.entries(ownerSelector(kind, name))
+      const all = caches.has(pod) ? caches.get(pod).list({ namespace }) : []
+      return all.filter(({ metadata: { labels } }) => wanted.every(([label, value]) => labels?.[label] === value))
+    },
+    async events(namespace, podName) {
+      const fieldSelector = `regarding.kind=Pod,regarding.name=${podName}`
+      const { items } = await client.list<StoredEvent>(event, { namespace, fieldSelector })
+      return items.map(shownEvent).sort((one, other) => (one.timestamp < other.timestamp ? 1 : -1))
+    },
+    async usage(place) {
+      try {
+        const { items } = await client.list<Metrics>(podMetrics, ofResource(place))
+        return new Map(items.map((one) => [one.metadata.name, usageOf(one)]))
+      } catch (error) {
+        // Nothing measures, or what measures does not answer: the pods are shown without.
+        if (isKubeError(error)) return new Map()
+        throw error
+      }
+    },
+    async revisions<Content>(place: Place) {
+      const { items } = await client.list<KubeObject & { revision?: number; data?: unknown }>(
+        controllerRevision,
+        ofResource(place),
+      )
+      return items.flatMap((one) => revisionOf<Content>(one) ?? []).sort((one, other) => other.number - one.number)
+    },
+  }
+}
+
+function shownEvent({ metadata, type, reason = '', note = '', eventTime, series, ...old }: StoredEvent): PodEvent {
+  const seen = series?.lastObservedTime ?? eventTime ?? old.deprecatedLastTimestamp ?? metadata.creationTimestamp ?? ''
+  return {
+    timestamp: seen,
+    type: type === 'Warning' ? 'Warning' : 'Normal',
+    reason,
+    message: note.slice(0, 1024),
+    count: series?.count ?? old.deprecatedCount ?? 1,
+  }
+}
+
+function usageOf({ containers = [] }: Metrics): PodUsage {
+  const sum = (what: 'cpu' | 'memory') =>
+    containers.reduce((total, { usage }) => total + parseQuantity(usage?.[what] ?? '0'), 0n)
+  return { cpu: formatCores(sum('cpu')), memory: formatBytes(sum('memory')) }
+}

@@ -1,0 +1,177 @@
+import { z } from 'zod'
+import { changesBetween, REVISION_REASONS, type Revision } from '../../contracts/revisions.ts'
+import { notFound, PlatformError } from '../../core/errors.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { type Answer, ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { type Authorization, type RouteDraft, route } from '../http/route.ts'
+import type { RecordOf } from '../records/records.ts'
+import { changeResource } from './change.ts'
+import { listRoute } from './collection/columns.ts'
+import { DateTime } from './dto.ts'
+import { dateTime, enumeration, number } from './paging.ts'
+import { findResource, locate, type Place, viewMaker } from './places.ts'
+import type { ResourceView } from './types.ts'
+import { untilChanged } from './untilChanged.ts'
+
+const revisionFields = {
+  number: z.int(),
+  createdAt: DateTime,
+  createdBy: z.string().nullable().describe('Null if it was not made through REST'),
+  reason: z.enum(REVISION_REASONS),
+  message: z.string().nullable(),
+  isCurrent: z.boolean(),
+  images: z.record(z.string(), z.string()).describe('By component'),
+}
+const RevisionDto = z.object(revisionFields).meta({ id: 'RevisionDto' })
+
+const RevisionDiffDto = z
+  .object({
+    from: z.int(),
+    to: z.int(),
+    changes: z.array(
+      z
+        .object({
+          path: z.string().describe('A JSON Pointer (RFC 6901)'),
+          kind: z.enum(['Added', 'Removed', 'Changed']),
+          from: z.unknown(),
+          to: z.unknown(),
+        })
+        .meta({ id: 'RevisionChange' }),
+    ),
+  })
+  .meta({ id: 'RevisionDiffDto' })
+
+/** What of a kind its revisions are about. */
+export type RevisionRoutes<K extends AnyKind, Content extends object> = {
+  read: Authorization
+  write: Authorization
+  /** The record of the resource, which a rollback answers with. */
+  dto: z.ZodType
+  toDto: (view: ResourceView<K>) => object
+  /** A single revision shows its content too: what it is called in documents, and its schema. */
+  single: { id: string; content: z.ZodObject }
+  imagesOf: (content: Content) => Record<string, string>
+  /** The fields that a rollback writes. Refuses what the caller may not do. */
+  rollback: (stored: RecordOf<K>, content: Content, context: Context, place: Place) => object
+  parameter?: string
+}
+
+type Status = { revision?: number } | undefined
+const currentOf = ({ status }: { status?: object | undefined }) => (status as Status)?.revision ?? 0
+
+/** The four routes of revisions of a resource, `<base>/revisions...`: list, read, diff, rollback. */
+export function revisionRoutes<K extends AnyKind, Content extends object>(
+  kind: K,
+  base: string,
+  given: RevisionRoutes<K, Content>,
+): RouteDraft[] {
+  return [...readingRoutes(kind, `${base}/revisions`, given), rollbackRoute(kind, `${base}/revisions`, given)]
+}
+
+async function revisionsOf<K extends AnyKind, Content>(kind: K, context: Context, parameter = 'name') {
+  const { object, ref, place } = await findResource(kind, context, parameter)
+  const known = await context.services.live.revisions<Content>({ kind: kind.kind, ...ref })
+  return { object, ref, place, known, current: currentOf(object) }
+}
+
+/** @throws PlatformError NOT_FOUND */
+function numbered<Content>(known: readonly Revision<Content>[], asked: string | undefined): Revision<Content> {
+  const revision = known.find(({ number }) => String(number) === asked)
+  if (revision === undefined) throw notFound(`Revision ${asked ?? ''}`)
+  return revision
+}
+
+function readingRoutes<K extends AnyKind, Content extends object>(
+  kind: K,
+  path: string,
+  { read, single, imagesOf, parameter }: RevisionRoutes<K, Content>,
+): RouteDraft[] {
+  const SingleDto = z.object({ ...revisionFields, ...single.content.shape }).meta({ id: single.id })
+  const found = (context: Context) => revisionsOf<K, Content>(kind, context, parameter)
+  const rowOf = ({ number, createdAt, createdBy, reason, message, content }: Revision<Content>, current: number) => ({
+    ...{ number, createdAt, reason, createdBy: createdBy ?? null, message: message ?? null },
+    isCurrent: number === current,
+    images: imagesOf(content),
+  })
+  return [
+    listRoute(path, {
+      auth: read,
+      summary: 'Revisions, the newest first',
+      dto: RevisionDto,
+      id: 'number',
+      sort: '-number',
+      columns: {
+        number: number('Number'),
+        createdAt: dateTime('Created'),
+        reason: enumeration('Reason', REVISION_REASONS, { isSorted: false }),
+      },
+      rows: async (context) => {
+        const { known, current } = await found(context)
+        return known.map((revision) => rowOf(revision, current))
+      },
+    }),
+    route(
+      'GET',
+      `${path}/{number}` as string,
+      { auth: read, summary: 'A revision with its content', reply: SingleDto },
+      async (context) => {
+        const { known, current } = await found(context)
+        const revision = numbered(known, context.parameters.number)
+        return ok({ ...rowOf(revision, current), ...revision.content } as never)
+      },
+    ),
+    route(
+      'GET',
+      `${path}/{from}/diff/{to}` as string,
+      { auth: read, summary: 'What differs between two revisions', reply: RevisionDiffDto },
+      async (context) => {
+        const { known } = await found(context)
+        const [from, to] = [numbered(known, context.parameters.from), numbered(known, context.parameters.to)]
+        return ok({ from: from.number, to: to.number, changes: changesBetween(from.content, to.content) })
+      },
+    ),
+  ]
+}
+
+const RollbackQuery = z.strictObject({
+  ifMatchRevision: z.coerce.number().int().optional().describe('The revision that must be the current one'),
+})
+
+function rollbackRoute<K extends AnyKind, Content extends object>(
+  kind: K,
+  path: string,
+  { write, dto, toDto, rollback, parameter = 'name' }: RevisionRoutes<K, Content>,
+): RouteDraft {
+  const summary = 'Brings back the content of a revision, as a new one'
+  return route(
+    'POST',
+    `${path}/{number}/rollback` as string,
+    { auth: write, summary, query: RollbackQuery, reply: dto },
+    async (context): Promise<Answer<never>> => {
+      const { ref, place, known, current } = await revisionsOf<K, Content>(kind, context, parameter)
+      const { content, number: wanted } = numbered(known, context.parameters.number)
+      const { ifMatchRevision } = context.query
+      if (ifMatchRevision !== undefined && ifMatchRevision !== current) {
+        const message = `The current revision is ${current}, not ${ifMatchRevision}.`
+        throw new PlatformError('CONFLICT', message, { currentRevision: current })
+      }
+      const located = await locate(context, parameter)
+      const change = await changeResource(kind, located, context, async (stored, reserve) => {
+        if (wanted === currentOf(stored)) return stored.spec as object
+        const spec = rollback(stored, content, context, place)
+        await reserve(spec)
+        return spec
+      })
+      let shown = change.object
+      const isNumbered = async () => {
+        shown = (await context.services.records.get(kind, ref)) ?? shown
+        return currentOf(shown) > current
+      }
+      if (change.isChanged) await untilChanged(context, isNumbered)
+      const view = viewMaker<K>(context.services, place.boundaryId)(shown, place.resourceGroup)
+      return ok(toDto(view) as never, { etag: etagOf(shown) })
+    },
+  )
+}
