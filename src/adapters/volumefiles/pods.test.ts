@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PassThrough } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { until } from '../../../test/make/until.ts'
@@ -125,13 +125,17 @@ describe('files through pods beside volumes', () => {
       isPlayed: false,
       exec: async ({ pod }) => {
         if (!reachable.has(pod)) throw new Error('gone')
-        const [stdin, stdout] = [new PassThrough(), new PassThrough()]
+        const [stdin, output] = [new PassThrough(), new PassThrough()]
+        // As of a socket: its end comes when the process has ended, whoever reads.
+        const stdout = new Readable({ read: () => void output.resume() })
         open += 1
         stdout.on('error', () => {})
         stdout.once('close', () => {
           open -= 1
         })
-        serve(stdin, stdout, folder).catch((error: Error) => stdout.destroy(error))
+        output.on('data', (chunk) => stdout.push(chunk) || output.pause())
+        output.on('end', () => setTimeout(() => stdout.push(null), 20))
+        serve(stdin, output, folder).catch((error: Error) => stdout.destroy(error))
         return {
           stdout,
           write: async (bytes) => void stdin.write(bytes),
