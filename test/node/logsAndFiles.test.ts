@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { dump, load } from 'js-yaml'
+import { FACADE_ACCOUNT } from '../../scripts/generate/policies.ts'
 import { FILES_IMAGE } from '../../scripts/node/filesImage.ts'
 import { kubePodLogs } from '../../src/adapters/podlogs/client.ts'
 import { podVolumeFiles } from '../../src/adapters/volumefiles/pods.ts'
@@ -20,7 +21,7 @@ import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformJob } from '../../src/crds/jobs.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { configMap, job, persistentVolumeClaim, pod } from '../../src/kube/builtin.ts'
-import type { KubeClient } from '../../src/kube/client.ts'
+import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { createExec } from '../../src/kube/exec.ts'
 import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
 import { podLogsContract } from '../suites/podLogsContract.ts'
@@ -200,6 +201,8 @@ describe('logs and files on a node', function () {
   describe('files of a volume', () => {
     let files: VolumeFiles
     let place: FilePlace
+    let facade: KubeClient
+    after(() => facade.close())
     const { signal } = new AbortController()
 
     before(async () => {
@@ -216,8 +219,11 @@ describe('logs and files on a node', function () {
         kind: 'ConfigMap',
         metadata: { name: uniqueName('owner'), namespace },
       })
-      const exec = createExec(loadKubeconfig(testPlatform().kubeconfig), 'test')
-      files = podVolumeFiles({ client, exec, image: async () => FILES_IMAGE, isPlayed: false })
+      // With the rights that the facade itself has.
+      const access = loadKubeconfig(join(testPlatform().folder, 'platform', 'kubeconfig'), FACADE_ACCOUNT)
+      facade = createKubeClient(access, { fieldManager: 'test', userAgent: 'freehold-test' })
+      const exec = createExec(access, 'freehold-test')
+      files = podVolumeFiles({ client: facade, exec, image: async () => FILES_IMAGE, isPlayed: false })
       place = {
         namespace,
         owner: { apiVersion: 'v1', kind: 'ConfigMap', name: owner.metadata.name, uid: owner.metadata.uid ?? '' },

@@ -28,7 +28,8 @@ export function followedPodLogs(logs: PodLogs, options: FollowedOptions): Follow
     open: (source, window) => logs.open(source, window),
     async *follow(source, { tailLines, signal }) {
       const key = `${source.namespace}/${source.pod}/${source.container}`
-      const stream = streams.get(key) ?? new SharedStream(logs, source, options, tailLines)
+      const open = streams.get(key)
+      const stream = open?.isOver === false ? open : new SharedStream(logs, source, options, tailLines)
       streams.set(key, stream)
       yield* stream.read({ tailLines, signal }, () => {
         if (streams.get(key) === stream) streams.delete(key)
@@ -57,6 +58,11 @@ class SharedStream {
     this.#options = options
     this.#begun = this.#begin(tailLines)
     this.#begun.catch(() => {})
+  }
+
+  /** Nothing more comes, though some may still read what came. */
+  get isOver(): boolean {
+    return this.#stop.signal.aborted
   }
 
   /** @param onEmpty called when the stream is of no more use */
