@@ -107,13 +107,10 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
     ? { url: `https://127.0.0.1:${ports.webhook}/admit`, caPem: controlPlane.servingCaPem }
     : undefined
   try {
-    // Side by side: the API server makes who first uses a new type wait for two seconds.
-    await Promise.all([
-      ...(controlPlane.gateway === undefined
-        ? []
-        : [progress.step('gateway and metrics of the node', () => installAddons(admin, controlPlane, DOMAIN))]),
-      progress.step('applying CRDs and manifests', () => applyManifests(admin, webhook)),
-    ])
+    // First: their images are pulled while everything else is installed.
+    if (controlPlane.gateway !== undefined)
+      await progress.step('gateway and metrics of the node', () => installAddons(admin, controlPlane, DOMAIN))
+    await progress.step('applying CRDs and manifests', () => applyManifests(admin, webhook))
     if (controlPlane.simulated.includes('pods')) await applyObjects(admin, [playedBackupTarget()])
     const credentials = await progress.step('making the first Owners', () => installFirstOwners(admin, folder))
     const tokenUrl = `${realmUrl(`http://127.0.0.1:${ports.token}`)}/protocol/openid-connect/token`

@@ -31,7 +31,7 @@ export async function filesImage(search: ToolSearch): Promise<Image> {
     .update(process.version)
     .update(JSON.stringify(packages.map((path) => locked[path])))
   for (const path of sources) key.update(path).update(await readFile(join(PROJECT, path)))
-  const base = await unpackedPackages({ name: 'nodejs', packages: NODE_LIBRARIES, dependencies: 'all' }, search)
+  const base = await unpackedPackages(NODE_LIBRARIES, search)
   const installed = dirname(await realpath(join(PROJECT, 'node_modules')))
   const layers = [
     base,

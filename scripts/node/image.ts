@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { request } from 'undici'
 import { cachedAt } from '../controlplane/cache.ts'
-import { exists } from '../controlplane/files.ts'
+import { exists, readIfThere } from '../controlplane/files.ts'
 import { ARCHITECTURE } from '../controlplane/nodes.ts'
 
 const run = promisify(execFile)
@@ -26,7 +26,15 @@ export type ImageConfig = {
  * A folder that stands for the root of the file system, whose owners and modes are kept; or some paths in a folder, which
  * come below `to` as files of root that everybody may read.
  */
-export type Layer = string | { readonly from: string; readonly paths: readonly string[]; readonly to: string }
+export type Layer =
+  | string
+  | {
+      readonly from: string
+      readonly paths: readonly string[]
+      readonly to: string
+      /** Patterns of paths that stay out, in which a star stands for slashes too. */
+      readonly without?: readonly string[]
+    }
 
 export type ImageSource = {
   /** For example `web:1`. */
@@ -34,8 +42,8 @@ export type ImageSource = {
   /** Each over the one before. */
   readonly layers: readonly Layer[]
   readonly config: ImageConfig
-  /** Changes when a layer does: the image is made again for another one only. */
-  readonly key: string
+  /** Changes when a layer does: the image is made again for another one only. Without it, it is made anew each time. */
+  readonly key?: string
 }
 
 /** The name of an image as that of a file. */
@@ -55,12 +63,12 @@ const LAYER = 'application/vnd.oci.image.layer.v1.tar'
  * @see https://github.com/opencontainers/image-spec
  */
 export async function makeImage({ name, layers, config, key }: ImageSource): Promise<Image> {
-  const digest = createHash('sha256').update(JSON.stringify({ name, config, key })).digest('hex').slice(0, 16)
-  const folder = cachedAt(`image-${fileNameOf(name)}-${digest}`)
-  const manifest = join(folder, 'manifest.json')
-  if (await exists(manifest)) return { name, folder, manifest: await readFile(manifest, 'utf8') }
+  const stem = cachedAt(`image-${fileNameOf(name)}-`)
+  const known = key === undefined ? undefined : stem + shortHash(JSON.stringify({ name, config, key }))
+  const found = known && (await readIfThere(join(known, 'manifest.json')))
+  if (known !== undefined && found !== undefined) return { name, folder: known, manifest: found }
   await mkdir(cachedAt(''), { recursive: true })
-  const place = await mkdtemp(`${folder}-`)
+  const place = await mkdtemp(stem)
   try {
     const blobs: Descriptor[] = []
     for (const layer of layers) blobs.push(await addLayer(place, layer))
@@ -75,15 +83,19 @@ export async function makeImage({ name, layers, config, key }: ImageSource): Pro
     const described = await addText(place, CONFIG, text)
     const written = JSON.stringify({ schemaVersion: 2, mediaType: MANIFEST, config: described, layers: blobs })
     await writeFile(join(place, 'manifest.json'), written)
+    // Of the same content there is one in the cache, however often it is made.
+    const folder = known ?? stem + shortHash(written)
     await rename(place, folder).catch(async (error: NodeJS.ErrnoException) => {
-      // Another process made the same image meanwhile.
-      if (!(await exists(manifest))) throw error
+      // It was made before, or by another process meanwhile.
+      if (!(await exists(join(folder, 'manifest.json')))) throw error
     })
     return { name, folder, manifest: written }
   } finally {
     await rm(place, { recursive: true, force: true })
   }
 }
+
+const shortHash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16)
 
 /** Nothing of a file's history gets into a layer. */
 const REPRODUCIBLE = [
@@ -107,11 +119,12 @@ async function addLayer(place: string, layer: Layer): Promise<Descriptor> {
 
 function contentOf(layer: Layer): string[] {
   if (typeof layer === 'string') return ['-C', layer, '.']
-  const { from, paths, to } = layer
+  const { from, paths, to, without = [] } = layer
   // The targets of symbolic links stay what they are.
   const moved = to === '' ? [] : [`--transform=flags=r;s,^,${to}/,`]
   const owned = ['--owner=0', '--group=0', '--mode=u+rw,go-w,a+rX', '--hard-dereference']
-  return [...owned, ...moved, '-C', from, ...paths]
+  const excluded = without.map((pattern) => `--exclude=${pattern}`)
+  return [...owned, ...moved, '--anchored', ...excluded, '-C', from, ...paths]
 }
 
 async function addText(place: string, mediaType: string, text: string): Promise<Descriptor> {

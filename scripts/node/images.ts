@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import type { ToolSearch } from '../controlplane/tool.ts'
 import { REGISTRY } from './addresses.ts'
@@ -35,9 +34,9 @@ export async function packageImage(image: PackageImage, search: ToolSearch): Pro
   const request = { name: fileNameOf(name), packages: [...packages, 'libc-bin', 'base-files'] }
   const root = await unpackedPackages({ ...request, dependencies: 'all' }, search)
   // What lies in a folder of the caller's is not known to be the same as last time.
-  const key = layers.length === 0 ? root : randomUUID()
+  const key = layers.length === 0 ? { key: root } : {}
   const environment = { Env: [PATH, ...(config.Env ?? [])] }
-  return makeImage({ name, layers: [root, ...layers], key, config: { ...config, ...environment } })
+  return makeImage({ name, layers: [root, ...layers], ...key, config: { ...config, ...environment } })
 }
 
 /** Puts images into the registry of a node. In a process of its own, for sockets belong to the network of the process that makes them. */

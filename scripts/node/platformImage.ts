@@ -1,15 +1,18 @@
-import { randomUUID } from 'node:crypto'
 import { readFile, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ToolSearch } from '../controlplane/tool.ts'
 import { lastStageOf } from './containerfile.ts'
 import { type Image, makeImage } from './image.ts'
-import { unpackedPackages } from './packages.ts'
+import { type PackageRequest, unpackedPackages } from './packages.ts'
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 /** What Node needs of the base image. */
-export const NODE_LIBRARIES = ['libc6', 'libstdc++6', 'base-files']
+export const NODE_LIBRARIES: PackageRequest = {
+  name: 'nodejs',
+  packages: ['libc6', 'libstdc++6', 'base-files'],
+  dependencies: 'all',
+}
 /** The npm package that holds Node for this machine, and what installs it: the image has Node beside the packages. */
 const NODE_ITSELF = /^node_modules\/node(-bin-setup|-linux-.*)?$/
 
@@ -31,14 +34,18 @@ export function productionPackages(locked: LockedPackages): string[] {
 export async function platformImage(name: string, search: ToolSearch): Promise<Image> {
   const { copied, config } = lastStageOf(await readFile(join(PROJECT, 'Containerfile'), 'utf8'))
   const [node = '', to = ''] = [config.Entrypoint?.[0], config.WorkingDir?.slice(1)]
+  const ignored = (await readFile(join(PROJECT, '.containerignore'), 'utf8'))
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.replace('**/', '*'))
   const locked = JSON.parse(await readFile(join(PROJECT, 'package-lock.json'), 'utf8')).packages as LockedPackages
-  const base = await unpackedPackages({ name: 'nodejs', packages: NODE_LIBRARIES, dependencies: 'all' }, search)
+  const base = await unpackedPackages(NODE_LIBRARIES, search)
   const installed = dirname(await realpath(join(PROJECT, 'node_modules')))
   const layers = [
     base,
     { from: dirname(process.execPath), paths: ['node'], to: dirname(node).slice(1) },
     ...(copied.includes('node_modules') ? [{ from: installed, paths: productionPackages(locked), to }] : []),
-    { from: PROJECT, paths: copied.filter((path) => path !== 'node_modules'), to },
+    { from: PROJECT, paths: copied.filter((path) => path !== 'node_modules'), to, without: ignored },
   ]
-  return makeImage({ name, layers, config, key: randomUUID() })
+  return makeImage({ name, layers, config })
 }

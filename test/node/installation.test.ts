@@ -78,12 +78,14 @@ describe('the platform as it is installed on a cluster, by its image and its man
         part,
       ).to.have.length(2)
     const script = `
-      const { writeFileSync } = require('node:fs')
+      const { globSync, writeFileSync } = require('node:fs')
+      const tests = globSync('/app/src/**/*.test.ts').length
+      const sources = globSync('/app/src/**/*.ts').length > 100
       const written = ['/app/x', '/tmp/x', '/x'].filter((path) => { try { writeFileSync(path, ''); return true } catch { return false } })
-      console.log(JSON.stringify({ user: process.getuid(), group: process.getgid(), written }))`
+      console.log(JSON.stringify({ user: process.getuid(), group: process.getgid(), written, sources, tests }))`
     for (const name of names) {
       const told = await installation.kubectl('exec', name, '--', '/nodejs/bin/node', '-e', script)
-      expect(JSON.parse(told), name).to.deep.equal({ user: 65532, group: 65532, written: [] })
+      expect(JSON.parse(told), name).to.deep.equal({ user: 65532, group: 65532, written: [], sources: true, tests: 0 })
     }
   })
 

@@ -150,11 +150,7 @@ async function pushPlatform(folder: string): Promise<void> {
   const node = await runningNamespaces(folder)
   if (node === undefined) throw new Error('The node of the installation has ended.')
   const image = await platformImage(`freehold:${TAG}`, { progress: silentProgress, signal: undefined })
-  try {
-    await pushInto(node, [image])
-  } finally {
-    await rm(image.folder, { recursive: true, force: true })
-  }
+  await pushInto(node, [image])
 }
 
 /** What docs/install.md tells an administrator to write. */

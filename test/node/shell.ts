@@ -7,6 +7,7 @@ import { pod } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { until } from '../make/until.ts'
 import { testPlatform } from '../worlds/tenant.ts'
+import { SHELL } from './testImages.ts'
 
 /** The namespaces of the node that these tests run on. */
 export async function testNode() {
@@ -21,12 +22,6 @@ export async function pushImages(...images: readonly PackageImage[]): Promise<vo
   for (const image of images) await pushInto(await testNode(), [await packageImage(image, search)])
 }
 
-/** A shell with the usual programs and no root, made of Debian packages. */
-const SHELL: PackageImage = {
-  name: 'shell:1',
-  packages: ['busybox-static', 'dash', 'coreutils'],
-  config: { Cmd: ['sh'], User: '65532:65532' },
-}
 export const SHELL_IMAGE = `${REGISTRY}/${SHELL.name}`
 export const pushShell = () => pushImages(SHELL)
 

@@ -1,6 +1,5 @@
-import { join } from 'node:path'
 import { expect } from 'chai'
-import type { PackageImage } from '../../scripts/node/images.ts'
+import { POD_RANGE } from '../../scripts/node/addresses.ts'
 import { sqlHost, sqlNames } from '../../src/contracts/sql.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import { pod } from '../../src/kube/builtin.ts'
@@ -9,15 +8,7 @@ import { editorRoutesSuite, MARIADB_EDITOR } from '../suites/editorRoutesSuite.t
 import { call, expectCall, makeBoundary, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import { administrator } from '../worlds/tenant.ts'
 import { logOf, podIn, pushImages, shellPod } from './shell.ts'
-
-const FILES = join(import.meta.dirname, 'images/mariadb')
-/** Debian's MariaDB in the place of the image that the platform asks for. */
-const MARIADB: PackageImage = {
-  name: 'library/mariadb:11.8',
-  packages: ['mariadb-server', 'mariadb-client', 'dash', 'coreutils', 'sed', 'grep', 'hostname'],
-  layers: [{ from: FILES, paths: ['usr', 'etc'], to: '' }],
-  config: { Entrypoint: ['docker-entrypoint.sh'], User: '999:999' },
-}
+import { MARIADB } from './testImages.ts'
 
 type Connection = { connectionString: string }
 
@@ -82,6 +73,23 @@ describe('a SQL instance on a node', function () {
     const { succeeded, text } = await ask(elsewhere, 'SELECT 1')
     expect(succeeded, text).to.equal(false)
     expect(text).to.contain("Can't connect").and.to.contain(sqlHost(namespace, 'orders'))
+  })
+
+  it('takes clients from elsewhere once it is public, of the networks that it names alone', async () => {
+    const untilReached = (wanted: boolean) =>
+      until(`a client elsewhere ${wanted ? 'connects' : 'does not connect'}`, async () => {
+        const { succeeded, text } = await ask(elsewhere, 'SELECT 1')
+        if (succeeded === wanted) return true
+        throw new Error(text)
+      })
+    await expectCall(200, 'PATCH', path, { enableLoadBalancer: true })
+    await untilReached(true)
+    await expectCall(200, 'PATCH', path, { allowedCidrs: '203.0.113.0/24' })
+    await untilReached(false)
+    await expectCall(200, 'PATCH', path, { allowedCidrs: POD_RANGE })
+    await untilReached(true)
+    await expectCall(200, 'PATCH', path, { enableLoadBalancer: false, allowedCidrs: null })
+    await untilReached(false)
   })
 
   it('keeps its rows over a restart, and over a stop and a start', async () => {

@@ -1,0 +1,89 @@
+import { expect } from 'chai'
+import { REGISTRY } from '../../scripts/node/addresses.ts'
+import { DOMAIN } from '../../scripts/platform.ts'
+import { call, expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
+import { testPlatform } from '../worlds/tenant.ts'
+import { PublicHosts } from './publicHosts.ts'
+import { pushImages, pushShell, SHELL_IMAGE } from './shell.ts'
+import { WORKER } from './testImages.ts'
+
+type Instance = { status: string; statusMessage: string; publicUrl: string | null; components: object[] }
+
+/** Writes the page that the web server serves, and says so. */
+const SCRIPT = `
+  const { writeFileSync } = require('node:fs')
+  writeFileSync('/srv/site/index.html', process.env.GREETING)
+  console.log('wrote ' + process.env.GREETING)
+  setInterval(() => undefined, 1000)`
+
+/** A web server of Debian and a worker in Node, on one volume. */
+const components = (greeting: string) => [
+  {
+    name: 'worker',
+    image: `${REGISTRY}/${WORKER.name}`,
+    command: ['node', '-e', SCRIPT],
+    env: [{ name: 'GREETING', value: greeting }],
+    mounts: [{ volume: 'site', path: '/srv/site' }],
+    gracePeriodSeconds: 1,
+  },
+  {
+    name: 'web',
+    image: SHELL_IMAGE,
+    command: ['busybox', 'httpd', '-f', '-p', '8080', '-h', '/srv/site'],
+    ports: [{ name: 'http', port: 8080 }],
+    mounts: [{ volume: 'site', path: '/srv/site', readOnly: true }],
+    readinessProbe: { kind: 'Http', path: '/index.html', periodSeconds: 1 },
+    dependsOn: ['worker'],
+    gracePeriodSeconds: 1,
+  },
+]
+
+describe('a container instance on a node', function () {
+  this.timeout(600_000)
+  let hosts: PublicHosts
+  let path: string
+
+  before(async () => {
+    await pushShell()
+    await pushImages(WORKER)
+    hosts = new PublicHosts()
+    const { id } = await makeBoundary()
+    const { name } = await makeGroup(id)
+    path = `/boundaries/${id}/resourcegroups/${name}/resources/containerinstances/site`
+  })
+  after(() => hosts?.close())
+
+  const untilPage = (url: string, wanted: string) =>
+    until(`the page says ${wanted}`, async () => {
+      const { status, text } = await hosts.get(url)
+      if (status === 200 && text === wanted) return true
+      throw new Error(`${status} ${text.slice(0, 200)}`)
+    })
+  const untilRunning = () =>
+    until('it is running and has a URL', async () => {
+      const { body } = await expectCall<Instance>(200, 'GET', path)
+      if (body.status === 'Running' && body.publicUrl !== null) return body.publicUrl
+      throw new Error(`${body.status}: ${body.statusMessage}`)
+    })
+
+  it('runs a web server and a worker by REST alone, and answers under its URL', async () => {
+    const volumes = [{ name: 'site', kind: 'Persistent', size: '1Gi' }]
+    const given = { computePlan: 'container-nano', components: components('good morning'), volumes, isPublic: true }
+    await expectCall(201, 'POST', path, given)
+    const url = new URL(await untilRunning())
+    expect(url.hostname.endsWith(`.${DOMAIN}`), url.hostname).to.equal(true)
+    expect(url.port).to.equal(String(testPlatform().gateway?.gatewayHttps))
+    await untilPage(url.href, 'good morning')
+  })
+
+  it('serves what another revision of the worker writes', async () => {
+    await expectCall(200, 'PATCH', path, { components: components('good evening') })
+    await untilPage(await untilRunning(), 'good evening')
+  })
+
+  it('is not found any more once it is deleted', async () => {
+    const url = await untilRunning()
+    expect((await call('DELETE', path)).status).to.be.oneOf([202, 204])
+    await until('the Gateway has let go of its host', async () => (await hosts.get(url)).status === 404)
+  })
+})
