@@ -49,6 +49,7 @@ describe('the examples', () => {
       '40-vault',
       '50-objectstorage',
       '60-jobs',
+      '70-containerinstances',
     ])
     expect(objects.map(({ kind }) => kind)).to.deep.equal([
       'Boundary',
@@ -60,6 +61,7 @@ describe('the examples', () => {
       'Secret',
       'VaultEntry',
       ...storage,
+      'ContainerInstance',
     ])
   })
 

@@ -1,0 +1,176 @@
+import { expect } from 'chai'
+import { containerNames } from '../../src/contracts/containerinstances.ts'
+import { groupNamespace } from '../../src/core/names.ts'
+import { ContainerInstance } from '../../src/crds/containerinstances.ts'
+import { deployment, persistentVolumeClaim } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { call, expectCall, makeCaller, uniqueName, until } from '../worlds/platform.ts'
+import { administrator, clientWithToken } from '../worlds/tenant.ts'
+import { makeVault, type VaultPlace } from '../worlds/vaultWorld.ts'
+
+type Instance = { status: string; statusMessage: string; revision: number | null; publicUrl: string | null }
+type Page<T> = { items: T[] }
+type Crate = { id: string; component: string; revision: number; ready: boolean }
+
+const web = { name: 'web', image: 'docker.io/library/nginx:1.29', ports: [{ name: 'http', port: 8080 }] }
+
+describe('container instances', () => {
+  let client: KubeClient
+  let at: VaultPlace
+  let namespace: string
+  let base: string
+
+  before(async () => {
+    client = await administrator()
+    at = await makeVault()
+    namespace = groupNamespace(at.boundaryId, at.group)
+    base = `/boundaries/${at.boundaryId}/resourcegroups/${at.group}/resources/containerinstances`
+    await expectCall(200, 'PUT', at.secret('Token'), { value: 'a-canary-for-containers' })
+  })
+  after(() => client.close())
+
+  const make = async (body: object) => {
+    const name = uniqueName('site')
+    await expectCall(201, 'POST', `${base}/${name}`, body)
+    return name
+  }
+  const read = async (name: string) => (await expectCall<Instance>(200, 'GET', `${base}/${name}`)).body
+  const runs = (name: string, revision: number) =>
+    until(`${name} runs revision ${revision}`, async () => {
+      const found = await read(name)
+      if (found.status !== 'Running' || found.revision !== revision)
+        throw new Error(`${found.status} ${found.revision}: ${found.statusMessage}`)
+      return found
+    })
+  const crates = async (name: string) =>
+    (await expectCall<Page<Crate>>(200, 'GET', `${base}/${name}/crates`)).body.items
+  const stored = async (name: string) => client.get(deployment, { namespace, name })
+
+  it('run their components, show their copies, go back to a revision, and leave nothing', async () => {
+    const worker = { name: 'worker', image: 'docker.io/library/node:24', dependsOn: ['web'] }
+    const disk = { name: 'disk', kind: 'Persistent', size: '1Gi' }
+    const mounts = [{ volume: 'disk', path: '/srv' }]
+    const body = {
+      components: [
+        { ...web, replicas: 2 },
+        { ...worker, mounts },
+      ],
+      volumes: [disk],
+      isPublic: true,
+    }
+    const name = await make(body)
+    const { publicUrl } = await runs(name, 1)
+    expect(publicUrl).to.match(new RegExp(`^https://${name}-[0-9a-f]{8}\\.`))
+    const copies = await crates(name)
+    expect(copies.map(({ component }) => component).sort()).to.deep.equal(['web', 'web', 'worker'])
+    const { body: one } = await expectCall<{ events: { reason: string }[] }>(
+      200,
+      'GET',
+      `${base}/${name}/crates/${copies[0]?.id}`,
+    )
+    expect(one.events.map(({ reason }) => reason)).to.include('Scheduled')
+    await expectCall(200, 'GET', `${base}/${name}/crates/${copies[0]?.id}/logs`)
+    await expectCall(404, 'GET', `${base}/${name}/crates/none`)
+
+    const image = 'docker.io/library/nginx:1.30'
+    await expectCall(200, 'PATCH', `${base}/${name}`, {
+      components: [
+        { ...web, image },
+        { ...worker, mounts },
+      ],
+    })
+    await runs(name, 2)
+    expect((await crates(name)).map(({ component, revision }) => `${component} ${revision}`).sort()).to.deep.equal([
+      'web 2',
+      'worker 1',
+    ])
+    const { body: diff } = await expectCall<{ changes: { path: string }[] }>(
+      200,
+      'GET',
+      `${base}/${name}/revisions/1/diff/2`,
+    )
+    expect(diff.changes.map(({ path }) => path)).to.deep.equal(['/components/0/image', '/components/0/replicas'])
+    const stale = await call('POST', `${base}/${name}/revisions/1/rollback?ifMatchRevision=1`)
+    expect([stale.status, stale.body.code, (stale.body as { currentRevision?: number }).currentRevision]).to.deep.equal(
+      [409, 'CONFLICT', 2],
+    )
+    await expectCall(200, 'POST', `${base}/${name}/revisions/1/rollback?ifMatchRevision=2`)
+    await runs(name, 3)
+    await expectCall(200, 'POST', `${base}/${name}/components/web/actions/redeploy`)
+    await runs(name, 4)
+    const { body: revisions } = await expectCall<Page<{ reason: string }>>(200, 'GET', `${base}/${name}/revisions`)
+    const reasons = revisions.items.map(({ reason }) => reason)
+    expect(reasons).to.deep.equal(['Redeployed', 'RolledBack', 'Updated', 'Created'])
+
+    await expectCall(202, 'DELETE', `${base}/${name}`)
+    await until(`${name} is gone`, async () => {
+      const { status } = await call('GET', `${base}/${name}`)
+      if (status !== 404) throw new Error(String(status))
+      return true
+    })
+    const claim = await client
+      .get(persistentVolumeClaim, { namespace, name: containerNames(name).volume('disk') })
+      .catch((error: unknown) => error)
+    expect(isKubeError(claim, 'NotFound')).to.equal(true)
+  })
+
+  it('are given the value of a vault, and again when it changes, where nobody else sees it', async () => {
+    const secret = { vaultName: at.vault, secretName: 'Token' }
+    const name = await make({ components: [{ ...web, env: [{ name: 'TOKEN', secret }] }] })
+    await runs(name, 1)
+    const before = await stored(containerNames(name).component('web'))
+    expect(JSON.stringify(before)).not.to.include('a-canary-for-containers')
+    await expectCall(200, 'PUT', at.secret('Token'), { value: 'another-canary' })
+    await until('the component is rolled', async () => {
+      const after = await stored(containerNames(name).component('web'))
+      if (after.metadata.generation === before.metadata.generation) throw new Error('not yet')
+      return true
+    })
+    await runs(name, 1)
+  })
+
+  it('refer only to vaults that their writer may read, by REST and by kubectl', async () => {
+    const scope = `/boundaries/${at.boundaryId}/resourcegroups/${at.group}`
+    const { token } = await makeCaller({ Contributor: scope })
+    const secret = { vaultName: at.vault, secretName: 'Token' }
+    const spec = { components: [{ ...web, env: [{ name: 'TOKEN', secret }] }] }
+    const refused = await call('POST', `${base}/${uniqueName('site')}`, spec, { token })
+    expect([refused.status, refused.body.code]).to.deep.equal([403, 'FORBIDDEN'])
+    const tenant = await clientWithToken(token)
+    try {
+      const object = (given: object) => ({
+        apiVersion: ContainerInstance.apiVersion,
+        kind: ContainerInstance.kind,
+        metadata: { name: uniqueName('site'), namespace },
+        spec: given,
+      })
+      await until('the API server knows the caller', () =>
+        tenant.create(ContainerInstance.resource, object({ components: [web], running: false })),
+      )
+      const error = await tenant.create(ContainerInstance.resource, object(spec)).catch((caught: unknown) => caught)
+      expect((error as { denial?: { message: string } }).denial?.message).to.equal(
+        'env refers to a vault whose secrets you may not read',
+      )
+    } finally {
+      await tenant.close()
+    }
+  })
+
+  it('say that a parameter is missing: REST refuses, kubectl finds it in the status', async () => {
+    const components = [{ ...web, args: ['$'.concat('{region}')] }]
+    const refused = await call('POST', `${base}/${uniqueName('site')}`, { components })
+    expect([refused.status, refused.body.code]).to.deep.equal([400, 'BAD_REQUEST'])
+    const metadata = { name: uniqueName('site'), namespace }
+    const { apiVersion, kind } = ContainerInstance
+    await client.create(ContainerInstance.resource, { apiVersion, kind, metadata, spec: { components } })
+    await until('it says so', async () => {
+      const { status, statusMessage } = await read(metadata.name)
+      expect([status, statusMessage]).to.deep.equal([
+        'Failed',
+        'Component "web" asks for the parameter "region", which parameters does not hold.',
+      ])
+      return true
+    })
+  })
+})
