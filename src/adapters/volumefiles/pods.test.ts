@@ -171,9 +171,11 @@ describe('files through pods beside volumes', () => {
     bytes.destroy()
   })
 
-  it('let no request wait for one whose bytes nobody reads', async () => {
+  it('let no request wait for one that has its answer, or whose bytes nobody wants', async () => {
     const from = files()
-    for (let count = 0; count < 12; count += 1) (await ask(from, list)).bytes.destroy()
+    for (let count = 0; count < 12; count += 1) await ask(from, list)
+    await ask(from, upload, body('one'))
+    for (let count = 0; count < 12; count += 1) (await ask(from, { op: 'download', path: '/data/a' })).bytes.destroy()
     await until('every process has ended', () => open === 0)
   })
 

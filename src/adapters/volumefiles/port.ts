@@ -33,8 +33,8 @@ export type FileOptions = {
 /** Files of volumes, checked and touched in one step where they are: no path leads out of the volumes. */
 export interface VolumeFiles {
   /**
-   * @returns the answer and the bytes that it announces, which come only as fast as they are read. Who reads none of
-   *   them destroys them.
+   * @returns the answer and the bytes that it announces, which come only as fast as they are read: whoever does not read
+   *   them to their end destroys them
    * @throws PlatformError SERVICE_UNAVAILABLE if the volumes cannot be reached now; QUOTA_EXCEEDED if the group has no room
    *   for what reaches them; FEATURE_UNSUPPORTED where pods are played
    */

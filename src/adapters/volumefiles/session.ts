@@ -34,6 +34,7 @@ export async function received(chunks: AsyncIterable<Uint8Array>): Promise<{ ans
     const bytes = Readable.from(rest(value.subarray(end + 1), reader), { objectMode: false })
     // Also if nobody reads them.
     bytes.once('close', () => void reader.return?.())
+    if (!('file' in answer || 'archive' in answer)) bytes.destroy()
     return { answer, bytes }
   }
   throw new Error('The side of the volumes gave no answer.')

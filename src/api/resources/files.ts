@@ -231,7 +231,6 @@ async function askerOf(
 /** The answer if it is of the kind that the request has. @throws PlatformError for a refusal */
 function only<Key extends 'entries' | 'entry' | 'removed' | 'file' | 'archive'>(answered: Answered, key: Key) {
   const { answer, bytes, path } = answered
-  if (key !== 'file' && key !== 'archive') bytes.destroy()
   if (key in answer) return answer as Extract<FileAnswer, Record<Key, unknown>>
   bytes.destroy()
   if ('refused' in answer) throw refusedFile(answer, path)
