@@ -15,6 +15,16 @@ export type TestPlatform = {
   stop(): Promise<void>
 }
 
+/** Exit status after a signal, as shells have it. */
+const INTERRUPTED = 130
+
+/** Whoever loses patience leaves nothing behind either: the cgroups of a node would outlive its processes. */
+function interruption(): AbortSignal {
+  const interrupted = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupted.abort())
+  return interrupted.signal
+}
+
 /**
  * Starts a control plane and a platform in a temporary folder. What `FREEHOLD_TEST_PLATFORM` names holds what
  * `dev.json` holds and the path of kubectl; `FREEHOLD_TEST_CLUSTER` names the same file for tests of the kube room.
@@ -22,7 +32,7 @@ export type TestPlatform = {
 export async function startTestPlatform({ hasRealNode = false } = {}): Promise<TestPlatform> {
   const folder = await mkdtemp(join(tmpdir(), 'freehold-platform-'))
   const progress = createProgress(process.stderr)
-  const signal = new AbortController().signal
+  const signal = interruption()
   const ports = await choosePorts(folder, PLATFORM_PORTS)
   const objectStore = findObjectStore(progress, signal)
   objectStore.catch(() => undefined)
@@ -33,11 +43,15 @@ export async function startTestPlatform({ hasRealNode = false } = {}): Promise<T
     progress,
     signal,
     ...platformAccess(ports),
+  }).catch(async (error: unknown) => {
+    await rm(folder, { recursive: true, force: true })
+    throw error
   })
   const stop = async () => {
     await controlPlane.stop()
     await rm(folder, { recursive: true, force: true })
   }
+  signal.addEventListener('abort', () => void stop().finally(() => process.exit(INTERRUPTED)), { once: true })
   try {
     const {
       isPersonNew: _,

@@ -132,7 +132,8 @@ export class Caller {
       try {
         // Half the time for the first attempt if another is safe: its connection may have died silently.
         const most = request.idempotent && count === 1 ? timeout / 2 : timeout
-        return await once(Math.min(deadline - performance.now(), most))
+        // The pause may have lasted longer than it should: no timer takes less than nothing.
+        return await once(Math.max(1, Math.min(deadline - performance.now(), most)))
       } catch (thrown) {
         signal?.throwIfAborted()
         if (thrown instanceof FencedError) throw thrown.cause

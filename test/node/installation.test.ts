@@ -5,6 +5,8 @@ import { Installation } from './installation.ts'
 
 /** Requests a second while everything is replaced. */
 const RATE = 50
+/** Requests that may be under way at once: a machine that answers more slowly is asked more slowly. */
+const AT_ONCE = 10
 
 /** Asks again and again until it is stopped. */
 class Load {
@@ -22,6 +24,7 @@ class Load {
 
   async #run(): Promise<void> {
     for (; this.#isOn; await delay(1000 / RATE)) {
+      if (this.#pending.size >= AT_ONCE) continue
       const one = this.#one(this.#count++).finally(() => this.#pending.delete(one))
       this.#pending.add(one)
     }
@@ -46,7 +49,7 @@ class Load {
 }
 
 describe('the platform as it is installed on a cluster, by its image and its manifests', function () {
-  this.timeout(900_000)
+  this.timeout(1_800_000)
   let installation: Installation
   let boundary: string
 
@@ -103,7 +106,7 @@ describe('the platform as it is installed on a cluster, by its image and its man
       return items.length === 4
     })
     const { count, failures } = await load.stop()
-    expect(failures).to.deep.equal([])
+    expect(failures, failures.slice(0, 3).join('\n')).to.deep.equal([])
     expect(count).to.be.greaterThan(50)
     await running('second')
   })

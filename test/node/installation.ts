@@ -99,7 +99,7 @@ export class Installation {
   /** Until every replica of both deployments is the newest one, and ready. */
   async rolledOut(): Promise<void> {
     for (const name of ['freehold-controllers', 'freehold-facade'])
-      await this.kubectl('rollout', 'status', `deployment/${name}`, '--timeout=300s')
+      await this.kubectl('rollout', 'status', `deployment/${name}`, '--timeout=900s')
   }
 
   /** As the first Owner. @throws Error if there was no answer */
