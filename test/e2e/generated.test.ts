@@ -19,9 +19,14 @@ const AT_ONCE = 8
 type Places = { boundaryId: string; group: string }
 type Body = ErrorBody & { action?: string }
 
+/** The least queries that routes take. */
+const QUERIES: readonly Record<string, string>[] = [{}, { path: '/x' }, { name: 'x' }]
+
 /** Values for the parameters of a path: real places, and things that are well-formed but not there. */
-function pathOf({ path }: Route, { boundaryId, group }: Places): string {
-  return path.replace(/\{([A-Za-z]+)\}/g, (_whole, name: string) => {
+function pathOf({ path, query }: Route, { boundaryId, group }: Places): string {
+  const asked = QUERIES.find((sample) => query?.safeParse(sample).success !== false) ?? {}
+  const search = new URLSearchParams(asked).toString()
+  const filled = path.replace(/\{([A-Za-z]+)\}/g, (_whole, name: string) => {
     if (name === 'boundaryId') return boundaryId
     if (name === 'resourceGroupName' || name === 'resourceGroup') return group
     if (name === 'resourceType') return 'vectorclusters'
@@ -30,6 +35,7 @@ function pathOf({ path }: Route, { boundaryId, group }: Places): string {
     if (name === 'path') return 'nothing.md'
     return name.endsWith('Id') ? randomUUID() : 'nothing-here'
   })
+  return search === '' ? filled : `${filled}?${search}`
 }
 
 const ACCOUNT_BODIES = [
@@ -73,6 +79,9 @@ function goodBody({ body, bodyKind }: Route): unknown {
     { targetScale: 1 },
     { newName: 'copy' },
     { name: 'abc' },
+    { name: 'abc', resourceGroup: 'shop' },
+    { path: '/x' },
+    { from: '/x', to: '/y' },
     { status: 'Active' },
     { accountName: 'abc' },
     { action: 'jobs/read' },
