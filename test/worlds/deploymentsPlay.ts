@@ -39,11 +39,12 @@ async function playDeployment(client: FakeKubeClient, each: Deployment, own: rea
   const [current, old] = [own.filter(isNew), own.filter((one) => !isNew(one))]
   const ready = (some: readonly LivePod[]) =>
     some.filter(({ status }) => status?.conditions?.[0]?.status === 'True').length
-  // One more than wanted, and never fewer that are ready.
-  if (current.length < replicas && own.length < replicas + 1) await makePod(client, each, hash, current.length)
-  else if (old.length > 0 && ready(own) > replicas) await client.remove(pod, refOf(old[0] as LivePod))
-  else if (old.length > 0 && (replicas === 0 || ready(old) === 0)) await client.remove(pod, refOf(old[0] as LivePod))
-  else if (current.length > replicas) await client.remove(pod, refOf(current.at(-1) as LivePod))
+  const unhealthy = old.find((one) => ready([one]) === 0)
+  const surplus = current.length > replicas ? current.at(-1) : ready(own) > replicas ? old[0] : undefined
+  // One more than wanted, and never fewer that are ready: of the old ones those go first that serve nothing.
+  const gone = unhealthy ?? (replicas === 0 ? own[0] : surplus)
+  if (gone !== undefined) await client.remove(pod, refOf(gone))
+  else if (current.length < replicas && own.length < replicas + 1) await makePod(client, each, hash, current.length)
   const status = {
     observedGeneration: each.metadata.generation ?? 1,
     replicas: own.length,

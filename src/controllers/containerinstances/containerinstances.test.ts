@@ -1,0 +1,111 @@
+import { expect } from 'chai'
+import { seedGroup } from '../../../test/crashes/seeds.ts'
+import { World } from '../../../test/crashes/world.ts'
+import { COMPONENT_LABEL, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import { ContainerInstance } from '../../crds/containerinstances.ts'
+import { pod } from '../../kube/builtin.ts'
+
+const NAME = 'shop'
+const web = { name: 'web', image: 'site:1', ports: [{ name: 'http', port: 8080 }] }
+const CONTROLLERS = ['containerinstance']
+
+describe('the controller of container instances', () => {
+  let world: World
+
+  beforeEach(async () => {
+    world = new World((all) => all.filter(({ name }) => CONTROLLERS.includes(name)))
+    seedGroup(world.server)
+    await world.lead()
+  })
+  afterEach(() => world.stop())
+
+  const make = async (spec: object) => {
+    await world.make(ContainerInstance, NAME, spec)
+    await world.rest()
+  }
+  const change = async (components: object[]) => {
+    await world.change(ContainerInstance, NAME, { components })
+    await world.rest()
+  }
+  const says = async () => {
+    const found = await world.find(ContainerInstance.resource, NAME)
+    const { status, phase, statusMessage } = (found?.status ?? {}) as Record<string, string>
+    return `${status} ${phase}: ${statusMessage}`
+  }
+  const copies = async () =>
+    (await world.server.list(pod)).items
+      .map(({ metadata: { labels } }) => `${labels?.[COMPONENT_LABEL]} ${labels?.[REVISION_LABEL]}`)
+      .sort()
+
+  const fates: [sentence: string, tag: string, expected: string][] = [
+    ['an image that cannot be pulled', 'missing', 'ImagePullFailed: The image site:missing'],
+    ['a process that ends', 'crashing', 'CrashLooping: A container of component "web" ends with exit code 3'],
+    [
+      'a container that takes too much memory',
+      'hungry',
+      'CrashLooping: A container of component "web" ran out of memory',
+    ],
+    ['one that no node has room for', 'large', 'PlanDoesNotFit: No node has 512Mi memory left for component "web"'],
+    [
+      'one that does not get ready',
+      'slow',
+      'RollingOut: 1 of 1 copies are ready. A container of component "web" runs, but its readiness probe',
+    ],
+  ]
+  for (const [sentence, tag, expected] of fates) {
+    it(`keeps what served, and says why, over ${sentence}`, async () => {
+      await make({ components: [web] })
+      expect(await says()).to.equal('Running Available: The copy is ready.')
+      await change([{ ...web, image: `site:${tag}` }])
+      expect(await says()).to.include(expected)
+      expect(await says()).to.match(/^(Degraded|Updating) /)
+      expect(await copies()).to.deep.equal(['web 1', 'web 2'])
+      await change([web])
+      expect(await says()).to.equal('Running Available: The copy is ready.')
+      expect(await copies()).to.deep.equal(['web 3'])
+    })
+  }
+
+  it('starts a component when what it depends on is ready, and changes it no earlier', async () => {
+    const worker = { name: 'worker', image: 'worker:1', dependsOn: ['web'] }
+    await make({ components: [worker, { ...web, image: 'site:slow' }] })
+    expect(await copies()).to.deep.equal(['web 1'])
+    expect(await says()).to.include('A container of component "web" runs, but its readiness probe')
+    await change([worker, web])
+    expect(await copies()).to.deep.equal(['web 2', 'worker 1'])
+    await change([
+      { ...worker, image: 'worker:2' },
+      { ...web, image: 'site:missing' },
+    ])
+    expect(await copies()).to.deep.equal(['web 2', 'web 3', 'worker 1'])
+    await change([{ ...worker, image: 'worker:2' }, web])
+    expect(await copies()).to.deep.equal(['web 4', 'worker 3'])
+  })
+
+  it('replaces only the copies of the component that changed', async () => {
+    const worker = { name: 'worker', image: 'worker:1' }
+    await make({ components: [web, worker] })
+    await change([web, { ...worker, image: 'worker:2' }])
+    expect(await copies()).to.deep.equal(['web 1', 'worker 2'])
+    await change([
+      { ...web, replicas: 2 },
+      { ...worker, image: 'worker:2' },
+    ])
+    expect(await copies()).to.deep.equal(['web 1', 'web 1', 'worker 2'])
+  })
+
+  it('takes host by host, and none that another resource has', async () => {
+    await make({ components: [web], isPublic: true, customDomains: ['shop.example.com'] })
+    expect(await says()).to.include('Available')
+    await world.make(ContainerInstance, 'other', {
+      components: [web],
+      isPublic: true,
+      customDomains: ['shop.example.com'],
+    })
+    await world.rest()
+    const other = async () => (await world.find(ContainerInstance.resource, 'other'))?.status as { phase?: string }
+    expect((await other()).phase).to.equal('NameOccupied')
+    await world.remove(ContainerInstance, NAME)
+    await world.until('the host is free', async () => (await other()).phase === 'Available')
+  })
+})
