@@ -1,6 +1,6 @@
 /**
  * How bytes are sent whose end must be told from a lost connection: each piece behind its length, four bytes, the most
- * significant first; length 0 is the end. The first piece is the request, as JSON.
+ * significant first; length 0 is the end. The first piece is the request or the answer, as JSON.
  */
 export function frame(bytes: Uint8Array): Buffer[] {
   const length = Buffer.allocUnsafe(4)
@@ -10,8 +10,8 @@ export function frame(bytes: Uint8Array): Buffer[] {
 
 export const END = Buffer.alloc(4)
 
-/** Longer pieces are nobody's. */
-const LONGEST = 16 * 1024 * 1024
+/** Longer pieces are nobody's: 5000 entries with long paths. */
+const LONGEST = 64 * 1024 * 1024
 
 /** Reads pieces again from chunks that end anywhere. Large pieces are handed on in parts. */
 export class Frames {

@@ -9,6 +9,7 @@ import type { FileRequest } from '../../contracts/files.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import { serve } from './agent/serve.ts'
+import { frame } from './frames.ts'
 import { foldersOf, JOBS, jobBeside, nameOfPodBeside, PODS } from './podBeside.ts'
 import { podVolumeFiles } from './pods.ts'
 import type { FilePlace } from './port.ts'
@@ -199,10 +200,21 @@ describe('files through pods beside volumes', () => {
 describe('what is sent and received', () => {
   it('ends with an error if the answer breaks off', async () => {
     async function* nothing(): AsyncGenerator<Uint8Array> {
+      yield frame(Buffer.from('{"removed":true}'))[0] ?? Buffer.alloc(0)
       yield Buffer.from('{"removed":')
     }
     const error = await received(nothing()).catch((caught: Error) => caught)
-    expect((error as Error).message).to.include('no answer')
+    expect((error as Error).message).to.equal('The bytes ended early.')
+  })
+
+  it('ends with an error if the bytes break off, also between two pieces', async () => {
+    async function* half(): AsyncGenerator<Uint8Array> {
+      yield* frame(Buffer.from('{"archive":"data"}'))
+      yield* frame(Buffer.from('some'))
+    }
+    const { bytes } = await received(half())
+    const error = await buffer(bytes).catch((caught: Error) => caught)
+    expect((error as Error).message).to.equal('The bytes ended early.')
   })
 
   it('tells the end of an upload from a lost connection', async () => {

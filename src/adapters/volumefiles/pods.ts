@@ -77,13 +77,15 @@ export function podVolumeFiles({ client, exec, image, isPlayed }: PodVolumeFiles
   }
 }
 
-/** What is not wanted any more, because the answer is there already, is not sent. */
+/**
+ * What is not wanted any more, because the answer is there already, is not sent. Standard input stays open: its end tells the
+ * program that everything has arrived.
+ */
 async function send(session: ExecSession, pieces: AsyncIterable<Buffer>): Promise<void> {
   for await (const piece of pieces) {
     if (session.stdout.destroyed || session.stdout.readableEnded) return
     await session.write(piece)
   }
-  session.end()
 }
 
 /** @returns the name of a pod that runs beside the volumes. @throws PlatformError if none does in time */

@@ -16,12 +16,14 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { Worker } from 'node:worker_threads'
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { extract } from 'tar-stream'
 import type { FileAnswer, FileRequest } from '../../../contracts/files.ts'
 import { END, frame } from '../frames.ts'
+import { received } from '../session.ts'
 import { serve } from './serve.ts'
 
 type Answer = {
@@ -58,15 +60,15 @@ describe('files of volumes', () => {
       if (ends) yield END
     }
     const output = new PassThrough()
-    const chunks: Buffer[] = []
-    output.on('data', (chunk: Buffer) => chunks.push(chunk))
-    await serve(input(), output)
-    const whole = Buffer.concat(chunks)
-    const end = whole.indexOf(10)
-    return {
-      answer: JSON.parse(whole.subarray(0, end).toString()) as Answer & FileAnswer,
-      bytes: whole.subarray(end + 1),
+    const served = serve(input(), output)
+    const { answer, bytes } = await received(output)
+    const found = {
+      answer: answer as Answer & FileAnswer,
+      bytes: await buffer(bytes),
     }
+    // Whoever has the whole answer hangs up.
+    await served.catch(() => undefined)
+    return found
   }
   const upload = (path: string, text: string, overwrite = true) => {
     const at = path.lastIndexOf('/')

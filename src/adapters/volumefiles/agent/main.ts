@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serve } from './serve.ts'
@@ -5,6 +6,8 @@ import { serve } from './serve.ts'
 /** Milliseconds for which a pod stays that nobody has asked anything. */
 const IDLE = 60_000
 const LOOK_EVERY = 5_000
+/** For the last bytes of an answer. */
+const LONGEST_WAY = 600_000
 
 /**
  * Runs in a pod beside the volumes of a resource. `serve` answers one request, on standard input and output; `wait` keeps
@@ -13,7 +16,9 @@ const LOOK_EVERY = 5_000
 async function main(word: string | undefined): Promise<void> {
   if (word === 'serve') {
     await serve(process.stdin, process.stdout)
-    // Whatever else might come on standard input is not waited for.
+    // What a process has written may be lost on its way when it ends: whoever asked hangs up when everything has arrived.
+    process.stdin.resume()
+    if (!process.stdin.readableEnded) await Promise.race([once(process.stdin, 'close'), sleep(LONGEST_WAY)])
     process.exit(0)
   }
   if (word !== 'wait') throw new Error('Usage: main.ts serve | wait')

@@ -9,7 +9,7 @@ import {
   pathSegments,
   type VolumeFolder,
 } from '../../../contracts/files.ts'
-import { Frames } from '../frames.ts'
+import { END, Frames, frame } from '../frames.ts'
 import { bytesFrom, tarOf } from './archive.ts'
 import { entryOf, type Held } from './held.ts'
 import { bytesOf, list, makeDirectory, move, remove } from './operations.ts'
@@ -19,7 +19,7 @@ import { upload } from './upload.ts'
 
 export type ServedRequest = { volumes: VolumeFolder[]; request: FileRequest }
 
-/** What is answered: one line of JSON, and the bytes that it announces. */
+/** What is answered, and the bytes that it announces. */
 type Answered = { answer: FileAnswer; bytes?: Readable | AsyncIterable<Buffer> }
 
 /**
@@ -34,8 +34,7 @@ export async function serve(input: AsyncIterable<Uint8Array>, output: Writable, 
   const tree = new Tree(volumes.map(({ path, folder }) => ({ path, folder: `${root}${folder}` })))
   try {
     const { answer, bytes } = await answered(tree, request, frames).catch(refusedAs)
-    const head = Buffer.from(`${JSON.stringify(answer)}\n`)
-    await pipeline(ReadableStream.from(withHead(head, bytes), { objectMode: false }), output)
+    await pipeline(ReadableStream.from(framed(answer, bytes), { objectMode: false }), output)
   } finally {
     tree.close()
   }
@@ -48,9 +47,10 @@ function refusedAs(error: unknown): Answered {
   return { answer: sizeBytes === undefined ? { refused } : { refused, sizeBytes } }
 }
 
-async function* withHead(head: Buffer, bytes: Answered['bytes']): AsyncGenerator<Buffer> {
-  yield head
-  if (bytes !== undefined) yield* bytes as AsyncIterable<Buffer>
+async function* framed(answer: FileAnswer, bytes: Answered['bytes']): AsyncGenerator<Buffer> {
+  yield Buffer.concat(frame(Buffer.from(JSON.stringify(answer))))
+  for await (const chunk of bytes ?? []) if (chunk.length > 0) yield* frame(chunk as Buffer)
+  yield END
 }
 
 async function answered(tree: Tree, request: FileRequest, frames: Frames): Promise<Answered> {
