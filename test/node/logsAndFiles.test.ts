@@ -310,9 +310,12 @@ describe('logs and files on a node', function () {
       await ask({ op: 'list', path: '/data' })
       await timed('raw, down', async () => {
         const write = `const b = Buffer.alloc(65536); const go = () => { while (n-- > 0) if (!process.stdout.write(b)) return process.stdout.once('drain', go) }`
-        const { stdout } = await raw(`let n = ${SIZE / 65_536}; ${write}; go()`)
+        const { stdout } = await raw(`let n = ${SIZE / 65_536}; ${write}; process.stdin.resume(); go()`)
         let size = 0
-        for await (const bytes of stdout) size += (bytes as Buffer).length
+        for await (const bytes of stdout) {
+          size += (bytes as Buffer).length
+          if (size === SIZE) break
+        }
         expect(size).to.equal(SIZE)
       })
       await timed('raw, up', async () => {
