@@ -151,6 +151,8 @@ async function pushPlatform(folder: string): Promise<void> {
   if (node === undefined) throw new Error('The node of the installation has ended.')
   const image = await platformImage(`freehold:${TAG}`, { progress: silentProgress, signal: undefined })
   await pushInto(node, [image])
+  // Another one for each change of the sources: nobody would ask for it again.
+  await rm(image.folder, { recursive: true, force: true })
 }
 
 /** What docs/install.md tells an administrator to write. */
