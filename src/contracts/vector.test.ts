@@ -4,7 +4,7 @@ import {
   decodeVectorKeys,
   defaultVectorHost,
   encodeVectorKeys,
-  isHostBelow,
+  isHostOf,
   vectorEndpoints,
   vectorNames,
 } from './vector.ts'
@@ -77,11 +77,16 @@ describe('what the facade and the controller of vector databases share', () => {
     expect(defaultVectorHost('n', 'a'.repeat(52), 'x.org').split('.')[0]?.length).to.be.at.most(63)
   })
 
-  it('takes only names strictly below the domain for its own', () => {
-    expect(isHostBelow('a.cloud.example.org', 'cloud.example.org')).to.equal(true)
-    for (const host of ['cloud.example.org', 'evilcloud.example.org', 'a.cloud.example.org.evil.net']) {
-      expect(isHostBelow(host, 'cloud.example.org'), host).to.equal(false)
-    }
+  it('lets people choose only hosts that end as those of their boundary do', () => {
+    const boundary = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
+    const isOwn = (host: string) => isHostOf(boundary, host, 'cloud.example.org')
+    for (const host of ['shop-5d0f8a52.cloud.example.org', 'a.b-5d0f8a52.cloud.example.org'])
+      expect(isOwn(host), host).to.equal(true)
+    const others = ['login', 'shop-1fd742ef', '-5d0f8a52', '5d0f8a52', 'shop-5d0f8a52.x'].map(
+      (label) => `${label}.cloud.example.org`,
+    )
+    for (const host of [...others, 'cloud.example.org', 'shop-5d0f8a52.evilcloud.example.org', 'shop-5d0f8a52.x.net'])
+      expect(isOwn(host), host).to.equal(false)
   })
 
   it('gives no two databases of a group children of one name, whatever the databases are called', () => {

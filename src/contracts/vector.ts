@@ -48,9 +48,17 @@ export function defaultVectorHost(namespace: string, name: string, clusterDomain
   return `${name}-${sha256(`vectorclusters/${namespace}/${name}`).slice(0, 8)}.${clusterDomain}`
 }
 
-/** The first label of a name must fit 63 characters; the longest resource name and its hash do (52 + 9). */
-export function isHostBelow(host: string, domain: string): boolean {
-  return host.length > domain.length + 1 && host.endsWith(`.${domain}`)
+/**
+ * How the hosts end that people of a boundary may choose, such as `-5d0f8a52.apps.example.com`: all others below the domain
+ * belong to the platform or were made up for resources of other boundaries.
+ */
+export function hostSuffixOf(boundaryId: string, clusterDomain: string): string {
+  return `-${boundaryId.slice(0, 8)}.${clusterDomain}`
+}
+
+export function isHostOf(boundaryId: string, host: string, clusterDomain: string): boolean {
+  const suffix = hostSuffixOf(boundaryId, clusterDomain)
+  return host.length > suffix.length && host.endsWith(suffix)
 }
 
 /** One generation of keys. `id` is random and says nothing of the key; pods carry it, so that a remade key restarts them. */

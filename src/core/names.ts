@@ -49,17 +49,20 @@ export function groupNamespace(boundaryId: string, group: string): string {
 const groupNamespaces = new LRUCache<string, string>({ max: 10_000 })
 
 const CHILD_NAME_MAX_LENGTH = 50
+/** Hexadecimal digits: so many that nobody finds another name with the same ones. */
+const HASH_LENGTH = 16
+const ENDS_LIKE_A_HASH = new RegExp(`-[0-9a-f]{${HASH_LENGTH}}$`)
 
 /**
  * The name of a child object: `<short name of the kind>-<name>`, so that two kinds never collide. Longer names are cut
  * and closed with a hash of the whole, because StatefulSets add to it (pod ordinals, revision labels of 63 characters).
+ * So is a name that looks as if it had been cut: else a resource could be given the name of another one's children.
  */
 export function childName(shortName: string, name: string, suffix = ''): string {
   const whole = `${shortName}-${name}`
-  const stem =
-    whole.length <= CHILD_NAME_MAX_LENGTH
-      ? whole
-      : `${whole.slice(0, CHILD_NAME_MAX_LENGTH - 9).replace(/-+$/, '')}-${sha256(whole).slice(0, 8)}`
+  const isWhole = whole.length <= CHILD_NAME_MAX_LENGTH && !ENDS_LIKE_A_HASH.test(whole)
+  const cut = () => whole.slice(0, CHILD_NAME_MAX_LENGTH - HASH_LENGTH - 1).replace(/-+$/, '')
+  const stem = isWhole ? whole : `${cut()}-${sha256(whole).slice(0, HASH_LENGTH)}`
   return suffix === '' ? stem : `${stem}-${suffix}`
 }
 

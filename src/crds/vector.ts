@@ -58,7 +58,9 @@ const spec = z.strictObject({
       'must be a host name in lower case, such as search.example.com',
     )
     .optional()
-    .describe("Host of the Ingress, below the cluster's domain, unique on the platform; one is made up when absent"),
+    .describe(
+      "Host of the Ingress, which ends with a hyphen, the first 8 digits of the boundary's id and the cluster's domain; one is made up when absent",
+    ),
   enableLoadBalancer: EnableLoadBalancer,
   allowedCidrs: AllowedCidrs.describe(
     'Networks that may use load balancer and Ingress (of ingress-nginx only), in CIDR notation, at most 50 with commas between; all when absent',

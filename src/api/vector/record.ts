@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defaultVectorHost, isHostBelow } from '../../contracts/vector.ts'
+import { defaultVectorHost, hostSuffixOf, isHostOf } from '../../contracts/vector.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { VectorCluster } from '../../crds/vector.ts'
@@ -64,10 +64,9 @@ function chooseHost(
   const { domain } = clusterWords(services, boundaryId, clusterId)
   if (host === defaultVectorHost(namespace, name, domain)) return undefined
   if (host === previous?.spec.ingressHost) return host
-  if (!isHostBelow(host, domain)) {
-    throw badRequest(`The host must lie below "${domain}".`, [
-      { field: 'ingressHost', message: `must end with .${domain}` },
-    ])
+  if (!isHostOf(boundaryId, host, domain)) {
+    const message = `must end with ${hostSuffixOf(boundaryId, domain)}, as hosts of this boundary do`
+    throw badRequest(`ingressHost ${message}.`, [{ field: 'ingressHost', message }])
   }
   const holder = holderOf(services, 'Host', host)
   if (

@@ -14,7 +14,7 @@ describe('the public host of a vector database', () => {
   })
   afterEach(() => world.stop())
 
-  const host = `shop.${DOMAIN}`
+  const host = `shop-11111111.${DOMAIN}`
   const claims = async () =>
     (await world.client.list(NameClaim.resource)).items
       .map((claim) => (claim as unknown as NameClaim).spec)
@@ -55,14 +55,14 @@ describe('the public host of a vector database', () => {
       if (last?.resource.startsWith('ingresses') || last?.resource.startsWith('nameclaims'))
         order.push(`${last.verb} ${last.resource}`)
     }
-    await world.change({ ingressHost: `other.${DOMAIN}` })
+    await world.change({ ingressHost: `other-11111111.${DOMAIN}` })
     await world.converge()
     expect(order).to.deep.equal([
       'create nameclaims.freehold.dev',
       'apply ingresses.networking.k8s.io',
       'delete nameclaims.freehold.dev',
     ])
-    expect(await claims()).to.deep.equal([`other.${DOMAIN} products`])
+    expect(await claims()).to.deep.equal([`other-11111111.${DOMAIN} products`])
   })
 
   it('is let go with the resource', async () => {
@@ -106,8 +106,8 @@ describe('the public host of a vector database', () => {
     expect(await world.says()).to.match(/^Failed NameOccupied/)
   })
 
-  for (const foreign of ['shop.example.net', DOMAIN, `evil${DOMAIN}`]) {
-    it(`may not be ${foreign}, which is not below the cluster’s domain`, async () => {
+  for (const foreign of ['shop.example.net', DOMAIN, `evil${DOMAIN}`, `login.${DOMAIN}`, `shop-1fd742ef.${DOMAIN}`]) {
+    it(`may not be ${foreign}, which does not end as the boundary’s own do`, async () => {
       await world.create({ enableIngress: true, ingressHost: foreign })
       await world.converge()
       expect(await world.says()).to.match(/^Failed ConfigurationInvalid: ingressHost/)

@@ -1,4 +1,4 @@
-import { defaultVectorHost, isHostBelow } from '../../contracts/vector.ts'
+import { defaultVectorHost, hostSuffixOf, isHostOf } from '../../contracts/vector.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { claimed, releaseClaims } from '../nameClaims.ts'
 import type { VectorPass } from './types.ts'
@@ -20,8 +20,13 @@ export async function claimHost(pass: VectorPass): Promise<Outcome> {
   const domain = pass.state.home?.spec.domain ?? ''
   const host = wantedHost(pass.object, domain)
   if (host === undefined) return done()
-  if (!isHostBelow(host, domain)) {
-    return stalled('ConfigurationInvalid', `ingressHost "${host}" must lie below the cluster's domain "${domain}".`)
+  const { boundaryId = '' } = pass.place
+  if (pass.object.spec.ingressHost !== undefined && !isHostOf(boundaryId, host, domain)) {
+    const suffix = hostSuffixOf(boundaryId, domain)
+    return stalled(
+      'ConfigurationInvalid',
+      `ingressHost "${host}" must end with ${suffix}, as hosts of this boundary do.`,
+    )
   }
   const refusal = await take(pass, host)
   if (refusal !== undefined) return refusal

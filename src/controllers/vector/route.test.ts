@@ -7,7 +7,7 @@ import { VectorCluster } from '../../crds/vector.ts'
 import { customResourceDefinition, ingress } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 
-const host = `shop.${DOMAIN}`
+const host = `shop-11111111.${DOMAIN}`
 const gateway: Gateway = { namespace: 'infra', name: 'public' }
 const NAME = 'httproutes.gateway.networking.k8s.io'
 
@@ -121,7 +121,7 @@ describe('a vector database behind a Gateway', () => {
     await world.converge()
     await install()
     await configure(gateway)
-    await world.change({ ingressHost: `other.${DOMAIN}` })
+    await world.change({ ingressHost: `other-11111111.${DOMAIN}` })
     await world.converge()
     expect(await paths()).to.deep.equal(['route vc-products'])
   })

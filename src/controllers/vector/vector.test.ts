@@ -281,12 +281,12 @@ describe('the controller of vector databases', () => {
     })
 
     it('a host that is let go, if it waits for that one', async () => {
-      const host = `shop.${DOMAIN}`
+      const host = `shop-11111111.${DOMAIN}`
       await waits('NameOccupied', { enableIngress: true, ingressHost: host })
       const claim = (value: string) =>
         named('x', { spec: { value, holder: { kind: 'App', namespace: HOME, name: 'y' } } })
       expect(world.woken(NameClaim.resource, claim(host))).to.deep.equal([key])
-      expect(world.woken(NameClaim.resource, claim(`other.${DOMAIN}`))).to.deep.equal([])
+      expect(world.woken(NameClaim.resource, claim(`other-11111111.${DOMAIN}`))).to.deep.equal([])
     })
 
     it('room in its boundary, if it waits for that', async () => {
