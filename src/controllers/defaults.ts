@@ -39,13 +39,15 @@ export async function installDefaults(
   // The record of the cluster comes last: without it, an earlier start may have ended among the plans.
   const isFirstStart = await isEmpty(client, PlatformCluster.resource)
   const { items: plans } = await client.list(ComputePlan.resource)
-  if (plans.length === 0 || (isFirstStart && plans.every(({ metadata }) => metadata.name in DEFAULT_PLANS))) {
+  // By family: a release that brings a kind brings its plans as well.
+  const isOurs = isFirstStart && plans.every(({ metadata }) => metadata.name in DEFAULT_PLANS)
+  const present = new Set(isOurs ? [] : plans.map(({ spec }) => (spec as { family?: string }).family))
+  const missing = Object.entries(DEFAULT_PLANS).filter(([, { family }]) => !present.has(family))
+  if (missing.length > 0) {
     await Promise.all(
-      Object.entries(DEFAULT_PLANS).map(([name, spec]) =>
-        createOnce(client, ComputePlan.resource, objectOf(ComputePlan, name, spec)),
-      ),
+      missing.map(([name, spec]) => createOnce(client, ComputePlan.resource, objectOf(ComputePlan, name, spec))),
     )
-    log.info({ plans: Object.keys(DEFAULT_PLANS).length }, 'The default plans were installed.')
+    log.info({ plans: missing.map(([name]) => name) }, 'The default plans were installed.')
   }
   if (await isEmpty(client, PlatformTenant.resource)) {
     const spec = { displayName: 'Default' }
