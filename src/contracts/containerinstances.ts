@@ -46,3 +46,21 @@ export function unknownParameters({ command, args, env }: Parametrised, paramete
 export function withParameters(text: string, parameters: Readonly<Record<string, string>>): string {
   return text.replaceAll(PLACEHOLDER, (whole, name: string) => parameters[name] ?? whole)
 }
+
+type Mounting = { name: string; replicas: number; mounts: readonly { volume: string }[] }
+type Mounted = { name: string; kind: string; storageClass?: string | undefined }
+
+/** Why a volume that one node only can mount is not for a component that runs several times; undefined if none is. */
+export function unsharedUse(
+  { components, volumes }: { components: readonly Mounting[]; volumes: readonly Mounted[] },
+  isShared: (storageClass: string | undefined) => boolean,
+): { volume: string; message: string } | undefined {
+  for (const { name, kind, storageClass } of volumes) {
+    if (kind !== 'Persistent' || isShared(storageClass)) continue
+    const many = components.find(({ replicas, mounts }) => replicas > 1 && mounts.some(({ volume }) => volume === name))
+    if (many === undefined) continue
+    const message = `Volume "${name}" is mounted by component "${many.name}", of which ${many.replicas} run: that needs a storage class whose volumes can be shared.`
+    return { volume: name, message }
+  }
+  return undefined
+}

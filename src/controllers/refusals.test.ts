@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { seedGroup } from '../../test/crashes/seeds.ts'
+import { World } from '../../test/crashes/world.ts'
 import { TARGET } from '../../test/make/relational.ts'
 import { ControllerBench } from '../../test/worlds/controllers.ts'
 import { RelationalWorld, SNAPSHOT } from '../../test/worlds/relationalWorld.ts'
@@ -12,6 +14,7 @@ import type { KubeObject } from '../core/object.ts'
 import type { Reason } from '../core/reasons.ts'
 import { GATES } from '../core/refusals.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
+import { ContainerInstance } from '../crds/containerinstances.ts'
 import { AccountBucket, ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { ComputePlan } from '../crds/plans.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
@@ -112,7 +115,7 @@ const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
     async () => {
       const world = new VectorWorld()
       await world.start()
-      const spec = { enableIngress: true, ingressHost: `shop.${DOMAIN}` }
+      const spec = { enableIngress: true, ingressHost: `shop-11111111.${DOMAIN}` }
       for (const name of ['first', 'second']) {
         await world.create(spec, name)
         await world.converge(name)
@@ -120,6 +123,22 @@ const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
       const said = await world.says('second')
       await world.stop()
       return said?.split(/[ :]/)[1]
+    },
+  ],
+  [
+    'VOLUME_NOT_SHAREABLE',
+    'ConfigurationInvalid',
+    async () => {
+      const world = new World((all) => all.filter(({ name }) => name === 'containerinstance'))
+      seedGroup(world.server)
+      await world.lead()
+      const component = { name: 'web', image: 'site:1', replicas: 2, mounts: [{ volume: 'site', path: '/site' }] }
+      const volume = { name: 'site', kind: 'Persistent', size: '1Gi' }
+      await world.make(ContainerInstance, 'shop', { components: [component], volumes: [volume] })
+      await world.rest()
+      const found = await world.find(ContainerInstance.resource, 'shop')
+      await world.stop()
+      return (found?.status as { phase?: string } | undefined)?.phase
     },
   ],
   [

@@ -1,6 +1,8 @@
+import { noKeys } from '../../src/adapters/platformkeys/file.ts'
 import { FakeQdrant } from '../../src/adapters/qdrant/fake.ts'
 import { silentEngine } from '../../src/adapters/sql/fake.ts'
 import type { SqlEngine } from '../../src/adapters/sql/port.ts'
+import { containerController } from '../../src/controllers/containerinstances/index.ts'
 import { sqlController } from '../../src/controllers/sql/index.ts'
 import { vectorController } from '../../src/controllers/vector/index.ts'
 import type { Condition } from '../../src/core/conditions.ts'
@@ -16,7 +18,7 @@ import { KubernetesPlay } from './kubernetesPlay.ts'
 
 type Status = { status?: string; conditions?: Condition[]; [field: string]: unknown }
 
-/** A group in memory with the kinds that run as StatefulSets, and what Kubernetes would do with them. */
+/** A group in memory with the kinds that run as StatefulSets or Deployments, and what Kubernetes would do with them. */
 export class StatefulWorld {
   readonly bench: ControllerBench
   readonly #kubernetes: KubernetesPlay
@@ -28,6 +30,7 @@ export class StatefulWorld {
     this.bench = new ControllerBench([
       vectorController({ engine: new FakeQdrant(), allowOwnImages: false }),
       sqlController({ engines: { MsSql: engine, MariaDb: engine }, generatePassword: () => `made-${++passwords}` }),
+      containerController({ keys: noKeys() }),
     ])
     this.#kubernetes = new KubernetesPlay(this.bench.client)
   }

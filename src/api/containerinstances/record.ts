@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { defaultContainerHost, unknownParameters } from '../../contracts/containerinstances.ts'
+import { defaultContainerHost, unknownParameters, unsharedUse } from '../../contracts/containerinstances.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { BackupPolicyField } from '../../crds/containerFields.ts'
@@ -126,7 +126,12 @@ function sizedComponent(component: Sizable, computePlan: string | undefined, vie
 }
 
 /** What decides who gets to see the values that are referred to. */
-const contentOf = ({ components, volumes, parameters }: Draft) => ({ components, volumes, parameters })
+const contentOf = ({ components, volumes, parameters, backupPolicy }: Draft) => ({
+  components,
+  volumes,
+  parameters,
+  backupPolicy,
+})
 
 /**
  * References were checked when they were written: who changes nothing that could show their values needs no right to
@@ -160,16 +165,10 @@ function refuseUnknownParameters({ components, parameters }: Draft): void {
 }
 
 /** @throws PlatformError VOLUME_NOT_SHAREABLE */
-function refuseUnshared({ components, volumes }: Draft, { services }: InstanceWrite): void {
-  for (const { name, kind, storageClass } of volumes) {
-    if (kind !== 'Persistent' || services.storage.isShared(storageClass)) continue
-    const many = components.find(
-      ({ replicas, mounts }) => replicas > 1 && mounts.some((mount) => mount.volume === name),
-    )
-    if (many === undefined) continue
-    const message = `Volume "${name}" is mounted by component "${many.name}", of which ${many.replicas} run: that needs a storage class whose volumes can be shared.`
-    throw new PlatformError('VOLUME_NOT_SHAREABLE', message, { field: 'volumes', value: name })
-  }
+function refuseUnshared(draft: Draft, { services }: InstanceWrite): void {
+  const found = unsharedUse(draft, (storageClass) => services.storage.isShared(storageClass))
+  if (found === undefined) return
+  throw new PlatformError('VOLUME_NOT_SHAREABLE', found.message, { field: 'volumes', value: found.volume })
 }
 
 /** @throws PlatformError BAD_REQUEST, HOST_TAKEN */

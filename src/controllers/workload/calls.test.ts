@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { RelationalWorld } from '../../../test/worlds/relationalWorld.ts'
 import { StatefulWorld } from '../../../test/worlds/statefulWorld.ts'
+import { ContainerInstance } from '../../crds/containerinstances.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
@@ -31,6 +32,7 @@ type Bound = { kind: AnyKind; spec: object; most: number }
 const BOUNDS: readonly Bound[] = [
   { kind: VectorCluster, spec: { running: false }, most: 11 },
   { kind: SqlInstance, spec: { running: false, engine: 'MariaDb' }, most: 11 },
+  { kind: ContainerInstance, spec: { running: false, components: [{ name: 'web', image: 'site:1' }] }, most: 11 },
   // Three Secrets of logins and a Cluster in the place of a StatefulSet.
   { kind: RelationalCluster, spec: { running: false }, most: 11 },
 ]

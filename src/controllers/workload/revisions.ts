@@ -80,6 +80,8 @@ async function write<Content>(pass: RevisionPass, name: string, { number, ...dat
     revision: number,
     data: JSON.parse(JSON.stringify(data)),
   }
+  // Its number is new: it is there only if an earlier pass was interrupted after this write.
+  if ((await pass.children.create(desired, { resource: controllerRevision })) !== undefined) return
   await pass.children.ensure(desired, { resource: controllerRevision })
 }
 
