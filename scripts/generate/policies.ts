@@ -1,7 +1,7 @@
 import { BOUNDARY_LABEL, GROUP_LABEL, LEAVING_LABEL, OWNER_KIND_LABEL, PREFIX } from '../../src/core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
-import type { AnyKind, Placement } from '../../src/crds/define.ts'
+import { type AdmissionRule, type AnyKind, atOwner, type Placement } from '../../src/crds/define.ts'
 import { closedIamPolicy, grantPolicy, patternPolicy, trustPolicy } from './iamPolicies.ts'
 import { metadataPolicy } from './metadataPolicy.ts'
 import { accountName, CALLER_VARIABLES, CONTROLLERS_ACCOUNT, policyWithBinding, ruleFor } from './policy.ts'
@@ -271,16 +271,27 @@ function protectedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   })
 }
 
+/** Who makes a part of a resource, which its name does not tell, needs a right at that resource. */
+function partRules({ kind, partOf }: AnyKind, kinds: readonly AnyKind[]): AdmissionRule[] {
+  if (partOf === undefined || !('field' in partOf)) return []
+  const { collection, field, verb } = partOf
+  const owner = kinds.find(({ segment }) => segment === collection)
+  if (owner === undefined) throw new Error(`${kind} is a part of "${collection}", which no kind is.`)
+  const message = `a ${kind} is made by a holder of the verb ${verb} on the ${owner.kind} that ${field} names only`
+  return [atOwner(owner.resource, field, verb, message)]
+}
+
 /** What kinds say about their own writes and deletions that no schema can. */
 function kindRulesPolicies(kinds: readonly AnyKind[]): KubeObject[] {
-  const written = kinds.filter(({ admission = [] }) => admission.some(({ on }) => on !== 'DELETE'))
-  const deleted = kinds.filter(({ admission = [] }) => admission.some(({ on }) => on === 'DELETE'))
+  const rulesOf = (kind: AnyKind) => [...(kind.admission ?? []), ...partRules(kind, kinds)]
+  const written = kinds.filter((kind) => rulesOf(kind).some(({ on }) => on !== 'DELETE'))
+  const deleted = kinds.filter((kind) => rulesOf(kind).some(({ on }) => on === 'DELETE'))
   const validations = (here: readonly AnyKind[], isDeletion: boolean) =>
-    here.flatMap(({ resource, admission = [] }) =>
-      admission
+    here.flatMap((kind) =>
+      rulesOf(kind)
         .filter(({ on }) => (on === 'DELETE') === isDeletion)
         .map(({ on, cel, message, messageCel }) => {
-          const skips = [`request.resource.resource != '${resource.plural}'`]
+          const skips = [`request.resource.resource != '${kind.resource.plural}'`]
           if (on === 'CREATE') skips.push("request.operation != 'CREATE'")
           if (isDeletion) skips.push('variables.isKubernetes')
           const words = messageCel === undefined ? { message } : { message, messageExpression: messageCel }
@@ -300,29 +311,6 @@ function kindRulesPolicies(kinds: readonly AnyKind[]): KubeObject[] {
     ...policy('freehold-kind-writes', written, ['CREATE', 'UPDATE'], false),
     ...policy('freehold-kind-deletions', deleted, ['DELETE'], true),
   ]
-}
-
-/** Fields that open something else: who sets them at creation needs the virtual verb, beside the right to create. */
-function grantedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
-  const guarded = kinds.filter(({ grantedFields }) => grantedFields !== undefined)
-  const validations = guarded.flatMap(({ resource, kind, grantedFields }) =>
-    Object.entries(grantedFields ?? {}).map(([field, verb]) => ({
-      expression: [
-        `request.resource.resource != '${resource.plural}'`,
-        'variables.isExempt',
-        `!has(object.spec.${field})`,
-        `authorizer.group('${resource.group}').resource('${resource.plural}').namespace(request.namespace).name(object.metadata.name).check('${verb}').allowed()`,
-      ].join(' || '),
-      message: `the ${field} of a ${kind} is set by a holder of the verb ${verb} only`,
-      reason: 'Forbidden',
-    })),
-  )
-  return policyWithBinding({
-    name: 'freehold-granted-fields',
-    rules: [ruleFor(guarded, ['CREATE'])],
-    variables: CALLER_VARIABLES,
-    validations,
-  })
 }
 
 /**
@@ -361,7 +349,6 @@ export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly 
     ...reservedNamesPolicy(kinds, reserved),
     ...protectedFieldsPolicy(kinds),
     ...kindRulesPolicies(kinds),
-    ...grantedFieldsPolicy(kinds),
     ...deletionProtectionPolicy(kinds),
   ]
 }

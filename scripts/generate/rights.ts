@@ -98,6 +98,12 @@ const podsProxy = { group: '', plural: 'pods/proxy' }
 const podsExec = { group: '', plural: 'pods/exec' }
 const podsLog = { group: '', plural: 'pods/log' }
 
+const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
+
+/** The virtual verb at a resource that its parts are made with. */
+const verbOfPart = ({ partOf }: AnyKind, { segment }: AnyKind): string[] =>
+  partOf !== undefined && 'verb' in partOf && partOf.collection === segment ? [partOf.verb] : []
+
 /** Roles over tenants' kinds for kubectl, one set per area, gathered into Kubernetes' own view, edit and admin. */
 function aggregatedRoles(kinds: readonly AnyKind[]): KubeObject[] {
   const areas = [
@@ -107,7 +113,7 @@ function aggregatedRoles(kinds: readonly AnyKind[]): KubeObject[] {
     const here = kinds.filter((kind) => kind.area === area && kind.aggregate && kind.placement !== 'cluster')
     const view = here.flatMap((kind) => [{ resource: kind.resource, verbs: READ }, ...subresourceRights(kind, ['get'])])
     const edit = here.flatMap((kind) => [
-      { resource: kind.resource, verbs: [...READ, 'create', 'update', 'patch', 'delete', 'deletecollection'] },
+      { resource: kind.resource, verbs: [...READ, ...WRITE, ...kinds.flatMap((part) => verbOfPart(part, kind))] },
       ...subresourceRights(kind, ['get', 'update', 'patch']),
     ])
     const aggregateTo = (role: string) => ({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' })

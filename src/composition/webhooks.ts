@@ -15,7 +15,7 @@ import { WEBHOOK_SERVER_NAME } from '../core/webhook.ts'
 import type { CacheSet } from '../kube/caches.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { createAdmission } from '../webhooks/admission/index.ts'
-import { createReviewer, followPlaces, podOwners } from '../webhooks/authorizer/index.ts'
+import { createReviewer, followPlaces, partOwners, podOwners } from '../webhooks/authorizer/index.ts'
 import { keepAnnounced, type OwnAuthority, openOwnAuthority } from './ownAuthority.ts'
 
 /** The common name of the API server's client certificate: nobody else may ask who may do what. */
@@ -75,6 +75,7 @@ export async function runWebhooks(
     access: services.access,
     placeOf: places.placeOf,
     ownerOf: podOwners(caches),
+    ownerOfPart: partOwners(caches),
     whyNotGiven: (principalId, roleName, scope) => whyNotGiven(services, { principalId }, roleName, scope),
     isReady,
     standing,

@@ -40,3 +40,26 @@ export type EnvironmentVariable = {
   secret?: VaultReference | undefined
   output?: ResourceOutput | undefined
 }
+
+/** A right that a reference needs, at a resource of the same group. */
+export type ReferencedRight = { readonly action: string; readonly collection: string; readonly name: string }
+
+type Referring = {
+  components?: readonly { env?: readonly Partial<Pick<EnvironmentVariable, 'secret' | 'output'>>[] | undefined }[]
+  volumes?: readonly { secret?: Pick<VaultReference, 'vaultName'> | undefined }[]
+}
+
+/** What one must hold to see all that containers are given of vaults and of other resources. */
+export function referencedRights({ components = [], volumes = [] }: Referring): ReferencedRight[] {
+  const variables = components.flatMap(({ env = [] }) => env)
+  const vaults = [...variables, ...volumes].flatMap(({ secret }) => secret?.vaultName ?? [])
+  const ofVault = (name: string) => ({ action: 'secretvault/readSecrets', collection: 'secretvaults', name })
+  const ofOutputs = variables.flatMap(({ output }) => {
+    if (output === undefined) return []
+    const verb = isSecretOutput(output) ? 'readSecrets' : 'read'
+    return [
+      { action: `${OUTPUTS[output.collection].action}/${verb}`, collection: output.collection, name: output.name },
+    ]
+  })
+  return [...[...new Set(vaults)].map(ofVault), ...ofOutputs]
+}

@@ -131,7 +131,8 @@ const PLURALS: Readonly<Record<OutputCollection, readonly [group: string, plural
  */
 const unchanged = (...parts: string[]) =>
   `(request.operation == 'UPDATE' && ${parts.map((part) => `object.spec.?${part} == oldObject.spec.?${part}`).join(' && ')})`
-const CONTENT = ['components', 'volumes', 'parameters']
+// Commands of backup hooks run in the containers too.
+const CONTENT = ['components', 'volumes', 'parameters', 'backupPolicy']
 
 const admission: AdmissionRule[] = [
   {

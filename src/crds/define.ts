@@ -93,14 +93,21 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   /** Rules that need more than the object: who writes, what else that caller may, or the moment of deletion. */
   admission?: readonly AdmissionRule[]
   /** Objects that belong to a resource of another kind, at whose scope permissions are asked for. */
-  partOf?: { collection: string; nameOf: (objectName: string) => string | undefined }
+  partOf?: PartOf
   /** Its objects are parts of another resource: no quota counts them, and no list of resources shows them. */
   isPart?: boolean
   /** The family of compute plans that its objects take their sizes from; what has none counts as one resource. */
   sized?: PlanFamily
-  /** Fields that may be set at creation only by holders of the virtual verb, because they open something else. */
-  grantedFields?: Readonly<Record<string, string>>
 }
+
+/**
+ * How an object says of which resource it is a part: its own name tells, or a field of its spec. In the latter case the name
+ * of a new object tells nothing, so whoever makes one needs the virtual verb at the owner as well.
+ */
+export type PartOf = { readonly collection: string } & (
+  | { readonly nameOf: (objectName: string) => string | undefined }
+  | { readonly field: string; readonly verb: string }
+)
 
 /**
  * CEL of an admission policy, with `object`, `oldObject`, `request`, `authorizer` and `variables.isExempt` (a platform
@@ -238,4 +245,22 @@ export function brokenRules<Spec>(kind: { rules: readonly Rule<Spec>[] }, next: 
     .filter((rule) => previous !== undefined || !isTransition(rule))
     .filter((rule) => !rule.test(next, previous ?? next))
     .map(({ field, message, code, explain }) => ({ field, message: explain?.(next) ?? message, code }))
+}
+
+/**
+ * A rule over creation: whoever makes the object needs the verb at another resource, which a field of the spec names. The
+ * API server asks for rights at the new name, which says nothing about that other one.
+ *
+ * @param field path below the spec, whose last part is the name, such as `restoreFrom.clusterName`; absent: no question
+ */
+export function atOwner(
+  { group, plural }: Pick<Resource, 'group' | 'plural'>,
+  field: string,
+  verb: string,
+  message: string,
+): AdmissionRule {
+  const parts = field.split('.')
+  const isGiven = parts.map((_, index) => `has(object.spec.${parts.slice(0, index + 1).join('.')})`).join(' && ')
+  const holder = `authorizer.group('${group}').resource('${plural}').namespace(request.namespace).name(object.spec.${field}).check('${verb}').allowed()`
+  return { on: 'CREATE', cel: `variables.isExempt || !(${isGiven}) || ${holder}`, message }
 }

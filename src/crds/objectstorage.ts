@@ -35,6 +35,7 @@ export const ObjectStorageAccount = defineKind({
   placement: 'group',
   area: 'objectstorage',
   actions: 'objectstorageaccounts',
+  forms: { 'objectbuckets/write': ['createbuckets'], 'objectaccesskeys/write': ['createkeys'] },
   description: 'An account for object storage: buckets and access keys. Its name is unique on the platform.',
   spec: z.strictObject({
     clusterId: ClusterId,
@@ -233,6 +234,7 @@ export const AccountBucket = defineKind({
   area: 'objectstorage',
   actions: 'objectbuckets',
   isPart: true,
+  partOf: { collection: 'objectstorageaccounts', field: 'accountName', verb: 'createbuckets' },
   description: 'A bucket of an object storage account in the same namespace.',
   spec: bucketSpec,
   status: resourceStatus.extend({
@@ -324,6 +326,7 @@ export const ObjectAccessKey = defineKind({
   area: 'objectstorage',
   actions: 'objectaccesskeys',
   isPart: true,
+  partOf: { collection: 'objectstorageaccounts', field: 'accountName', verb: 'createkeys' },
   description: 'An access key to the buckets of an object storage account. Both halves are in the Secret of status.',
   spec: keySpec,
   status: resourceStatus.extend({

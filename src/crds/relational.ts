@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isRefusedParameter, REFUSED_PARAMETER_PREFIXES, REFUSED_PARAMETERS } from '../contracts/relational.ts'
-import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { atOwner, defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { Bytes, DateTime, mapOf, PlainText, ResourceName, Tags, Uuid } from './fields.ts'
 import { namesRule } from './mapRules.ts'
 import { DESTINATION_PATH, SERVER_NAME } from './relationalSnapshots.ts'
@@ -225,12 +225,14 @@ const rules: Rule<Spec>[] = [
   },
   allowedCidrsRule,
   {
-    cel: '!has(self.takesOver) || (has(self.restoreFrom) && !has(self.restoreFrom.resourceGroup))',
-    message: 'takesOver goes with restoreFrom in the same group: only what holds the same data can take a name over',
+    cel: '!has(self.takesOver) || (has(self.restoreFrom) && !has(self.restoreFrom.resourceGroup) && self.restoreFrom.clusterName == self.takesOver)',
+    message:
+      'takesOver names the database of restoreFrom, in the same group: only what holds the same data can take a name over',
     code: 'BAD_REQUEST',
     field: 'takesOver',
     test: (next) =>
-      next.takesOver === undefined || (next.restoreFrom !== undefined && next.restoreFrom.resourceGroup === undefined),
+      next.takesOver === undefined ||
+      (next.restoreFrom?.clusterName === next.takesOver && next.restoreFrom.resourceGroup === undefined),
   },
 ]
 
@@ -252,6 +254,8 @@ const range = z.object({
 })
 
 /** A relational database: PostgreSQL instances kept by CloudNativePG, with addresses, archive and snapshots. */
+const RESOURCE = { group: 'data.freehold.dev', plural: 'relationalclusters' }
+
 export const RelationalCluster = defineKind({
   group: 'data',
   kind: 'RelationalCluster',
@@ -261,9 +265,27 @@ export const RelationalCluster = defineKind({
   placement: 'group',
   area: 'relational',
   actions: 'relationalcluster',
-  forms: { 'relationalcluster/restoreSnapshot': ['restoresnapshot'] },
-  // A restore reads all that the snapshot holds.
-  grantedFields: { restoreFrom: 'restoresnapshot' },
+  forms: {
+    'relationalcluster/restoreSnapshot': ['restoresnapshot'],
+    'relationalcluster/createSnapshot': ['createsnapshot'],
+  },
+  // Whoever reads the credentials of this database would get those of the other.
+  protectedFields: { connectTo: 'administrators' },
+  admission: [
+    {
+      on: 'CREATE',
+      cel: 'variables.isExempt || !has(object.spec.connectTo)',
+      message: 'connectTo is written by the platform only',
+    },
+    // A restore reads all that the snapshot holds.
+    atOwner(
+      RESOURCE,
+      'restoreFrom.clusterName',
+      'restoresnapshot',
+      'restoreFrom names a database whose snapshots you may not restore',
+    ),
+    atOwner(RESOURCE, 'takesOver', 'update', 'takesOver names a database that you may not change'),
+  ],
   description: 'A relational database of one or more instances.',
   spec,
   status: resourceStatus.extend({

@@ -64,6 +64,7 @@ export const RelationalSnapshot = defineKind({
     expiresAt: z.string().optional().describe('When it is deleted; absent if nothing ends it'),
   }),
   immutable: ['clusterName', 'name', 'method', 'kind'],
+  partOf: { collection: 'relationalclusters', field: 'clusterName', verb: 'createsnapshot' },
   admission: [
     {
       on: 'DELETE',

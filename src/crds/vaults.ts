@@ -294,7 +294,7 @@ export const VaultEntry = defineKind({
     {
       // Else a reference would read what the writer may not: the controller has the right to every Secret here.
       on: 'WRITE',
-      cel: `variables.isExempt || !has(object.spec.valueFrom) || ${mayGet('valueFrom')}`,
+      cel: `variables.isExempt || !has(object.spec.valueFrom) || (request.operation == 'UPDATE' && oldObject.spec.?valueFrom == object.spec.?valueFrom) || ${mayGet('valueFrom')}`,
       message: 'valueFrom names a Secret that you may not get',
     },
   ],

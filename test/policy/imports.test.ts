@@ -20,7 +20,7 @@ const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }
   adapters: { may: ['core', 'contracts', 'editor'], types: ['crds', 'kube'] },
   controllers: { may: ['core', 'contracts', 'crds', 'iam', 'desired', 'kube', 'adapters'] },
   api: { may: ['core', 'contracts', 'crds', 'iam', 'kube', 'editor'], port: ['adapters'] },
-  webhooks: { may: ['core', 'crds', 'iam', 'kube', 'api'] },
+  webhooks: { may: ['core', 'contracts', 'crds', 'iam', 'kube', 'api'] },
   identity: { may: ['core', 'contracts', 'crds', 'kube'] },
   client: { may: [] },
   cli: { may: ['core', 'client'] },

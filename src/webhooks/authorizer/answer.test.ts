@@ -77,7 +77,11 @@ describe('the answer to the API server', () => {
 
 describe('the answer about several actions at once', () => {
   const both = (also: 'vectorcluster/read' | 'vectorcluster/write') =>
-    answerTo({ ...question('vectorcluster/read', MINE), also: [also] } as Question, access(), everyRole)
+    answerTo(
+      { ...question('vectorcluster/read', MINE), also: [{ action: also, scope: MINE }] } as Question,
+      access(),
+      everyRole,
+    )
 
   it('allows what roles give altogether', () => expect(both('vectorcluster/read')).to.include({ allowed: true }))
 
@@ -115,6 +119,7 @@ describe('reviews', () => {
       access: access(),
       placeOf,
       ownerOf,
+      ownerOfPart: ownerOf,
       whyNotGiven: everyRole,
       isReady: () => true,
     })(review)
@@ -130,6 +135,7 @@ describe('reviews', () => {
       access: access(),
       placeOf,
       ownerOf,
+      ownerOfPart: ownerOf,
       whyNotGiven: everyRole,
       isReady: () => false,
     })(review)
@@ -144,6 +150,7 @@ describe('reviews', () => {
         access: access(),
         placeOf,
         ownerOf,
+        ownerOfPart: ownerOf,
         whyNotGiven: everyRole,
         isReady: () => true,
         standing,
@@ -159,6 +166,7 @@ describe('reviews', () => {
       access: access(),
       placeOf,
       ownerOf,
+      ownerOfPart: ownerOf,
       whyNotGiven: everyRole,
       isReady: () => true,
       standing,
@@ -167,7 +175,14 @@ describe('reviews', () => {
   })
 
   it('are not taken in another form', async () => {
-    const reviewer = createReviewer({ access: access(), placeOf, ownerOf, whyNotGiven: everyRole, isReady: () => true })
+    const reviewer = createReviewer({
+      access: access(),
+      placeOf,
+      ownerOf,
+      ownerOfPart: () => undefined,
+      whyNotGiven: everyRole,
+      isReady: () => true,
+    })
     for (const body of [null, {}, { ...review, kind: 'TokenReview' }, { ...review, spec: { user: 1 } }])
       expect(await reviewer(body)).to.equal(undefined)
   })

@@ -25,7 +25,7 @@ export function answerTo(
   const { also = [], ...first } = question
   const verdict = answerToOne(first, access)
   if (!verdict.allowed) return verdict
-  return also.map((action) => answerToOne({ ...first, action }, access)).find(({ allowed }) => !allowed) ?? verdict
+  return also.map((more) => answerToOne({ ...first, ...more }, access)).find(({ allowed }) => !allowed) ?? verdict
 }
 
 function answerToOne(

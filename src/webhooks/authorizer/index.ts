@@ -3,9 +3,9 @@ import type { Standing } from '../../api/callers/standing.ts'
 import type { Access } from '../../api/http/context.ts'
 import { answerTo, type Verdict, type WhyNotGiven } from './answer.ts'
 import type { OwnerOfPod } from './podAccess.ts'
-import { type PlaceOfNamespace, principalOfUser, questionOf } from './question.ts'
+import { type OwnerOfPart, type PlaceOfNamespace, principalOfUser, questionOf } from './question.ts'
 
-export { followPlaces, podOwners } from './places.ts'
+export { followPlaces, partOwners, podOwners } from './places.ts'
 export { principalOfUser } from './question.ts'
 
 /** Which object the token was issued for, as the API server's authentication maps it from the claim. */
@@ -39,6 +39,7 @@ export type ReviewerOptions = {
   access: Pick<Access, 'explain' | 'scopesWith'>
   placeOf: PlaceOfNamespace
   ownerOf: OwnerOfPod
+  ownerOfPart: OwnerOfPart
   whyNotGiven: WhyNotGiven
   /** False until every assignment and deny is known: before that every answer would be wrong. */
   isReady: () => boolean
@@ -50,7 +51,15 @@ export type ReviewerOptions = {
  * Answers SubjectAccessReviews for the API server's webhook authorizer: what the REST interface would answer the same
  * principal, allowed, denied, or no opinion. From memory. Answers undefined for a body that is no such review.
  */
-export function createReviewer({ access, placeOf, ownerOf, whyNotGiven, isReady, standing }: ReviewerOptions) {
+export function createReviewer({
+  access,
+  placeOf,
+  ownerOf,
+  ownerOfPart,
+  whyNotGiven,
+  isReady,
+  standing,
+}: ReviewerOptions) {
   async function verdictOn(spec: z.output<typeof Review>['spec']): Promise<Verdict> {
     if (!isReady()) {
       return { allowed: false, reason: 'The platform is starting and does not know all assignments yet.' }
@@ -61,7 +70,7 @@ export function createReviewer({ access, placeOf, ownerOf, whyNotGiven, isReady,
         ? undefined
         : await standing?.endOf(principalId, undefined, spec.extra?.[PRINCIPAL_UID_EXTRA]?.[0] || undefined)
     if (ended !== undefined) return { allowed: false, denied: true, reason: `The principal was ${ended}.` }
-    return answerTo(questionOf(spec, placeOf, ownerOf), access, whyNotGiven)
+    return answerTo(questionOf(spec, placeOf, ownerOf, ownerOfPart), access, whyNotGiven)
   }
   return async (body: unknown): Promise<ReviewAnswer | undefined> => {
     const parsed = Review.safeParse(body)

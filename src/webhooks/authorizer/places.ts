@@ -1,12 +1,14 @@
+import { referencedRights } from '../../contracts/references.ts'
 import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
+import { ContainerInstance } from '../../crds/containerinstances.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { pod } from '../../kube/builtin.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { OwnerOfPod } from './podAccess.ts'
-import type { PlaceOfNamespace } from './question.ts'
+import type { OwnerOfPart, PlaceOfNamespace } from './question.ts'
 
 type Caches = { get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'subscribe'> }
 
@@ -44,9 +46,23 @@ export function followPlaces(caches: Caches): { placeOf: PlaceOfNamespace; stop(
  */
 export function podOwners(caches: Caches): OwnerOfPod {
   const pods = caches.get(pod)
+  const instances = caches.get(ContainerInstance.resource)
   return (namespace, name) => {
     const labels = pods.get(namespace, name)?.metadata.labels
     const [kind, owner] = [labels?.[OWNER_KIND_LABEL], labels?.[OWNER_NAME_LABEL]]
-    return kind === undefined || owner === undefined ? undefined : { kind, name: owner }
+    if (kind === undefined || owner === undefined) return undefined
+    if (kind !== ContainerInstance.kind) return { kind, name: owner }
+    const instance = instances.get(namespace, owner)?.spec as Parameters<typeof referencedRights>[0] | undefined
+    return { kind, name: owner, sees: referencedRights(instance ?? {}) }
+  }
+}
+
+/** Reads from the object itself of which resource it is a part. */
+export function partOwners(caches: Caches): OwnerOfPart {
+  return ({ resource, partOf }, namespace, name) => {
+    if (partOf === undefined || !('field' in partOf)) return undefined
+    const spec = caches.get(resource).get(namespace, name)?.spec as Record<string, unknown> | undefined
+    const owner = spec?.[partOf.field]
+    return typeof owner === 'string' ? owner : undefined
   }
 }

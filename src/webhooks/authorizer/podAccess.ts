@@ -1,16 +1,21 @@
+import type { ReferencedRight } from '../../contracts/references.ts'
 import { type ActionName, isKnownAction } from '../../core/actions.ts'
 import type { AnyKind } from '../../crds/define.ts'
 
-/** The resource that a pod belongs to, by the labels that its controller gave it; undefined for any other pod. */
-export type OwnerOfPod = (
-  namespace: string,
-  pod: string,
-) => { readonly kind: string; readonly name: string } | undefined
+/** The resource of a pod. Its containers were given what needs the rights in `sees`, at other resources of the group. */
+export type PodOwner = {
+  readonly kind: string
+  readonly name: string
+  readonly sees?: readonly ReferencedRight[]
+}
+/** By the labels that its controller gave it; undefined for any other pod. */
+export type OwnerOfPod = (namespace: string, pod: string) => PodOwner | undefined
 
 /**
  * What each way into a pod needs, below the prefix of its kind. A log is what REST shows with readLogs. A command, an
  * attached terminal or a forwarded port reaches all that the container has: its files, its environment, its identity. So it
- * needs both rights on files, and `write`, with which one may have the container run anything anyhow.
+ * needs both rights on files, `write`, with which one may have the container run anything, and the rights on all that the
+ * environment refers to, without which `write` may not change what is run.
  */
 const INSIDE = ['write', 'readFiles', 'writeFiles']
 const NEEDS: Readonly<Record<string, { verbs: readonly string[]; rights: readonly string[] }>> = {

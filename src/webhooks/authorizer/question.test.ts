@@ -17,6 +17,11 @@ const ownerOf = (namespace: string, pod: string) =>
         'vc-mine-0': { kind: 'VectorCluster', name: 'mine' },
         'job-0': { kind: 'PlatformJob', name: 'report' },
         'forged-0': { kind: 'Boundary', name: B },
+        'shop-0': {
+          kind: 'ContainerInstance',
+          name: 'shop',
+          sees: [{ action: 'secretvault/readSecrets', collection: 'secretvaults', name: 'safe' }],
+        },
       }[pod]
     : undefined
 
@@ -28,6 +33,10 @@ const GROUP_OF = {
   nameclaims: 'freehold.dev',
   vectorclusters: 'data.freehold.dev',
   vaultentries: 'data.freehold.dev',
+  accountbuckets: 'data.freehold.dev',
+  objectaccesskeys: 'data.freehold.dev',
+  objectstorageaccounts: 'data.freehold.dev',
+  relationalsnapshots: 'data.freehold.dev',
   ...Object.fromEntries(
     [
       ...['roleassignments', 'roledefinitions', 'principalgroups', 'denyassignments', 'jitrequests', 'boundarytrusts'],
@@ -47,12 +56,37 @@ function ask(words: string, user = `p:${PRINCIPAL}`) {
     { user, resourceAttributes: { group, resource, subresource, verb, name, namespace } },
     placeOf,
     ownerOf,
+    (_kind, _namespace, part) => (part.endsWith('of-mine') ? 'mine' : undefined),
   )
 }
 
 const ASKED: [words: string, action: string, scope: string, isOfAll?: 'of all'][] = [
   [`get vectorclusters mine -n ${SPACE}`, 'vectorcluster/read', `${GROUP}/resources/vectorclusters/mine`],
   [`list vectorclusters -n ${SPACE}`, 'vectorcluster/read', GROUP, 'of all'],
+  // A part is asked about at the resource that it names; one that nobody knows, at all of them.
+  [`get accountbuckets b-of-mine -n ${SPACE}`, 'objectbuckets/read', `${GROUP}/resources/objectstorageaccounts/mine`],
+  [
+    `delete accountbuckets b-of-mine -n ${SPACE}`,
+    'objectbuckets/delete',
+    `${GROUP}/resources/objectstorageaccounts/mine`,
+  ],
+  [
+    `patch objectaccesskeys k-of-mine -n ${SPACE}`,
+    'objectaccesskeys/write',
+    `${GROUP}/resources/objectstorageaccounts/mine`,
+  ],
+  [
+    `get relationalsnapshots s-of-mine -n ${SPACE}`,
+    'relationalcluster/read',
+    `${GROUP}/resources/relationalclusters/mine`,
+  ],
+  [`get accountbuckets unknown -n ${SPACE}`, 'objectbuckets/read', GROUP, 'of all'],
+  [`create accountbuckets -n ${SPACE}`, 'objectbuckets/write', GROUP],
+  [
+    `createbuckets objectstorageaccounts mine -n ${SPACE}`,
+    'objectbuckets/write',
+    `${GROUP}/resources/objectstorageaccounts/mine`,
+  ],
   [`watch vectorclusters -n ${SPACE}`, 'vectorcluster/read', GROUP, 'of all'],
   [`create vectorclusters -n ${SPACE}`, 'vectorcluster/write', GROUP],
   [`patch vectorclusters mine -n ${SPACE}`, 'vectorcluster/write', `${GROUP}/resources/vectorclusters/mine`],
@@ -153,6 +187,16 @@ describe('what a request to the API server asks of authorization', () => {
       expect(ask(words)).to.include({ asks: 'nothing', isAllowed: false })
     })
   }
+
+  it('asks for a command in a container also at all that its environment shows, and for its log only at itself', () => {
+    const also = (words: string) => (ask(words) as Extract<Question, { asks: 'evaluator' }>).also
+    const shop = `${GROUP}/resources/containerinstances/shop`
+    const inside = ['readFiles', 'writeFiles'].map((verb) => ({ action: `containerinstance/${verb}`, scope: shop }))
+    const vault = { action: 'secretvault/readSecrets', scope: `${GROUP}/resources/secretvaults/safe` }
+    for (const way of ['exec', 'attach', 'portforward'])
+      expect(also(`create pods/${way} shop-0 -n ${SPACE}`)).to.deep.equal([...inside, vault])
+    expect(also(`get pods/log shop-0 -n ${SPACE}`)).to.equal(undefined)
+  })
 
   it('asks about the giving of a role by its display name, where it is to be given', () => {
     const ofRole = (namespace: string) => {

@@ -30,6 +30,9 @@ export type PlaceOfNamespace = (
   namespace: string,
 ) => { readonly boundaryId: string; readonly resourceGroup?: string } | undefined
 
+/** The name of the resource that an object is a part of; undefined if the object is not known. */
+export type OwnerOfPart = (kind: AnyKind, namespace: string, name: string) => string | undefined
+
 /** What the evaluator is to be asked, or why it is not. */
 export type Question =
   | {
@@ -39,8 +42,8 @@ export type Question =
       readonly scope: string
       /** A list, a watch or a delete of a collection: the action is needed everywhere below the scope too. */
       readonly isOfAll: boolean
-      /** More actions that must be held at the scope, for a request that does what several of REST do. */
-      readonly also?: readonly ActionName[]
+      /** More that must be held, for a request that does what several of REST do. */
+      readonly also?: readonly { readonly action: ActionName; readonly scope: string }[]
     }
   /** Whether the principal may give the role of this display name at the scope: the virtual verb `grant`. */
   | { readonly asks: 'grant'; readonly principalId: string; readonly roleName: string; readonly scope: string }
@@ -80,6 +83,7 @@ export function questionOf(
   { user, resourceAttributes }: ReviewedRequest,
   placeOf: PlaceOfNamespace,
   ownerOf: OwnerOfPod,
+  ownerOfPart: OwnerOfPart = () => undefined,
 ): Question {
   const principalId = principalOfUser(user)
   if (principalId === undefined) return nothing('The caller is not a principal of the platform.')
@@ -98,15 +102,30 @@ export function questionOf(
   const action = forms.actionOf(group, whole, verb)
   const what = `${verb} on ${resourceId({ ...kind.resource, plural: whole })}`
   if (action === undefined) return nothing(`${what} is not an action of the platform; the REST interface may have it.`)
-  const scope = scopeOf(kind, namespace, name, placeOf)
+  const named = nameOfResource(kind, { namespace, name }, ownerOfPart)
+  const scope = scopeOf(kind, namespace, named, placeOf)
   if (typeof scope === 'string') return nothing(scope)
+  // A part that nobody knows may be of any resource: then the action is needed at all of them.
   return {
     asks: 'evaluator',
     principalId,
     action,
     scope: formatScope(scope),
-    isOfAll: name === '' && verb !== 'create',
+    isOfAll: named === '' && verb !== 'create',
   }
+}
+
+/** The name of the resource that an object is, or is a part of; empty for none in particular. */
+function nameOfResource(
+  kind: AnyKind,
+  { namespace, name }: { namespace: string; name: string },
+  ownerOfPart: OwnerOfPart,
+): string {
+  const { partOf } = kind
+  if (partOf === undefined || name === '') return name
+  // A name that no part can have is refused as one.
+  if ('nameOf' in partOf) return partOf.nameOf(name) ?? NOT_A_NAME
+  return ownerOfPart(kind, namespace, name) ?? ''
 }
 
 function grantOf(principalId: string, roleName: string, namespace: string, placeOf: PlaceOfNamespace): Question {
@@ -134,8 +153,16 @@ function insidePod(
   if (owner === undefined || kind === undefined || actions === undefined)
     return nothing(`The platform gives no right to ${subresource} of this pod.`)
   const scope = scopeOf(kind, namespace, owner.name, placeOf)
-  const [action, ...also] = actions
-  if (typeof scope === 'string' || action === undefined) return nothing(String(scope))
+  const [action, ...further] = actions
+  if (typeof scope === 'string' || action === undefined || scope.level !== 'resource') return nothing(String(scope))
+  const seen = subresource === 'log' ? [] : (owner.sees ?? [])
+  const also = [
+    ...further.map((one) => ({ action: one, scope: formatScope(scope) })),
+    ...seen.map(({ action, collection, name }) => ({
+      action: action as ActionName,
+      scope: formatScope({ ...scope, collection, name }),
+    })),
+  ]
   return {
     asks: 'evaluator',
     principalId,
@@ -194,12 +221,12 @@ function scopeOf(kind: AnyKind, namespace: string, name: string, placeOf: PlaceO
 function scopeOfResource(
   { segment, partOf }: AnyKind,
   place: { boundaryId: string; resourceGroup: string },
-  objectName: string,
+  name = '',
 ): Scope | string {
-  const name = partOf === undefined ? objectName : (partOf.nameOf(objectName) ?? '')
   if (!isResourceName(name)) return NO_NAME
   return { level: 'resource', ...place, collection: partOf?.collection ?? segment, name }
 }
 
+const NOT_A_NAME = '!'
 const NO_NAME = 'The name is not a valid resource name.'
 const CLUSTER_WIDE = 'Lists over the whole cluster exist in the REST interface only; name a namespace with -n.'

@@ -15,7 +15,7 @@ const OWN_USER = "ownerName must not be one of the engine's own: postgres, strea
 const CODE = 'parameters must not hold what runs code or belongs to the platform, such as archive_command or ssl'
 
 const TAKE_OVER =
-  'takesOver goes with restoreFrom in the same group: only what holds the same data can take a name over'
+  'takesOver names the database of restoreFrom, in the same group: only what holds the same data can take a name over'
 
 const EULA = "acceptEula must be true: SQL Server runs only for those who accept Microsoft's licence terms"
 
@@ -203,6 +203,7 @@ export const DATABASE_RULES: readonly RuleCase[] = [
       TAKE_OVER,
     ],
     ['admits to take a name over with its data', undefined, { takesOver: 'orders', restoreFrom: RESTORE }],
+    ['refuses to take over another one than that', undefined, { takesOver: 'other', restoreFrom: RESTORE }, TAKE_OVER],
     ...['clusterId', 'storageClass', 'imageName', 'databaseName', 'ownerName'].map(
       (field): [string, object, object, string] => [
         `refuses another ${field}`,
@@ -219,8 +220,8 @@ export const DATABASE_RULES: readonly RuleCase[] = [
     ],
     [
       'refuses another name to take over',
-      { takesOver: 'a', restoreFrom: RESTORE },
-      { takesOver: 'b', restoreFrom: RESTORE },
+      { takesOver: 'orders', restoreFrom: RESTORE },
+      { restoreFrom: RESTORE },
       fixed('takesOver'),
     ],
   ]),

@@ -1,0 +1,146 @@
+import { expect } from 'chai'
+import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
+import { DenyAssignment } from '../../src/crds/rbac.ts'
+import { RelationalCluster } from '../../src/crds/relational.ts'
+import { RelationalSnapshot } from '../../src/crds/relationalSnapshots.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { makeBoundary, makeCaller, makeGroup, type TestCaller, until } from '../worlds/platform.ts'
+import { administrator, clientWithToken } from '../worlds/tenant.ts'
+
+const SNAPSHOT = '0ad1b2c3-4d5e-4f60-8a7b-9c0d1e2f3a4b'
+const GRANTED = 'a4ec9d2e-8d3e-4be7-855b-4bfb1732a647'
+
+/**
+ * A contributor of a group, kept away from one database and one account by a deny: no object that names them, and no part of
+ * them, is a way around it with kubectl.
+ */
+describe('a resource that somebody is kept away from', () => {
+  let admin: KubeClient
+  let client: KubeClient
+  let caller: TestCaller
+  let space: string
+  const at = (name: string) => ({ namespace: space, name })
+  const objectOf = (kind: AnyKind, name: string, spec: object): KubeObject => ({
+    apiVersion: kind.apiVersion,
+    kind: kind.kind,
+    metadata: at(name),
+    spec,
+  })
+  async function refusalOf(write: Promise<unknown>): Promise<string> {
+    try {
+      await write
+      return 'It was taken.'
+    } catch (error) {
+      if (!isKubeError(error)) throw error
+      return `${error.reason} ${error.denial?.message ?? error.message}`
+    }
+  }
+
+  before(async () => {
+    admin = await administrator()
+    const boundaryId = (await makeBoundary()).id
+    const { name: group } = await makeGroup(boundaryId)
+    space = groupNamespace(boundaryId, group)
+    caller = await makeCaller({ Contributor: `/boundaries/${boundaryId}` })
+    client = await clientWithToken(caller.token)
+    await until('the API server takes tokens', async () => (await client.request({ path: '/api' })).status === 200)
+    await admin.create(RelationalCluster.resource, objectOf(RelationalCluster, 'guarded', { running: false }))
+    await admin.create(RelationalCluster.resource, objectOf(RelationalCluster, 'mine', { running: false }))
+    await admin.create(ObjectStorageAccount.resource, objectOf(ObjectStorageAccount, 'vaulted', {}))
+    await admin.create(
+      AccountBucket.resource,
+      objectOf(AccountBucket, 'vaulted-reports', { accountName: 'vaulted', bucketName: 'reports' }),
+    )
+    const spec = { accountName: 'vaulted' }
+    await admin.create(ObjectAccessKey.resource, objectOf(ObjectAccessKey, 'production', spec))
+    const scope = `/boundaries/${boundaryId}/resourcegroups/${group}/resources`
+    for (const [index, place] of ['relationalclusters/guarded', 'objectstorageaccounts/vaulted'].entries()) {
+      await admin.create(DenyAssignment.resource, {
+        apiVersion: DenyAssignment.apiVersion,
+        kind: DenyAssignment.kind,
+        metadata: { namespace: boundaryNamespace(boundaryId), name: GRANTED.replace(/^a/, String(index)) },
+        spec: {
+          principalId: caller.principalId,
+          principalType: 'ServicePrincipal',
+          actions: ['*'],
+          dataActions: ['*'],
+          scope: `${scope}/${place}`,
+        },
+      })
+    }
+    const isDenied = async () =>
+      /Forbidden/.test(await refusalOf(client.get(RelationalCluster.resource, at('guarded'))))
+    await until('the deny counts', isDenied)
+  })
+  after(async () => {
+    await Promise.all([client?.close(), admin?.close()])
+  })
+
+  const restoreFrom = { clusterName: 'guarded', snapshotId: SNAPSHOT }
+  const made: [what: string, kind: AnyKind, spec: object, refusal: RegExp][] = [
+    ['the restore of its snapshot', RelationalCluster, { restoreFrom }, /snapshots you may not restore/],
+    [
+      'a database that takes its name over',
+      RelationalCluster,
+      { restoreFrom, takesOver: 'guarded' },
+      /may not (change|restore)/,
+    ],
+    ['a database that connects to it', RelationalCluster, { connectTo: 'guarded' }, /written by the platform only/],
+    [
+      'a bucket in it',
+      AccountBucket,
+      { accountName: 'vaulted', bucketName: 'more' },
+      /holder of the verb createbuckets/,
+    ],
+    ['a key to it', ObjectAccessKey, { accountName: 'vaulted', permission: 'Admin' }, /holder of the verb createkeys/],
+  ]
+  for (const [what, kind, spec, refusal] of made) {
+    it(`refuses ${what}`, async () => {
+      expect(await refusalOf(client.create(kind.resource, objectOf(kind, 'new', spec)))).to.match(refusal)
+    })
+  }
+
+  it('refuses a snapshot of it', async () => {
+    const object = objectOf(RelationalSnapshot, SNAPSHOT, { clusterName: 'guarded', name: 'nightly' })
+    expect(await refusalOf(client.create(RelationalSnapshot.resource, object))).to.match(
+      /holder of the verb createsnapshot/,
+    )
+  })
+
+  it('refuses to connect another database to it, and lets the rest of that one be changed', async () => {
+    const patch = (spec: object) => refusalOf(client.mergePatch(RelationalCluster.resource, at('mine'), { spec }))
+    expect(await patch({ connectTo: 'guarded' })).to.match(
+      /connectTo of a RelationalCluster is changed by an administrator/,
+    )
+    expect(await patch({ tags: { team: 'search' } })).to.equal('It was taken.')
+  })
+
+  const parts: [kind: AnyKind, name: string][] = [
+    [AccountBucket, 'vaulted-reports'],
+    [ObjectAccessKey, 'production'],
+  ]
+  for (const [kind, name] of parts) {
+    it(`refuses to read, change and delete its ${kind.kind}`, async () => {
+      const { resource } = kind
+      expect(await refusalOf(client.get(resource, at(name)))).to.match(/^Forbidden/)
+      expect(await refusalOf(client.list(resource, { namespace: space }))).to.match(/^Forbidden/)
+      const labels = { metadata: { labels: { team: 'x' } } }
+      expect(await refusalOf(client.mergePatch(resource, at(name), labels))).to.match(/^Forbidden/)
+      expect(await refusalOf(client.remove(resource, at(name)))).to.match(/^Forbidden/)
+    })
+  }
+
+  it('is no obstacle to what is one’s own', async () => {
+    await client.create(ObjectStorageAccount.resource, objectOf(ObjectStorageAccount, 'own', {}))
+    const bucket = objectOf(AccountBucket, 'own-reports', { accountName: 'own', bucketName: 'reports' })
+    expect(await refusalOf(client.create(AccountBucket.resource, bucket))).to.equal('It was taken.')
+    await until('the part is known to be one of it', async () => {
+      return (await refusalOf(client.get(AccountBucket.resource, at('own-reports')))) === 'It was taken.'
+    })
+    expect(await refusalOf(client.remove(AccountBucket.resource, at('own-reports')))).to.equal('It was taken.')
+  })
+})
