@@ -135,8 +135,10 @@ describe('watch cache', () => {
   })
 
   it('ends a stream that fell silent after its first sign of life, and opens another', async () => {
-    const timings = { stall: 60, open: 60 }
-    await begin({ timings }, listing(10, sent('x', 5)), (request) => request.send(added(sent('y', 12))))
+    // Only silence is short here: a slow machine may take its time to open a stream.
+    await begin({ timings: { stall: 60, open: 10_000 } }, listing(10, sent('x', 5)), (request) =>
+      request.send(added(sent('y', 12))),
+    )
     await cache.whenSynced()
     await new Promise((resolve) => setTimeout(resolve, 150))
     expect(server.requests).to.have.length(1)
