@@ -94,7 +94,7 @@ describe('commands in containers', () => {
 
   it('end with their signal', async () => {
     const stop = new AbortController()
-    const { stdout } = await run('echo begin; sleep 600', stop.signal)
+    const { stdout } = await run('echo begin; exec sleep 600', stop.signal)
     const chunks: string[] = []
     const read = (async () => {
       for await (const chunk of stdout) {
