@@ -115,6 +115,42 @@ describe('container instances', () => {
     expect(isKubeError(claim, 'NotFound')).to.equal(true)
   })
 
+  it('are listed and put back as they were read, and say their URL before they are made', async () => {
+    const name = await make({ components: [web], running: false })
+    const { items } = (await expectCall<Page<{ name: string }>>(200, 'GET', `${base}?search=${name}`)).body
+    expect(items.map((one) => one.name)).to.deep.equal([name])
+    const { body: config } = await expectCall<{ sorts: string[] }>(200, 'GET', `${base}/config`)
+    expect(config.sorts).to.include('name')
+    const before = await read(name)
+    expect((await expectCall<Instance>(200, 'PUT', `${base}/${name}`, before)).body).to.deep.equal(before)
+    await until('it has a revision', async () => (await read(name)).revision === 1)
+    const { body: first } = await expectCall<{ number: number; isCurrent: boolean }>(
+      200,
+      'GET',
+      `${base}/${name}/revisions/1`,
+    )
+    expect([first.number, first.isCurrent]).to.deep.equal([1, true])
+    const across = `/boundaries/${at.boundaryId}/resources`
+    const asked = { resourceGroup: at.group, name: 'to-come' }
+    const { body: url } = await expectCall<Record<string, unknown>>(
+      200,
+      'POST',
+      `${across}/containerinstances/url`,
+      asked,
+    )
+    expect(JSON.stringify(url)).to.match(/to-come-[0-9a-f]{8}\./)
+    const plans = (
+      await expectCall<Page<{ id: string; name: string }>>(200, 'GET', `${across}/containerinstancecomputeplans`)
+    ).body.items
+    const [plan] = plans
+    const { body: one } = await expectCall<{ id: string }>(
+      200,
+      'GET',
+      `${across}/containerinstancecomputeplans/${plan?.id}`,
+    )
+    expect(one.id).to.equal(plan?.id)
+  })
+
   it('are given the value of a vault, and again when it changes, where nobody else sees it', async () => {
     const secret = { vaultName: at.vault, secretName: 'Token' }
     const name = await make({ components: [{ ...web, env: [{ name: 'TOKEN', secret }] }] })
