@@ -45,9 +45,8 @@ export type FakeKubeClientOptions = {
 type Stream = { wake: () => void; failure: KubeError | 'end' | undefined }
 type Watched = { id: string; resource: Resource; options: WatchStreamOptions; stream: Stream }
 
-/** One table for a type, however much of its objects is asked for. */
+// One table for a type, however much of its objects is asked for.
 const typeId = ({ group, plural }: Resource) => resourceId({ group, plural })
-
 /**
  * An API server in memory behind the same interface as the real client, and held to the same contract tests: versions,
  * generations, uids, preconditions, finalizers, merge patches, an approximation of server-side apply (ownership by the

@@ -76,6 +76,34 @@ describe('a container instance on a node', function () {
     await untilPage(url.href, 'good morning')
   })
 
+  it('serves a file that was uploaded by REST, and lets files be read, moved and removed', async () => {
+    const url = await untilRunning()
+    const at = (rest: string) => `${path}/files${rest}`
+    const inSite = 'component=worker&path=/srv/site'
+    const bytes = { headers: { 'content-type': 'application/octet-stream' } }
+    expect((await call('POST', at(`/upload?${inSite}&name=note.txt`), 'sent by REST', bytes)).status).to.equal(201)
+    await untilPage(new URL('/note.txt', url).href, 'sent by REST')
+    expect((await call('GET', at(`?${inSite}`))).text)
+      .to.include('"note.txt"')
+      .and.to.include('"index.html"')
+    const note = `component=worker&path=/srv/site/note.txt`
+    expect((await call('GET', at(`/download?${note}`))).text).to.equal('sent by REST')
+    const part = await call('GET', at(`/download?${note}`), undefined, { headers: { range: 'bytes=8-' } })
+    expect([part.status, part.text]).to.deep.equal([206, 'REST'])
+    expect((await call('GET', at(`/archive?${inSite}`))).headers.get('content-type')).to.match(/gzip/)
+    await expectCall(201, 'POST', at('/directory'), { component: 'worker', path: '/srv/site/old' })
+    const move = { component: 'worker', from: '/srv/site/note.txt', to: '/srv/site/old/note.txt' }
+    expect((await call('POST', at('/move'), move)).status).to.equal(200)
+    await untilPage(new URL('/old/note.txt', url).href, 'sent by REST')
+    expect((await call('DELETE', at('?component=worker&path=/srv/site/old&recursive=true'))).status).to.equal(204)
+    await until(
+      'it is served no more',
+      async () => (await hosts.get(new URL('/old/note.txt', url).href)).status === 404,
+    )
+    const outside = await call('GET', at('/download?component=worker&path=/srv/site/../../etc/passwd'))
+    expect([outside.status, outside.body.code]).to.deep.equal([400, 'PATH_NOT_ALLOWED'])
+  })
+
   it('serves what another revision of the worker writes', async () => {
     await expectCall(200, 'PATCH', path, { components: components('good evening') })
     await untilPage(await untilRunning(), 'good evening')
