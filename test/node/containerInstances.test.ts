@@ -29,6 +29,7 @@ const components = (greeting: string) => [
   {
     name: 'web',
     image: SHELL_IMAGE,
+    env: [{ name: 'GREETING', value: greeting }],
     command: ['busybox', 'httpd', '-f', '-p', '8080', '-h', '/srv/site'],
     ports: [{ name: 'http', port: 8080 }],
     mounts: [{ volume: 'site', path: '/srv/site', readOnly: true }],
@@ -107,6 +108,30 @@ describe('a container instance on a node', function () {
   it('serves what another revision of the worker writes', async () => {
     await expectCall(200, 'PATCH', path, { components: components('good evening') })
     await untilPage(await untilRunning(), 'good evening')
+  })
+
+  it('goes back to its first revision without one failed request of fifty a second', async () => {
+    const url = await untilRunning()
+    const answers: Promise<number>[] = []
+    const load = setInterval(() => {
+      const answer = hosts.get(url).then(
+        ({ status }) => status,
+        () => 0,
+      )
+      answers.push(answer)
+    }, 20)
+    try {
+      await expectCall(200, 'POST', `${path}/revisions/1/rollback`)
+      await untilPage(url, 'good morning')
+      await untilRunning()
+      const seen = answers.length
+      await until('the load went on for a while', async () => answers.length > seen + 100)
+    } finally {
+      clearInterval(load)
+    }
+    const statuses = await Promise.all(answers)
+    expect(statuses.length).to.be.greaterThan(100)
+    expect(statuses.filter((status) => status !== 200)).to.deep.equal([])
   })
 
   it('is not found any more once it is deleted', async () => {

@@ -41,7 +41,7 @@ export function componentPod(input: ComponentPod): object {
   const together = besides.map((labelSelector) => ({ labelSelector, topologyKey: 'kubernetes.io/hostname' }))
   const identity = { user: runAsUser, fsGroup: runAsUser ?? VOLUME_GROUP }
   return restrictedPod(identity, {
-    terminationGracePeriodSeconds: component.gracePeriodSeconds,
+    terminationGracePeriodSeconds: component.gracePeriodSeconds + (isServing(component) ? LEAVING : 0),
     ...(together.length === 0
       ? { topologySpreadConstraints: [spread('kubernetes.io/hostname'), spread('topology.kubernetes.io/zone')] }
       : { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: together } } }),
@@ -86,10 +86,15 @@ function container(input: ComponentPod): object {
         })),
         ...secrets.map((secret) => ({ name: secret.name, mountPath: secret.path, readOnly: true })),
       ],
+      ...(isServing(component) && { lifecycle: { preStop: { sleep: { seconds: LEAVING } } } }),
     },
     { writesToRoot: true },
   )
 }
+
+/** Seconds that a copy goes on answering after it was told to end: whoever sends requests has to hear of it first. */
+const LEAVING = 3
+const isServing = ({ ports }: ComponentSpec) => ports.length > 0
 
 function probesOf({ livenessProbe, readinessProbe, startupProbe, ports }: ComponentSpec): object {
   const first = ports.find(({ protocol }) => protocol === 'Tcp')?.port
