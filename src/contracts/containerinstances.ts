@@ -18,11 +18,6 @@ export function containerNames(name: string) {
   }
 }
 
-/** The public host: the hex comes from the namespace, so that a tenant cannot aim at another's. */
-export function defaultContainerHost(namespace: string, name: string, clusterDomain: string): string {
-  return `${name}-${sha256(`containerinstances/${namespace}/${name}`).slice(0, 8)}.${clusterDomain}`
-}
-
 /** On pods and Services: which component they are of. */
 export const COMPONENT_LABEL = 'freehold.dev/component'
 /** On pods: the number of the revision that they run. */

@@ -1,14 +1,6 @@
 import { expect } from 'chai'
-import {
-  acceptsTwoKeys,
-  decodeVectorKeys,
-  defaultVectorHost,
-  encodeVectorKeys,
-  isHostOf,
-  vectorEndpoints,
-  vectorNames,
-} from './vector.ts'
-import { claimName, ordinalOf } from './workloads.ts'
+import { acceptsTwoKeys, decodeVectorKeys, encodeVectorKeys, isHostOf, vectorEndpoints, vectorNames } from './vector.ts'
+import { claimName, defaultHost, ordinalOf } from './workloads.ts'
 
 const key = (version: number) => ({
   version,
@@ -71,10 +63,10 @@ describe('what the facade and the controller of vector databases share', () => {
   })
 
   it('gives equal names of two groups two hosts, each a valid label', () => {
-    const one = defaultVectorHost('search-0123456789', 'products', 'cloud.example.org')
+    const one = defaultHost('vectorclusters', 'search-0123456789', 'products', 'cloud.example.org')
     expect(one).to.match(/^products-[0-9a-f]{8}\.cloud\.example\.org$/)
-    expect(one).not.to.equal(defaultVectorHost('search-9876543210', 'products', 'cloud.example.org'))
-    expect(defaultVectorHost('n', 'a'.repeat(52), 'x.org').split('.')[0]?.length).to.be.at.most(63)
+    expect(one).not.to.equal(defaultHost('vectorclusters', 'search-9876543210', 'products', 'cloud.example.org'))
+    expect(defaultHost('vectorclusters', 'n', 'a'.repeat(52), 'x.org').split('.')[0]?.length).to.be.at.most(63)
   })
 
   it('lets people choose only hosts that end as those of their boundary do', () => {

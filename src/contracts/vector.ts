@@ -1,4 +1,4 @@
-import { childName, sha256 } from '../core/names.ts'
+import { childName } from '../core/names.ts'
 
 /**
  * What the facade and the controller of vector databases both have to know: how the children are called, where the
@@ -38,14 +38,6 @@ export function vectorNames(name: string): VectorNames {
 export function vectorEndpoints(namespace: string, name: string): { host: string; rest: string; grpc: string } {
   const host = `${vectorNames(name).workload}.${namespace}.svc`
   return { host, rest: `http://${host}:${VECTOR_PORTS.rest}`, grpc: `http://${host}:${VECTOR_PORTS.grpc}` }
-}
-
-/**
- * The public host that a vector database gets if none is asked for: `<name>-<8 hex>.<cluster domain>`. The hex
- * comes from the namespace, so that equal names of two groups get two hosts and a tenant cannot aim at another's.
- */
-export function defaultVectorHost(namespace: string, name: string, clusterDomain: string): string {
-  return `${name}-${sha256(`vectorclusters/${namespace}/${name}`).slice(0, 8)}.${clusterDomain}`
 }
 
 /**

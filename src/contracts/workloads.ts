@@ -1,4 +1,5 @@
 import { OWNER_KIND_LABEL, OWNER_NAME_LABEL, PREFIX } from '../core/labels.ts'
+import { sha256 } from '../core/names.ts'
 
 /** What every resource that runs pods has in common, for whoever makes them and whoever looks for them. */
 
@@ -28,6 +29,19 @@ export const FILES_LABEL = `${PREFIX}files`
 
 /** On a StorageClass, set by the administrator: pods on several nodes can mount one of its volumes (ReadWriteMany). */
 export const SHARED_VOLUMES_LABEL = `${PREFIX}shared-volumes`
+
+/**
+ * The public host of a resource that names none. The hex comes from the namespace, so that a tenant cannot aim at another's;
+ * the first label of a name must fit 63 characters, and the longest resource name with it does (52 + 9).
+ */
+export function defaultHost(
+  collection: 'vectorclusters' | 'containerinstances',
+  namespace: string,
+  name: string,
+  clusterDomain: string,
+): string {
+  return `${name}-${sha256(`${collection}/${namespace}/${name}`).slice(0, 8)}.${clusterDomain}`
+}
 
 /** The URL of a public host. @param port that of the cluster; 443 if absent */
 export function publicUrl(host: string, port = 443): string {

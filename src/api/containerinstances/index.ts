@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { COMPONENT_LABEL, containerNames, defaultContainerHost } from '../../contracts/containerinstances.ts'
-import { publicUrl } from '../../contracts/workloads.ts'
+import { COMPONENT_LABEL, containerNames } from '../../contracts/containerinstances.ts'
+import { defaultHost, publicUrl } from '../../contracts/workloads.ts'
 import { timestamp } from '../../core/clock.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
@@ -174,7 +174,7 @@ async function previewUrl(context: Context<string, unknown, z.output<typeof UrlR
   await findGroup(context, boundaryId, resourceGroup)
   const namespace = groupNamespace(boundaryId, resourceGroup)
   const { domain, port } = clusterWords(context.services, boundaryId, clusterId ?? undefined)
-  const host = defaultContainerHost(namespace, name, domain)
+  const host = defaultHost('containerinstances', namespace, name, domain)
   const isTaken = holderOf(context.services, 'Host', host) !== undefined
   const exists = context.services.records.peek(ContainerInstance, { namespace, name }) !== undefined
   const reason = exists ? `"${name}" is there already.` : isTaken ? `The host "${host}" is taken.` : null

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { defaultContainerHost, unknownParameters, unsharedUse } from '../../contracts/containerinstances.ts'
+import { unknownParameters, unsharedUse } from '../../contracts/containerinstances.ts'
+import { defaultHost } from '../../contracts/workloads.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { BackupPolicyField } from '../../crds/containerFields.ts'
@@ -183,7 +184,7 @@ function refuseTakenHosts({ isPublic, customDomains, clusterId }: Draft, view: I
       throw badRequest(`Custom domain "${host}" ${message}.`, [{ field: 'customDomains', message }])
     }
   }
-  for (const host of [defaultContainerHost(namespace, name, domain), ...customDomains]) {
+  for (const host of [defaultHost('containerinstances', namespace, name, domain), ...customDomains]) {
     const holder = holderOf(services, 'Host', host)
     const isOurs = holder?.kind === 'ContainerInstance' && holder.namespace === namespace && holder.name === name
     if (holder === undefined || isOurs) continue

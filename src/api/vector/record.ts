@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { defaultVectorHost, hostSuffixOf, isHostOf } from '../../contracts/vector.ts'
+import { hostSuffixOf, isHostOf } from '../../contracts/vector.ts'
+import { defaultHost } from '../../contracts/workloads.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { VectorCluster } from '../../crds/vector.ts'
@@ -17,7 +18,9 @@ export const COLLECTION = 'vectorclusters'
 export function hostOf(view: Pick<VectorView, 'object' | 'cluster'>): string | undefined {
   const { spec, status, metadata } = view.object
   if (spec.ingressHost !== undefined || !spec.enableIngress) return spec.ingressHost
-  return status?.ingressHost ?? defaultVectorHost(metadata.namespace ?? '', metadata.name, view.cluster.domain)
+  return (
+    status?.ingressHost ?? defaultHost('vectorclusters', metadata.namespace ?? '', metadata.name, view.cluster.domain)
+  )
 }
 
 /** VectorClusterDto (records: vector databases). */
@@ -62,7 +65,7 @@ function chooseHost(
   if (host === undefined) return undefined
   const namespace = groupNamespace(boundaryId, resourceGroup)
   const { domain } = clusterWords(services, boundaryId, clusterId)
-  if (host === defaultVectorHost(namespace, name, domain)) return undefined
+  if (host === defaultHost('vectorclusters', namespace, name, domain)) return undefined
   if (host === previous?.spec.ingressHost) return host
   if (!isHostOf(boundaryId, host, domain)) {
     const message = `must end with ${hostSuffixOf(boundaryId, domain)}, as hosts of this boundary do`

@@ -1,13 +1,12 @@
 import { COMPONENT_LABEL, containerNames } from '../../contracts/containerinstances.ts'
 import { ownerSelector, publicUrl } from '../../contracts/workloads.ts'
-import { sourceRanges } from '../../core/cidr.ts'
-import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
 import type { ComponentSpec } from '../../crds/containerFields.ts'
-import { routeObstacle } from '../../desired/workload/host.ts'
 import { isDeployed, type LivePod, troubleOf, unreadyWords } from '../../desired/workload/trouble.ts'
 import { deployment, pod } from '../../kube/builtin.ts'
 import { certificate as certificateResource } from '../../kube/certmanager.ts'
 import { gatewayOf } from '../workload/home.ts'
+import { judgeHost } from '../workload/hosts.ts'
 import { judgeStart, judgeStop } from '../workload/judge.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import { type CertificateObject, certificateState, worstOf } from './certificates.ts'
@@ -148,20 +147,6 @@ function troubleIn(
   const { cpuRequest = '', memoryRequest = '', memoryLimit = '' } = state.plans.get(name) ?? {}
   const asked = { what: `component "${name}"`, image, cpuRequest, memoryRequest, memoryLimit }
   return troubleOf(asked, ofComponent(pods, name), state.deployments.get(name))
-}
-
-/** Undefined if the host is served, or none was asked for. */
-function judgeHost(pass: InstancePass): Outcome | undefined {
-  const { host, route } = pass.state
-  const gateway = gatewayOf(pass)
-  if (host === undefined || gateway === undefined) return undefined
-  const obstacle = routeObstacle({ host, gateway, ranges: sourceRanges(pass.object.spec.allowedCidrs) })
-  if (obstacle !== undefined) return stalled('ConfigurationInvalid', obstacle)
-  const name = `Gateway "${gateway.namespace}/${gateway.name}"`
-  if (route?.kind === 'refused')
-    return stalled('ConfigurationInvalid', `${name} does not take the route of "${host}": ${route.reason}.`)
-  if (route?.kind === 'accepted') return undefined
-  return waiting('WaitingForAddress', `${name} has not taken the route of "${host}" yet.`)
 }
 
 function judgeCertificates(pass: InstancePass): Outcome | undefined {

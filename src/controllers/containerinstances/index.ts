@@ -1,8 +1,5 @@
-import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
-import type { PlatformCluster as Cluster } from '../../crds/clusters.ts'
-import { PlatformCluster } from '../../crds/clusters.ts'
+import { type KubeObject, keyOf } from '../../core/object.ts'
 import { ContainerInstance, completeInstance } from '../../crds/containerinstances.ts'
-import { NameClaim } from '../../crds/nameclaims.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import {
   deployment,
@@ -18,11 +15,11 @@ import {
 import { certificate } from '../../kube/certmanager.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
-import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import { CLAIM_RIGHTS, type ClaimObject } from '../nameClaims.ts'
+import { CLAIM_RIGHTS } from '../nameClaims.ts'
 import { releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { findCluster } from '../workload/home.ts'
+import { hostObserver } from '../workload/hosts.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
 import { OUTPUT_KINDS } from '../workload/outputs.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
@@ -43,22 +40,7 @@ const instancesIn = (records: Workspace, namespace: string | undefined) =>
 /** What wakes a container instance besides itself and its children, and which ones exactly. */
 const OTHERS: readonly Observed[] = [
   podObserver(ContainerInstance),
-  // The holder, and whoever waits for the host to become free.
-  {
-    resource: NameClaim.resource,
-    keysOf: (object, records) => {
-      const { value, holder } = (object as ClaimObject).spec
-      const waiting = records.cache<CachedInstance>(ContainerInstance.resource).byIndex(PHASE_INDEX, 'NameOccupied')
-      const domains = records.cache<Cluster & { [key: string]: unknown }>(PlatformCluster.resource).list()
-      const wants = waiting.filter((each) =>
-        domains.some(({ spec: { domain } }) => wantedHosts(completeInstance(each), domain).includes(value)),
-      )
-      return [
-        ...(holder.kind === ContainerInstance.kind ? [objectKey(holder.namespace, holder.name)] : []),
-        ...wants.map(keyOf),
-      ]
-    },
-  },
+  hostObserver<CachedInstance>(ContainerInstance, (each, domain) => wantedHosts(completeInstance(each), domain)),
   { resource: VaultEntry.resource, keysOf: (entry, records) => readersOf(entry, records) },
   ...Object.entries(OUTPUT_KINDS).map(([collection, { resource }]) => ({
     resource,

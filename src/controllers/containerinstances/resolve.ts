@@ -1,5 +1,5 @@
-import { defaultContainerHost, unknownParameters } from '../../contracts/containerinstances.ts'
-import { SHARED_VOLUMES_LABEL } from '../../contracts/workloads.ts'
+import { unknownParameters } from '../../contracts/containerinstances.ts'
+import { defaultHost, SHARED_VOLUMES_LABEL } from '../../contracts/workloads.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { choosePlan } from '../../core/sizing/plans.ts'
 import type { ContainerInstance } from '../../crds/containerinstances.ts'
@@ -56,7 +56,7 @@ export function wantedHosts(
   domain: string,
 ): string[] {
   if (!spec.isPublic) return []
-  return [defaultContainerHost(metadata.namespace ?? '', metadata.name, domain), ...spec.customDomains]
+  return [defaultHost('containerinstances', metadata.namespace ?? '', metadata.name, domain), ...spec.customDomains]
 }
 
 /** Takes the public hosts before anything answers under them. Those before are let go when nothing serves them any more. */

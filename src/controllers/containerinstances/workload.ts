@@ -10,13 +10,13 @@ import {
   instanceShared,
   instanceSurroundings,
 } from '../../desired/containers/index.ts'
-import { type HttpRoute, judgeRoute } from '../../desired/workload/host.ts'
 import { isDeployed, type LiveDeployment } from '../../desired/workload/trouble.ts'
 import { deployment, ingress, networkPolicy, podDisruptionBudget, service } from '../../kube/builtin.ts'
 import { certificate } from '../../kube/certmanager.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
 import { gatewayOf } from '../workload/home.ts'
+import { routeVerdict } from '../workload/hosts.ts'
 import { keepRevision } from '../workload/revisions.ts'
 import { isShared } from './resolve.ts'
 import type { InstancePass } from './types.ts'
@@ -40,10 +40,7 @@ const PRUNED = [service, ingress, httpRoute, networkPolicy, podDisruptionBudget,
 export async function applyWorkload(pass: InstancePass): Promise<Outcome> {
   const input = inputOf(pass)
   const surroundings = instanceSurroundings(input)
-  const written = await writeChildren(pass, surroundings)
-  const { gateway } = input
-  const route = written.find(({ kind }) => kind === httpRoute.kind)
-  pass.state.route = route === undefined || gateway === undefined ? undefined : judgeRoute(route as HttpRoute, gateway)
+  pass.state.route = routeVerdict(input.gateway, await writeChildren(pass, surroundings))
   for (const component of inOrder(pass.object.spec.components)) await applyComponent(pass, input, component)
   const names = pass.object.spec.components.map(({ name }) => input.names.component(name))
   await pass.children.prune(deployment, names)

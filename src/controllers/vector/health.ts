@@ -1,13 +1,12 @@
 import { VECTOR_PORTS, vectorNames } from '../../contracts/vector.ts'
 import { ownerSelector, publicUrl } from '../../contracts/workloads.ts'
-import { sourceRanges } from '../../core/cidr.ts'
 import { counted } from '../../core/counted.ts'
-import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { routeObstacle } from '../../desired/workload/host.ts'
+import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
 import { isRolledOut, podTroubleOf } from '../stateful/health.ts'
 import { podsLeft, podsOfStateful } from '../stateful/pass.ts'
 import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
 import { gatewayOf } from '../workload/home.ts'
+import { judgeHost } from '../workload/hosts.ts'
 import { judgeStart, judgeStop } from '../workload/judge.ts'
 import { wantedReplicas } from '../workload/pass.ts'
 import type { VectorPass } from './types.ts'
@@ -89,20 +88,6 @@ function endpointOf(pass: VectorPass): string | undefined {
 function loadBalancerEndpoint(address: string | undefined): string | undefined {
   if (address === undefined) return undefined
   return `http://${address.includes(':') ? `[${address}]` : address}:${VECTOR_PORTS.rest}`
-}
-
-/** Undefined if the host is served, or none was asked for. */
-function judgeHost(pass: VectorPass): Outcome | undefined {
-  const { host, route } = pass.state
-  const gateway = gatewayOf(pass)
-  if (host === undefined || gateway === undefined) return undefined
-  const obstacle = routeObstacle({ host, gateway, ranges: sourceRanges(pass.object.spec.allowedCidrs) })
-  if (obstacle !== undefined) return stalled('ConfigurationInvalid', obstacle)
-  const name = `Gateway "${gateway.namespace}/${gateway.name}"`
-  if (route?.kind === 'refused')
-    return stalled('ConfigurationInvalid', `${name} does not take the route of "${host}": ${route.reason}.`)
-  if (route?.kind === 'accepted') return undefined
-  return waiting('WaitingForAddress', `${name} has not taken the route of "${host}" yet.`)
 }
 
 function judgePublic(pass: VectorPass): Outcome {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { DOMAIN, HOME, VectorWorld } from '../../../test/worlds/vectorWorld.ts'
-import { defaultVectorHost } from '../../contracts/vector.ts'
+import { defaultHost } from '../../contracts/workloads.ts'
 import { claimName } from '../../core/nameClaims.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { VectorCluster } from '../../crds/vector.ts'
@@ -24,7 +24,7 @@ describe('the public host of a vector database', () => {
   it('is made up below the cluster’s domain if none is asked for, and claimed', async () => {
     await world.create({ enableIngress: true })
     await world.converge()
-    const made = defaultVectorHost(HOME, 'products', DOMAIN)
+    const made = defaultHost('vectorclusters', HOME, 'products', DOMAIN)
     expect((await world.cluster()).status).to.include({ ingressHost: made, publicEndpoint: `https://${made}` })
     expect(await claims()).to.deep.equal([`${made} products`])
     expect(await world.says()).to.match(/^Running/)

@@ -1,4 +1,5 @@
-import { defaultVectorHost, hostSuffixOf, isHostOf } from '../../contracts/vector.ts'
+import { hostSuffixOf, isHostOf } from '../../contracts/vector.ts'
+import { defaultHost } from '../../contracts/workloads.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { claimed, releaseClaims } from '../nameClaims.ts'
 import type { VectorPass } from './types.ts'
@@ -12,7 +13,10 @@ export function wantedHost(
   domain: string,
 ): string | undefined {
   if (!object.spec.enableIngress) return undefined
-  return object.spec.ingressHost ?? defaultVectorHost(object.metadata.namespace ?? '', object.metadata.name, domain)
+  return (
+    object.spec.ingressHost ??
+    defaultHost('vectorclusters', object.metadata.namespace ?? '', object.metadata.name, domain)
+  )
 }
 
 /** Takes the public host before anything answers under it. The claim before is let go when nothing serves it any more. */

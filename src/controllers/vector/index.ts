@@ -1,19 +1,16 @@
 import { vectorNames } from '../../contracts/vector.ts'
-import { keyOf, objectKey } from '../../core/object.ts'
-import { PlatformCluster } from '../../crds/clusters.ts'
-import { NameClaim } from '../../crds/nameclaims.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { configMap, ingress, networkPolicy, podDisruptionBudget, service, statefulSet } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import { controllerWith, type Observed, steps } from '../engine/controller.ts'
-import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import { CLAIM_RIGHTS, type ClaimObject } from '../nameClaims.ts'
+import { CLAIM_RIGHTS } from '../nameClaims.ts'
 import { releaseQuota } from '../quota.ts'
 import { isMade, observeWorkload } from '../stateful/pass.ts'
 import { statefulRights } from '../stateful/rights.ts'
 import { removeSurroundings, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
 import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../stateful/volumes.ts'
 import { findCluster } from '../workload/home.ts'
+import { hostObserver } from '../workload/hosts.ts'
 import { podObserver, workloadObservers } from '../workload/observers.ts'
 import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/resolve.ts'
 import { drainBeforeShrinking } from './drain.ts'
@@ -28,20 +25,7 @@ type Cached = VectorCluster & { [key: string]: unknown }
 /** What wakes a vector database besides itself and its children, and whom exactly. */
 const OTHERS: readonly Observed[] = [
   podObserver(VectorCluster),
-  // The holder, and whoever waits for the host to become free.
-  {
-    resource: NameClaim.resource,
-    keysOf: (object, records) => {
-      const { value, holder } = (object as ClaimObject).spec
-      const waiting = records.cache<Cached>(VectorCluster.resource).byIndex(PHASE_INDEX, 'NameOccupied')
-      const domains = records.cache<PlatformCluster & { [key: string]: unknown }>(PlatformCluster.resource).list()
-      const wants = waiting.filter((each) => domains.some(({ spec }) => wantedHost(each, spec.domain) === value))
-      return [
-        ...(holder.kind === VectorCluster.kind ? [objectKey(holder.namespace, holder.name)] : []),
-        ...wants.map(keyOf),
-      ]
-    },
-  },
+  hostObserver<Cached>(VectorCluster, (each, domain) => [wantedHost(each, domain)]),
   ...workloadObservers(VectorCluster),
 ]
 

@@ -1,4 +1,4 @@
-import type { KubeObject, Resource } from '../../core/object.ts'
+import type { Resource } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { nextVectorVersion, type VectorVersion } from '../../crds/vector.ts'
 import {
@@ -8,12 +8,12 @@ import {
   vectorSurroundings,
   vectorWorkload,
 } from '../../desired/vector/index.ts'
-import { type HttpRoute, judgeRoute, type RouteVerdict } from '../../desired/workload/host.ts'
 import { ingress, podDisruptionBudget, service } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import type { StatefulSet } from '../stateful/types.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
 import { gatewayOf } from '../workload/home.ts'
+import { routeVerdict } from '../workload/hosts.ts'
 import { planOf } from '../workload/pass.ts'
 import type { VectorPass } from './types.ts'
 
@@ -24,7 +24,7 @@ const PRUNED: readonly Resource[] = [service, ingress, httpRoute, podDisruptionB
 export async function applyWorkload(pass: VectorPass): Promise<Outcome> {
   const input = inputOf(pass)
   const surroundings = vectorSurroundings(input)
-  pass.state.route = verdictOf(input, await writeChildren(pass, surroundings))
+  pass.state.route = routeVerdict(input.gateway, await writeChildren(pass, surroundings))
   const pruned = isHandingOver(pass) ? PRUNED.filter((resource) => resource !== ingress) : PRUNED
   await pruneChildren(pass, surroundings, pruned)
   const [workload] = await writeChildren(pass, [vectorWorkload(input)])
@@ -57,10 +57,4 @@ function inputOf(pass: VectorPass): VectorInput {
 /** The version that peers are to run now: no minor is left out, however fast the spec went on. */
 export function versionToRun({ object: { spec, status } }: VectorPass): VectorVersion {
   return nextVectorVersion(status?.vectorVersion, spec.vectorVersion)
-}
-
-/** What the Gateway says of the route; undefined if none was written. */
-function verdictOf({ gateway }: VectorInput, written: readonly KubeObject[]): RouteVerdict | undefined {
-  const route = written.find(({ kind }) => kind === httpRoute.kind)
-  return route === undefined || gateway === undefined ? undefined : judgeRoute(route as HttpRoute, gateway)
 }
