@@ -1,11 +1,23 @@
 import { OWNER_KIND_LABEL, OWNER_NAME_LABEL, PREFIX } from '../core/labels.ts'
 import { sha256 } from '../core/names.ts'
+import type { KubeObject, ObjectMeta } from '../core/object.ts'
 
 /** What every resource that runs pods has in common, for whoever makes them and whoever looks for them. */
 
 /** Labels that select the pods and volume claims of one resource in its namespace. */
 export function ownerSelector(kind: string, name: string): Record<string, string> {
   return { [OWNER_KIND_LABEL]: kind, [OWNER_NAME_LABEL]: name }
+}
+
+/** The same as a list request takes it. */
+export function ownerLabelSelector(kind: string, name: string): string {
+  const pairs = Object.entries(ownerSelector(kind, name))
+  return pairs.map(([label, value]) => `${label}=${value}`).join(',')
+}
+
+/** Whether these are the labels of a pod or volume claim of the resource. */
+export function isOwnedBy({ labels }: Pick<ObjectMeta, 'labels'>, kind: string, name: string): boolean {
+  return Object.entries(ownerSelector(kind, name)).every(([label, value]) => labels?.[label] === value)
 }
 
 /** The claim template of every StatefulSet of ours; claims are `storage-<stateful set>-<ordinal>`. */
@@ -29,6 +41,16 @@ export const FILES_LABEL = `${PREFIX}files`
 
 /** On a StorageClass, set by the administrator: pods on several nodes can mount one of its volumes (ReadWriteMany). */
 export const SHARED_VOLUMES_LABEL = `${PREFIX}shared-volumes`
+
+const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
+
+/** Whether pods on several nodes can mount one volume of the class; of the default one if none is named. */
+export function hasSharedVolumes(classes: readonly KubeObject[], className: string | undefined): boolean {
+  const found = classes.find(({ metadata: { name, annotations } }) =>
+    className === undefined ? annotations?.[DEFAULT_CLASS] === 'true' : name === className,
+  )
+  return found?.metadata.labels?.[SHARED_VOLUMES_LABEL] === 'true'
+}
 
 /**
  * The public host of a resource that names none. The hex comes from the namespace, so that a tenant cannot aim at another's;

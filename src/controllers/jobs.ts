@@ -11,7 +11,7 @@ import {
   RESULT_SECONDS,
   vaultReference,
 } from '../contracts/jobs.ts'
-import { ownerSelector } from '../contracts/workloads.ts'
+import { isOwnedBy, ownerSelector } from '../contracts/workloads.ts'
 import { messageOf } from '../core/errors.ts'
 import { keyOf, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
@@ -78,11 +78,10 @@ export const jobController = controllerWith<typeof PlatformJob, JobOptions, JobP
 
 const podsOf = ({ workloads, object }: JobPass): JobPod[] => {
   const { namespace, name } = object.metadata
-  const wanted = Object.entries(ownerSelector(PlatformJob.kind, name))
   return workloads
     .cache<JobPod>(pod)
     .list({ namespace })
-    .filter(({ metadata: { labels } }) => wanted.every(([label, value]) => labels?.[label] === value))
+    .filter(({ metadata }) => isOwnedBy(metadata, PlatformJob.kind, name))
     .sort((a, b) => ((a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? -1 : 1))
 }
 

@@ -1,5 +1,5 @@
 import { type Revision, revisionOf } from '../../contracts/revisions.ts'
-import { ownerSelector } from '../../contracts/workloads.ts'
+import { isOwnedBy, ownerLabelSelector } from '../../contracts/workloads.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { formatBytes, formatCores, parseQuantity } from '../../core/quantity.ts'
 import { controllerRevision, event, pod } from '../../kube/builtin.ts'
@@ -57,15 +57,14 @@ type StoredEvent = KubeObject & {
 type Metrics = KubeObject & { containers?: { usage?: { cpu?: string; memory?: string } }[] }
 
 export function createLiveState({ client, caches }: { client: Pick<KubeClient, 'list'>; caches: Caches }): LiveState {
-  const ofResource = ({ kind, namespace, name }: Place) => {
-    const pairs = Object.entries(ownerSelector(kind, name))
-    return { namespace, labelSelector: pairs.map(([label, value]) => `${label}=${value}`).join(',') }
-  }
+  const ofResource = ({ kind, namespace, name }: Place) => ({
+    namespace,
+    labelSelector: ownerLabelSelector(kind, name),
+  })
   return {
     pods({ kind, namespace, name }) {
-      const wanted = Object.entries(ownerSelector(kind, name))
       const all = caches.has(pod) ? caches.get(pod).list({ namespace }) : []
-      return all.filter(({ metadata: { labels } }) => wanted.every(([label, value]) => labels?.[label] === value))
+      return all.filter(({ metadata }) => isOwnedBy(metadata, kind, name))
     },
     async events(namespace, podName) {
       const fieldSelector = `regarding.kind=Pod,regarding.name=${podName}`

@@ -1,4 +1,4 @@
-import { SHARED_VOLUMES_LABEL } from '../../contracts/workloads.ts'
+import { hasSharedVolumes } from '../../contracts/workloads.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { storageClass } from '../../kube/builtin.ts'
 import type { WatchCache } from '../../kube/cache.ts'
@@ -22,14 +22,7 @@ export function createStorage(caches: Caches): Storage {
   return {
     isShared(className) {
       const classes = caches.has(storageClass) ? caches.get(storageClass).list() : []
-      const found = classes.find(({ metadata }) => isMeant(metadata, className))
-      return found?.metadata.labels?.[SHARED_VOLUMES_LABEL] === 'true'
+      return hasSharedVolumes(classes, className)
     },
   }
-}
-
-const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
-
-function isMeant({ name, annotations }: KubeObject['metadata'], className: string | undefined): boolean {
-  return className === undefined ? annotations?.[DEFAULT_CLASS] === 'true' : name === className
 }

@@ -1,5 +1,5 @@
 import { COMPONENT_LABEL, containerNames } from '../../contracts/containerinstances.ts'
-import { ownerSelector, publicUrl } from '../../contracts/workloads.ts'
+import { isOwnedBy, publicUrl } from '../../contracts/workloads.ts'
 import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
 import type { ComponentSpec } from '../../crds/containerFields.ts'
 import { isDeployed, type LivePod, troubleOf, unreadyWords } from '../../desired/workload/trouble.ts'
@@ -7,7 +7,7 @@ import { deployment, pod } from '../../kube/builtin.ts'
 import { certificate as certificateResource } from '../../kube/certmanager.ts'
 import { gatewayOf } from '../workload/home.ts'
 import { judgeHost } from '../workload/hosts.ts'
-import { judgeStart, judgeStop } from '../workload/judge.ts'
+import { judgeStart, judgeStop, wasComplete } from '../workload/judge.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import { type CertificateObject, certificateState, worstOf } from './certificates.ts'
 import type { InstancePass } from './types.ts'
@@ -15,11 +15,10 @@ import type { InstancePass } from './types.ts'
 /** Pods of the instance that are still there, in any state. */
 export function podsOf({ object, workloads }: InstancePass): LivePod[] {
   const { namespace, name } = placeOfPass({ object })
-  const wanted = Object.entries(ownerSelector(object.kind, name))
   return workloads
     .cache<LivePod>(pod)
     .list({ namespace })
-    .filter(({ metadata: { labels } }) => wanted.every(([label, value]) => labels?.[label] === value))
+    .filter(({ metadata }) => isOwnedBy(metadata, object.kind, name))
 }
 
 const isReady = ({ metadata, status }: LivePod) =>
@@ -129,14 +128,6 @@ function judgeComponents(pass: InstancePass): Outcome | undefined {
   })
   if (isRolling) return waiting(state.heldBack === undefined ? 'RollingOut' : 'WaitingForDependency', progress)
   return wasComplete(pass) ? degraded('PartiallyAvailable', progress) : waiting('RollingOut', progress)
-}
-
-const AFTER_COMPLETION = new Set<unknown>(['Available', 'PartiallyAvailable', 'CrashLooping', 'ImagePullFailed'])
-
-/** All copies were ready once and nothing was asked for since, so what is missing now was there. */
-function wasComplete({ object }: InstancePass): boolean {
-  const { phase, observedGeneration } = object.status ?? {}
-  return AFTER_COMPLETION.has(phase) && observedGeneration === object.metadata.generation
 }
 
 function troubleIn(

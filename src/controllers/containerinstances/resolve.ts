@@ -1,5 +1,5 @@
-import { unknownParameters } from '../../contracts/containerinstances.ts'
-import { defaultHost, SHARED_VOLUMES_LABEL } from '../../contracts/workloads.ts'
+import { unknownParameters, unsharedUse } from '../../contracts/containerinstances.ts'
+import { defaultHost, hasSharedVolumes } from '../../contracts/workloads.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { choosePlan } from '../../core/sizing/plans.ts'
 import type { ContainerInstance } from '../../crds/containerinstances.ts'
@@ -13,7 +13,7 @@ const NO_IDENTITY = 'managedIdentity is true, but this platform does not mount i
 
 /** The plan of each component, and whether the components are what rules of a schema cannot ask for. */
 export function resolveComponents({ object, state, records, workloads }: InstancePass): Outcome {
-  const { components, computePlan, parameters, volumes, managedIdentity } = object.spec
+  const { components, computePlan, parameters, managedIdentity } = object.spec
   if (managedIdentity) return stalled('ConfigurationInvalid', NO_IDENTITY)
   const plans = records.cache<ComputePlan & { [key: string]: unknown }>(ComputePlan.resource).list()
   for (const component of components) {
@@ -27,27 +27,13 @@ export function resolveComponents({ object, state, records, workloads }: Instanc
     }
   }
   state.replicas = components.reduce((sum, { replicas }) => sum + replicas, 0)
-  for (const { name, kind, storageClass: className } of volumes) {
-    if (kind !== 'Persistent' || isShared(workloads, className)) continue
-    const many = components.find(({ replicas, mounts }) => replicas > 1 && mounts.some(({ volume }) => volume === name))
-    if (many === undefined) continue
-    const message = `Volume "${name}" is mounted by component "${many.name}", of which ${many.replicas} run: that needs a storage class whose volumes can be shared.`
-    return stalled('ConfigurationInvalid', message)
-  }
-  return done()
+  const unshared = unsharedUse(object.spec, (className) => isShared(workloads, className))
+  return unshared === undefined ? done() : stalled('ConfigurationInvalid', unshared.message)
 }
 
 /** Whether pods on several nodes can mount one volume of the class; of the default one if none is named. */
 export function isShared(workloads: Workspace, className: string | undefined): boolean {
-  const found = workloads
-    .cache(storageClass)
-    .list()
-    .find(({ metadata: { name, annotations } }) =>
-      className === undefined
-        ? annotations?.['storageclass.kubernetes.io/is-default-class'] === 'true'
-        : name === className,
-    )
-  return found?.metadata.labels?.[SHARED_VOLUMES_LABEL] === 'true'
+  return hasSharedVolumes(workloads.cache(storageClass).list(), className)
 }
 
 /** The hosts that a spec asks for, its own first. */

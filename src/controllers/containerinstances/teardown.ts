@@ -1,33 +1,19 @@
 import { containerNames } from '../../contracts/containerinstances.ts'
-import { ownerSelector } from '../../contracts/workloads.ts'
+import { ownerLabelSelector } from '../../contracts/workloads.ts'
 import type { Resource } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
-import {
-  deployment,
-  ingress,
-  namespace as namespaces,
-  networkPolicy,
-  pod,
-  podDisruptionBudget,
-  secret,
-  service,
-} from '../../kube/builtin.ts'
+import { deployment, ingress, networkPolicy, pod, podDisruptionBudget, secret, service } from '../../kube/builtin.ts'
 import { certificate } from '../../kube/certmanager.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { httpRoute } from '../../kube/gateway.ts'
-import { placeOfPass } from '../workload/pass.ts'
+import { namespaceIsGoing, placeOfPass } from '../workload/pass.ts'
 import type { InstancePass, InstanceStep } from './types.ts'
-
-function namespaceIsGoing(pass: InstancePass): boolean {
-  const home = pass.records.cache(namespaces).get(undefined, placeOfPass(pass).namespace)
-  return home === undefined || home.metadata.deletionTimestamp !== undefined
-}
 
 /** What a namespace that goes takes along by itself is not waited for. */
 export function unlessNamespaceGoes(step: InstanceStep): InstanceStep {
   return async (pass) => {
     const outcome = await step(pass)
-    return outcome.kind === 'waiting' && namespaceIsGoing(pass) ? done() : outcome
+    return outcome.kind === 'waiting' && namespaceIsGoing(pass.records, placeOfPass(pass).namespace) ? done() : outcome
   }
 }
 
@@ -35,8 +21,7 @@ export function unlessNamespaceGoes(step: InstanceStep): InstanceStep {
 export async function removeWorkload(pass: InstancePass): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
   await pass.children.prune(deployment, [])
-  const selector = Object.entries(ownerSelector(pass.kind.kind, name))
-  const labelSelector = selector.map(([label, value]) => `${label}=${value}`).join(',')
+  const labelSelector = ownerLabelSelector(pass.kind.kind, name)
   // The cache may lack the newest pods, and nobody looks for them later.
   const { items } = await pass.workloads.client.list(pod, { namespace, labelSelector })
   if (items.length > 0) {

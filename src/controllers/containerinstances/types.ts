@@ -2,7 +2,7 @@ import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import { type ContainerInstance, completeInstance } from '../../crds/containerinstances.ts'
-import type { HttpRoute, RouteVerdict } from '../../desired/workload/host.ts'
+import type { RouteVerdict } from '../../desired/workload/host.ts'
 import type { LiveDeployment } from '../../desired/workload/trouble.ts'
 import type { Pass, Step } from '../engine/controller.ts'
 import { newWorkloadState, type WorkloadState } from '../workload/pass.ts'
@@ -28,7 +28,6 @@ export type InstanceState = WorkloadState & {
   deployments: Map<string, LiveDeployment>
   heldBack: { component: string; by: string } | undefined
   route: RouteVerdict | undefined
-  written: HttpRoute | undefined
 }
 
 export function newInstanceState(): InstanceState {
@@ -44,7 +43,6 @@ export function newInstanceState(): InstanceState {
     deployments: new Map(),
     heldBack: undefined,
     route: undefined,
-    written: undefined,
   }
 }
 

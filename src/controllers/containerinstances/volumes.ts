@@ -1,4 +1,3 @@
-import { unsharedUse } from '../../contracts/containerinstances.ts'
 import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -16,9 +15,6 @@ const retainedFor = ({ kind, object }: InstancePass) => `${kind.kind}/${object.m
 
 /** One claim for each Persistent volume. What a former resource of this name kept is taken back. */
 export async function keepVolumes(pass: InstancePass): Promise<Outcome> {
-  const { spec } = pass.object
-  const unshared = unsharedUse(spec, (className) => isShared(pass.workloads, className))
-  if (unshared !== undefined) return stalled('ConfigurationInvalid', unshared.message)
   const shared = instanceShared(pass.object)
   for (const volume of pass.object.spec.volumes) {
     if (volume.kind !== 'Persistent') continue

@@ -5,9 +5,9 @@ import { type KubeObject, objectKey } from '../../core/object.ts'
 import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { namespace as namespaces } from '../../kube/builtin.ts'
 import type { Place, Workspace } from '../engine/controller.ts'
 import { holdsName } from '../nameClaims.ts'
+import { namespaceIsGoing } from '../workload/pass.ts'
 
 export type StorageOptions = {
   /** Undefined if none is configured. */
@@ -92,8 +92,7 @@ export function groupIsGoing(
   { boundaryId, resourceGroup }: Place,
   namespace: string | undefined,
 ): boolean {
-  const home = records.cache(namespaces).get(undefined, namespace ?? '')
-  if (home === undefined || home.metadata.deletionTimestamp !== undefined) return true
+  if (namespaceIsGoing(records, namespace ?? '')) return true
   if (boundaryId === undefined || resourceGroup === undefined) return false
   const group = records.cache(ResourceGroup.resource).get(boundaryNamespace(boundaryId), resourceGroup)
   return group === undefined || group.metadata.deletionTimestamp !== undefined

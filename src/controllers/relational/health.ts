@@ -4,7 +4,7 @@ import { degraded, done, type Outcome, stalled, waiting } from '../../core/outco
 import { archivingGaps, type EngineView, recoveryOf, relationalImage } from '../../desired/relational/index.ts'
 import { barmanObjectStore } from '../../kube/postgresql.ts'
 import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
-import { isStarting, judgeStop } from '../workload/judge.ts'
+import { isStarting, judgeStop, wasComplete } from '../workload/judge.ts'
 import {
   backupsOf,
   type EngineCluster,
@@ -164,8 +164,6 @@ function judgeStopped({ state }: RelationalPass): Outcome {
   return isHibernated ? judgeStop(left, going, 'No instance runs; the data is kept.') : waiting('Stopping', going)
 }
 
-const AFTER_COMPLETION = new Set<unknown>(['Available', 'PartiallyAvailable', 'ArchivingFailing', 'BackupFailing'])
-
 /** Undefined if every instance is as it should be. */
 function judgeInstances(pass: RelationalPass): Outcome | undefined {
   if (isComplete(pass)) return undefined
@@ -184,8 +182,9 @@ function judgeInstances(pass: RelationalPass): Outcome | undefined {
     return waiting('Restarting', progress)
   }
   if (status.image !== relationalImage(object.spec) || UPGRADING.test(phase)) return waiting('RollingOut', progress)
-  const wasComplete = AFTER_COMPLETION.has(before.phase) && before.observedGeneration === object.metadata.generation
-  return wasComplete ? degraded('PartiallyAvailable', progress) : waiting('Scaling', progress)
+  return wasComplete(pass, 'ArchivingFailing', 'BackupFailing')
+    ? degraded('PartiallyAvailable', progress)
+    : waiting('Scaling', progress)
 }
 
 function judgeVolumes(pass: RelationalPass): Outcome | undefined {

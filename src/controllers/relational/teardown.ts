@@ -6,14 +6,7 @@ import { type KubeObject, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { HIBERNATION_ANNOTATION } from '../../desired/relational/index.ts'
-import {
-  namespace as namespaces,
-  networkPolicy,
-  persistentVolumeClaim,
-  pod,
-  secret,
-  service,
-} from '../../kube/builtin.ts'
+import { networkPolicy, persistentVolumeClaim, pod, secret, service } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import {
   barmanObjectStore,
@@ -22,6 +15,7 @@ import {
   postgresqlPooler,
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
+import { namespaceIsGoing } from '../workload/pass.ts'
 import {
   type EngineCluster,
   observedEngine,
@@ -31,12 +25,6 @@ import {
   type StoredSnapshot,
 } from './types.ts'
 import { stamp } from './workload.ts'
-
-function namespaceIsGoing(pass: RelationalPass): boolean {
-  const { namespace } = placeOfPass(pass)
-  const home = pass.records.cache(namespaces).get(undefined, namespace)
-  return home === undefined || home.metadata.deletionTimestamp !== undefined
-}
 
 function finalSnapshotId(pass: RelationalPass): string {
   return uuidV5(`final-snapshot/${pass.incarnation}`)
@@ -76,7 +64,12 @@ export async function takeFinalSnapshot(pass: RelationalPass): Promise<Outcome> 
   const { spec, status } = pass.object
   const engine = observedEngine(pass)
   if (!spec.finalSnapshotOnDelete && spec.onDelete !== 'Retain') return done()
-  if (namespaceIsGoing(pass) || engine === undefined || status?.firstReadyAt === undefined) return done()
+  if (
+    namespaceIsGoing(pass.records, placeOfPass(pass).namespace) ||
+    engine === undefined ||
+    status?.firstReadyAt === undefined
+  )
+    return done()
   // The engine goes only once the snapshot was complete, whatever became of it since.
   if (engine.metadata.deletionTimestamp !== undefined) return done()
   const { namespace } = placeOfPass(pass)
@@ -129,7 +122,8 @@ async function beginFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
 
 /** Snapshots go with the database unless they are to be kept; the last one always stays. */
 export async function removeSnapshots(pass: RelationalPass): Promise<Outcome> {
-  if (pass.object.spec.onDelete === 'Retain' || namespaceIsGoing(pass)) return done()
+  if (pass.object.spec.onDelete === 'Retain' || namespaceIsGoing(pass.records, placeOfPass(pass).namespace))
+    return done()
   const last = finalSnapshotId(pass)
   const going = ownSnapshots(pass).filter(({ metadata }) => metadata.name !== last)
   for (const snapshot of going) {
@@ -149,7 +143,7 @@ export async function removeEngine(pass: RelationalPass): Promise<Outcome> {
   }
   const names = relationalNames(name)
   const isGone = await pass.children.remove(postgresqlCluster, namespace, names.cluster)
-  if (namespaceIsGoing(pass)) return done()
+  if (namespaceIsGoing(pass.records, placeOfPass(pass).namespace)) return done()
   if (!isGone) return waiting('TearingDown', 'The instances are being deleted.')
   const isOurs = ({ metadata: { labels } }: KubeObject) => labels?.[ENGINE_CLUSTER_LABEL] === names.cluster
   const left = [pod, persistentVolumeClaim].flatMap((resource) =>

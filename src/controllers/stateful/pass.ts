@@ -1,4 +1,4 @@
-import { ordinalOf as ordinalIn, ownerSelector } from '../../contracts/workloads.ts'
+import { ordinalOf as ordinalIn, ownerLabelSelector } from '../../contracts/workloads.ts'
 import { childName } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
@@ -86,8 +86,7 @@ export function observeWorkload(pass: StatefulPass): Outcome {
  */
 export async function liveOfStateful<T extends KubeObject>(pass: StatefulPass, resource: Resource): Promise<T[]> {
   const { namespace, name } = placeOfStateful(pass)
-  const selector = Object.entries(ownerSelector(pass.kind.kind, name))
-  const labelSelector = selector.map(([label, value]) => `${label}=${value}`).join(',')
+  const labelSelector = ownerLabelSelector(pass.kind.kind, name)
   const { items } = await pass.workloads.client.list<T>(resource, { namespace, labelSelector })
   return items.filter((each) => ordinalOf(pass, each.metadata.name) !== undefined)
 }

@@ -1,8 +1,9 @@
 import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
 import { type Resource, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
-import { namespace as namespaces, persistentVolumeClaim, pod, secret, statefulSet } from '../../kube/builtin.ts'
+import { persistentVolumeClaim, pod, secret, statefulSet } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
+import { namespaceIsGoing } from '../workload/pass.ts'
 import { liveOfStateful, ordinalOf, placeOfStateful, podsOfStateful, type StatefulPass, workloadOf } from './pass.ts'
 import type { Claim, Pod, StatefulSet } from './types.ts'
 import { isOfFormerLife, isOurClaim, markClaim, retainedFor } from './volumes.ts'
@@ -19,7 +20,7 @@ import { isOfFormerLife, isOurClaim, markClaim, retainedFor } from './volumes.ts
 export async function removeWorkload(pass: StatefulPass): Promise<Outcome> {
   const { namespace } = placeOfStateful(pass)
   const name = workloadOf(pass)
-  if (namespaceIsGoing(pass)) {
+  if (namespaceIsGoing(pass.records, placeOfStateful(pass).namespace)) {
     await pass.children.remove(statefulSet, namespace, name)
     return done()
   }
@@ -104,7 +105,7 @@ export function removeSurroundings({
 }
 
 function keepsData(pass: StatefulPass): boolean {
-  return pass.object.spec.onDelete === 'Retain' && !namespaceIsGoing(pass)
+  return pass.object.spec.onDelete === 'Retain' && !namespaceIsGoing(pass.records, placeOfStateful(pass).namespace)
 }
 
 /** Without its owner, or the garbage collector would take it, and with the mark by which a new resource has it back. */
@@ -146,12 +147,6 @@ export async function removeVolumes(pass: StatefulPass): Promise<Outcome> {
     left.push(name)
   }
   // The deletion of a namespace takes its claims along; waiting here would only hold it up.
-  if (left.length === 0 || namespaceIsGoing(pass)) return done()
+  if (left.length === 0 || namespaceIsGoing(pass.records, placeOfStateful(pass).namespace)) return done()
   return waiting('TearingDown', `Volumes are being deleted: ${left.sort().join(', ')}.`)
-}
-
-function namespaceIsGoing(pass: StatefulPass): boolean {
-  const { namespace } = placeOfStateful(pass)
-  const home = pass.records.cache(namespaces).get(undefined, namespace)
-  return home === undefined || home.metadata.deletionTimestamp !== undefined
 }

@@ -12,6 +12,7 @@ import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import type { ClaimObject } from '../nameClaims.ts'
 import { quotaObservers, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
+import { namespaceIsGoing } from '../workload/pass.ts'
 import { findVault, followVault, keepTime, removePurged, reportEntry, stampState } from './entry.ts'
 import { removeSecrets } from './secrets.ts'
 import { type CachedEntry, type CachedVault, type EntryPass, type EntryState, newEntryState } from './types.ts'
@@ -124,9 +125,8 @@ const entryController = controllerWith<typeof VaultEntry, PlatformKeys, EntrySta
 async function removeAllSecrets(pass: EntryPass) {
   const { mountedSecret } = pass.object.status ?? {}
   const { namespace: home = '' } = pass.object.metadata
-  const space = pass.records.cache(namespace).get(undefined, home)
   // The permissions for Secrets go with the namespace, and so do the Secrets.
-  if (space === undefined || space.metadata.deletionTimestamp !== undefined) return done()
+  if (namespaceIsGoing(pass.records, home)) return done()
   if (mountedSecret !== undefined) await pass.children.remove(secret, home, mountedSecret)
   return (await removeSecrets(pass)) ?? done()
 }

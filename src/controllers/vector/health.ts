@@ -1,5 +1,5 @@
 import { VECTOR_PORTS, vectorNames } from '../../contracts/vector.ts'
-import { ownerSelector, publicUrl } from '../../contracts/workloads.ts'
+import { ownerLabelSelector, publicUrl } from '../../contracts/workloads.ts'
 import { counted } from '../../core/counted.ts'
 import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
 import { isRolledOut, podTroubleOf } from '../stateful/health.ts'
@@ -7,7 +7,7 @@ import { podsLeft, podsOfStateful } from '../stateful/pass.ts'
 import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
 import { gatewayOf } from '../workload/home.ts'
 import { judgeHost } from '../workload/hosts.ts'
-import { judgeStart, judgeStop } from '../workload/judge.ts'
+import { judgeStart, judgeStop, wasComplete } from '../workload/judge.ts'
 import { wantedReplicas } from '../workload/pass.ts'
 import type { VectorPass } from './types.ts'
 import { versionToRun } from './workload.ts'
@@ -18,11 +18,10 @@ export function reportStatus(pass: VectorPass): Outcome {
   const { workload } = state
   const ready = workload?.status?.readyReplicas ?? 0
   const complete = isRolledOut(workload)
-  const selector = Object.entries(ownerSelector(object.kind, object.metadata.name))
   pass.report({
     replicas: state.replicas,
     readyReplicas: ready,
-    selector: selector.map(([key, value]) => `${key}=${value}`).join(','),
+    selector: ownerLabelSelector(object.kind, object.metadata.name),
     ingressHost: state.host,
     publicEndpoint: endpointOf(pass),
     externalAddresses: addresses(pass),
@@ -63,14 +62,6 @@ function judgePeers(pass: VectorPass): Outcome | undefined {
   const rolling = status.currentRevision !== status.updateRevision || (!seen && status.replicas === peers)
   if (rolling) return waiting('RollingOut', progress)
   return seen && wasComplete(pass) ? degraded('PartiallyAvailable', progress) : waiting('Scaling', progress)
-}
-
-const AFTER_COMPLETION = new Set<unknown>(['Available', 'PartiallyAvailable', 'CrashLooping', 'ImagePullFailed'])
-
-/** All peers were ready once and nothing was asked for since, so what is missing now was there. */
-function wasComplete({ object }: VectorPass): boolean {
-  const { phase, observedGeneration } = object.status ?? {}
-  return AFTER_COMPLETION.has(phase) && observedGeneration === object.metadata.generation
 }
 
 /** An Ingress says nothing of itself that could be waited for; a Gateway says when it has taken the route. */

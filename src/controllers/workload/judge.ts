@@ -18,3 +18,14 @@ export function judgeStart(pass: Pick<WorkloadPass, 'object'>, progress: string)
 export function judgeStop(left: number, going: string, stopped: string): Outcome {
   return left > 0 ? waiting('Stopping', going) : done({ reason: 'Stopped', message: stopped })
 }
+
+const AFTER_COMPLETION = ['Available', 'PartiallyAvailable', 'CrashLooping', 'ImagePullFailed']
+
+/**
+ * Everything was ready once and nothing was asked for since, so what is missing now was there.
+ * @param more phases of this kind alone that it can only be in after that
+ */
+export function wasComplete({ object }: Pick<WorkloadPass, 'object'>, ...more: string[]): boolean {
+  const { phase = '', observedGeneration } = object.status ?? {}
+  return [...AFTER_COMPLETION, ...more].includes(phase) && observedGeneration === object.metadata.generation
+}

@@ -2,7 +2,8 @@ import type { ObjectMeta } from '../../core/object.ts'
 import type { EffectivePlan, PlanOverrides } from '../../core/sizing/plans.ts'
 import type { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import type { Pass } from '../engine/controller.ts'
+import { namespace as namespaces } from '../../kube/builtin.ts'
+import type { Pass, Workspace } from '../engine/controller.ts'
 
 /** A pass over a kind that runs something. Fields that a kind does not have are undefined. */
 export type WorkloadPass = Omit<Pass, 'kind' | 'object' | 'state' | 'report'> & {
@@ -19,7 +20,7 @@ export type WorkloadPass = Omit<Pass, 'kind' | 'object' | 'state' | 'report'> & 
     }
     readonly status?: Readonly<
       Partial<Record<'phase' | 'firstReadyAt' | 'restartedAt' | 'computePlan', string | undefined>>
-    >
+    > & { readonly observedGeneration?: number | undefined }
   }
   readonly state: WorkloadState
   report(fields: object): void
@@ -44,6 +45,12 @@ export function newWorkloadState(): WorkloadState {
 export function placeOfPass({ object }: { object: { metadata: ObjectMeta } }): { namespace: string; name: string } {
   const { namespace = '', name } = object.metadata
   return { namespace, name }
+}
+
+/** Whether a namespace is being deleted. It takes along what is in it; nothing there has to be waited for. */
+export function namespaceIsGoing(records: Workspace, namespace: string): boolean {
+  const home = records.cache(namespaces).get(undefined, namespace)
+  return home === undefined || home.metadata.deletionTimestamp !== undefined
 }
 
 /** The plan, in steps after `resolvePlan`. */

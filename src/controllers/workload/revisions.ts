@@ -6,7 +6,7 @@ import {
   revisionOf,
   type Wanted,
 } from '../../contracts/revisions.ts'
-import { ownerSelector } from '../../contracts/workloads.ts'
+import { ownerLabelSelector } from '../../contracts/workloads.ts'
 import { ACTOR_ANNOTATION } from '../../core/labels.ts'
 import { sha256 } from '../../core/names.ts'
 import { type KubeObject, type ObjectMeta, refOf } from '../../core/object.ts'
@@ -63,8 +63,7 @@ export async function keepRevision<Content>(
 
 async function storedRevisions(pass: RevisionPass): Promise<StoredRevision[]> {
   const { namespace, name } = placeOfPass(pass)
-  const selector = Object.entries(ownerSelector(pass.object.kind, name))
-  const labelSelector = selector.map(([label, value]) => `${label}=${value}`).join(',')
+  const labelSelector = ownerLabelSelector(pass.object.kind, name)
   const { items } = await pass.workloads.client.list<StoredRevision>(controllerRevision, { namespace, labelSelector })
   return items.filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === pass.object.metadata.uid))
 }
