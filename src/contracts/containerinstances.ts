@@ -1,3 +1,4 @@
+import { PREFIX } from '../core/labels.ts'
 import { childName, sha256 } from '../core/names.ts'
 
 /** Names of the children of a container instance. Names of components and volumes hold no two hyphens in a row. */
@@ -19,9 +20,17 @@ export function containerNames(name: string) {
 }
 
 /** On pods and Services: which component they are of. */
-export const COMPONENT_LABEL = 'freehold.dev/component'
+export const COMPONENT_LABEL = `${PREFIX}component`
 /** On pods: the number of the revision that they run. */
-export const REVISION_LABEL = 'freehold.dev/revision'
+export const REVISION_LABEL = `${PREFIX}revision`
+
+/** The digest in what the kubelet calls the image of a running container; undefined before it was pulled. */
+export function digestOfImage(imageId: string | undefined): string | undefined {
+  return /@(sha256:[0-9a-f]{64})$/.exec(imageId ?? '')?.[1]
+}
+
+/** Fields that decide who gets to see the values that an instance refers to. */
+export const CONTENT_FIELDS = ['components', 'volumes', 'parameters', 'backupPolicy'] as const
 
 const PLACEHOLDER = /\$\{([A-Za-z0-9_.-]{1,128})\}/g
 

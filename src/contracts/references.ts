@@ -1,3 +1,5 @@
+import type { ActionName } from '../core/actions.ts'
+
 /** What code of a group may be given of its group: values of vaults, and outputs of other resources. */
 
 /** A value of a vault of the same group; the newest version if none is named. */
@@ -42,24 +44,28 @@ export type EnvironmentVariable = {
 }
 
 /** A right that a reference needs, at a resource of the same group. */
-export type ReferencedRight = { readonly action: string; readonly collection: string; readonly name: string }
+export type ReferencedRight = { readonly action: ActionName; readonly collection: string; readonly name: string }
 
-type Referring = {
+/** Fields of a spec that refer to values. */
+export type Referring = {
   components?: readonly { env?: readonly Partial<Pick<EnvironmentVariable, 'secret' | 'output'>>[] | undefined }[]
   volumes?: readonly { secret?: Pick<VaultReference, 'vaultName'> | undefined }[]
+}
+
+/** Who refers to values of a vault may read them. */
+export function vaultRights(vaults: Iterable<string>): ReferencedRight[] {
+  return [...new Set(vaults)].map((name) => ({ action: 'secretvault/readSecrets', collection: 'secretvaults', name }))
 }
 
 /** What one must hold to see all that containers are given of vaults and of other resources. */
 export function referencedRights({ components = [], volumes = [] }: Referring): ReferencedRight[] {
   const variables = components.flatMap(({ env = [] }) => env)
   const vaults = [...variables, ...volumes].flatMap(({ secret }) => secret?.vaultName ?? [])
-  const ofVault = (name: string) => ({ action: 'secretvault/readSecrets', collection: 'secretvaults', name })
   const ofOutputs = variables.flatMap(({ output }) => {
     if (output === undefined) return []
+    const { collection, name } = output
     const verb = isSecretOutput(output) ? 'readSecrets' : 'read'
-    return [
-      { action: `${OUTPUTS[output.collection].action}/${verb}`, collection: output.collection, name: output.name },
-    ]
+    return [{ action: `${OUTPUTS[collection].action}/${verb}` as ActionName, collection, name }]
   })
-  return [...[...new Set(vaults)].map(ofVault), ...ofOutputs]
+  return [...vaultRights(vaults), ...ofOutputs]
 }

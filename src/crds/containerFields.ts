@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { OUTPUT_COLLECTIONS } from '../contracts/references.ts'
 import { SECRET_NAME_PATTERN } from '../contracts/vaults/names.ts'
+import { MOST_OF_A_VALUE } from './environment.ts'
 import { Bytes, listBy, ResourceName, setOf } from './fields.ts'
 import { CronSchedule } from './schedule.ts'
 import { sparse } from './sparse.ts'
@@ -54,7 +55,7 @@ export const EnvironmentVariableField = z.strictObject({
     .describe('What the process finds it under'),
   value: z
     .string()
-    .max(32_768)
+    .max(MOST_OF_A_VALUE)
     .regex(WITHOUT_NUL, 'must not hold the character NUL')
     .optional()
     .describe('The text itself; a name of parameters in braces after a dollar sign stands for its text'),

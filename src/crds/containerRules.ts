@@ -9,6 +9,7 @@ import {
   type VolumeSpec,
 } from './containerFields.ts'
 import type { Rule } from './define.ts'
+import { charactersOf, MOST_OF_ALL_VALUES, MOST_REFERENCES } from './environment.ts'
 import { celList } from './workloadRules.ts'
 
 /** Rules over components and volumes, for each kind that has them. */
@@ -24,9 +25,6 @@ function complete<Spec extends Sparse>(spec: Spec): Omit<Spec, keyof Containers>
 }
 
 const MOST_COMPONENTS = 10
-/** Each is a question to the authorizer in an admission policy, which may ask about thirty. */
-const MOST_REFERENCES = 20
-const MOST_VALUES = 262_144
 
 type Words = { cel: string; message: string; field?: string; code?: Rule<Sparse>['code'] }
 
@@ -71,11 +69,11 @@ const variableRules: readonly Rule<Sparse>[] = [
   ),
   refuse(
     {
-      cel: `self.components.map(c, has(c.env) ? c.env.map(e, has(e.value) ? size(e.value) : 0).sum() : 0).sum() <= ${MOST_VALUES}`,
-      message: `values in env have at most ${MOST_VALUES} characters in all`,
+      cel: `self.components.map(c, has(c.env) ? c.env.map(e, has(e.value) ? size(e.value) : 0).sum() : 0).sum() <= ${MOST_OF_ALL_VALUES}`,
+      message: `values in env have at most ${MOST_OF_ALL_VALUES} characters in all`,
     },
     ({ components }) =>
-      components.flatMap(({ env }) => env).reduce((sum, { value = '' }) => sum + [...value].length, 0) <= MOST_VALUES,
+      charactersOf(components.flatMap(({ env }) => env.map(({ value = '' }) => value))) <= MOST_OF_ALL_VALUES,
   ),
   refuse(
     {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CONTENT_FIELDS } from '../contracts/containerinstances.ts'
 import { OUTPUTS, type OutputCollection } from '../contracts/references.ts'
 import {
   BackupPolicyField,
@@ -132,17 +133,15 @@ const PLURALS: Readonly<Record<OutputCollection, readonly [group: string, plural
 const unchanged = (...parts: string[]) =>
   `(request.operation == 'UPDATE' && ${parts.map((part) => `object.spec.?${part} == oldObject.spec.?${part}`).join(' && ')})`
 // Commands of backup hooks run in the containers too.
-const CONTENT = ['components', 'volumes', 'parameters', 'backupPolicy']
-
 const admission: AdmissionRule[] = [
   {
     on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged(...CONTENT)} || (${ofEnvironment(`!has(e.secret) || ${mayReadVault('e.secret')}`)})`,
+    cel: `variables.isExempt || ${unchanged(...CONTENT_FIELDS)} || (${ofEnvironment(`!has(e.secret) || ${mayReadVault('e.secret')}`)})`,
     message: 'env refers to a vault whose secrets you may not read',
   },
   {
     on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged(...CONTENT)} || object.spec.?volumes.orValue([]).all(v, !has(v.secret) || ${mayReadVault('v.secret')})`,
+    cel: `variables.isExempt || ${unchanged(...CONTENT_FIELDS)} || object.spec.?volumes.orValue([]).all(v, !has(v.secret) || ${mayReadVault('v.secret')})`,
     message: 'a volume refers to a vault whose secrets you may not read',
   },
   {
@@ -152,7 +151,7 @@ const admission: AdmissionRule[] = [
   },
   {
     on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged(...CONTENT)} || (${ofEnvironment(
+    cel: `variables.isExempt || ${unchanged(...CONTENT_FIELDS)} || (${ofEnvironment(
       `!has(e.output) || ${Object.entries(PLURALS)
         .map(([collection, [group, plural]]) => {
           const plain = OUTPUTS[collection as OutputCollection].plain.map((name) => `'${name}'`).join(', ')

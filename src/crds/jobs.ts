@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { JOB_STATES, VAULT_REFERENCE_PATTERN, VAULT_REFERENCE_PREFIX, vaultReference } from '../contracts/jobs.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus } from './define.ts'
+import { charactersOf, MOST_OF_A_VALUE, MOST_OF_ALL_VALUES, MOST_REFERENCES } from './environment.ts'
 import { mapOf, ResourceName, Tags } from './fields.ts'
 import { namesRule } from './mapRules.ts'
 import { tagKeyRule } from './tags.ts'
@@ -18,13 +19,12 @@ function notBeginningWith(prefix: string, character: string): string {
 
 const EnvironmentValue = z
   .string()
-  .max(32_768)
+  .max(MOST_OF_A_VALUE)
   // A pattern and not a rule: the API server's budget for rules has no room for so many long texts.
   .regex(
     new RegExp(`^(${notBeginningWith(VAULT_REFERENCE_PREFIX, '[^\\x00]')}|${VAULT_REFERENCE_PATTERN.slice(1, -1)})$`),
     'must not hold the character NUL, and refers to a vault secret as @vault(<vault>/<secret>)',
   )
-const MOST_VALUES = 262_144
 
 const spec = z.strictObject({
   clusterId: ClusterId,
@@ -87,8 +87,6 @@ const spec = z.strictObject({
 type Spec = z.output<typeof spec>
 
 const isEnvironmentName = (name: string) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)
-/** Each is a question to the authorizer in an admission policy, which may ask about thirty. */
-const MOST_REFERENCES = 20
 
 const rules: Rule<Spec>[] = [
   tagKeyRule,
@@ -98,11 +96,11 @@ const rules: Rule<Spec>[] = [
     test: (name) => isEnvironmentName(name) && name.length <= 128,
   }),
   {
-    cel: `self.env.map(name, size(self.env[name])).sum() <= ${MOST_VALUES}`,
-    message: `values in env have at most ${MOST_VALUES} characters in all`,
+    cel: `self.env.map(name, size(self.env[name])).sum() <= ${MOST_OF_ALL_VALUES}`,
+    message: `values in env have at most ${MOST_OF_ALL_VALUES} characters in all`,
     code: 'BAD_REQUEST',
     field: 'env',
-    test: ({ env }) => Object.values(env).reduce((sum, value) => sum + [...value].length, 0) <= MOST_VALUES,
+    test: ({ env }) => charactersOf(Object.values(env)) <= MOST_OF_ALL_VALUES,
   },
   {
     cel: `self.env.filter(name, self.env[name].startsWith('${VAULT_REFERENCE_PREFIX}')).size() <= ${MOST_REFERENCES}`,

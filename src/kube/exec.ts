@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { type ClientOptions, WebSocket } from 'ws'
+import type { ClientOptions, WebSocket } from 'ws'
 import type { ClusterAccess } from './credentials.ts'
 import { queryString } from './path.ts'
 
@@ -56,7 +56,9 @@ export function createExec(access: ClusterAccess, userAgent: string): Exec {
       handshakeTimeout: HANDSHAKE_TIMEOUT,
       perMessageDeflate: false,
     }
-    const socket = new WebSocket(`${access.server.replace(/^http/, 'ws')}${path}${query}`, [PROTOCOL], options)
+    // Imported when first needed: few processes run commands in containers.
+    const { WebSocket: Connection } = await import('ws')
+    const socket = new Connection(`${access.server.replace(/^http/, 'ws')}${path}${query}`, [PROTOCOL], options)
     const abort = () => socket.terminate()
     signal.addEventListener('abort', abort, { once: true })
     socket.once('close', () => signal.removeEventListener('abort', abort))
@@ -122,6 +124,6 @@ function sendOn(socket: WebSocket, channel: number, bytes: Uint8Array): Promise<
       if (error instanceof Error) reject(error)
       else resolve()
     })
-    if (!isAhead && socket.readyState === WebSocket.OPEN) resolve()
+    if (!isAhead && socket.readyState === socket.OPEN) resolve()
   })
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { COMPONENT_LABEL, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import { COMPONENT_LABEL, digestOfImage, REVISION_LABEL } from '../../contracts/containerinstances.ts'
 import { notFound } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
@@ -102,7 +102,7 @@ export function crateOf({ metadata, spec, status = {} }: Pod, usage: PodUsage | 
     nodeName: spec?.nodeName ?? null,
     podIp: status.podIP ?? null,
     image: spec?.containers?.[0]?.image ?? '',
-    imageDigest: /@(sha256:[0-9a-f]{64})$/.exec(containers[0]?.imageID ?? '')?.[1] ?? null,
+    imageDigest: digestOfImage(containers[0]?.imageID) ?? null,
     revision: Number(metadata.labels?.[REVISION_LABEL] ?? 0),
     startedAt: status.startTime ?? null,
     processes: containers.map(processOf),

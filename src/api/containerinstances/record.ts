@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { unknownParameters, unsharedUse } from '../../contracts/containerinstances.ts'
+import { CONTENT_FIELDS, unknownParameters, unsharedUse } from '../../contracts/containerinstances.ts'
 import { defaultHost } from '../../contracts/workloads.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
@@ -15,7 +15,7 @@ import { withoutAbsent } from '../records/kubeRecords.ts'
 import { clusterWords } from '../resources/places.ts'
 import { holderOf } from '../resources/platformNames.ts'
 import { recordOf } from '../resources/record.ts'
-import { refuseForeignValues, refuseForeignVaults } from '../resources/references.ts'
+import { refuseForeignReferences, refuseForeignVaults } from '../resources/references.ts'
 import {
   choosePlan,
   chooseSizes,
@@ -126,13 +126,7 @@ function sizedComponent(component: Sizable, computePlan: string | undefined, vie
   return { ...component, ...sizes }
 }
 
-/** What decides who gets to see the values that are referred to. */
-const contentOf = ({ components, volumes, parameters, backupPolicy }: Draft) => ({
-  components,
-  volumes,
-  parameters,
-  backupPolicy,
-})
+const contentOf = (spec: Draft) => CONTENT_FIELDS.map((field) => spec[field])
 
 /**
  * References were checked when they were written: who changes nothing that could show their values needs no right to
@@ -147,8 +141,7 @@ export function refuseForeign(
   const { components, volumes, registryCredential } = draft
   const previous = view.previous && completeInstance(view.previous)
   if (previous === undefined || !isDeepStrictEqual(contentOf(draft), contentOf(previous.spec))) {
-    const variables = components.flatMap(({ env }) => env)
-    refuseForeignValues([...variables, ...volumes.map(({ name, secret }) => ({ name, secret }))], view)
+    refuseForeignReferences({ components, volumes }, view)
   }
   if (registryCredential !== undefined && !isDeepStrictEqual(registryCredential, previous?.spec.registryCredential)) {
     refuseForeignVaults([registryCredential.vaultName], view)

@@ -283,9 +283,8 @@ export class Pipeline {
   }
 
   #context(passage: Passage, match: Match, parts: Parts): Context {
-    const { services, log } = this.#options
     const isPermitted = () => this.#isPermitted(passage, match)
-    return new RequestContext({ ...passage, isPermitted }, match, parts, { services, log })
+    return new RequestContext(passage, isPermitted, match, parts, this.#options)
   }
 
   /** Asks what was asked before the handler ran, once more. @throws KubeError if it cannot be told now */

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
 import { reasonOf } from '../../core/reasonOf.ts'
 import { badParameter, LIST_QUERY_NAMES, type ListRequest, parseListRequest } from '../resources/paging.ts'
@@ -6,6 +7,9 @@ import type { Route } from './route.ts'
 const QUERY_MAX_LENGTH = 8192
 const PARAMETERS_MAX = 64
 const EMPTY_LIST: ListRequest = { page: 1, pageSize: 1, search: undefined, sort: '', filters: [] }
+
+/** A boolean of a query. */
+export const Flag = z.enum(['true', 'false']).transform((value) => value === 'true')
 
 type Raw = Record<string, string[]>
 

@@ -16,8 +16,6 @@ export type Origin = {
   readonly trace: Trace
   readonly address: string | undefined
   readonly caller: Caller | undefined
-  /** Whether the same request would still be let through. */
-  readonly isPermitted: () => Promise<boolean>
 }
 
 /** Milliseconds between two looks at whether an answer that goes on may go on: it ends within five seconds. */
@@ -43,8 +41,14 @@ export class RequestContext implements Context {
   readonly #isPermitted: () => Promise<boolean>
   #signal: AbortSignal | undefined
 
-  constructor(origin: Origin, match: Match, parts: Parts, { services, log }: Pick<Context, 'services' | 'log'>) {
-    const { request, response, trace, caller, address, isPermitted } = origin
+  /** @param isPermitted whether the same request would still be let through */
+  constructor(
+    { request, response, trace, caller, address }: Origin,
+    isPermitted: () => Promise<boolean>,
+    match: Match,
+    parts: Parts,
+    { services, log }: Pick<Context, 'services' | 'log'>,
+  ) {
     this.services = services
     this.log = log
     this.query = parts.query

@@ -6,6 +6,7 @@ import { badRequest } from '../../core/errors.ts'
 import { type Answer, created, noContent, ok } from '../http/answer.ts'
 import { limitedTo } from '../http/body.ts'
 import type { Context } from '../http/context.ts'
+import { Flag } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from './dto.ts'
 import { attachment, byteRange, downloadHeaders } from './fileHeaders.ts'
@@ -20,7 +21,6 @@ declare module '../http/context.ts' {
 /** Bytes of one upload. */
 const UPLOAD_LIMIT = 8 * 1024 ** 3
 
-const Flag = z.enum(['true', 'false']).transform((value) => value === 'true')
 const Path = z.string().min(1).describe('In the container, from its root')
 const Component = z.string().max(63).optional().describe('The only one with a persistent volume if absent')
 const PathQuery = z.strictObject({ component: Component, path: Path.default('/') })

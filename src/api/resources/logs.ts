@@ -6,6 +6,7 @@ import { badRequest, notFound } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { Flag } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from './dto.ts'
 
@@ -14,8 +15,6 @@ declare module '../http/context.ts' {
     readonly podLogs: FollowedPodLogs
   }
 }
-
-const Flag = z.enum(['true', 'false']).transform((value) => value === 'true')
 
 /** The query of every log route (records: shared answers). */
 const LogQuery = z.strictObject({

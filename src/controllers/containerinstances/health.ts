@@ -1,4 +1,4 @@
-import { COMPONENT_LABEL, containerNames } from '../../contracts/containerinstances.ts'
+import { COMPONENT_LABEL, containerNames, digestOfImage } from '../../contracts/containerinstances.ts'
 import { isOwnedBy, publicUrl } from '../../contracts/workloads.ts'
 import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
 import type { ComponentSpec } from '../../crds/containerFields.ts'
@@ -39,9 +39,7 @@ export function observeInstance(pass: InstancePass): Outcome {
     restartCount: containers.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
     components: spec.components.map(({ name }) => {
       const own = ofComponent(pods, name)
-      const [digest] = own.flatMap(
-        ({ status }) => /@(sha256:[0-9a-f]{64})$/.exec(status?.containerStatuses?.[0]?.imageID ?? '')?.[1] ?? [],
-      )
+      const [digest] = own.flatMap(({ status }) => digestOfImage(status?.containerStatuses?.[0]?.imageID) ?? [])
       return { name, readyReplicas: own.filter(isReady).length, ...(digest !== undefined && { imageDigest: digest }) }
     }),
   })

@@ -20,7 +20,7 @@ const ownerOf = (namespace: string, pod: string) =>
         'shop-0': {
           kind: 'ContainerInstance',
           name: 'shop',
-          sees: [{ action: 'secretvault/readSecrets', collection: 'secretvaults', name: 'safe' }],
+          sees: [{ action: 'secretvault/readSecrets' as const, collection: 'secretvaults', name: 'safe' }],
         },
       }[pod]
     : undefined
