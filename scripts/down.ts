@@ -1,6 +1,7 @@
+import { endWith } from './commandLine.ts'
 import { stopLeftovers, stopRecord } from './controlplane/processes.ts'
 import { removeCgroups, stateOf } from './node/namespaces.ts'
-import { parseDownArguments, UsageError } from './up/arguments.ts'
+import { parseDownArguments } from './up/arguments.ts'
 import { becomeSupervisor, runningSupervisor } from './up/state.ts'
 
 const STOP_DEADLINE_MS = 40_000
@@ -17,6 +18,5 @@ try {
   const stopped = [...(supervisor === undefined ? [] : ['the platform']), ...leftovers]
   process.stdout.write(stopped.length === 0 ? `Nothing runs on ${folder}.\n` : `Stopped ${stopped.join(', ')}.\n`)
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-  process.exitCode = error instanceof UsageError ? 2 : 1
+  endWith(error)
 }

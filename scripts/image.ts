@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { endWith, parsed, UsageError } from './commandLine.ts'
 import { createProgress } from './controlplane/index.ts'
 import { REGISTRY } from './node/addresses.ts'
 import { packageImage, pushInto } from './node/images.ts'
@@ -17,32 +17,29 @@ for all registries there: library/nginx:1 is what docker.io/library/nginx:1 asks
 try {
   process.stdout.write(`${await main(process.argv.slice(2))}\n`)
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-  process.exitCode = 1
+  endWith(error)
 }
 
 async function main(words: readonly string[]): Promise<string> {
-  const { values, positionals } = parseArgs({
-    args: [...words],
-    allowPositionals: true,
-    options: {
-      package: { type: 'string', multiple: true, default: [] },
-      layer: { type: 'string', multiple: true, default: [] },
-      user: { type: 'string', default: '65532:65532' },
-      port: { type: 'string' },
-      data: { type: 'string', default: '.freehold' },
-    },
-  })
+  const options = {
+    package: { type: 'string', multiple: true },
+    layer: { type: 'string', multiple: true },
+    user: { type: 'string', default: '65532:65532' },
+    port: { type: 'string' },
+    data: { type: 'string', default: '.freehold' },
+  } as const
+  const { values, positionals } = parsed(words, USAGE, options, true)
+  const { package: packages = [], layer: folders = [] } = values
   const [name = '', ...command] = positionals
-  if (!/^[a-z0-9]+(?:[./_-][a-z0-9]+)*:[\w][\w.-]{0,127}$/.test(name) || values.package.length === 0) {
-    throw new Error(USAGE)
+  if (!/^[a-z0-9]+(?:[./_-][a-z0-9]+)*:[\w][\w.-]{0,127}$/.test(name) || packages.length === 0) {
+    throw new UsageError(USAGE)
   }
   const node = await runningNamespaces(resolve(values.data))
   if (node === undefined) throw new Error(`No node runs on ${values.data}: start one with "npm run up -- --node".`)
   const ports = values.port === undefined ? {} : { ExposedPorts: { [`${values.port}/tcp`]: {} } }
   const config = { User: values.user, ...(command.length === 0 ? {} : { Cmd: command }), ...ports }
   const search = { progress: createProgress(process.stderr), signal: undefined }
-  const layers = values.layer.map((folder) => resolve(folder))
-  await pushInto(node, [await packageImage({ name, packages: values.package, layers, config }, search)])
+  const layers = folders.map((folder) => resolve(folder))
+  await pushInto(node, [await packageImage({ name, packages, layers, config }, search)])
   return `${REGISTRY}/${name}`
 }

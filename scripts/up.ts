@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url'
+import { endWith } from './commandLine.ts'
 import { createProgress } from './controlplane/index.ts'
 import { DOMAIN } from './platform.ts'
-import { parseUpArguments, type UpArguments, UsageError } from './up/arguments.ts'
+import { parseUpArguments, type UpArguments } from './up/arguments.ts'
 import { type DetachMessage, startDetached } from './up/detach.ts'
 import { type DevFile, readDevFile, runningSupervisor } from './up/state.ts'
 import { supervise } from './up/supervise.ts'
@@ -12,8 +13,7 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 try {
   process.exitCode = await main(parseUpArguments(words))
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-  process.exitCode = error instanceof UsageError ? 2 : 1
+  endWith(error)
 }
 if (process.connected) process.disconnect()
 

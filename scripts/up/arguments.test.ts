@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { expect } from 'chai'
-import { parseDownArguments, parseUpArguments, UsageError } from './arguments.ts'
+import { UsageError } from '../commandLine.ts'
+import { parseDownArguments, parseUpArguments } from './arguments.ts'
 
 describe('the arguments of up', () => {
   it('have defaults', () => {

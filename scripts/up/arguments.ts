@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { parsed, wholeNumber } from '../commandLine.ts'
 
 export type UpArguments = {
   detach: boolean
@@ -26,12 +26,9 @@ export const UP_USAGE = `Usage: npm run up -- [options]
 export const DOWN_USAGE = `Usage: npm run down -- [options]
   --data DIR          the data folder that "npm run up" was given (default .freehold)`
 
-/** Wrong words on the command line: the message is for the user, with the usage behind it. */
-export class UsageError extends Error {}
-
 /** @throws UsageError for an unknown flag, a stray word, or a value that is none */
 export function parseUpArguments(words: readonly string[]): UpArguments {
-  const values = parsed(words, UP_USAGE, {
+  const { values } = parsed(words, UP_USAGE, {
     detach: { type: 'boolean', default: false },
     fresh: { type: 'boolean', default: false },
     supervise: { type: 'boolean', default: false },
@@ -43,36 +40,19 @@ export function parseUpArguments(words: readonly string[]): UpArguments {
   })
   const { kubeconfig, 'facade-port': facadePort } = values
   return {
-    detach: values.detach === true,
-    fresh: values.fresh === true,
-    supervise: values.supervise === true,
-    kubeconfig: typeof kubeconfig === 'string' ? resolve(kubeconfig) : undefined,
-    folder: resolve(String(values.data)),
-    facadePort: facadePort === undefined ? undefined : wholeNumber('--facade-port', facadePort, 65_535),
-    nodes: wholeNumber('--nodes', values.nodes, 64),
-    node: values.node === true,
+    detach: values.detach,
+    fresh: values.fresh,
+    supervise: values.supervise,
+    kubeconfig: kubeconfig === undefined ? undefined : resolve(kubeconfig),
+    folder: resolve(values.data),
+    facadePort: facadePort === undefined ? undefined : wholeNumber('--facade-port', facadePort, 65_535, UP_USAGE),
+    nodes: wholeNumber('--nodes', values.nodes, 64, UP_USAGE),
+    node: values.node,
   }
 }
 
 /** @throws UsageError */
 export function parseDownArguments(words: readonly string[]): { folder: string } {
-  return { folder: resolve(String(parsed(words, DOWN_USAGE, { data: { type: 'string', default: '.freehold' } }).data)) }
-}
-
-type Flags = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>
-
-function parsed(words: readonly string[], usage: string, options: Flags): Record<string, unknown> {
-  try {
-    return parseArgs({ args: [...words], options, strict: true, allowPositionals: false }).values
-  } catch (error) {
-    throw new UsageError(`${(error as Error).message}\n${usage}`)
-  }
-}
-
-function wholeNumber(flag: string, text: unknown, most: number): number {
-  const value = /^\d+$/.test(String(text)) ? Number(text) : 0
-  if (value < 1 || value > most) {
-    throw new UsageError(`${flag} must be a whole number from 1 to ${most}, not "${text}".\n${UP_USAGE}`)
-  }
-  return value
+  const { values } = parsed(words, DOWN_USAGE, { data: { type: 'string', default: '.freehold' } })
+  return { folder: resolve(values.data) }
 }
