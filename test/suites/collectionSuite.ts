@@ -8,6 +8,7 @@ import type { AnyKind } from '../../src/crds/define.ts'
 import { PlatformUser } from '../../src/crds/identity.ts'
 import { DenyAssignment } from '../../src/crds/rbac.ts'
 import { bearer, startFacade } from '../worlds/facadeServer.ts'
+import { askAtOnce, askInTurn, outcomes } from './contest.ts'
 
 export type Server = Awaited<ReturnType<typeof startFacade>>
 type Item = Record<string, unknown> & { id: string }
@@ -193,6 +194,18 @@ function changeTests(given: CollectionCase, world: World): void {
         expect([answer.status, answer.body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
       }
       expect((await listed()).items).to.deep.equal(world.made)
+    })
+
+    it('takes what several ask for at once as if one had asked after the other', async () => {
+      const [body] = items.bodies
+      const ask = (app: Server['app']) => request(app).post(path).set('authorization', bearer(OWNER)).send(body)
+      const seen: unknown[] = []
+      for (const how of [askInTurn, askAtOnce]) {
+        await world.server.stop()
+        await begin({ ...given, items: { seed: () => {} } }, world)
+        seen.push([outcomes(await how(world.server, ask)), (await listed()).items.length])
+      }
+      expect(seen[1]).to.deep.equal(seen[0])
     })
   }
 

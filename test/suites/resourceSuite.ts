@@ -5,6 +5,7 @@ import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { DenyAssignment } from '../../src/crds/rbac.ts'
 import { bearer, CLUSTER, startFacade } from '../worlds/facadeServer.ts'
+import { askAtOnce, outcomes } from './contest.ts'
 
 type Server = Awaited<ReturnType<typeof startFacade>>
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
@@ -113,6 +114,19 @@ function creationTests({ kind, body, other, isBrief = false }: ResourceCase, seg
     expect(answer.body.module).to.equal(module)
   })
 
+  it('are made once if several ask at once: the same spec answers 200, another one 409', async () => {
+    const answers = await askAtOnce(world.server, (app, index) =>
+      request(app)
+        .post(`${base}/${NAME}`)
+        .set('authorization', bearer(OWNER))
+        .send(index % 3 === 0 ? other : body),
+    )
+    expect(outcomes(answers).filter((one) => one === '201')).to.have.length(1)
+    expect(new Set(outcomes(answers))).to.deep.equal(new Set(['200', '201', '409 ALREADY_EXISTS']))
+    const ids = answers.filter(({ status }) => status < 300).map((answer) => answer.body.id)
+    expect(new Set(ids)).to.have.property('size', 1)
+  })
+
   const unknown = 'MODEL_BINDING_FAILED'
   const wrong: [string, unknown, string][] = [
     ['a body that is not an object', [], unknown],
@@ -188,6 +202,18 @@ function changeTests({ body, shows }: { body: object; shows: object }, world: Wo
     expect(answer.body).to.deep.include(shows)
     const wrong = await call('patch', one).send({ nonsense: 1 })
     expect([wrong.status, wrong.body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
+  })
+
+  it('are changed by one of several who have read the same version', async () => {
+    const { headers } = await create()
+    const answers = await askAtOnce(world.server, (app, index) =>
+      request(app)
+        .patch(one)
+        .set('authorization', bearer(OWNER))
+        .set('if-match', headers.etag ?? '')
+        .send({ tags: { asker: `${index}` } }),
+    )
+    expect(outcomes(answers)).to.deep.equal(['200', ...Array(answers.length - 1).fill('409 CONFLICT')])
   })
 
   if (!has('put', '/x')) return

@@ -78,8 +78,55 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
   })
   put(ComputePlan, 'vector-old', { family: 'Vector', displayName: 'Old', ...SIZES, deprecated: true })
   put(ComputePlan, 'app-small', { family: 'App', displayName: 'App', ...SIZES })
-  const caches = new CacheSet({ client })
+  const more: Awaited<ReturnType<typeof serve>>[] = []
+  const first = await serve(client, change, services)
+  const { caches } = first
   late.observer = caches.observer()
+  const grant = (principalId: string, roleDefinitionName: string, scope: string) => {
+    const boundaryId = /^\/boundaries\/([^/]+)/.exec(scope)?.[1]
+    const namespace = boundaryId === undefined ? SYSTEM_NAMESPACE : boundaryNamespace(boundaryId)
+    const place = parseScope(scope)
+    const target = place === undefined ? undefined : scopeObject(place)
+    const there = target && caches.get(target.resource).get(target.namespace, target.name)
+    const scopeIncarnation = (there?.metadata.annotations ?? LIFE)[INCARNATION_ANNOTATION]
+    const ofLife = boundaryId === undefined ? {} : { scopeIncarnation }
+    const spec = { principalId, principalType: 'User', roleDefinitionName, scope, ...ofLife }
+    const object = put(RoleAssignment, randomUUID(), spec, namespace)
+    caches.get(RoleAssignment.resource).observeWrite(object)
+  }
+  const show = (kind: AnyKind, object: ReturnType<typeof put>) => {
+    caches.get(kind.resource).observeWrite(object)
+    return object
+  }
+  return {
+    app: first.app,
+    facade: first.facade,
+    client,
+    caches,
+    /** One more facade over the same API server, which hears of what the first one writes by its watches. */
+    async another() {
+      const next = await serve(client, change, services)
+      more.push(next)
+      return next.app
+    },
+    put: (kind: AnyKind, name: string, spec: object, namespace?: string) =>
+      show(kind, put(kind, name, spec, namespace)),
+    grant,
+    boundary(id: string, spec: object = {}) {
+      show(Boundary, put(Boundary, id, { displayName: 'Shop', ...spec }))
+    },
+    group(boundaryId: string, name: string, spec: object = {}) {
+      show(ResourceGroup, put(ResourceGroup, name, spec, boundaryNamespace(boundaryId)))
+    },
+    async stop() {
+      await Promise.all([first, ...more].map((each) => each.stop()))
+    },
+  }
+}
+
+/** A facade with caches of its own over an API server. */
+async function serve(client: FakeKubeClient, change: Partial<FacadeOptions>, services: Partial<Services>) {
+  const caches = new CacheSet({ client })
   for (const kind of KINDS) caches.add(kind.resource)
   const access = createAccess({ caches, clock: systemClock, log: silentLog })
   caches.start()
@@ -141,36 +188,10 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
       ...services,
     },
   })
-  const grant = (principalId: string, roleDefinitionName: string, scope: string) => {
-    const boundaryId = /^\/boundaries\/([^/]+)/.exec(scope)?.[1]
-    const namespace = boundaryId === undefined ? SYSTEM_NAMESPACE : boundaryNamespace(boundaryId)
-    const place = parseScope(scope)
-    const target = place === undefined ? undefined : scopeObject(place)
-    const there = target && caches.get(target.resource).get(target.namespace, target.name)
-    const scopeIncarnation = (there?.metadata.annotations ?? LIFE)[INCARNATION_ANNOTATION]
-    const ofLife = boundaryId === undefined ? {} : { scopeIncarnation }
-    const spec = { principalId, principalType: 'User', roleDefinitionName, scope, ...ofLife }
-    const object = put(RoleAssignment, randomUUID(), spec, namespace)
-    caches.get(RoleAssignment.resource).observeWrite(object)
-  }
-  const show = (kind: AnyKind, object: ReturnType<typeof put>) => {
-    caches.get(kind.resource).observeWrite(object)
-    return object
-  }
   return {
     app: facade.app,
     facade,
-    client,
     caches,
-    put: (kind: AnyKind, name: string, spec: object, namespace?: string) =>
-      show(kind, put(kind, name, spec, namespace)),
-    grant,
-    boundary(id: string, spec: object = {}) {
-      show(Boundary, put(Boundary, id, { displayName: 'Shop', ...spec }))
-    },
-    group(boundaryId: string, name: string, spec: object = {}) {
-      show(ResourceGroup, put(ResourceGroup, name, spec, boundaryNamespace(boundaryId)))
-    },
     async stop() {
       access.stop()
       await caches.stopAll()
