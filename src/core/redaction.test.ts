@@ -11,11 +11,7 @@ describe('redacted text', () => {
     ['loses a field of JSON', '{"clientSecret": "a b c", "n": 1}', '{"clientSecret": ***, "n": 1}'],
     ['loses an access key', 'key AKIAABCDEFGHIJKLMNOP', 'key ***'],
     ['loses a token of a Git host', 'ghp_0123456789abcdefghij', '***'],
-    [
-      'loses a private key whose end is missing',
-      'a -----BEGIN EC PRIVATE KEY-----\nMHc\nx',
-      'a ***',
-    ],
+    ['loses a private key whose end is missing', 'a -----BEGIN EC PRIVATE KEY-----\nMHc\nx', 'a ***'],
     ['loses a secret of a query', 'https://x.test/?a=1&api_key=q1w2&b=2', 'https://x.test/?a=1&api_key=***&b=2'],
   ]
   for (const [title, text, expected] of cases) it(title, () => expect(redacted(text)).to.equal(expected))

@@ -25,7 +25,7 @@ export function sighting(more: Partial<Sighting> = {}): Sighting {
   }
 }
 
-export function after(generation: number, spec: object, uid = 'one-life') {
+export function stateOf(generation: number, spec: object, uid = 'one-life') {
   return { uid, generation, spec, labelling: '' }
 }
 
@@ -55,8 +55,8 @@ export function activityStoreContract(open: () => ActivityStore | Promise<Activi
 
   it('tells what a write changed, from the write before', async () => {
     const { store, resource } = await make()
-    await store.append(resource, [sighting({ after: after(1, { replicas: 1 }) })])
-    await store.append(resource, [sighting({ after: after(2, { replicas: 3, env: { KEY: 'hunter2' } }) })])
+    await store.append(resource, [sighting({ after: stateOf(1, { replicas: 1 }) })])
+    await store.append(resource, [sighting({ after: stateOf(2, { replicas: 3, env: { KEY: 'hunter2' } }) })])
     const [made, changed] = (await store.read(resource)) ?? []
     expect(made?.changes).to.deep.equal([{ path: '/replicas', from: null, to: 1 }])
     expect(changed?.changes).to.deep.equal([

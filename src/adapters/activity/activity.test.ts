@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { activityStoreContract, after, RESOURCE, sighting } from '../../../test/suites/activityStoreContract.ts'
+import { activityStoreContract, RESOURCE, sighting, stateOf } from '../../../test/suites/activityStoreContract.ts'
 import { ENTRIES_MAX, ENTRY_BYTES_MAX } from '../../contracts/activity.ts'
 import { secret } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
@@ -36,7 +36,10 @@ describe('the record of activity in Secrets', () => {
     const client = new FakeKubeClient()
     const store = secretActivity(client)
     for (let batch = 0; batch < 53; batch += 1) {
-      await store.append(RESOURCE, Array.from({ length: 200 }, () => sighting()))
+      await store.append(
+        RESOURCE,
+        Array.from({ length: 200 }, () => sighting()),
+      )
     }
     expect((await store.read(RESOURCE))?.length).to.be.within(ENTRIES_MAX - 250, ENTRIES_MAX)
     const { items } = await client.list(secret)
@@ -69,22 +72,25 @@ describe('the record of activity in Secrets', () => {
 
 describe('what is added to a record', () => {
   const head = emptyHead('salt')
-  const first = sighting({ after: after(1, { size: 1 }) })
+  const first = sighting({ after: stateOf(1, { size: 1 }) })
 
   it('is nothing for an apply of what is there', () => {
     const held = added(head, [first])
-    expect(added(held, [sighting({ onlyIfChanged: true, after: after(1, { size: 1 }) })])).to.equal(held)
+    expect(added(held, [sighting({ onlyIfChanged: true, after: stateOf(1, { size: 1 }) })])).to.equal(held)
   })
 
   it('is an entry if only labels changed', () => {
-    const labelled = { ...after(1, { size: 1 }), labelling: 'other' }
+    const labelled = { ...stateOf(1, { size: 1 }), labelling: 'other' }
     const { entries } = added(added(head, [first]), [sighting({ onlyIfChanged: true, after: labelled })])
     expect(entries[1]?.changes).to.deep.equal([])
   })
 
   it('is one entry of what two tell, with the words of whom it knows first-hand', () => {
-    const [rest, audit] = [sighting({ remoteAddress: '10.0.0.1' }), { channel: 'Platform' as const, isSecondHand: true }]
-    const told = { ...rest, ...audit, remoteAddress: undefined, after: after(1, { size: 1 }) }
+    const [rest, audit] = [
+      sighting({ remoteAddress: '10.0.0.1' }),
+      { channel: 'Platform' as const, isSecondHand: true },
+    ]
+    const told = { ...rest, ...audit, remoteAddress: undefined, after: stateOf(1, { size: 1 }) }
     for (const order of [
       [rest, told],
       [told, rest],
@@ -97,19 +103,19 @@ describe('what is added to a record', () => {
   })
 
   it('counts replicas of a scaled resource', () => {
-    const held = added(head, [sighting({ after: after(1, { replicas: 1 }) })])
+    const held = added(head, [sighting({ after: stateOf(1, { replicas: 1 }) })])
     const { entries } = added(held, [sighting({ after: { replicas: 3, pointer: '/replicas' } })])
     expect(entries[1]?.changes).to.deep.equal([{ path: '/replicas', from: 1, to: 3 }])
   })
 
   it('shows no difference to another life of the name', () => {
-    const { entries } = added(added(head, [first]), [sighting({ after: after(5, { size: 2 }, 'another') })])
+    const { entries } = added(added(head, [first]), [sighting({ after: stateOf(5, { size: 2 }, 'another') })])
     expect(entries[1]?.changes).to.deep.equal([])
   })
 
   it('has a bounded length, and says what was left out', () => {
     const spec = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`field${index}`, 'x'.repeat(150)]))
-    const [entry] = added(head, [sighting({ after: after(1, spec) })]).entries
+    const [entry] = added(head, [sighting({ after: stateOf(1, spec) })]).entries
     expect(Buffer.byteLength(JSON.stringify(entry))).to.be.lessThan(ENTRY_BYTES_MAX + 1)
     expect(Number(entry?.metadata.changesLeftOut)).to.be.greaterThan(0)
   })
@@ -125,7 +131,7 @@ describe('what is added to a record', () => {
   for (const [title, spec] of secrets) {
     it(`shows nothing of ${title}, but that it changed`, () => {
       const other = JSON.parse(JSON.stringify(spec).replace('planted-1', 'planted-2'))
-      const held = added(added(head, [sighting({ after: after(1, spec) })]), [sighting({ after: after(2, other) })])
+      const held = added(added(head, [sighting({ after: stateOf(1, spec) })]), [sighting({ after: stateOf(2, other) })])
       expect(JSON.stringify(held)).to.not.include('planted')
       expect(held.entries[1]?.changes).to.have.length(1)
       expect(held.entries[1]?.changes[0]).to.include({ from: '***', to: '***' })

@@ -50,9 +50,7 @@ function leaf(value: unknown, isHidden: boolean, salt: string): Scalar {
 export function changesBetween(before: Flat, after: Flat): Change[] {
   const pointers = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   const differing = pointers.filter((path) => before[path] !== after[path])
-  return differing
-    .slice(0, CHANGES_MAX)
-    .map((path) => ({ path, from: shown(before[path]), to: shown(after[path]) }))
+  return differing.slice(0, CHANGES_MAX).map((path) => ({ path, from: shown(before[path]), to: shown(after[path]) }))
 }
 
 function shown(value: Scalar | undefined): Scalar {

@@ -24,7 +24,11 @@ const HEAD_ENTRIES_KEPT = 64
 export const emptyHead = (salt: string): Head => ({ salt, entries: [], chapters: [] })
 
 /** @param isClosed whether an entry of this id is in a chapter already */
-export function added(head: Head, sightings: readonly Sighting[], isClosed: (id: string) => boolean = () => false): Head {
+export function added(
+  head: Head,
+  sightings: readonly Sighting[],
+  isClosed: (id: string) => boolean = () => false,
+): Head {
   const ordered = sightings.filter(({ id }) => !isClosed(id)).sort(inOrder)
   return ordered.reduce(withOne, head)
 }
@@ -114,5 +118,8 @@ export function chaptersKept({ chapters, entries }: Head, now: number): Chapter[
 export function readable(entries: readonly Entry[], now: number): Entry[] {
   const byId = new Map(entries.map((entry) => [entry.id, entry]))
   const oldest = oldestKept(now)
-  return [...byId.values()].filter(({ occurredAt }) => occurredAt >= oldest).sort(inOrder).slice(-ENTRIES_MAX)
+  return [...byId.values()]
+    .filter(({ occurredAt }) => occurredAt >= oldest)
+    .sort(inOrder)
+    .slice(-ENTRIES_MAX)
 }

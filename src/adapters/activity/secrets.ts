@@ -7,7 +7,16 @@ import { MANAGED_BY, MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { added, type Chapter, chaptersKept, dueForClosing, emptyHead, type Head, oldestKept, readable } from './history.ts'
+import {
+  added,
+  type Chapter,
+  chaptersKept,
+  dueForClosing,
+  emptyHead,
+  type Head,
+  oldestKept,
+  readable,
+} from './history.ts'
 import type { ActivityStore, Entry, ResourcePath, Sighting } from './port.ts'
 
 const secret: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true }
@@ -68,14 +77,18 @@ class SecretActivity implements ActivityStore {
 
   async sweep(): Promise<void> {
     const oldest = oldestKept(this.#now())
-    const { items } = await this.#client.list({ ...secret, metadataOnly: true }, {
-      namespace: SYSTEM_NAMESPACE,
-      labelSelector: ACTIVITY_LABEL,
-    })
+    const { items } = await this.#client.list(
+      { ...secret, metadataOnly: true },
+      {
+        namespace: SYSTEM_NAMESPACE,
+        labelSelector: ACTIVITY_LABEL,
+      },
+    )
     for (const { metadata } of items) {
       const newest = metadata.annotations?.[NEWEST_ANNOTATION] ?? metadata.creationTimestamp ?? ''
       const { name, uid, resourceVersion } = metadata
-      if (newest < oldest) await this.#client.remove(secret, { namespace: SYSTEM_NAMESPACE, name }, { uid, resourceVersion })
+      if (newest < oldest)
+        await this.#client.remove(secret, { namespace: SYSTEM_NAMESPACE, name }, { uid, resourceVersion })
     }
   }
 
@@ -168,7 +181,12 @@ function nameOf({ boundaryId, resourceGroup, resourceType, resourceName }: Resou
 
 function secretOf(name: string, data: Record<string, string>, annotations: Record<string, string>): SecretObject {
   const labels = { [MANAGED_BY_LABEL]: MANAGED_BY, [ACTIVITY_LABEL]: 'true' }
-  return { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: SYSTEM_NAMESPACE, labels, annotations }, data }
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: SYSTEM_NAMESPACE, labels, annotations },
+    data,
+  }
 }
 
 function packed(value: unknown): Promise<Buffer> {

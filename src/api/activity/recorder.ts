@@ -41,7 +41,10 @@ export class ActivityRecorder {
   note(told: Told): void {
     if (this.#isTooMuch(told)) return
     if (this.#waiting.length >= WAITING_MAX) {
-      this.#options.log.error({ resource: told.resource }, 'Too many entries of activity wait to be written: one is lost.')
+      this.#options.log.error(
+        { resource: told.resource },
+        'Too many entries of activity wait to be written: one is lost.',
+      )
       return
     }
     this.#own.set(told.sighting.id, true)

@@ -20,7 +20,10 @@ export function kindOfSegment(segment: string): AnyKind | undefined {
 export function isThere(records: Pick<Records, 'peek'>, resource: ResourcePath): boolean {
   const { boundaryId, resourceGroup, resourceType, resourceName: name } = resource
   const kind = kindOfSegment(resourceType)
-  return kind !== undefined && records.peek(kind, { namespace: groupNamespace(boundaryId, resourceGroup), name }) !== undefined
+  return (
+    kind !== undefined &&
+    records.peek(kind, { namespace: groupNamespace(boundaryId, resourceGroup), name }) !== undefined
+  )
 }
 
 /** How a resource is after a write; undefined if the object does not tell. */

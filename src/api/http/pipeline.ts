@@ -110,7 +110,15 @@ export class Pipeline {
     response.setHeader('x-correlation-id', trace.correlationId)
     response.setHeader('traceparent', trace.traceparent)
     const beganAt = services.clock.now()
-    const passage: Passage = { request, response, trace, address, match: undefined, caller: undefined, attendance: undefined }
+    const passage: Passage = {
+      request,
+      response,
+      trace,
+      address,
+      match: undefined,
+      caller: undefined,
+      attendance: undefined,
+    }
     metrics.began()
     let failure: unknown
     try {

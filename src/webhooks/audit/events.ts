@@ -40,7 +40,9 @@ type Named = { metadata?: { name?: string; resourceVersion?: string } }
 export function objectsOf({ objectRef, verb, responseObject }: AuditEvent): { name: string; object: unknown }[] {
   if (verb === 'deletecollection') {
     const { items = [] } = (responseObject ?? {}) as { items?: Named[] }
-    return items.flatMap((object) => (object.metadata?.name === undefined ? [] : [{ name: object.metadata.name, object }]))
+    return items.flatMap((object) =>
+      object.metadata?.name === undefined ? [] : [{ name: object.metadata.name, object }],
+    )
   }
   const name = objectRef?.name || ((responseObject ?? {}) as Named).metadata?.name
   return name === undefined || name === '' ? [] : [{ name, object: responseObject }]

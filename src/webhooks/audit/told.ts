@@ -75,7 +75,9 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
   return {
     id: who.entryId ?? uuidV5([event.auditID, userOf(event), event.requestReceivedTimestamp, whole, name].join('\n')),
     occurredAt: new Date(event.requestReceivedTimestamp).toISOString(),
-    action: FORMS.actionOf(kind.resource.group, whole, verb) ?? `${kind.actions ?? kind.segment}/${isDelete ? 'delete' : 'write'}`,
+    action:
+      FORMS.actionOf(kind.resource.group, whole, verb) ??
+      `${kind.actions ?? kind.segment}/${isDelete ? 'delete' : 'write'}`,
     operation: subresource === '' ? verb : `${verb} ${subresource}`,
     actor: who.actor,
     channel: who.channel,
