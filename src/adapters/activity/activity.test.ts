@@ -113,6 +113,19 @@ describe('what is added to a record', () => {
     expect(entries[1]?.changes).to.deep.equal([])
   })
 
+  it('tells right what changed of writes that are told in another order', () => {
+    const told = [1, 2, 3, 4].map((size) => sighting({ after: stateOf(size, { size }) }))
+    for (const order of [
+      [0, 3, 1, 2],
+      [0, 2, 3, 1],
+      [0, 1, 3, 2],
+    ]) {
+      const { entries } = order.reduce((held, index) => added(held, [told[index] ?? sighting()]), head)
+      const changes = entries.flatMap((entry) => entry.changes.map(({ from, to }) => `${from} ${to}`))
+      expect(changes).to.deep.equal(['null 1', '1 2', '2 3', '3 4'])
+    }
+  })
+
   it('has a bounded length, and says what was left out', () => {
     const spec = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`field${index}`, 'x'.repeat(150)]))
     const [entry] = added(head, [sighting({ after: stateOf(1, spec) })]).entries

@@ -1,18 +1,15 @@
 import { ENTRIES_MAX, ENTRY_BYTES_MAX, RECORD_BYTES_MAX, RETENTION_DAYS } from '../../contracts/activity.ts'
-import { changesBetween, type Flat, flatten } from './changes.ts'
-import type { After, Change, Entry, Sighting } from './port.ts'
+import type { Entry, Sighting } from './port.ts'
+import { compared, type States } from './states.ts'
 
 /** Older entries, closed for good. */
 export type Chapter = { name: string; count: number; oldest: string; newest: string; bytes: number }
-/** How the resource was after the newest write that is known, to tell what the next one changes. */
-export type Known = { uid: string; generation: number; flat: Flat | undefined; labelling: string }
-
 /** The open end of a resource's record, and the list of what was closed. Entries are in order, oldest first. */
 export type Head = {
   readonly salt: string
   readonly entries: readonly Entry[]
   readonly chapters: readonly Chapter[]
-  readonly known?: Known | undefined
+  readonly known?: States | undefined
 }
 
 const DAY = 86_400_000
@@ -34,42 +31,20 @@ export function added(
 }
 
 function withOne(head: Head, sighting: Sighting): Head {
+  const { after, isSecondHand = false, onlyIfChanged = false, ...facts } = sighting
+  const { known, changes, isChange, next } = compared(head.known, after, sighting.id, head.salt)
   const held = head.entries.find(({ id }) => id === sighting.id)
-  const { known, changes, isChange } = compared(head, sighting.after)
-  const { after: _after, isSecondHand = false, onlyIfChanged = false, ...facts } = sighting
-  if (held !== undefined) {
-    if (isSecondHand && !isChange) return head
-    const told = isSecondHand ? held : { ...held, ...facts, version: facts.version ?? held.version }
-    const entry = fitting({ ...told, changes: [...held.changes, ...changes] })
-    if (JSON.stringify(entry) === JSON.stringify(held)) return head
-    return { ...head, known, entries: head.entries.map((one) => (one === held ? entry : one)) }
+  const around = head.entries.map((one) =>
+    one.id === next?.entryId && one !== held ? fitting({ ...one, changes: next.changes }) : one,
+  )
+  if (held === undefined) {
+    if (onlyIfChanged && !isChange) return head
+    return { ...head, known, entries: [...around, fitting({ ...facts, changes })].sort(inOrder) }
   }
-  if (onlyIfChanged && !isChange) return head
-  const entries = [...head.entries, fitting({ ...facts, changes })].sort(inOrder)
-  return { ...head, known, entries }
-}
-
-type Comparison = { known: Known | undefined; changes: readonly Change[]; isChange: boolean }
-
-function compared({ known, salt }: Head, after: After | undefined): Comparison {
-  // Nothing is known of how it is now: a deletion, a refusal, an action on something else.
-  if (after === undefined) return { known, changes: [], isChange: true }
-  if ('replicas' in after) {
-    if (known?.flat === undefined) return { known, changes: [], isChange: true }
-    const flat = { ...known.flat, [after.pointer]: after.replicas }
-    const changes = changesBetween(known.flat, flat)
-    const next = { ...known, flat, generation: known.generation + changes.length }
-    return { known: next, changes, isChange: changes.length > 0 }
-  }
-  const { uid, generation, labelling } = after
-  const isSameLife = known?.uid === uid
-  // It came after a newer one, which holds this change too.
-  if (isSameLife && generation < known.generation) return { known, changes: [], isChange: true }
-  const flat = flatten(after.spec, salt)
-  const before = isSameLife ? known.flat : generation === 1 ? {} : undefined
-  const changes = before === undefined || flat === undefined ? [] : changesBetween(before, flat)
-  const isChange = !isSameLife || known.generation !== generation || known.labelling !== labelling
-  return { known: { uid, generation, flat, labelling }, changes, isChange }
+  const told = isSecondHand ? held : { ...held, ...facts, version: facts.version ?? held.version }
+  const entry = fitting({ ...told, changes: [...held.changes, ...changes] })
+  if (known === head.known && JSON.stringify(entry) === JSON.stringify(held)) return head
+  return { ...head, known, entries: around.map((one) => (one.id === held.id ? entry : one)) }
 }
 
 /** An entry of bounded length: a long list of changes loses its end, and says so. */

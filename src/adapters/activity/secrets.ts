@@ -94,7 +94,7 @@ class SecretActivity implements ActivityStore {
 
   /** What comes late may be in a chapter already. */
   async #closedAmong({ chapters }: Head, sightings: readonly Sighting[]): Promise<ReadonlySet<string>> {
-    const earliest = sightings.reduce((first, { occurredAt }) => Math.min(occurredAt, first), '9')
+    const [earliest = ''] = sightings.map(({ occurredAt }) => occurredAt).sort()
     const touched = chapters.filter(({ newest }) => newest >= earliest)
     const entries = await Promise.all(touched.map((chapter) => this.#readChapter(chapter)))
     return new Set(entries.flat().map(({ id }) => id))
@@ -137,7 +137,7 @@ class SecretActivity implements ActivityStore {
   async #close(head: string, entries: readonly Entry[]): Promise<Chapter> {
     const name = `${head}-${randomBytes(6).toString('hex')}`
     const bytes = await packed(entries)
-    const newest = entries.reduce((last, { occurredAt }) => Math.max(occurredAt, last), '')
+    const newest = entries.at(-1)?.occurredAt ?? ''
     const annotations = { [NEWEST_ANNOTATION]: newest }
     await this.#client.create(secret, secretOf(name, { [ENTRY]: bytes.toString('base64') }, annotations))
     return { name, count: entries.length, oldest: entries[0]?.occurredAt ?? '', newest, bytes: bytes.length }

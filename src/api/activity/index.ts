@@ -8,12 +8,12 @@ import { PlainText, Prose } from '../../crds/fields.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
+import { isThere } from '../records/activity/subjects.ts'
 import { configRoute, listRoute } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { findGroup } from '../resources/places.ts'
 import { ActivityEntry, entryDto } from './record.ts'
-import { isThere } from './resources.ts'
 
 declare module '../http/context.ts' {
   interface Services {

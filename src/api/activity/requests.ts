@@ -2,11 +2,9 @@ import type { ResourcePath } from '../../adapters/activity/port.ts'
 import { redacted } from '../../core/redaction.ts'
 import { placesOf } from '../callers/scopes.ts'
 import type { FinishedRequest } from '../http/witness.ts'
-import type { Told } from './recorder.ts'
-import { afterOf, kindOfSegment } from './resources.ts'
+import type { Told } from '../records/activity/recorder.ts'
+import { afterOf, kindOfSegment, outcomeOf } from '../records/activity/subjects.ts'
 
-/** Of the refusals, those that say something of the resource; others are of the request alone. */
-export const REFUSALS: readonly number[] = [403, 409, 422]
 const MESSAGE_MAX = 512
 
 /**
@@ -61,10 +59,4 @@ function resourceOf({ match: { route, segments } }: FinishedRequest): ResourcePa
   const [, boundaryId = '', , resourceGroup = '', , resourceType = '', resourceName = ''] = segments
   if (kindOfSegment(resourceType) === undefined) return undefined
   return { boundaryId, resourceGroup, resourceType, resourceName }
-}
-
-export function outcomeOf(status: number): 'Succeeded' | 'Refused' | 'Failed' | undefined {
-  if (status < 400) return 'Succeeded'
-  if (REFUSALS.includes(status)) return 'Refused'
-  return status >= 500 ? 'Failed' : undefined
 }

@@ -11,8 +11,8 @@ import { KINDS } from '../../crds/index.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { CacheEvent, WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import type { ActivityRecorder, Sighting } from './recorder.ts'
-import { afterOf, kindOfSegment } from './resources.ts'
+import type { ActivityRecorder, Sighting } from '../records/activity/recorder.ts'
+import { afterOf, kindOfSegment } from '../records/activity/subjects.ts'
 
 /** Milliseconds until a request of REST that did the same has been written. */
 const PATIENCE = 3_000

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { ActivityRecorder } from '../../api/activity/recorder.ts'
+import type { ActivityRecorder } from '../../api/records/activity/recorder.ts'
 import type { PlaceOfNamespace } from '../authorizer/question.ts'
 import { readEvents } from './events.ts'
 import { type Surroundings, toldByEvent } from './told.ts'

@@ -1,6 +1,5 @@
-import type { ResourcePath, Sighting, Told } from '../../api/activity/recorder.ts'
-import { outcomeOf } from '../../api/activity/requests.ts'
-import { afterOf } from '../../api/activity/resources.ts'
+import type { ResourcePath, Sighting, Told } from '../../api/records/activity/recorder.ts'
+import { afterOf, outcomeOf } from '../../api/records/activity/subjects.ts'
 import { type Actor, readAuditId } from '../../contracts/activity.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'

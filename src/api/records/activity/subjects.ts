@@ -1,10 +1,10 @@
-import type { After, ResourcePath } from '../../adapters/activity/port.ts'
-import { PREFIX } from '../../core/labels.ts'
-import { groupNamespace, sha256 } from '../../core/names.ts'
-import type { KubeObject } from '../../core/object.ts'
-import type { AnyKind } from '../../crds/define.ts'
-import { KINDS } from '../../crds/index.ts'
-import type { Records } from '../records/records.ts'
+import type { After, ResourcePath } from '../../../adapters/activity/port.ts'
+import { PREFIX } from '../../../core/labels.ts'
+import { groupNamespace, sha256 } from '../../../core/names.ts'
+import type { KubeObject } from '../../../core/object.ts'
+import type { AnyKind } from '../../../crds/define.ts'
+import { KINDS } from '../../../crds/index.ts'
+import type { Records } from '../records.ts'
 
 /** Kinds whose objects have a record of their own; what belongs to one of them stands in its record. */
 const BY_SEGMENT: ReadonlyMap<string, AnyKind> = new Map(
@@ -38,4 +38,14 @@ function labellingOf({ labels = {}, annotations = {} }: KubeObject['metadata']):
   const entries = Object.entries({ ...labels, ...annotations })
   const own = entries.filter(([name]) => !name.startsWith(PREFIX) && !name.startsWith('kubectl.kubernetes.io/'))
   return own.length === 0 ? '' : sha256(JSON.stringify(own.sort())).slice(0, 16)
+}
+
+/** Of the refusals, those that say something of the resource; others are of the request alone. */
+const REFUSALS: readonly number[] = [403, 409, 422]
+
+/** Undefined for what nobody need know: a body that could not be read, a name that is not there. */
+export function outcomeOf(status: number): 'Succeeded' | 'Refused' | 'Failed' | undefined {
+  if (status < 400) return 'Succeeded'
+  if (REFUSALS.includes(status)) return 'Refused'
+  return status >= 500 ? 'Failed' : undefined
 }

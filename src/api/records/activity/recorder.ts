@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
-import type { ActivityStore, ResourcePath, Sighting } from '../../adapters/activity/port.ts'
-import type { Clock } from '../../core/clock.ts'
-import { messageOf } from '../../core/errors.ts'
-import type { Log } from '../../core/log.ts'
+import type { ActivityStore, ResourcePath, Sighting } from '../../../adapters/activity/port.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { messageOf } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
 
 /** Milliseconds that entries are gathered: many of one resource cost one write. */
 const GATHERED = 1_000
