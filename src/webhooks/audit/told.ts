@@ -99,7 +99,7 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
 function afterWrite(kind: AnyKind, subresource: string, object: unknown): Sighting['after'] {
   if (subresource === '') return afterOf(object)
   const { spec } = (object ?? {}) as { spec?: { replicas?: unknown } }
-  const pointer = kind.scale?.replicas.replace(/^spec/, '').replaceAll('.', '/')
+  const pointer = kind.scale?.replicas.replace(/^\.?spec/, '').replaceAll('.', '/')
   const replicas = spec?.replicas ?? 0
   if (subresource !== 'scale' || pointer === undefined || typeof replicas !== 'number') return undefined
   return { replicas, pointer }
