@@ -97,8 +97,8 @@ describe('the record of activity', () => {
 
   it('holds 500 changes by REST, kubectl and a Git tool once each, in order, by whom they were made', async () => {
     const random = new SeededRandom(TEST_CONFIG.seed)
-    const names = await Promise.all([make(), make(), make(), make()])
-    const steps = 125
+    const names = await Promise.all(Array.from({ length: 10 }, make))
+    const steps = 50
     const made = await Promise.all(
       names.map(async (name) => {
         const ways: (typeof kinds)[number][] = []

@@ -97,7 +97,8 @@ describe('the recorder of activity', () => {
     const store = new FakeActivityStore(() => clock.now())
     return { clock, store, recorder: new ActivityRecorder({ store, clock, log: silentLog }) }
   }
-  const now = (more: Partial<Sighting> = {}) => sighting({ occurredAt: new Date(new ManualClock().now()).toISOString(), ...more })
+  const now = (more: Partial<Sighting> = {}) =>
+    sighting({ occurredAt: new Date(new ManualClock().now()).toISOString(), ...more })
 
   it('writes what was noted when it stops, and knows what it tells itself', async () => {
     const { store, recorder: made } = recorder()
@@ -139,7 +140,12 @@ describe('reports of activity', () => {
   })
   after(() => here.facade.stop())
 
-  const body = { action: 'deploy.started', resourceType: 'vectorclusters', resourceName: 'search', resourceGroup: 'shop' }
+  const body = {
+    action: 'deploy.started',
+    resourceType: 'vectorclusters',
+    resourceName: 'search',
+    resourceGroup: 'shop',
+  }
   const post = (more: object) =>
     request(here.facade.app)
       .post(`/boundaries/${BOUNDARY}/activity`)
@@ -156,7 +162,12 @@ describe('reports of activity', () => {
   const refusals: [string, object, number, string][] = [
     ['an action that is no word', { action: 'Deploy!' }, 400, 'BAD_REQUEST'],
     ['a time ahead', { occurredAt: '2999-01-01T00:00:00Z' }, 400, 'invalid-activity'],
-    ['too much metadata', { metadata: Object.fromEntries([1, 2, 3].map((key) => [key, 'x'.repeat(1000)])) }, 400, 'invalid-activity'],
+    [
+      'too much metadata',
+      { metadata: Object.fromEntries([1, 2, 3].map((key) => [key, 'x'.repeat(1000)])) },
+      400,
+      'invalid-activity',
+    ],
     ['a resource that is not there', { resourceName: 'other' }, 404, 'NOT_FOUND'],
     ['a group that is not there', { resourceGroup: 'other' }, 404, 'NOT_FOUND'],
     ['an unknown field', { actor: 'me' }, 400, 'MODEL_BINDING_FAILED'],

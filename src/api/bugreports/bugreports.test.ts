@@ -37,7 +37,10 @@ describe('bug reports', () => {
   })
 
   it('keep what was sent along beside them, texts without secrets', async () => {
-    const attachments = [text('Authorization: Bearer abcdef123'), { fileName: 'a.png', mediaType: 'image/png', content: PNG }]
+    const attachments = [
+      text('Authorization: Bearer abcdef123'),
+      { fileName: 'a.png', mediaType: 'image/png', content: PNG },
+    ]
     const { body } = await send({ ...REPORT, attachments })
     const { spec } = await stored(body.number)
     expect(JSON.stringify(spec)).to.not.include(PNG)
