@@ -64,6 +64,8 @@ describe('the record of activity', () => {
       kubectl: await clientWithToken(callers.kubectl.token),
       git: await clientWithToken(callers.git.token),
     }
+    // The API server asks for the issuer's keys every ten seconds until it is there.
+    await until('the API server takes tokens', async () => (await clients.git.request({ path: '/api' })).status === 200)
   })
   after(async () => {
     await Promise.all([admin, clients.kubectl, clients.git].map((client) => client.close()))

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { BugReport } from '../../src/crds/bugreports.ts'
 import { secret } from '../../src/kube/builtin.ts'
-import { call, expectCall, makeCaller, uniqueName } from '../worlds/platform.ts'
+import { call, expectCall, makeCaller, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken } from '../worlds/tenant.ts'
 
 type Report = { id: string; number: number; status: string; createdAt: string }
@@ -22,6 +22,7 @@ describe('bug reports', () => {
     const person = await makeCaller()
     const tenant = await clientWithToken(person.token)
     try {
+      await until('the API server takes tokens', async () => (await tenant.request({ path: '/api' })).status === 200)
       const { body: report } = await expectCall<Report>(201, 'POST', '/bug-reports', body, person)
       expect(report.status).to.equal('Open')
       const ref = { namespace: SYSTEM_NAMESPACE, name: `bug-${report.number}` }

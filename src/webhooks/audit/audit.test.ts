@@ -21,7 +21,7 @@ function event(more: Record<string, unknown> = {}) {
     verb: 'patch',
     requestURI: `/apis/data.freehold.dev/v1alpha1/namespaces/${NAMESPACE}/objectstorageaccounts/photos?fieldManager=flux&force=true`,
     user: { username: `p:${PERSON}` },
-    sourceIPs: ['10.1.2.3'],
+    sourceIPs: ['6.6.6.6', '10.1.2.3'],
     userAgent: 'kubectl/v1.36.3',
     objectRef: {
       resource: 'objectstorageaccounts',

@@ -3,6 +3,7 @@ import { afterOf, outcomeOf } from '../../api/records/activity/subjects.ts'
 import { type Actor, readAuditId } from '../../contracts/activity.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { redacted } from '../../core/redaction.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { actionsOfKinds, gatherKubernetesForms } from '../../iam/kubernetesForm.ts'
@@ -85,10 +86,11 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
     metadata: {
       ...(responseStatus?.reason !== undefined && { reason: responseStatus.reason.slice(0, 64) }),
       ...(isOwnPart && { part: `${kind.plural}/${name}` }),
-      ...(who.channel === 'Kubernetes' && userAgent !== '' && { userAgent: userAgent.slice(0, 200) }),
-      ...(manager !== undefined && { fieldManager: manager.slice(0, 128) }),
+      ...(who.channel === 'Kubernetes' && userAgent !== '' && { userAgent: redacted(userAgent.slice(0, 200)) }),
+      ...(manager !== undefined && { fieldManager: redacted(manager.slice(0, 128)) }),
     },
-    remoteAddress: who.channel === 'Kubernetes' ? event.sourceIPs[0]?.slice(0, 64) : undefined,
+    // All but the last are what the client says of itself.
+    remoteAddress: who.channel === 'Kubernetes' ? event.sourceIPs.at(-1)?.slice(0, 64) : undefined,
     version: isDelete ? undefined : metadata?.resourceVersion,
     after: tells,
     ...(who.entryId !== undefined && { isSecondHand: true }),
