@@ -129,8 +129,8 @@ export function apiServerFlags({ folder, ports, audit, nodeAddress }: FlagOption
           'audit-webhook-batch-max-wait': '1s',
           'audit-webhook-batch-max-size': 100,
           'audit-webhook-batch-throttle-enable': false,
-          // Four more attempts, in 80 s: a facade that is restarted misses nothing.
-          'audit-webhook-initial-backoff': '10s',
+          // Four more attempts, in four minutes: a facade that is restarted misses nothing, on a busy machine neither.
+          'audit-webhook-initial-backoff': '30s',
           // A webhook of ours takes 2 MiB; of what is cut, who did it is still told.
           'audit-webhook-truncate-enabled': true,
           'audit-webhook-truncate-max-batch-size': 1_500_000,
