@@ -57,7 +57,8 @@ describe('the record of activity, with several facades that end', () => {
     const entries = await until('all is told', async () => {
       const list = await call<{ items: Entry[] }>(facadeUrl, 'GET', `${path}/activity?sort=occurredAt`)
       const found = (list.body.items ?? []).filter(({ changes }) => changes.some(({ path }) => path === '/tags/step'))
-      if (found.length < 13) throw new Error(`${found.length} of 13: ${JSON.stringify(found.map(({ changes }) => changes))}`)
+      if (found.length < 13)
+        throw new Error(`${found.length} of 13: ${JSON.stringify(found.map(({ changes }) => changes))}`)
       return found
     })
     expect(entries.map(({ channel }) => channel)).to.deep.equal([...Array<string>(12).fill('Rest'), 'Kubernetes'])
