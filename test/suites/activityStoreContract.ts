@@ -26,7 +26,7 @@ export function sighting(more: Partial<Sighting> = {}): Sighting {
 }
 
 export function stateOf(generation: number, spec: object, uid = 'one-life') {
-  return { uid, generation, spec, labelling: '' }
+  return { uid, generation, spec, labelling: '', isNew: generation === 1 }
 }
 
 /** What every store of activity promises; each case has a resource of its own. */

@@ -76,11 +76,13 @@ describe('what is added to a record', () => {
 
   it('is nothing for an apply of what is there', () => {
     const held = added(head, [first])
-    expect(added(held, [sighting({ onlyIfChanged: true, after: stateOf(1, { size: 1 }) })])).to.equal(held)
+    expect(
+      added(held, [sighting({ onlyIfChanged: true, after: { ...stateOf(1, { size: 1 }), isNew: false } })]),
+    ).to.equal(held)
   })
 
   it('is an entry if only labels changed', () => {
-    const labelled = { ...stateOf(1, { size: 1 }), labelling: 'other' }
+    const labelled = { ...stateOf(1, { size: 1 }), labelling: 'other', isNew: false }
     const { entries } = added(added(head, [first]), [sighting({ onlyIfChanged: true, after: labelled })])
     expect(entries[1]?.changes).to.deep.equal([])
   })
@@ -124,6 +126,20 @@ describe('what is added to a record', () => {
       const changes = entries.flatMap((entry) => entry.changes.map(({ from, to }) => `${from} ${to}`))
       expect(changes).to.deep.equal(['null 1', '1 2', '2 3', '3 4'])
     }
+  })
+
+  it('tells of the creation as such, even if a label that came after is told first', () => {
+    const created = sighting({ after: stateOf(1, { size: 1 }) })
+    const labelled = { ...stateOf(1, { size: 1 }), labelling: 'x', isNew: false }
+    const order = [sighting({ onlyIfChanged: true, after: labelled }), created, { ...created, isSecondHand: true }]
+    const { entries } = order.reduce((held, one) => added(held, [one]), head)
+    expect(entries.map(({ changes }) => changes.length)).to.deep.equal([1, 0])
+    expect(entries[0]?.id).to.equal(created.id)
+  })
+
+  it('is nothing that controllers write of themselves before anything else is known', () => {
+    const finalizer = sighting({ onlyIfChanged: true, onlyIfKnown: true, after: { ...stateOf(1, {}), isNew: false } })
+    expect(added(head, [finalizer])).to.equal(head)
   })
 
   it('has a bounded length, and says what was left out', () => {

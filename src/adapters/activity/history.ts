@@ -31,7 +31,8 @@ export function added(
 }
 
 function withOne(head: Head, sighting: Sighting): Head {
-  const { after, isSecondHand = false, onlyIfChanged = false, ...facts } = sighting
+  const { after, isSecondHand = false, onlyIfChanged = false, onlyIfKnown = false, ...facts } = sighting
+  if (onlyIfKnown && after !== undefined && 'uid' in after && head.known?.uid !== after.uid) return head
   const { known, changes, isChange, next } = compared(head.known, after, sighting.id, head.salt)
   const held = head.entries.find(({ id }) => id === sighting.id)
   const around = head.entries.map((one) =>

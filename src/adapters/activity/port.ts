@@ -34,7 +34,14 @@ export type Entry = {
 
 /** A resource after a write. Of a scaled one only the number is known. */
 export type After =
-  | { readonly uid: string; readonly generation: number; readonly spec: object; readonly labelling: string }
+  | {
+      readonly uid: string
+      readonly generation: number
+      readonly spec: object
+      readonly labelling: string
+      /** It was made by this write. */
+      readonly isNew: boolean
+    }
   | { readonly replicas: number; readonly pointer: string }
 
 /** An entry as it comes in: what changed is worked out by whoever knows how the resource was before. */
@@ -44,6 +51,8 @@ export type Sighting = Omit<Entry, 'changes'> & {
   readonly isSecondHand?: boolean
   /** Not kept if it changed nothing: an apply of what is there already. */
   readonly onlyIfChanged?: boolean
+  /** Nor if nothing is known of how it was before: what controllers write of themselves would look like a change. */
+  readonly onlyIfKnown?: boolean
 }
 
 /** Keeps what was done, resource by resource. Nothing is ever changed or taken out before its time. */

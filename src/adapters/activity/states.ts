@@ -29,19 +29,23 @@ export function compared(
   if ('replicas' in after) return scaled(known, after, entryId)
   const flat = flatten(after.spec, salt)
   const states = known?.uid === after.uid ? known.states : []
-  const { generation, labelling, uid } = after
+  const { generation, labelling, uid, isNew } = after
   const same = states.find((state) => state.generation === generation)
   if (same !== undefined) {
-    const isChange = same.labelling !== labelling
-    const updated = states.map((state) => (state === same ? { ...same, labelling } : state))
-    return { known: isChange ? { uid, states: updated } : known, changes: [], isChange }
+    // What was written on top of a new object may be told of before it.
+    const isMaker = isNew && same.entryId !== entryId
+    const isChange = isMaker || same.labelling !== labelling
+    const next = { ...same, labelling, entryId: isNew ? entryId : same.entryId }
+    const updated = states.map((state) => (state === same ? next : state))
+    const changes = isMaker ? difference({}, flat) : []
+    return { known: isChange ? { uid, states: updated } : known, changes, isChange }
   }
   const [before, later] = [
     states.findLast((one) => one.generation < generation),
     states.find((one) => one.generation > generation),
   ]
   // Before the oldest that is known, nothing can be compared: not even whether it is of this time.
-  const from = before?.flat ?? (generation === 1 ? {} : undefined)
+  const from = before?.flat ?? (isNew ? {} : undefined)
   const next = { generation, flat, labelling, entryId }
   return {
     known: { uid, states: bounded([...states, next]) },

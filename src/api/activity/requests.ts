@@ -49,7 +49,7 @@ export function toldByRequest(
       traceId: request.traceId,
       remoteAddress: request.address,
       version: newest?.metadata.resourceVersion,
-      after: afterOf(newest),
+      after: afterOf(newest, request.status === 201),
     },
   }
 }

@@ -88,7 +88,7 @@ function sightingOf(kind: AnyKind, { metadata, ...object }: KubeObject, { verb, 
     message: INCOMPLETE,
     metadata: { complete: 'false', ...(manager?.operation && { operation: manager.operation }) },
     version: metadata.resourceVersion,
-    after: verb === 'delete' ? undefined : afterOf({ metadata, ...object }),
+    after: verb === 'delete' ? undefined : afterOf({ metadata, ...object }, verb === 'create'),
   }
 }
 

@@ -77,7 +77,7 @@ describe('the audit log of the API server', () => {
       statusCode: 200,
       remoteAddress: '10.1.2.3',
       metadata: { userAgent: 'kubectl/v1.36.3', fieldManager: 'flux' },
-      after: { uid: 'u', generation: 2, spec: { maxBuckets: 5 }, labelling: '' },
+      after: { uid: 'u', generation: 2, spec: { maxBuckets: 5 }, labelling: '', isNew: false },
     })
   })
 

@@ -68,7 +68,10 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
   const { metadata } = (object ?? {}) as { metadata?: { resourceVersion?: string } }
   const who = whoOf(event)
   const isOwnPart = kind.partOf !== undefined
-  const tells = isOwnPart || isDelete || outcome !== 'Succeeded' ? undefined : afterWrite(kind, subresource, object)
+  const tells =
+    isOwnPart || isDelete || outcome !== 'Succeeded'
+      ? undefined
+      : afterWrite(kind, subresource, object, responseStatus?.code === 201)
   // Finalizers and annotations: what controllers write of themselves is no news.
   if (who.channel === 'Platform' && (isOwnPart || tells === undefined)) return undefined
   const manager = managerOf(event)
@@ -94,12 +97,13 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
     version: isDelete ? undefined : metadata?.resourceVersion,
     after: tells,
     ...(who.entryId !== undefined && { isSecondHand: true }),
+    ...(who.channel === 'Platform' && { onlyIfKnown: true }),
     ...(tells !== undefined && verb !== 'create' && who.entryId === undefined && { onlyIfChanged: true }),
   }
 }
 
-function afterWrite(kind: AnyKind, subresource: string, object: unknown): Sighting['after'] {
-  if (subresource === '') return afterOf(object)
+function afterWrite(kind: AnyKind, subresource: string, object: unknown, isNew: boolean): Sighting['after'] {
+  if (subresource === '') return afterOf(object, isNew)
   const { spec } = (object ?? {}) as { spec?: { replicas?: unknown } }
   const pointer = kind.scale?.replicas.replace(/^\.?spec/, '').replaceAll('.', '/')
   const replicas = spec?.replicas ?? 0

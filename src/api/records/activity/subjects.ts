@@ -27,10 +27,10 @@ export function isThere(records: Pick<Records, 'peek'>, resource: ResourcePath):
 }
 
 /** How a resource is after a write; undefined if the object does not tell. */
-export function afterOf(object: unknown): After | undefined {
+export function afterOf(object: unknown, isNew: boolean): After | undefined {
   const { metadata, spec } = (object ?? {}) as Partial<KubeObject> & { spec?: object }
   if (metadata?.uid === undefined || metadata.generation === undefined || spec === undefined) return undefined
-  return { uid: metadata.uid, generation: metadata.generation, spec, labelling: labellingOf(metadata) }
+  return { uid: metadata.uid, generation: metadata.generation, spec, labelling: labellingOf(metadata), isNew }
 }
 
 /** Labels and annotations, which may hold anything, as a digest: enough to see that they changed. */
@@ -45,6 +45,7 @@ const REFUSALS: readonly number[] = [403, 409, 422]
 
 /** Undefined for what nobody need know: a body that could not be read, a name that is not there. */
 export function outcomeOf(status: number): 'Succeeded' | 'Refused' | 'Failed' | undefined {
+  if (status < 100) return undefined
   if (status < 400) return 'Succeeded'
   if (REFUSALS.includes(status)) return 'Refused'
   return status >= 500 ? 'Failed' : undefined
