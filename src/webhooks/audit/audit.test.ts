@@ -9,6 +9,12 @@ const NAMESPACE = 'shop-0123456789'
 const FACADE = 'system:serviceaccount:freehold-system:freehold-facade'
 const CONTROLLERS = 'system:serviceaccount:freehold-system:freehold-controllers'
 
+const ACCOUNT = {
+  resource: 'objectstorageaccounts',
+  namespace: NAMESPACE,
+  name: 'photos',
+  apiGroup: 'data.freehold.dev',
+}
 const account = (more: object = {}) => ({
   metadata: { name: 'photos', uid: 'u', generation: 2, resourceVersion: '77', ...more },
   spec: { maxBuckets: 5 },
@@ -23,12 +29,7 @@ function event(more: Record<string, unknown> = {}) {
     user: { username: `p:${PERSON}` },
     sourceIPs: ['6.6.6.6', '10.1.2.3'],
     userAgent: 'kubectl/v1.36.3',
-    objectRef: {
-      resource: 'objectstorageaccounts',
-      namespace: NAMESPACE,
-      name: 'photos',
-      apiGroup: 'data.freehold.dev',
-    },
+    objectRef: ACCOUNT,
     responseStatus: { code: 200 },
     requestReceivedTimestamp: '2026-11-22T10:00:00.123456Z',
     responseObject: account(),
@@ -55,7 +56,7 @@ async function toldBy(events: object[], more: { isThere?: boolean; owner?: strin
 }
 
 const refused = (code: number) => event({ responseStatus: { code, reason: 'Forbidden' }, responseObject: {} })
-const ref = (more: object) => ({ ...event().objectRef, ...more })
+const ref = (more: object) => ({ ...ACCOUNT, ...more })
 
 describe('the audit log of the API server', () => {
   it('tells who wrote what with which client, from where, and how it is then', async () => {
@@ -123,7 +124,10 @@ describe('the audit log of the API server', () => {
     ['another namespace', event({ objectRef: ref({ namespace: 'default' }) })],
     ['a kind of others', event({ objectRef: ref({ apiGroup: 'apps', resource: 'deployments' }) })],
     ['what the facade was refused', event({ user: { username: FACADE }, responseStatus: { code: 409 } })],
-    ['a deletion of a part by the platform', event({ user: { username: CONTROLLERS }, verb: 'delete' })],
+    [
+      'a part that the platform deletes',
+      event({ user: { username: CONTROLLERS }, verb: 'delete', objectRef: { ...ACCOUNT, resource: 'accountbuckets' } }),
+    ],
     ['an event that is none', { stage: 1 }],
   ]
   for (const [title, one] of silent)
@@ -155,6 +159,11 @@ describe('the audit log of the API server', () => {
     expect(told?.sighting.after).to.equal(undefined)
     const [gone] = await toldBy([event({ verb: 'delete', objectRef, responseObject: {} })], { owner: 'photos' })
     expect(gone?.resource.resourceName).to.equal('photos')
+  })
+
+  it('tells of a resource that the platform deletes when its time is over', async () => {
+    const [told] = await toldBy([event({ user: { username: CONTROLLERS }, verb: 'delete', responseObject: {} })])
+    expect(told?.sighting).to.deep.include({ channel: 'Platform', action: 'objectstorageaccounts/delete' })
   })
 
   it('tells of a number of replicas', async () => {

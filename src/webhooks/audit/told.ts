@@ -61,7 +61,7 @@ function ownerName(kind: AnyKind, { namespace, name, object }: Of, { ownerOfPart
 type What = { name: string; object: unknown; outcome: 'Succeeded' | 'Refused' | 'Failed' }
 
 function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }: What): Sighting | undefined {
-  const { verb, objectRef, responseStatus, userAgent } = event
+  const { verb, objectRef, responseStatus } = event
   const subresource = objectRef?.subresource ?? ''
   const whole = subresource === '' ? kind.resource.plural : `${kind.resource.plural}/${subresource}`
   const isDelete = verb === 'delete' || verb === 'deletecollection'
@@ -73,8 +73,7 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
       ? undefined
       : afterWrite(kind, subresource, object, responseStatus?.code === 201)
   // Finalizers and annotations: what controllers write of themselves is no news.
-  if (who.channel === 'Platform' && (isOwnPart || tells === undefined)) return undefined
-  const manager = managerOf(event)
+  if (who.channel === 'Platform' && (isOwnPart || (tells === undefined && !isDelete))) return undefined
   return {
     id: who.entryId ?? uuidV5([event.auditID, userOf(event), event.requestReceivedTimestamp, whole, name].join('\n')),
     occurredAt: new Date(event.requestReceivedTimestamp).toISOString(),
@@ -86,12 +85,7 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
     channel: who.channel,
     outcome,
     statusCode: responseStatus?.code,
-    metadata: {
-      ...(responseStatus?.reason !== undefined && { reason: responseStatus.reason.slice(0, 64) }),
-      ...(isOwnPart && { part: `${kind.plural}/${name}` }),
-      ...(who.channel === 'Kubernetes' && userAgent !== '' && { userAgent: redacted(userAgent.slice(0, 200)) }),
-      ...(manager !== undefined && { fieldManager: redacted(manager.slice(0, 128)) }),
-    },
+    metadata: { ...wordsOf(event, who), ...(isOwnPart && { part: `${kind.plural}/${name}` }) },
     // All but the last are what the client says of itself.
     remoteAddress: who.channel === 'Kubernetes' ? event.sourceIPs.at(-1)?.slice(0, 64) : undefined,
     version: isDelete ? undefined : metadata?.resourceVersion,
@@ -99,6 +93,17 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
     ...(who.entryId !== undefined && { isSecondHand: true }),
     ...(who.channel === 'Platform' && { onlyIfKnown: true }),
     ...(tells !== undefined && verb !== 'create' && who.entryId === undefined && { onlyIfChanged: true }),
+  }
+}
+
+/** What the client says of itself, and why it was refused. */
+function wordsOf(event: AuditEvent, { channel }: Who): Record<string, string> {
+  const { responseStatus, userAgent } = event
+  const manager = managerOf(event)
+  return {
+    ...(responseStatus?.reason !== undefined && { reason: responseStatus.reason.slice(0, 64) }),
+    ...(channel === 'Kubernetes' && userAgent !== '' && { userAgent: redacted(userAgent.slice(0, 200)) }),
+    ...(manager !== undefined && { fieldManager: redacted(manager.slice(0, 128)) }),
   }
 }
 
