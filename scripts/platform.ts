@@ -47,6 +47,7 @@ export function platformAccess(ports: PlatformPorts): AccessOptions {
   return {
     oidc: { issuerUrl: issuerUrl(ports), audience: AUDIENCE },
     authorizationWebhook: { url: `https://127.0.0.1:${ports.webhook}/authorize` },
+    auditWebhook: { url: `https://127.0.0.1:${ports.webhook}/audit` },
   }
 }
 

@@ -145,6 +145,9 @@ export const Configuration = z.strictObject({
     .optional()
     .describe("Path of the PEM bundle that the API server's client certificate is verified with"),
 
+  auditWebhook: Flag.default(false).describe(
+    'Whether the API server sends its audit log to the webhooks, so that activity tells who used kubectl; else the watch tells what it can',
+  ),
   webhookOwnAuthority: Flag.default(false).describe(
     'Without webhookCertificate: keep an authority in a Secret and put it into the webhook configuration freehold-iam',
   ),

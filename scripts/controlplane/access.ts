@@ -1,3 +1,6 @@
+import type { AnyKind } from '../../src/crds/define.ts'
+import { KINDS } from '../../src/crds/index.ts'
+
 /** Whose access tokens the API server accepts, beside client certificates and service accounts. */
 export type OidcIssuer = {
   /** Exactly the `iss` of the tokens, https. The issuer need not be up when the API server starts. */
@@ -7,8 +10,8 @@ export type OidcIssuer = {
   audience: string
 }
 
-/** A SubjectAccessReview webhook that is asked before RBAC; `caPem` as above. */
-export type AuthorizationWebhook = { url: string; caPem?: string }
+/** A webhook that the API server asks or tells, a SubjectAccessReview before RBAC for example; `caPem` as above. */
+export type Webhook = { url: string; caPem?: string }
 
 const CONFIGURATION = 'apiserver.config.k8s.io/v1'
 /** Namespaces of boundaries, of resource groups, and of the platform itself. */
@@ -138,19 +141,32 @@ export function admissionConfiguration(webhookKubeconfig: string): object {
   }
 }
 
-/** Who changed or deleted one of our objects, without bodies. */
-export function auditPolicy(): object {
-  const groups = ['freehold', 'iam', 'data', 'compute', 'delivery', 'registry', 'monitoring', 'lifecycle']
+/**
+ * Who wrote a resource of a group or a part of one, and how it is then: what activity tells. Status is not in it, and of a
+ * vault not even the ciphertext.
+ */
+export function auditPolicy(kinds: readonly AnyKind[] = KINDS): object {
+  const told = kinds.filter(({ placement }) => placement === 'group')
+  const namesItself = ({ partOf }: AnyKind) => partOf !== undefined && 'nameOf' in partOf
+  const rule = (level: string, among: readonly AnyKind[]) => ({
+    level,
+    verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
+    resources: among.map(({ resource: { group, plural }, scale }) => ({
+      group,
+      resources: scale === undefined ? [plural] : [plural, `${plural}/scale`],
+    })),
+  })
   return {
     apiVersion: 'audit.k8s.io/v1',
     kind: 'Policy',
-    omitStages: ['RequestReceived'],
+    omitStages: ['RequestReceived', 'ResponseStarted'],
+    omitManagedFields: true,
     rules: [
-      {
-        level: 'Metadata',
-        verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
-        resources: groups.map((name) => ({ group: name === 'freehold' ? 'freehold.dev' : `${name}.freehold.dev` })),
-      },
+      rule('Metadata', told.filter(namesItself)),
+      rule(
+        'RequestResponse',
+        told.filter((kind) => !namesItself(kind)),
+      ),
       { level: 'None' },
     ],
   }

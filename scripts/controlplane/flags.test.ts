@@ -31,9 +31,11 @@ describe('flags', () => {
     expect(etcdFlags({ ...options, durable: false })).to.include('--unsafe-no-fsync=true')
   })
 
-  it('write an audit log only when asked', () => {
+  it('send an audit log only where somebody takes it', () => {
     expect(apiServerFlags(options).join(' ')).to.not.include('audit')
-    expect(apiServerFlags({ ...options, audit: true })).to.include('--audit-log-path=/d/logs/audit.log')
+    expect(apiServerFlags({ ...options, audit: true })).to.include(
+      '--audit-webhook-config-file=/d/kubeconfigs/audit-webhook',
+    )
   })
 
   it('are each given once', () => {

@@ -9,6 +9,7 @@ import {
   authenticationConfiguration,
   authorizationConfiguration,
   encryptionConfiguration,
+  type Webhook,
 } from './access.ts'
 import { readOrCreate, writePrivate } from './files.ts'
 import { API_SERVER_NAMES, type FlagOptions, layout, PORT_NAMES, STAGES, schedulerConfiguration } from './flags.ts'
@@ -59,7 +60,8 @@ export async function prepare(folder: string, options: StartOptions) {
     writeKubeconfigFile(paths.kubeconfig('admission-webhooks'), kubeconfig('*', webhookCaller)),
     writeConfiguration(folder, { ca, servingCa }, options),
   ])
-  const { durable = true, audit = false } = options
+  const { durable = true, auditWebhook } = options
+  const audit = auditWebhook !== undefined
   const flagOptions: FlagOptions = { folder, ports, durable, audit, nodeAddress }
   return {
     server,
@@ -100,16 +102,22 @@ async function writeAccess(folder: string, { ca, servingCa }: Authorities, acces
     writePrivate(paths.configuration(name), dump(object, { lineWidth: -1 }))
   const caPem = servingCa.certPem
   await write('authentication', authenticationConfiguration(access.oidc && { caPem, ...access.oidc }))
-  const webhook = access.authorizationWebhook
-  if (webhook === undefined) return write('authorization', authorizationConfiguration(undefined))
+  const { authorizationWebhook: webhook, auditWebhook } = access
+  if (webhook === undefined && auditWebhook === undefined)
+    return write('authorization', authorizationConfiguration(undefined))
   // The webhook knows by this client certificate that the API server asks.
   const user = await ca.keep(paths.pki, 'authorization-webhook', {
     commonName: 'freehold:authorization-webhook-caller',
     purpose: 'client',
   })
-  const path = paths.kubeconfig('authorization-webhook')
-  await writeKubeconfigFile(path, kubeconfigOf(webhook.url, webhook.caPem ?? caPem, [{ name: 'api-server', user }]))
-  await write('authorization', authorizationConfiguration(path))
+  const writeWebhook = async (name: string, to: Webhook | undefined): Promise<string | undefined> => {
+    if (to === undefined) return undefined
+    const path = paths.kubeconfig(name)
+    await writeKubeconfigFile(path, kubeconfigOf(to.url, to.caPem ?? caPem, [{ name: 'api-server', user }]))
+    return path
+  }
+  await writeWebhook('audit-webhook', auditWebhook)
+  await write('authorization', authorizationConfiguration(await writeWebhook('authorization-webhook', webhook)))
 }
 
 /** What a control plane on this folder offers whoever holds its keys, in the process that runs it or in another. */

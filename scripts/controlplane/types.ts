@@ -1,5 +1,5 @@
 import type { GatewayPorts } from '../node/start.ts'
-import type { AuthorizationWebhook, OidcIssuer } from './access.ts'
+import type { OidcIssuer, Webhook } from './access.ts'
 import type { Kubeconfig, KubeconfigContext } from './kubeconfig.ts'
 import type { CertificatePair } from './pki.ts'
 import type { ProcessCommand, ProcessRecord } from './processes.ts'
@@ -12,7 +12,9 @@ export type Simulated = 'nodes' | 'pods' | 'volumes' | 'load-balancers' | 'relat
 /** What the API server asks others about; may change while it runs. */
 export type AccessOptions = {
   oidc?: OidcIssuer | undefined
-  authorizationWebhook?: AuthorizationWebhook | undefined
+  authorizationWebhook?: Webhook | undefined
+  /** Is sent what was written to our objects. Not changed while the API server runs. */
+  auditWebhook?: Webhook | undefined
 }
 
 export type StartOptions = AccessOptions & {
@@ -26,8 +28,6 @@ export type StartOptions = AccessOptions & {
   nodes?: number
   /** A real node instead of played ones, with these ports of the platform served on loopback here. */
   realNode?: { ports: readonly number[] } | undefined
-  /** Writes `logs/audit.log`: who changed our objects. Default false. */
-  audit?: boolean
   progress?: Progress
   /** Aborting it stops the start, and what was started. */
   signal?: AbortSignal

@@ -112,6 +112,7 @@ function embeddedEnvironment({ ports, certificate, key, clientAuthority }: Opera
     PLATFORM_WEBHOOK_CERTIFICATE: certificate,
     PLATFORM_WEBHOOK_KEY: key,
     PLATFORM_WEBHOOK_CLIENT_AUTHORITY: clientAuthority,
+    PLATFORM_AUDIT_WEBHOOK: 'true',
   }
 }
 

@@ -35,6 +35,8 @@ function editorCodes(base: string): Record<string, readonly string[]> {
  * the codes of every route.
  */
 export const DOCUMENTED_CODES: Readonly<Record<string, readonly string[]>> = {
+  'POST /boundaries/{boundaryId}/activity': ['invalid-activity'],
+  'POST /bug-reports': ['invalid-attachment', 'too-many-reports'],
   [`POST ${M}`]: ['unknown_role', 'forbidden', 'PRINCIPAL_NOT_FOUND', 'already_member', 'GRANT_EXCEEDS_CALLER'],
   [`DELETE ${M}/{assignmentId}`]: ['INHERITED_ASSIGNMENT', 'LAST_OWNER'],
   [`POST ${INVITATION}`]: [

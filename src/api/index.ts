@@ -1,8 +1,10 @@
+import { activityRoutes } from './activity/index.ts'
 import { ADDITIONS } from './additions.ts'
 import { boundaryRoutes } from './boundaries/index.ts'
 import { memberRoutes } from './boundaries/members.ts'
 import { tenantRoutes } from './boundaries/tenant.ts'
 import { tenantMoveRoutes } from './boundaries/tenantMove.ts'
+import { bugReportRoutes } from './bugreports/index.ts'
 import { containerInstanceRoutes } from './containerinstances/index.ts'
 import { documentOf } from './http/openapi.ts'
 import { type Area, area, type Route, type RouteDraft } from './http/route.ts'
@@ -49,7 +51,7 @@ export const AREAS: readonly Area[] = [
   whole('registry', 'registry', []),
   whole('blueprints', 'blueprints', []),
   whole('rbac', 'rbac', [rbacRoutes, tenantMoveRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes]),
-  whole('kernel', 'kernel', []),
+  whole('kernel', 'kernel', [activityRoutes, bugReportRoutes]),
   whole('lifecycle', 'lifecycle', []),
 ]
 

@@ -344,7 +344,7 @@ export const OPERATIONS = {
   "PatchAdminTenantsSsoIdentityProvidersByAlias": { method: 'PATCH', path: '/admin/tenants/{tenantId}/sso/identity-providers/{alias}' },
   "DeleteAdminTenantsSsoIdentityProvidersByAlias": { method: 'DELETE', path: '/admin/tenants/{tenantId}/sso/identity-providers/{alias}' },
   "PostBoundariesBoundaryIdActivity": { method: 'POST', path: '/boundaries/{boundaryId}/activity' },
-  "GetActivityRecords": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity', query: ["page", "pageSize"], paged: true },
+  "GetActivityRecords": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "ListConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity/config' },
   "PostBugReports": { method: 'POST', path: '/bug-reports' },
   "GetClusters": { method: 'GET', path: '/clusters', query: ["page", "pageSize"], paged: true },
@@ -637,6 +637,10 @@ export interface OperationTypes {
   "PutAdminTenantsSsoDomains": { body: SetSsoDomainsRequestInput; reply: SsoDto }
   "PostAdminTenantsSsoIdentityProviders": { body: CreateSsoIdentityProviderRequestInput; reply: SsoIdentityProviderDto }
   "PatchAdminTenantsSsoIdentityProvidersByAlias": { body: { alias?: string | null; protocol?: "Oidc" | "Saml" | null; displayName?: string | null; metadataUrl?: string | null; issuer?: string | null; authorizationUrl?: string | null; tokenUrl?: string | null; jwksUrl?: string | null; clientId?: string | null; clientSecret?: string | null; signingCertificate?: string | null; emailClaim?: string | null; trustEmail?: boolean | null; enabled?: boolean | null; defaultRoleDefinitionName?: string | null }; reply: SsoIdentityProviderDto }
+  "PostBoundariesBoundaryIdActivity": { body: ActivityRequestInput; reply: string }
+  "GetActivityRecords": { body: unknown; reply: { items: Array<ActivityEntry>; pagination: PaginationMeta } }
+  "ListConfig": { body: unknown; reply: ListConfig }
+  "PostBugReports": { body: SubmitBugReportRequestInput; reply: BugReportDto }
   "GetBoundariesProvidersAuthorizationRoleDefinitions": { body: unknown; reply: { items: Array<RoleDefinitionDto>; pagination: PaginationMeta } }
   "GetBoundariesProvidersAuthorizationRoleAssignments": { body: unknown; reply: { items: Array<RoleAssignmentDto>; pagination: PaginationMeta } }
   "PostBoundariesProvidersAuthorizationRoleAssignments": { body: CreateRoleAssignmentRequestInput; reply: RoleAssignmentDto }
@@ -670,6 +674,10 @@ export type AccessCheckInput = { action: string; isDataAction?: boolean | null; 
 export type AccessCheckResult = { action: string; scope: string; allowed: boolean; reason: "AllowedByAssignment" | "AllowedByTrust" | "DeniedByAssignment" | "NoAssignment" | "RootOnly" | "PrincipalDisabled" | "PrincipalNotFound"; decidedBy: DecidingGrant | null }
 export type AccessibleVaultDto = { id: string; name: string; boundaryId: string; resourceGroup: string; vaultUri: string; secretCount: number; canRead: boolean; canWrite: boolean }
 export type AccessKeyDto = { id: string; accessKeyId: string; accountName: string; managedIdentityId: string | null; ownerType: "Account" | "ManagedIdentity"; description: string | null; permission: "Read" | "Write" | "ReadWrite" | "Admin"; buckets: Array<string> | null; status: "Active" | "Inactive" | "Expired"; createdAt: string; createdBy: string | null; expiresAt: string | null; lastUsedAt: string | null }
+export type ActivityActor = { principalId: string | null; principalType: "User" | "ServicePrincipal" | "Platform" | "Kubernetes"; displayName: string }
+export type ActivityChange = { path: string; from: string | number | boolean | null; to: string | number | boolean | null }
+export type ActivityEntry = { id: string; occurredAt: string; action: string; operation: string | null; resourceType: string; resourceName: string; resourceGroup: string; boundaryId: string; scope: string; actor: ActivityActor; channel: "Rest" | "Kubernetes" | "Platform" | "Reported"; outcome: "Succeeded" | "Failed" | "Refused" | "Started"; statusCode: number | null; message: string | null; changes: Array<ActivityChange>; metadata: Record<string, string>; correlationId: string | null; traceId: string | null; remoteAddress: string | null }
+export type ActivityRequestInput = { action: string; resourceType: string; resourceName: string; resourceGroup: string; outcome?: "Succeeded" | "Failed" | "Started"; message?: string | null; metadata?: Record<string, string> | null; occurredAt?: string | null; correlationId?: string | null }
 export type AddBoundaryMemberRequestInput = { principalId: string; principalType?: "User" | "Group" | "ServicePrincipal" | null; roleDefinitionName: string }
 export type AddMemberRequestInput = { userId: string; tenantId: string; roleDefinitionName?: string | null }
 export type AuthorizationPurgeResult = { assignments: number; denyAssignments: number; invitations: number; jitRequests: number; groups: number }
@@ -682,6 +690,8 @@ export type BoundaryTenantMoveResult = { boundaryId: string; tenantId: string | 
 export type BucketCreateDtoInput = { name: string; versioning?: "Off" | "Enabled" | "Suspended" | null; objectLock?: boolean; lockDays?: number | null; quotaBytes?: number | null; publicRead?: boolean; lifecycleRules?: Array<{ id: string; prefix?: string; expireDays?: number | null; noncurrentExpireDays?: number | null; abortUploadDays?: number | null; enabled?: boolean }>; corsRules?: Array<{ origins: Array<string>; methods: Array<"GET" | "PUT" | "POST" | "DELETE" | "HEAD">; headers?: Array<string>; maxAgeSeconds?: number }>; tags?: Record<string, string> }
 export type BucketDto = { id: string; name: string; accountName: string; storeName: string; url: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; statusMessage: string | null; versioning: "Off" | "Enabled" | "Suspended"; objectLock: boolean; lockDays: number | null; quotaBytes: number | null; publicRead: boolean; lifecycleRules: Array<LifecycleRuleDto>; corsRules: Array<CorsRuleDto>; tags: Record<string, string>; objectCount: number; usedBytes: number; usageAt: string | null; createdAt: string }
 export type BucketUsageDto = { name: string; usedBytes: number; objectCount: number; quotaBytes: number | null }
+export type BugAttachmentInput = { fileName: string; mediaType: "image/png" | "image/jpeg" | "text/plain"; content: string }
+export type BugReportDto = { id: string; number: number; status: "Open" | "Closed"; createdAt: string }
 export type BulkDeleteRowsRequestInput = { keys: Array<BulkRowKeyInput> }
 export type BulkInsertRowsRequestInput = { rows: Array<Record<string, unknown>> }
 export type BulkRowKeyInput = { key: Record<string, unknown>; ifVersion?: string | null }
@@ -822,6 +832,7 @@ export type SsoDomainDto = { domain: string; status: "Pending" | "Verified" | "F
 export type SsoDto = { tenantId: string; enabled: boolean; domains: Array<SsoDomainDto>; identityProviders: Array<SsoIdentityProviderDto>; signInUrl: string }
 export type SsoIdentityProviderDto = { alias: string; displayName: string; protocol: "Oidc" | "Saml"; metadataUrl: string | null; issuer: string | null; authorizationUrl: string | null; tokenUrl: string | null; jwksUrl: string | null; clientId: string | null; hasClientSecret: boolean; signingCertificate: string | null; emailClaim: string; trustEmail: boolean; enabled: boolean; defaultRoleDefinitionName: string | null; redirectUri: string; status: "Active" | "Disabled" | "Failing"; lastError: string | null }
 export type StsSessionDto = { accessKeyId: string; secretAccessKey: string; sessionToken: string; expiresAt: string; endpoint: string; regionName: string; permission: "Read" | "Write" | "ReadWrite" | "Admin"; bucket: string | null; prefix: string | null }
+export type SubmitBugReportRequestInput = { title: string; description: string; severity?: "Low" | "Normal" | "High"; area?: string | null; url?: string | null; correlationId?: string | null; userAgent?: string | null; attachments?: Array<BugAttachmentInput> | null }
 export type TenantDto = { id: string; displayName: string; domains: Array<string>; boundaryCount: number; userCount: number; ssoEnabled: boolean; createdAt: string }
 export type TimeRange = { from: string; to: string }
 export type TrustDto = { id: string; boundaryId: string; boundary: string; trustedBoundaryId: string; trustedBoundary: string; actions: Array<string>; bidirectional: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }

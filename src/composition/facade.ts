@@ -30,6 +30,7 @@ import { node, pod, storageClass } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
 import { openAdministration } from './administration.ts'
+import { activityRecorder } from './areas/activity.ts'
 import { areaServices } from './areas/index.ts'
 import { Closing } from './areas/setup.ts'
 import { type Connection, connect, untilServed } from './connection.ts'
@@ -68,6 +69,9 @@ export async function runFacade(
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
   closing.onStop(() => tokens.stop())
   const people = await openPeople(configuration, { client, caches, exec }, { surroundings, log, closing, tokens })
+  const { onStop } = closing
+  const { linkBase } = people.accounts
+  const setup = { configuration, client, caches, exec, log, onStop, linkBase }
   const services: Services = {
     ...people,
     access,
@@ -76,19 +80,13 @@ export async function runFacade(
     reservedNames: new Set(reservedNames()),
     namespaces: kubeNamespaces(client),
     capacity: createCapacity(caches, systemClock),
-    ...(await areaServices({
-      configuration,
-      client,
-      caches,
-      exec,
-      log,
-      onStop: closing.onStop,
-      linkBase: people.accounts.linkBase,
-    })),
+    ...(await areaServices(setup)),
     documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
     platform: await platformFacts(configuration, client, [...checks, ...otherChecks()]),
   }
-  const webhooks = await runWebhooks(configuration, { services, caches, client, isReady: isComplete, standing, log })
+  const { recorder, witness } = activityRecorder(setup, services)
+  const isReady = isComplete
+  const webhooks = await runWebhooks(configuration, { services, caches, client, isReady, standing, recorder, log })
   closing.onStop(() => webhooks?.stop())
   const facade = createFacade({
     routes: SERVED_ROUTES,
@@ -96,8 +94,9 @@ export async function runFacade(
     standing,
     log,
     metrics: createHttpMetrics(surroundings.registry),
-    isReady: isComplete,
+    isReady,
     staleness,
+    witness,
     limits: {
       requestsPerPrincipal: configuration.requestsPerMinute,
       anonymousRequestsPerAddress: configuration.anonymousRequestsPerMinute,

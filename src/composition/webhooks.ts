@@ -6,6 +6,8 @@ import type { TLSSocket } from 'node:tls'
 import { z } from 'zod'
 import type { Standing } from '../api/callers/standing.ts'
 import type { Services } from '../api/http/context.ts'
+import type { ActivityRecorder } from '../api/records/activity/recorder.ts'
+import { isThere } from '../api/records/activity/subjects.ts'
 import { whyNotGiven } from '../api/rules/assignments.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
 import { messageOf } from '../core/errors.ts'
@@ -15,6 +17,7 @@ import { WEBHOOK_SERVER_NAME } from '../core/webhook.ts'
 import type { CacheSet } from '../kube/caches.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { createAdmission } from '../webhooks/admission/index.ts'
+import { createAuditor } from '../webhooks/audit/index.ts'
 import { createReviewer, followPlaces, partOwners, podOwners } from '../webhooks/authorizer/index.ts'
 import { keepAnnounced, type OwnAuthority, openOwnAuthority } from './ownAuthority.ts'
 
@@ -22,6 +25,7 @@ import { keepAnnounced, type OwnAuthority, openOwnAuthority } from './ownAuthori
 export const CALLER_NAME = 'freehold:authorization-webhook-caller'
 const AUTHORIZE = '/authorize'
 const ADMIT = '/admit'
+const AUDIT = '/audit'
 /** An AdmissionReview holds an object twice, each with what kubectl keeps of it. */
 const BODY_MAX = 2 * 1024 * 1024
 /** Longer than the API server keeps an idle connection (90 s): closing first would lose the request under way. */
@@ -33,6 +37,7 @@ export type WebhookOptions = {
   client: KubeClient
   isReady: () => boolean
   standing?: Standing | undefined
+  recorder: ActivityRecorder
   log: Log
 }
 export type Webhooks = { readonly port: number; stop(): Promise<void> }
@@ -52,7 +57,7 @@ export async function runWebhooks(
   configuration: Configuration,
   options: WebhookOptions,
 ): Promise<Webhooks | undefined> {
-  const { services, caches, client, isReady, standing, log } = options
+  const { services, caches, client, isReady, standing, recorder, log } = options
   const { webhookCertificate, webhookOwnAuthority } = configuration
   if (webhookCertificate === undefined && !webhookOwnAuthority) return undefined
   const admit = createAdmission({ services, caches, isReady })
@@ -80,9 +85,18 @@ export async function runWebhooks(
     isReady,
     standing,
   })
+  const isKnown = (resource: Parameters<typeof isThere>[1]) => isThere(services.records, resource)
+  const audit = createAuditor({
+    placeOf: places.placeOf,
+    ownerOfPart: partOwners(caches),
+    isThere: isKnown,
+    recorder,
+    isReady,
+  })
   const reviews: Reviews = new Map<string, (body: unknown) => unknown>([
     [AUTHORIZE, review],
     [ADMIT, admit],
+    [AUDIT, audit],
   ])
   const isCaller = ({ socket }: IncomingMessage) =>
     (socket as TLSSocket).getPeerCertificate().subject?.CN === CALLER_NAME

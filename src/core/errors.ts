@@ -88,6 +88,10 @@ export const ERROR_STATUS = {
   LAST_OWNER: 409,
   INHERITED_ASSIGNMENT: 409,
   PRINCIPAL_NOT_FOUND: 422,
+  // Module kernel writes its codes in kebab-case.
+  'invalid-activity': 400,
+  'invalid-attachment': 400,
+  'too-many-reports': 429,
   // Module rbac writes its codes in lower case (interface section 7).
   already_exists: 409,
   conflict: 409,

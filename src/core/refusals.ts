@@ -38,6 +38,8 @@ const NO_WRITE = none('only reads are refused with it')
 const NO_REFUSAL = none('it tells of a failure; the request itself is allowed')
 const NO_ACCOUNT = none('it concerns how a person signs in, which is no object of Kubernetes')
 
+const NO_REPORT = none('reports come through REST; by kubectl only administrators of the cluster write any')
+
 /** For each code of REST what refuses the same to everybody else. A code that is missing here does not compile. */
 export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   MODEL_BINDING_FAILED: [schema],
@@ -126,6 +128,9 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
     none('an inherited assignment stands in another namespace, where its own rights are asked for'),
   ],
   PRINCIPAL_NOT_FOUND: [webhook('PRINCIPAL_NOT_FOUND')],
+  'invalid-activity': [NO_REPORT],
+  'invalid-attachment': [NO_REPORT],
+  'too-many-reports': [NO_REPORT],
   already_exists: [webhook('already_exists')],
   conflict: [closed('PlatformTenant')],
   domain_taken: [closed('SsoConnection')],

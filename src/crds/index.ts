@@ -1,4 +1,5 @@
 import { Boundary } from './boundaries.ts'
+import { BugReport } from './bugreports.ts'
 import { PlatformCluster } from './clusters.ts'
 import { ContainerInstance } from './containerinstances.ts'
 import type { AnyKind } from './define.ts'
@@ -34,6 +35,7 @@ export const KINDS: readonly AnyKind[] = [
   ComputePlan,
   PlatformCluster,
   NameClaim,
+  BugReport,
   QuotaLedger,
   RoleDefinition,
   RoleAssignment,

@@ -1,5 +1,6 @@
 import { createSecureContext } from 'node:tls'
 import { Agent, type Dispatcher, ProxyAgent } from 'undici'
+import { currentOrigin } from '../core/origin.ts'
 import type { ClusterAccess, TlsMaterial } from './credentials.ts'
 import { type Liveness, type SecureOptions, type StreamAnswer, StreamSessions } from './sessions.ts'
 
@@ -119,6 +120,8 @@ export class Transport {
     const authorization = await this.#access.authorization()
     const headers: Record<string, string> = { 'user-agent': this.#userAgent, accept: 'application/json' }
     if (authorization !== undefined) headers.authorization = authorization
+    const auditId = request.method === 'GET' ? undefined : currentOrigin()?.auditId
+    if (auditId !== undefined) headers['audit-id'] = auditId
     return request.headers === undefined ? headers : { ...headers, ...request.headers }
   }
 

@@ -86,6 +86,8 @@ function goodBody({ body, bodyKind }: Route): unknown {
     { accountName: 'abc' },
     { action: 'jobs/read' },
     { tenantId: null },
+    { action: 'deploy.started', resourceType: 'apps', resourceName: 'x', resourceGroup: 'x' },
+    { title: 'x', description: 'x' },
     member,
     identity,
     ...more,

@@ -22,6 +22,15 @@ function formsOf(secret: string): string[] {
   return [secret, bytes.toString('base64').replace(/=+$/, ''), bytes.toString('hex'), encodeURIComponent(secret)]
 }
 
+/** Has the activity of a resource recorded, once there is some: it is kept packed, where no search finds it. */
+async function toldAtLeast(path: string, least: number, record: (...given: Parameters<typeof call>) => unknown) {
+  await until(`activity of ${path} is told`, async () => {
+    const { body } = await call<{ items: unknown[] }>('GET', `${path}/activity?pageSize=500`)
+    return body.items.length >= least
+  })
+  await record('GET', `${path}/activity?pageSize=500`)
+}
+
 describe('secrets', () => {
   let admin: KubeClient
   before(async () => {
@@ -77,6 +86,7 @@ describe('secrets', () => {
     await record('GET', `${path}/health`)
     await record('GET', `${path}/connectioninfo`)
     await record('GET', path.replace('/guarded', ''))
+    for (const told of [path, relational]) await toldAtLeast(told, 1, record)
 
     const platform = [key.apiKey, key.readOnlyApiKey, rotated.pendingApiKey, account.clientSecret, account.token]
     const ours = [...platform, password, ...logins, ...sql]
@@ -129,6 +139,7 @@ describe('secrets', () => {
     await record('PATCH', path, { defaultVersioning: key.secretAccessKey })
     await record('GET', path, undefined, { token: session.secretAccessKey })
     await record('DELETE', `${path}/buckets/one`)
+    await toldAtLeast(path, 5, record)
     const ours = [key.secretAccessKey, session.secretAccessKey, testPlatform().store?.secretAccessKey ?? '']
     expect(ours.every((secret) => secret.length > 20)).to.equal(true)
     const texts: [string, string][] = [

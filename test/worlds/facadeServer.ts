@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { FakeActivityStore } from '../../src/adapters/activity/fake.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
@@ -169,6 +170,8 @@ async function serve(client: FakeKubeClient, change: Partial<FacadeOptions>, ser
       accounts: makeAccounts().accounts,
       objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
       jobs: { blobs: fakeBlobs() },
+      activity: new FakeActivityStore(),
+      bugReports: { blobs: fakeBlobs() },
       podLogs: followedPodLogs(new FakePodLogs(), { clock: systemClock, isAlive: () => false }),
       volumeFiles: new LocalVolumeFiles(),
       workers: inlineWorkers,

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { messageOf, PlatformError, permissionMissing } from '../../core/errors.ts'
 import { FairShare } from '../../core/fairShare.ts'
 import type { Log } from '../../core/log.ts'
+import { onBehalfOf } from '../../core/origin.ts'
 import { type PathPlaces, placesOf, scopeOfPath } from '../callers/scopes.ts'
 import type { Standing } from '../callers/standing.ts'
 import { authorizationHeader } from '../callers/tokens.ts'
@@ -22,6 +23,7 @@ import type { Route } from './route.ts'
 import { type Match, Router } from './router.ts'
 import { closeAfterUnreadBody, send } from './sending.ts'
 import { type Trace, traceOf } from './tracing.ts'
+import { Attendance, type Witness } from './witness.ts'
 
 export type PipelineOptions = {
   routes: readonly Route[]
@@ -37,6 +39,7 @@ export type PipelineOptions = {
   isReady?: () => boolean
   /** How long the caches may have been out of date, and how long they may be served, in milliseconds. */
   staleness?: Staleness | undefined
+  witness?: Witness | undefined
 }
 
 export type Staleness = { readonly age: () => number; readonly bound: number }
@@ -58,6 +61,8 @@ type Passage = {
   readonly address: string | undefined
   match: Match | undefined
   caller: Caller | undefined
+  /** From the moment that the caller is known, on routes that change something. */
+  attendance: Attendance | undefined
 }
 
 /** Node takes the first of several, and a proxy before us may take the last. RFC 9112 3.2. @throws PlatformError BAD_REQUEST */
@@ -104,7 +109,16 @@ export class Pipeline {
     const trace = traceOf(single(request, 'x-correlation-id'), single(request, 'traceparent'))
     response.setHeader('x-correlation-id', trace.correlationId)
     response.setHeader('traceparent', trace.traceparent)
-    const passage: Passage = { request, response, trace, address, match: undefined, caller: undefined }
+    const beganAt = services.clock.now()
+    const passage: Passage = {
+      request,
+      response,
+      trace,
+      address,
+      match: undefined,
+      caller: undefined,
+      attendance: undefined,
+    }
     metrics.began()
     let failure: unknown
     try {
@@ -118,6 +132,16 @@ export class Pipeline {
     const route = passage.match?.route.path ?? 'none'
     metrics.ended(request.method ?? '', route, response.statusCode, milliseconds / 1000)
     this.#log(passage, route, milliseconds, failure)
+    this.#tellWitness(passage, beganAt, failure)
+  }
+
+  #tellWitness({ attendance, match, caller, trace, address, response }: Passage, beganAt: number, failure: unknown) {
+    if (attendance === undefined || match === undefined || caller === undefined) return
+    const error = failure === undefined ? undefined : toPlatformError(failure)
+    const { id, writes: written } = attendance
+    const { correlationId, traceId } = trace
+    const who = { caller, address, correlationId, traceId }
+    this.#options.witness?.({ id, match, ...who, beganAt, status: response.statusCode, error, written })
   }
 
   async #answer(passage: Passage): Promise<Answer> {
@@ -138,6 +162,8 @@ export class Pipeline {
       this.#tellAge(passage)
       await this.#authenticate(passage, route)
     }
+    if (this.#options.witness !== undefined && route.method !== 'GET' && passage.caller !== undefined)
+      passage.attendance = new Attendance(passage.caller.principalId)
     const scope = this.#authorize(passage, passage.match)
     if (!route.isBuilt) {
       throw new PlatformError(
@@ -149,7 +175,10 @@ export class Pipeline {
     const { query, list } = parseQuery(route, mark < 0 ? '' : url.slice(mark + 1))
     const body = await this.#body(passage, route)
     const context = this.#context(passage, passage.match, { query, list, body, scope })
-    const answer = await route.handler(context)
+    const { attendance } = passage
+    const answer = await (attendance === undefined
+      ? route.handler(context)
+      : onBehalfOf(attendance, () => route.handler(context)))
     if (this.#options.checkReplies === true) checkReply(route, answer)
     return answer.status === 201 ? this.#located(route, mark < 0 ? url : url.slice(0, mark), answer) : answer
   }

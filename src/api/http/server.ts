@@ -7,6 +7,7 @@ import type { Services, TokenVerifier } from './context.ts'
 import { type HttpMetrics, noMetrics } from './metrics.ts'
 import { Pipeline, type Staleness } from './pipeline.ts'
 import type { Route } from './route.ts'
+import type { Witness } from './witness.ts'
 
 const HEADERS_MAX = 100
 
@@ -42,6 +43,8 @@ export type FacadeOptions = {
   isReady?: () => boolean
   /** How old what the caches hold may be, and is. Absent: never old. */
   staleness?: Staleness | undefined
+  /** Hears of every request that was to change something. */
+  witness?: Witness | undefined
   /** Pages for browsers, in front of the routes. */
   pages?: express.RequestHandler
 }

@@ -9,6 +9,7 @@ import {
 } from '../../core/labels.ts'
 import { boundaryNamespace, boundaryOfNamespace, groupNamespace, isResourceName, isUuid } from '../../core/names.ts'
 import type { KubeObject, ObjectMeta, ObjectRef, Resource } from '../../core/object.ts'
+import { currentOrigin } from '../../core/origin.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { type AnyKind, type BrokenRule, brokenRules } from '../../crds/define.ts'
 import {
@@ -144,6 +145,7 @@ class KubeRecords implements Records {
     try {
       const made = typed<K>(await this.#client.create(kind.resource, object))
       if (made === undefined) throw new TypeError('The API server answered nothing.')
+      tellOrigin(kind, made)
       return { object: made, isNew: true }
     } catch (error) {
       if (namespace !== undefined && isKubeError(error, 'NotFound') && !error.typeMissing) throw namespaceMissing(error)
@@ -232,6 +234,7 @@ class KubeRecords implements Records {
     try {
       const object = typed<K>(await this.#client.mergePatch(kind.resource, ref, body, { resourceVersion, uid }))
       if (object === undefined) throw new TypeError('The API server answered nothing.')
+      tellOrigin(kind, object)
       return { object, isChanged: true }
     } catch (error) {
       if (!isKubeError(error, 'Conflict') || !error.repeated || isOnce) throw error
@@ -283,6 +286,10 @@ class KubeRecords implements Records {
 
 function typed<K extends AnyKind>(object: KubeObject | undefined): RecordOf<K> | undefined {
   return object as RecordOf<K> | undefined
+}
+
+function tellOrigin(kind: AnyKind, object: { metadata: ObjectMeta }): void {
+  currentOrigin()?.written(kind.resource, object as KubeObject)
 }
 
 function isNameOf(kind: AnyKind, name: string): boolean {

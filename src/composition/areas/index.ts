@@ -3,6 +3,7 @@ import { createOutgoing } from '../../adapters/outgoing/client.ts'
 import type { Services } from '../../api/http/context.ts'
 import { kubeSecrets } from '../../api/records/secrets.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
+import { activityServices } from './activity.ts'
 import { databasePorts, databaseServices } from './databases.ts'
 import { jobParts } from './jobs.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
@@ -15,6 +16,8 @@ import { workloadServices } from './workloads.ts'
 
 type AreaServices = Pick<
   Services,
+  | 'activity'
+  | 'bugReports'
   | 'vector'
   | 'sql'
   | 'relational'
@@ -33,6 +36,7 @@ type AreaServices = Pick<
 export async function areaServices(setup: FacadeSetup): Promise<AreaServices> {
   const { issuer, audience, realm } = setup.configuration
   return {
+    ...activityServices(setup),
     ...vectorServices(setup),
     ...databaseServices(setup),
     ...jobParts(setup),

@@ -1,4 +1,5 @@
 import { Boundary } from '../../../src/crds/boundaries.ts'
+import { BugReport } from '../../../src/crds/bugreports.ts'
 import { PlatformCluster } from '../../../src/crds/clusters.ts'
 import { NameClaim } from '../../../src/crds/nameclaims.ts'
 import { ComputePlan } from '../../../src/crds/plans.ts'
@@ -26,6 +27,11 @@ export const PLATFORM_RULES: readonly RuleCase[] = [
       { initialOwner: { principalId: ID, principalType: 'User' } },
       fixed('initialOwner'),
     ],
+  ]),
+  ...cases(BugReport, { title: 'Broken', description: 'It is.', reportedBy: ID, reportedAt: '2026-01-01T00:00:00Z' }, [
+    ['admits a report that is closed', {}, { state: 'Closed' }],
+    ['refuses another reporter', {}, { reportedBy: OTHER }, fixed('reportedBy')],
+    ['refuses another time', {}, { reportedAt: '2026-01-02T00:00:00Z' }, fixed('reportedAt')],
   ]),
   ...cases(ResourceGroup, {}, [
     ['admits an empty spec', undefined, {}],

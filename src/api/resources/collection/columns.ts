@@ -43,6 +43,7 @@ type ListDeclaration<Dto extends z.ZodObject, Query extends z.ZodObject> = Colum
   query?: Query
   dto: Dto
   answers?: readonly number[]
+  errors?: 'platform' | 'problem'
   /** Every record that the caller may see; filtered, searched, sorted and cut here. */
   rows: (context: Context<string, z.output<Query>>) => readonly z.output<Dto>[] | Promise<readonly z.output<Dto>[]>
 }
@@ -52,7 +53,7 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
   path: string,
   declaration: ListDeclaration<Dto, Query>,
 ): RouteDraft {
-  const { auth, summary, query, dto, answers = [], rows } = declaration
+  const { auth, summary, query, dto, answers = [], errors = 'platform', rows } = declaration
   const list = shapeOf(declaration)
   return route(
     'GET',
@@ -63,6 +64,7 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
       list,
       reply: pagedListOf(dto) as z.ZodType,
       answers,
+      errors,
       ...(query !== undefined && { query: query as z.ZodObject }),
     },
     async (context) => pagedParts(await rows(context as never), context.list, list, (row) => row),
@@ -77,15 +79,16 @@ type ConfigDeclaration<Dto extends z.ZodObject> = Columns<z.output<Dto>> & {
   collection: string
   /** Of the actions that are listed if the caller holds them. */
   actionPrefix: string
+  errors?: 'platform' | 'problem'
   /** Throws if there is no such list. */
   before?: (context: Context) => unknown
 }
 
 /** A route that says what a list can be asked for. */
 export function configRoute<Dto extends z.ZodObject>(path: string, declaration: ConfigDeclaration<Dto>): RouteDraft {
-  const { auth, summary, collection, actionPrefix, before } = declaration
+  const { auth, summary, collection, actionPrefix, errors = 'platform', before } = declaration
   const list = shapeOf(declaration)
-  return route('GET', path, { auth, summary, reply: ListConfigDto }, async (context) => {
+  return route('GET', path, { auth, summary, errors, reply: ListConfigDto }, async (context) => {
     await before?.(context)
     return ok(listConfig(list, { collection, context, actionPrefix }))
   })

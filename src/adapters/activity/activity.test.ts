@@ -1,0 +1,169 @@
+import { expect } from 'chai'
+import { activityStoreContract, RESOURCE, sighting, stateOf } from '../../../test/suites/activityStoreContract.ts'
+import { ENTRIES_MAX, ENTRY_BYTES_MAX } from '../../contracts/activity.ts'
+import { secret } from '../../kube/builtin.ts'
+import { FakeKubeClient } from '../../kube/fake.ts'
+import { FakeActivityStore } from './fake.ts'
+import { added, emptyHead } from './history.ts'
+import { secretActivity } from './secrets.ts'
+
+const DAY = 86_400_000
+
+describe('the record of activity in memory', () => activityStoreContract(() => new FakeActivityStore()))
+
+describe('the record of activity in Secrets', () => {
+  activityStoreContract(() => secretActivity(new FakeKubeClient()))
+
+  it('is the same for another replica, and after a restart', async () => {
+    const client = new FakeKubeClient()
+    const [one, other] = [secretActivity(client), secretActivity(client)]
+    await one.append(RESOURCE, [sighting()])
+    await other.append(RESOURCE, [sighting()])
+    await one.append(RESOURCE, [sighting()])
+    expect(await secretActivity(client).read(RESOURCE)).to.have.length(3)
+  })
+
+  it('costs no write to be read', async () => {
+    const client = new FakeKubeClient()
+    const store = secretActivity(client)
+    await store.append(RESOURCE, [sighting()])
+    client.calls.length = 0
+    await store.read(RESOURCE)
+    expect(client.calls.map(({ verb }) => verb)).to.deep.equal(['get'])
+  })
+
+  it('holds at most so many entries, and removes the chapters of others', async () => {
+    const client = new FakeKubeClient()
+    const store = secretActivity(client)
+    for (let batch = 0; batch < 53; batch += 1) {
+      await store.append(
+        RESOURCE,
+        Array.from({ length: 200 }, () => sighting()),
+      )
+    }
+    expect((await store.read(RESOURCE))?.length).to.be.within(ENTRIES_MAX - 250, ENTRIES_MAX)
+    const { items } = await client.list(secret)
+    expect(items.length).to.be.lessThan(60)
+  })
+
+  it('forgets after 90 days, and leaves nothing of a resource that is long gone', async () => {
+    let now = Date.now()
+    const client = new FakeKubeClient()
+    const store = secretActivity(client, () => now)
+    await store.append(RESOURCE, [sighting({ occurredAt: new Date(now).toISOString() })])
+    await store.sweep()
+    now += 91 * DAY
+    expect(await store.read(RESOURCE)).to.deep.equal([])
+    await store.sweep()
+    expect((await client.list(secret)).items).to.deep.equal([])
+  })
+
+  it('keeps what was added while a chapter could not be made part of it', async () => {
+    const client = new FakeKubeClient()
+    const [one, other] = [secretActivity(client), secretActivity(client)]
+    const fill = Array.from({ length: 250 }, () => sighting())
+    await one.append(RESOURCE, fill)
+    await other.read(RESOURCE)
+    const late = Array.from({ length: 10 }, () => sighting())
+    await Promise.all([one.append(RESOURCE, late.slice(0, 5)), other.append(RESOURCE, late.slice(5))])
+    expect(await one.read(RESOURCE)).to.have.length(260)
+  })
+})
+
+describe('what is added to a record', () => {
+  const head = emptyHead('salt')
+  const first = sighting({ after: stateOf(1, { size: 1 }) })
+
+  it('is nothing for an apply of what is there', () => {
+    const held = added(head, [first])
+    expect(
+      added(held, [sighting({ onlyIfChanged: true, after: { ...stateOf(1, { size: 1 }), isNew: false } })]),
+    ).to.equal(held)
+  })
+
+  it('is an entry if only labels changed', () => {
+    const labelled = { ...stateOf(1, { size: 1 }), labelling: 'other', isNew: false }
+    const { entries } = added(added(head, [first]), [sighting({ onlyIfChanged: true, after: labelled })])
+    expect(entries[1]?.changes).to.deep.equal([])
+  })
+
+  it('is one entry of what two tell, with the words of whom it knows first-hand', () => {
+    const [rest, audit] = [
+      sighting({ remoteAddress: '10.0.0.1' }),
+      { channel: 'Platform' as const, isSecondHand: true },
+    ]
+    const told = { ...rest, ...audit, remoteAddress: undefined, after: stateOf(1, { size: 1 }) }
+    for (const order of [
+      [rest, told],
+      [told, rest],
+    ]) {
+      const [entry, ...others] = order.reduce((held, one) => added(held, [one]), head).entries
+      expect(others).to.deep.equal([])
+      expect(entry).to.include({ channel: 'Rest', remoteAddress: '10.0.0.1' })
+      expect(entry?.changes).to.deep.equal([{ path: '/size', from: null, to: 1 }])
+    }
+  })
+
+  it('counts replicas of a scaled resource', () => {
+    const held = added(head, [sighting({ after: stateOf(1, { replicas: 1 }) })])
+    const { entries } = added(held, [sighting({ after: { replicas: 3, pointer: '/replicas' } })])
+    expect(entries[1]?.changes).to.deep.equal([{ path: '/replicas', from: 1, to: 3 }])
+  })
+
+  it('shows no difference to another life of the name', () => {
+    const { entries } = added(added(head, [first]), [sighting({ after: stateOf(5, { size: 2 }, 'another') })])
+    expect(entries[1]?.changes).to.deep.equal([])
+  })
+
+  it('tells right what changed of writes that are told in another order', () => {
+    const told = [1, 2, 3, 4].map((size) => sighting({ after: stateOf(size, { size }) }))
+    for (const order of [
+      [0, 3, 1, 2],
+      [0, 2, 3, 1],
+      [0, 1, 3, 2],
+    ]) {
+      const { entries } = order.reduce((held, index) => added(held, [told[index] ?? sighting()]), head)
+      const changes = entries.flatMap((entry) => entry.changes.map(({ from, to }) => `${from} ${to}`))
+      expect(changes).to.deep.equal(['null 1', '1 2', '2 3', '3 4'])
+    }
+  })
+
+  it('tells of the creation as such, even if a label that came after is told first', () => {
+    const created = sighting({ after: stateOf(1, { size: 1 }) })
+    const labelled = { ...stateOf(1, { size: 1 }), labelling: 'x', isNew: false }
+    const order = [sighting({ onlyIfChanged: true, after: labelled }), created, { ...created, isSecondHand: true }]
+    const { entries } = order.reduce((held, one) => added(held, [one]), head)
+    expect(entries.map(({ changes }) => changes.length)).to.deep.equal([1, 0])
+    expect(entries[0]?.id).to.equal(created.id)
+  })
+
+  it('is nothing that controllers write of themselves before anything else is known', () => {
+    const finalizer = sighting({ onlyIfChanged: true, onlyIfKnown: true, after: { ...stateOf(1, {}), isNew: false } })
+    expect(added(head, [finalizer])).to.equal(head)
+  })
+
+  it('has a bounded length, and says what was left out', () => {
+    const spec = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`field${index}`, 'x'.repeat(150)]))
+    const [entry] = added(head, [sighting({ after: stateOf(1, spec) })]).entries
+    expect(Buffer.byteLength(JSON.stringify(entry))).to.be.lessThan(ENTRY_BYTES_MAX + 1)
+    expect(Number(entry?.metadata.changesLeftOut)).to.be.greaterThan(0)
+  })
+
+  const secrets: [string, object][] = [
+    ['a map of environment variables', { env: { TOKEN: 'planted-1' } }],
+    ['a list of them', { components: [{ env: [{ name: 'A', value: 'planted-1' }] }] }],
+    ['arguments', { args: ['--x', 'planted-1'] }],
+    ['a field that is called so', { adminPassword: 'planted-1' }],
+    ['a URL with a password', { source: 'https://me:planted-1@git.test/x' }],
+    ['a data key', { envelope: { ciphertext: 'planted-1' } }],
+  ]
+  for (const [title, spec] of secrets) {
+    it(`shows nothing of ${title}, but that it changed`, () => {
+      const other = JSON.parse(JSON.stringify(spec).replace('planted-1', 'planted-2'))
+      const held = added(added(head, [sighting({ after: stateOf(1, spec) })]), [sighting({ after: stateOf(2, other) })])
+      expect(JSON.stringify(held)).to.not.include('planted')
+      expect(held.entries[1]?.changes).to.have.length(1)
+      expect(held.entries[1]?.changes[0]).to.include({ from: '***', to: '***' })
+    })
+  }
+})

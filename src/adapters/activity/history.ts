@@ -1,0 +1,101 @@
+import { ENTRIES_MAX, ENTRY_BYTES_MAX, RECORD_BYTES_MAX, RETENTION_DAYS } from '../../contracts/activity.ts'
+import type { Entry, Sighting } from './port.ts'
+import { compared, type States } from './states.ts'
+
+/** Older entries, closed for good. */
+export type Chapter = { name: string; count: number; oldest: string; newest: string; bytes: number }
+/** The open end of a resource's record, and the list of what was closed. Entries are in order, oldest first. */
+export type Head = {
+  readonly salt: string
+  readonly entries: readonly Entry[]
+  readonly chapters: readonly Chapter[]
+  readonly known?: States | undefined
+}
+
+const DAY = 86_400_000
+/** The head is written with every entry, so it stays short; what remains in it when it is closed meets what comes late. */
+const HEAD_ENTRIES_MAX = 256
+const HEAD_BYTES_MAX = 128 * 1024
+const HEAD_ENTRIES_KEPT = 64
+
+export const emptyHead = (salt: string): Head => ({ salt, entries: [], chapters: [] })
+
+/** @param isClosed whether an entry of this id is in a chapter already */
+export function added(
+  head: Head,
+  sightings: readonly Sighting[],
+  isClosed: (id: string) => boolean = () => false,
+): Head {
+  const ordered = sightings.filter(({ id }) => !isClosed(id)).sort(inOrder)
+  return ordered.reduce(withOne, head)
+}
+
+function withOne(head: Head, sighting: Sighting): Head {
+  const { after, isSecondHand = false, onlyIfChanged = false, onlyIfKnown = false, ...facts } = sighting
+  if (onlyIfKnown && after !== undefined && 'uid' in after && head.known?.uid !== after.uid) return head
+  const { known, changes, isChange, next } = compared(head.known, after, sighting.id, head.salt)
+  const held = head.entries.find(({ id }) => id === sighting.id)
+  const around = head.entries.map((one) =>
+    one.id === next?.entryId && one !== held ? fitting({ ...one, changes: next.changes }) : one,
+  )
+  if (held === undefined) {
+    if (onlyIfChanged && !isChange) return head
+    return { ...head, known, entries: [...around, fitting({ ...facts, changes })].sort(inOrder) }
+  }
+  const told = isSecondHand ? held : { ...held, ...facts, version: facts.version ?? held.version }
+  const entry = fitting({ ...told, changes: [...held.changes, ...changes] })
+  if (known === head.known && JSON.stringify(entry) === JSON.stringify(held)) return head
+  return { ...head, known, entries: around.map((one) => (one.id === held.id ? entry : one)) }
+}
+
+/** An entry of bounded length: a long list of changes loses its end, and says so. */
+function fitting(entry: Entry): Entry {
+  const bytesOf = (one: Entry) => Buffer.byteLength(JSON.stringify(one))
+  if (bytesOf(entry) <= ENTRY_BYTES_MAX) return entry
+  const { length } = entry.changes
+  for (let left = length; left > 0; left >>= 1) {
+    const metadata = { ...entry.metadata, changesLeftOut: String(length - (left >> 1)) }
+    const cut = { ...entry, metadata, changes: entry.changes.slice(0, left >> 1) }
+    if (bytesOf(cut) <= ENTRY_BYTES_MAX) return cut
+  }
+  return { ...entry, changes: [], metadata: {}, message: entry.message?.slice(0, 256) }
+}
+
+function inOrder(one: Pick<Entry, 'occurredAt' | 'version'>, other: Pick<Entry, 'occurredAt' | 'version'>): number {
+  if (one.occurredAt !== other.occurredAt) return one.occurredAt < other.occurredAt ? -1 : 1
+  return Number(one.version ?? 0) - Number(other.version ?? 0)
+}
+
+/** The entries that are due for a chapter of their own; undefined while the head is short enough. */
+export function dueForClosing({ entries }: Head): { closed: readonly Entry[]; kept: readonly Entry[] } | undefined {
+  const isLong = entries.length > HEAD_ENTRIES_MAX || Buffer.byteLength(JSON.stringify(entries)) > HEAD_BYTES_MAX
+  if (!isLong || entries.length < 2) return undefined
+  const cut = Math.max(1, entries.length - Math.min(HEAD_ENTRIES_KEPT, entries.length >> 1))
+  return { closed: entries.slice(0, cut), kept: entries.slice(cut) }
+}
+
+export function oldestKept(now: number): string {
+  return new Date(now - RETENTION_DAYS * DAY).toISOString()
+}
+
+/** The chapters that still count: of the newest entries, young enough, and not too long in all. */
+export function chaptersKept({ chapters, entries }: Head, now: number): Chapter[] {
+  let [count, bytes] = [entries.length, 0]
+  const kept = chapters.toReversed().filter((chapter) => {
+    const isKept = count < ENTRIES_MAX && bytes + chapter.bytes <= RECORD_BYTES_MAX && chapter.newest >= oldestKept(now)
+    count += chapter.count
+    bytes += chapter.bytes
+    return isKept
+  })
+  return kept.toReversed()
+}
+
+/** What a reader is shown: each once, in order, no older and no more than is kept. */
+export function readable(entries: readonly Entry[], now: number): Entry[] {
+  const byId = new Map(entries.map((entry) => [entry.id, entry]))
+  const oldest = oldestKept(now)
+  return [...byId.values()]
+    .filter(({ occurredAt }) => occurredAt >= oldest)
+    .sort(inOrder)
+    .slice(-ENTRIES_MAX)
+}

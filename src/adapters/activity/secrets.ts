@@ -1,0 +1,204 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
+import { LRUCache } from 'lru-cache'
+import { MANAGED_BY, MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
+import { SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import {
+  added,
+  type Chapter,
+  chaptersKept,
+  dueForClosing,
+  emptyHead,
+  type Head,
+  oldestKept,
+  readable,
+} from './history.ts'
+import type { ActivityStore, Entry, ResourcePath, Sighting } from './port.ts'
+
+const secret: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true }
+const ACTIVITY_LABEL = `${PREFIX}activity`
+/** When its newest entry was added: what the sweep goes by, without reading any. */
+const NEWEST_ANNOTATION = `${PREFIX}newest-entry`
+const ENTRY = 'log'
+/** Writers of one resource at once are few: the replicas of the facade. */
+const ATTEMPTS = 12
+
+type Client = Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
+type SecretObject = KubeObject & { data?: Record<string, string> }
+type Held = { head: Head; version: string | undefined }
+
+/**
+ * Records in Secrets of the platform's namespace: one for the newest entries, which is written with each, and closed
+ * chapters, which never change. So an entry costs one write of a few kilobytes, and reading costs none.
+ */
+export function secretActivity(client: Client, now: () => number = Date.now): ActivityStore {
+  return new SecretActivity(client, now)
+}
+
+class SecretActivity implements ActivityStore {
+  readonly #client: Client
+  readonly #now: () => number
+  /** What this process wrote last: a write that others preceded is refused, and reads again. */
+  readonly #heads = new LRUCache<string, Held>({ max: 500 })
+  readonly #chapters = new LRUCache<string, readonly Entry[]>({
+    maxSize: 32 * 1024 * 1024,
+    sizeCalculation: (entries) => JSON.stringify(entries).length + 1,
+  })
+
+  constructor(client: Client, now: () => number) {
+    this.#client = client
+    this.#now = now
+  }
+
+  async append(resource: ResourcePath, sightings: readonly Sighting[]): Promise<void> {
+    const name = nameOf(resource)
+    for (let attempt = 1; ; attempt += 1) {
+      const held = this.#heads.get(name) ?? (await this.#readHead(name))
+      const closed = await this.#closedAmong(held.head, sightings)
+      const next = added(held.head, sightings, (id) => closed.has(id))
+      if (next === held.head || (await this.#write(name, held, next))) return
+      this.#heads.delete(name)
+      if (attempt === ATTEMPTS) throw new Error('The record of a resource is being written by too many at once.')
+      await delay(Math.random() * 20 * attempt)
+    }
+  }
+
+  async read(resource: ResourcePath): Promise<readonly Entry[] | undefined> {
+    const { head, version } = await this.#readHead(nameOf(resource))
+    if (version === undefined) return undefined
+    const chapters = chaptersKept(head, this.#now())
+    const older = await Promise.all(chapters.map((chapter) => this.#readChapter(chapter)))
+    return readable([...older.flat(), ...head.entries], this.#now())
+  }
+
+  async sweep(): Promise<void> {
+    const oldest = oldestKept(this.#now())
+    const { items } = await this.#client.list(
+      { ...secret, metadataOnly: true },
+      {
+        namespace: SYSTEM_NAMESPACE,
+        labelSelector: ACTIVITY_LABEL,
+      },
+    )
+    for (const { metadata } of items) {
+      const newest = metadata.annotations?.[NEWEST_ANNOTATION] ?? metadata.creationTimestamp ?? ''
+      const { name, uid, resourceVersion } = metadata
+      if (newest < oldest)
+        await this.#client.remove(secret, { namespace: SYSTEM_NAMESPACE, name }, { uid, resourceVersion })
+    }
+  }
+
+  /** What comes late may be in a chapter already. */
+  async #closedAmong({ chapters }: Head, sightings: readonly Sighting[]): Promise<ReadonlySet<string>> {
+    const [earliest = ''] = sightings.map(({ occurredAt }) => occurredAt).sort()
+    const touched = chapters.filter(({ newest }) => newest >= earliest)
+    const entries = await Promise.all(touched.map((chapter) => this.#readChapter(chapter)))
+    return new Set(entries.flat().map(({ id }) => id))
+  }
+
+  /** @returns false if somebody else was faster */
+  async #write(name: string, { version, head: before }: Held, added: Head): Promise<boolean> {
+    const due = dueForClosing(added)
+    const chapter = due === undefined ? undefined : await this.#close(name, due.closed)
+    const grown =
+      due === undefined || chapter === undefined
+        ? added
+        : { ...added, entries: due.kept, chapters: [...added.chapters, chapter] }
+    const head = { ...grown, chapters: chaptersKept(grown, this.#now()) }
+    const data = { [ENTRY]: (await packed(head)).toString('base64') }
+    const annotations = { [NEWEST_ANNOTATION]: new Date(this.#now()).toISOString() }
+    try {
+      const written =
+        version === undefined
+          ? await this.#client.create<SecretObject>(secret, secretOf(name, data, annotations))
+          : await this.#client.mergePatch(
+              secret,
+              { namespace: SYSTEM_NAMESPACE, name },
+              { metadata: { annotations }, data },
+              { resourceVersion: version },
+            )
+      this.#heads.set(name, { head, version: written.metadata.resourceVersion })
+    } catch (error) {
+      if (chapter !== undefined) await this.#forget([chapter])
+      if (['AlreadyExists', 'Conflict', 'NotFound'].includes(reasonOf(error))) return false
+      // Perhaps it was written: the next attempt must see what is there.
+      this.#heads.delete(name)
+      throw error
+    }
+    await this.#forget(before.chapters.filter((one) => !head.chapters.some((kept) => kept.name === one.name)))
+    return true
+  }
+
+  /** Under a name of its own: until the head names it, it is not part of the record. */
+  async #close(head: string, entries: readonly Entry[]): Promise<Chapter> {
+    const name = `${head}-${randomBytes(6).toString('hex')}`
+    const bytes = await packed(entries)
+    const newest = entries.at(-1)?.occurredAt ?? ''
+    const annotations = { [NEWEST_ANNOTATION]: newest }
+    await this.#client.create(secret, secretOf(name, { [ENTRY]: bytes.toString('base64') }, annotations))
+    return { name, count: entries.length, oldest: entries[0]?.occurredAt ?? '', newest, bytes: bytes.length }
+  }
+
+  /** What cannot be removed now goes with the sweep. */
+  async #forget(chapters: readonly Chapter[]): Promise<void> {
+    for (const { name } of chapters) {
+      await this.#client.remove(secret, { namespace: SYSTEM_NAMESPACE, name }).catch(() => undefined)
+    }
+  }
+
+  async #readHead(name: string): Promise<Held> {
+    const found = await this.#get(name)
+    if (found === undefined) return { head: emptyHead(randomBytes(16).toString('hex')), version: undefined }
+    return { head: await unpacked<Head>(found), version: found.metadata.resourceVersion }
+  }
+
+  async #readChapter({ name }: Chapter): Promise<readonly Entry[]> {
+    const known = this.#chapters.get(name)
+    if (known !== undefined) return known
+    const found = await this.#get(name)
+    const entries = found === undefined ? [] : await unpacked<readonly Entry[]>(found)
+    if (found !== undefined) this.#chapters.set(name, entries)
+    return entries
+  }
+
+  async #get(name: string): Promise<SecretObject | undefined> {
+    try {
+      return await this.#client.get<SecretObject>(secret, { namespace: SYSTEM_NAMESPACE, name })
+    } catch (error) {
+      if (reasonOf(error) === 'NotFound') return undefined
+      throw error
+    }
+  }
+}
+
+function nameOf({ boundaryId, resourceGroup, resourceType, resourceName }: ResourcePath): string {
+  return `activity-${sha256([boundaryId, resourceGroup, resourceType, resourceName].join('/')).slice(0, 40)}`
+}
+
+function secretOf(name: string, data: Record<string, string>, annotations: Record<string, string>): SecretObject {
+  const labels = { [MANAGED_BY_LABEL]: MANAGED_BY, [ACTIVITY_LABEL]: 'true' }
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: SYSTEM_NAMESPACE, labels, annotations },
+    data,
+  }
+}
+
+function packed(value: unknown): Promise<Buffer> {
+  return promisify<string, Buffer>(gzip)(JSON.stringify(value))
+}
+
+async function unpacked<T>({ data }: SecretObject): Promise<T> {
+  const bytes = await promisify<Buffer, Buffer>(gunzip)(Buffer.from(data?.[ENTRY] ?? '', 'base64'))
+  return JSON.parse(bytes.toString('utf8')) as T
+}
+
+function reasonOf(error: unknown): string {
+  const { reason } = (error ?? {}) as { reason?: unknown }
+  return typeof reason === 'string' ? reason : ''
+}

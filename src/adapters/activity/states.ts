@@ -1,0 +1,80 @@
+import { changesBetween, type Flat, flatten } from './changes.ts'
+import type { After, Change } from './port.ts'
+
+/** How a resource was after one of the newest writes; what is told late is put between those that are known. */
+export type State = { generation: number; flat: Flat | undefined; labelling: string; entryId: string }
+/** Of one life of the resource, oldest first. */
+export type States = { readonly uid: string; readonly states: readonly State[] }
+
+const STATES_MAX = 32
+const STATES_BYTES_MAX = 64 * 1024
+
+export type Comparison = {
+  known: States | undefined
+  changes: readonly Change[]
+  isChange: boolean
+  /** What the write after it changed, now that there is one in between. */
+  next?: { entryId: string; changes: readonly Change[] } | undefined
+}
+
+/** What a write changed, from the writes around it that are known. */
+export function compared(
+  known: States | undefined,
+  after: After | undefined,
+  entryId: string,
+  salt: string,
+): Comparison {
+  // Nothing is known of how it is now: a deletion, a refusal, an action on something else.
+  if (after === undefined) return { known, changes: [], isChange: true }
+  if ('replicas' in after) return scaled(known, after, entryId)
+  const flat = flatten(after.spec, salt)
+  const states = known?.uid === after.uid ? known.states : []
+  const { generation, labelling, uid, isNew } = after
+  const same = states.find((state) => state.generation === generation)
+  if (same !== undefined) {
+    // What was written on top of a new object may be told of before it.
+    const isMaker = isNew && same.entryId !== entryId
+    const isChange = isMaker || same.labelling !== labelling
+    const next = { ...same, labelling, entryId: isNew ? entryId : same.entryId }
+    const updated = states.map((state) => (state === same ? next : state))
+    const changes = isMaker ? difference({}, flat) : []
+    return { known: isChange ? { uid, states: updated } : known, changes, isChange }
+  }
+  const [before, later] = [
+    states.findLast((one) => one.generation < generation),
+    states.find((one) => one.generation > generation),
+  ]
+  // Before the oldest that is known, nothing can be compared: not even whether it is of this time.
+  const from = before?.flat ?? (isNew ? {} : undefined)
+  const next = { generation, flat, labelling, entryId }
+  return {
+    known: { uid, states: bounded([...states, next]) },
+    changes: difference(from, flat),
+    isChange: true,
+    next: later && flat && later.flat && { entryId: later.entryId, changes: difference(flat, later.flat) },
+  }
+}
+
+function scaled(known: States | undefined, after: Extract<After, { replicas: number }>, entryId: string): Comparison {
+  const newest = known?.states.at(-1)
+  if (known === undefined || newest?.flat === undefined) return { known, changes: [], isChange: true }
+  const flat = { ...newest.flat, [after.pointer]: after.replicas }
+  const changes = difference(newest.flat, flat)
+  if (changes.length === 0) return { known, changes, isChange: false }
+  const next = { ...newest, flat, entryId, generation: newest.generation + 1 }
+  return { known: { ...known, states: bounded([...known.states, next]) }, changes, isChange: true }
+}
+
+function difference(from: Flat | undefined, to: Flat | undefined): Change[] {
+  return from === undefined || to === undefined ? [] : changesBetween(from, to)
+}
+
+function bounded(states: readonly State[]): State[] {
+  const ordered = states.toSorted((one, other) => one.generation - other.generation).slice(-STATES_MAX)
+  let bytes = 0
+  const kept = ordered.toReversed().filter((state, index) => {
+    bytes += JSON.stringify(state).length
+    return index === 0 || bytes <= STATES_BYTES_MAX
+  })
+  return kept.toReversed()
+}

@@ -1,0 +1,187 @@
+import { expect } from 'chai'
+import request from 'supertest'
+import { ManualClock } from '../../../test/make/clock.ts'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { FakeActivityStore } from '../../adapters/activity/fake.ts'
+import type { ResourcePath, Sighting } from '../../adapters/activity/port.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { silentLog } from '../../core/log.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import type { FinishedRequest } from '../http/witness.ts'
+import { ActivityRecorder } from '../records/activity/recorder.ts'
+import { toldByRequest } from './requests.ts'
+
+const BOUNDARY = '11111111-1111-4111-8111-111111111111'
+const PERSON = '22222222-2222-4222-8222-222222222222'
+const NAME: ResourcePath = {
+  boundaryId: BOUNDARY,
+  resourceGroup: 'shop',
+  resourceType: 'vectorclusters',
+  resourceName: 'search',
+}
+const BASE = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/vectorclusters`
+
+async function world() {
+  const told: FinishedRequest[] = []
+  const store = new FakeActivityStore()
+  const facade = await startFacade({ witness: (one) => void told.push(one) }, { activity: store })
+  facade.boundary(BOUNDARY)
+  facade.group(BOUNDARY, 'shop')
+  facade.put(VectorCluster, 'search', {}, groupNamespace(BOUNDARY, 'shop'))
+  facade.grant(PERSON, 'Owner', `/boundaries/${BOUNDARY}`)
+  return { facade, told, store }
+}
+
+const sighting = (more: Partial<Sighting> = {}): Sighting => ({
+  id: crypto.randomUUID(),
+  occurredAt: new Date().toISOString(),
+  action: 'vectorcluster/write',
+  actor: { principalId: PERSON },
+  channel: 'Rest',
+  outcome: 'Succeeded',
+  metadata: {},
+  ...more,
+})
+
+describe('requests as activity', () => {
+  let here: Awaited<ReturnType<typeof world>>
+  before(async () => {
+    here = await world()
+  })
+  after(() => here.facade.stop())
+
+  const send = async (method: 'patch' | 'delete' | 'post' | 'get' | 'put', path: string, body?: object) => {
+    here.told.length = 0
+    const sent = request(here.facade.app)[method](path).set('authorization', bearer(PERSON))
+    await (body === undefined ? sent : sent.send(body))
+    const [one] = here.told
+    return one && toldByRequest(one, ({ resourceName }) => resourceName === 'search')
+  }
+
+  it('are told of with who, what, how it ended and how the resource is then', async () => {
+    const told = await send('patch', `${BASE}/search`, { tags: { team: 'a' } })
+    expect(told?.resource).to.deep.equal(NAME)
+    expect(told?.sighting).to.deep.include({
+      action: 'vectorcluster/write',
+      operation: 'PatchVectorCluster',
+      actor: { principalId: PERSON },
+      channel: 'Rest',
+      outcome: 'Succeeded',
+      statusCode: 200,
+    })
+    expect(told?.sighting.after).to.have.property('generation', 2)
+  })
+
+  const cases: [string, Parameters<typeof send>, string | undefined][] = [
+    ['a refusal at what is there', ['patch', `${BASE}/search`, { computePlan: 'none' }], 'Refused 422'],
+    ['no refusal at what is not there', ['put', `${BASE}/other`, { computePlan: 'none' }], undefined],
+    ['no body that could not be read', ['patch', `${BASE}/search`, { nothing: 1 }], undefined],
+    ['no reading', ['get', `${BASE}/search`], undefined],
+    ['what is made', ['post', `${BASE}/fresh`, {}], 'Succeeded 201'],
+    ['nothing of what is no resource', ['patch', `/boundaries/${BOUNDARY}`, { displayName: 'x' }], undefined],
+    ['a deletion', ['delete', `${BASE}/search`], 'Succeeded 202'],
+  ]
+  for (const [title, call, expected] of cases) {
+    it(`tell of ${title}`, async () => {
+      const told = await send(...call)
+      const { outcome, statusCode } = told?.sighting ?? {}
+      expect(told && `${outcome} ${statusCode}`?.replace('204', '202')).to.equal(expected)
+    })
+  }
+})
+
+describe('the recorder of activity', () => {
+  function recorder() {
+    const clock = new ManualClock()
+    const store = new FakeActivityStore(() => clock.now())
+    return { clock, store, recorder: new ActivityRecorder({ store, clock, log: silentLog }) }
+  }
+  const now = (more: Partial<Sighting> = {}) =>
+    sighting({ occurredAt: new Date(new ManualClock().now()).toISOString(), ...more })
+
+  it('writes what was noted when it stops, and knows what it tells itself', async () => {
+    const { store, recorder: made } = recorder()
+    const one = now()
+    made.note({ resource: NAME, sighting: one })
+    expect(made.tells(one.id)).to.equal(true)
+    await made.stop()
+    expect(await store.read(NAME)).to.have.length(1)
+  })
+
+  it('keeps what could not be written', async () => {
+    const { store, recorder: made } = recorder()
+    store.failures = 1
+    made.note({ resource: NAME, sighting: now() })
+    await made.stop()
+    await made.stop()
+    expect(await store.read(NAME)).to.have.length(1)
+  })
+
+  it('says of what must be kept whether it was', async () => {
+    const { store, recorder: made } = recorder()
+    store.failures = 1
+    const failure = await made.write([{ resource: NAME, sighting: now() }]).catch((error) => error)
+    expect(failure).to.be.instanceOf(Error)
+  })
+
+  it('lets nobody push out what was done with refusals', async () => {
+    const { store, recorder: made } = recorder()
+    await made.write([{ resource: NAME, sighting: now() }])
+    await made.write(Array.from({ length: 300 }, () => ({ resource: NAME, sighting: now({ outcome: 'Refused' }) })))
+    expect(await store.read(NAME)).to.have.length(101)
+  })
+})
+
+describe('reports of activity', () => {
+  let here: Awaited<ReturnType<typeof world>>
+  before(async () => {
+    here = await world()
+  })
+  after(() => here.facade.stop())
+
+  const body = {
+    action: 'deploy.started',
+    resourceType: 'vectorclusters',
+    resourceName: 'search',
+    resourceGroup: 'shop',
+  }
+  const post = (more: object) =>
+    request(here.facade.app)
+      .post(`/boundaries/${BOUNDARY}/activity`)
+      .set('authorization', bearer(PERSON))
+      .send({ ...body, ...more })
+
+  it('are answered with the id of the entry, which says that it was reported', async () => {
+    const { status, body: id } = await post({ message: 'token=abc', metadata: { commit: 'f00' } })
+    expect(status).to.equal(200)
+    const [entry] = (await here.store.read(NAME)) ?? []
+    expect(entry).to.deep.include({ id, channel: 'Reported', message: 'token=***', metadata: { commit: 'f00' } })
+  })
+
+  const refusals: [string, object, number, string][] = [
+    ['an action that is no word', { action: 'Deploy!' }, 400, 'BAD_REQUEST'],
+    ['a time ahead', { occurredAt: '2999-01-01T00:00:00Z' }, 400, 'invalid-activity'],
+    [
+      'too much metadata',
+      { metadata: Object.fromEntries([1, 2, 3].map((key) => [key, 'x'.repeat(1000)])) },
+      400,
+      'invalid-activity',
+    ],
+    ['a resource that is not there', { resourceName: 'other' }, 404, 'NOT_FOUND'],
+    ['a group that is not there', { resourceGroup: 'other' }, 404, 'NOT_FOUND'],
+    ['an unknown field', { actor: 'me' }, 400, 'MODEL_BINDING_FAILED'],
+  ]
+  for (const [title, more, status, code] of refusals) {
+    it(`are refused for ${title}`, async () => {
+      const answer = await post(more)
+      expect([answer.status, answer.body.code]).to.deep.equal([status, code])
+    })
+  }
+
+  it('name their error as problem details', async () => {
+    const answer = await post({ occurredAt: '2999-01-01T00:00:00Z' })
+    expect(answer.headers['content-type']).to.match(/problem\+json/)
+    expect(new PlatformError('invalid-activity', 'x').status).to.equal(400)
+  })
+})

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import type { ActivityStore, ResourcePath } from '../../adapters/activity/port.ts'
+import { CHANNELS, OUTCOMES } from '../../contracts/activity.ts'
+import { notFound, PlatformError } from '../../core/errors.ts'
+import { redacted } from '../../core/redaction.ts'
+import { PlainText, Prose } from '../../crds/fields.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { isThere } from '../records/activity/subjects.ts'
+import { configRoute, listRoute } from '../resources/collection/columns.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import { dateTime, enumeration, text } from '../resources/paging.ts'
+import { findGroup } from '../resources/places.ts'
+import { ActivityEntry, entryDto } from './record.ts'
+
+declare module '../http/context.ts' {
+  interface Services {
+    readonly activity: ActivityStore
+  }
+}
+
+type Parameters = 'boundaryId' | 'resourceGroup' | 'resourceType' | 'resourceName'
+
+const ACTIVITY = '{B}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity'
+/** Clocks of callers may be a little ahead. */
+const AHEAD_MAX = 300_000
+const METADATA_BYTES_MAX = 2_048
+
+const ActivityRequest = z
+  .strictObject({
+    action: z
+      .string()
+      .regex(/^[a-z][A-Za-z0-9.]{0,127}$/, 'must be letters, digits and dots that begin with a small letter'),
+    resourceType: z.string().max(63),
+    resourceName: z.string().max(63),
+    resourceGroup: z.string().max(63),
+    outcome: z.enum(['Succeeded', 'Failed', 'Started']).default('Succeeded'),
+    message: Prose.max(2_048).nullish(),
+    metadata: z
+      .record(PlainText.min(1).max(128), PlainText.max(1_024))
+      .refine((pairs) => Object.keys(pairs).length <= 50, 'has at most 50 pairs')
+      .nullish(),
+    occurredAt: DateTime.nullish(),
+    correlationId: Uuid.nullish(),
+  })
+  .meta({ id: 'ActivityRequest' })
+
+/** @throws PlatformError NOT_FOUND for what is not there and was never told of */
+async function entriesOf(context: Context) {
+  const { services } = context
+  const resource = pathOf(context as Context<Parameters>)
+  await findGroup(context, resource.boundaryId, resource.resourceGroup)
+  const entries = await services.activity.read(resource)
+  if (entries === undefined && !isThere(services.records, resource)) throw missing(resource)
+  const ids = (entries ?? []).flatMap(({ actor }) => ('principalId' in actor ? [actor.principalId] : []))
+  const known = await services.principals.find(new Set(ids), resource.boundaryId)
+  return (entries ?? []).map((entry) => entryDto(entry, resource, known))
+}
+
+function pathOf({ parameters }: Context<Parameters>): ResourcePath {
+  const { boundaryId, resourceGroup, resourceType, resourceName } = parameters
+  return { boundaryId, resourceGroup, resourceType, resourceName }
+}
+
+function missing({ resourceType, resourceName, resourceGroup }: ResourcePath): PlatformError {
+  return notFound(`"${resourceName}" of ${resourceType} in group "${resourceGroup}"`)
+}
+
+async function report(context: Context<'boundaryId', unknown, z.output<typeof ActivityRequest>>) {
+  const { services, parameters, body, caller, correlationId, address } = context
+  const { resourceGroup, resourceType, resourceName } = body
+  const resource = { boundaryId: parameters.boundaryId, resourceGroup, resourceType, resourceName }
+  await findGroup(context, resource.boundaryId, resourceGroup)
+  if (!isThere(services.records, resource)) throw missing(resource)
+  const now = services.clock.now()
+  const occurredAt = body.occurredAt === undefined || body.occurredAt === null ? now : Date.parse(body.occurredAt)
+  if (occurredAt > now + AHEAD_MAX) throw refused('occurredAt is more than five minutes ahead.')
+  const metadata = Object.entries(body.metadata ?? {}).map(([name, value]) => [redacted(name), hidden(name, value)])
+  if (JSON.stringify(metadata).length > METADATA_BYTES_MAX)
+    throw refused(`metadata has more than ${METADATA_BYTES_MAX} characters in all.`)
+  const id = randomUUID()
+  await services.activity.append(resource, [
+    {
+      id,
+      occurredAt: new Date(occurredAt).toISOString(),
+      action: body.action,
+      actor: { principalId: caller.principalId },
+      channel: 'Reported',
+      outcome: body.outcome,
+      message: body.message ? redacted(body.message) : undefined,
+      metadata: Object.fromEntries(metadata),
+      correlationId: body.correlationId ?? correlationId,
+      remoteAddress: address,
+    },
+  ])
+  return ok(id)
+}
+
+/** The name of a pair tells that its value is a secret: as in `password=...`. */
+function hidden(name: string, value: string): string {
+  const pair = redacted(`${name}=${value}`)
+  return pair.startsWith(`${name}=`) ? pair.slice(name.length + 1) : redacted(value)
+}
+
+function refused(message: string): PlatformError {
+  return new PlatformError('invalid-activity', message)
+}
+
+const LIST = {
+  auth: action('kernel/activity/read'),
+  errors: 'problem',
+  dto: ActivityEntry,
+  columns: {
+    occurredAt: dateTime<ActivityEntry>('Time'),
+    action: text<ActivityEntry>('Action', { isSearched: true }),
+    actor: text<ActivityEntry>('Actor', {
+      of: ({ actor }) => actor.principalId ?? actor.displayName,
+      isSorted: false,
+      isSearched: true,
+    }),
+    outcome: enumeration<ActivityEntry>('Outcome', OUTCOMES, { isSorted: false }),
+    channel: enumeration<ActivityEntry>('Channel', CHANNELS, { isSorted: false }),
+  },
+  sort: '-occurredAt',
+} as const
+
+export const activityRoutes: readonly RouteDraft[] = [
+  route(
+    'POST',
+    '{B}/activity',
+    {
+      auth: action('kernel/activity/write'),
+      summary: 'Report what was done to a resource by something that the platform does not see',
+      errors: 'problem',
+      body: ActivityRequest,
+      reply: Uuid,
+    },
+    report,
+  ),
+  listRoute(ACTIVITY, { ...LIST, summary: 'What was done to a resource, newest first', rows: entriesOf }),
+  configRoute(`${ACTIVITY}/config`, {
+    ...LIST,
+    summary: 'What the list of activity can be asked for',
+    collection: 'activity',
+    actionPrefix: 'kernel/activity',
+    before: entriesOf,
+  }),
+]

@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import type { Entry, ResourcePath } from '../../adapters/activity/port.ts'
+import { CHANNELS, OUTCOMES } from '../../contracts/activity.ts'
+import type { Principal } from '../callers/principals.ts'
+import { resourceScope } from '../callers/visibility.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+
+const ACTOR_TYPES = ['User', 'ServicePrincipal', 'Platform', 'Kubernetes'] as const
+
+const ActivityActor = z
+  .object({
+    principalId: Uuid.nullable(),
+    principalType: z.enum(ACTOR_TYPES).describe('Kubernetes: whom only the cluster knows, by the name there'),
+    displayName: z.string().describe('As it is now; the id of a principal that is gone'),
+  })
+  .meta({ id: 'ActivityActor' })
+
+const Value = z.union([z.string(), z.number(), z.boolean()]).nullable()
+const ActivityChange = z
+  .object({ path: z.string().describe('JSON pointer below the spec'), from: Value, to: Value })
+  .describe('Secrets are "***" on both sides')
+  .meta({ id: 'ActivityChange' })
+
+export const ActivityEntry = z
+  .object({
+    id: Uuid,
+    occurredAt: DateTime,
+    action: z.string().describe("The action of access control; of reported entries, the caller's own word"),
+    operation: z.string().nullable(),
+    resourceType: z.string(),
+    resourceName: z.string(),
+    resourceGroup: z.string(),
+    boundaryId: Uuid,
+    scope: z.string(),
+    actor: ActivityActor,
+    channel: z.enum(CHANNELS).describe('Reported: written by a caller, not seen by the platform'),
+    outcome: z.enum(OUTCOMES),
+    statusCode: z.int().nullable(),
+    message: z.string().nullable(),
+    changes: z.array(ActivityChange),
+    metadata: z.record(z.string(), z.string()),
+    correlationId: z.string().nullable(),
+    traceId: z.string().nullable(),
+    remoteAddress: z.string().nullable(),
+  })
+  .meta({ id: 'ActivityEntry' })
+export type ActivityEntry = z.output<typeof ActivityEntry>
+
+/** For the order of entries of one millisecond. */
+export type OrderedEntry = ActivityEntry & { readonly version: string }
+
+export function entryDto(entry: Entry, resource: ResourcePath, known: ReadonlyMap<string, Principal>): OrderedEntry {
+  const { boundaryId, resourceGroup, resourceType, resourceName } = resource
+  return {
+    id: entry.id,
+    occurredAt: entry.occurredAt,
+    action: entry.action,
+    operation: entry.operation ?? null,
+    ...{ resourceType, resourceName, resourceGroup, boundaryId },
+    scope: resourceScope(boundaryId, resourceGroup, resourceType, resourceName),
+    actor: actorDto(entry, known),
+    channel: entry.channel,
+    outcome: entry.outcome,
+    statusCode: entry.statusCode ?? null,
+    message: entry.message ?? null,
+    changes: [...entry.changes],
+    metadata: { ...entry.metadata },
+    correlationId: entry.correlationId ?? null,
+    traceId: entry.traceId ?? null,
+    remoteAddress: entry.remoteAddress ?? null,
+    version: (entry.version ?? '').padStart(20, '0'),
+  }
+}
+
+function actorDto({ actor }: Entry, known: ReadonlyMap<string, Principal>): ActivityEntry['actor'] {
+  if ('platform' in actor) return { principalId: null, principalType: 'Platform', displayName: 'Freehold' }
+  if ('kubernetes' in actor) return { principalId: null, principalType: 'Kubernetes', displayName: actor.kubernetes }
+  const { principalId } = actor
+  const { principalType = 'User', displayName } = known.get(principalId) ?? {}
+  return {
+    principalId,
+    principalType: principalType === 'Group' ? 'User' : principalType,
+    displayName: displayName ?? principalId,
+  }
+}

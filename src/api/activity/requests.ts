@@ -1,0 +1,62 @@
+import type { ResourcePath } from '../../adapters/activity/port.ts'
+import { redacted } from '../../core/redaction.ts'
+import { placesOf } from '../callers/scopes.ts'
+import type { FinishedRequest } from '../http/witness.ts'
+import type { Told } from '../records/activity/recorder.ts'
+import { afterOf, kindOfSegment, outcomeOf } from '../records/activity/subjects.ts'
+
+const MESSAGE_MAX = 512
+
+/**
+ * A request as an entry of the resource that its path names. Not told of: what only reads, what is not about one resource,
+ * and what did not come to pass at a resource that is not there: names that anybody may think of.
+ */
+export function toldByRequest(
+  request: FinishedRequest,
+  isThere: (resource: ResourcePath) => boolean,
+): Told | undefined {
+  const { route, segments } = request.match
+  const resource = resourceOf(request)
+  if (resource === undefined || route.authorization.kind !== 'iam') return undefined
+  const { action } = route.authorization
+  if (/\/read[A-Za-z]*$/.test(action)) return undefined
+  const outcome = outcomeOf(request.status)
+  if (outcome === undefined || (outcome !== 'Succeeded' && !isThere(resource))) return undefined
+  const kind = kindOfSegment(resource.resourceType)
+  const mine = request.written.filter(
+    ({ resource: { plural }, object }) => plural === kind?.plural && object.metadata.name === resource.resourceName,
+  )
+  const newest = mine.at(-1)?.object
+  // A part that may hold any text, such as the key of a row, is nobody's business here.
+  const part = route.opaque.length > 0 ? '' : segments.slice(7).join('/')
+  return {
+    resource,
+    sighting: {
+      id: request.id,
+      occurredAt: new Date(request.beganAt).toISOString(),
+      action,
+      operation: route.operation ?? `${route.method} ${route.path.split('/').slice(6).join('/')}`,
+      actor: { principalId: request.caller.principalId },
+      channel: 'Rest',
+      outcome,
+      statusCode: request.status,
+      message: request.error && redacted(request.error.message).slice(0, MESSAGE_MAX),
+      metadata: {
+        ...(request.error !== undefined && { code: request.error.code }),
+        ...(part !== '' && { path: redacted(part).slice(0, 256) }),
+      },
+      correlationId: request.correlationId,
+      traceId: request.traceId,
+      remoteAddress: request.address,
+      version: newest?.metadata.resourceVersion,
+      after: afterOf(newest, request.status === 201),
+    },
+  }
+}
+
+function resourceOf({ match: { route, segments } }: FinishedRequest): ResourcePath | undefined {
+  if (placesOf({ path: route.path, scope: 'resource' }).depth !== 3) return undefined
+  const [, boundaryId = '', , resourceGroup = '', , resourceType = '', resourceName = ''] = segments
+  if (kindOfSegment(resourceType) === undefined) return undefined
+  return { boundaryId, resourceGroup, resourceType, resourceName }
+}

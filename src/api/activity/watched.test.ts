@@ -1,0 +1,94 @@
+import { expect } from 'chai'
+import { ManualClock } from '../../../test/make/clock.ts'
+import { until } from '../../../test/make/until.ts'
+import { FakeActivityStore } from '../../adapters/activity/fake.ts'
+import { ACTOR_ANNOTATION } from '../../core/labels.ts'
+import { silentLog } from '../../core/log.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { KINDS } from '../../crds/index.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { CacheSet } from '../../kube/caches.ts'
+import { FakeKubeClient } from '../../kube/fake.ts'
+import { ActivityRecorder } from '../records/activity/recorder.ts'
+import { followObjects } from './watched.ts'
+
+const BOUNDARY = '11111111-1111-4111-8111-111111111111'
+const PERSON = '22222222-2222-4222-8222-222222222222'
+const namespace = groupNamespace(BOUNDARY, 'shop')
+const ref = { namespace, name: 'search' }
+const path = { boundaryId: BOUNDARY, resourceGroup: 'shop', resourceType: 'vectorclusters', resourceName: 'search' }
+
+async function world(replicas = 1) {
+  const client = new FakeKubeClient()
+  const { apiVersion, kind, resource } = ResourceGroup
+  client.seed(resource, { apiVersion, kind, metadata: { name: 'shop', namespace: boundaryNamespace(BOUNDARY) } })
+  const clock = new ManualClock()
+  const store = new FakeActivityStore(() => clock.now())
+  const sets = await Promise.all(
+    Array.from({ length: replicas }, async () => {
+      const caches = new CacheSet({ client })
+      for (const one of KINDS) caches.add(one.resource)
+      caches.start()
+      await caches.whenAllSynced()
+      const recorder = new ActivityRecorder({ store, clock, log: silentLog })
+      followObjects({ client, caches, recorder, store, clock, log: silentLog })
+      return caches
+    }),
+  )
+  /** Once the caches have seen it, a moment passes. */
+  const told = async (count: number) =>
+    until(`${count} entries are told`, async () => {
+      clock.advance(4_000)
+      const entries = (await store.read(path)) ?? []
+      return entries.length === count && entries
+    })
+  return { client, store, told, clock, stop: () => Promise.all(sets.map((caches) => caches.stopAll())) }
+}
+
+const object = (spec: object, annotations = {}): KubeObject & { spec: object } => ({
+  apiVersion: VectorCluster.apiVersion,
+  kind: VectorCluster.kind,
+  metadata: { ...ref, annotations },
+  spec,
+})
+
+describe('what is watched where no audit log comes', () => {
+  it('is told once by all replicas, and says that it is not complete', async () => {
+    const { client, told, stop } = await world(2)
+    await client.create(VectorCluster.resource, object({ replicas: 1 }))
+    await told(1)
+    await client.mergePatch(VectorCluster.resource, ref, { spec: { replicas: 2 } })
+    const [made, changed] = await told(2)
+    expect(made).to.deep.include({ operation: 'create', channel: 'Kubernetes', metadata: { complete: 'false' } })
+    expect(made?.message).to.include('may be missing')
+    expect(changed?.changes).to.deep.equal([{ path: '/replicas', from: 1, to: 2 }])
+    await client.remove(VectorCluster.resource, ref)
+    const [, , gone] = await told(3)
+    expect(gone).to.deep.include({ operation: 'delete', actor: { kubernetes: 'unknown' } })
+    await stop()
+  })
+
+  it('says nothing of what REST wrote, nor of a status', async () => {
+    const { client, store, told, clock, stop } = await world()
+    await client.create(VectorCluster.resource, object({ replicas: 1 }, { [ACTOR_ANNOTATION]: `1 ${PERSON}` }))
+    await client.mergePatch(VectorCluster.resource, ref, { status: { phase: 'x' } }, { subresource: 'status' })
+    await client.mergePatch(VectorCluster.resource, ref, { spec: { replicas: 2 } })
+    expect((await told(1))[0]?.operation).to.equal('update')
+    await store.append(path, [
+      {
+        id: PERSON,
+        occurredAt: new Date(clock.now()).toISOString(),
+        action: 'vectorcluster/delete',
+        actor: { principalId: PERSON },
+        channel: 'Rest',
+        outcome: 'Succeeded',
+        metadata: {},
+      },
+    ])
+    await client.remove(VectorCluster.resource, ref)
+    await told(2)
+    await stop()
+  })
+})

@@ -1,0 +1,123 @@
+import type { ActivityStore, ResourcePath } from '../../adapters/activity/port.ts'
+import type { Clock } from '../../core/clock.ts'
+import { messageOf } from '../../core/errors.ts'
+import { uuidV5 } from '../../core/ids.ts'
+import { ACTOR_ANNOTATION } from '../../core/labels.ts'
+import type { Log } from '../../core/log.ts'
+import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { KINDS } from '../../crds/index.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import type { CacheEvent, WatchCache } from '../../kube/cache.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import type { ActivityRecorder, Sighting } from '../records/activity/recorder.ts'
+import { afterOf, kindOfSegment } from '../records/activity/subjects.ts'
+
+/** Milliseconds until a request of REST that did the same has been written. */
+const PATIENCE = 3_000
+/** Within it, a deletion by REST and one that is seen are the same. */
+const SAME_DELETION = 600_000
+
+const INCOMPLETE = 'Seen by the watch: who it was is known by the name of the client only, and changes may be missing.'
+
+export type FollowOptions = {
+  client: Pick<KubeClient, 'get'>
+  caches: { get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'subscribe' | 'list'> }
+  recorder: Pick<ActivityRecorder, 'write'>
+  store: Pick<ActivityStore, 'read'>
+  clock: Clock
+  log: Log
+}
+
+/**
+ * Tells what others than REST did from the objects themselves, for clusters whose API server sends no audit log. Of a
+ * write the client's name is known, of a deletion nothing; what came to nothing, nobody sees.
+ *
+ * @returns ends it
+ */
+export function followObjects(options: FollowOptions): () => void {
+  const since = new Date(options.clock.now()).toISOString()
+  const ends = KINDS.filter((kind) => kindOfSegment(kind.segment) === kind).map((kind) =>
+    options.caches.get(kind.resource).subscribe((event) => {
+      const seen = seenBy(event, since)
+      if (seen !== undefined) options.clock.setTimeout(() => void tell(options, kind, event.object, seen), PATIENCE)
+    }),
+  )
+  return () => {
+    for (const end of ends) end()
+  }
+}
+
+/** What an event of the cache says that somebody did who is not REST. */
+export function seenBy(event: CacheEvent<KubeObject>, since: string): 'create' | 'update' | 'delete' | undefined {
+  const { metadata } = event.object
+  if (event.type === 'removed') return 'delete'
+  const [generation] = (metadata.annotations?.[ACTOR_ANNOTATION] ?? '').split(' ')
+  if (generation === String(metadata.generation)) return undefined
+  if (event.type === 'added') return (metadata.creationTimestamp ?? '') >= since.slice(0, 19) ? 'create' : undefined
+  return event.previous.metadata.generation === metadata.generation ? undefined : 'update'
+}
+
+async function tell(options: FollowOptions, kind: AnyKind, object: KubeObject, verb: 'create' | 'update' | 'delete') {
+  const { recorder, store, clock, log } = options
+  const resource = placeOf(options, kind, object)
+  if (resource === undefined) return
+  try {
+    if (verb === 'delete' && (await isToldByRest(store, resource, clock.now()))) return
+    const manager = verb === 'delete' ? undefined : await managerOf(options, kind, object)
+    await recorder.write([{ resource, sighting: sightingOf(kind, object, { verb, manager, now: clock.now() }) }])
+  } catch (error) {
+    log.warn({ resource, error: messageOf(error) }, 'A change that was watched could not be told of.')
+  }
+}
+
+type Seen = { verb: 'create' | 'update' | 'delete'; manager: Manager | undefined; now: number }
+type Manager = { manager?: string; operation?: string; time?: string; subresource?: string }
+
+function sightingOf(kind: AnyKind, { metadata, ...object }: KubeObject, { verb, manager, now }: Seen): Sighting {
+  const life = verb === 'delete' ? 'end' : metadata.generation
+  return {
+    id: uuidV5(`${metadata.uid}/${life}`),
+    occurredAt: new Date(manager?.time ?? metadata.deletionTimestamp ?? now - PATIENCE).toISOString(),
+    action: `${kind.actions ?? kind.segment}/${verb === 'delete' ? 'delete' : 'write'}`,
+    operation: verb,
+    actor: { kubernetes: manager?.manager ?? 'unknown' },
+    channel: 'Kubernetes',
+    outcome: 'Succeeded',
+    message: INCOMPLETE,
+    metadata: { complete: 'false', ...(manager?.operation && { operation: manager.operation }) },
+    version: metadata.resourceVersion,
+    after: verb === 'delete' ? undefined : afterOf({ metadata, ...object }, verb === 'create'),
+  }
+}
+
+/** The namespace of a group names it only to those who know the group. */
+function placeOf({ caches }: FollowOptions, { segment }: AnyKind, { metadata }: KubeObject): ResourcePath | undefined {
+  for (const { metadata: group } of caches.get(ResourceGroup.resource).list({})) {
+    const boundaryId = boundaryOfNamespace(group.namespace ?? '') ?? ''
+    if (groupNamespace(boundaryId, group.name) !== metadata.namespace) continue
+    return { boundaryId, resourceGroup: group.name, resourceType: segment, resourceName: metadata.name }
+  }
+  return undefined
+}
+
+async function isToldByRest(store: FollowOptions['store'], resource: ResourcePath, now: number): Promise<boolean> {
+  const entries = (await store.read(resource)) ?? []
+  return entries.some(
+    ({ channel, action, outcome, occurredAt }) =>
+      channel === 'Rest' &&
+      outcome === 'Succeeded' &&
+      action.endsWith('/delete') &&
+      Date.parse(occurredAt) > now - SAME_DELETION,
+  )
+}
+
+/** Caches keep no managed fields, so they are asked for: once for each write of others. */
+async function managerOf({ client }: FollowOptions, kind: AnyKind, { metadata }: KubeObject) {
+  const { namespace, name } = metadata
+  const found = await client.get(kind.resource, { namespace, name }).catch(() => undefined)
+  const fields = (found?.metadata as { managedFields?: Manager[] } | undefined)?.managedFields ?? []
+  const writers = fields.filter(({ subresource }) => subresource !== 'status')
+  return writers.sort((one, other) => ((one.time ?? '') < (other.time ?? '') ? 1 : -1))[0]
+}

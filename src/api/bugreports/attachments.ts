@@ -1,0 +1,38 @@
+import { PlatformError } from '../../core/errors.ts'
+import type { BUG_MEDIA_TYPES } from '../../crds/bugreports.ts'
+
+export const ATTACHMENT_BYTES_MAX = 512 * 1024
+
+type MediaType = (typeof BUG_MEDIA_TYPES)[number]
+export type Sent = { readonly fileName: string; readonly mediaType: MediaType; readonly content: string }
+export type Attached = { readonly fileName: string; readonly mediaType: MediaType; readonly bytes: Buffer }
+
+const PNG = Buffer.from('89504e470d0a1a0a', 'hex')
+const JPEG = Buffer.from('ffd8ff', 'hex')
+const beginsWith = (bytes: Buffer, magic: Buffer) => bytes.subarray(0, magic.length).equals(magic)
+
+/** Whoever opens it must not be surprised by what it is. */
+const IS: Readonly<Record<MediaType, (bytes: Buffer) => boolean>> = {
+  'image/png': (bytes) => beginsWith(bytes, PNG),
+  'image/jpeg': (bytes) => beginsWith(bytes, JPEG),
+  'text/plain': (bytes) => !bytes.includes(0) && Buffer.from(bytes.toString('utf8')).equals(bytes),
+}
+
+/** @throws PlatformError invalid-attachment */
+export function readAttachments(sent: readonly Sent[]): Attached[] {
+  const read = sent.map(({ fileName, mediaType, content }) => {
+    const bytes = Buffer.from(content, 'base64')
+    if (bytes.toString('base64').replace(/=+$/, '') !== content.replace(/=+$/, ''))
+      throw refused(`The content of "${fileName}" is not base64.`)
+    if (!IS[mediaType](bytes)) throw refused(`The content of "${fileName}" is not ${mediaType}.`)
+    return { fileName, mediaType, bytes }
+  })
+  const all = read.reduce((sum, { bytes }) => sum + bytes.length, 0)
+  if (all > ATTACHMENT_BYTES_MAX)
+    throw refused(`The attachments have ${all} bytes in all; at most ${ATTACHMENT_BYTES_MAX} are taken.`)
+  return read
+}
+
+function refused(message: string): PlatformError {
+  return new PlatformError('invalid-attachment', message)
+}

@@ -1,0 +1,84 @@
+import { expect } from 'chai'
+import request from 'supertest'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { fakeBlobs } from '../../adapters/blobs/fake.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { BugReport } from '../../crds/bugreports.ts'
+
+const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(16)]).toString('base64')
+const text = (content: string) => ({
+  fileName: 'log.txt',
+  mediaType: 'text/plain',
+  content: Buffer.from(content).toString('base64'),
+})
+const REPORT = { title: 'It breaks', description: 'I used password=hunter2 and it broke.' }
+
+describe('bug reports', () => {
+  const blobs = fakeBlobs()
+  let facade: Awaited<ReturnType<typeof startFacade>>
+  before(async () => {
+    facade = await startFacade({}, { bugReports: { blobs } })
+  })
+  after(() => facade.stop())
+  const send = (body: object, person = crypto.randomUUID()) =>
+    request(facade.app).post('/bug-reports').set('authorization', bearer(person)).send(body)
+  const stored = async (number: number) => {
+    const found = await facade.client.get(BugReport.resource, { namespace: SYSTEM_NAMESPACE, name: `bug-${number}` })
+    return found as unknown as BugReport
+  }
+
+  it('are numbered, open, and without what looks like a secret', async () => {
+    const one = await send({ ...REPORT, url: 'https://me:pw@x.test/?token=abc' })
+    const two = await send(REPORT)
+    expect([one.status, two.body.number - one.body.number, two.body.status]).to.deep.equal([201, 1, 'Open'])
+    const { spec } = await stored(one.body.number)
+    expect(spec.description).to.equal('I used password=*** and it broke.')
+    expect(spec.url).to.equal('https://***@x.test/?token=***')
+  })
+
+  it('keep what was sent along beside them, texts without secrets', async () => {
+    const attachments = [
+      text('Authorization: Bearer abcdef123'),
+      { fileName: 'a.png', mediaType: 'image/png', content: PNG },
+    ]
+    const { body } = await send({ ...REPORT, attachments })
+    const { spec } = await stored(body.number)
+    expect(JSON.stringify(spec)).to.not.include(PNG)
+    const read = async (index: number) => {
+      const name = spec.attachments[index]?.secretName ?? ''
+      return Buffer.from((await blobs.read({ namespace: SYSTEM_NAMESPACE, name }))?.bytes ?? [])
+    }
+    expect((await read(0)).toString()).to.equal('Authorization: Bearer ***')
+    expect((await read(1)).toString('base64')).to.equal(PNG)
+  })
+
+  it('are ten an hour for a person, and as many for another', async () => {
+    const person = crypto.randomUUID()
+    for (let count = 0; count < 10; count += 1) expect((await send(REPORT, person)).status).to.equal(201)
+    const refused = await send(REPORT, person)
+    expect([refused.status, refused.body.code]).to.deep.equal([429, 'too-many-reports'])
+    expect(Number(refused.headers['retry-after'])).to.be.within(1, 3600)
+    expect((await send(REPORT)).status).to.equal(201)
+  })
+
+  const long = 'x'.repeat(300 * 1024)
+  const refusals: [string, object, string][] = [
+    ['no title', { title: ' ' }, 'BAD_REQUEST'],
+    ['a description that is too long', { description: 'x'.repeat(16_385) }, 'BAD_REQUEST'],
+    ['an unknown field', { nothing: 1 }, 'MODEL_BINDING_FAILED'],
+    ['a text that is a picture', { attachments: [{ ...text('x'), mediaType: 'image/png' }] }, 'invalid-attachment'],
+    ['a picture that is a text', { attachments: [{ ...text(''), content: PNG }] }, 'invalid-attachment'],
+    ['attachments that are too long', { attachments: [text(long), text(long)] }, 'invalid-attachment'],
+    ['four attachments', { attachments: [1, 2, 3, 4].map(() => text('x')) }, 'BAD_REQUEST'],
+  ]
+  for (const [title, more, code] of refusals) {
+    it(`are refused with ${title}`, async () => {
+      const { status, body } = await send({ ...REPORT, ...more })
+      expect([status, body.code]).to.deep.equal([400, code])
+    })
+  }
+
+  it('need a sign-in', async () => {
+    expect((await request(facade.app).post('/bug-reports').send(REPORT)).status).to.equal(401)
+  })
+})

@@ -1,0 +1,142 @@
+import { hash } from 'node:crypto'
+import { z } from 'zod'
+import type { BlobStore } from '../../adapters/blobs/port.ts'
+import { timestamp } from '../../core/clock.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { idOf } from '../../core/ids.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { redacted } from '../../core/redaction.ts'
+import { BUG_MEDIA_TYPES, BUG_SEVERITIES, BUG_STATES, BugReport } from '../../crds/bugreports.ts'
+import { PlainText, Prose } from '../../crds/fields.ts'
+import { created } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { authenticated, type RouteDraft, route } from '../http/route.ts'
+import type { RecordOf } from '../records/records.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import { type Attached, readAttachments } from './attachments.ts'
+
+declare module '../http/context.ts' {
+  interface Services {
+    readonly bugReports: { readonly blobs: BlobStore }
+  }
+}
+
+const HOUR = 3_600_000
+const REPORTS_AN_HOUR = 10
+/** Of one person, closed ones included, until an administrator deletes some: each holds up to a megabyte. */
+const REPORTS_MAX = 100
+
+const Attachment = z
+  .strictObject({
+    fileName: PlainText.min(1).max(128),
+    mediaType: z.enum(BUG_MEDIA_TYPES),
+    content: z.base64().max(720_000).describe('Base64; 512 KiB in all'),
+  })
+  .meta({ id: 'BugAttachment' })
+
+const SubmitBugReportRequest = z
+  .strictObject({
+    title: PlainText.trim().min(1).max(256),
+    description: Prose.trim().min(1).max(16_384),
+    severity: z.enum(BUG_SEVERITIES).default('Normal'),
+    area: PlainText.max(128).nullish(),
+    url: PlainText.max(2_048).nullish(),
+    correlationId: Uuid.nullish(),
+    userAgent: PlainText.max(512).nullish(),
+    attachments: z.array(Attachment).max(3).nullish(),
+  })
+  .meta({ id: 'SubmitBugReportRequest' })
+type Submitted = z.output<typeof SubmitBugReportRequest>
+
+const BugReportDto = z
+  .object({ id: Uuid, number: z.int(), status: z.enum(BUG_STATES), createdAt: DateTime })
+  .meta({ id: 'BugReportDto' })
+
+type Report = RecordOf<typeof BugReport>
+
+/** Names that administrators choose have no number. */
+const numberOf = ({ metadata: { name } }: Report) => Number(/^bug-([1-9][0-9]{0,8})$/.exec(name)?.[1] ?? 0)
+
+/** One at a time, so that numbers and limits hold over replicas. */
+function submit(context: Context<string, unknown, Submitted>) {
+  const { services, body } = context
+  const attached = readAttachments(body.attachments ?? [])
+  return services.records.exclusively('bug reports', async () => {
+    const all = await services.records.list(BugReport, { namespace: SYSTEM_NAMESPACE }, { fresh: true })
+    refuseTooMany(context, all)
+    const number = Math.max(0, ...all.map(numberOf)) + 1
+    const report = await store(context, `bug-${number}`, attached)
+    const { metadata, spec } = report
+    const { group, kind } = BugReport.resource
+    const id = idOf({ kind, group, namespace: metadata.namespace, name: metadata.name })
+    return created({ id, number, status: spec.state, createdAt: spec.reportedAt })
+  })
+}
+
+/** @throws PlatformError too-many-reports */
+function refuseTooMany({ services, caller }: Context, all: readonly Report[]): void {
+  const own = all.filter(({ spec }) => spec.reportedBy === caller.principalId)
+  const now = services.clock.now()
+  const recent = own.map(({ spec }) => Date.parse(spec.reportedAt)).filter((time) => time > now - HOUR)
+  if (own.length >= REPORTS_MAX) {
+    const message = `There are ${REPORTS_MAX} reports of yours already; an administrator must remove some first.`
+    throw new PlatformError('too-many-reports', message, { retryAfterSeconds: HOUR / 1000 })
+  }
+  if (recent.length < REPORTS_AN_HOUR) return
+  const retryAfterSeconds = Math.max(1, Math.ceil((Math.min(...recent) + HOUR - now) / 1000))
+  const message = `You have sent ${REPORTS_AN_HOUR} reports within an hour: try again in ${retryAfterSeconds} s.`
+  throw new PlatformError('too-many-reports', message, { retryAfterSeconds })
+}
+
+async function store(context: Context<string, unknown, Submitted>, name: string, attached: readonly Attached[]) {
+  const { services, caller, body } = context
+  const words = (text: string | null | undefined) => (text ? redacted(text) : undefined)
+  const spec = {
+    title: redacted(body.title).slice(0, 256),
+    description: redacted(body.description).slice(0, 16_384),
+    severity: body.severity,
+    area: words(body.area),
+    url: words(body.url)?.slice(0, 2_048),
+    correlationId: body.correlationId ?? undefined,
+    userAgent: words(body.userAgent)?.slice(0, 512),
+    reportedBy: caller.principalId,
+    reportedAt: timestamp(services.clock.now()),
+    state: 'Open',
+    attachments: attached.map(({ fileName, mediaType, bytes }, index) => ({
+      fileName: redacted(fileName).slice(0, 128),
+      mediaType,
+      bytes: kept({ mediaType, bytes }).length,
+      sha256: hash('sha256', kept({ mediaType, bytes })),
+      secretName: `${name}-${index}`,
+    })),
+  }
+  const { object } = await services.records.create(BugReport, { namespace: SYSTEM_NAMESPACE, name, spec, caller })
+  const { apiVersion, kind, metadata } = object
+  const owner = { apiVersion, kind, name, uid: metadata.uid ?? '', labels: {} }
+  for (const [index, file] of attached.entries()) {
+    const ref = { namespace: SYSTEM_NAMESPACE, name: `${name}-${index}` }
+    await services.bugReports.blobs.write(ref, kept(file), { version: undefined, owner })
+  }
+  return object
+}
+
+/** Of a picture nobody can tell what it shows; of a text one can. */
+function kept({ mediaType, bytes }: Pick<Attached, 'mediaType' | 'bytes'>): Buffer {
+  return mediaType === 'text/plain' ? Buffer.from(redacted(bytes.toString('utf8'))) : bytes
+}
+
+export const bugReportRoutes: readonly RouteDraft[] = [
+  route(
+    'POST',
+    '/bug-reports',
+    {
+      auth: authenticated,
+      summary: 'Report what is wrong with the platform',
+      errors: 'problem',
+      body: SubmitBugReportRequest,
+      reply: BugReportDto,
+      answers: [429],
+    },
+    submit,
+  ),
+]

@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto'
+import { auditIdOf } from '../../contracts/activity.ts'
+import type { PlatformError } from '../../core/errors.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import type { Origin } from '../../core/origin.ts'
+import type { Caller } from './context.ts'
+import type { Match } from './router.ts'
+
+/** A request of a known caller that was to change something, after its answer. */
+export type FinishedRequest = {
+  readonly id: string
+  readonly match: Match
+  readonly caller: Caller
+  readonly beganAt: number
+  readonly status: number
+  readonly error: PlatformError | undefined
+  readonly correlationId: string
+  readonly traceId: string
+  readonly address: string | undefined
+  /** Objects of ours that it wrote, as they are now. */
+  readonly written: readonly { readonly resource: Resource; readonly object: KubeObject }[]
+}
+
+/** Hears of every such request. Must not throw. */
+export type Witness = (request: FinishedRequest) => void
+
+/** One request on its way, for those whom the witness tells. */
+export class Attendance implements Origin {
+  readonly id = randomUUID()
+  readonly auditId: string
+  readonly writes: { resource: Resource; object: KubeObject }[] = []
+
+  constructor(principalId: string) {
+    this.auditId = auditIdOf(this.id, principalId)
+  }
+
+  written(resource: Resource, object: KubeObject): void {
+    this.writes.push({ resource, object })
+  }
+}

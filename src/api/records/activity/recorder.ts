@@ -1,0 +1,113 @@
+import { LRUCache } from 'lru-cache'
+import type { ActivityStore, ResourcePath, Sighting } from '../../../adapters/activity/port.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { messageOf } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+
+/** Milliseconds that entries are gathered: many of one resource cost one write. */
+const GATHERED = 1_000
+const AGAIN = 5_000
+const WAITING_MAX = 20_000
+/** Resources that are written at once. */
+const AT_ONCE = 4
+/** Refusals of one caller at one resource in an hour: others must not push out what was really done. */
+const REFUSALS_MAX = 100
+const HOUR = 3_600_000
+
+export type { ResourcePath, Sighting }
+export type Told = { readonly resource: ResourcePath; readonly sighting: Sighting }
+type Gathered = { resource: ResourcePath; sightings: Sighting[] }
+export type RecorderOptions = { store: ActivityStore; clock: Clock; log: Log }
+
+/** Hands entries on to the store, those of requests a moment later: nobody waits for them. */
+export class ActivityRecorder {
+  readonly #options: RecorderOptions
+  readonly #own = new LRUCache<string, true>({ max: 20_000 })
+  readonly #refusals = new LRUCache<string, number>({ max: 20_000, ttl: HOUR })
+  #waiting: Told[] = []
+  #timer: { cancel(): void } | undefined
+  #writing: Promise<void> | undefined
+
+  constructor(options: RecorderOptions) {
+    this.#options = options
+  }
+
+  /** Whether this process tells of the entry itself, so that the same from elsewhere is no news. */
+  tells(id: string): boolean {
+    return this.#own.has(id)
+  }
+
+  /** Without waiting. What a crash takes with it, the audit log of the API server tells, unless it was a refusal. */
+  note(told: Told): void {
+    if (this.#isTooMuch(told)) return
+    if (this.#waiting.length >= WAITING_MAX) {
+      this.#options.log.error(
+        { resource: told.resource },
+        'Too many entries of activity wait to be written: one is lost.',
+      )
+      return
+    }
+    this.#own.set(told.sighting.id, true)
+    this.#waiting.push(told)
+    this.#timer ??= this.#options.clock.setTimeout(() => void this.#flush(), GATHERED)
+  }
+
+  /** Returns once all are kept. @throws if they could not be */
+  async write(all: readonly Told[]): Promise<void> {
+    const groups = byResource(all.filter((told) => !this.#isTooMuch(told)))
+    const failures: unknown[] = []
+    const work = async () => {
+      for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
+        await this.#options.store.append(group.resource, group.sightings).catch((error) => failures.push(error))
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, work))
+    if (failures.length > 0) throw failures[0]
+  }
+
+  /** Writes what waits. */
+  async stop(): Promise<void> {
+    this.#timer?.cancel()
+    await this.#writing
+    await this.#flush(false)
+  }
+
+  #flush(isRepeated = true): Promise<void> {
+    this.#writing = this.#once(isRepeated)
+    return this.#writing
+  }
+
+  async #once(isRepeated: boolean): Promise<void> {
+    const { store, clock, log } = this.#options
+    const groups = byResource(this.#waiting.splice(0))
+    for (const { resource, sightings } of groups) {
+      try {
+        await store.append(resource, sightings)
+      } catch (error) {
+        log.warn({ resource, error: messageOf(error) }, 'Activity could not be written; it is tried again.')
+        this.#waiting.push(...sightings.map((sighting) => ({ resource, sighting })))
+      }
+    }
+    const isAgain = isRepeated && this.#waiting.length > 0
+    this.#timer = isAgain ? clock.setTimeout(() => void this.#flush(), AGAIN) : undefined
+  }
+
+  #isTooMuch({ resource, sighting: { outcome, actor } }: Told): boolean {
+    if (outcome !== 'Refused') return false
+    const key = JSON.stringify([resource, actor])
+    const count = (this.#refusals.get(key) ?? 0) + 1
+    this.#refusals.set(key, count, { noUpdateTTL: true })
+    return count > REFUSALS_MAX
+  }
+}
+
+function byResource(all: readonly Told[]): Gathered[] {
+  const groups = new Map<string, Gathered>()
+  for (const { resource, sighting } of all) {
+    const key = JSON.stringify(resource)
+    const group = groups.get(key) ?? { resource, sightings: [] }
+    group.sightings.push(sighting)
+    groups.set(key, group)
+  }
+  return [...groups.values()]
+}

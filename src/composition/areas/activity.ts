@@ -1,0 +1,42 @@
+import { secretActivity } from '../../adapters/activity/secrets.ts'
+import { secretBlobs } from '../../adapters/blobs/secrets.ts'
+import { toldByRequest } from '../../api/activity/requests.ts'
+import { followObjects } from '../../api/activity/watched.ts'
+import type { Services } from '../../api/http/context.ts'
+import type { Witness } from '../../api/http/witness.ts'
+import { ActivityRecorder } from '../../api/records/activity/recorder.ts'
+import { isThere } from '../../api/records/activity/subjects.ts'
+import { systemClock } from '../../core/clock.ts'
+import { messageOf } from '../../core/errors.ts'
+import type { FacadeSetup } from './setup.ts'
+
+/** Milliseconds between two looks for records whose time is over. */
+const SWEEP = 24 * 3_600_000
+
+export function activityServices({ client, onStop, log }: FacadeSetup): Pick<Services, 'activity' | 'bugReports'> {
+  const activity = secretActivity(client)
+  const sweep = () =>
+    activity.sweep().catch((error) => log.warn({ error: messageOf(error) }, 'Old activity could not be removed.'))
+  // Replicas that start together do not sweep together.
+  const timer = setInterval(sweep, SWEEP * (0.9 + 0.2 * Math.random()))
+  timer.unref()
+  onStop(() => clearInterval(timer))
+  return { activity, bugReports: { blobs: secretBlobs(client) } }
+}
+
+/** What makes entries: requests, and the audit log of the API server or, where it has none for us, what is watched. */
+export function activityRecorder(
+  { configuration, client, caches, onStop, log }: FacadeSetup,
+  { activity: store, records }: Pick<Services, 'activity' | 'records'>,
+): { recorder: ActivityRecorder; witness: Witness } {
+  const recorder = new ActivityRecorder({ store, clock: systemClock, log })
+  onStop(() => recorder.stop())
+  if (!configuration.auditWebhook) onStop(followObjects({ client, caches, recorder, store, clock: systemClock, log }))
+  return {
+    recorder,
+    witness(request) {
+      const told = toldByRequest(request, (resource) => isThere(records, resource))
+      if (told !== undefined) recorder.note(told)
+    },
+  }
+}

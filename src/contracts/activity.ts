@@ -1,0 +1,29 @@
+export const OUTCOMES = ['Succeeded', 'Failed', 'Refused', 'Started'] as const
+export type Outcome = (typeof OUTCOMES)[number]
+
+/** How the platform knows; `Reported` is what callers wrote, so that it cannot pass for the platform's own record. */
+export const CHANNELS = ['Rest', 'Kubernetes', 'Platform', 'Reported'] as const
+export type Channel = (typeof CHANNELS)[number]
+
+/** A principal of the platform; the platform itself; or somebody only Kubernetes knows, by name. */
+export type Actor = { readonly principalId: string } | { readonly platform: true } | { readonly kubernetes: string }
+
+export const ENTRIES_MAX = 10_000
+export const RETENTION_DAYS = 90
+/** Of the JSON of an entry; the longest lists of changes are cut. */
+export const ENTRY_BYTES_MAX = 4_096
+/** Compressed, of all entries of a resource: the oldest go first. */
+export const RECORD_BYTES_MAX = 4 * 1024 * 1024
+
+/** The audit id of a write of the facade: the entry's id and who asked for it, should the facade end before it tells. */
+export function auditIdOf(entryId: string, principalId: string): string {
+  return `${entryId}.${principalId}`
+}
+
+const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
+const AUDIT_ID = new RegExp(`^(${UUID})\\.(${UUID})$`)
+
+export function readAuditId(text: string): { entryId: string; principalId: string } | undefined {
+  const [, entryId, principalId] = AUDIT_ID.exec(text) ?? []
+  return entryId === undefined || principalId === undefined ? undefined : { entryId, principalId }
+}

@@ -1,0 +1,196 @@
+import { expect } from 'chai'
+import type { Told } from '../../api/records/activity/recorder.ts'
+import { createAuditor } from './index.ts'
+
+const BOUNDARY = '11111111-1111-4111-8111-111111111111'
+const PERSON = '22222222-2222-4222-8222-222222222222'
+const ENTRY = '33333333-3333-4333-8333-333333333333'
+const NAMESPACE = 'shop-0123456789'
+const FACADE = 'system:serviceaccount:freehold-system:freehold-facade'
+const CONTROLLERS = 'system:serviceaccount:freehold-system:freehold-controllers'
+
+const ACCOUNT = {
+  resource: 'objectstorageaccounts',
+  namespace: NAMESPACE,
+  name: 'photos',
+  apiGroup: 'data.freehold.dev',
+}
+const account = (more: object = {}) => ({
+  metadata: { name: 'photos', uid: 'u', generation: 2, resourceVersion: '77', ...more },
+  spec: { maxBuckets: 5 },
+})
+
+function event(more: Record<string, unknown> = {}) {
+  return {
+    auditID: 'a-1',
+    stage: 'ResponseComplete',
+    verb: 'patch',
+    requestURI: `/apis/data.freehold.dev/v1alpha1/namespaces/${NAMESPACE}/objectstorageaccounts/photos?fieldManager=flux&force=true`,
+    user: { username: `p:${PERSON}` },
+    sourceIPs: ['6.6.6.6', '10.1.2.3'],
+    userAgent: 'kubectl/v1.36.3',
+    objectRef: ACCOUNT,
+    responseStatus: { code: 200 },
+    requestReceivedTimestamp: '2026-11-22T10:00:00.123456Z',
+    responseObject: account(),
+    ...more,
+  }
+}
+
+async function toldBy(events: object[], more: { isThere?: boolean; owner?: string; own?: string } = {}) {
+  const told: Told[] = []
+  const audit = createAuditor({
+    placeOf: (namespace) => (namespace === NAMESPACE ? { boundaryId: BOUNDARY, resourceGroup: 'shop' } : undefined),
+    ownerOfPart: () => more.owner,
+    isThere: () => more.isThere ?? true,
+    isReady: () => true,
+    recorder: {
+      tells: (id) => id === more.own,
+      write: async (all) => {
+        told.push(...all)
+      },
+    },
+  })
+  await audit({ kind: 'EventList', items: events })
+  return told
+}
+
+const refused = (code: number) => event({ responseStatus: { code, reason: 'Forbidden' }, responseObject: {} })
+const ref = (more: object) => ({ ...ACCOUNT, ...more })
+
+describe('the audit log of the API server', () => {
+  it('tells who wrote what with which client, from where, and how it is then', async () => {
+    const [told, ...more] = await toldBy([event()])
+    expect(more).to.deep.equal([])
+    expect(told?.resource).to.deep.equal({
+      boundaryId: BOUNDARY,
+      resourceGroup: 'shop',
+      resourceType: 'objectstorageaccounts',
+      resourceName: 'photos',
+    })
+    expect(told?.sighting).to.deep.include({
+      occurredAt: '2026-11-22T10:00:00.123Z',
+      action: 'objectstorageaccounts/write',
+      operation: 'patch',
+      actor: { principalId: PERSON },
+      channel: 'Kubernetes',
+      outcome: 'Succeeded',
+      statusCode: 200,
+      remoteAddress: '10.1.2.3',
+      metadata: { userAgent: 'kubectl/v1.36.3', fieldManager: 'flux' },
+      after: { uid: 'u', generation: 2, spec: { maxBuckets: 5 }, labelling: '', isNew: false },
+    })
+  })
+
+  const actors: [string, Record<string, unknown>, object][] = [
+    ['a user that only the cluster knows', { user: { username: 'alice' } }, { kubernetes: 'alice' }],
+    ['whom somebody acts for', { impersonatedUser: { username: 'bob' } }, { kubernetes: 'bob' }],
+    [
+      "the caller of a request, by the facade's audit id",
+      { user: { username: FACADE }, auditID: `${ENTRY}.${PERSON}` },
+      { principalId: PERSON },
+    ],
+    ['the platform, for its controllers', { user: { username: CONTROLLERS } }, { platform: true }],
+    [
+      'nobody else by an audit id that looks like that of the facade',
+      { auditID: `${ENTRY}.${ENTRY}` },
+      { principalId: PERSON },
+    ],
+  ]
+  for (const [title, more, actor] of actors) {
+    it(`names ${title}`, async () => {
+      const [told] = await toldBy([event(more)])
+      expect(told?.sighting.actor).to.deep.equal(actor)
+    })
+  }
+
+  it('gives an event one id however often it is sent, and no chosen one', async () => {
+    const [one, again, other, chosen] = await toldBy([
+      event(),
+      event(),
+      event({ requestReceivedTimestamp: '2026-11-22T10:00:00.123457Z' }),
+      event({ auditID: `${ENTRY}.${PERSON}` }),
+    ])
+    expect(one?.sighting.id).to.equal(again?.sighting.id)
+    expect(one?.sighting.id).to.not.equal(other?.sighting.id)
+    expect(chosen?.sighting.id).to.not.equal(ENTRY)
+  })
+
+  const silent: [string, object][] = [
+    ['a dry run', event({ requestURI: '/x?dryRun=All' })],
+    ['a status', event({ objectRef: ref({ subresource: 'status' }) })],
+    ['a request that has only begun', event({ stage: 'RequestReceived' })],
+    ['a body that could not be read', event({ responseStatus: { code: 400 } })],
+    ['another namespace', event({ objectRef: ref({ namespace: 'default' }) })],
+    ['a kind of others', event({ objectRef: ref({ apiGroup: 'apps', resource: 'deployments' }) })],
+    ['what the facade was refused', event({ user: { username: FACADE }, responseStatus: { code: 409 } })],
+    [
+      'a part that the platform deletes',
+      event({ user: { username: CONTROLLERS }, verb: 'delete', objectRef: { ...ACCOUNT, resource: 'accountbuckets' } }),
+    ],
+    ['an event that is none', { stage: 1 }],
+  ]
+  for (const [title, one] of silent)
+    it(`tells nothing of ${title}`, async () => expect(await toldBy([one])).to.deep.equal([]))
+
+  for (const code of [403, 409, 422]) {
+    it(`tells of a refusal with ${code}, at what is there only`, async () => {
+      const [told] = await toldBy([refused(code)])
+      expect(told?.sighting).to.include({ outcome: 'Refused', statusCode: code, after: undefined })
+      expect(await toldBy([refused(code)], { isThere: false })).to.deep.equal([])
+    })
+  }
+
+  it('tells of every object of a collection that was deleted', async () => {
+    const responseObject = { items: [account(), account({ name: 'films' })] }
+    const told = await toldBy([
+      event({ verb: 'deletecollection', objectRef: ref({ name: undefined }), responseObject }),
+    ])
+    expect(told.map(({ resource }) => resource.resourceName)).to.deep.equal(['photos', 'films'])
+    expect(new Set(told.map(({ sighting }) => sighting.id)).size).to.equal(2)
+  })
+
+  it('tells of a part in the record of its owner, without its content', async () => {
+    const responseObject = { metadata: { name: 'raw' }, spec: { accountName: 'photos' } }
+    const objectRef = ref({ resource: 'accountbuckets', name: 'raw' })
+    const [told] = await toldBy([event({ objectRef, responseObject })])
+    expect(told?.resource.resourceName).to.equal('photos')
+    expect(told?.sighting.metadata.part).to.equal('accountbuckets/raw')
+    expect(told?.sighting.after).to.equal(undefined)
+    const [gone] = await toldBy([event({ verb: 'delete', objectRef, responseObject: {} })], { owner: 'photos' })
+    expect(gone?.resource.resourceName).to.equal('photos')
+  })
+
+  it('tells of a resource that the platform deletes when its time is over', async () => {
+    const [told] = await toldBy([event({ user: { username: CONTROLLERS }, verb: 'delete', responseObject: {} })])
+    expect(told?.sighting).to.deep.include({ channel: 'Platform', action: 'objectstorageaccounts/delete' })
+  })
+
+  it('tells of a number of replicas', async () => {
+    const objectRef = ref({ resource: 'vectorclusters', name: 'search', subresource: 'scale' })
+    const [told] = await toldBy([event({ objectRef, responseObject: { spec: { replicas: 3 } } })])
+    expect(told?.sighting).to.deep.include({
+      action: 'vectorcluster/scale',
+      after: { replicas: 3, pointer: '/replicas' },
+    })
+  })
+
+  it('leaves to this process what it tells itself, and knows less than it of what another one tells', async () => {
+    const own = event({ user: { username: FACADE }, auditID: `${ENTRY}.${PERSON}` })
+    expect(await toldBy([own], { own: ENTRY })).to.deep.equal([])
+    const [told] = await toldBy([own])
+    expect(told?.sighting).to.include({ id: ENTRY, channel: 'Rest', isSecondHand: true, remoteAddress: undefined })
+  })
+
+  it('is sent again if it was not kept, or came before the facade knew what exists', async () => {
+    const options = { placeOf: () => undefined, ownerOfPart: () => undefined, isThere: () => true }
+    const write = () => Promise.reject(new Error('away'))
+    const failing = createAuditor({ ...options, isReady: () => true, recorder: { tells: () => false, write } })
+    const early = createAuditor({ ...options, isReady: () => false, recorder: { tells: () => false, write } })
+    for (const audit of [failing, early]) {
+      const failure = await audit({ kind: 'EventList', items: [] }).catch((error) => error)
+      expect(failure).to.be.instanceOf(Error)
+    }
+    expect(await failing({ kind: 'Pod' })).to.equal(undefined)
+  })
+})

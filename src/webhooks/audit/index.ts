@@ -1,0 +1,34 @@
+import { LRUCache } from 'lru-cache'
+import type { ActivityRecorder } from '../../api/records/activity/recorder.ts'
+import type { PlaceOfNamespace } from '../authorizer/question.ts'
+import { readEvents } from './events.ts'
+import { type Surroundings, toldByEvent } from './told.ts'
+
+export type AuditOptions = Surroundings & {
+  recorder: Pick<ActivityRecorder, 'write' | 'tells'>
+  isReady: () => boolean
+}
+
+/** Namespaces whose group went a moment ago: the end of its resources is told after it. */
+const REMEMBERED = 2_000
+
+/**
+ * Takes the audit log of the API server. The answer comes once everything is kept: until then the API server tells it
+ * again. Undefined for what is no audit log.
+ */
+export function createAuditor(options: AuditOptions): (body: unknown) => Promise<object | undefined> {
+  const places = new LRUCache<string, NonNullable<ReturnType<PlaceOfNamespace>>>({ max: REMEMBERED })
+  const placeOf: PlaceOfNamespace = (namespace) => {
+    const found = options.placeOf(namespace)
+    if (found !== undefined) places.set(namespace, found)
+    return found ?? places.get(namespace)
+  }
+  return async (body) => {
+    const events = readEvents(body)
+    if (events === undefined) return undefined
+    if (!options.isReady()) throw new Error('The facade does not know yet what exists.')
+    const told = events.flatMap((event) => toldByEvent(event, { ...options, placeOf }))
+    await options.recorder.write(told.filter(({ sighting }) => !options.recorder.tells(sighting.id)))
+    return {}
+  }
+}

@@ -1,0 +1,134 @@
+import type { ResourcePath, Sighting, Told } from '../../api/records/activity/recorder.ts'
+import { afterOf, outcomeOf } from '../../api/records/activity/subjects.ts'
+import { type Actor, readAuditId } from '../../contracts/activity.ts'
+import { uuidV5 } from '../../core/ids.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { redacted } from '../../core/redaction.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { KINDS } from '../../crds/index.ts'
+import { actionsOfKinds, gatherKubernetesForms } from '../../iam/kubernetesForm.ts'
+import { type OwnerOfPart, type PlaceOfNamespace, principalOfUser } from '../authorizer/question.ts'
+import { type AuditEvent, isWrite, managerOf, objectsOf } from './events.ts'
+
+const FORMS = gatherKubernetesForms(actionsOfKinds(KINDS))
+const KIND_BY_RESOURCE: ReadonlyMap<string, AnyKind> = new Map(
+  KINDS.filter(({ placement }) => placement === 'group').map((kind) => [
+    `${kind.resource.group}/${kind.resource.plural}`,
+    kind,
+  ]),
+)
+const ACCOUNT = `system:serviceaccount:${SYSTEM_NAMESPACE}:`
+const FACADE = `${ACCOUNT}freehold-facade`
+
+export type Surroundings = {
+  placeOf: PlaceOfNamespace
+  ownerOfPart: OwnerOfPart
+  isThere: (resource: ResourcePath) => boolean
+}
+
+/** What an event of the audit log tells of resources; nothing for most. */
+export function toldByEvent(event: AuditEvent, surroundings: Surroundings): Told[] {
+  const { objectRef, responseStatus } = event
+  const kind = KIND_BY_RESOURCE.get(`${objectRef?.apiGroup}/${objectRef?.resource}`)
+  const outcome = outcomeOf(responseStatus?.code ?? 0)
+  if (kind === undefined || outcome === undefined || objectRef === undefined || !isWrite(event)) return []
+  // What was refused to us, the facade answers for, and controllers try again.
+  if (outcome !== 'Succeeded' && event.user.username.startsWith(ACCOUNT)) return []
+  const place = surroundings.placeOf(objectRef.namespace)
+  if (place?.resourceGroup === undefined) return []
+  const { boundaryId, resourceGroup } = place
+  return objectsOf(event).flatMap(({ name, object }) => {
+    const resourceName = ownerName(kind, { namespace: objectRef.namespace, name, object }, surroundings)
+    if (resourceName === undefined) return []
+    const resource = { boundaryId, resourceGroup, resourceType: kind.partOf?.collection ?? kind.segment, resourceName }
+    if (outcome !== 'Succeeded' && !surroundings.isThere(resource)) return []
+    const sighting = sightingOf(event, kind, { name, object, outcome })
+    return sighting === undefined ? [] : [{ resource, sighting }]
+  })
+}
+
+type Of = { namespace: string; name: string; object: unknown }
+
+function ownerName(kind: AnyKind, { namespace, name, object }: Of, { ownerOfPart }: Surroundings): string | undefined {
+  const { partOf } = kind
+  if (partOf === undefined) return name
+  if ('nameOf' in partOf) return partOf.nameOf(name)
+  const { spec } = (object ?? {}) as { spec?: Record<string, unknown> }
+  const told = spec?.[partOf.field]
+  return typeof told === 'string' ? told : ownerOfPart(kind, namespace, name)
+}
+
+type What = { name: string; object: unknown; outcome: 'Succeeded' | 'Refused' | 'Failed' }
+
+function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }: What): Sighting | undefined {
+  const { verb, objectRef, responseStatus } = event
+  const subresource = objectRef?.subresource ?? ''
+  const whole = subresource === '' ? kind.resource.plural : `${kind.resource.plural}/${subresource}`
+  const isDelete = verb === 'delete' || verb === 'deletecollection'
+  const { metadata } = (object ?? {}) as { metadata?: { resourceVersion?: string } }
+  const who = whoOf(event)
+  const isOwnPart = kind.partOf !== undefined
+  const tells =
+    isOwnPart || isDelete || outcome !== 'Succeeded'
+      ? undefined
+      : afterWrite(kind, subresource, object, responseStatus?.code === 201)
+  // Finalizers and annotations: what controllers write of themselves is no news.
+  if (who.channel === 'Platform' && (isOwnPart || (tells === undefined && !isDelete))) return undefined
+  return {
+    id: who.entryId ?? uuidV5([event.auditID, userOf(event), event.requestReceivedTimestamp, whole, name].join('\n')),
+    occurredAt: new Date(event.requestReceivedTimestamp).toISOString(),
+    action:
+      FORMS.actionOf(kind.resource.group, whole, verb) ??
+      `${kind.actions ?? kind.segment}/${isDelete ? 'delete' : 'write'}`,
+    operation: subresource === '' ? verb : `${verb} ${subresource}`,
+    actor: who.actor,
+    channel: who.channel,
+    outcome,
+    statusCode: responseStatus?.code,
+    metadata: { ...wordsOf(event, who), ...(isOwnPart && { part: `${kind.plural}/${name}` }) },
+    // All but the last are what the client says of itself.
+    remoteAddress: who.channel === 'Kubernetes' ? event.sourceIPs.at(-1)?.slice(0, 64) : undefined,
+    version: isDelete ? undefined : metadata?.resourceVersion,
+    after: tells,
+    ...(who.entryId !== undefined && { isSecondHand: true }),
+    ...(who.channel === 'Platform' && { onlyIfKnown: true }),
+    ...(tells !== undefined && verb !== 'create' && who.entryId === undefined && { onlyIfChanged: true }),
+  }
+}
+
+/** What the client says of itself, and why it was refused. */
+function wordsOf(event: AuditEvent, { channel }: Who): Record<string, string> {
+  const { responseStatus, userAgent } = event
+  const manager = managerOf(event)
+  return {
+    ...(responseStatus?.reason !== undefined && { reason: responseStatus.reason.slice(0, 64) }),
+    ...(channel === 'Kubernetes' && userAgent !== '' && { userAgent: redacted(userAgent.slice(0, 200)) }),
+    ...(manager !== undefined && { fieldManager: redacted(manager.slice(0, 128)) }),
+  }
+}
+
+function afterWrite(kind: AnyKind, subresource: string, object: unknown, isNew: boolean): Sighting['after'] {
+  if (subresource === '') return afterOf(object, isNew)
+  const { spec } = (object ?? {}) as { spec?: { replicas?: unknown } }
+  const pointer = kind.scale?.replicas.replace(/^\.?spec/, '').replaceAll('.', '/')
+  const replicas = spec?.replicas ?? 0
+  if (subresource !== 'scale' || pointer === undefined || typeof replicas !== 'number') return undefined
+  return { replicas, pointer }
+}
+
+type Who = { channel: 'Rest' | 'Platform' | 'Kubernetes'; actor: Actor; entryId?: string }
+
+const userOf = ({ user, impersonatedUser }: AuditEvent) => impersonatedUser?.username ?? user.username
+
+/** Anybody may choose an audit id, so only that of the facade names an entry. */
+function whoOf(event: AuditEvent): Who {
+  const user = userOf(event)
+  if (user.startsWith(ACCOUNT)) {
+    const origin = user === FACADE ? readAuditId(event.auditID) : undefined
+    if (origin === undefined) return { channel: 'Platform', actor: { platform: true } }
+    return { channel: 'Rest', actor: { principalId: origin.principalId }, entryId: origin.entryId }
+  }
+  const principalId = principalOfUser(user)
+  const actor = principalId === undefined ? { kubernetes: user.slice(0, 256) } : { principalId }
+  return { channel: 'Kubernetes', actor }
+}

@@ -1,0 +1,67 @@
+// @alone: kills the operator of a platform of its own.
+import { expect } from 'chai'
+import { platformAccess } from '../../scripts/platform.ts'
+import { groupNamespace } from '../../src/core/names.ts'
+import { ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
+import { OwnPlatform } from '../cluster/platform.ts'
+import { until } from '../make/until.ts'
+import { tokenFor } from '../worlds/tenant.ts'
+
+type Entry = { channel: string; action: string; actor: { principalId: string | null }; changes: { path: string }[] }
+
+describe('the record of activity, with several facades that end', () => {
+  let own: OwnPlatform
+  let other: string
+  let token: string
+
+  before(async () => {
+    own = await OwnPlatform.prepare()
+    // With the audit log, which an API server sends from its start on.
+    await own.controlPlane.restart(platformAccess(own.ports), async () => {})
+    await own.startOperator()
+    other = await own.startReplica()
+    const { clientId, clientSecret, tokenUrl } = own.platform
+    token = await tokenFor(clientId, clientSecret, tokenUrl)
+  })
+  after(() => own?.stop())
+
+  async function call<Body>(facade: string, method: string, path: string, body?: object) {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const answer = await fetch(`${facade}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+    const text = await answer.text()
+    return { status: answer.status, body: (text === '' ? undefined : JSON.parse(text)) as Body }
+  }
+
+  it('is one record for all, and loses nothing that was done when a facade is killed after its answer', async () => {
+    const { facadeUrl, clientId } = own.platform
+    const { body: boundary } = await call<{ id: string }>(facadeUrl, 'POST', '/boundaries', { displayName: 'Told' })
+    const group = `/boundaries/${boundary.id}/resourcegroups/shop`
+    await call(facadeUrl, 'POST', group)
+    const path = `${group}/resources/objectstorageaccounts/photos`
+    await until('the account is made', async () =>
+      [200, 201].includes((await call(facadeUrl, 'POST', path, {})).status),
+    )
+    await until('the other facade knows it', async () => (await call(other, 'GET', path)).status === 200)
+    for (let step = 1; step <= 10; step += 1) {
+      const facade = step % 2 === 0 ? facadeUrl : other
+      expect((await call(facade, 'PATCH', path, { tags: { step: String(step) } })).status).to.equal(200)
+    }
+    // What it had not told yet by itself, the audit log tells the next one.
+    expect((await call(other, 'PATCH', path, { tags: { step: '11' } })).status).to.equal(200)
+    await own.endReplica('facade')
+    expect((await call(facadeUrl, 'PATCH', path, { tags: { step: '12' } })).status).to.equal(200)
+    await own.endOperator('SIGKILL')
+    const ref = { namespace: groupNamespace(boundary.id, 'shop'), name: 'photos' }
+    await own.admin.mergePatch(ObjectStorageAccount.resource, ref, { spec: { tags: { step: '13' } } })
+    await own.startOperator()
+    const entries = await until('all is told', async () => {
+      const list = await call<{ items: Entry[] }>(facadeUrl, 'GET', `${path}/activity?sort=occurredAt`)
+      const found = (list.body.items ?? []).filter(({ changes }) => changes.some(({ path }) => path === '/tags/step'))
+      if (found.length < 13)
+        throw new Error(`${found.length} of 13: ${JSON.stringify(found.map(({ changes }) => changes))}`)
+      return found
+    })
+    expect(entries.map(({ channel }) => channel)).to.deep.equal([...Array<string>(12).fill('Rest'), 'Kubernetes'])
+    expect(entries.slice(0, 12).every(({ actor }) => actor.principalId === clientId)).to.equal(true)
+  })
+})

@@ -1,0 +1,259 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { gunzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import { dump } from 'js-yaml'
+import { groupNamespace, SYSTEM_NAMESPACE, sha256 } from '../../src/core/names.ts'
+import { ContainerInstance } from '../../src/crds/containerinstances.ts'
+import { secret } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { TEST_CONFIG } from '../config.ts'
+import type { PagedListResponse } from '../make/page.ts'
+import { SeededRandom } from '../make/random.ts'
+import {
+  call,
+  expectCall,
+  itemsOf,
+  makeBoundary,
+  makeCaller,
+  makeGroup,
+  type TestCaller,
+  uniqueName,
+  until,
+} from '../worlds/platform.ts'
+import { administrator, clientWithToken, testPlatform } from '../worlds/tenant.ts'
+
+type Actor = { principalId: string | null; principalType: string; displayName: string }
+type Entry = {
+  id: string
+  occurredAt: string
+  action: string
+  operation: string | null
+  actor: Actor
+  channel: string
+  outcome: string
+  statusCode: number | null
+  changes: { path: string; from: unknown; to: unknown }[]
+  metadata: Record<string, string>
+  message: string | null
+  correlationId: string | null
+  remoteAddress: string | null
+}
+
+const CANARY = `planted-canary-${uniqueName('x')}`
+const kinds = ['rest', 'kubectl', 'git'] as const
+
+describe('the record of activity', () => {
+  let admin: KubeClient
+  let boundaryId: string
+  let group: string
+  let namespace: string
+  let base: string
+  let repeated = 0
+  let callers: Record<(typeof kinds)[number], TestCaller>
+  let clients: Record<'kubectl' | 'git', KubeClient>
+
+  before(async () => {
+    admin = await administrator()
+    boundaryId = (await makeBoundary()).id
+    group = (await makeGroup(boundaryId)).name
+    namespace = groupNamespace(boundaryId, group)
+    base = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/containerinstances`
+    const caller = () => makeCaller({ Contributor: `/boundaries/${boundaryId}` })
+    callers = { rest: await caller(), kubectl: await caller(), git: await caller() }
+    clients = {
+      kubectl: await clientWithToken(callers.kubectl.token),
+      git: await clientWithToken(callers.git.token),
+    }
+    // The API server asks for the issuer's keys every ten seconds until it is there.
+    await until('the API server takes tokens', async () => (await clients.git.request({ path: '/api' })).status === 200)
+  })
+  after(async () => {
+    await Promise.all([admin, clients.kubectl, clients.git].map((client) => client.close()))
+  })
+
+  const entriesOf = (name: string) => itemsOf<Entry>(`${base}/${name}/activity?sort=occurredAt`)
+  const make = async () => {
+    const name = uniqueName('told')
+    const env = [{ name: 'PASSWORD', value: `${CANARY}-env` }]
+    const components = [{ name: 'web', image: 'docker.io/library/nginx:1.29', env }]
+    await expectCall(201, 'POST', `${base}/${name}`, { components }, callers.rest)
+    await clients.kubectl.mergePatch(ContainerInstance.resource, { namespace, name }, { spec: { running: false } })
+    return name
+  }
+  const object = (name: string, spec: object) => ({
+    apiVersion: ContainerInstance.apiVersion,
+    kind: ContainerInstance.kind,
+    metadata: { name, namespace },
+    spec,
+  })
+
+  /** One change in one of three ways. */
+  async function change(how: (typeof kinds)[number], name: string, step: number): Promise<void> {
+    const spec = { tags: { step: String(step) }, parameters: { key: `${CANARY}-${step}` } }
+    if (how === 'rest') {
+      // On a busy machine the API server may be late; the same change again changes nothing more.
+      await until('the change is taken', async () => {
+        const { status, text } = await call('PATCH', `${base}/${name}`, spec, callers.rest)
+        if (status === 503) repeated += 1
+        else if (status !== 200) throw new Error(text)
+        return status === 200
+      })
+    }
+    if (how === 'kubectl') await clients.kubectl.mergePatch(ContainerInstance.resource, { namespace, name }, { spec })
+    if (how !== 'git') return
+    const options = { fieldManager: 'kustomize-controller', force: true }
+    await clients.git.apply(ContainerInstance.resource, object(name, spec), options)
+  }
+
+  it('holds 500 changes by REST, kubectl and a Git tool once each, in order, by whom they were made', async () => {
+    const random = new SeededRandom(TEST_CONFIG.seed)
+    const names = await Promise.all(Array.from({ length: 10 }, make))
+    const steps = 50
+    const made = await Promise.all(
+      names.map(async (name) => {
+        const ways: (typeof kinds)[number][] = []
+        for (let step = 0; step < steps; step += 1) {
+          const how = random.pick(kinds)
+          await change(how, name, step)
+          ways.push(how)
+        }
+        return ways
+      }),
+    )
+    for (const [index, name] of names.entries()) {
+      const entries = await until(`all changes of ${name} are told`, async () => {
+        const found = await entriesOf(name)
+        // The creation, and the patch that stopped it.
+        if (found.length < steps + 2) throw new Error(`${found.length} of ${steps + 2}`)
+        return found
+      })
+      const stepsTold = entries.flatMap(({ changes, actor, channel }) => {
+        const change = changes.find(({ path }) => path === '/tags/step')
+        return change === undefined ? [] : [`${change.to} ${channel} ${actor.principalId}`]
+      })
+      const due = made[index]?.map(
+        (how, step) => `${step} ${how === 'rest' ? 'Rest' : 'Kubernetes'} ${callers[how].principalId}`,
+      )
+      expect(stepsTold).to.deep.equal(due)
+      if (repeated === 0) expect(entries).to.have.length(steps + 2)
+      expect(JSON.stringify(entries)).to.not.include(CANARY)
+      expect(entries[0]).to.deep.include({ channel: 'Rest', action: 'containerinstance/write', statusCode: 201 })
+      const bySync = entries.find(({ actor }) => actor.principalId === callers.git.principalId)
+      expect(bySync?.metadata.fieldManager).to.equal('kustomize-controller')
+    }
+    const { items } = await admin.list(secret, { namespace: SYSTEM_NAMESPACE, labelSelector: 'freehold.dev/activity' })
+    const stored = items.map((item) => Buffer.from((item as { data?: { log?: string } }).data?.log ?? '', 'base64'))
+    expect(stored.length).to.be.greaterThan(3)
+    for (const bytes of stored) expect(gunzipSync(bytes).toString()).to.not.include(CANARY)
+  })
+
+  it('is not written by those who read it', async () => {
+    const name = await make()
+    await until('both are told', async () => (await entriesOf(name)).length === 2)
+    const path = `${boundaryId}/${group}/containerinstances/${name}`
+    const ref = { namespace: SYSTEM_NAMESPACE, name: `activity-${sha256(path).slice(0, 40)}` }
+    const version = async () => (await admin.get(secret, ref)).metadata.resourceVersion
+    const before = await version()
+    for (let count = 0; count < 20; count += 1) await entriesOf(name)
+    await expectCall(200, 'GET', `${base}/${name}`)
+    expect(await version()).to.equal(before)
+  })
+
+  it('tells of refusals, with their status, and of an apply that changes nothing no word', async () => {
+    const name = await make()
+    const reader = await makeCaller({ Reader: `/boundaries/${boundaryId}` })
+    const readerClient = await clientWithToken(reader.token)
+    try {
+      await expectCall(403, 'DELETE', `${base}/${name}`, undefined, reader)
+      await readerClient.remove(ContainerInstance.resource, { namespace, name }).catch(() => undefined)
+      const spec = { computePlan: 'no-such-plan' }
+      await expectCall(422, 'PATCH', `${base}/${name}`, spec, callers.rest)
+      const same = object(name, { running: false })
+      for (let count = 0; count < 3; count += 1)
+        await clients.git.apply(ContainerInstance.resource, same, { fieldManager: 'sync', force: true })
+      await change('kubectl', name, 1)
+      const entries = await until('the last one is told', async () => {
+        const found = await entriesOf(name)
+        const isChanged = found.some(({ changes }) => changes.some(({ path }) => path === '/tags/step'))
+        return isChanged && found.filter(({ outcome }) => outcome === 'Refused').length >= 3 && found
+      })
+      const refused = entries.filter(({ outcome }) => outcome === 'Refused')
+      const words = refused.map(({ channel, statusCode, actor }) => `${channel} ${statusCode} ${actor.principalId}`)
+      expect(words).to.deep.equal([
+        `Rest 403 ${reader.principalId}`,
+        `Kubernetes 403 ${reader.principalId}`,
+        `Rest 422 ${callers.rest.principalId}`,
+      ])
+      expect(entries.filter(({ metadata }) => metadata.fieldManager === 'sync')).to.have.length(0)
+      expect(refused[0]?.correlationId).to.be.a('string')
+      expect(refused[0]?.remoteAddress).to.be.a('string')
+    } finally {
+      await readerClient.close()
+    }
+  })
+
+  it('names users of kubectl that only the cluster knows, outlives the resource, and takes reports', async () => {
+    const name = await make()
+    const run = promisify(execFile)
+    const { kubectlPath, kubeconfig } = testPlatform()
+    const applied = run(kubectlPath, [
+      '--kubeconfig',
+      kubeconfig,
+      'apply',
+      '--server-side',
+      '--force-conflicts',
+      '-f',
+      '-',
+    ])
+    applied.child.stdin?.end(dump(object(name, { tags: { by: 'kubectl' } })))
+    await applied
+    const reported = {
+      action: 'deploy.started',
+      resourceType: 'containerinstances',
+      resourceName: name,
+      resourceGroup: group,
+    }
+    const more = { outcome: 'Started', message: `password=${CANARY}`, metadata: { commit: 'abc', token: CANARY } }
+    const path = `/boundaries/${boundaryId}/activity`
+    const { body: id } = await expectCall<string>(200, 'POST', path, { ...reported, ...more }, callers.rest)
+    await expectCall(400, 'POST', path, { ...reported, occurredAt: new Date(Date.now() + 400_000).toISOString() })
+    await expectCall(404, 'POST', path, { ...reported, resourceName: 'nothing-here' })
+    await run(kubectlPath, ['--kubeconfig', kubeconfig, '-n', namespace, 'delete', 'containerinstance', name])
+    const entries = await until('the deletion is told', async () => {
+      const found = await entriesOf(name)
+      return found.some(({ action }) => action === 'containerinstance/delete') && found
+    })
+    const byAdministrator = entries.filter(({ actor }) => actor.displayName === 'freehold:admin')
+    expect(byAdministrator.map(({ operation }) => operation)).to.deep.equal(['patch', 'delete'])
+    expect(byAdministrator[0]?.actor).to.deep.include({ principalId: null, principalType: 'Kubernetes' })
+    expect(entries.find((entry) => entry.id === id)).to.deep.include({
+      channel: 'Reported',
+      outcome: 'Started',
+      message: 'password=***',
+      metadata: { commit: 'abc', token: '***' },
+    })
+    expect(JSON.stringify(entries)).to.not.include(CANARY)
+  })
+
+  it('can be asked for by those who may read it, of what is or was there', async () => {
+    const name = await make()
+    const stranger = await makeCaller()
+    await expectCall(403, 'GET', `${base}/${name}/activity`, undefined, stranger)
+    await expectCall(401, 'GET', `${base}/${name}/activity`, undefined, { token: null })
+    await expectCall(404, 'GET', `${base}/nothing-here/activity`)
+    await expectCall(400, 'GET', `${base}/${name}/activity?filter=message:eq:x`)
+    const { body } = await expectCall<{ sorts: string[]; defaultSort: string }>(
+      200,
+      'GET',
+      `${base}/${name}/activity/config`,
+    )
+    expect(body.defaultSort).to.equal('-occurredAt')
+    await until('it is told', async () => (await entriesOf(name)).length === 2)
+    const filtered = await call<PagedListResponse<Entry>>(
+      'GET',
+      `${base}/${name}/activity?filter=channel:eq:Kubernetes`,
+    )
+    expect(filtered.body.items.map(({ actor }) => actor.principalId)).to.deep.equal([callers.kubectl.principalId])
+  })
+})

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import type { ActivityStore, ResourcePath, Sighting } from '../../src/adapters/activity/port.ts'
+
+export const RESOURCE: ResourcePath = {
+  boundaryId: '11111111-1111-4111-8111-111111111111',
+  resourceGroup: 'shop',
+  resourceType: 'vectorclusters',
+  resourceName: 'search',
+}
+
+let clock = Date.now()
+/** Each a millisecond after the one before. */
+export function sighting(more: Partial<Sighting> = {}): Sighting {
+  clock += 1
+  return {
+    id: randomUUID(),
+    occurredAt: new Date(clock).toISOString(),
+    action: 'vectorcluster/write',
+    actor: { principalId: '22222222-2222-4222-8222-222222222222' },
+    channel: 'Rest',
+    outcome: 'Succeeded',
+    metadata: {},
+    ...more,
+  }
+}
+
+export function stateOf(generation: number, spec: object, uid = 'one-life') {
+  return { uid, generation, spec, labelling: '', isNew: generation === 1 }
+}
+
+/** What every store of activity promises; each case has a resource of its own. */
+export function activityStoreContract(open: () => ActivityStore | Promise<ActivityStore>): void {
+  const make = async () => ({ store: await open(), resource: { ...RESOURCE, resourceName: `r-${randomUUID()}` } })
+
+  it('knows nothing of a resource of which nothing was told', async () => {
+    const { store, resource } = await make()
+    expect(await store.read(resource)).to.equal(undefined)
+  })
+
+  it('keeps each entry once, in order, whoever tells it how often', async () => {
+    const { store, resource } = await make()
+    const [first, second, third] = [sighting(), sighting(), sighting()]
+    await store.append(resource, [third, first])
+    await store.append(resource, [second, first])
+    expect((await store.read(resource))?.map(({ id }) => id)).to.deep.equal([first.id, second.id, third.id])
+  })
+
+  it('keeps the entries of many writers at once', async () => {
+    const { store, resource } = await make()
+    const all = Array.from({ length: 6 }, () => sighting())
+    await Promise.all(all.map((one) => store.append(resource, [one])))
+    expect(await store.read(resource)).to.have.length(6)
+  })
+
+  it('tells what a write changed, from the write before', async () => {
+    const { store, resource } = await make()
+    await store.append(resource, [sighting({ after: stateOf(1, { replicas: 1 }) })])
+    await store.append(resource, [sighting({ after: stateOf(2, { replicas: 3, env: { KEY: 'hunter2' } }) })])
+    const [made, changed] = (await store.read(resource)) ?? []
+    expect(made?.changes).to.deep.equal([{ path: '/replicas', from: null, to: 1 }])
+    expect(changed?.changes).to.deep.equal([
+      { path: '/replicas', from: 1, to: 3 },
+      { path: '/env/KEY', from: null, to: '***' },
+    ])
+  })
+
+  it('closes what is old, and reads it again', async () => {
+    const { store, resource } = await make()
+    const all = Array.from({ length: 700 }, () => sighting())
+    for (let at = 0; at < all.length; at += 100) await store.append(resource, all.slice(at, at + 100))
+    // Told again long after it was closed.
+    await store.append(resource, all.slice(0, 5))
+    expect((await store.read(resource))?.map(({ id }) => id)).to.deep.equal(all.map(({ id }) => id))
+  })
+}
