@@ -41,6 +41,8 @@ export type ControllerPorts = {
   allowOwnImages: boolean
   /** Where backups of databases go; undefined if the platform has no target. */
   backupTarget?: BackupTarget | undefined
+  /** The namespace that Velero is in; `velero`. */
+  backupNamespace?: string
   objectStorage: StorageOptions
   jobs: Omit<JobOptions, 'keys'>
   /** Whether assignments are written as RoleBindings too; false. */
@@ -89,7 +91,7 @@ const PARTS: readonly Part[] = [
     })),
   ),
   ...STORAGE_CONTROLLERS.map((each) => made(each, ({ objectStorage }) => objectStorage)),
-  made(containerController, (ports) => ({ keys: keysOf(ports) })),
+  made(containerController, (ports) => ({ keys: keysOf(ports), backupNamespace: ports.backupNamespace ?? 'velero' })),
   made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs })),
 ]
 

@@ -12,7 +12,7 @@ import {
   VolumeField,
   type VolumeSpec,
 } from './containerFields.ts'
-import { backupRule, containerRules, publicRule } from './containerRules.ts'
+import { backupRules, containerRules, publicRule } from './containerRules.ts'
 import { type AdmissionRule, defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, listBy, mapOf, PlainText, ResourceName, setOf, Tags } from './fields.ts'
 import { namesRule } from './mapRules.ts'
@@ -105,7 +105,7 @@ const rules: Rule<Spec>[] = [
   tagKeyRule,
   ...containerRules,
   publicRule,
-  backupRule,
+  ...backupRules,
   allowedCidrsRule,
   namesRule('parameters', {
     cel: "k.matches('^[A-Za-z0-9_.-]{1,128}$')",
@@ -196,6 +196,15 @@ export const ContainerInstance = defineKind({
       .optional()
       .describe('The worst of the certificates of its custom domains; absent without any'),
     publicHost: z.string().optional().describe('Host of its own that it holds; absent if it is not public'),
+    lastBackup: z
+      .object({
+        name: z.string().describe('Name of the Backup in the namespace of Velero'),
+        phase: z.string().describe('How it ended, in the words of Velero'),
+        startedAt: z.string().describe('When it began'),
+        completedAt: z.string().optional().describe('When it ended; absent if Velero does not say'),
+      })
+      .optional()
+      .describe('The newest backup that is over; absent without a policy, and before the first one'),
     restartedAt: LastRestartedAt,
     components: z
       .array(

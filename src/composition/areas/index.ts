@@ -27,6 +27,7 @@ type AreaServices = Pick<
   | 'managedIdentities'
   | 'storage'
   | 'live'
+  | 'backups'
 >
 
 /** What the routes of every area work with. */
@@ -60,6 +61,7 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     ...(await vaultPorts(setup)),
     ...(await storagePorts(setup)),
     allowOwnImages,
+    backupNamespace: setup.configuration.backupNamespace,
     projectRbac,
     closedNetworks,
     sso: { dns: createDns(), outgoing },

@@ -86,7 +86,14 @@ export function judgeHealth(pass: InstancePass): Outcome {
     const left = podsOf(pass).length
     return judgeStop(left, `${left} copies are shutting down.`, 'No copy runs; volumes are kept.')
   }
-  return judgeComponents(pass) ?? state.volumes ?? judgeHost(pass) ?? judgeCertificates(pass) ?? available(pass)
+  return (
+    judgeComponents(pass) ??
+    state.volumes ??
+    judgeHost(pass) ??
+    judgeCertificates(pass) ??
+    state.backup ??
+    available(pass)
+  )
 }
 
 function available({ state, clock, ...pass }: InstancePass): Outcome {

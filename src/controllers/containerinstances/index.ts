@@ -24,6 +24,7 @@ import { childRights, podObserver, workloadObservers } from '../workload/observe
 import { OUTPUT_KINDS } from '../workload/outputs.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { REVISION_RIGHTS, removeRevisions } from '../workload/revisions.ts'
+import { BACKUP_CHILDREN, BACKUP_OBSERVERS, keepBackups, removeBackups } from './backup.ts'
 import { isMade, judgeHealth, observeInstance, reportStatus } from './health.ts'
 import { claimHosts, releaseHosts, resolveComponents, wantedHosts } from './resolve.ts'
 import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from './teardown.ts'
@@ -74,7 +75,7 @@ function readersOf({ metadata, spec }: KubeObject, records: Workspace): string[]
 }
 
 const WRITES: readonly Rights[] = [
-  ...childRights([...CHILDREN, persistentVolumeClaim]),
+  ...childRights([...CHILDREN, ...BACKUP_CHILDREN, persistentVolumeClaim]),
   REVISION_RIGHTS,
   LEDGER_RIGHTS,
   CLAIM_RIGHTS,
@@ -84,7 +85,7 @@ const WRITES: readonly Rights[] = [
 export const containerController = controllerWith<typeof ContainerInstance, ContainerOptions, InstanceState>(
   ContainerInstance,
   {
-    observes: [...CHILDREN, persistentVolumeClaim, secret, ...OTHERS],
+    observes: [...CHILDREN, persistentVolumeClaim, secret, ...BACKUP_OBSERVERS, ...OTHERS],
     reads: [namespace, storageClass, { resource: SecretVault.resource, in: 'records' }],
     writes: WRITES,
   },
@@ -103,6 +104,7 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
         keepRevisions,
         applyWorkload,
         releaseHosts,
+        keepBackups(options),
         reportStatus,
         judgeHealth,
       ].map(overWhole),
@@ -112,6 +114,7 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
         unlessNamespaceGoes(removeWorkload),
         unlessNamespaceGoes(removeVolumes),
         removeSurroundings,
+        removeBackups,
         removeRevisions,
         releaseHosts,
         releaseQuota,
