@@ -44,11 +44,15 @@ export type EnvironmentVariable = {
 }
 
 /** A right that a reference needs, at a resource of the same group. */
-export type ReferencedRight = { readonly action: ActionName; readonly collection: string; readonly name: string }
+export type ReferencedRight =
+  | { readonly action: ActionName; readonly collection: string; readonly name: string }
+  /** At the group itself. */
+  | { readonly action: ActionName }
 
 /** Fields of a spec that refer to values. */
 export type Referring = {
   components?: readonly { env?: readonly Partial<Pick<EnvironmentVariable, 'secret' | 'output'>>[] | undefined }[]
+  managedIdentity?: boolean | undefined
   volumes?: readonly { secret?: Pick<VaultReference, 'vaultName'> | undefined }[]
 }
 
@@ -58,7 +62,11 @@ export function vaultRights(vaults: Iterable<string>): ReferencedRight[] {
 }
 
 /** What one must hold to see all that containers are given of vaults and of other resources. */
-export function referencedRights({ components = [], volumes = [] }: Referring): ReferencedRight[] {
+export function referencedRights({
+  components = [],
+  volumes = [],
+  managedIdentity = false,
+}: Referring): ReferencedRight[] {
   const variables = components.flatMap(({ env = [] }) => env)
   const vaults = [...variables, ...volumes].flatMap(({ secret }) => secret?.vaultName ?? [])
   const ofOutputs = variables.flatMap(({ output }) => {
@@ -67,5 +75,6 @@ export function referencedRights({ components = [], volumes = [] }: Referring): 
     const verb = isSecretOutput(output) ? 'readSecrets' : 'read'
     return [{ action: `${OUTPUTS[collection].action}/${verb}` as ActionName, collection, name }]
   })
-  return [...vaultRights(vaults), ...ofOutputs]
+  const ofIdentity = managedIdentity ? [{ action: 'managedidentities/readSecrets' as const }] : []
+  return [...vaultRights(vaults), ...ofOutputs, ...ofIdentity]
 }

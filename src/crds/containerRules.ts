@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { IDENTITY_PATH } from '../contracts/managedIdentities.ts'
 import { OUTPUTS, type OutputCollection, outputsOf } from '../contracts/references.ts'
 import { compareQuantities } from '../core/quantity.ts'
 import {
@@ -268,6 +269,15 @@ export const publicRule: Rule<Sparse & Omit<Public, keyof Containers>> = {
   code: 'BAD_REQUEST',
   field: 'isPublic',
   test: (next) => !next.isPublic || publicTarget(complete(next)) !== undefined,
+}
+
+export const identityRule: Rule<Sparse & { managedIdentity: boolean }> = {
+  cel: `!self.managedIdentity || self.components.all(c, !has(c.mounts) || c.mounts.all(m, m.path != '${IDENTITY_PATH}'))`,
+  message: `no volume is mounted at ${IDENTITY_PATH}, where credentials of the managed identity are`,
+  code: 'BAD_REQUEST',
+  field: 'components',
+  test: ({ managedIdentity, components }) =>
+    !managedIdentity || components.every(({ mounts = [] }) => mounts.every(({ path }) => path !== IDENTITY_PATH)),
 }
 
 type BackedUp = Sparse & { backupPolicy?: z.output<typeof BackupPolicyInSpec> | undefined }

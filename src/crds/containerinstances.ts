@@ -12,7 +12,7 @@ import {
   VolumeField,
   type VolumeSpec,
 } from './containerFields.ts'
-import { backupRules, containerRules, publicRule } from './containerRules.ts'
+import { backupRules, containerRules, identityRule, publicRule } from './containerRules.ts'
 import { type AdmissionRule, defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, listBy, mapOf, PlainText, ResourceName, setOf, Tags } from './fields.ts'
 import { namesRule } from './mapRules.ts'
@@ -104,6 +104,7 @@ export function completeSpec(given: Spec): SpecOfContainerInstance {
 const rules: Rule<Spec>[] = [
   tagKeyRule,
   ...containerRules,
+  identityRule,
   publicRule,
   ...backupRules,
   allowedCidrsRule,
@@ -134,6 +135,11 @@ const unchanged = (...parts: string[]) =>
   `(request.operation == 'UPDATE' && ${parts.map((part) => `object.spec.?${part} == oldObject.spec.?${part}`).join(' && ')})`
 // Commands of backup hooks run in the containers too.
 const admission: AdmissionRule[] = [
+  {
+    on: 'WRITE',
+    cel: `variables.isExempt || ${unchanged(...CONTENT_FIELDS)} || !object.spec.?managedIdentity.orValue(false) || authorizer.group('iam.freehold.dev').resource('managedidentities').namespace(request.namespace).check('readsecrets').allowed()`,
+    message: 'managedIdentity gives its components credentials that you may not read',
+  },
   {
     on: 'WRITE',
     cel: `variables.isExempt || ${unchanged(...CONTENT_FIELDS)} || (${ofEnvironment(`!has(e.secret) || ${mayReadVault('e.secret')}`)})`,

@@ -138,7 +138,8 @@ describe('backups of a container instance, by the kinds of Velero', () => {
     const error = await own.admin
       .mergePatch(ContainerInstance.resource, bare, { spec: { backupPolicy: policy } })
       .catch((thrown: unknown) => thrown)
-    expect(String(error)).to.match(/needs a Persistent volume to back up/)
+    const causes = isKubeError(error) ? error.causes.map(({ message }) => message) : [String(error)]
+    expect(causes.join()).to.match(/needs a Persistent volume to back up/)
   })
 
   it('need a place that is available, and then have a Schedule', async () => {
@@ -209,9 +210,10 @@ describe('backups of a container instance, by the kinds of Velero', () => {
     expect(new Date(nextRunAt ?? '').getUTCDay()).to.equal(0)
     await take('one', { phase: 'Completed', startTimestamp: '2026-01-01T02:00:00Z' })
     await take('two', { phase: 'Completed', startTimestamp: '2026-01-02T02:00:00Z' })
-    await until('the older one is given to Velero to delete', async () =>
-      (await own.admin.list(veleroDeletion, { namespace: 'velero' })).items.map(({ spec }) => spec),
-    ).then((items) => expect(items).to.deep.include({ backupName: 'one' }))
+    await until('the older one is given to Velero to delete', async () => {
+      const { items } = await own.admin.list(veleroDeletion, { namespace: 'velero' })
+      return items.some(({ spec }) => (spec as { backupName?: string }).backupName === 'one')
+    })
     await until('both are shown', async () => (await read()).backups.length === 2)
     expect(await read()).to.deep.include({ status: 'Active' })
     await take('three', { phase: 'PartiallyFailed', startTimestamp: '2026-01-03T02:00:00Z', errors: 2 })

@@ -2,6 +2,7 @@ import { createDns } from '../../adapters/dns/client.ts'
 import { createOutgoing } from '../../adapters/outgoing/client.ts'
 import type { Services } from '../../api/http/context.ts'
 import { kubeSecrets } from '../../api/records/secrets.ts'
+import type { SignIn } from '../../contracts/managedIdentities.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { databasePorts, databaseServices } from './databases.ts'
 import { jobParts } from './jobs.ts'
@@ -32,7 +33,6 @@ type AreaServices = Pick<
 
 /** What the routes of every area work with. */
 export async function areaServices(setup: FacadeSetup): Promise<AreaServices> {
-  const { issuer, audience, realm } = setup.configuration
   return {
     ...vectorServices(setup),
     ...databaseServices(setup),
@@ -44,9 +44,13 @@ export async function areaServices(setup: FacadeSetup): Promise<AreaServices> {
     ...(await storageServices(setup)),
     managedIdentities: {
       secrets: kubeSecrets(setup.client),
-      signIn: { tokenUrl: `${issuer}/protocol/openid-connect/token`, audience, realm },
+      signIn: signInOf(setup),
     },
   }
+}
+
+function signInOf({ configuration: { issuer, audience, realm } }: AreaSetup): SignIn {
+  return { tokenUrl: `${issuer}/protocol/openid-connect/token`, audience, realm }
 }
 
 /** What the controllers of every area work with. */
@@ -61,6 +65,7 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     ...(await vaultPorts(setup)),
     ...(await storagePorts(setup)),
     allowOwnImages,
+    signIn: signInOf(setup),
     backupNamespace: setup.configuration.backupNamespace,
     projectRbac,
     closedNetworks,

@@ -132,7 +132,7 @@ function judgeComponents(pass: InstancePass): Outcome | undefined {
     )
   })
   if (isRolling) return waiting(state.heldBack === undefined ? 'RollingOut' : 'WaitingForDependency', progress)
-  return wasComplete(pass) ? degraded('PartiallyAvailable', progress) : waiting('RollingOut', progress)
+  return wasComplete(pass, 'BackupFailing') ? degraded('PartiallyAvailable', progress) : waiting('RollingOut', progress)
 }
 
 function troubleIn(

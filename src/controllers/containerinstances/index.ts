@@ -28,6 +28,7 @@ import { BACKUP_CHILDREN, BACKUP_OBSERVERS, keepBackups, removeBackups } from '.
 import { isMade, judgeHealth, observeInstance, reportStatus } from './health.ts'
 import { claimHosts, releaseHosts, resolveComponents, wantedHosts } from './resolve.ts'
 import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from './teardown.ts'
+import { IDENTITY_RIGHTS, identityObserver, keepIdentity } from './identity.ts'
 import { type CachedInstance, type ContainerOptions, type InstanceState, newInstanceState, overWhole } from './types.ts'
 import { keepValues } from './values.ts'
 import { keepVolumes, removeVolumes } from './volumes.ts'
@@ -41,6 +42,7 @@ const instancesIn = (records: Workspace, namespace: string | undefined) =>
 /** What wakes a container instance besides itself and its children, and which ones exactly. */
 const OTHERS: readonly Observed[] = [
   podObserver(ContainerInstance),
+  identityObserver,
   hostObserver<CachedInstance>(ContainerInstance, (each, domain) => wantedHosts(completeInstance(each), domain)),
   { resource: VaultEntry.resource, keysOf: (entry, records) => readersOf(entry, records) },
   ...Object.entries(OUTPUT_KINDS).map(([collection, { resource }]) => ({
@@ -77,6 +79,7 @@ function readersOf({ metadata, spec }: KubeObject, records: Workspace): string[]
 const WRITES: readonly Rights[] = [
   ...childRights([...CHILDREN, ...BACKUP_CHILDREN, persistentVolumeClaim]),
   REVISION_RIGHTS,
+  IDENTITY_RIGHTS,
   LEDGER_RIGHTS,
   CLAIM_RIGHTS,
 ]
@@ -100,6 +103,7 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
         checkQuota(isMade),
         claimHosts,
         keepVolumes,
+        keepIdentity,
         keepValues(options),
         keepRevisions,
         applyWorkload,

@@ -28,6 +28,8 @@ export type InstanceState = WorkloadState & {
   /** keepValues: versions of what the Secrets hold, by name; the pull Secret if there is one. */
   versions: Map<string, string>
   pullSecret: string | undefined
+  /** keepIdentity: the Secret with the credentials of its identity, if it has one. */
+  identitySecret: string | undefined
   /** keepRevisions */
   revisions: Readonly<Record<string, number>>
   /** applyWorkload: by component. */
@@ -46,6 +48,7 @@ export function newInstanceState(): InstanceState {
     backup: undefined,
     versions: new Map(),
     pullSecret: undefined,
+    identitySecret: undefined,
     revisions: {},
     deployments: new Map(),
     heldBack: undefined,

@@ -1,9 +1,12 @@
 import { containerNames } from '../../../src/contracts/containerinstances.ts'
 import { revisionOf } from '../../../src/contracts/revisions.ts'
 import { entryName } from '../../../src/contracts/vaults/names.ts'
+import { SYSTEM_NAMESPACE } from '../../../src/core/names.ts'
+import type { KubeObject } from '../../../src/core/object.ts'
 import { ContainerInstance } from '../../../src/crds/containerinstances.ts'
+import { ManagedIdentity } from '../../../src/crds/managedidentities.ts'
 import { SecretVault, VaultEntry } from '../../../src/crds/vaults.ts'
-import { controllerRevision, persistentVolumeClaim, pod } from '../../../src/kube/builtin.ts'
+import { controllerRevision, persistentVolumeClaim, pod, secret } from '../../../src/kube/builtin.ts'
 import { veleroBackup, veleroDeletion, veleroSchedule } from '../../../src/kube/velero.ts'
 import type { Flow, Step } from '../flow.ts'
 import { HOME, seedVelero } from '../seeds.ts'
@@ -93,6 +96,22 @@ const backup = (number: number): Step => ({
   until: isReady,
 })
 
+/** Whether what pods find is what the account signs in with. */
+async function identityFacts(world: World): Promise<object> {
+  const { items } = await world.server.list<KubeObject & { data?: Record<string, string> }>(secret)
+  const ofAccount = items.flatMap(({ metadata: { namespace }, data }) =>
+    namespace === SYSTEM_NAMESPACE ? (data?.['client-secret'] ?? []) : [],
+  )
+  const ofPods = items.flatMap(({ metadata: { namespace }, data }) =>
+    namespace === HOME ? (data?.['client-secret'] ?? []) : [],
+  )
+  return {
+    ...(await facts(world)),
+    accounts: ofAccount.length,
+    mounted: ofPods.map((value) => ofAccount.includes(value)),
+  }
+}
+
 async function backupFacts(world: World): Promise<object> {
   const names = async (resource: typeof veleroBackup) =>
     (await world.server.list(resource)).items.map(({ metadata }) => metadata.name).sort()
@@ -155,6 +174,36 @@ export const containerFlows: readonly Flow[] = [
       backup(1),
       backup(2),
       change('pauses them', { backupPolicy: { ...policy, enabled: false } }),
+      {
+        user: 'deletes it',
+        act: (world) => world.remove(ContainerInstance, NAME),
+        until: (world) => world.isGone(ContainerInstance, NAME),
+      },
+    ],
+  },
+  {
+    ...alone,
+    title: 'a container instance is given an identity, new credentials, and none again',
+    controllers: ['containerinstance', 'managedidentity'],
+    facts: identityFacts,
+    given: [make(small)],
+    steps: [
+      change('asks for an identity', { managedIdentity: true }),
+      {
+        user: 'asks for new credentials',
+        async act(world) {
+          const [identity] = (await world.server.list(ManagedIdentity.resource)).items
+          await world.change(ManagedIdentity, identity?.metadata.name ?? '', { secretVersion: 2 })
+        },
+        until: async (world) => {
+          const [identity] = (await world.server.list(ManagedIdentity.resource)).items
+          return (identity?.status as { secretVersion?: number } | undefined)?.secretVersion === 2
+        },
+      },
+      change('asks for none', { managedIdentity: false }, async (world) => {
+        const [identity] = (await world.server.list(ManagedIdentity.resource)).items
+        return (identity?.status as { mounted?: boolean } | undefined)?.mounted === false && isReady(world)
+      }),
       {
         user: 'deletes it',
         act: (world) => world.remove(ContainerInstance, NAME),
