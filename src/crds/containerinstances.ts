@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { CONTENT_FIELDS } from '../contracts/containerinstances.ts'
-import { OUTPUTS, type OutputCollection } from '../contracts/references.ts'
+import { OUTPUTS, type OutputCollection, verbOfOutput } from '../contracts/references.ts'
 import {
   BackupPolicyField,
   BackupPolicyInSpec,
@@ -125,6 +125,7 @@ const PLURALS: Readonly<Record<OutputCollection, readonly [group: string, plural
   relationalclusters: ['data.freehold.dev', 'relationalclusters'],
   sqlclusters: ['data.freehold.dev', 'sqlinstances'],
   containerinstances: ['compute.freehold.dev', 'containerinstances'],
+  objectstorageaccounts: ['data.freehold.dev', 'objectstorageaccounts'],
 }
 
 /**
@@ -161,8 +162,9 @@ const admission: AdmissionRule[] = [
       `!has(e.output) || ${Object.entries(PLURALS)
         .map(([collection, [group, plural]]) => {
           const plain = OUTPUTS[collection as OutputCollection].plain.map((name) => `'${name}'`).join(', ')
-          const may = (verb: string) => mayReadSecrets(group, plural, 'e.output.name', verb)
-          return `(e.output.collection == '${collection}' && (e.output.output in [${plain}] ? ${may('get')} : ${may('readsecrets')}))`
+          const may = (isSecret: boolean) =>
+            mayReadSecrets(group, plural, 'e.output.name', verbOfOutput(collection as OutputCollection, isSecret))
+          return `(e.output.collection == '${collection}' && (e.output.output in [${plain}] ? ${may(false)} : ${may(true)}))`
         })
         .join(' || ')}`,
     )})`,

@@ -1,5 +1,6 @@
 import { type KubeObject, keyOf } from '../../core/object.ts'
 import { ContainerInstance, completeInstance } from '../../crds/containerinstances.ts'
+import { ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import {
   deployment,
@@ -24,11 +25,12 @@ import { childRights, podObserver, workloadObservers } from '../workload/observe
 import { OUTPUT_KINDS } from '../workload/outputs.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { REVISION_RIGHTS, removeRevisions } from '../workload/revisions.ts'
+import { KEY_RIGHTS, keepAccessKeys } from './accessKeys.ts'
 import { BACKUP_CHILDREN, BACKUP_OBSERVERS, keepBackups, removeBackups } from './backup.ts'
 import { isMade, judgeHealth, observeInstance, reportStatus } from './health.ts'
+import { IDENTITY_RIGHTS, identityObserver, keepIdentity } from './identity.ts'
 import { claimHosts, releaseHosts, resolveComponents, wantedHosts } from './resolve.ts'
 import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from './teardown.ts'
-import { IDENTITY_RIGHTS, identityObserver, keepIdentity } from './identity.ts'
 import { type CachedInstance, type ContainerOptions, type InstanceState, newInstanceState, overWhole } from './types.ts'
 import { keepValues } from './values.ts'
 import { keepVolumes, removeVolumes } from './volumes.ts'
@@ -43,10 +45,12 @@ const instancesIn = (records: Workspace, namespace: string | undefined) =>
 const OTHERS: readonly Observed[] = [
   podObserver(ContainerInstance),
   identityObserver,
+  ObjectAccessKey.resource,
   hostObserver<CachedInstance>(ContainerInstance, (each, domain) => wantedHosts(completeInstance(each), domain)),
   { resource: VaultEntry.resource, keysOf: (entry, records) => readersOf(entry, records) },
   ...Object.entries(OUTPUT_KINDS).map(([collection, { resource }]) => ({
     resource,
+    relevant: relevantOutputs,
     keysOf: ({ metadata }: KubeObject, records: Workspace) =>
       instancesIn(records, metadata.namespace)
         .filter(({ spec }) =>
@@ -58,6 +62,13 @@ const OTHERS: readonly Observed[] = [
   })),
   ...workloadObservers(ContainerInstance),
 ]
+
+/** Not how much an account holds, which is looked at every few minutes. */
+function relevantOutputs({ kind, metadata, spec, status }: KubeObject): unknown {
+  if (kind !== ObjectStorageAccount.kind) return [metadata, spec, status]
+  const { endpoint, regionName } = (status ?? {}) as { endpoint?: string; regionName?: string }
+  return [metadata.deletionTimestamp, endpoint, regionName]
+}
 
 /** Those that refer to a vault secret: a new version rolls them. */
 function readersOf({ metadata, spec }: KubeObject, records: Workspace): string[] {
@@ -80,6 +91,7 @@ const WRITES: readonly Rights[] = [
   ...childRights([...CHILDREN, ...BACKUP_CHILDREN, persistentVolumeClaim]),
   REVISION_RIGHTS,
   IDENTITY_RIGHTS,
+  KEY_RIGHTS,
   LEDGER_RIGHTS,
   CLAIM_RIGHTS,
 ]
@@ -104,6 +116,7 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
         claimHosts,
         keepVolumes,
         keepIdentity,
+        keepAccessKeys,
         keepValues(options),
         keepRevisions,
         applyWorkload,
