@@ -262,7 +262,7 @@ describe('records over the API server', () => {
         throw new KubeError(reason, 'lost', { status: 0, ...detail })
       }
       const unheard = new FakeKubeClient()
-      Object.assign(unheard, { get: client.get.bind(client), remove: client.remove.bind(client) })
+      Object.assign(unheard, { get: (...given: Parameters<typeof client.get>) => client.get(...given), remove: client.remove.bind(client) })
       return createRecords({
         client: Object.assign(unheard, verb === 'create' ? { create: lost } : { mergePatch: lost }),
         caches,
@@ -272,6 +272,18 @@ describe('records over the API server', () => {
     it('are new if the API server has them', async () => {
       const doubtful = meetItself('create', 'Unavailable', { maybeApplied: true })
       expect((await doubtful.create(VectorCluster, { ...ref, spec: { replicas: 1 }, caller })).isNew).to.equal(true)
+    })
+
+    it('are looked for a moment only, since their caller has waited already', async () => {
+      const doubtful = meetItself('create', 'Unavailable', { maybeApplied: true })
+      const waited: unknown[] = []
+      const { get } = client
+      client.get = ((...given: Parameters<typeof get>) => {
+        waited.push(given[2]?.timeout)
+        return get.apply(client, given)
+      }) as typeof get
+      await doubtful.create(VectorCluster, { ...ref, spec: { replicas: 1 }, caller })
+      expect(waited).to.deep.equal([1_500])
     })
 
     it('are changed, and read as they are from then on', async () => {
