@@ -50,6 +50,9 @@ export function createRecords({ client, caches }: RecordsOptions): Records {
   return new KubeRecords(client, caches)
 }
 
+/** Milliseconds for a look after a call without an answer: its caller hears within ten seconds in all. */
+const AFTER_SILENCE = 1_000
+
 class KubeRecords implements Records {
   readonly #client: RecordsOptions['client']
   readonly #caches: RecordsOptions['caches']
