@@ -236,6 +236,12 @@ export const Configuration = z.strictObject({
   backupEndpoint: Url.optional().describe("Where the bucket is, speaking S3; the provider's own place when absent"),
   backupPrefix: z.string().max(256).default('').describe('Folder in the bucket'),
   backupRegion: z.string().max(63).optional().describe('Region of the bucket, where its store has regions'),
+  backupNamespace: z
+    .string()
+    .max(63)
+    .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, 'must be the name of a namespace')
+    .default('velero')
+    .describe('Where Velero is, which backs up volumes of container instances to its default BackupStorageLocation'),
   simulated: List.default([]).describe('What /version lists as played'),
 
   commit: z.string().default('unknown').describe('What /version shows; the image sets it'),

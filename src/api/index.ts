@@ -20,6 +20,7 @@ import { rbacRoutes } from './rbac/index.ts'
 import { relationalRoutes } from './relational/index.ts'
 import { resourceGroupRoutes } from './resourcegroups/index.ts'
 import { orphanedGrantRoutes } from './resourcegroups/orphanedGrants.ts'
+import { backupReads } from './resources/backups.ts'
 import { sqlRoutes } from './sql/index.ts'
 import { ssoRoutes } from './sso/index.ts'
 import { userRoutes } from './users/index.ts'
@@ -79,7 +80,11 @@ export function reservedNames(): string[] {
  * What routes read of Kubernetes itself, beyond our kinds: nodes and pods for the verdict of a plan and the live state of
  * a resource, storage classes for whether volumes can be shared.
  */
-export function facadeReads(): { resource: { group: string; plural: string }; verbs: readonly string[] }[] {
+export function facadeReads(): {
+  resource: { group: string; plural: string }
+  verbs: readonly string[]
+  resourceNames?: readonly string[]
+}[] {
   return [
     { resource: { group: '', plural: 'nodes' }, verbs: ['get', 'list', 'watch'] },
     { resource: { group: '', plural: 'pods' }, verbs: ['get', 'list', 'watch'] },
@@ -87,5 +92,6 @@ export function facadeReads(): { resource: { group: string; plural: string }; ve
     { resource: { group: 'metrics.k8s.io', plural: 'pods' }, verbs: ['list'] },
     { resource: { group: 'apps', plural: 'controllerrevisions' }, verbs: ['list'] },
     { resource: { group: 'storage.k8s.io', plural: 'storageclasses' }, verbs: ['get', 'list', 'watch'] },
+    ...backupReads(),
   ]
 }

@@ -17,6 +17,7 @@ import { resetPages } from '../api/passwords/pages.ts'
 import { linkPages } from '../api/people/forms.ts'
 import { loadDocumentation } from '../api/platform/documentation.ts'
 import { createRecords } from '../api/records/kubeRecords.ts'
+import { declareBackupCaches } from '../api/resources/backups.ts'
 import { createCapacity } from '../api/resources/capacity.ts'
 import { followConnections } from '../api/sso/follower.ts'
 import type { Configuration } from '../config.ts'
@@ -134,6 +135,7 @@ export function openFacadeConnection(
   })
   for (const kind of KINDS) caches.add(kind.resource)
   for (const resource of [node, pod, storageClass]) caches.add(resource)
+  declareBackupCaches(caches)
   return {
     name: 'connection of the facade',
     checks: [],

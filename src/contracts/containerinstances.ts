@@ -30,7 +30,7 @@ export function digestOfImage(imageId: string | undefined): string | undefined {
 }
 
 /** Fields that decide who gets to see the values that an instance refers to. */
-export const CONTENT_FIELDS = ['components', 'volumes', 'parameters', 'backupPolicy'] as const
+export const CONTENT_FIELDS = ['components', 'volumes', 'parameters', 'backupPolicy', 'managedIdentity'] as const
 
 const PLACEHOLDER = /\$\{([A-Za-z0-9_.-]{1,128})\}/g
 

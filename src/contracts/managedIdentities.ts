@@ -1,4 +1,5 @@
 import { uuidV5 } from '../core/ids.ts'
+import { childName } from '../core/names.ts'
 
 /**
  * The principal of a managed identity: name of its PlatformClient, client id and subject of its tokens. It follows from
@@ -21,6 +22,27 @@ export function managedIdentityId(namespace: string, resourceUid: string): strin
 export function managedIdentitySecretName(principalId: string, version: number): string {
   return `identity-${principalId}-${version}`
 }
+
+/** The Secret in the group of the identity that its resource's pods mount. */
+export function identityCopyName(id: string): string {
+  return childName('mi', id)
+}
+
+/** What its files are called. */
+export const IDENTITY_FILES = {
+  clientId: 'client-id',
+  clientSecret: 'client-secret',
+  tokenUrl: 'token-url',
+  audience: 'audience',
+  realm: 'realm',
+  version: 'version',
+} as const
+
+/** Where pods find the files. */
+export const IDENTITY_PATH = '/var/run/secrets/freehold.dev/identity'
+
+/** Where an identity gets its tokens, and what they are for. */
+export type SignIn = { tokenUrl: string; audience: string; realm: string }
 
 /** The key of a client's Secret that the local identity provider reads. */
 export const CLIENT_SECRET_KEY = 'client-secret'

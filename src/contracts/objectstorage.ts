@@ -1,4 +1,7 @@
+import { uuidV5 } from '../core/ids.ts'
+import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { childName, sha256 } from '../core/names.ts'
+import type { ObjectMeta } from '../core/object.ts'
 
 /**
  * What the facade and the controllers of object storage both have to know: how things are called at the store, how the
@@ -11,6 +14,21 @@ export const KEYS_OF_ONE_OWNER = 4
 export const SESSIONS_OF_ACCOUNT = 100
 /** The shortest name that a bucket may have at a store, and so an account, whose name begins it. */
 export const ACCOUNT_NAME_MIN_LENGTH = 3
+
+/**
+ * The key that the platform makes for what refers to an account, by its life: a namesake gets one of its own.
+ *
+ * @param consumer of the object that refers to the account
+ */
+export function consumersKeyName({ namespace = '', name, annotations }: ObjectMeta, account: string): string {
+  const incarnation = annotations?.[INCARNATION_ANNOTATION] ?? ''
+  return uuidV5(['access-key-of', namespace, name, incarnation, account].join('/'))
+}
+
+/** Whether the platform made the key for a resource, and so counts it to nobody. Only the platform writes owners. */
+export function isConsumersKey({ metadata }: { metadata: ObjectMeta }): boolean {
+  return metadata.ownerReferences?.some(({ controller }) => controller === true) === true
+}
 
 const STORE_NAME_MAX_LENGTH = 63
 

@@ -6,6 +6,16 @@ import type { ActionName } from '../core/actions.ts'
 export type VaultReference = { vaultName: string; secretName: string; version?: number | undefined }
 
 /** Outputs of each collection (records: values). Those beside `plain` are secret. */
+type Outputs = {
+  readonly action: string
+  readonly plain: readonly string[]
+  readonly secret: readonly string[]
+  /** What secret outputs need; `readSecrets` of the kind if absent. */
+  readonly secretAction?: string
+  /** The same as a virtual verb on the resource; `readsecrets` if absent. */
+  readonly verb?: string
+}
+
 export const OUTPUTS = {
   vectorclusters: { action: 'vectorcluster', plain: ['restEndpoint', 'grpcEndpoint'], secret: ['apiKey'] },
   relationalclusters: {
@@ -19,7 +29,15 @@ export const OUTPUTS = {
     secret: ['connectionString', 'jdbcUrl', 'password'],
   },
   containerinstances: { action: 'containerinstance', plain: ['publicUrl'], secret: [] },
-} as const
+  objectstorageaccounts: {
+    action: 'objectstorageaccounts',
+    plain: ['endpoint', 'regionName'],
+    secret: ['accessKeyId', 'secretAccessKey'],
+    // The consumer gets a key of its own: to refer to one is to make one.
+    secretAction: 'objectaccesskeys/write',
+    verb: 'createkeys',
+  },
+} as const satisfies Readonly<Record<string, Outputs>>
 export type OutputCollection = keyof typeof OUTPUTS
 export const OUTPUT_COLLECTIONS = Object.keys(OUTPUTS) as [OutputCollection, ...OutputCollection[]]
 
@@ -35,6 +53,19 @@ export function isSecretOutput({ collection, output }: ResourceOutput): boolean 
   return (OUTPUTS[collection].secret as readonly string[]).includes(output)
 }
 
+/** The action that whoever writes the reference must hold on the resource. */
+export function actionOfOutput(reference: ResourceOutput): ActionName {
+  const { action, secretAction }: Outputs = OUTPUTS[reference.collection]
+  const name = isSecretOutput(reference) ? (secretAction ?? `${action}/readSecrets`) : `${action}/read`
+  return name as ActionName
+}
+
+/** The same as a verb of Kubernetes. */
+export function verbOfOutput(collection: OutputCollection, isSecret: boolean): string {
+  const { verb = 'readsecrets' }: Outputs = OUTPUTS[collection]
+  return isSecret ? verb : 'get'
+}
+
 /** A variable of a process: a plain value, or what stands for one. */
 export type EnvironmentVariable = {
   name: string
@@ -44,11 +75,15 @@ export type EnvironmentVariable = {
 }
 
 /** A right that a reference needs, at a resource of the same group. */
-export type ReferencedRight = { readonly action: ActionName; readonly collection: string; readonly name: string }
+export type ReferencedRight =
+  | { readonly action: ActionName; readonly collection: string; readonly name: string }
+  /** At the group itself. */
+  | { readonly action: ActionName }
 
 /** Fields of a spec that refer to values. */
 export type Referring = {
   components?: readonly { env?: readonly Partial<Pick<EnvironmentVariable, 'secret' | 'output'>>[] | undefined }[]
+  managedIdentity?: boolean | undefined
   volumes?: readonly { secret?: Pick<VaultReference, 'vaultName'> | undefined }[]
 }
 
@@ -58,14 +93,18 @@ export function vaultRights(vaults: Iterable<string>): ReferencedRight[] {
 }
 
 /** What one must hold to see all that containers are given of vaults and of other resources. */
-export function referencedRights({ components = [], volumes = [] }: Referring): ReferencedRight[] {
+export function referencedRights({
+  components = [],
+  volumes = [],
+  managedIdentity = false,
+}: Referring): ReferencedRight[] {
   const variables = components.flatMap(({ env = [] }) => env)
   const vaults = [...variables, ...volumes].flatMap(({ secret }) => secret?.vaultName ?? [])
   const ofOutputs = variables.flatMap(({ output }) => {
     if (output === undefined) return []
     const { collection, name } = output
-    const verb = isSecretOutput(output) ? 'readSecrets' : 'read'
-    return [{ action: `${OUTPUTS[collection].action}/${verb}` as ActionName, collection, name }]
+    return [{ action: actionOfOutput(output), collection, name }]
   })
-  return [...vaultRights(vaults), ...ofOutputs]
+  const ofIdentity = managedIdentity ? [{ action: 'managedidentities/readSecrets' as const }] : []
+  return [...vaultRights(vaults), ...ofOutputs, ...ofIdentity]
 }

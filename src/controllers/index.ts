@@ -4,9 +4,11 @@ import { noKeys } from '../adapters/platformkeys/file.ts'
 import type { PlatformKeys } from '../adapters/platformkeys/port.ts'
 import type { QdrantPort } from '../adapters/qdrant/port.ts'
 import type { SqlEngine } from '../adapters/sql/port.ts'
+import type { SignIn } from '../contracts/managedIdentities.ts'
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import { resourceId } from '../core/object.ts'
+import { KINDS } from '../crds/index.ts'
 import type { BackupTarget } from '../desired/relational/index.ts'
 import { customResourceDefinition, event, namespace } from '../kube/builtin.ts'
 import type { EventRecorder } from '../kube/events.ts'
@@ -41,6 +43,10 @@ export type ControllerPorts = {
   allowOwnImages: boolean
   /** Where backups of databases go; undefined if the platform has no target. */
   backupTarget?: BackupTarget | undefined
+  /** Where managed identities get tokens, as pods are told; nothing. */
+  signIn?: SignIn
+  /** The namespace that Velero is in; `velero`. */
+  backupNamespace?: string
   objectStorage: StorageOptions
   jobs: Omit<JobOptions, 'keys'>
   /** Whether assignments are written as RoleBindings too; false. */
@@ -75,7 +81,7 @@ const PARTS: readonly Part[] = [
   fixed(passwordResetController),
   ...grantControllers.map(fixed),
   fixed(groupController),
-  fixed(managedIdentityController()),
+  [managedIdentityController(), ({ signIn }) => managedIdentityController(KINDS, signIn)],
   made(ssoController, ({ sso }) => sso),
   fixed(bindingController),
   made(vectorController, ({ vectorEngine: engine, allowOwnImages }) => ({ engine, allowOwnImages })),
@@ -89,7 +95,7 @@ const PARTS: readonly Part[] = [
     })),
   ),
   ...STORAGE_CONTROLLERS.map((each) => made(each, ({ objectStorage }) => objectStorage)),
-  made(containerController, (ports) => ({ keys: keysOf(ports) })),
+  made(containerController, (ports) => ({ keys: keysOf(ports), backupNamespace: ports.backupNamespace ?? 'velero' })),
   made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs })),
 ]
 

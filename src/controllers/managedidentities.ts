@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { identityCopyName, type SignIn } from '../contracts/managedIdentities.ts'
 import { INCARNATION_ANNOTATION, OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { type KubeObject, keyOf, objectKey, refOf } from '../core/object.ts'
@@ -8,10 +9,21 @@ import { PlatformClient } from '../crds/identity.ts'
 import { KINDS } from '../crds/index.ts'
 import { CODE_COLLECTIONS, isWorkloadOf, ManagedIdentity, wasBound, workloadKind } from '../crds/managedidentities.ts'
 import { ObjectAccessKey } from '../crds/objectstorage.ts'
-import { identityClient, identitySecret, olderSecrets, principalOf } from '../desired/managedidentities.ts'
+import {
+  decodeCopy,
+  type IdentityCopy,
+  identityClient,
+  identityCopy,
+  identitySecret,
+  olderSecrets,
+  principalOf,
+} from '../desired/managedidentities.ts'
 import { secret } from '../kube/builtin.ts'
 import { isKubeError } from '../kube/errors.ts'
 import { type Controller, controller, type Pass, steps, type Workspace } from './engine/controller.ts'
+import { keepSecret, readSecret, type SecretObject, withSecretRights } from './workload/secrets.ts'
+
+const NO_SIGN_IN: SignIn = { tokenUrl: '', audience: '', realm: '' }
 
 type IdentityPass = Pass<typeof ManagedIdentity>
 
@@ -23,12 +35,14 @@ const GRANTS: readonly AnyKind[] = KINDS.filter((kind) => kind.selectable?.inclu
  * the platform's namespace and in the boundary's, where no owner reference reaches, so a finalizer removes it.
  *
  * @param kinds in which the collections that run code are looked for
+ * @param signIn what pods are told of where tokens come from
  */
-export function managedIdentityController(kinds: readonly AnyKind[] = KINDS): Controller {
+export function managedIdentityController(kinds: readonly AnyKind[] = KINDS, signIn: SignIn = NO_SIGN_IN): Controller {
   const workloads = CODE_COLLECTIONS.flatMap((name) => workloadKind(kinds, name) ?? [])
   return controller(ManagedIdentity, {
     observes: [
       PlatformClient.resource,
+      secret,
       { resource: ObjectAccessKey.resource, keysOf: ownerOfKey },
       ...workloads.map(({ resource }) => ({ resource, in: 'records' as const, keysOf: identitiesOf })),
     ],
@@ -41,7 +55,7 @@ export function managedIdentityController(kinds: readonly AnyKind[] = KINDS): Co
       { resource: ObjectAccessKey.resource, verbs: ['delete'] },
       ...GRANTS.map(({ resource }) => ({ resource, verbs: ['list', 'delete'] })),
     ],
-    reconcile: steps(bindToResource, ensureCredentials),
+    reconcile: steps(bindToResource, ensureCredentials(signIn)),
     finalize: steps(removeGrants, removeKeys, removeClient, removeSecrets),
   })
 
@@ -98,20 +112,68 @@ async function own(pass: IdentityPass, resource: KubeObject): Promise<Outcome> {
  * Makes the Secret of the wanted version, then points the service account to it, then deletes the older ones: at every
  * moment the account has a secret that works. A Secret that was made before an interruption is taken as it is.
  */
-async function ensureCredentials(pass: IdentityPass): Promise<Outcome> {
+function ensureCredentials(signIn: SignIn) {
+  return function ensureCredentials(pass: IdentityPass): Promise<Outcome> {
+    return withSecretRights(async () => {
+      const copy = await keepCopy(pass, signIn)
+      if (typeof copy === 'object') return copy
+      return giveCredentials(pass, copy ?? randomBytes(32).toString('base64url'))
+    })
+  }
+}
+
+/** @param value of a new secret */
+async function giveCredentials(pass: IdentityPass, value: string): Promise<Outcome> {
   const { object, incarnation } = pass
   const { secretVersion } = object.spec
   const principalId = principalOf(object, incarnation)
   const client = identityClient(object, incarnation)
   const inForce = object.status?.secretVersion
   if (inForce !== secretVersion || object.status?.principalId !== principalId) {
-    await createOnce(pass, identitySecret(object, incarnation, pass.place, randomBytes(32).toString('base64url')))
+    await createOnce(pass, identitySecret(object, incarnation, pass.place, value))
   }
   await pass.children.ensure(client, { resource: PlatformClient.resource })
   if (inForce !== secretVersion) await removeAll(pass, olderSecrets(principalId, inForce, secretVersion))
   const { secretName } = client.spec as { secretName: string }
-  pass.report({ principalId, secretName, secretVersion })
+  pass.report({ principalId, secretName, secretVersion, mounted: object.spec.mounted })
   return done()
+}
+
+/**
+ * The copy in the group, which is written before the Secret of the platform: nobody may read that one. A copy that was
+ * lost cannot be had again, so there are new credentials in its place.
+ *
+ * @returns the secret that it holds; undefined where there is to be none
+ */
+async function keepCopy(pass: IdentityPass, signIn: SignIn): Promise<string | Outcome | undefined> {
+  const { object, incarnation, children } = pass
+  const { namespace = '', name } = object.metadata
+  const { mounted, secretVersion: version } = object.spec
+  const copyName = identityCopyName(name)
+  if (!mounted) {
+    if (object.status?.mounted === true) await children.remove(secret, namespace, copyName)
+    return undefined
+  }
+  const principalId = principalOf(object, incarnation)
+  const isKept = (copy: IdentityCopy | undefined) => copy?.version === version && copy.principalId === principalId
+  if (object.status?.secretVersion === version && object.status.principalId === principalId) {
+    const held = await children.get<SecretObject>(secret, namespace, copyName)
+    if (!isKept(decodeCopy(held?.data)) && !isKept(decodeCopy((await readSecret(pass, namespace, copyName))?.data))) {
+      const { uid, resourceVersion } = object.metadata
+      const patch = { spec: { secretVersion: version + 1 } }
+      await pass.records.client.mergePatch(pass.kind.resource, refOf(object), patch, { uid, resourceVersion })
+      return waiting('RotatingKey', 'The credentials that pods mount were lost; new ones are made.')
+    }
+  }
+  const copy = await keepSecret<IdentityCopy>(pass, copyName, {
+    decode: decodeCopy,
+    decide: (stored) =>
+      stored !== undefined && isKept(stored)
+        ? stored
+        : { version, principalId, clientSecret: randomBytes(32).toString('base64url') },
+    build: (value) => identityCopy(object, value, signIn),
+  })
+  return copy.clientSecret
 }
 
 async function createOnce(pass: IdentityPass, object: KubeObject): Promise<void> {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { seedGroup } from '../../test/crashes/seeds.ts'
+import { seedGroup, seedVelero } from '../../test/crashes/seeds.ts'
 import { World } from '../../test/crashes/world.ts'
 import { TARGET } from '../../test/make/relational.ts'
 import { ControllerBench } from '../../test/worlds/controllers.ts'
@@ -10,7 +10,7 @@ import { FakeObjectStore } from '../adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../adapters/platformkeys/fake.ts'
 import { accessKeySecretName, decodeAccessKey } from '../contracts/objectstorage.ts'
 import type { ErrorCode } from '../core/errors.ts'
-import type { KubeObject } from '../core/object.ts'
+import type { KubeObject, Resource } from '../core/object.ts'
 import type { Reason } from '../core/reasons.ts'
 import { GATES } from '../core/refusals.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
@@ -20,6 +20,7 @@ import { ComputePlan } from '../crds/plans.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { SecretVault } from '../crds/vaults.ts'
 import { secret } from '../kube/builtin.ts'
+import { veleroLocation, volumeSnapshotClass } from '../kube/velero.ts'
 import { VAULT_CONTROLLERS } from './vaults/index.ts'
 
 /** What kubectl or Git wrote, over the real controllers and an API server in memory: the phase that it is left in. */
@@ -85,6 +86,24 @@ async function withSnapshot(world: RelationalWorld): Promise<void> {
 
 const ELSEWHERE = '33333333-3333-4333-8333-333333333333'
 
+/** The phase of an instance with a backup policy where something that it needs is not there. */
+async function withBackupPolicy(lacking: Resource, name: string): Promise<string | undefined> {
+  const world = new World((all) => all.filter((one) => one.name === 'containerinstance'))
+  seedGroup(world.server)
+  seedVelero(world.server)
+  await world.server.remove(lacking, { name, ...(lacking.namespaced && { namespace: 'velero' }) })
+  await world.lead()
+  await world.make(ContainerInstance, 'shop', {
+    components: [{ name: 'web', image: 'site:1' }],
+    volumes: [{ name: 'site', kind: 'Persistent', size: '1Gi', storageClass: 'standard' }],
+    backupPolicy: { schedule: '0 2 * * *', retentionDays: 7 },
+  })
+  await world.rest()
+  const found = await world.find(ContainerInstance.resource, 'shop')
+  await world.stop()
+  return (found?.status as { phase?: string } | undefined)?.phase
+}
+
 const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
   [
     'ALREADY_EXISTS',
@@ -125,6 +144,8 @@ const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
       return said?.split(/[ :]/)[1]
     },
   ],
+  ['BACKUP_TARGET_MISSING', 'ConfigurationInvalid', () => withBackupPolicy(veleroLocation, 'default')],
+  ['SNAPSHOT_CLASS_MISSING', 'ConfigurationInvalid', () => withBackupPolicy(volumeSnapshotClass, 'snapshots')],
   [
     'VOLUME_NOT_SHAREABLE',
     'ConfigurationInvalid',
@@ -247,6 +268,7 @@ describe('what REST refuses by what admission cannot see', () => {
     const listed = Object.entries(GATES).flatMap(([code, gates]) =>
       gates.flatMap((gate) => (gate.by === 'phase' ? [`${code} ${gate.phase}`] : [])),
     )
-    expect(PROVOCATIONS.map(([code, phase]) => `${code} ${phase}`).sort()).to.deep.equal(listed.sort())
+    const provoked = new Set(PROVOCATIONS.map(([code, phase]) => `${code} ${phase}`))
+    expect([...provoked].sort()).to.deep.equal(listed.sort())
   })
 })

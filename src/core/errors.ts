@@ -39,6 +39,7 @@ export const ERROR_STATUS = {
   // Container instances.
   NOTHING_TO_BACK_UP: 422,
   VOLUME_NOT_SHAREABLE: 422,
+  SNAPSHOT_CLASS_MISSING: 422,
   // SQL instances and the editor.
   EULA_NOT_ACCEPTED: 422,
   LICENSE_NOT_APPLICABLE: 409,

@@ -37,6 +37,11 @@ export const INITIAL_OWNER_ASSIGNED_ANNOTATION = `${PREFIX}initial-owner-assigne
 /** On a volume claim kept after its resource was deleted: the kind and name that may have it back. */
 export const RETAINED_FOR_ANNOTATION = `${PREFIX}retained-for`
 
+/** On what was kept so: the incarnations of those whose it was, the oldest first, with commas between. */
+export const RETAINED_LIVES_ANNOTATION = `${PREFIX}retained-lives`
+/** On a resource that took back what was kept: whose it was. Denies at those hold here; grants at them do not. */
+export const FORMER_INCARNATIONS_ANNOTATION = `${PREFIX}former-incarnations`
+
 /** On a database that is restored from another group: the snapshot that the REST interface checked the rights on. */
 export const RESTORE_ANNOTATION = `${PREFIX}restore-approved`
 /** On a snapshot of a Backup that the engine's schedule made: the name of that Backup. */

@@ -80,6 +80,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   OUTSIDE_RECOVERY_WINDOW: [phase('ConfigurationInvalid')],
   NOTHING_TO_BACK_UP: [rule],
   VOLUME_NOT_SHAREABLE: [phase('ConfigurationInvalid')],
+  SNAPSHOT_CLASS_MISSING: [phase('ConfigurationInvalid')],
   EULA_NOT_ACCEPTED: [rule],
   LICENSE_NOT_APPLICABLE: [rule],
   TABLE_NOT_FOUND: [NO_OBJECT],

@@ -23,14 +23,23 @@ export function contentOf(spec: SpecOfContainerInstance): InstanceContent {
 }
 
 /** What of the content makes the copies of each component anew. How many they are does not. */
-export function partsOf({ components, volumes, parameters }: InstanceContent): Record<string, unknown> {
-  return Object.fromEntries(components.map((component) => [component.name, partOf(component, { volumes, parameters })]))
+export function partsOf({
+  components,
+  volumes,
+  parameters,
+  managedIdentity,
+}: InstanceContent): Record<string, unknown> {
+  // Absent where it is false: parts of before there were identities stay as they are.
+  const identity = managedIdentity ? { managedIdentity } : {}
+  return Object.fromEntries(
+    components.map((component) => [component.name, { ...partOf(component, { volumes, parameters }), ...identity }]),
+  )
 }
 
 function partOf(
   { replicas: _replicas, dependsOn: _depends, ...component }: ComponentSpec,
   { volumes, parameters }: Pick<InstanceContent, 'volumes' | 'parameters'>,
-): unknown {
+): object {
   const filled = (text: string) => withParameters(text, parameters)
   const { command, args, env, mounts } = component
   return {

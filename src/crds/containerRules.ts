@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { IDENTITY_PATH } from '../contracts/managedIdentities.ts'
 import { OUTPUTS, type OutputCollection, outputsOf } from '../contracts/references.ts'
 import { compareQuantities } from '../core/quantity.ts'
 import {
@@ -270,19 +271,40 @@ export const publicRule: Rule<Sparse & Omit<Public, keyof Containers>> = {
   test: (next) => !next.isPublic || publicTarget(complete(next)) !== undefined,
 }
 
-export const backupRule: Rule<Sparse & { backupPolicy?: z.output<typeof BackupPolicyInSpec> | undefined }> = {
-  cel: "!has(self.backupPolicy) || (self.volumes.exists(v, v.kind == 'Persistent') && (!has(self.backupPolicy.volumes) || self.backupPolicy.volumes.all(n, self.volumes.exists(v, v.name == n && v.kind == 'Persistent'))) && self.backupPolicy.hooks.all(h, self.components.exists(c, c.name == h.component)))",
-  message: 'backupPolicy names Persistent volumes, of which there is one, and components of the resource',
-  code: 'NOTHING_TO_BACK_UP',
-  field: 'backupPolicy',
-  test: ({ backupPolicy, volumes, components }) => {
-    const kept = volumes.filter(({ kind }) => kind === 'Persistent').map(({ name }) => name)
-    if (backupPolicy === undefined) return true
-    const names = components.map(({ name }) => name)
-    return (
-      kept.length > 0 &&
-      (backupPolicy.volumes ?? []).every((name) => kept.includes(name)) &&
-      backupPolicy.hooks.every(({ component }) => names.includes(component))
-    )
-  },
+export const identityRule: Rule<Sparse & { managedIdentity: boolean }> = {
+  cel: `!self.managedIdentity || self.components.all(c, !has(c.mounts) || c.mounts.all(m, m.path != '${IDENTITY_PATH}'))`,
+  message: `no volume is mounted at ${IDENTITY_PATH}, where credentials of the managed identity are`,
+  code: 'BAD_REQUEST',
+  field: 'components',
+  test: ({ managedIdentity, components }) =>
+    !managedIdentity || components.every(({ mounts = [] }) => mounts.every(({ path }) => path !== IDENTITY_PATH)),
 }
+
+type BackedUp = Sparse & { backupPolicy?: z.output<typeof BackupPolicyInSpec> | undefined }
+const persistent = ({ volumes }: Sparse) => volumes.flatMap(({ name, kind }) => (kind === 'Persistent' ? [name] : []))
+
+export const backupRules: readonly Rule<BackedUp>[] = [
+  {
+    cel: "!has(self.backupPolicy) || (self.volumes.exists(v, v.kind == 'Persistent') && (!has(self.backupPolicy.volumes) || self.backupPolicy.volumes.size() > 0))",
+    message: 'backupPolicy needs a Persistent volume to back up',
+    code: 'NOTHING_TO_BACK_UP',
+    field: 'backupPolicy',
+    test: ({ backupPolicy, ...spec }) =>
+      backupPolicy === undefined || (persistent(spec).length > 0 && backupPolicy.volumes?.length !== 0),
+  },
+  {
+    cel: "!has(self.backupPolicy) || !has(self.backupPolicy.volumes) || self.backupPolicy.volumes.all(n, self.volumes.exists(v, v.name == n && v.kind == 'Persistent'))",
+    message: 'volumes of backupPolicy names Persistent volumes of the resource',
+    code: 'BAD_REQUEST',
+    field: 'backupPolicy',
+    test: ({ backupPolicy, ...spec }) => (backupPolicy?.volumes ?? []).every((name) => persistent(spec).includes(name)),
+  },
+  {
+    cel: '!has(self.backupPolicy) || self.backupPolicy.hooks.all(h, self.components.exists(c, c.name == h.component))',
+    message: 'hooks of backupPolicy name components of the resource',
+    code: 'BAD_REQUEST',
+    field: 'backupPolicy',
+    test: ({ backupPolicy, components }) =>
+      (backupPolicy?.hooks ?? []).every((hook) => components.some(({ name }) => name === hook.component)),
+  },
+]

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { CONTENT_FIELDS } from '../contracts/containerinstances.ts'
-import { OUTPUTS, type OutputCollection } from '../contracts/references.ts'
+import { OUTPUTS, type OutputCollection, verbOfOutput } from '../contracts/references.ts'
 import {
   BackupPolicyField,
   BackupPolicyInSpec,
@@ -12,7 +12,7 @@ import {
   VolumeField,
   type VolumeSpec,
 } from './containerFields.ts'
-import { backupRule, containerRules, publicRule } from './containerRules.ts'
+import { backupRules, containerRules, identityRule, publicRule } from './containerRules.ts'
 import { type AdmissionRule, defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, listBy, mapOf, PlainText, ResourceName, setOf, Tags } from './fields.ts'
 import { namesRule } from './mapRules.ts'
@@ -104,8 +104,9 @@ export function completeSpec(given: Spec): SpecOfContainerInstance {
 const rules: Rule<Spec>[] = [
   tagKeyRule,
   ...containerRules,
+  identityRule,
   publicRule,
-  backupRule,
+  ...backupRules,
   allowedCidrsRule,
   namesRule('parameters', {
     cel: "k.matches('^[A-Za-z0-9_.-]{1,128}$')",
@@ -124,6 +125,7 @@ const PLURALS: Readonly<Record<OutputCollection, readonly [group: string, plural
   relationalclusters: ['data.freehold.dev', 'relationalclusters'],
   sqlclusters: ['data.freehold.dev', 'sqlinstances'],
   containerinstances: ['compute.freehold.dev', 'containerinstances'],
+  objectstorageaccounts: ['data.freehold.dev', 'objectstorageaccounts'],
 }
 
 /**
@@ -134,6 +136,11 @@ const unchanged = (...parts: string[]) =>
   `(request.operation == 'UPDATE' && ${parts.map((part) => `object.spec.?${part} == oldObject.spec.?${part}`).join(' && ')})`
 // Commands of backup hooks run in the containers too.
 const admission: AdmissionRule[] = [
+  {
+    on: 'WRITE',
+    cel: `variables.isExempt || ${unchanged(...CONTENT_FIELDS)} || !object.spec.?managedIdentity.orValue(false) || authorizer.group('iam.freehold.dev').resource('managedidentities').namespace(request.namespace).check('readsecrets').allowed()`,
+    message: 'managedIdentity gives its components credentials that you may not read',
+  },
   {
     on: 'WRITE',
     cel: `variables.isExempt || ${unchanged(...CONTENT_FIELDS)} || (${ofEnvironment(`!has(e.secret) || ${mayReadVault('e.secret')}`)})`,
@@ -155,8 +162,9 @@ const admission: AdmissionRule[] = [
       `!has(e.output) || ${Object.entries(PLURALS)
         .map(([collection, [group, plural]]) => {
           const plain = OUTPUTS[collection as OutputCollection].plain.map((name) => `'${name}'`).join(', ')
-          const may = (verb: string) => mayReadSecrets(group, plural, 'e.output.name', verb)
-          return `(e.output.collection == '${collection}' && (e.output.output in [${plain}] ? ${may('get')} : ${may('readsecrets')}))`
+          const may = (isSecret: boolean) =>
+            mayReadSecrets(group, plural, 'e.output.name', verbOfOutput(collection as OutputCollection, isSecret))
+          return `(e.output.collection == '${collection}' && (e.output.output in [${plain}] ? ${may(false)} : ${may(true)}))`
         })
         .join(' || ')}`,
     )})`,
@@ -196,6 +204,15 @@ export const ContainerInstance = defineKind({
       .optional()
       .describe('The worst of the certificates of its custom domains; absent without any'),
     publicHost: z.string().optional().describe('Host of its own that it holds; absent if it is not public'),
+    lastBackup: z
+      .object({
+        name: z.string().describe('Name of the Backup in the namespace of Velero'),
+        phase: z.string().describe('How it ended, in the words of Velero'),
+        startedAt: z.string().describe('When it began'),
+        completedAt: z.string().optional().describe('When it ended; absent if Velero does not say'),
+      })
+      .optional()
+      .describe('The newest backup that is over; absent without a policy, and before the first one'),
     restartedAt: LastRestartedAt,
     components: z
       .array(

@@ -20,6 +20,7 @@ export const ManagedIdentity = defineKind({
   name: 'uuid',
   area: 'managedidentities',
   aggregate: false,
+  forms: { 'managedidentities/readSecrets': ['readsecrets'] },
   description: 'A service account of one resource that runs code. Its name is a uuid, the id of the identity.',
   spec: z.strictObject({
     resourceName: ResourceName.describe('Name of the resource in the same namespace; immutable'),
@@ -31,11 +32,16 @@ export const ManagedIdentity = defineKind({
       .max(1000000)
       .default(1)
       .describe('Number of the credentials: one more makes new ones and withdraws the old'),
+    mounted: z
+      .boolean()
+      .default(false)
+      .describe('True keeps the credentials in a Secret of the group too, which pods of the resource mount'),
   }),
   status: resourceStatus.extend({
     principalId: z.string().optional().describe('Id that assignments name; also client id and subject of its tokens'),
     secretName: z.string().optional().describe('The Secret with the credentials, in the namespace of the platform'),
     secretVersion: z.int().optional().describe('Number of the credentials that work now'),
+    mounted: z.boolean().optional().describe('Whether the Secret of the group holds them'),
   }),
   immutable: ['resourceName', 'resourceType', 'resourceUid'],
   rules: [
@@ -46,6 +52,13 @@ export const ManagedIdentity = defineKind({
       field: 'secretVersion',
       test: (next, previous) =>
         next.secretVersion === previous.secretVersion || next.secretVersion === previous.secretVersion + 1,
+    },
+    {
+      cel: '!self.mounted || oldSelf.mounted || self.secretVersion > oldSelf.secretVersion',
+      message: 'mounted needs new credentials, since nobody may read those before: secretVersion grows with it',
+      code: 'BAD_REQUEST',
+      field: 'mounted',
+      test: (next, previous) => !next.mounted || previous.mounted || next.secretVersion > previous.secretVersion,
     },
   ],
   columns: [

@@ -43,6 +43,12 @@ const isCron = (text: string) => new RegExp(PATTERN).test(text)
 /** Loaded when the first schedule is checked: it brings a calendar of every time zone along. */
 const parser = () => createRequire(import.meta.url)('cron-parser') as typeof import('cron-parser')
 
+/** When a schedule runs next, RFC 3339; null if it never does. */
+export function nextRun(schedule: string, now: number): string | null {
+  const options = { currentDate: new Date(now), tz: 'UTC' }
+  return parser().CronExpressionParser.parse(schedule, options).next().toISOString()
+}
+
 function parses(expression: string): boolean {
   try {
     parser().CronExpressionParser.parse(expression)

@@ -1,7 +1,10 @@
 import {
   CLIENT_SECRET_KEY,
+  IDENTITY_FILES,
+  identityCopyName,
   managedIdentityPrincipal,
   managedIdentitySecretName,
+  type SignIn,
 } from '../contracts/managedIdentities.ts'
 import {
   BOUNDARY_LABEL,
@@ -67,6 +70,37 @@ export function identitySecret(
     type: 'Opaque',
     immutable: true,
     data: { [CLIENT_SECRET_KEY]: Buffer.from(clientSecret).toString('base64') },
+  }
+}
+
+/** What the copy in the group holds. */
+export type IdentityCopy = { version: number; principalId: string; clientSecret: string }
+
+export function decodeCopy(data: Record<string, string> | undefined): IdentityCopy | undefined {
+  const text = (file: keyof typeof IDENTITY_FILES) =>
+    Buffer.from(data?.[IDENTITY_FILES[file]] ?? '', 'base64').toString('utf8')
+  const [version, principalId, clientSecret] = [Number(text('version')), text('clientId'), text('clientSecret')]
+  return version > 0 && principalId !== '' && clientSecret !== '' ? { version, principalId, clientSecret } : undefined
+}
+
+/** The credentials as files, for pods of the resource. */
+export function identityCopy(
+  { metadata }: ManagedIdentity,
+  { version, principalId, clientSecret }: IdentityCopy,
+  signIn: SignIn,
+): KubeObject {
+  const { name, namespace = '' } = metadata
+  const files = { ...signIn, clientId: principalId, clientSecret, version: String(version) }
+  const data = Object.entries(IDENTITY_FILES).map(([field, file]) => [
+    file,
+    Buffer.from(files[field as keyof typeof files]).toString('base64'),
+  ])
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: identityCopyName(name), namespace },
+    type: 'Opaque',
+    data: Object.fromEntries(data),
   }
 }
 

@@ -14,6 +14,7 @@ import { FakeKubeClient } from '../../src/kube/fake.ts'
 import { refused } from '../../src/kube/fakeErrors.ts'
 import { copyOf } from '../../src/kube/fakeMerge.ts'
 import { POSTGRESQL } from '../../src/kube/postgresql.ts'
+import { VELERO, volumeSnapshotClass } from '../../src/kube/velero.ts'
 import { StandInApp } from '../make/workload.ts'
 
 /** Every type of which there may be objects in a flow. */
@@ -22,6 +23,8 @@ export const RESOURCES: readonly Resource[] = [
   StandInApp.resource,
   ...BUILTIN,
   ...POSTGRESQL,
+  ...VELERO,
+  volumeSnapshotClass,
 ]
 
 /** What keeps a namespace until it is empty; of a real one it stands in `spec.finalizers`. */

@@ -18,6 +18,7 @@ import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { initialOwnerAssignment } from '../../src/desired/boundaries.ts'
 import { principalOf } from '../../src/desired/managedidentities.ts'
 import { customResourceDefinition, namespace, secret, storageClass } from '../../src/kube/builtin.ts'
+import { VELERO, veleroLocation, volumeSnapshotClass } from '../../src/kube/velero.ts'
 import type { PlayedApiServer } from './apiServer.ts'
 
 export const BOUNDARY_ID = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
@@ -34,7 +35,7 @@ export function seedPlatform(server: PlayedApiServer): void {
   for (const name of [SYSTEM_NAMESPACE, 'kube-system'])
     server.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, uid: `uid-of-${name}` } })
   const standard = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'standard' } }
-  server.seed(storageClass, { ...standard, allowVolumeExpansion: true })
+  server.seed(storageClass, { ...standard, allowVolumeExpansion: true, provisioner: 'disks.example.com' })
   const established = { conditions: [{ type: 'Established', status: 'True' }] }
   for (const definition of DEFINITIONS) server.seed(customResourceDefinition, { ...definition, status: established })
   server.seed(secret, {
@@ -43,6 +44,33 @@ export function seedPlatform(server: PlayedApiServer): void {
     metadata: { name: 'freehold-backup-target', namespace: SYSTEM_NAMESPACE },
     data: { 'access-key-id': 'aWQ=', 'secret-access-key': 'a2V5' },
   })
+}
+
+/** An administrator installs Velero with a place for backups, and what takes snapshots of volumes. */
+export function seedVelero(server: PlayedApiServer): void {
+  const established = { conditions: [{ type: 'Established', status: 'True' }] }
+  server.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'velero', uid: 'uid-of-velero' } })
+  const ofVelero = { apiVersion: 'velero.io/v1', kind: veleroLocation.kind }
+  server.seed(veleroLocation, {
+    ...ofVelero,
+    metadata: { name: 'default', namespace: 'velero' },
+    spec: { default: true },
+    status: { phase: 'Available' },
+  })
+  server.seed(volumeSnapshotClass, {
+    apiVersion: 'snapshot.storage.k8s.io/v1',
+    kind: volumeSnapshotClass.kind,
+    metadata: { name: 'snapshots' },
+    driver: 'disks.example.com',
+  })
+  for (const { group, version, plural } of [...VELERO, volumeSnapshotClass])
+    server.seed(customResourceDefinition, {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: `${plural}.${group}` },
+      spec: { versions: [{ name: version, served: true }] },
+      status: established,
+    })
 }
 
 /** What a platform begins with. */

@@ -16,6 +16,7 @@ import { reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
 import { Documentation } from '../../src/api/platform/documentation.ts'
 import { createRecords } from '../../src/api/records/kubeRecords.ts'
 import { kubeSecrets, kubeSecretWriter } from '../../src/api/records/secrets.ts'
+import { createBackups } from '../../src/api/resources/backups.ts'
 import { createCapacity } from '../../src/api/resources/capacity.ts'
 import { createLiveState } from '../../src/api/resources/liveState.ts'
 import { createStorage } from '../../src/api/resources/storage.ts'
@@ -151,6 +152,7 @@ async function serve(client: FakeKubeClient, change: Partial<FacadeOptions>, ser
       documentation: new Documentation('0', {}),
       capacity: createCapacity(caches, systemClock),
       storage: createStorage(caches),
+      backups: createBackups(caches, 'velero'),
       live: createLiveState({ client, caches }),
       relational: {
         engine: silentEngine,

@@ -30,7 +30,7 @@ export class StatefulWorld {
     this.bench = new ControllerBench([
       vectorController({ engine: new FakeQdrant(), allowOwnImages: false }),
       sqlController({ engines: { MsSql: engine, MariaDb: engine }, generatePassword: () => `made-${++passwords}` }),
-      containerController({ keys: noKeys() }),
+      containerController({ keys: noKeys(), backupNamespace: 'velero' }),
     ])
     this.#kubernetes = new KubernetesPlay(this.bench.client)
   }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { systemClock } from '../../core/clock.ts'
 import {
+  FORMER_INCARNATIONS_ANNOTATION,
   INCARNATION_ANNOTATION,
   INITIAL_OWNER_ASSIGNED_ANNOTATION,
   SCOPE_INCARNATION_ANNOTATION,
@@ -274,6 +275,16 @@ describe('access from the caches', () => {
       deny(TO_ANNA, boundaryNamespace(B2))
       deny({ ...TO_ANNA, scope: '/' })
       expect(reads()).to.equal(true)
+    })
+
+    it('hold at a thing made anew that took back what the former one kept, and give nothing else of it', () => {
+      assign({})
+      deny({ scope: ITEM, scopeIncarnation: 'life' })
+      assign({ principalId: TEAM, scope: ITEM, scopeIncarnation: 'life' })
+      const annotations = { [INCARNATION_ANNOTATION]: 'anew', [FORMER_INCARNATIONS_ANNOTATION]: 'first,life' }
+      put(VectorCluster, 'orders', {}, { namespace: groupNamespace(B1, 'shop'), annotations })
+      expect(access.isAllowed(ANNA, 'vectorcluster/read', ITEM)).to.equal(false)
+      expect(access.isAllowed(TEAM, 'vectorcluster/read', ITEM)).to.equal(false)
     })
 
     it('do not hold back a thing made anew', () => {

@@ -2,7 +2,11 @@ import type { ActionName } from '../../core/actions.ts'
 import type { Clock } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
-import { INCARNATION_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/labels.ts'
+import {
+  FORMER_INCARNATIONS_ANNOTATION,
+  INCARNATION_ANNOTATION,
+  INITIAL_OWNER_ASSIGNED_ANNOTATION,
+} from '../../core/labels.ts'
 import type { Log } from '../../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
@@ -195,7 +199,7 @@ class CachedAccess implements Access {
     const id = recordId(DenyAssignment.resource, object)
     const scope = type === 'removed' ? undefined : ownScope(object)
     const named = scope === undefined ? [] : [{ scope, incarnation: scopeIncarnationOf(object) }]
-    this.#recheck(object, `deny ${id}`, named, (counts) => {
+    const judge = (counts: boolean) => {
       const { policy } = this.#evaluator
       if (!counts || this.#isOfAnother(object, object.spec.principalId)) {
         policy.removeDeny(id)
@@ -215,7 +219,8 @@ class CachedAccess implements Access {
       for (const [suffix, subject] of subjects(principalType, principalId, namespace)) {
         policy.upsertDeny({ ...common, id: id + suffix, principal: { id: subject } })
       }
-    })
+    }
+    this.#recheck(object, `deny ${id}`, named, judge, { withFormer: true })
   }
 
   #trust({ type, object }: CacheEvent<Trust>): void {
@@ -242,10 +247,16 @@ class CachedAccess implements Access {
    * Says whether a record counts: now, and again whenever an object whose incarnation it names comes, goes or comes
    * back. A record that names no place does not count.
    */
-  #recheck(record: KubeObject, id: string, named: readonly Named[], decide: (counts: boolean) => void): void {
+  #recheck(
+    record: KubeObject,
+    id: string,
+    named: readonly Named[],
+    decide: (counts: boolean) => void,
+    { withFormer = false } = {},
+  ): void {
     const pinned = named.filter(({ incarnation }) => incarnation !== undefined)
     const recheck = () =>
-      decide(named.length > 0 && pinned.every((one) => one.incarnation === this.#incarnationAt(one)))
+      decide(named.length > 0 && pinned.every((one) => this.#livesAt(one, withFormer).includes(one.incarnation)))
     const places = pinned.flatMap(({ scope }) => scopeObject(scope)?.key ?? [])
     this.#waitFor(id, named.length === 0 ? [] : [...places, ...this.#principalKeys(record)], recheck)
   }
@@ -266,11 +277,14 @@ class CachedAccess implements Access {
     recheck()
   }
 
-  #incarnationAt({ scope }: Named): string | undefined {
+  /** @param withFormer also the lives whose data it took back: a deny at those is about what is here now */
+  #livesAt({ scope }: Named, withFormer: boolean): readonly (string | undefined)[] {
     const target = scopeObject(scope)
-    if (target === undefined || !this.#caches.has(target.resource)) return undefined
+    if (target === undefined || !this.#caches.has(target.resource)) return []
     const { namespace, name, resource } = target
-    return this.#caches.get(resource).get(namespace, name)?.metadata.annotations?.[INCARNATION_ANNOTATION]
+    const { annotations } = this.#caches.get(resource).get(namespace, name)?.metadata ?? {}
+    const former = withFormer ? (annotations?.[FORMER_INCARNATIONS_ANNOTATION] ?? '').split(',') : []
+    return [annotations?.[INCARNATION_ANNOTATION], ...former]
   }
 
   readonly #find: PrincipalLookup = (resource, namespace, name) =>

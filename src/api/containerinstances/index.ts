@@ -23,6 +23,7 @@ import { actionResult } from '../resources/powerRoutes.ts'
 import { resource } from '../resources/resource.ts'
 import { revisionRoutes } from '../resources/revisions.ts'
 import { checkNewName } from '../resources/writes.ts'
+import { backupPolicyRoutes } from './backupPolicy.ts'
 import { crateRoutes } from './crates.ts'
 import { instanceRecord, refuseForeign } from './record.ts'
 
@@ -74,6 +75,7 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
     more: () => ({ storage: '' }),
   }),
   ...crateRoutes(BASE),
+  ...backupPolicyRoutes(BASE),
   ...fileRoutes(BASE, {
     read: dataAction('containerinstance/readFiles'),
     write: dataAction('containerinstance/writeFiles'),

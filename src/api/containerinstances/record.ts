@@ -25,13 +25,11 @@ import {
   type SizedBody,
   type SizedSpec,
   shownPlan,
-  unprocessable,
 } from '../resources/sizing.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
 
 export type InstanceView = ResourceView<typeof ContainerInstance>
 type InstanceWrite = WriteView<typeof ContainerInstance>
-const NO_IDENTITY = 'This platform does not mount identities yet: make one with the routes of managed identities.'
 
 type Draft = SpecOfContainerInstance
 type Sizable = SizedBody & { name: string }
@@ -82,7 +80,6 @@ export const instanceRecord = recordOf(ContainerInstance, {
     const sized = (given.components ?? []).map((component) => sizedComponent(component, given.computePlan, view))
     const components = sized as NonNullable<typeof given.components>
     const draft = completeSpec(ContainerInstance.spec.parse(withoutAbsent({ ...given, components })))
-    if (draft.managedIdentity) throw unprocessable('FEATURE_UNSUPPORTED', 'managedIdentity', 'true', NO_IDENTITY)
     refuseForeign(draft, view)
     refuseUnknownParameters(draft)
     refuseUnshared(draft, view)
@@ -138,10 +135,10 @@ export function refuseForeign(
   draft: Draft,
   view: Pick<InstanceWrite, 'boundaryId' | 'resourceGroup' | 'services' | 'context' | 'previous'>,
 ): void {
-  const { components, volumes, registryCredential } = draft
+  const { components, volumes, registryCredential, managedIdentity } = draft
   const previous = view.previous && completeInstance(view.previous)
   if (previous === undefined || !isDeepStrictEqual(contentOf(draft), contentOf(previous.spec))) {
-    refuseForeignReferences({ components, volumes }, view)
+    refuseForeignReferences({ components, volumes, managedIdentity }, view)
   }
   if (registryCredential !== undefined && !isDeepStrictEqual(registryCredential, previous?.spec.registryCredential)) {
     refuseForeignVaults([registryCredential.vaultName], view)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { KEYS_OF_ONE_OWNER, keyState } from '../../contracts/objectstorage.ts'
+import { isConsumersKey, KEYS_OF_ONE_OWNER, keyState } from '../../contracts/objectstorage.ts'
 import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
 import { groupNamespace } from '../../core/names.ts'
@@ -58,9 +58,10 @@ async function issue(context: Context<string, unknown, IssueAccessKeyRequest>, o
   }
   refuseUnknownBuckets(context, account, { field: 'buckets', buckets: body.buckets ?? [] })
   const used = keysIn(context as Context, namespace).filter(
-    ({ spec }) =>
-      spec.managedIdentityId === managedIdentityId &&
-      (managedIdentityId !== undefined || spec.accountName === account.metadata.name),
+    (key) =>
+      !isConsumersKey(key) &&
+      key.spec.managedIdentityId === managedIdentityId &&
+      (managedIdentityId !== undefined || key.spec.accountName === account.metadata.name),
   ).length
   if (used >= KEYS_OF_ONE_OWNER) {
     const extras = { quota: 'accessKeys', limit: KEYS_OF_ONE_OWNER, used, requested: 1 }

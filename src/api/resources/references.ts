@@ -10,8 +10,10 @@ function requireAll(
   rights: readonly ReferencedRight[],
   { boundaryId, resourceGroup, services, context }: Asking,
 ): void {
-  for (const { action, collection, name } of rights) {
-    const scope = `/boundaries/${boundaryId}/resourcegroups/${resourceGroup}/resources/${collection}/${name}`
+  const group = `/boundaries/${boundaryId}/resourcegroups/${resourceGroup}`
+  for (const right of rights) {
+    const { action } = right
+    const scope = 'collection' in right ? `${group}/resources/${right.collection}/${right.name}` : group
     if (!services.access.isAllowed(context.caller.principalId, action, scope)) throw permissionMissing(action, scope)
   }
 }

@@ -2,6 +2,7 @@ import { createDns } from '../../adapters/dns/client.ts'
 import { createOutgoing } from '../../adapters/outgoing/client.ts'
 import type { Services } from '../../api/http/context.ts'
 import { kubeSecrets } from '../../api/records/secrets.ts'
+import type { SignIn } from '../../contracts/managedIdentities.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { activityServices } from './activity.ts'
 import { databasePorts, databaseServices } from './databases.ts'
@@ -30,11 +31,11 @@ type AreaServices = Pick<
   | 'managedIdentities'
   | 'storage'
   | 'live'
+  | 'backups'
 >
 
 /** What the routes of every area work with. */
 export async function areaServices(setup: FacadeSetup): Promise<AreaServices> {
-  const { issuer, audience, realm } = setup.configuration
   return {
     ...activityServices(setup),
     ...vectorServices(setup),
@@ -47,9 +48,13 @@ export async function areaServices(setup: FacadeSetup): Promise<AreaServices> {
     ...(await storageServices(setup)),
     managedIdentities: {
       secrets: kubeSecrets(setup.client),
-      signIn: { tokenUrl: `${issuer}/protocol/openid-connect/token`, audience, realm },
+      signIn: signInOf(setup),
     },
   }
+}
+
+function signInOf({ configuration: { issuer, audience, realm } }: AreaSetup): SignIn {
+  return { tokenUrl: `${issuer}/protocol/openid-connect/token`, audience, realm }
 }
 
 /** What the controllers of every area work with. */
@@ -64,6 +69,8 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     ...(await vaultPorts(setup)),
     ...(await storagePorts(setup)),
     allowOwnImages,
+    signIn: signInOf(setup),
+    backupNamespace: setup.configuration.backupNamespace,
     projectRbac,
     closedNetworks,
     sso: { dns: createDns(), outgoing },

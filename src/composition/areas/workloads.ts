@@ -1,9 +1,18 @@
 import type { Services } from '../../api/http/context.ts'
+import { createBackups } from '../../api/resources/backups.ts'
 import { createLiveState } from '../../api/resources/liveState.ts'
 import { createStorage } from '../../api/resources/storage.ts'
 import type { FacadeSetup } from './setup.ts'
 
 /** What is seen of workloads beside their objects. */
-export function workloadServices({ client, caches }: FacadeSetup): Pick<Services, 'storage' | 'live'> {
-  return { storage: createStorage(caches), live: createLiveState({ client, caches }) }
+export function workloadServices({
+  client,
+  caches,
+  configuration,
+}: FacadeSetup): Pick<Services, 'storage' | 'live' | 'backups'> {
+  return {
+    storage: createStorage(caches),
+    live: createLiveState({ client, caches }),
+    backups: createBackups(caches, configuration.backupNamespace),
+  }
 }

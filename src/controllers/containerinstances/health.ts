@@ -86,7 +86,14 @@ export function judgeHealth(pass: InstancePass): Outcome {
     const left = podsOf(pass).length
     return judgeStop(left, `${left} copies are shutting down.`, 'No copy runs; volumes are kept.')
   }
-  return judgeComponents(pass) ?? state.volumes ?? judgeHost(pass) ?? judgeCertificates(pass) ?? available(pass)
+  return (
+    judgeComponents(pass) ??
+    state.volumes ??
+    judgeHost(pass) ??
+    judgeCertificates(pass) ??
+    state.backup ??
+    available(pass)
+  )
 }
 
 function available({ state, clock, ...pass }: InstancePass): Outcome {
@@ -125,7 +132,7 @@ function judgeComponents(pass: InstancePass): Outcome | undefined {
     )
   })
   if (isRolling) return waiting(state.heldBack === undefined ? 'RollingOut' : 'WaitingForDependency', progress)
-  return wasComplete(pass) ? degraded('PartiallyAvailable', progress) : waiting('RollingOut', progress)
+  return wasComplete(pass, 'BackupFailing') ? degraded('PartiallyAvailable', progress) : waiting('RollingOut', progress)
 }
 
 function troubleIn(

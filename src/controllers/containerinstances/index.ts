@@ -1,5 +1,6 @@
 import { type KubeObject, keyOf } from '../../core/object.ts'
 import { ContainerInstance, completeInstance } from '../../crds/containerinstances.ts'
+import { ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import {
   deployment,
@@ -24,7 +25,10 @@ import { childRights, podObserver, workloadObservers } from '../workload/observe
 import { OUTPUT_KINDS } from '../workload/outputs.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { REVISION_RIGHTS, removeRevisions } from '../workload/revisions.ts'
+import { KEY_RIGHTS, keepAccessKeys } from './accessKeys.ts'
+import { BACKUP_CHILDREN, BACKUP_OBSERVERS, keepBackups, removeBackups } from './backup.ts'
 import { isMade, judgeHealth, observeInstance, reportStatus } from './health.ts'
+import { IDENTITY_RIGHTS, identityObserver, keepIdentity } from './identity.ts'
 import { claimHosts, releaseHosts, resolveComponents, wantedHosts } from './resolve.ts'
 import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from './teardown.ts'
 import { type CachedInstance, type ContainerOptions, type InstanceState, newInstanceState, overWhole } from './types.ts'
@@ -40,10 +44,13 @@ const instancesIn = (records: Workspace, namespace: string | undefined) =>
 /** What wakes a container instance besides itself and its children, and which ones exactly. */
 const OTHERS: readonly Observed[] = [
   podObserver(ContainerInstance),
+  identityObserver,
+  ObjectAccessKey.resource,
   hostObserver<CachedInstance>(ContainerInstance, (each, domain) => wantedHosts(completeInstance(each), domain)),
   { resource: VaultEntry.resource, keysOf: (entry, records) => readersOf(entry, records) },
   ...Object.entries(OUTPUT_KINDS).map(([collection, { resource }]) => ({
     resource,
+    relevant: relevantOutputs,
     keysOf: ({ metadata }: KubeObject, records: Workspace) =>
       instancesIn(records, metadata.namespace)
         .filter(({ spec }) =>
@@ -55,6 +62,13 @@ const OTHERS: readonly Observed[] = [
   })),
   ...workloadObservers(ContainerInstance),
 ]
+
+/** Not how much an account holds, which is looked at every few minutes. */
+function relevantOutputs({ kind, metadata, spec, status }: KubeObject): unknown {
+  if (kind !== ObjectStorageAccount.kind) return [metadata, spec, status]
+  const { endpoint, regionName } = (status ?? {}) as { endpoint?: string; regionName?: string }
+  return [metadata.deletionTimestamp, endpoint, regionName]
+}
 
 /** Those that refer to a vault secret: a new version rolls them. */
 function readersOf({ metadata, spec }: KubeObject, records: Workspace): string[] {
@@ -74,8 +88,10 @@ function readersOf({ metadata, spec }: KubeObject, records: Workspace): string[]
 }
 
 const WRITES: readonly Rights[] = [
-  ...childRights([...CHILDREN, persistentVolumeClaim]),
+  ...childRights([...CHILDREN, ...BACKUP_CHILDREN, persistentVolumeClaim]),
   REVISION_RIGHTS,
+  IDENTITY_RIGHTS,
+  KEY_RIGHTS,
   LEDGER_RIGHTS,
   CLAIM_RIGHTS,
 ]
@@ -84,7 +100,7 @@ const WRITES: readonly Rights[] = [
 export const containerController = controllerWith<typeof ContainerInstance, ContainerOptions, InstanceState>(
   ContainerInstance,
   {
-    observes: [...CHILDREN, persistentVolumeClaim, secret, ...OTHERS],
+    observes: [...CHILDREN, persistentVolumeClaim, secret, ...BACKUP_OBSERVERS, ...OTHERS],
     reads: [namespace, storageClass, { resource: SecretVault.resource, in: 'records' }],
     writes: WRITES,
   },
@@ -99,10 +115,13 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
         checkQuota(isMade),
         claimHosts,
         keepVolumes,
+        keepIdentity,
+        keepAccessKeys,
         keepValues(options),
         keepRevisions,
         applyWorkload,
         releaseHosts,
+        keepBackups(options),
         reportStatus,
         judgeHealth,
       ].map(overWhole),
@@ -112,6 +131,7 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
         unlessNamespaceGoes(removeWorkload),
         unlessNamespaceGoes(removeVolumes),
         removeSurroundings,
+        removeBackups,
         removeRevisions,
         releaseHosts,
         releaseQuota,

@@ -9,12 +9,9 @@ import type { Workspace } from '../engine/controller.ts'
 import { claimed, releaseClaims } from '../nameClaims.ts'
 import type { InstancePass } from './types.ts'
 
-const NO_IDENTITY = 'managedIdentity is true, but this platform does not mount identities yet.'
-
 /** The plan of each component, and whether the components are what rules of a schema cannot ask for. */
 export function resolveComponents({ object, state, records, workloads }: InstancePass): Outcome {
-  const { components, computePlan, parameters, managedIdentity } = object.spec
-  if (managedIdentity) return stalled('ConfigurationInvalid', NO_IDENTITY)
+  const { components, computePlan, parameters } = object.spec
   const plans = records.cache<ComputePlan & { [key: string]: unknown }>(ComputePlan.resource).list()
   for (const component of components) {
     const choice = choosePlan('ContainerInstance', { computePlan, ...component }, plans)

@@ -8,7 +8,11 @@ import type { Pass, Step } from '../engine/controller.ts'
 import { newWorkloadState, type WorkloadState } from '../workload/pass.ts'
 
 /** What the controller of container instances is given by the composition root. */
-export type ContainerOptions = { keys: PlatformKeys }
+export type ContainerOptions = {
+  keys: PlatformKeys
+  /** The namespace that Velero is in. */
+  backupNamespace: string
+}
 
 /** What steps of one pass hand on. Each field is set by the step named, and read by later ones only. */
 export type InstanceState = WorkloadState & {
@@ -19,9 +23,13 @@ export type InstanceState = WorkloadState & {
   domains: readonly string[]
   /** keepVolumes: why volumes are not as asked for. */
   volumes: Outcome | undefined
+  /** keepBackups: why backups are not as asked for. */
+  backup: Outcome | undefined
   /** keepValues: versions of what the Secrets hold, by name; the pull Secret if there is one. */
   versions: Map<string, string>
   pullSecret: string | undefined
+  /** keepIdentity: the Secret with the credentials of its identity, if it has one. */
+  identitySecret: string | undefined
   /** keepRevisions */
   revisions: Readonly<Record<string, number>>
   /** applyWorkload: by component. */
@@ -37,8 +45,10 @@ export function newInstanceState(): InstanceState {
     host: undefined,
     domains: [],
     volumes: undefined,
+    backup: undefined,
     versions: new Map(),
     pullSecret: undefined,
+    identitySecret: undefined,
     revisions: {},
     deployments: new Map(),
     heldBack: undefined,

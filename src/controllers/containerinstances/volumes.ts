@@ -1,10 +1,11 @@
-import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
+import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION, RETAINED_LIVES_ANNOTATION } from '../../core/labels.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { instanceShared, volumeClaim } from '../../desired/containers/index.ts'
 import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
 import type { Claim as StatefulClaim } from '../stateful/types.ts'
+import { continueLives, retainedLives } from '../workload/keptLives.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import { isShared } from './resolve.ts'
 import type { InstancePass } from './types.ts'
@@ -58,7 +59,12 @@ function sizeFor(pass: InstancePass, held: Claim | undefined, name: string, want
 
 async function takeBack(pass: InstancePass, claim: Claim): Promise<void> {
   if (claim.metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== retainedFor(pass)) return
-  await mark(pass, claim, { [OWNER_INCARNATION_ANNOTATION]: pass.incarnation, [RETAINED_FOR_ANNOTATION]: null })
+  await continueLives(pass, claim)
+  await mark(pass, claim, {
+    [OWNER_INCARNATION_ANNOTATION]: pass.incarnation,
+    [RETAINED_FOR_ANNOTATION]: null,
+    [RETAINED_LIVES_ANNOTATION]: null,
+  })
 }
 
 async function mark(
@@ -80,7 +86,11 @@ export async function removeVolumes(pass: InstancePass): Promise<Outcome> {
     const claim = await pass.children.get<Claim>(persistentVolumeClaim, namespace, metadata.name)
     if (claim === undefined) continue
     if (pass.object.spec.onDelete === 'Retain') {
-      const annotations = { [RETAINED_FOR_ANNOTATION]: retainedFor(pass), [OWNER_INCARNATION_ANNOTATION]: null }
+      const annotations = {
+        ...retainedLives(pass),
+        [RETAINED_FOR_ANNOTATION]: retainedFor(pass),
+        [OWNER_INCARNATION_ANNOTATION]: null,
+      }
       await mark(pass, claim, annotations, { ownerReferences: null })
     } else if (!(await pass.children.remove(persistentVolumeClaim, namespace, metadata.name))) {
       left.push(metadata.name)

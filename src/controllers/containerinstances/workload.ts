@@ -1,4 +1,5 @@
 import { containerNames } from '../../contracts/containerinstances.ts'
+import { IDENTITY_PATH } from '../../contracts/managedIdentities.ts'
 import type { Wanted } from '../../contracts/revisions.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import type { ComponentSpec } from '../../crds/containerFields.ts'
@@ -83,7 +84,10 @@ function inputOf(pass: InstancePass): InstanceInput {
     plans: state.plans,
     revisions: state.revisions,
     versionOf: (name) => state.versions.get(name),
-    secrets: [],
+    secrets:
+      state.identitySecret === undefined
+        ? []
+        : [{ name: 'freehold--identity', secretName: state.identitySecret, path: IDENTITY_PATH }],
     pullSecret: state.pullSecret,
     isShared: ({ storageClass }) => isShared(workloads, storageClass),
     certificateIssuer: issuer,

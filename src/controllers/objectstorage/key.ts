@@ -3,6 +3,7 @@ import {
   type AccessKeyPair,
   accessKeySecretName,
   decodeAccessKey,
+  isConsumersKey,
   KEYS_OF_ONE_OWNER,
   keyState,
   storeNameOf,
@@ -184,9 +185,9 @@ function requireAccount(pass: KeyPass): Outcome {
   const { accountName, managedIdentityId, isSession } = pass.object.spec
   const found = findAccount(pass.records, namespace, accountName)
   if ('obstacle' in found) return found.obstacle
-  if (isSession || pass.object.status?.accessKeyId !== undefined) return done()
+  if (isSession || isConsumersKey(pass.object) || pass.object.status?.accessKeyId !== undefined) return done()
   const siblings = keysOfAccount(pass.records, namespace, accountName).filter(
-    ({ spec }) => !spec.isSession && spec.managedIdentityId === managedIdentityId,
+    (key) => !key.spec.isSession && !isConsumersKey(key) && key.spec.managedIdentityId === managedIdentityId,
   )
   if (isWithin(pass.object, siblings, KEYS_OF_ONE_OWNER)) return done()
   return stalled(

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { decodePasswords, decodeProductKey, memoryFault, sqlNames } from '../../contracts/sql.ts'
-import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
+import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION, RETAINED_LIVES_ANNOTATION } from '../../core/labels.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { defaultEdition, PAID_EDITIONS } from '../../crds/sql.ts'
 import { loginSecret } from '../../desired/sql/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { retainedFor } from '../stateful/volumes.ts'
+import { continueLives } from '../workload/keptLives.ts'
 import { placeOfPass, planOf } from '../workload/pass.ts'
 import { keepSecret, readSecret, type SecretObject, withSecretRights } from '../workload/secrets.ts'
 import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
@@ -53,7 +54,12 @@ export function ensureLogins({ generatePassword }: Pick<SqlOptions, 'generatePas
 async function takeBack(pass: SqlPass, found: SecretObject | undefined): Promise<SecretObject | undefined> {
   if (found?.metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== retainedFor(pass)) return found
   const { uid, resourceVersion } = found.metadata
-  const annotations = { [OWNER_INCARNATION_ANNOTATION]: pass.incarnation, [RETAINED_FOR_ANNOTATION]: null }
+  await continueLives(pass, found)
+  const annotations = {
+    [OWNER_INCARNATION_ANNOTATION]: pass.incarnation,
+    [RETAINED_FOR_ANNOTATION]: null,
+    [RETAINED_LIVES_ANNOTATION]: null,
+  }
   const patch = { metadata: { annotations } }
   return pass.workloads.client.mergePatch<SecretObject>(secret, refOf(found), patch, { uid, resourceVersion })
 }

@@ -3,6 +3,7 @@ import { type Resource, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { persistentVolumeClaim, pod, secret, statefulSet } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
+import { retainedLives } from '../workload/keptLives.ts'
 import { namespaceIsGoing } from '../workload/pass.ts'
 import { liveOfStateful, ordinalOf, placeOfStateful, podsOfStateful, type StatefulPass, workloadOf } from './pass.ts'
 import type { Claim, Pod, StatefulSet } from './types.ts'
@@ -114,7 +115,11 @@ async function keepSecret(pass: StatefulPass, name: string): Promise<void> {
   const found = await pass.children.get(secret, namespace, name)
   if (found === undefined) return
   const { uid, resourceVersion } = found.metadata
-  const annotations = { [RETAINED_FOR_ANNOTATION]: retainedFor(pass), [OWNER_INCARNATION_ANNOTATION]: null }
+  const annotations = {
+    ...retainedLives(pass),
+    [RETAINED_FOR_ANNOTATION]: retainedFor(pass),
+    [OWNER_INCARNATION_ANNOTATION]: null,
+  }
   const patch = { metadata: { annotations, ownerReferences: null } }
   await pass.workloads.client.mergePatch(secret, refOf(found), patch, { uid, resourceVersion })
 }
@@ -131,6 +136,7 @@ export async function removeVolumes(pass: StatefulPass): Promise<Outcome> {
     for (const claim of claims) {
       if (claim.metadata.deletionTimestamp !== undefined) continue
       await markClaim(pass, claim, {
+        ...retainedLives(pass),
         [RETAINED_FOR_ANNOTATION]: retainedFor(pass),
         [OWNER_INCARNATION_ANNOTATION]: null,
       })

@@ -3,12 +3,14 @@ import {
   OWNER_KIND_LABEL,
   OWNER_NAME_LABEL,
   RETAINED_FOR_ANNOTATION,
+  RETAINED_LIVES_ANNOTATION,
 } from '../../core/labels.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { STORAGE_SIZE_ANNOTATION } from '../../desired/workload/pod.ts'
 import { persistentVolumeClaim, statefulSet, storageClass } from '../../kube/builtin.ts'
+import { continueLives } from '../workload/keptLives.ts'
 import { observedWorkload, ordinalOf, placeOfStateful, planOfStateful, type StatefulPass, VOLUME } from './pass.ts'
 import type { Claim, StatefulSet } from './types.ts'
 
@@ -62,7 +64,12 @@ export async function adoptVolumes(pass: StatefulPass): Promise<Outcome> {
         : 'exists and does not belong to this resource. Delete it, or choose another name.'
       return stalled('NameOccupied', `${what} ${why}`)
     }
-    await markClaim(pass, claim, { [OWNER_INCARNATION_ANNOTATION]: pass.incarnation, [RETAINED_FOR_ANNOTATION]: null })
+    await continueLives(pass, claim)
+    await markClaim(pass, claim, {
+      [OWNER_INCARNATION_ANNOTATION]: pass.incarnation,
+      [RETAINED_FOR_ANNOTATION]: null,
+      [RETAINED_LIVES_ANNOTATION]: null,
+    })
   }
   pass.state.claims = claims
   return done()

@@ -144,11 +144,15 @@ describe('the volumes of a vector database', () => {
       const kept = (await claim())?.metadata.annotations
       expect(kept?.['freehold.dev/retained-for']).to.equal('VectorCluster/products')
       expect(kept?.['freehold.dev/incarnation-of-owner']).to.equal(undefined)
+      const lives = kept?.['freehold.dev/retained-lives']
+      expect(lives).to.match(/^[^,]+$/)
       await world.create({ storageSize: '10Gi' })
       await world.converge()
       expect(await world.says()).to.match(/^Running/)
       const taken = (await claim())?.metadata.annotations
       expect(taken?.['freehold.dev/retained-for']).to.equal(undefined)
+      const { metadata } = await world.client.get(VectorCluster.resource, { namespace: HOME, name: 'products' })
+      expect(metadata.annotations?.['freehold.dev/former-incarnations'], 'whose it was').to.equal(lives)
       expect(taken?.['freehold.dev/incarnation-of-owner']).to.be.a('string')
     })
 

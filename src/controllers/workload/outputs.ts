@@ -1,3 +1,4 @@
+import { accessKeySecretName, consumersKeyName, decodeAccessKey } from '../../contracts/objectstorage.ts'
 import type { ResourceOutput } from '../../contracts/references.ts'
 import {
   connectionForms,
@@ -12,6 +13,7 @@ import type { KubeObject, ObjectMeta } from '../../core/object.ts'
 import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { SqlInstance } from '../../crds/sql.ts'
 import { VectorCluster } from '../../crds/vector.ts'
@@ -25,9 +27,11 @@ export const OUTPUT_KINDS: Readonly<Record<ResourceOutput['collection'], AnyKind
   relationalclusters: RelationalCluster,
   sqlclusters: SqlInstance,
   containerinstances: ContainerInstance,
+  objectstorageaccounts: ObjectStorageAccount,
 }
 
 type OutputPass = Pick<Pass, 'records' | 'workloads'> & { object: { metadata: ObjectMeta } }
+type CachedKey = ObjectAccessKey & { [key: string]: unknown }
 type Outputs = Readonly<Record<string, string | undefined>>
 
 /** What another resource of the group says of itself, or why it says nothing yet. */
@@ -75,6 +79,18 @@ const READERS: Record<ResourceOutput['collection'], (pass: OutputPass, object: K
   },
   async containerinstances(_pass, { status }) {
     return { publicUrl: (status as ContainerInstance['status'])?.publicUrl }
+  },
+  async objectstorageaccounts(pass, { metadata: { name }, status }) {
+    const { endpoint, regionName } = (status ?? {}) as NonNullable<ObjectStorageAccount['status']>
+    const { namespace } = placeOfPass(pass)
+    const key = consumersKeyName(pass.object.metadata, name)
+    // A key that is off or on its way out opens nothing.
+    const found = pass.records.cache<CachedKey>(ObjectAccessKey.resource).get(namespace, key)
+    const isActive = found?.status?.state === 'Active' && found.metadata.deletionTimestamp === undefined
+    const pair = isActive
+      ? decodeAccessKey((await readSecret(pass, namespace, accessKeySecretName(key)))?.data)
+      : undefined
+    return { endpoint, regionName, ...pair }
   },
 }
 

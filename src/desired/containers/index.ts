@@ -14,6 +14,9 @@ import { componentPod, type MountedSecret } from './pod.ts'
 /** On a pod template: which content of its Secrets it was made for. A new one is a rollout. */
 const VALUES_ANNOTATION = `${PREFIX}values`
 
+/** On volume claims: the name that the volume has in the resource. */
+export const VOLUME_LABEL = `${PREFIX}volume`
+
 /** Everything that the children of a container instance depend on, decided before. */
 export type InstanceInput = WorkloadInput<ReturnType<typeof containerNames>> &
   Hosted & {
@@ -151,7 +154,12 @@ export function volumeClaim(
 ): Child<'PersistentVolumeClaim'> {
   return child(
     input,
-    { apiVersion: 'v1', kind: 'PersistentVolumeClaim', name: input.names.volume(name) },
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      name: input.names.volume(name),
+      labels: { [VOLUME_LABEL]: name },
+    },
     {
       spec: {
         accessModes: [accessMode],

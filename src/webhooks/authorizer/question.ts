@@ -158,9 +158,13 @@ function insidePod(
   const seen = subresource === 'log' ? [] : (owner.sees ?? [])
   const also = [
     ...further.map((one) => ({ action: one, scope: formatScope(scope) })),
-    ...seen.map(({ action, collection, name }) => ({
-      action: action as ActionName,
-      scope: formatScope({ ...scope, collection, name }),
+    ...seen.map((right) => ({
+      action: right.action,
+      scope: formatScope(
+        'collection' in right
+          ? { ...scope, collection: right.collection, name: right.name }
+          : { level: 'resourceGroup', boundaryId: scope.boundaryId, resourceGroup: scope.resourceGroup },
+      ),
     })),
   ]
   return {

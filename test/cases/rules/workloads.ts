@@ -1,3 +1,4 @@
+import { IDENTITY_PATH } from '../../../src/contracts/managedIdentities.ts'
 import { OUTPUTS } from '../../../src/contracts/references.ts'
 import { ContainerInstance } from '../../../src/crds/containerinstances.ts'
 import { PlatformJob } from '../../../src/crds/jobs.ts'
@@ -33,7 +34,7 @@ const policy = { schedule: '0 2 * * *', retentionDays: 7 }
 const secret = { vaultName: 'keys', secretName: 'Token' }
 const only = (change: object) => ({ components: [{ ...web, ...change }] })
 const TARGET = 'isPublic needs a component with a Tcp port; publicComponent and publicPort name one that is there'
-const BACKED_UP = 'backupPolicy names Persistent volumes, of which there is one, and components of the resource'
+const BACKED_UP = 'backupPolicy needs a Persistent volume to back up'
 const VOLUME =
   'a Persistent volume has a size, a Secret volume a secret and nothing else, and only Persistent ones a storageClass'
 const PROBED = (probe: string) =>
@@ -198,7 +199,35 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
   ],
   ['refuses a public host without a port', undefined, { components: [worker], isPublic: true }, TARGET],
   ['refuses a public component that is not there', undefined, { isPublic: true, publicComponent: 'db' }, TARGET],
+  [
+    'refuses a volume where the credentials of its identity are',
+    undefined,
+    {
+      volumes: [disk],
+      managedIdentity: true,
+      components: [{ ...web, mounts: [{ volume: 'disk', path: IDENTITY_PATH }] }],
+    },
+    `no volume is mounted at ${IDENTITY_PATH}, where credentials of the managed identity are`,
+  ],
   ['refuses a backup of nothing', undefined, { backupPolicy: policy }, BACKED_UP],
+  [
+    'refuses a backup of no volume of those that are there',
+    undefined,
+    { volumes: [disk], backupPolicy: { ...policy, volumes: [] } },
+    BACKED_UP,
+  ],
+  [
+    'refuses a backup of a volume that is not there',
+    undefined,
+    { volumes: [disk], backupPolicy: { ...policy, volumes: ['attic'] } },
+    'volumes of backupPolicy names Persistent volumes of the resource',
+  ],
+  [
+    'refuses a hook in a component that is not there',
+    undefined,
+    { volumes: [disk], backupPolicy: { ...policy, hooks: [{ component: 'db', when: 'After', command: ['sync'] }] } },
+    'hooks of backupPolicy name components of the resource',
+  ],
   [
     'refuses a name of a parameter with a space',
     undefined,

@@ -1,11 +1,15 @@
 import { containerNames } from '../../../src/contracts/containerinstances.ts'
 import { revisionOf } from '../../../src/contracts/revisions.ts'
 import { entryName } from '../../../src/contracts/vaults/names.ts'
+import { SYSTEM_NAMESPACE } from '../../../src/core/names.ts'
+import type { KubeObject } from '../../../src/core/object.ts'
 import { ContainerInstance } from '../../../src/crds/containerinstances.ts'
+import { ManagedIdentity } from '../../../src/crds/managedidentities.ts'
 import { SecretVault, VaultEntry } from '../../../src/crds/vaults.ts'
-import { controllerRevision, persistentVolumeClaim, pod } from '../../../src/kube/builtin.ts'
+import { controllerRevision, persistentVolumeClaim, pod, secret } from '../../../src/kube/builtin.ts'
+import { veleroBackup, veleroDeletion, veleroSchedule } from '../../../src/kube/velero.ts'
 import type { Flow, Step } from '../flow.ts'
-import { HOME } from '../seeds.ts'
+import { HOME, seedVelero } from '../seeds.ts'
 import type { World } from '../world.ts'
 
 const NAME = 'shop'
@@ -71,6 +75,54 @@ const common = { controllers: ['containerinstance', 'secretvault', 'vaultentry']
 const small = { components: [web], volumes: [disk], isPublic: true }
 const alone = { controllers: ['containerinstance'], facts }
 
+const policy = { schedule: '0 2 * * *', retentionDays: 7, keepLast: 1 }
+const velero: Step = { user: 'an administrator installs Velero', act: async (world) => seedVelero(world.server) }
+
+/** What Velero makes when the schedule is due: a Backup with the labels and annotations of the Schedule. */
+const backup = (number: number): Step => ({
+  user: `Velero takes backup ${number}`,
+  async act(world) {
+    const [schedule] = (await world.server.list(veleroSchedule)).items
+    if (schedule === undefined) throw new Error('There is no Schedule.')
+    const { labels = {}, annotations = {} } = schedule.metadata
+    world.server.seed(veleroBackup, {
+      apiVersion: 'velero.io/v1',
+      kind: 'Backup',
+      metadata: { name: `backup-${number}`, namespace: 'velero', labels, annotations },
+      status: { phase: 'Completed', startTimestamp: `2026-01-0${number}T02:00:00Z` },
+    })
+    world.touch()
+  },
+  until: isReady,
+})
+
+/** Whether what pods find is what the account signs in with. */
+async function identityFacts(world: World): Promise<object> {
+  const { items } = await world.server.list<KubeObject & { data?: Record<string, string> }>(secret)
+  const ofAccount = items.flatMap(({ metadata: { namespace }, data }) =>
+    namespace === SYSTEM_NAMESPACE ? (data?.['client-secret'] ?? []) : [],
+  )
+  const ofPods = items.flatMap(({ metadata: { namespace }, data }) =>
+    namespace === HOME ? (data?.['client-secret'] ?? []) : [],
+  )
+  return {
+    ...(await facts(world)),
+    accounts: ofAccount.length,
+    mounted: ofPods.map((value) => ofAccount.includes(value)),
+  }
+}
+
+async function backupFacts(world: World): Promise<object> {
+  const names = async (resource: typeof veleroBackup) =>
+    (await world.server.list(resource)).items.map(({ metadata }) => metadata.name).sort()
+  return {
+    ...(await facts(world)),
+    schedules: (await world.server.list(veleroSchedule)).items.map(({ spec }) => spec),
+    backups: await names(veleroBackup),
+    deletions: await names(veleroDeletion),
+  }
+}
+
 export const containerFlows: readonly Flow[] = [
   {
     ...common,
@@ -110,6 +162,53 @@ export const containerFlows: readonly Flow[] = [
         volumes: [{ ...disk, size: '2Gi' }],
         isPublic: false,
       }),
+    ],
+  },
+  {
+    ...alone,
+    title: 'a container instance is backed up, keeps its last backup, and is no longer backed up when it is gone',
+    facts: backupFacts,
+    given: [velero, make(small)],
+    steps: [
+      change('asks for backups', { backupPolicy: policy }),
+      backup(1),
+      backup(2),
+      change('pauses them', { backupPolicy: { ...policy, enabled: false } }),
+      {
+        user: 'deletes it',
+        act: (world) => world.remove(ContainerInstance, NAME),
+        until: (world) => world.isGone(ContainerInstance, NAME),
+      },
+    ],
+  },
+  {
+    ...alone,
+    title: 'a container instance is given an identity, new credentials, and none again',
+    controllers: ['containerinstance', 'managedidentity'],
+    facts: identityFacts,
+    given: [make(small)],
+    steps: [
+      change('asks for an identity', { managedIdentity: true }),
+      {
+        user: 'asks for new credentials',
+        async act(world) {
+          const [identity] = (await world.server.list(ManagedIdentity.resource)).items
+          await world.change(ManagedIdentity, identity?.metadata.name ?? '', { secretVersion: 2 })
+        },
+        until: async (world) => {
+          const [identity] = (await world.server.list(ManagedIdentity.resource)).items
+          return (identity?.status as { secretVersion?: number } | undefined)?.secretVersion === 2
+        },
+      },
+      change('asks for none', { managedIdentity: false }, async (world) => {
+        const [identity] = (await world.server.list(ManagedIdentity.resource)).items
+        return (identity?.status as { mounted?: boolean } | undefined)?.mounted === false && isReady(world)
+      }),
+      {
+        user: 'deletes it',
+        act: (world) => world.remove(ContainerInstance, NAME),
+        until: (world) => world.isGone(ContainerInstance, NAME),
+      },
     ],
   },
   {

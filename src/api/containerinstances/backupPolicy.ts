@@ -1,0 +1,185 @@
+import { z } from 'zod'
+import {
+  type Backup,
+  failureOf,
+  lastOver,
+  phaseOf,
+  snapshotObstacle,
+  startOf,
+  targetObstacle,
+} from '../../contracts/backups.ts'
+import { notFound, PlatformError } from '../../core/errors.ts'
+import { idOf } from '../../core/ids.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { BackupPolicyField, type BackupPolicySpec } from '../../crds/containerFields.ts'
+import { ContainerInstance, completeInstance, completeSpec } from '../../crds/containerinstances.ts'
+import { nextRun } from '../../crds/schedule.ts'
+import { veleroBackup } from '../../kube/velero.ts'
+import { noContent, ok } from '../http/answer.ts'
+import type { Context, Services } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { checkSpec, withoutAbsent } from '../records/kubeRecords.ts'
+import type { RecordOf } from '../records/records.ts'
+import { changeResource } from '../resources/change.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import { findResource, locate, type Place } from '../resources/places.ts'
+import { unprocessable } from '../resources/sizing.ts'
+import { refuseForeign } from './record.ts'
+
+type Stored = RecordOf<typeof ContainerInstance>
+
+const BackupRunDto = z
+  .object({
+    id: Uuid,
+    startedAt: DateTime,
+    finishedAt: DateTime.nullable(),
+    phase: z.string().describe('In the words of Velero, such as InProgress or Completed'),
+    sizeBytes: z.int().nullable().describe('Null: Velero does not say how large a backup is'),
+    expiresAt: DateTime,
+    message: z.string().nullable(),
+  })
+  .meta({ id: 'BackupRunDto' })
+
+const policyFields = BackupPolicyField.shape
+/** Fields that answers compute and bodies may repeat, so that what was read can be sent back. */
+const computed = {
+  status: z.enum(['Active', 'Paused', 'Failing']),
+  lastBackup: BackupRunDto.nullable().describe('The newest one that is over'),
+  nextRunAt: DateTime.nullable().describe('Null while paused'),
+  backups: z.array(BackupRunDto).describe('The 20 newest'),
+}
+const BackupPolicyDto = z
+  .object({
+    ...policyFields,
+    keepLast: policyFields.keepLast
+      .unwrap()
+      .nullable()
+      .describe(policyFields.keepLast.description ?? ''),
+    volumes: policyFields.volumes
+      .unwrap()
+      .nullable()
+      .describe(policyFields.volumes.description ?? ''),
+    ...computed,
+  })
+  .meta({ id: 'BackupPolicyDto' })
+
+const IGNORED = z.unknown().optional().meta({ description: 'As read; ignored', readOnly: true })
+const { schedule, retentionDays, enabled, keepLast, method, volumes, hooks } = policyFields
+const BackupPolicySpecDto = z
+  .strictObject({
+    schedule,
+    retentionDays,
+    ...Object.fromEntries(
+      Object.entries({ enabled, keepLast, method, volumes, hooks }).map(([name, field]) => [
+        name,
+        field
+          .unwrap()
+          .nullish()
+          .describe(field.description ?? ''),
+      ]),
+    ),
+    ...Object.fromEntries(Object.keys(computed).map((name) => [name, IGNORED])),
+  })
+  .meta({ id: 'BackupPolicySpecDto' })
+
+const MOST_SHOWN = 20
+
+/** `.../backup-policy`: how the volumes of an instance are backed up, and what was. */
+export function backupPolicyRoutes(base: string): RouteDraft[] {
+  const path: string = `${base}/backup-policy`
+  const write = action('containerinstance/write')
+  return [
+    route(
+      'GET',
+      path,
+      { auth: action('containerinstance/read'), summary: 'How its volumes are backed up', reply: BackupPolicyDto },
+      async (context) => {
+        const { object } = await findResource(ContainerInstance, context)
+        return ok(shown(object, context.services), { etag: etagOf(object) })
+      },
+    ),
+    route(
+      'PUT',
+      path,
+      {
+        auth: write,
+        summary: 'Sets how its volumes are backed up',
+        body: BackupPolicySpecDto,
+        reply: BackupPolicyDto,
+      },
+      put,
+    ),
+    route('DELETE', path, { auth: write, summary: 'Backs its volumes up no longer' }, async (context) => {
+      const located = await locate(context, 'name')
+      await changeResource(ContainerInstance, located, context, ({ spec: { backupPolicy, ...rest } }) => {
+        if (backupPolicy === undefined) throw noPolicy(located.place.name)
+        return rest
+      })
+      return noContent()
+    }),
+  ]
+}
+
+const noPolicy = (name: string) => notFound(`A backup policy of "${name}"`)
+
+async function put(context: Context<string, unknown, z.output<typeof BackupPolicySpecDto>>) {
+  const located = await locate(context, 'name')
+  const given = Object.entries(context.body).filter(([name]) => !Object.hasOwn(computed, name))
+  const backupPolicy = BackupPolicyField.parse(withoutAbsent(Object.fromEntries(given)))
+  const { object } = await changeResource(ContainerInstance, located, context, (stored) => {
+    const spec = { ...stored.spec, backupPolicy }
+    // What the rules refuse is refused first: no target would help.
+    checkSpec(ContainerInstance, spec, stored.spec)
+    refuse(stored, backupPolicy, context, located.place)
+    return spec
+  })
+  return ok(shown(object, context.services), { etag: etagOf(object) })
+}
+
+/** @throws PlatformError FORBIDDEN, BACKUP_TARGET_MISSING, SNAPSHOT_CLASS_MISSING */
+function refuse(stored: Stored, backupPolicy: BackupPolicySpec, context: Context, place: Place): void {
+  const { services } = context
+  const draft = { ...completeSpec(stored.spec), backupPolicy }
+  refuseForeign(draft, { ...place, services, context, previous: stored })
+  // Whoever pauses needs no place to write to.
+  if (!backupPolicy.enabled) return
+  const obstacle = targetObstacle(services.backups.target())
+  if (obstacle !== undefined) throw new PlatformError('BACKUP_TARGET_MISSING', obstacle, { field: 'enabled' })
+  const unfit = snapshotObstacle(draft.volumes, backupPolicy, services.backups.classes())
+  if (unfit !== undefined) throw unprocessable('SNAPSHOT_CLASS_MISSING', 'method', unfit.volume, unfit.message)
+}
+
+/** @throws PlatformError NOT_FOUND */
+function shown(object: Stored, services: Services): z.input<typeof BackupPolicyDto> {
+  const policy = completeInstance(object).spec.backupPolicy
+  if (policy === undefined) throw noPolicy(object.metadata.name)
+  const backups = services.backups.of(object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '')
+  const last = lastOver(backups)
+  const isFailing =
+    targetObstacle(services.backups.target()) !== undefined || (last !== undefined && failureOf(last) !== undefined)
+  return {
+    ...policy,
+    keepLast: policy.keepLast ?? null,
+    volumes: policy.volumes ?? null,
+    status: !policy.enabled ? 'Paused' : isFailing ? 'Failing' : 'Active',
+    lastBackup: last === undefined ? null : runOf(last, policy),
+    nextRunAt: policy.enabled ? nextRun(policy.schedule, services.clock.now()) : null,
+    backups: backups.slice(0, MOST_SHOWN).map((backup) => runOf(backup, policy)),
+  }
+}
+
+function runOf(backup: Backup, { retentionDays }: BackupPolicySpec): z.input<typeof BackupRunDto> {
+  const { metadata, status = {} } = backup
+  const startedAt = startOf(backup)
+  const { kind, group } = veleroBackup
+  return {
+    id: idOf({ kind, group, namespace: metadata.namespace, name: metadata.name }),
+    startedAt,
+    finishedAt: status.completionTimestamp ?? null,
+    phase: phaseOf(backup),
+    sizeBytes: null,
+    expiresAt: status.expiration ?? new Date(Date.parse(startedAt) + retentionDays * 86_400_000).toISOString(),
+    message: failureOf(backup) ?? null,
+  }
+}

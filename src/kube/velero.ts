@@ -1,0 +1,21 @@
+import type { Resource } from './object.ts'
+
+function optional(group: string, kind: string, plural: string, namespaced = true): Resource {
+  return { group, version: 'v1', plural, kind, namespaced, optional: true }
+}
+
+/** The kinds of Velero that the platform writes or reads; a cluster may lack them. */
+export const veleroSchedule = optional('velero.io', 'Schedule', 'schedules')
+export const veleroBackup = optional('velero.io', 'Backup', 'backups')
+export const veleroDeletion = optional('velero.io', 'DeleteBackupRequest', 'deletebackuprequests')
+export const veleroLocation = optional('velero.io', 'BackupStorageLocation', 'backupstoragelocations')
+
+export const VELERO: readonly Resource[] = [veleroSchedule, veleroBackup, veleroDeletion, veleroLocation]
+
+/** What takes snapshots of volumes (CSI); a cluster may lack it. */
+export const volumeSnapshotClass = optional(
+  'snapshot.storage.k8s.io',
+  'VolumeSnapshotClass',
+  'volumesnapshotclasses',
+  false,
+)

@@ -1,0 +1,20 @@
+import { definitionsOf } from '../../scripts/controlplane/definitions.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+
+/** The definitions of Velero and of CSI snapshots as their releases have them. @throws Error if they cannot be had */
+export async function veleroDefinitions(): Promise<KubeObject[]> {
+  const velero = {
+    tool: 'velero',
+    module: 'github.com/vmware-tanzu/velero',
+    folder: 'config/crd/v1/bases',
+    cachedAs: 'velero',
+  }
+  const snapshots = {
+    tool: 'velero',
+    module: 'github.com/kubernetes-csi/external-snapshotter/client/v8',
+    folder: 'config/crd',
+    cachedAs: 'csi-snapshots',
+  }
+  const found = await Promise.all([definitionsOf(velero), definitionsOf(snapshots)])
+  return found.flat()
+}

@@ -1,0 +1,256 @@
+// @alone: installs the kinds of Velero in a cluster of its own.
+import { expect } from 'chai'
+import { backupName } from '../../src/contracts/backups.ts'
+import { groupNamespace } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { ContainerInstance } from '../../src/crds/containerinstances.ts'
+import { configMap, namespace as namespaces, persistentVolumeClaim, storageClass } from '../../src/kube/builtin.ts'
+import { installManifests } from '../../src/kube/crds.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import {
+  veleroBackup,
+  veleroDeletion,
+  veleroLocation,
+  veleroSchedule,
+  volumeSnapshotClass,
+} from '../../src/kube/velero.ts'
+import { gatewayApiIsMissing } from '../cluster/gatewayApi.ts'
+import { OwnPlatform } from '../cluster/platform.ts'
+import { veleroDefinitions } from '../cluster/velero.ts'
+import { until } from '../make/until.ts'
+import { makeFleet } from '../worlds/fleet.ts'
+
+type Schedule = KubeObject & {
+  spec: { schedule: string; paused: boolean; template: Record<string, unknown> & { hooks: { resources: object[] } } }
+}
+type Policy = {
+  status: string
+  lastBackup: { phase: string; message: string | null } | null
+  nextRunAt: string | null
+  backups: { id: string; phase: string }[]
+}
+
+const policy = { schedule: '0 2 * * 7', retentionDays: 7 }
+
+/** The definitions are Velero's own; what its server would do, it is played: it cannot run here. */
+describe('backups of a container instance, by the kinds of Velero', () => {
+  let own: OwnPlatform
+  let token: string
+  let home: string
+  let base: string
+
+  before(async function () {
+    const missing = gatewayApiIsMissing()
+    if (missing !== undefined) {
+      console.log(`    skipped: ${missing}`)
+      this.skip()
+    }
+    own = await OwnPlatform.prepare()
+    await own.startOperator()
+    const { clientId, clientSecret, tokenUrl } = own.platform
+    const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
+    const answer = await fetch(tokenUrl, { method: 'POST', body: new URLSearchParams(form) })
+    token = ((await answer.json()) as { access_token: string }).access_token
+    const fleet = await makeFleet(own.admin, { groups: 1, databases: 0 })
+    home = fleet.namespaces[0] ?? ''
+    const { metadata } = await own.admin.get(namespaces, { name: home })
+    const [boundaryId, group] = [
+      metadata.labels?.['freehold.dev/boundary'] ?? '',
+      metadata.labels?.['freehold.dev/resource-group'] ?? '',
+    ]
+    expect(groupNamespace(boundaryId, group)).to.equal(home)
+    base = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/containerinstances`
+    for (const name of ['shop', 'bare']) {
+      const web = { name: 'web', image: 'docker.io/library/nginx:1.29', mounts: [{ volume: 'site', path: '/srv' }] }
+      const volumes = ['site', 'cache'].map((volume) => ({ name: volume, kind: 'Persistent', size: '1Gi' }))
+      const body = name === 'shop' ? { components: [web], volumes } : { components: [{ ...web, mounts: [] }] }
+      await expectCall(201, 'POST', `${base}/${name}`, body)
+    }
+  })
+  after(() => own?.stop())
+
+  async function call(method: string, path: string, body?: object) {
+    const answer = await fetch(`${own.platform.facadeUrl}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
+  }
+  async function expectCall(status: number, ...given: Parameters<typeof call>) {
+    const answer = await call(...given)
+    if (answer.status !== status) throw new Error(`${given[0]} ${given[1]}: ${JSON.stringify(answer)}`)
+    return answer.body
+  }
+  const at = () => `${base}/shop/backup-policy`
+  const read = (): Promise<Policy> => expectCall(200, 'GET', at())
+  const refused = async (status: number, code: string, body: object, name = 'shop') => {
+    const found = await expectCall(status, 'PUT', `${base}/${name}/backup-policy`, body)
+    expect(found.code, found.error).to.equal(code)
+  }
+  /** Until the facade has heard of what was written beside it. */
+  const untilRefused = (code: string, body: object) =>
+    until(`it is refused with ${code}`, async () => (await call('PUT', at(), body)).body?.code === code)
+  const says = (phase: string) =>
+    until(`it is ${phase}`, async () => {
+      const { metadata, status } = await own.admin.get(ContainerInstance.resource, { namespace: home, name: 'shop' })
+      const said = status as { phase?: string; observedGeneration?: number; statusMessage?: string }
+      if (said.phase === phase && said.observedGeneration === metadata.generation) return said.statusMessage
+      throw new Error(`${said.phase}: ${said.statusMessage}`)
+    })
+  const place = () => ({ namespace: 'velero', name: backupName(home, 'shop') })
+  const schedule = () => own.admin.get<Schedule>(veleroSchedule, place())
+  const isGone = async (resource: typeof veleroSchedule) => {
+    try {
+      await own.admin.get(resource, place())
+      return false
+    } catch (error) {
+      if (isKubeError(error, 'NotFound')) return true
+      throw error
+    }
+  }
+  /** As Velero makes one: with the labels of the template and the annotations of the Schedule. */
+  async function take(name: string, status: object) {
+    const { metadata, spec } = await schedule()
+    await own.admin.create(veleroBackup, {
+      apiVersion: 'velero.io/v1',
+      kind: 'Backup',
+      metadata: {
+        name,
+        namespace: 'velero',
+        labels: (spec.template.metadata as { labels: Record<string, string> }).labels,
+        annotations: metadata.annotations ?? {},
+      },
+      spec: {},
+      status,
+    } as KubeObject)
+  }
+
+  it('say what is missing, to REST and to kubectl, where there is no Velero', async () => {
+    await expectCall(404, 'GET', at())
+    await refused(422, 'NOTHING_TO_BACK_UP', policy, 'bare')
+    await refused(422, 'BACKUP_TARGET_MISSING', policy)
+    const patch = { spec: { backupPolicy: { ...policy, method: 'FileSystem' } } }
+    await own.admin.mergePatch(ContainerInstance.resource, { namespace: home, name: 'shop' }, patch)
+    expect(await says('EngineMissing')).to.match(/needs Velero/)
+    const bare = { namespace: home, name: 'bare' }
+    const error = await own.admin
+      .mergePatch(ContainerInstance.resource, bare, { spec: { backupPolicy: policy } })
+      .catch((thrown: unknown) => thrown)
+    const causes = isKubeError(error) ? error.causes.map(({ message }) => message) : [String(error)]
+    expect(causes.join()).to.match(/needs a Persistent volume to back up/)
+  })
+
+  it('need a place that is available, and then have a Schedule', async () => {
+    await own.admin.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'velero' } })
+    await installManifests(own.admin, await veleroDefinitions())
+    expect(await says('ConfigurationInvalid')).to.match(/has no backup target/)
+    const objectStorage = { bucket: 'backups' }
+    await own.admin.create(veleroLocation, {
+      apiVersion: 'velero.io/v1',
+      kind: 'BackupStorageLocation',
+      metadata: { name: 'default', namespace: 'velero' },
+      spec: { provider: 'aws', default: true, objectStorage },
+    } as KubeObject)
+    await untilRefused('BACKUP_TARGET_MISSING', { ...policy, method: 'FileSystem' })
+    await own.admin.mergePatch(
+      veleroLocation,
+      { namespace: 'velero', name: 'default' },
+      { status: { phase: 'Available' } },
+    )
+    await says('Available')
+    const { spec } = await schedule()
+    expect(spec.schedule).to.equal('0 2 * * 0')
+    expect(spec.template).to.include({ ttl: '168h0m0s', storageLocation: 'default', defaultVolumesToFsBackup: true })
+    expect(spec.template.includedNamespaces).to.deep.equal([home])
+  })
+
+  it('are by Snapshot only where something takes snapshots of the volumes', async () => {
+    await untilRefused('SNAPSHOT_CLASS_MISSING', { ...policy, method: 'Snapshot' })
+    const { items } = await own.admin.list<KubeObject & { provisioner: string }>(storageClass)
+    await own.admin.create(volumeSnapshotClass, {
+      apiVersion: 'snapshot.storage.k8s.io/v1',
+      kind: 'VolumeSnapshotClass',
+      metadata: { name: 'snapshots' },
+      driver: items[0]?.provisioner,
+      deletionPolicy: 'Delete',
+    } as KubeObject)
+    const hooks = [{ component: 'web', when: 'Before', command: ['sync'], timeoutSeconds: 90 }]
+    await until('it is taken', async () => {
+      const answer = await call('PUT', at(), { ...policy, volumes: ['site'], hooks, keepLast: 1 })
+      return answer.status === 200
+    })
+    const found = await until('the Schedule takes snapshots', async () => {
+      const now = await schedule()
+      return now.spec.template.snapshotMoveData === true && now
+    })
+    expect(found.spec.template.hooks.resources).to.have.length(1)
+    expect(JSON.stringify(found.spec.template.hooks)).to.contain('"timeout":"1m30s"')
+    const { data } = await own.admin.get<KubeObject & { data: Record<string, string> }>(configMap, place())
+    const { volumePolicies } = JSON.parse(data['policy.yaml'] ?? '')
+    expect(volumePolicies.map(({ action }: { action: { type: string } }) => action.type)).to.deep.equal([
+      'snapshot',
+      'skip',
+    ])
+    const claims = await own.admin.list(persistentVolumeClaim, {
+      namespace: home,
+      labelSelector: 'freehold.dev/volume=site',
+    })
+    expect(claims.items).to.have.length(1)
+    expect(volumePolicies[0].conditions.pvcLabels).to.deep.include({ 'freehold.dev/volume': 'site' })
+    await refused(400, 'BAD_REQUEST', { ...policy, volumes: ['attic'] })
+    await refused(400, 'BAD_REQUEST', { ...policy, schedule: 'at noon' })
+    await refused(400, 'MODEL_BINDING_FAILED', { retentionDays: 7 })
+  })
+
+  it('are shown as Velero reports them, and only so many are kept', async () => {
+    const { lastBackup, nextRunAt } = await read()
+    expect(lastBackup).to.equal(null)
+    expect(new Date(nextRunAt ?? '').getUTCDay()).to.equal(0)
+    await take('one', { phase: 'Completed', startTimestamp: '2026-01-01T02:00:00Z' })
+    await take('two', { phase: 'Completed', startTimestamp: '2026-01-02T02:00:00Z' })
+    await until('the older one is given to Velero to delete', async () => {
+      const { items } = await own.admin.list(veleroDeletion, { namespace: 'velero' })
+      return items.some(({ spec }) => (spec as { backupName?: string }).backupName === 'one')
+    })
+    await until('both are shown', async () => (await read()).backups.length === 2)
+    expect(await read()).to.deep.include({ status: 'Active' })
+    await take('three', { phase: 'PartiallyFailed', startTimestamp: '2026-01-03T02:00:00Z', errors: 2 })
+    expect(await says('BackupFailing')).to.match(/ended as PartiallyFailed with 2 errors/)
+    const failing = await until('it is shown', async () => {
+      const found = await read()
+      return found.status === 'Failing' && found
+    })
+    expect(failing.backups.map(({ phase }) => phase)).to.deep.equal(['PartiallyFailed', 'Completed', 'Completed'])
+    expect(failing.lastBackup?.message).to.match(/2 errors/)
+  })
+
+  it('take what was read, and can be paused', async () => {
+    await expectCall(200, 'PUT', at(), await read())
+    const paused = await expectCall(200, 'PUT', at(), { ...policy, method: 'FileSystem', enabled: false })
+    expect(paused).to.include({ status: 'Paused', nextRunAt: null })
+    await until('the Schedule is paused', async () => (await schedule()).spec.paused)
+  })
+
+  it('end with the policy, and what was taken stays', async () => {
+    await expectCall(204, 'DELETE', at())
+    await expectCall(404, 'DELETE', at())
+    await until('the Schedule is gone', () => isGone(veleroSchedule))
+    await until('its volume policy is gone', () => isGone(configMap))
+    expect((await own.admin.list(veleroBackup, { namespace: 'velero' })).items).to.have.length(3)
+  })
+
+  it('are not those of a namesake', async () => {
+    await expectCall(200, 'PUT', at(), { ...policy, method: 'FileSystem' })
+    expect((await read()).backups).to.have.length(3)
+    await until('the Schedule is there again', async () => !(await isGone(veleroSchedule)))
+    const before = (await expectCall(200, 'GET', `${base}/shop`)) as object
+    await call('DELETE', `${base}/shop`)
+    await until('it is gone', async () => (await call('GET', `${base}/shop`)).status === 404)
+    await until('the Schedule is gone', () => isGone(veleroSchedule))
+    await until('it is made anew', async () => (await call('POST', `${base}/shop`, before)).status === 201)
+    await expectCall(200, 'PUT', at(), { ...policy, method: 'FileSystem' })
+    expect((await read()).backups).to.deep.equal([])
+  })
+})
