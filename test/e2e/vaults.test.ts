@@ -145,7 +145,7 @@ describe('secret vaults', () => {
       expect(answer.headers.get('cache-control')).to.equal('no-store')
       expect(answer.headers.get('etag')).to.match(/^"\d+-\d+-\w+"$/)
       const versions = await itemsOf<{ version: number; value: null; isCurrent: boolean }>(
-        `${at.secret('dbpassword')}/versions?filter=name:eq:dbpassword`,
+        `${at.secret('dbpassword')}/versions?filter=name:exists:true`,
       )
       expect(versions.map(({ version, value, isCurrent }) => [version, value, isCurrent])).to.deep.equal([
         [2, null, true],
