@@ -345,7 +345,7 @@ export function withoutAbsent(value: unknown): unknown {
 
 function refusedByRule(kind: AnyKind, { code, field, message }: BrokenRule, next: object): PlatformError {
   const value = (next as Record<string, unknown>)[field] ?? null
-  const policy = `${kind.plural}.${kind.group}`
+  const policy = `${kind.plural}.${kind.resource.group}`
   const extras = code === 'RULE_VIOLATION' ? { policy, errors: [{ field, message }] } : { field, value }
   return new PlatformError(code, `${message}.`, extras)
 }
