@@ -136,7 +136,8 @@ describe('container instances', () => {
     const before = await read(name)
     expect((await expectCall<Instance>(200, 'PUT', `${base}/${name}`, before)).body).to.deep.equal(before)
     type Single = { number: number; isCurrent: boolean; spec: Record<string, unknown>; parameters: object }
-    const { body: first } = await expectCall<Single>(200, 'GET', `${base}/${name}/revisions/1`)
+    const { body: first, headers } = await expectCall<Single>(200, 'GET', `${base}/${name}/revisions/1`)
+    expect(headers.get('etag')).to.match(/^"1-/)
     expect([first.number, first.isCurrent, first.parameters]).to.deep.equal([1, true, {}])
     expect(first.spec).to.deep.include({ computePlan: 'container-small', registryCredential: null, volumes: [] })
     expect((first.spec.components as object[])[0]).to.include({ name: 'web', runAsUser: null, livenessProbe: null })

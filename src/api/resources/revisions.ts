@@ -126,11 +126,11 @@ function readingRoutes<K extends AnyKind, Content extends object>(
       `${path}/{number}` as string,
       { auth: read, summary: 'A revision with its content', reply: SingleDto },
       async (context) => {
-        const { known, current } = await found(context)
+        const { object, known, current } = await found(context)
         const revision = numbered(known, context.parameters.number)
         const { content } = revision
         const shown = { spec: shownValue(single.content, content), parameters: parametersOf(content) }
-        return ok({ ...rowOf(revision, current), ...shown } as never)
+        return ok({ ...rowOf(revision, current), ...shown } as never, { etag: etagOf(object) })
       },
     ),
     route(
