@@ -167,7 +167,8 @@ describe('container instances', () => {
 
   it('say what is public, whether or not it was asked for, and keep it as it was asked for', async () => {
     const other = { name: 'other', image: web.image, ports: [{ name: 'http', port: 9090 }] }
-    const cases: [object, string, number][] = [
+    const cases: [object, string, number | null][] = [
+      [{ isPublic: false, publicComponent: 'later' }, 'later', null],
       [{}, 'web', 8080],
       [{ publicComponent: 'other' }, 'other', 9090],
       [{ publicPort: 9090 }, 'other', 9090],

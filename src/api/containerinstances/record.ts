@@ -105,9 +105,10 @@ const mountersOf = ({ components }: Pick<SpecOfContainerInstance, 'components'>,
 
 type Target = Pick<Draft, 'publicComponent' | 'publicPort'>
 
+/** What was asked for stays to be seen where no component has it, as it may have while nothing is public. */
 const shownTarget = (spec: Pick<Draft, 'components'> & Target): Target => {
   const { component, port } = publicTarget(spec) ?? {}
-  return { publicComponent: component?.name, publicPort: port?.port }
+  return { publicComponent: component?.name ?? spec.publicComponent, publicPort: port?.port ?? spec.publicPort }
 }
 
 /** What would be public anyway is stored as absent, and what was read and is put back as it was stored. */
