@@ -13,8 +13,7 @@ describe('networks in CIDR notation', () => {
     '2001:db8::1/128',
     'fe80::/10',
     '1:2:3:4:5:6:7:8/128',
-    '::ffff:1.2.3.4/128',
-    '2001:DB8::/32',
+    '2001:db8:0:1:1:1:1:1/128',
   ]
   const refused = [
     ['no prefix', '10.0.0.0'],
@@ -23,7 +22,10 @@ describe('networks in CIDR notation', () => {
     ['bits behind the prefix', '10.0.0.1/8'],
     ['the last bit of an odd prefix', '192.168.192.0/17'],
     ['bits behind the prefix of IPv6', '2001:db8::1/32'],
-    ['bits behind the prefix of an embedded IPv4 address', '::ffff:1.2.3.4/120'],
+    ['an IPv4 address in IPv6', '::ffff:1.2.3.4/128'],
+    ['capitals', '2001:DB8::/32'],
+    ['zeros written out', '2001:db8:0::/32'],
+    ['a single zero left out', '2001:db8::1:1:1:1:1/128'],
     ['a leading zero', '010.0.0.0/8'],
     ['a leading zero in the prefix', '10.0.0.0/08'],
     ['fewer than four parts', '10.0/8'],

@@ -1,7 +1,10 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** `address/prefix` in canonical form: a known family, a prefix in range and no bit set behind it. */
+/**
+ * `address/prefix` in canonical form: a known family, a prefix in range and no bit set behind it, written as RFC 5952
+ * has it. As in the API server, an IPv4 network has one spelling only, and none in IPv6.
+ */
 export function isCanonicalCidr(text: string): boolean {
   const [address = '', prefix = '', ...rest] = text.split('/')
   // The library takes shorter and octal spellings and zones too.
@@ -10,7 +13,8 @@ export function isCanonicalCidr(text: string): boolean {
   const { IPv4, IPv6 } = ipaddr
   const family = IPv4.isValid(address) ? IPv4 : IPv6
   if (!family.isValidCIDR(text)) return false
-  return family.networkAddressFromCIDR(text).toString() === family.parse(address).toString()
+  if (family === IPv6 && IPv6.parse(address).isIPv4MappedAddress()) return false
+  return `${family.networkAddressFromCIDR(text).toString()}/${prefix}` === text
 }
 
 /** A list as `allowedCidrs` holds it: comma-separated, at most 50 canonical networks, no spaces. */

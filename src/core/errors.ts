@@ -160,6 +160,22 @@ export function badRequest(message: string, errors: FieldError[]): PlatformError
   return new PlatformError('BAD_REQUEST', message, { errors })
 }
 
+/** What refuses a part of a body refuses it where that part stands. */
+export function within<T>(path: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error
+    const { code, extras, message } = error
+    const errors = (extras.errors as FieldError[] | undefined)?.map((one) => ({
+      ...one,
+      field: `${path}.${one.field}`,
+    }))
+    const placed = typeof extras.field === 'string' && { field: `${path}.${extras.field}` }
+    throw new PlatformError(code, message, { ...extras, ...placed, ...(errors && { errors }) }, { cause: error })
+  }
+}
+
 /** 400 for the name of something new, in a path. */
 export function invalidName(name: string): PlatformError {
   const message = 'must have 1 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit'

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { containerNames } from '../../src/contracts/containerinstances.ts'
 import { groupNamespace } from '../../src/core/names.ts'
@@ -9,7 +10,14 @@ import { call, expectCall, makeCaller, uniqueName, until } from '../worlds/platf
 import { administrator, clientWithToken } from '../worlds/tenant.ts'
 import { makeVault, type VaultPlace } from '../worlds/vaultWorld.ts'
 
-type Instance = { status: string; statusMessage: string; revision: number | null; publicUrl: string | null }
+type Instance = {
+  status: string
+  statusMessage: string
+  revision: number
+  publicUrl: string | null
+  publicComponent: string | null
+  publicPort: number | null
+}
 type Page<T> = { items: T[] }
 type Crate = { id: string; component: string; revision: number; ready: boolean }
 
@@ -121,15 +129,19 @@ describe('container instances', () => {
     expect(items.map((one) => one.name)).to.deep.equal([name])
     const { body: config } = await expectCall<{ sorts: string[] }>(200, 'GET', `${base}/config`)
     expect(config.sorts).to.include('name')
+    await until('it has a revision and is stopped', async () => {
+      const { revision, status } = await read(name)
+      return revision === 1 && status === 'Stopped'
+    })
     const before = await read(name)
     expect((await expectCall<Instance>(200, 'PUT', `${base}/${name}`, before)).body).to.deep.equal(before)
-    await until('it has a revision', async () => (await read(name)).revision === 1)
-    const { body: first } = await expectCall<{ number: number; isCurrent: boolean }>(
-      200,
-      'GET',
-      `${base}/${name}/revisions/1`,
-    )
-    expect([first.number, first.isCurrent]).to.deep.equal([1, true])
+    type Single = { number: number; isCurrent: boolean; spec: Record<string, unknown>; parameters: object }
+    const { body: first, headers } = await expectCall<Single>(200, 'GET', `${base}/${name}/revisions/1`)
+    expect(headers.get('etag')).to.match(/^"1-/)
+    expect([first.number, first.isCurrent, first.parameters]).to.deep.equal([1, true, {}])
+    expect(first.spec).to.deep.include({ computePlan: 'container-small', registryCredential: null, volumes: [] })
+    expect((first.spec.components as object[])[0]).to.include({ name: 'web', runAsUser: null, livenessProbe: null })
+    expect((await read(name)).revision).to.equal(1)
     const across = `/boundaries/${at.boundaryId}/resources`
     const asked = { resourceGroup: at.group, name: 'to-come' }
     const { body: url } = await expectCall<Record<string, unknown>>(
@@ -139,6 +151,8 @@ describe('container instances', () => {
       asked,
     )
     expect(JSON.stringify(url)).to.match(/to-come-[0-9a-f]{8}\./)
+    const elsewhere = await call('POST', `${across}/containerinstances/url`, { ...asked, clusterId: randomUUID() })
+    expect([elsewhere.status, elsewhere.body.code]).to.deep.equal([422, 'CLUSTER_NOT_PROJECTED'])
     const plans = (
       await expectCall<Page<{ id: string; name: string }>>(200, 'GET', `${across}/containerinstancecomputeplans`)
     ).body.items
@@ -149,6 +163,47 @@ describe('container instances', () => {
       `${across}/containerinstancecomputeplans/${plan?.id}`,
     )
     expect(one.id).to.equal(plan?.id)
+  })
+
+  it('say what is public, whether or not it was asked for, and keep it as it was asked for', async () => {
+    const other = { name: 'other', image: web.image, ports: [{ name: 'http', port: 9090 }] }
+    const cases: [object, string, number | null][] = [
+      [{ isPublic: false, publicComponent: 'later' }, 'later', null],
+      [{}, 'web', 8080],
+      [{ publicComponent: 'other' }, 'other', 9090],
+      [{ publicPort: 9090 }, 'other', 9090],
+    ]
+    for (const [asked, component, port] of cases) {
+      const name = await make({ components: [web, other], isPublic: true, ...asked })
+      await runs(name, 1)
+      const shown = await read(name)
+      expect([shown.publicComponent, shown.publicPort]).to.deep.equal([component, port])
+      const stored = await client.get(ContainerInstance.resource, { namespace, name })
+      await expectCall(200, 'PUT', `${base}/${name}`, shown)
+      const after = await client.get(ContainerInstance.resource, { namespace, name })
+      expect(after.spec).to.deep.equal(stored.spec)
+    }
+  })
+
+  it('are refused where the mistake stands, and never without a reason', async () => {
+    const path = `${base}/${uniqueName('site')}`
+    const other = { name: 'other', image: web.image }
+    const cases: [object, string, string][] = [
+      [{}, '400 MODEL_BINDING_FAILED', 'components'],
+      [{ components: null }, '400 MODEL_BINDING_FAILED', 'components'],
+      [{ components: [web, { ...other, computePlan: 'vector-dev' }] }, '400 BAD_REQUEST', 'components.1.computePlan'],
+      [{ components: [{ ...web, computePlan: 'none' }] }, '422 PLAN_NOT_FOUND', 'components.0.computePlan'],
+      [{ components: [{ ...web, runAsUser: 0 }] }, '422 RULE_VIOLATION', 'components'],
+    ]
+    for (const [body, code, field] of cases) {
+      const { status, body: told } = await call<Record<string, unknown>>('POST', path, body)
+      const [first] = (told.errors as { field: string }[] | undefined) ?? []
+      expect([`${status} ${told.code}`, first?.field ?? told.field]).to.deep.equal([code, field])
+      if (code.includes('RULE_VIOLATION')) expect(told.policy).to.equal('containerinstances.compute.freehold.dev')
+    }
+    const name = await make({ components: [web], running: false })
+    const { status, body } = await call('PATCH', `${base}/${name}`, { components: null })
+    expect([status, body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
   })
 
   it('are given the value of a vault, and again when it changes, where nobody else sees it', async () => {

@@ -85,6 +85,8 @@ function goodBody({ body, bodyKind }: Route): unknown {
     { status: 'Active' },
     { accountName: 'abc' },
     { action: 'jobs/read' },
+    { image: 'docker.io/library/busybox' },
+    { components: [{ name: 'web', image: 'docker.io/library/busybox' }] },
     { tenantId: null },
     { action: 'deploy.started', resourceType: 'apps', resourceName: 'x', resourceGroup: 'x' },
     { title: 'x', description: 'x' },

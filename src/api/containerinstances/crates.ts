@@ -5,6 +5,7 @@ import type { KubeObject } from '../../core/object.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime } from '../resources/dto.ts'
@@ -155,7 +156,7 @@ export function crateRoutes(base: string): RouteDraft[] {
         const { pod, place } = await podOf(context)
         const { live } = context.services
         const [usage, events] = await Promise.all([live.usage(place), live.events(place.namespace, pod.metadata.name)])
-        return ok({ ...crateOf(pod, usage.get(pod.metadata.name)), events })
+        return ok({ ...crateOf(pod, usage.get(pod.metadata.name)), events }, { etag: etagOf(pod) })
       },
     ),
     logRoute(`${path}/{crateId}`, dataAction('containerinstance/readLogs'), async (context, request) => {

@@ -13,6 +13,7 @@ import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
 import type { RecordOf } from '../records/records.ts'
 import { changeResource } from '../resources/change.ts'
+import { checkProjected } from '../resources/chooseCluster.ts'
 import { ResourceActionResultDto, Uuid } from '../resources/dto.ts'
 import { componentWithFiles, type FoundFiles, fileRoutes } from '../resources/files.ts'
 import { flag, number, text } from '../resources/paging.ts'
@@ -29,9 +30,7 @@ import { instanceRecord, refuseForeign } from './record.ts'
 
 const BASE = '{RG}/containerinstances/{name}'
 
-const PlanDto = z
-  .object({ ...planFields, storage: z.literal('').describe('Plans of container instances have no volumes') })
-  .meta({ id: 'ContainerInstancePlanDto' })
+const PlanDto = z.object(planFields).meta({ id: 'ContainerInstancePlanDto' })
 
 const UrlRequest = z
   .strictObject({ name: z.string(), resourceGroup: z.string(), clusterId: Uuid.nullish() })
@@ -49,7 +48,7 @@ const Content = z.object(
       volumes: z.array(VolumeField),
     })
       .filter(([name]) => (CONTENT_FIELDS as readonly string[]).includes(name))
-      .map(([name, schema]) => [name, (schema as z.ZodType).optional()]),
+      .map(([name, schema]) => [name, schema as z.ZodType]),
   ),
 )
 
@@ -63,7 +62,7 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
     fields: {
       image: text('Image', { of: ({ object }) => object.spec.components[0]?.image, isSorted: false }),
       isPublic: flag('Public', { isSorted: false }),
-      revision: number('Revision', { of: ({ object }) => object.status?.revision }),
+      revision: number('Revision', { of: ({ object }) => object.status?.revision ?? 0 }),
       restartCount: number('Restarts', { of: ({ object }) => object.status?.restartCount ?? 0, isFiltered: false }),
     },
   }),
@@ -72,7 +71,6 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
     family: 'ContainerInstance',
     dto: PlanDto,
     productionReplicas: 3,
-    more: () => ({ storage: '' }),
   }),
   ...crateRoutes(BASE),
   ...backupPolicyRoutes(BASE),
@@ -87,6 +85,7 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
     dto: instanceRecord.dto,
     toDto: instanceRecord.toDto,
     single: { id: 'ContainerInstanceRevisionDto', content: Content },
+    parametersOf: ({ parameters }) => parameters,
     imagesOf: ({ components }) => Object.fromEntries(components.map(({ name, image }) => [name, image])),
     rollback,
   }),
@@ -174,6 +173,7 @@ async function previewUrl(context: Context<string, unknown, z.output<typeof UrlR
   const boundaryId = context.parameters.boundaryId ?? ''
   checkNewName(name, context.services.reservedNames)
   await findGroup(context, boundaryId, resourceGroup)
+  if (clusterId !== undefined && clusterId !== null) checkProjected(context.services, boundaryId, clusterId)
   const namespace = groupNamespace(boundaryId, resourceGroup)
   const { domain, port } = clusterWords(context.services, boundaryId, clusterId ?? undefined)
   const host = defaultHost('containerinstances', namespace, name, domain)

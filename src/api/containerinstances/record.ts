@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { CONTENT_FIELDS, unknownParameters, unsharedUse } from '../../contracts/containerinstances.ts'
 import { defaultHost } from '../../contracts/workloads.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { badRequest, PlatformError, within } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { BackupPolicyField } from '../../crds/containerFields.ts'
 import {
@@ -11,6 +11,7 @@ import {
   completeSpec,
   type SpecOfContainerInstance,
 } from '../../crds/containerinstances.ts'
+import { publicTarget } from '../../crds/containerRules.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
 import { clusterWords } from '../resources/places.ts'
 import { holderOf } from '../resources/platformNames.ts'
@@ -56,7 +57,7 @@ export const instanceRecord = recordOf(ContainerInstance, {
       z.enum(CERTIFICATE_STATES).nullable().describe('The worst of the certificates of its custom domains'),
       ({ object }) => object.status?.certificateStatus ?? (object.spec.isPublic ? 'NotRequested' : null),
     ],
-    revision: [z.int().nullable(), ({ object }) => object.status?.revision],
+    revision: [z.int().describe('0 until the first is recorded'), ({ object }) => object.status?.revision ?? 0],
     readyReplicas: [z.int(), ({ object }) => object.status?.readyReplicas ?? 0],
     restartCount: [z.int(), ({ object }) => object.status?.restartCount ?? 0],
   },
@@ -75,21 +76,47 @@ export const instanceRecord = recordOf(ContainerInstance, {
   filled: {
     computePlan: ({ services, object: { spec } }) => shownPlan(spec, planOf(services, 'ContainerInstance', spec)),
   },
-  shownAs: { components: shownComponents },
+  shownAs: {
+    components: shownComponents,
+    publicComponent: ({ object }) => shownTarget(completeInstance(object).spec).publicComponent,
+    publicPort: ({ object }) => shownTarget(completeInstance(object).spec).publicPort,
+  },
   refine: (given, view) => {
-    const sized = (given.components ?? []).map((component) => sizedComponent(component, given.computePlan, view))
+    const sized = (given.components ?? []).map((component, at) =>
+      within(`components.${at}`, () => sizedComponent(component, given.computePlan, view)),
+    )
     const components = sized as NonNullable<typeof given.components>
-    const draft = completeSpec(ContainerInstance.spec.parse(withoutAbsent({ ...given, components })))
+    const whole = completeSpec(ContainerInstance.spec.parse(withoutAbsent({ ...given, components })))
+    const target = chosenTarget(whole, view)
+    const draft = { ...whole, publicComponent: undefined, publicPort: undefined, ...target }
     refuseForeign(draft, view)
     refuseUnknownParameters(draft)
     refuseUnshared(draft, view)
     refuseTakenHosts(draft, view)
-    return { components }
+    return { components, publicComponent: target.publicComponent, publicPort: target.publicPort }
   },
 })
 
 const mountersOf = ({ components }: Pick<SpecOfContainerInstance, 'components'>, volume: unknown) =>
   components.filter(({ mounts }) => mounts.some((mount) => mount.volume === volume))
+
+type Target = Pick<Draft, 'publicComponent' | 'publicPort'>
+
+/** What was asked for stays to be seen where no component has it, as it may have while nothing is public. */
+const shownTarget = (spec: Pick<Draft, 'components'> & Target): Target => {
+  const { component, port } = publicTarget(spec) ?? {}
+  return { publicComponent: component?.name ?? spec.publicComponent, publicPort: port?.port ?? spec.publicPort }
+}
+
+/** What would be public anyway is stored as absent, and what was read and is put back as it was stored. */
+function chosenTarget({ components, publicComponent, publicPort }: Draft, { previous }: InstanceWrite): Target {
+  const given = { publicComponent, publicPort }
+  const before = previous && completeInstance(previous).spec
+  if (before !== undefined && isDeepStrictEqual(given, shownTarget(before))) {
+    return { publicComponent: before.publicComponent, publicPort: before.publicPort }
+  }
+  return isDeepStrictEqual(given, shownTarget({ components })) ? {} : given
+}
 
 const sizedAs = (component: SizedSpec, computePlan: string | undefined): SizedSpec => ({
   ...component,

@@ -1,8 +1,10 @@
 import { expect } from 'chai'
 import { z } from 'zod'
+import type { PlatformError } from '../../core/errors.ts'
 import { reasonOf } from '../../core/reasonOf.ts'
 import { KINDS } from '../../crds/index.ts'
 import { SERVED_ROUTES } from '../index.ts'
+import { readModel } from './model.ts'
 
 /** Values of each type that few fields take. */
 const WRONG: readonly unknown[] = [
@@ -83,5 +85,34 @@ describe('the reasons of refused values', () => {
       }
     }
     expect([...unhelpful]).to.deep.equal([])
+  })
+})
+
+/** Names of fields that hold the id of something of the platform, or a moment. */
+const READ_AS_MODEL = /\.(\w+Id|\w+Ids\[\]|\w+(At|On|Time|Before))$/
+/** What providers and stores call their things is free text. */
+const FREE_TEXT = /\.(clientId|resourcePlanId)$/
+
+describe('ids and moments in bodies', () => {
+  const seen = new Set<z.ZodType>()
+  const bodies = SERVED_ROUTES.flatMap(({ method, path, body }) =>
+    body === undefined ? [] : parts(body, `${method} ${path} `, seen),
+  )
+  const asked = bodies.filter(({ path }) => READ_AS_MODEL.test(path) && !FREE_TEXT.test(path))
+
+  it('that are malformed are not read at all, in any route', () => {
+    const codeOf = (schema: z.ZodType) => {
+      try {
+        return readModel(schema, 'nope') && 'none'
+      } catch (error) {
+        return (error as PlatformError).code
+      }
+    }
+    const read = asked.flatMap(({ path, schema }) => {
+      const code = codeOf(schema)
+      return code === 'MODEL_BINDING_FAILED' ? [] : [`${path}: ${code}`]
+    })
+    expect(asked).to.have.length.above(10)
+    expect(read).to.deep.equal([])
   })
 })

@@ -13,6 +13,7 @@ import { isOpen, isSameAddress, stateAt } from '../../iam/invitations.ts'
 import { type BoundaryRecord, boundaryScope } from '../callers/visibility.ts'
 import { created } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
 import { invitationMail } from '../people/mails.ts'
 import { findRole, incarnationAt } from '../rules/grants.ts'
 import { holdsDirectly, invitedScope, requireGrantRights, requireSomethingAt } from './grants.ts'
@@ -85,7 +86,7 @@ export async function createInvitation(context: Context<'boundaryId', unknown, R
   })
   if (!isNew) throw duplicate()
   const link = deliver(services, object, boundary.spec.displayName, linkOf(services, token))
-  return created<InvitationDto>(invitationDto(services, object, link))
+  return created<InvitationDto>(invitationDto(services, object, link), { etag: etagOf(object) })
 }
 
 function readAddress(text: string): string {

@@ -8,6 +8,7 @@ import { RoleAssignment } from '../../crds/rbac.ts'
 import { refuseResend, refuseRevoke, stateAt } from '../../iam/invitations.ts'
 import { noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
 import { action, anonymous, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { PasswordPolicyDto, passwordPolicyDto } from '../people/passwordRecord.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -106,7 +107,7 @@ async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>)
   })
   const boundary = services.records.peek(Boundary, { name: parameters.boundaryId })
   const link = deliver(services, object, boundary?.spec.displayName ?? '', linkOf(services, token))
-  return ok(invitationDto(services, object, link))
+  return ok(invitationDto(services, object, link), { etag: etagOf(object) })
 }
 
 export const invitationRoutes: readonly RouteDraft[] = [

@@ -11,6 +11,7 @@ export const accountRoutes: readonly RouteDraft[] = resource(ObjectStorageAccoun
   actionPrefix: COLLECTION,
   ...accountRecord,
   beforeDelete: refuseDeletion,
+  deletesAtOnce: true,
   fields: {
     enablePublicAccess: flag('Public access', { isSorted: false }),
     usedBytes: number('Used bytes', {

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { findAction, isKnownAction, isOpenAction, OPEN_ACTION_PREFIXES } from '../../core/actions.ts'
 import { badRequest, PlatformError, refusedFields } from '../../core/errors.ts'
-import { isUuid } from '../../core/names.ts'
 import { parseScope, scopeContains } from '../../core/scope.ts'
 import type { Decision } from '../../iam/records.ts'
 import { boundaryScope, findVisibleBoundary } from '../callers/visibility.ts'
@@ -34,7 +33,7 @@ const AccessCheck = z
 
 const CheckAccessRequestDto = z
   .strictObject({
-    principalId: z.string().refine(isUuid, 'must be a uuid in lower case').nullish().describe('The caller when absent'),
+    principalId: Uuid.nullish().describe('The caller when absent'),
     checks: z.array(AccessCheck).min(1).max(CHECKS_MAX).optional(),
     // The single form.
     action: AccessCheck.shape.action.optional(),

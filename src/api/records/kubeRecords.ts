@@ -342,7 +342,7 @@ export function checkSpec(kind: AnyKind, spec: object, previous: object | undefi
   if (first === undefined) return next
   throw first.code === 'BAD_REQUEST'
     ? refusedFields(broken.map(({ field, message }) => ({ field, message })))
-    : refusedByRule(first, next)
+    : refusedByRule(kind, first, next)
 }
 
 /** Null is absence at any depth, as the API server has it. */
@@ -353,8 +353,9 @@ export function withoutAbsent(value: unknown): unknown {
   return Object.fromEntries(present.map(([name, part]) => [name, withoutAbsent(part)]))
 }
 
-function refusedByRule({ code, field, message }: BrokenRule, next: object): PlatformError {
+function refusedByRule(kind: AnyKind, { code, field, message }: BrokenRule, next: object): PlatformError {
   const value = (next as Record<string, unknown>)[field] ?? null
-  const extras = code === 'RULE_VIOLATION' ? { errors: [{ field, message }] } : { field, value }
+  const policy = `${kind.plural}.${kind.resource.group}`
+  const extras = code === 'RULE_VIOLATION' ? { policy, errors: [{ field, message }] } : { field, value }
   return new PlatformError(code, `${message}.`, extras)
 }

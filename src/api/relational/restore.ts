@@ -15,7 +15,7 @@ import { etagOf } from '../http/etag.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { findGroup, placeOf, viewMaker } from '../resources/places.ts'
 import { underQuota } from '../resources/quota.ts'
-import { type Plan, planOf, unprocessable } from '../resources/sizing.ts'
+import { type Plan, planNotFound, planOf, planOfFamily, unprocessable } from '../resources/sizing.ts'
 import { checkNewName } from '../resources/writes.ts'
 import { COLLECTION, type RelationalObject, relationalRecord } from './record.ts'
 import { leastStorage, type SnapshotObject, snapshotState, snapshots } from './snapshots.ts'
@@ -129,11 +129,9 @@ function sizesOf(
   { services }: Context,
 ): object {
   const named = request.computePlan ?? source?.spec.computePlan
-  const plan = planOf(services, 'Relational', named === undefined ? {} : { computePlan: named })
-  if (plan === undefined || plan.spec.family !== 'Relational') {
-    const message = `There is no compute plan "${named ?? ''}" of family Relational.`
-    throw unprocessable('PLAN_NOT_FOUND', 'computePlan', named ?? '', message)
-  }
+  const plan = named === undefined ? planOf(services, 'Relational', {}) : planOfFamily(services, 'Relational', named)
+  if (plan === undefined)
+    throw planNotFound(services, 'Relational', '', 'No compute plan of family Relational is the default: name one.')
   const { cpuRequest, cpuLimit, memoryRequest, memoryLimit, storageClass, walStorageSize, clusterId } =
     source?.spec ?? {}
   const own = request.computePlan === undefined || request.computePlan === null

@@ -1,5 +1,6 @@
 import { PlatformError } from '../../core/errors.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import type { Services } from '../http/context.ts'
 import { clusterWords, defaultCluster, isProjectedOn } from './places.ts'
 import type { WriteView } from './types.ts'
 
@@ -19,7 +20,13 @@ export function chooseCluster<K extends AnyKind>(
     return clusterId === undefined || clusterId === shown ? stored : clusterId
   }
   const wanted = clusterId ?? defaultCluster(services, boundaryId).id
-  if (isProjectedOn(services, boundaryId, wanted)) return wanted
+  checkProjected(services, boundaryId, wanted)
+  return wanted
+}
+
+/** @throws PlatformError CLUSTER_NOT_PROJECTED */
+export function checkProjected(services: Services, boundaryId: string, wanted: string): void {
+  if (isProjectedOn(services, boundaryId, wanted)) return
   const message = `The boundary is not projected on cluster "${wanted}".`
   throw new PlatformError('CLUSTER_NOT_PROJECTED', message, { field: 'clusterId', value: wanted })
 }

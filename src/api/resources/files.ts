@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { FilePlace, VolumeFiles } from '../../adapters/volumefiles/port.ts'
 import type { FileAnswer, FileEntry, FileRequest } from '../../contracts/files.ts'
-import { badRequest } from '../../core/errors.ts'
+import { PlatformError } from '../../core/errors.ts'
 import { type Answer, created, noContent, ok } from '../http/answer.ts'
 import { limitedTo } from '../http/body.ts'
 import type { Context } from '../http/context.ts'
@@ -200,10 +200,18 @@ export function componentWithFiles<Component extends { name: string }>(
   const [only] = components
   if (asked === undefined && only !== undefined && components.length === 1) return only
   const names = components.map(({ name }) => name).join(', ')
-  if (names === '') throw badRequest('Nothing here has a persistent volume.', [])
+  if (names === '') throw noSuchComponent('Nothing here has a persistent volume.', 'nothing has a persistent volume')
   const message =
     asked === undefined ? `Several components have files: name one.` : `Component "${asked}" has no persistent volume.`
-  throw badRequest(message, [{ field: 'component', message: `must be one of ${names}` }])
+  throw noSuchComponent(message, `must be one of ${names}`)
+}
+
+/** Some routes take the component in their query, others in their body. */
+function noSuchComponent(sentence: string, message: string): PlatformError {
+  return new PlatformError('BAD_REQUEST', sentence, {
+    parameter: 'component',
+    errors: [{ field: 'component', message }],
+  })
 }
 
 type Answered = { answer: FileAnswer; bytes: Readable; path: string }

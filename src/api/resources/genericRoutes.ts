@@ -30,6 +30,7 @@ import { RecordTexts } from './recordTexts.ts'
 import { listResources } from './resourceList.ts'
 import { resourceShape } from './shape.ts'
 import type { AnyDeclaration, ResourceView } from './types.ts'
+import { untilChanged } from './untilChanged.ts'
 import { checkNewName, specForCreate, specForUpdate } from './writes.ts'
 import { mergePatchOf, withRepeated } from './writtenBody.ts'
 
@@ -156,7 +157,9 @@ async function remove<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>
     ifMatch = [versionOf(kept)]
   }
   const { isGone } = await services.records.remove(kind, ref, { caller, ifMatch })
-  return isGone ? noContent() : acceptedEmpty()
+  if (isGone) return noContent()
+  const look = async () => services.records.peek(kind, ref)?.metadata.uid !== object.metadata.uid
+  return declaration.deletesAtOnce === true && (await untilChanged(context, look)) ? noContent() : acceptedEmpty()
 }
 
 function isProtected({ spec }: RecordOf<AnyKind>): boolean {

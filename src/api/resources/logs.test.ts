@@ -103,16 +103,19 @@ describe('the log of a resource', () => {
 
   it('is refused for a process that there is not', async () => {
     const answer = await ask('process=none')
-    const { code, error } = (await answer.json()) as { code: string; error: string }
-    expect([answer.status, code, error]).to.deep.equal([
+    const { code, error, parameter } = (await answer.json()) as Record<string, string>
+    expect([answer.status, code, error, parameter]).to.deep.equal([
       400,
       'BAD_REQUEST',
       'There is no process "none", only web, log.',
+      'process',
     ])
   })
 
-  it('is followed as text only', async () =>
-    expect((await ask('follow=true', { accept: 'application/json' })).status).to.equal(400))
+  it('is followed as text only', async () => {
+    const answer = await ask('follow=true', { accept: 'application/json' })
+    expect([answer.status, ((await answer.json()) as { parameter: string }).parameter]).to.deep.equal([400, 'follow'])
+  })
 
   /** Follows, and collects what comes. */
   const follow = async (query = '', signal?: AbortSignal) => {

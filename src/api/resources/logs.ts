@@ -2,13 +2,14 @@ import { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { FollowedPodLogs, LogSource } from '../../adapters/podlogs/port.ts'
 import { asTheyCome, isAfter, type LogLine, lastLines, logLines, mergedByTime } from '../../contracts/logs.ts'
-import { badRequest, notFound } from '../../core/errors.ts'
+import { notFound } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { Flag } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from './dto.ts'
+import { badParameter } from './paging.ts'
 
 declare module '../http/context.ts' {
   interface Services {
@@ -74,7 +75,7 @@ export function logRoute(
     async (context) => {
       const request = context.query as LogRequest
       const isJson = context.header('accept')?.includes('application/json') === true
-      if (isJson && request.follow) throw badRequest('A log can only be followed as text/plain.', [])
+      if (isJson && request.follow) throw badParameter('follow', 'A log can only be followed as text/plain.')
       const found = await find(context, request)
       const goesOn = found.sources.length > 0 && found.hasEnded !== true && !request.previous
       if (request.follow && goesOn) return followed(context, found, request)
@@ -102,8 +103,7 @@ export function containersOf(pods: readonly KubeObject[], { process }: Pick<LogR
   const chosen = process === undefined ? all : all.filter(({ container }) => container === process)
   if (process === undefined || pods.length === 0 || chosen.length > 0) return chosen
   const names = [...new Set(all.map(({ container }) => container))]
-  const message = `There is no process "${process}", only ${names.join(', ')}.`
-  throw badRequest(message, [{ field: 'process', message: `must be one of ${names.join(', ')}` }])
+  throw badParameter('process', `There is no process "${process}", only ${names.join(', ')}.`)
 }
 
 /** What was written until now, of all containers as one log. */

@@ -66,7 +66,7 @@ export type ResourceRecord<K extends AnyKind> = {
 
 /**
  * The record of a kind of resources: `dto`, what answers hold (every field, null included), and `body`, the writable
- * fields, each of which may be absent or null, which sets the default. Fields, bounds, defaults and descriptions are
+ * fields, each of which may be absent or null, which sets the default, save what the kind requires. Fields, bounds, defaults and descriptions are
  * those of the kind.
  */
 export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDifferences<K>): ResourceRecord<K> {
@@ -96,8 +96,9 @@ export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDi
       .meta({ id }),
     body: z.strictObject(
       Object.fromEntries([
-        ...fields.map(({ name, value }) => {
-          return [name, described(writtenItems(value, items[name]).nullish(), value)]
+        ...fields.map(({ name, value, isOptional, hasDefault }) => {
+          const written = writtenItems(value, items[name])
+          return [name, described(isOptional || hasDefault ? written.nullish() : written, value)]
         }),
         ...planId.map(([name, schema]) => [name, schema.optional()]),
       ]),

@@ -10,6 +10,7 @@ import type { RecordOf } from '../records/records.ts'
 import { changeResource } from './change.ts'
 import { listRoute } from './collection/columns.ts'
 import { DateTime } from './dto.ts'
+import { shownSchema, shownValue } from './items.ts'
 import { dateTime, enumeration, number } from './paging.ts'
 import { findResource, locate, type Place, viewMaker } from './places.ts'
 import type { ResourceView } from './types.ts'
@@ -50,8 +51,10 @@ export type RevisionRoutes<K extends AnyKind, Content extends object> = {
   /** The record of the resource, which a rollback answers with. */
   dto: z.ZodType
   toDto: (view: ResourceView<K>) => object
-  /** A single revision shows its content too: what it is called in documents, and its schema. */
+  /** A single revision shows its content too, every field of it: what it is called in documents, and its schema. */
   single: { id: string; content: z.ZodObject }
+  /** The parameters of a content, which stand beside it too. */
+  parametersOf: (content: Content) => Record<string, string>
   imagesOf: (content: Content) => Record<string, string>
   /** The fields that a rollback writes. Refuses what the caller may not do. */
   rollback: (stored: RecordOf<K>, content: Content, context: Context, place: Place) => object
@@ -86,9 +89,15 @@ function numbered<Content>(known: readonly Revision<Content>[], asked: string | 
 function readingRoutes<K extends AnyKind, Content extends object>(
   kind: K,
   path: string,
-  { read, single, imagesOf, parameter }: RevisionRoutes<K, Content>,
+  { read, single, imagesOf, parametersOf, parameter }: RevisionRoutes<K, Content>,
 ): RouteDraft[] {
-  const SingleDto = z.object({ ...revisionFields, ...single.content.shape }).meta({ id: single.id })
+  const SingleDto = z
+    .object({
+      ...revisionFields,
+      spec: shownSchema(single.content).describe('What a rollback to it brings back'),
+      parameters: z.record(z.string(), z.string()),
+    })
+    .meta({ id: single.id })
   const found = (context: Context) => revisionsOf<K, Content>(kind, context, parameter)
   const rowOf = ({ number, createdAt, createdBy, reason, message, content }: Revision<Content>, current: number) => ({
     ...{ number, createdAt, reason, createdBy: createdBy ?? null, message: message ?? null },
@@ -117,9 +126,11 @@ function readingRoutes<K extends AnyKind, Content extends object>(
       `${path}/{number}` as string,
       { auth: read, summary: 'A revision with its content', reply: SingleDto },
       async (context) => {
-        const { known, current } = await found(context)
+        const { object, known, current } = await found(context)
         const revision = numbered(known, context.parameters.number)
-        return ok({ ...rowOf(revision, current), ...revision.content } as never)
+        const { content } = revision
+        const shown = { spec: shownValue(single.content, content), parameters: parametersOf(content) }
+        return ok({ ...rowOf(revision, current), ...shown } as never, { etag: etagOf(object) })
       },
     ),
     route(

@@ -63,6 +63,13 @@ const defaultPlans = derivedFrom(
   (plans) => new Map(PLAN_FAMILIES.map((family) => [family, defaultPlan(family, plans)])),
 )
 
+const offeredPlans = derivedFrom(ComputePlan, (plans) => {
+  const offered = plans.filter(({ spec }) => !spec.deprecated)
+  const namesOf = (family: PlanFamily) =>
+    offered.flatMap(({ metadata, spec }) => (spec.family === family ? [metadata.name] : []))
+  return new Map(PLAN_FAMILIES.map((family) => [family, namesOf(family).sort()]))
+})
+
 /** The plan that a stored spec follows. */
 export function planOf(services: Services, family: PlanFamily, spec: Pick<SizedSpec, 'computePlan'>): Plan | undefined {
   return spec.computePlan === undefined
@@ -107,6 +114,22 @@ function planIdOf(body: SizedBody, { form, context }: SizedView): string | undef
   return one ?? other
 }
 
+/** Says what to name instead: some families have no route that lists their plans. */
+export function planNotFound(services: Services, family: PlanFamily, id: string, message: string): PlatformError {
+  const available = offeredPlans(services.records).get(family) ?? []
+  return new PlatformError('PLAN_NOT_FOUND', message, { field: 'computePlan', value: id, available })
+}
+
+/** @throws PlatformError PLAN_NOT_FOUND, BAD_REQUEST */
+export function planOfFamily(services: Services, family: PlanFamily, id: string): Plan {
+  const plan = planNamed(services, id)
+  if (plan === undefined) throw planNotFound(services, family, id, `There is no compute plan "${id}".`)
+  if (plan.spec.family === family) return plan
+  throw badRequest(`Compute plan "${id}" is for ${plan.spec.family} resources.`, [
+    { field: 'computePlan', message: `must be a plan of family ${family}` },
+  ])
+}
+
 /** @throws PlatformError PLAN_NOT_FOUND, PLAN_DEPRECATED, BAD_REQUEST */
 export function choosePlan(family: PlanFamily, body: SizedBody, view: SizedView): ChosenPlan {
   const id = planIdOf(body, view)
@@ -115,18 +138,11 @@ export function choosePlan(family: PlanFamily, body: SizedBody, view: SizedView)
     const effective = defaultPlans(services.records).get(family)
     if (isSizedByItself(body)) return { named: undefined, effective }
     if (effective === undefined) {
-      const message = `No compute plan of family ${family} is the default: name one.`
-      throw unprocessable('PLAN_NOT_FOUND', 'computePlan', '', message)
+      throw planNotFound(services, family, '', `No compute plan of family ${family} is the default: name one.`)
     }
     return { named: effective.metadata.name, effective }
   }
-  const plan = planNamed(services, id)
-  if (plan === undefined) throw unprocessable('PLAN_NOT_FOUND', 'computePlan', id, `There is no compute plan "${id}".`)
-  if (plan.spec.family !== family) {
-    throw badRequest(`Compute plan "${id}" is for ${plan.spec.family} resources.`, [
-      { field: 'computePlan', message: `must be a plan of family ${family}` },
-    ])
-  }
+  const plan = planOfFamily(services, family, id)
   if (plan.spec.deprecated && previous?.spec.computePlan !== id) {
     throw unprocessable('PLAN_DEPRECATED', 'computePlan', id, `Compute plan "${id}" is no longer offered.`)
   }

@@ -70,6 +70,8 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
   nameTaken?: ErrorCode
   /** Whether its controller must see each deletion, from the first moment on. */
   hasFinalizer?: boolean
+  /** Whether a deletion is over within moments, so that its answer waits for the end: 204, and 202 only if it is late. */
+  deletesAtOnce?: boolean
   /** Called before the object is deleted; throws to refuse. */
   beforeDelete?: (view: ResourceView<K>) => void | Promise<void>
   /** The name of a path parameter other than `name` (`appName`). */

@@ -48,7 +48,7 @@ const generic = resource(SqlInstance, {
   actionPrefix: 'sqlcluster',
   ...sqlRecord,
   fields: {
-    engine: enumeration('Engine', SQL_ENGINES),
+    engine: enumeration('Engine', SQL_ENGINES, { isSorted: false }),
     edition: text('Edition', { of: editionOf }),
     engineVersion: text('Version', { of: versionOf, isSorted: false }),
     licenseStatus: enumeration('License', LICENSE_STATES, { of: licenseOf, isSorted: false }),

@@ -64,6 +64,7 @@ export const versionList = listRoute(`${SECRET}/versions`, {
   summary: 'The versions of a secret, newest first, without their values',
   dto: SecretVersionDto,
   columns: {
+    name: text('Name'),
     version: number('Version'),
     enabled: flag('Enabled', { isSorted: false }),
     createdAt: dateTime('Created'),

@@ -1,12 +1,8 @@
 import { z } from 'zod'
-import { parseDateTime } from '../resources/paging.ts'
+import { DateTime } from '../resources/dto.ts'
 
-const Time = z
-  .string()
-  .max(40)
-  .refine((text) => parseDateTime(text) !== undefined, 'must be a date and time of RFC 3339')
-  // Kubernetes keeps what it is given: one form for all, so that equal times are equal texts.
-  .transform((text) => new Date(text).toISOString().replace('.000Z', 'Z'))
+// Kubernetes keeps what it is given: one form for all, so that equal times are equal texts.
+const Time = DateTime.transform((text) => new Date(text).toISOString().replace('.000Z', 'Z'))
 
 const optional = <Schema extends z.ZodType>(schema: Schema) =>
   schema.nullish().transform((value) => value ?? undefined) as unknown as z.ZodType<

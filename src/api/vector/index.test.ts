@@ -107,6 +107,11 @@ describe('vector databases over REST', () => {
     })
   }
 
+  it('names the plans that it could be instead, none of them deprecated', async () => {
+    const { body } = await create('orders', { computePlan: 'none' })
+    expect(body).to.deep.include({ field: 'computePlan', value: 'none', available: ['vector-dev', 'vector-medium'] })
+  })
+
   it('shows at once what changed around it: the name of the boundary, the plan, its own status', async () => {
     await create()
     const read = async () => (await call('get', `${RG}/vectorclusters/orders`)).body

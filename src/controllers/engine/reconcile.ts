@@ -3,7 +3,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { FINALIZER, INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { type KubeObject, objectKey, refOf, refOfKey, resourceId } from '../../core/object.ts'
 import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import type { ObjectOf } from '../../crds/define.ts'
+import { brokenRules, type ObjectOf } from '../../crds/define.ts'
 import { namespace } from '../../kube/builtin.ts'
 import type { PatchOptions } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
@@ -82,8 +82,10 @@ export class Reconciler {
     const found = records.cache(kind.resource).get(ref.namespace, ref.name)
     if (found === undefined) return this.#forget(key)
     if (!this.#expectations.met(key)) return { kind: 'behind' }
-    if (found.metadata.deletionTimestamp === undefined) return this.#keep(key, await this.#prepared(key, found))
-    return this.#letGo(key, found)
+    if (found.metadata.deletionTimestamp !== undefined) return this.#letGo(key, found)
+    const filling = this.#filling(found)
+    if (filling.refusal !== undefined) return this.#keep(key, found, filling.refusal)
+    return this.#keep(key, await this.#prepared(key, found, filling.spec))
   }
 
   /** The keys that waited for this object's deletion, each returned once. */
@@ -105,11 +107,20 @@ export class Reconciler {
     return { kind: 'gone' }
   }
 
-  async #keep(key: string, object: KubeObject): Promise<Verdict> {
-    const { place, obstacle } = this.#place(object)
+  async #keep(key: string, object: KubeObject, refusal?: Outcome): Promise<Verdict> {
+    const { place, obstacle = refusal } = this.#place(object)
     const { pass, draft } = this.#begin(key, object, place)
     const step = this.#controller.reconcile
     return this.#conclude(pass, draft, await this.#run(pass, obstacle === undefined ? step : () => obstacle))
+  }
+
+  /** What was left out of the spec and is decided once; a refusal if it would not agree with what the spec says. */
+  #filling(object: KubeObject): { spec: object | undefined; refusal?: Outcome } {
+    const { kind, fillSpec } = this.#controller
+    const spec = fillSpec(object as ObjectOf<typeof kind>, this.#environment.records)
+    if (spec === undefined) return { spec }
+    const [broken] = brokenRules<unknown>(kind as never, { ...(object.spec as object), ...spec })
+    return { spec, ...(broken && { refusal: stalled('ConfigurationInvalid', `${broken.message}.`) }) }
   }
 
   async #letGo(key: string, object: KubeObject): Promise<Verdict> {
@@ -133,15 +144,12 @@ export class Reconciler {
 
   /**
    * Adds what every object needs before anything is created for it: the incarnation that its children will carry, the
-   * finalizer, without which a deletion in the middle of the first pass would leave them behind, and what was left out
-   * of its spec and is decided once.
+   * finalizer, without which a deletion in the middle of the first pass would leave them behind, and what fills its spec.
    */
-  async #prepared(key: string, object: KubeObject): Promise<KubeObject> {
+  async #prepared(key: string, object: KubeObject, spec: object | undefined): Promise<KubeObject> {
     const { annotations, finalizers = [], resourceVersion, uid } = object.metadata
     const lacksIncarnation = (annotations?.[INCARNATION_ANNOTATION] ?? '') === ''
     const lacksFinalizer = this.#controller.finalize !== undefined && !finalizers.includes(FINALIZER)
-    const { kind, fillSpec } = this.#controller
-    const spec = fillSpec(object as ObjectOf<typeof kind>, this.#environment.records)
     if (!lacksIncarnation && !lacksFinalizer && spec === undefined) return object
     const metadata = {
       ...(lacksIncarnation ? { annotations: { [INCARNATION_ANNOTATION]: this.#environment.newId() } } : {}),

@@ -63,6 +63,22 @@ describe('the controller of relational databases', () => {
     expect(writes).to.deep.equal([])
   })
 
+  it('refuses a spec that the instances of the plan do not agree with, in the words of the rule', async () => {
+    await begin()
+    world.database('orders', { computePlan: 'relational-dev', synchronousReplicas: 1 })
+    await world.bench.rest()
+    const { status, phase, statusMessage } = await world.status('orders')
+    expect([status, phase]).to.deep.equal(['Failed', 'ConfigurationInvalid'])
+    expect(statusMessage).to.match(/^synchronousReplicas must be less than replicas/)
+    await world.bench.client.mergePatch(
+      RelationalCluster.resource,
+      { namespace: world.home, name: 'orders' },
+      { spec: { replicas: 2 } },
+    )
+    await world.bench.rest()
+    expect((await world.status('orders')).phase).to.equal('WaitingForWorkload')
+  })
+
   it('keeps the password that it made, whatever happens to the Cluster', async () => {
     await begin()
     world.database('orders')

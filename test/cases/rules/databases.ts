@@ -115,6 +115,10 @@ export const DATABASE_RULES: readonly RuleCase[] = [
     ],
     ['admits an empty list of networks', undefined, { allowedCidrs: '' }],
     ['refuses a network with host bits', undefined, { allowedCidrs: '10.0.0.1/8' }, CIDRS],
+    ['refuses a network in capitals', undefined, { allowedCidrs: '2001:DB8::/32' }, CIDRS],
+    ['refuses a network with zeros written out', undefined, { allowedCidrs: '2001:db8:0::/32' }, CIDRS],
+    ['refuses an IPv4 network in IPv6', undefined, { allowedCidrs: '::ffff:10.0.0.0/104' }, CIDRS],
+    ['admits a single group of zeros', undefined, { allowedCidrs: '2001:db8:0:1:1:1:1:0/112' }],
     ['refuses an address without a prefix', undefined, { allowedCidrs: '10.0.0.1' }, CIDRS],
     ['refuses a space in the list', undefined, { allowedCidrs: '10.0.0.0/8, 192.0.2.0/24' }, CIDRS],
     [
