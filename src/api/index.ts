@@ -18,6 +18,7 @@ import { rbacRoutes } from './rbac/index.ts'
 import { relationalRoutes } from './relational/index.ts'
 import { resourceGroupRoutes } from './resourcegroups/index.ts'
 import { orphanedGrantRoutes } from './resourcegroups/orphanedGrants.ts'
+import { sourceRoutes } from './sources/index.ts'
 import { sqlRoutes } from './sql/index.ts'
 import { ssoRoutes } from './sso/index.ts'
 import { userRoutes } from './users/index.ts'
@@ -49,7 +50,7 @@ export const AREAS: readonly Area[] = [
   whole('registry', 'registry', []),
   whole('blueprints', 'blueprints', []),
   whole('rbac', 'rbac', [rbacRoutes, tenantMoveRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes]),
-  whole('kernel', 'kernel', []),
+  whole('kernel', 'kernel', [sourceRoutes]),
   whole('lifecycle', 'lifecycle', []),
 ]
 

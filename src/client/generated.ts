@@ -343,6 +343,23 @@ export const OPERATIONS = {
   "PostAdminTenantsSsoIdentityProviders": { method: 'POST', path: '/admin/tenants/{tenantId}/sso/identity-providers' },
   "PatchAdminTenantsSsoIdentityProvidersByAlias": { method: 'PATCH', path: '/admin/tenants/{tenantId}/sso/identity-providers/{alias}' },
   "DeleteAdminTenantsSsoIdentityProvidersByAlias": { method: 'DELETE', path: '/admin/tenants/{tenantId}/sso/identity-providers/{alias}' },
+  "ListAllDeploymentSources": { method: 'GET', path: '/boundaries/{boundaryId}/sources', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "ListDeploymentSourcesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/sources/config' },
+  "PostBoundariesSourcesSourceNameCreate": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/create' },
+  "GetBoundariesSourcesSourceNameFinalize": { method: 'GET', path: '/boundaries/{boundaryId}/sources/{sourceName}/finalize', query: ["app_id", "installation_id", "setup_action", "state"] },
+  "GetBoundariesSourcesSourceNameValidate": { method: 'GET', path: '/boundaries/{boundaryId}/sources/{sourceName}/validate', query: ["code", "error", "error_description", "state"] },
+  "PostBoundariesSourcesSourceNameWebhooks": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/webhooks', query: ["source"] },
+  "GetBoundariesSourcesSourceNameInstallations": { method: 'GET', path: '/boundaries/{boundaryId}/sources/{sourceName}/installations', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesSourcesInstallationsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/sources/{sourceName}/installations/config' },
+  "PostBoundariesSourcesInstallationsRepositoriesWebhooksEnsure": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/installations/{installationId}/repositories/{repositoryId}/webhooks/ensure' },
+  "PostBoundariesSourcesInstallationsTokenByRepositoryId": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/installations/{installationId}/token/{repositoryId}' },
+  "DeleteBoundariesSourcesByDeploymentSourceId": { method: 'DELETE', path: '/boundaries/{boundaryId}/sources/{sourceName}/{deploymentSourceId}' },
+  "PutBoundariesSourcesDeploymentSourceIdCircuit": { method: 'PUT', path: '/boundaries/{boundaryId}/sources/{sourceName}/{deploymentSourceId}/circuit' },
+  "PostBoundariesSourcesCircuitRepositories": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/{deploymentSourceId}/circuit/repositories' },
+  "GetBoundariesSourcesDeploymentSourceIdHealth": { method: 'GET', path: '/boundaries/{boundaryId}/sources/{sourceName}/{deploymentSourceId}/health' },
+  "PostBoundariesSourcesDeploymentSourceIdMaterialize": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/{deploymentSourceId}/materialize' },
+  "PostBoundariesSourcesDeploymentSourceIdVerify": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/{deploymentSourceId}/verify' },
+  "GetBoundariesSourcesInstallationIdRepositories": { method: 'GET', path: '/boundaries/{boundaryId}/sources/{sourceName}/{installationId}/repositories', query: ["search"] },
   "PostBoundariesBoundaryIdActivity": { method: 'POST', path: '/boundaries/{boundaryId}/activity' },
   "GetActivityRecords": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity', query: ["page", "pageSize"], paged: true },
   "ListConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity/config' },
@@ -354,23 +371,6 @@ export const OPERATIONS = {
   "DeleteClustersByClusterId": { method: 'DELETE', path: '/clusters/{clusterId}' },
   "PostClustersAgentRevoke": { method: 'POST', path: '/clusters/{clusterId}/agent/revoke' },
   "PostClustersJoinToken": { method: 'POST', path: '/clusters/{clusterId}/join-token' },
-  "ListAllDeploymentSources": { method: 'GET', path: '/boundaries/{boundaryId}/sources' },
-  "ListDeploymentSourcesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/sources/config' },
-  "PostBoundariesSourcesSourceNameCreate": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/create' },
-  "GetBoundariesSourcesSourceNameFinalize": { method: 'GET', path: '/boundaries/{boundaryId}/sources/{sourceName}/finalize', query: ["app_id", "installation_id", "setup_action", "state"] },
-  "GetBoundariesSourcesSourceNameValidate": { method: 'GET', path: '/boundaries/{boundaryId}/sources/{sourceName}/validate', query: ["code", "error", "error_description", "state"] },
-  "PostBoundariesSourcesSourceNameWebhooks": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/webhooks' },
-  "GetBoundariesSourcesSourceNameInstallations": { method: 'GET', path: '/boundaries/{boundaryId}/sources/{sourceName}/installations', query: ["page", "pageSize"], paged: true },
-  "GetBoundariesSourcesInstallationsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/sources/{sourceName}/installations/config' },
-  "PostBoundariesSourcesInstallationsRepositoriesWebhooksEnsure": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/installations/{installationId}/repositories/{repositoryId}/webhooks/ensure' },
-  "PostBoundariesSourcesInstallationsTokenByRepositoryId": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/installations/{installationId}/token/{repositoryId}' },
-  "DeleteBoundariesSourcesByDeploymentSourceId": { method: 'DELETE', path: '/boundaries/{boundaryId}/sources/{sourceName}/{deploymentSourceId}' },
-  "PutBoundariesSourcesDeploymentSourceIdCircuit": { method: 'PUT', path: '/boundaries/{boundaryId}/sources/{sourceName}/{deploymentSourceId}/circuit' },
-  "PostBoundariesSourcesCircuitRepositories": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/{deploymentSourceId}/circuit/repositories' },
-  "GetBoundariesSourcesDeploymentSourceIdHealth": { method: 'GET', path: '/boundaries/{boundaryId}/sources/{sourceName}/{deploymentSourceId}/health' },
-  "PostBoundariesSourcesDeploymentSourceIdMaterialize": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/{deploymentSourceId}/materialize' },
-  "PostBoundariesSourcesDeploymentSourceIdVerify": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/{deploymentSourceId}/verify' },
-  "GetBoundariesSourcesInstallationIdRepositories": { method: 'GET', path: '/boundaries/{boundaryId}/sources/{sourceName}/{installationId}/repositories' },
   "GetLifecycleBackups": { method: 'GET', path: '/lifecycle/backups' },
   "PostLifecycleBackups": { method: 'POST', path: '/lifecycle/backups' },
   "PostLifecycleBackupsArchivingSuspend": { method: 'POST', path: '/lifecycle/backups/archiving/suspend' },
@@ -637,6 +637,21 @@ export interface OperationTypes {
   "PutAdminTenantsSsoDomains": { body: SetSsoDomainsRequestInput; reply: SsoDto }
   "PostAdminTenantsSsoIdentityProviders": { body: CreateSsoIdentityProviderRequestInput; reply: SsoIdentityProviderDto }
   "PatchAdminTenantsSsoIdentityProvidersByAlias": { body: { alias?: string | null; protocol?: "Oidc" | "Saml" | null; displayName?: string | null; metadataUrl?: string | null; issuer?: string | null; authorizationUrl?: string | null; tokenUrl?: string | null; jwksUrl?: string | null; clientId?: string | null; clientSecret?: string | null; signingCertificate?: string | null; emailClaim?: string | null; trustEmail?: boolean | null; enabled?: boolean | null; defaultRoleDefinitionName?: string | null }; reply: SsoIdentityProviderDto }
+  "ListAllDeploymentSources": { body: unknown; reply: { items: Array<DeploymentSourceDto>; pagination: PaginationMeta } }
+  "ListDeploymentSourcesConfig": { body: unknown; reply: ListConfig }
+  "PostBoundariesSourcesSourceNameCreate": { body: CreateDeploymentSourceRequestInput; reply: InitiateInstallResponse }
+  "GetBoundariesSourcesSourceNameFinalize": { body: unknown; reply: FinalizeInstallResult }
+  "PostBoundariesSourcesSourceNameWebhooks": { body: unknown; reply: WebhookReceiptDto }
+  "GetBoundariesSourcesSourceNameInstallations": { body: unknown; reply: { items: Array<Installation>; pagination: PaginationMeta } }
+  "GetBoundariesSourcesInstallationsConfig": { body: unknown; reply: ListConfig }
+  "PostBoundariesSourcesInstallationsRepositoriesWebhooksEnsure": { body: unknown; reply: WebhookStateDto }
+  "PostBoundariesSourcesInstallationsTokenByRepositoryId": { body: unknown; reply: RepositoryTokenDto }
+  "PutBoundariesSourcesDeploymentSourceIdCircuit": { body: CircuitSourceSettingsRequestInput; reply: CircuitSourceSettings }
+  "PostBoundariesSourcesCircuitRepositories": { body: CircuitRepositoryRequestInput; reply: Repository }
+  "GetBoundariesSourcesDeploymentSourceIdHealth": { body: unknown; reply: HealthReport }
+  "PostBoundariesSourcesDeploymentSourceIdMaterialize": { body: MaterializeRegistryRequestInput; reply: MaterializedRegistryDto }
+  "PostBoundariesSourcesDeploymentSourceIdVerify": { body: VerifyRegistryRequestInput; reply: RegistryVerificationDto }
+  "GetBoundariesSourcesInstallationIdRepositories": { body: unknown; reply: Array<Repository> }
   "GetBoundariesProvidersAuthorizationRoleDefinitions": { body: unknown; reply: { items: Array<RoleDefinitionDto>; pagination: PaginationMeta } }
   "GetBoundariesProvidersAuthorizationRoleAssignments": { body: unknown; reply: { items: Array<RoleAssignmentDto>; pagination: PaginationMeta } }
   "PostBoundariesProvidersAuthorizationRoleAssignments": { body: CreateRoleAssignmentRequestInput; reply: RoleAssignmentDto }
@@ -691,6 +706,9 @@ export type BulkUpdateRowsRequestInput = { rows: Array<BulkRowUpdateInput> }
 export type ChangePasswordRequestInput = { password: string }
 export type CheckAccessRequestDtoInput = { principalId?: string | null; checks?: Array<AccessCheckInput>; action?: string; isDataAction?: boolean | null; scope?: string | null }
 export type CheckAccessResultDto = { principalId: string; evaluatedAt: string; results: Array<AccessCheckResult> }
+export type CircuitRepositoryRequestInput = { name: string; description?: string | null; visibility?: "Private" | "Boundary" | null; initialize?: boolean; importUrl?: string | null; templateSlug?: string | null }
+export type CircuitSourceSettings = { enabled: boolean; defaultVisibility: "Private" | "Boundary"; defaultBranch: string; sizeLimitMegabytes: number; allowPush: boolean; deploymentSourceId: string; baseUrl: string; repositoryCount: number; usedMegabytes: number; status: "Pending" | "AwaitingInstall" | "Ready" | "Failing" | "Disabled" }
+export type CircuitSourceSettingsRequestInput = { enabled: boolean; defaultVisibility?: "Private" | "Boundary"; defaultBranch?: string; sizeLimitMegabytes?: number; allowPush?: boolean }
 export type ConnectionStringDto = { connectionString: string; jdbcUrl: string; adoNetString: string; host: string; database: string; username: string; password: string; port: number; readOnlyConnectionString: string | null; pooledConnectionString: string | null; sslMode: string; caCertificate: string | null }
 export type ContainerInstanceDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; backupPolicy: { enabled: boolean; schedule: string; retentionDays: number; keepLast?: number; method: "Snapshot" | "FileSystem"; volumes?: Array<string>; hooks: Array<{ component: string; when: "Before" | "After"; command: Array<string>; timeoutSeconds: number; onError: "Fail" | "Continue" }> } | null; publicUrl: string | null; certificateStatus: "NotRequested" | "Issuing" | "Valid" | "Expiring" | "Expired" | "Failed" | null; revision: number | null; readyReplicas: number; restartCount: number; clusterId: string | null; computePlan: string; components: Array<{ name: string; image: string; command: Array<string>; args: Array<string>; replicas: number; computePlan: string | null; cpuRequest: string | null; cpuLimit: string | null; memoryRequest: string | null; memoryLimit: string | null; env: Array<{ name: string; value: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; output: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances"; name: string; output: string } | null }>; ports: Array<{ name: string; port: number; protocol: "Tcp" | "Udp" }>; mounts: Array<{ volume: string; path: string; subPath: string | null; readOnly: boolean }>; livenessProbe: { kind: "Http" | "Tcp" | "Exec"; path: string | null; port: number | null; command: Array<string>; initialDelaySeconds: number; periodSeconds: number; timeoutSeconds: number; failureThreshold: number } | null; readinessProbe: { kind: "Http" | "Tcp" | "Exec"; path: string | null; port: number | null; command: Array<string>; initialDelaySeconds: number; periodSeconds: number; timeoutSeconds: number; failureThreshold: number } | null; startupProbe: { kind: "Http" | "Tcp" | "Exec"; path: string | null; port: number | null; command: Array<string>; initialDelaySeconds: number; periodSeconds: number; timeoutSeconds: number; failureThreshold: number } | null; dependsOn: Array<string>; imagePullPolicy: "IfNotPresent" | "Always"; runAsUser: number | null; gracePeriodSeconds: number; readyReplicas: number; imageDigest: string | null }>; volumes: Array<{ name: string; kind: "Persistent" | "Ephemeral" | "Secret"; size: string | null; storageClass: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; sharedByComponents: boolean }>; running: boolean; registryCredential: { vaultName: string; secretName: string; version?: number } | null; managedIdentity: boolean; isPublic: boolean; publicComponent: string | null; publicPort: number | null; customDomains: Array<string>; allowedCidrs: string | null; parameters: Record<string, string>; tags: Record<string, string> }
 export type ContainerInstancePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null; storage: "" }
@@ -705,6 +723,7 @@ export type CreateBindingRequestInput = { issuer: string; claim?: string; claimV
 export type CreateBoundaryGroupRequestInput = { displayName: string; description?: string | null; memberIds?: Array<string>; roleDefinitionName?: string | null }
 export type CreateBoundaryRequestInput = { displayName: string }
 export type CreateDenyAssignmentRequestInput = { principalId?: string | null; isEveryone?: boolean | null; principalType?: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds?: Array<string>; actions?: Array<string>; dataActions?: Array<string>; scope?: string | null; reason?: string | null; expiresAt?: string | null }
+export type CreateDeploymentSourceRequestInput = { displayName: string; baseUrl?: string | null; organization?: string | null; accessToken?: string | null; username?: string | null; privateKey?: string | null; registryUrl?: string | null; password?: string | null; returnUrl?: string | null }
 export type CreateInvitationRequestInput = { email: string; roleDefinitionName: string; scope?: string | null; expiresInDays?: number | null; message?: string | null; firstName?: string | null; lastName?: string | null }
 export type CreateJitRequestInput = { roleDefinitionName: string; scope: string; justification: string; durationMinutes?: number }
 export type CreateResourceGroupRequestInput = Record<string, unknown>
@@ -715,6 +734,7 @@ export type CreateTenantRequestInput = { displayName: string }
 export type CreateTrustRequestInput = { boundaryId: string; trustedBoundaryId: string; actions: Array<string>; bidirectional?: boolean; expiresAt?: string | null }
 export type DecidingGrant = { kind: "RoleAssignment" | "DenyAssignment" | "JitRequest" | "BoundaryTrust"; id: string; roleDefinitionName: string | null; scope: string; viaGroupId: string | null; expiresAt: string | null }
 export type DenyAssignmentDto = { id: string; principalId: string | null; isEveryone: boolean; principalType: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds: Array<string>; actions: Array<string>; dataActions: Array<string>; scope: string; reason: string | null; createdAt: string; createdBy: string | null; expiresAt: string | null }
+export type DeploymentSourceDto = { id: string; sourceName: "github" | "gitlab" | "gitea" | "bitbucket" | "git" | "registry" | "circuit"; displayName: string; boundaryId: string; status: "Pending" | "AwaitingInstall" | "Ready" | "Failing" | "Disabled"; statusMessage: string | null; baseUrl: string; accountName: string | null; accountType: "User" | "Organization" | null; installationId: string | null; repositoryCount: number | null; usedBy: Array<ResourceReference>; hasWebhookSecret: boolean; lastEventAt: string | null; lastCheckedAt: string | null; createdAt: string; createdBy: string | null }
 export type DnsRecord = { type: string; name: string; value: string }
 export type DocsFileEntry = { path: string; title: string; mediaType: string; sizeBytes: number }
 export type DocsManifest = { module: string; title: string; version: string; files: Array<DocsFileEntry> }
@@ -736,11 +756,14 @@ export type EnumerationValue = { value: string | number; title: string }
 export type ExternalAddress = { enabled: boolean; status: "Disabled" | "Pending" | "Ready" | "Failed"; hostname: string | null; ipAddresses: Array<string>; ports: Array<NamedPort>; message: string | null }
 export type FileEntryDto = { name: string; path: string; type: "File" | "Directory" | "Link"; sizeBytes: number; modifiedAt: string; mode: string; linkTarget: string | null }
 export type FileListDto = { component: string; path: string; entries: Array<FileEntryDto>; truncated: boolean }
+export type FinalizeInstallResult = { deploymentSourceId: string; status: "Pending" | "AwaitingInstall" | "Ready" | "Failing" | "Disabled" }
 export type HealthCheck = { name: string; status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; message: string | null; durationMs: number | null; observedAt: string }
 export type HealthReport = { status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; checkedAt: string; message: string | null; checks: Array<HealthCheck> }
 export type IamMemberDto = { userId: string; displayName: string; email: string | null; principalType: "User" | "Group" | "ServicePrincipal"; isEnabled: boolean; lastSignInAt: string | null; assignments: Array<BoundaryMemberDto>; groups: Array<IamMemberGroup>; denies: number }
 export type IamMemberGroup = { id: string; displayName: string }
 export type IdpBindingDto = { id: string; tenantId: string; issuer: string; claim: string; claimValue: string; groupId: string | null; roleDefinitionName: string | null; scope: string | null; matchedUserCount: number; createdAt: string }
+export type InitiateInstallResponse = { deploymentSourceId: string; status: "Pending" | "AwaitingInstall" | "Ready" | "Failing" | "Disabled"; installUrl: string | null; state: string | null; webhookUrl: string; webhookSecret: string; expiresAt: string | null }
+export type Installation = { installationId: string; deploymentSourceId: string; accountName: string; accountType: "User" | "Organization"; avatarUrl: string | null; repositorySelection: "All" | "Selected"; permissions: Record<string, string>; suspendedAt: string | null; createdAt: string }
 export type InvitationAcceptedDto = { boundaryId: string; assignmentId: string; roleDefinitionName: string; scope: string }
 export type InvitationDto = { id: string; boundaryId: string; email: string; roleDefinitionName: string; scope: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; invitedBy: string; createdAt: string; expiresAt: string; acceptedAt: string | null; resendCount: number; lastSentAt: string | null; canResend: boolean; nextResendAt: string | null; link: string | null }
 export type InvitationSignInDto = { signInUrl: string; email: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired" }
@@ -759,6 +782,8 @@ export type MakeDirectoryRequestInput = { component?: string | null; path: strin
 export type ManagedIdentityCredentialsDto = { grantType: "client_credentials"; clientId: string; clientSecret: string; tokenUrl: string; audience: string; realm: string; expiresAt: string | null; secretVersion: number }
 export type ManagedIdentityDto = { id: string; resourceUid: string; resourceName: string; resourceType: "apps" | "containerinstances" | "staticwebapps" | "jobs" | "functionnamespaces"; boundaryId: string; resourceGroup: string; principalId: string; clientId: string; status: "Provisioning" | "Ready" | "Failed" | "Deleting"; statusMessage: string | null; createdAt: string; lastTokenAt: string | null; roleAssignments: Array<ManagedIdentityRole> }
 export type ManagedIdentityRole = { assignmentId: string; roleDefinitionName: string; scope: string }
+export type MaterializedRegistryDto = { secretName: string; namespace: string; registry: string; expiresAt: string | null }
+export type MaterializeRegistryRequestInput = { resourceGroup: string; resourceName?: string | null; secretName?: string | null; repositories?: Array<string> | null }
 export type MoveBoundaryTenantRequestInput = { tenantId: string | null }
 export type MoveRequestInput = { component?: string | null; from: string; to: string; overwrite?: boolean }
 export type NamedPort = { name: string; port: number; protocol: string }
@@ -787,13 +812,16 @@ export type Point = { timestamp: string; value: number | null }
 export type ProvisionRequestInput = { resourceName: string; resourceType: "apps" | "containerinstances" | "staticwebapps" | "jobs" | "functionnamespaces"; resourceUid: string }
 export type PublicInvitationDto = { email: string; boundary: string; roleDefinitionName: string; invitedBy: string; expiresAt: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; requiresPassword: boolean }
 export type ReadinessDto = { status: "Ready" | "NotReady"; checks: Array<HealthCheck> }
+export type RegistryVerificationDto = { isReachable: boolean; isAuthenticated: boolean; canPull: boolean; digest: string | null; message: string | null; checkedAt: string }
 export type RelationalClusterDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; restoredFrom: RestoreOrigin | null; currentPrimary: string | null; publicEndpoint: string | null; readyReplicas: number | null; archiving: "Disabled" | "Healthy" | "Failing" | "Suspended"; lastBackupAt: string | null; firstRecoverableAt: string | null; clusterId: string | null; computePlan: string | null; cpuRequest: string | null; cpuLimit: string | null; memoryRequest: string | null; memoryLimit: string | null; storageSize: string | null; storageClass: string | null; walStorageSize: string | null; replicas: number | null; engineVersion: "14" | "15" | "16" | "17"; imageName: string | null; databaseName: string; ownerName: string; extensions: Array<"bloom" | "btree_gin" | "btree_gist" | "citext" | "cube" | "dict_int" | "earthdistance" | "fuzzystrmatch" | "hstore" | "intarray" | "isn" | "lo" | "ltree" | "pg_trgm" | "pgcrypto" | "seg" | "tablefunc" | "tsm_system_rows" | "tsm_system_time" | "unaccent" | "uuid-ossp" | "vector">; parameters: Record<string, (unknown) & (unknown)>; synchronousReplicas: number; enablePooler: boolean; poolerMode: "Session" | "Transaction"; enableLoadBalancer: boolean; allowedCidrs: string | null; backupEnabled: boolean; backupSchedule: string; backupRetentionDays: number; deletionProtection: boolean; finalSnapshotOnDelete: boolean; tags: Record<string, string>; resourcePlanId: string | null }
 export type RelationalHealthReport = { status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; checkedAt: string; message: string | null; checks: Array<HealthCheck>; replicationLagBytes: number | null; databaseSizeBytes: number | null }
 export type RelationalResourcePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null; maxConnections: number; walStorageSize: string }
+export type Repository = { id: string; name: string; fullName: string; owner: string; url: string; cloneUrl: string; defaultBranch: string; isPrivate: boolean; isArchived: boolean; description: string | null; language: string | null; pushedAt: string | null }
+export type RepositoryTokenDto = { token: string; username: string; cloneUrl: string; expiresAt: string | null; permissions: Record<string, string> }
 export type ResourceActionResult = { action: "start" | "stop" | "restart" | "redeploy"; changed: boolean; id: string; name: string; phase: string | null; requestedAt: string; resourceGroup: string; status: string }
 export type ResourceGroupDto = { id: string; name: string; boundary: string; boundaryId: string; namespace: string; scope: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; resourceCount: number; resourceCounts: Record<string, number>; quota: BoundaryQuota; usage: BoundaryQuota; tags: Record<string, string>; createdAt: string; createdBy: string | null }
 export type ResourceNameValidationDto = { resourceName: string; isValid: boolean; isAvailable: boolean; violations: Array<NameViolation>; takenBy: Array<ResourceReference> }
-export type ResourceReference = { collection: string; resourceGroup: string; name: string; id: string }
+export type ResourceReference = { collection: string; resourceGroup: string; name: string }
 export type ResourceSummaryDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; clusterId: string; computePlan: string | null; tags: Record<string, string>; href: string }
 export type RestoreOrigin = { clusterName: string; snapshotId: string | null; targetTime: string | null }
 export type RestoreResultDto = { cluster: RelationalClusterDto; snapshotId: string; targetTime: string | null }
@@ -836,4 +864,7 @@ export type VectorConnectionInfo = { restEndpoint: string; grpcEndpoint: string;
 export type VectorHealthReport = { status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; checkedAt: string; message: string | null; checks: Array<HealthCheck>; peers: Array<VectorPeerHealth>; collectionCount: number | null; vectorCount: number | null }
 export type VectorPeerHealth = { peerId: number; uri: string; state: "Active" | "Dead" | "Unknown"; isLeader: boolean }
 export type VectorResourcePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null }
+export type VerifyRegistryRequestInput = { registryUrl?: string | null; username?: string | null; password?: string | null; repository?: string | null; tag?: string | null }
 export type VersionDto = { module: string; version: string; commit: string; builtAt: string; kubernetesVersion: string; simulated: Array<string> }
+export type WebhookReceiptDto = { deliveryId: string; accepted: boolean }
+export type WebhookStateDto = { repositoryId: string; url: string; isActive: boolean; events: Array<string>; lastDeliveryAt: string | null; lastDeliveryStatus: number | null; created: boolean }

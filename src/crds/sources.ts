@@ -3,7 +3,8 @@ import { HEAD_KINDS } from '../contracts/sources/events.ts'
 import { DELIVERY_KEYS_KEPT, HEADS_KEPT } from '../contracts/sources/journal.ts'
 import { PROVIDERS } from '../contracts/sources/providers.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, DisplayName, PlainText } from './fields.ts'
+import { DateTime, DisplayName } from './fields.ts'
+import { HELD_SHOWN, HeldBy, notWhileHeld } from './held.ts'
 
 /** https, or ssh for plain Git; what may be called is judged when it is called. */
 export const SourceUrl = z
@@ -39,7 +40,7 @@ export const CircuitSettings = z.strictObject({
   defaultVisibility: z
     .enum(VISIBILITIES)
     .default('Private')
-    .describe('Who reads a new repository: Private is this source only, Boundary everybody signed in at the Git host'),
+    .describe('Whom a new repository is meant for: Private is this source, Boundary every source of the boundary. Kept and shown; only this source reads either'),
   defaultBranch: z
     .string()
     .max(100)
@@ -102,6 +103,13 @@ const rules: Rule<Spec>[] = [
     code: 'missing-credential',
     field: 'credentials',
     test: (next) => isInstalled(next) || next.credentials !== undefined,
+  },
+  {
+    cel: "self.provider != 'Circuit' || !has(self.credentials)",
+    message: 'the platform makes the credentials of a Circuit',
+    code: 'BAD_REQUEST',
+    field: 'credentials',
+    test: ({ provider, credentials }) => provider !== 'Circuit' || credentials === undefined,
   },
   {
     cel: "self.provider == 'Git' || self.baseUrl.startsWith('https://')",
@@ -175,6 +183,9 @@ export const DeploymentSource = defineKind({
       })
       .optional()
       .describe('What the provider says about the installation, or about the credentials'),
+    heldBy: HeldBy.describe(
+      `What uses it, as <group>/<collection>/<name>, the first ${HELD_SHOWN}: while there is anything, it is not deleted`,
+    ),
     hasWebhookSecret: z.boolean().optional().describe('Whether deliveries can be verified'),
     lastCheckedAt: DateTime.optional().describe('When the provider was last asked'),
     lastEventAt: DateTime.optional().describe('When a verified delivery last came'),
@@ -194,6 +205,7 @@ export const DeploymentSource = defineKind({
   protectedFields: { install: 'administrators' },
   rules,
   admission: [
+    notWhileHeld,
     {
       on: 'CREATE',
       cel: 'variables.isExempt || !has(object.spec.install)',
@@ -217,4 +229,3 @@ export const DeploymentSource = defineKind({
   ],
 })
 export type DeploymentSource = ObjectOf<typeof DeploymentSource>
-export const ReturnUrl = PlainText.min(1).max(2048)
