@@ -140,7 +140,9 @@ export const Configuration = z.strictObject({
   circuitUrl: z
     .url({ protocol: /^https$/ })
     .optional()
-    .describe('The Gitea that the platform runs for deployment sources of type circuit; they wait with EngineMissing when absent'),
+    .describe(
+      'The Gitea that the platform runs for deployment sources of type circuit; they wait with EngineMissing when absent',
+    ),
   circuitTokenFile: z
     .string()
     .optional()

@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { type Checked, type CircuitPort, type Connection, SourceError, type SourcePort } from '../adapters/sources/port.ts'
+import {
+  type Checked,
+  type CircuitPort,
+  type Connection,
+  SourceError,
+  type SourcePort,
+} from '../adapters/sources/port.ts'
 import {
   CREDENTIAL_KEYS,
   type Credentials,
@@ -11,8 +17,8 @@ import { BOUNDARY_LABEL, GROUP_LABEL } from '../core/labels.ts'
 import { boundaryNamespace, sha256 } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../core/outcome.ts'
-import { DeploymentSource } from '../crds/sources.ts'
 import { HELD_SHOWN } from '../crds/held.ts'
+import { DeploymentSource } from '../crds/sources.ts'
 import { sourceOf, sourceSecret, WITH_SOURCES } from '../desired/sources.ts'
 import { namespace, secret } from '../kube/builtin.ts'
 import { isKubeError } from '../kube/errors.ts'

@@ -40,7 +40,9 @@ export const CircuitSettings = z.strictObject({
   defaultVisibility: z
     .enum(VISIBILITIES)
     .default('Private')
-    .describe('Whom a new repository is meant for: Private is this source, Boundary every source of the boundary. Kept and shown; only this source reads either'),
+    .describe(
+      'Whom a new repository is meant for: Private is this source, Boundary every source of the boundary. Kept and shown; only this source reads either',
+    ),
   defaultBranch: z
     .string()
     .max(100)
@@ -137,8 +139,7 @@ const rules: Rule<Spec>[] = [
     message: 'installationId cannot be changed once it is set',
     code: 'BAD_REQUEST',
     field: 'installationId',
-    test: (next, previous) =>
-      previous.installationId === undefined || next.installationId === previous.installationId,
+    test: (next, previous) => previous.installationId === undefined || next.installationId === previous.installationId,
   },
 ]
 

@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { allPages, ask, type Call, safeId } from './calls.ts'
-import type { Provider } from './client.ts'
-import { type Connection, type Repository, SourceError } from './port.ts'
+import { type Connection, type Repository, SourceError, type SourceProvider } from './port.ts'
 
 const Text = z.string().nullish()
 const Link = z.object({ href: z.string() })
@@ -28,7 +27,7 @@ const UUID = /^\{[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\}$/
 const CLOUD = 'https://bitbucket.org'
 
 /** Bitbucket Cloud, by version 2 of its REST interface (developer.atlassian.com/cloud/bitbucket/rest). */
-export function bitbucketProvider(fetch: OutgoingFetch): Provider {
+export function bitbucketProvider(fetch: OutgoingFetch): SourceProvider {
   const api = <Schema extends z.ZodType>(
     { baseUrl, credentials, username }: Connection,
     path: string,
@@ -38,9 +37,7 @@ export function bitbucketProvider(fetch: OutgoingFetch): Provider {
     const token = credentials[CREDENTIAL_KEYS.token] ?? ''
     // Access tokens of a workspace stand alone; those of a person go with a name.
     const authorization =
-      username === undefined
-        ? `Bearer ${token}`
-        : `Basic ${Buffer.from(`${username}:${token}`).toString('base64')}`
+      username === undefined ? `Bearer ${token}` : `Basic ${Buffer.from(`${username}:${token}`).toString('base64')}`
     const base = baseUrl === CLOUD ? 'https://api.bitbucket.org' : baseUrl.replace(/\/+$/, '')
     return ask(fetch, `${base}/2.0${path}`, schema, { ...call, headers: { authorization } })
   }

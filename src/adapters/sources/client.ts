@@ -1,23 +1,19 @@
-import type { Provider as ProviderName } from '../../contracts/sources/providers.ts'
+import type { Provider } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { bitbucketProvider } from './bitbucket.ts'
 import { gitProvider } from './git.ts'
 import { giteaProvider } from './gitea.ts'
 import { githubProvider } from './github.ts'
 import { gitlabProvider } from './gitlab.ts'
-import { type Connection, SourceError, type SourcePort } from './port.ts'
+import { type Connection, SourceError, type SourcePort, type SourceProvider } from './port.ts'
 import { verifyRegistry } from './registry.ts'
-
-/** What a provider can do; nobody can do everything. */
-export type Provider = Pick<SourcePort, 'check' | 'repositories' | 'token'> &
-  Partial<Pick<SourcePort, 'ensureWebhook' | 'createRepository' | 'usage' | 'makeApp'>>
 
 /** Speaks to every provider, through the calls that tenants' addresses are made with. */
 export function createSources(fetch: OutgoingFetch, now: () => number): SourcePort {
   const gitea = giteaProvider(fetch)
   const gitHub = githubProvider(fetch, now)
   const verify: SourcePort['verifyRegistry'] = (...given) => verifyRegistry(fetch, ...given)
-  const providers: Readonly<Record<ProviderName, Provider>> = {
+  const providers: Readonly<Record<Provider, SourceProvider>> = {
     GitHub: gitHub,
     GitLab: gitlabProvider(fetch, now),
     Gitea: gitea,
@@ -27,9 +23,11 @@ export function createSources(fetch: OutgoingFetch, now: () => number): SourcePo
     Registry: registryProvider(verify),
   }
   const of = ({ provider }: Connection) => providers[provider]
-  const cannot = (what: string) => ({ provider }: Pick<Connection, 'provider'>) => {
-    throw new SourceError('Unsupported', `A source of type ${provider} has no ${what}.`)
-  }
+  const cannot =
+    (what: string) =>
+    ({ provider }: Pick<Connection, 'provider'>) => {
+      throw new SourceError('Unsupported', `A source of type ${provider} has no ${what}.`)
+    }
   return {
     check: (connection, signal) => of(connection).check(connection, signal),
     repositories: (connection, search, signal) => of(connection).repositories(connection, search, signal),
@@ -44,7 +42,7 @@ export function createSources(fetch: OutgoingFetch, now: () => number): SourcePo
   }
 }
 
-function registryProvider(verify: SourcePort['verifyRegistry']): Provider {
+function registryProvider(verify: SourcePort['verifyRegistry']): SourceProvider {
   const nothing = () => {
     throw new SourceError('Unsupported', 'A registry holds images, not repositories of code.')
   }

@@ -82,7 +82,8 @@ export class FakeSources implements SourcePort {
   }
 
   #signIn(connection: Connection): void {
-    if (this.isAway) throw new SourceError('Unreachable', 'The provider does not answer.')
+    if (this.isAway || connection.baseUrl.includes('nobody'))
+      throw new SourceError('Unreachable', 'The provider does not answer.')
     if (!this.#isGood(connection)) throw new SourceError('CredentialRejected', 'The provider refuses the credentials.')
   }
 

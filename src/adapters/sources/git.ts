@@ -1,15 +1,14 @@
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { refuseStatus, send } from './calls.ts'
-import type { Provider } from './client.ts'
-import { type Connection, type Repository, SourceError } from './port.ts'
+import { type Connection, type Repository, SourceError, type SourceProvider } from './port.ts'
 
 /** The one repository that such a connection is. */
 const ID = 'repository'
 const ADVERTISEMENT = 'application/x-git-upload-pack-advertisement'
 
 /** Plain Git over https, by its smart protocol (gitprotocol-http); over ssh nothing is asked. */
-export function gitProvider(fetch: OutgoingFetch): Provider {
+export function gitProvider(fetch: OutgoingFetch): SourceProvider {
   async function look(connection: Connection, signal?: AbortSignal): Promise<Repository> {
     const { baseUrl, username = 'git', credentials } = connection
     const url = baseUrl.replace(/\/+$/, '')

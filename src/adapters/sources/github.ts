@@ -4,8 +4,7 @@ import { z } from 'zod'
 import { CREDENTIAL_KEYS, type Credentials } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { allPages, ask, type Call, NUMBER, safeId } from './calls.ts'
-import type { Provider } from './client.ts'
-import { type Connection, type Repository, SourceError } from './port.ts'
+import { type Connection, type Repository, SourceError, type SourceProvider, type Webhook } from './port.ts'
 
 const Text = z.string().nullish()
 const Permissions = z.record(z.string(), z.string())
@@ -43,38 +42,12 @@ const API_VERSION = '2022-11-28'
 const [LIFE, BACKDATED] = [540, 30]
 
 /** A GitHub App, by GitHub's REST interface (docs.github.com/rest); on a server of one's own, below `/api/v3`. */
-export function githubProvider(fetch: OutgoingFetch, now: () => number): Provider {
-  const apiOf = (baseUrl: string) =>
-    baseUrl === PUBLIC ? 'https://api.github.com' : `${baseUrl.replace(/\/+$/, '')}/api/v3`
-  const api = <Schema extends z.ZodType>(
-    baseUrl: string,
-    path: string,
-    schema: Schema,
-    { authorization, ...call }: Call & { authorization?: string } = {},
-  ) =>
-    ask(fetch, `${apiOf(baseUrl)}${path}`, schema, {
-      ...call,
-      headers: {
-        accept: 'application/vnd.github+json',
-        'x-github-api-version': API_VERSION,
-        ...(authorization !== undefined && { authorization }),
-      },
-    })
-  const asApp = async (credentials: Credentials) => `Bearer ${await appToken(credentials, now())}`
-  const place = ({ installationId }: Connection) => {
-    if (installationId !== undefined) return `/app/installations/${safeId(installationId, NUMBER)}`
-    throw new SourceError('NotFound', 'The GitHub App is not installed yet.')
-  }
-  async function issue(connection: Connection, body: object, signal?: AbortSignal) {
-    const authorization = await asApp(connection.credentials)
-    const path = `${place(connection)}/access_tokens`
-    return api(connection.baseUrl, path, Token, { method: 'POST', body, authorization, signal })
-  }
-
+export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceProvider {
+  const app = new AppCalls(fetch, now)
   return {
     async check(connection, signal) {
-      const authorization = await asApp(connection.credentials)
-      const found = await api(connection.baseUrl, place(connection), Installation, { authorization, signal })
+      const { credentials, baseUrl } = connection
+      const found = await app.asApp(credentials, baseUrl, placeOf(connection), Installation, { signal })
       return {
         accountName: found.account.login,
         accountType: found.account.type === 'Organization' ? 'Organization' : 'User',
@@ -88,61 +61,110 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): Provide
       }
     },
     async repositories(connection, search = '', signal) {
-      const { token } = await issue(connection, { permissions: { metadata: 'read' } }, signal)
-      const authorization = `Bearer ${token}`
+      const { token } = await app.issue(connection, { permissions: { metadata: 'read' } }, signal)
       const found = await allPages(async (page, size) => {
         const path = `/installation/repositories?page=${page}&per_page=${size}`
         const answer = z.object({ repositories: z.array(Repo) })
-        return (await api(connection.baseUrl, path, answer, { authorization, signal })).repositories
+        return (await app.call(`Bearer ${token}`, connection.baseUrl, path, answer, { signal })).repositories
       })
       const words = search.toLowerCase()
-      return found.filter(({ full_name }) => full_name.toLowerCase().includes(words)).map(repositoryOf)
+      return found.filter(({ full_name: name }) => name.toLowerCase().includes(words)).map(repositoryOf)
     },
     async token(connection, id, signal) {
       const permissions = { contents: 'read' }
       const body = { repository_ids: [Number(safeId(id, NUMBER))], permissions }
-      const made = await issue(connection, body, signal)
-      const authorization = `Bearer ${made.token}`
-      const found = await api(connection.baseUrl, `/repositories/${id}`, Repo, { authorization, signal })
-      return {
-        token: made.token,
-        username: 'x-access-token',
-        cloneUrl: found.clone_url,
-        expiresAt: made.expires_at,
-        permissions: { ...(made.permissions ?? permissions), repositories: 'one' },
-      }
+      const { token, expires_at: expiresAt, permissions: given } = await app.issue(connection, body, signal)
+      const found = await app.call(`Bearer ${token}`, connection.baseUrl, `/repositories/${id}`, Repo, { signal })
+      const all = { ...(given ?? permissions), repositories: 'one' }
+      return { token, username: 'x-access-token', cloneUrl: found.clone_url, expiresAt, permissions: all }
     },
-    /** An App has one webhook for all its repositories. */
-    async ensureWebhook(connection, id, hook, signal) {
-      const { baseUrl, credentials } = connection
-      // Answers NotFound for a repository that the installation does not reach.
-      await issue(connection, { repository_ids: [Number(safeId(id, NUMBER))] }, signal)
-      const authorization = await asApp(credentials)
-      const before = await api(baseUrl, '/app/hook/config', Hook, { authorization, signal })
-      const body = { url: hook.url, content_type: 'json', secret: hook.secret, insecure_ssl: '0' }
-      await api(baseUrl, '/app/hook/config', Hook, { method: 'PATCH', body, authorization, signal })
-      const { events } = await api(baseUrl, '/app', Events, { authorization, signal })
-      const path = '/app/hook/deliveries?per_page=1'
-      const [last] = await api(baseUrl, path, z.array(Delivery), { authorization, signal })
-      return {
-        url: hook.url,
-        isActive: true,
-        events,
-        lastDeliveryAt: last?.delivered_at ?? null,
-        lastDeliveryStatus: last?.status_code ?? null,
-        created: (before.url ?? '') === '',
-      }
-    },
-    async makeApp(baseUrl, code, hook, signal) {
-      const path = `/app-manifests/${encodeURIComponent(safeId(code, /^[A-Za-z0-9_-]{1,128}$/))}/conversions`
-      const { id, slug, html_url: htmlUrl, pem } = await api(baseUrl, path, App, { method: 'POST', signal })
+    ensureWebhook: (connection, id, hook, signal) => ensureHook(app, connection, id, hook, signal),
+    async makeApp(baseUrl, code, { url, secret }, signal) {
+      const path = `/app-manifests/${safeId(code, /^[A-Za-z0-9_-]{1,128}$/)}/conversions`
+      const call = { method: 'POST' as const, signal }
+      const { id, slug, html_url: htmlUrl, pem } = await app.call(undefined, baseUrl, path, App, call)
       const { appId, appSlug, privateKey, webhookSecret } = CREDENTIAL_KEYS
-      const credentials = { [appId]: String(id), [appSlug]: slug, [privateKey]: pem, [webhookSecret]: hook.secret }
-      const body = { url: hook.url, content_type: 'json', secret: hook.secret, insecure_ssl: '0' }
-      const authorization = await asApp(credentials)
-      await api(baseUrl, '/app/hook/config', Hook, { method: 'PATCH', body, authorization, signal })
+      const credentials = { [appId]: String(id), [appSlug]: slug, [privateKey]: pem, [webhookSecret]: secret }
+      const body = { url, content_type: 'json', secret, insecure_ssl: '0' }
+      await app.asApp(credentials, baseUrl, '/app/hook/config', Hook, { method: 'PATCH', body, signal })
       return { credentials, slug, htmlUrl }
     },
+  }
+}
+
+/** Calls as the App itself, and with tokens of its installations. */
+class AppCalls {
+  readonly #fetch: OutgoingFetch
+  readonly #now: () => number
+
+  constructor(fetch: OutgoingFetch, now: () => number) {
+    this.#fetch = fetch
+    this.#now = now
+  }
+
+  call<Schema extends z.ZodType>(
+    authorization: string | undefined,
+    baseUrl: string,
+    path: string,
+    schema: Schema,
+    call: Call = {},
+  ): Promise<z.output<Schema>> {
+    const base = baseUrl === PUBLIC ? 'https://api.github.com' : `${baseUrl.replace(/\/+$/, '')}/api/v3`
+    const headers = {
+      accept: 'application/vnd.github+json',
+      'x-github-api-version': API_VERSION,
+      ...(authorization !== undefined && { authorization }),
+    }
+    return ask(this.#fetch, `${base}${path}`, schema, { ...call, headers })
+  }
+
+  async asApp<Schema extends z.ZodType>(
+    credentials: Credentials,
+    baseUrl: string,
+    path: string,
+    schema: Schema,
+    call: Call = {},
+  ): Promise<z.output<Schema>> {
+    return this.call(`Bearer ${await appToken(credentials, this.#now())}`, baseUrl, path, schema, call)
+  }
+
+  async issue(connection: Connection, body: object, signal?: AbortSignal): Promise<z.output<typeof Token>> {
+    const { credentials, baseUrl } = connection
+    const path = `${placeOf(connection)}/access_tokens`
+    return this.asApp(credentials, baseUrl, path, Token, { method: 'POST', body, signal })
+  }
+}
+
+/** @throws SourceError NotFound */
+function placeOf({ installationId }: Connection): string {
+  if (installationId !== undefined) return `/app/installations/${safeId(installationId, NUMBER)}`
+  throw new SourceError('NotFound', 'The GitHub App is not installed yet.')
+}
+
+/** An App has one webhook for all its repositories. */
+async function ensureHook(
+  app: AppCalls,
+  connection: Connection,
+  id: string,
+  { url, secret }: { url: string; secret: string },
+  signal?: AbortSignal,
+): Promise<Webhook> {
+  const { baseUrl, credentials } = connection
+  // Answers NotFound for a repository that the installation does not reach.
+  await app.issue(connection, { repository_ids: [Number(safeId(id, NUMBER))] }, signal)
+  const before = await app.asApp(credentials, baseUrl, '/app/hook/config', Hook, { signal })
+  const body = { url, content_type: 'json', secret, insecure_ssl: '0' }
+  await app.asApp(credentials, baseUrl, '/app/hook/config', Hook, { method: 'PATCH', body, signal })
+  const { events } = await app.asApp(credentials, baseUrl, '/app', Events, { signal })
+  const path = '/app/hook/deliveries?per_page=1'
+  const [last] = await app.asApp(credentials, baseUrl, path, z.array(Delivery), { signal })
+  return {
+    url,
+    isActive: true,
+    events,
+    lastDeliveryAt: last?.delivered_at ?? null,
+    lastDeliveryStatus: last?.status_code ?? null,
+    created: (before.url ?? '') === '',
   }
 }
 

@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { allPages, ask, type Call, NUMBER, safeId } from './calls.ts'
-import type { Provider } from './client.ts'
-import type { Connection, Repository } from './port.ts'
+import type { Connection, Repository, SourceProvider, Webhook } from './port.ts'
 
 const Text = z.string().nullish()
 const User = z.object({ username: z.string(), avatar_url: Text, created_at: Text })
@@ -27,18 +26,19 @@ const EVENTS = { push_events: true, tag_push_events: true, merge_requests_events
 /** A deploy token is good for a day. */
 const TOKEN_MILLISECONDS = 86_400_000
 
-/** GitLab, by version 4 of its REST interface (docs.gitlab.com/api). Its token needs the scope `api`. */
-export function gitlabProvider(fetch: OutgoingFetch, now: () => number): Provider {
-  const api = <Schema extends z.ZodType>(
-    { baseUrl, credentials }: Connection,
-    path: string,
-    schema: Schema,
-    call: Call = {},
-  ) =>
+type Api = ReturnType<typeof apiOf>
+
+const apiOf =
+  (fetch: OutgoingFetch) =>
+  <Schema extends z.ZodType>({ baseUrl, credentials }: Connection, path: string, schema: Schema, call: Call = {}) =>
     ask(fetch, `${baseUrl.replace(/\/+$/, '')}/api/v4${path}`, schema, {
       ...call,
       headers: { authorization: `Bearer ${credentials[CREDENTIAL_KEYS.token] ?? ''}` },
     })
+
+/** GitLab, by version 4 of its REST interface (docs.gitlab.com/api). Its token needs the scope `api`. */
+export function gitlabProvider(fetch: OutgoingFetch, now: () => number): SourceProvider {
+  const api = apiOf(fetch)
   const project = (id: string) => `/projects/${safeId(id, NUMBER)}`
 
   return {
@@ -81,26 +81,34 @@ export function gitlabProvider(fetch: OutgoingFetch, now: () => number): Provide
         permissions: { contents: 'read', repositories: 'one' },
       }
     },
-    async ensureWebhook(connection, id, hook, signal) {
-      const path = `${project(id)}/hooks`
-      const hooks = await allPages((page, size) =>
-        api(connection, `${path}?page=${page}&per_page=${size}`, z.array(Hook), { signal }),
-      )
-      const present = hooks.find(({ url }) => url === hook.url)
-      const body = { url: hook.url, token: hook.secret, enable_ssl_verification: true, ...EVENTS }
-      const made =
-        present === undefined
-          ? await api(connection, path, Hook, { method: 'POST', body, signal })
-          : await api(connection, `${path}/${present.id}`, Hook, { method: 'PUT', body, signal })
-      return {
-        url: hook.url,
-        isActive: (made.alert_status ?? 'executable') === 'executable',
-        events: Object.keys(EVENTS),
-        lastDeliveryAt: null,
-        lastDeliveryStatus: null,
-        created: present === undefined,
-      }
-    },
+    ensureWebhook: async (connection, id, hook, signal) =>
+      ensureHook(api, connection, `${project(id)}/hooks`, hook, signal),
+  }
+}
+
+async function ensureHook(
+  api: Api,
+  connection: Connection,
+  path: string,
+  { url, secret }: { url: string; secret: string },
+  signal?: AbortSignal,
+): Promise<Webhook> {
+  const hooks = await allPages((page, size) =>
+    api(connection, `${path}?page=${page}&per_page=${size}`, z.array(Hook), { signal }),
+  )
+  const present = hooks.find((one) => one.url === url)
+  const body = { url, token: secret, enable_ssl_verification: true, ...EVENTS }
+  const made =
+    present === undefined
+      ? await api(connection, path, Hook, { method: 'POST', body, signal })
+      : await api(connection, `${path}/${present.id}`, Hook, { method: 'PUT', body, signal })
+  return {
+    url,
+    isActive: (made.alert_status ?? 'executable') === 'executable',
+    events: Object.keys(EVENTS),
+    lastDeliveryAt: null,
+    lastDeliveryStatus: null,
+    created: present === undefined,
   }
 }
 

@@ -102,12 +102,7 @@ export interface SourcePort {
   /** Kilobytes of all repositories, and how many they are. @throws SourceError */
   usage(connection: Connection, signal?: AbortSignal): Promise<{ repositoryCount: number; kilobytes: number }>
   /** Turns the code that GitHub sent back into the App, whose deliveries are signed with the secret from then on. */
-  makeApp(
-    baseUrl: string,
-    code: string,
-    hook: { url: string; secret: string },
-    signal?: AbortSignal,
-  ): Promise<MadeApp>
+  makeApp(baseUrl: string, code: string, hook: { url: string; secret: string }, signal?: AbortSignal): Promise<MadeApp>
   /** Whether images can be pulled. @throws SourceError NotAllowed alone: everything else is the answer */
   verifyRegistry(
     connection: Connection,
@@ -115,6 +110,10 @@ export interface SourcePort {
     signal?: AbortSignal,
   ): Promise<RegistryVerdict>
 }
+
+/** One provider: what it can do. Nobody can do everything. */
+export type SourceProvider = Pick<SourcePort, 'check' | 'repositories' | 'token'> &
+  Partial<Pick<SourcePort, 'ensureWebhook' | 'createRepository' | 'usage' | 'makeApp'>>
 
 export type SourceReason =
   | 'CredentialRejected'

@@ -40,7 +40,10 @@ export const CircuitRepositoryRequest = z
       .min(1)
       .max(100)
       .regex(/^[A-Za-z0-9._-]+$/, 'must be letters, digits, dots, hyphens and underscores')
-      .refine((name) => !/^\.+$/.test(name) && !/\.(git|wiki|rss|atom)$/i.test(name), 'is a name of the Git host itself'),
+      .refine(
+        (name) => !/^\.+$/.test(name) && !/\.(git|wiki|rss|atom)$/i.test(name),
+        'is a name of the Git host itself',
+      ),
     description: z.string().max(512).nullish(),
     visibility: Visibility.nullish().describe('That of the settings if absent'),
     initialize: z.boolean().default(true).describe('With a first commit'),

@@ -1,5 +1,10 @@
 import { type Connection, SourceError } from '../../adapters/sources/port.ts'
-import { CREDENTIAL_KEYS, type Credentials, readCredentials, sourceSecretName } from '../../contracts/sources/providers.ts'
+import {
+  CREDENTIAL_KEYS,
+  type Credentials,
+  readCredentials,
+  sourceSecretName,
+} from '../../contracts/sources/providers.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
 import { vetOutgoingUrl } from '../../core/outgoingUrl.ts'
 import { DeploymentSource } from '../../crds/sources.ts'

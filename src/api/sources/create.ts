@@ -1,6 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { CREDENTIAL_KEYS, type Credentials, NEEDED_CREDENTIALS, type Provider, PUBLIC_HOSTS, sourceNameOf } from '../../contracts/sources/providers.ts'
+import {
+  CREDENTIAL_KEYS,
+  type Credentials,
+  NEEDED_CREDENTIALS,
+  type Provider,
+  PUBLIC_HOSTS,
+  sourceNameOf,
+} from '../../contracts/sources/providers.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { type LinkToken, newLinkToken } from '../../core/linkToken.ts'

@@ -173,15 +173,15 @@ export const sourceRoutes: readonly RouteDraft[] = [
   },
   {
     ...configRoute(`${TYPE}/installations/config`, {
-    ...installations,
-    summary: 'What the list of installations can be asked for',
-    collection: 'installations',
-    actionPrefix: 'kernel/deployments',
-    before: async (context) => {
-      await inBoundary(context)
-      requireProvider(context as Context<'sourceName'>)
-    },
-  }),
+      ...installations,
+      summary: 'What the list of installations can be asked for',
+      collection: 'installations',
+      actionPrefix: 'kernel/deployments',
+      before: async (context) => {
+        await inBoundary(context)
+        requireProvider(context as Context<'sourceName'>)
+      },
+    }),
     errors,
   },
   route(
@@ -208,7 +208,12 @@ export const sourceRoutes: readonly RouteDraft[] = [
     },
     issueToken,
   ),
-  route('DELETE', ONE, { auth: action('kernel/deployments/delete'), summary: 'Disconnect a source', errors }, removeSource),
+  route(
+    'DELETE',
+    ONE,
+    { auth: action('kernel/deployments/delete'), summary: 'Disconnect a source', errors },
+    removeSource,
+  ),
   route(
     'PUT',
     `${ONE}/circuit`,

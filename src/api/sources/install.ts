@@ -94,7 +94,10 @@ async function useState(
   return object as SourceRecord
 }
 
-const redirect = (location: string): Answer<never> => ({ status: 302, headers: { location, 'cache-control': 'no-store' } })
+const redirect = (location: string): Answer<never> => ({
+  status: 302,
+  headers: { location, 'cache-control': 'no-store' },
+})
 
 function withResult(services: Services, returnUrl: string | undefined, result: Record<string, string>): string {
   const url = new URL(returnUrl ?? `${services.sources.baseUrl}/`)

@@ -153,8 +153,12 @@ export async function sourceHealth(context: Context<'boundaryId' | 'sourceName' 
   return ok(reportOf([...checks, webhook], observedAt))
 }
 
-const check = (name: string, status: Check['status'], message: string | null = null, durationMs: number | null = null) =>
-  ({ name, status, message, durationMs }) satisfies Check
+const check = (
+  name: string,
+  status: Check['status'],
+  message: string | null = null,
+  durationMs: number | null = null,
+) => ({ name, status, message, durationMs }) satisfies Check
 
 function refusedChecks(): Check[] {
   return [check('Reachable', 'Unhealthy', 'Its address is not one that the platform calls.')]

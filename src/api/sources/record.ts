@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { CircuitPort, SourcePort } from '../../adapters/sources/port.ts'
 import {
+  PROVIDERS,
   type Provider,
   providerNamed,
-  PROVIDERS,
   SOURCE_NAMES,
   sourceNameOf,
   sourceSecretName,
@@ -47,7 +47,7 @@ export const SOURCE_STATES = ['Pending', 'AwaitingInstall', 'Ready', 'Failing', 
 
 const ResourceReference = z
   .object({ collection: z.string(), resourceGroup: z.string(), name: z.string() })
-  .meta({ id: 'ResourceReference' })
+  .meta({ id: 'SourceUser' })
 export type ResourceReference = z.output<typeof ResourceReference>
 
 export const DeploymentSourceDto = z

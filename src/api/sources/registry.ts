@@ -114,7 +114,9 @@ function requireWriter(
   }
   const found = resourcesOfGroup(services, boundaryId, resourceGroup).find(({ kind, object }) => {
     const scope = resourceScope(boundaryId, resourceGroup, kind.segment, resourceName)
-    return object.metadata.name === resourceName && services.access.isAllowed(principalId, `${kind.actions}/write`, scope)
+    return (
+      object.metadata.name === resourceName && services.access.isAllowed(principalId, `${kind.actions}/write`, scope)
+    )
   })
   if (found === undefined) throw notFound(`Resource "${resourceName}" in group "${resourceGroup}"`)
   return found

@@ -13,7 +13,10 @@ import { webhookSecretOf } from './connection.ts'
 import { findSource, type SourceRecord, secretNameOf, sourcesOfType, sourceUnknown } from './record.ts'
 
 export const WebhookReceiptDto = z
-  .object({ deliveryId: z.string(), accepted: z.boolean().describe('False for a repeat, and for what changes nothing') })
+  .object({
+    deliveryId: z.string(),
+    accepted: z.boolean().describe('False for a repeat, and for what changes nothing'),
+  })
   .meta({ id: 'WebhookReceiptDto' })
 
 export const WebhookQuery = z.strictObject({ source: z.guid().optional() })
@@ -33,9 +36,7 @@ function notAcceptable(why: string): PlatformError {
  *
  * @throws PlatformError source-unknown, webhook-not-acceptable, BODY_TOO_LARGE
  */
-export async function receiveWebhook(
-  context: Context<'boundaryId' | 'sourceName', z.output<typeof WebhookQuery>>,
-) {
+export async function receiveWebhook(context: Context<'boundaryId' | 'sourceName', z.output<typeof WebhookQuery>>) {
   const { services, query } = context
   const candidates = await candidatesOf(context)
   const [first] = candidates

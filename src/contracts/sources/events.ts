@@ -45,9 +45,7 @@ function pushed(repository: { id: string; name: string }, ref: string, commit: s
   return heads([{ kind, repositoryId: repository.id, repositoryName: repository.name, ref, commit }])
 }
 
-const Repository = z
-  .object({ id: Id, full_name: Name })
-  .transform(({ id, full_name: name }) => ({ id, name }))
+const Repository = z.object({ id: Id, full_name: Name }).transform(({ id, full_name: name }) => ({ id, name }))
 
 const gitHubPush: Reader = z
   .object({ ref: Ref, after: Commit, repository: Repository })
