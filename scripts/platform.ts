@@ -50,6 +50,8 @@ export type PlatformOptions = {
   objectStore?: Promise<string | undefined>
   /** The program of the Git host, once it is built; undefined runs without one. */
   gitHost?: Promise<GitHostProgram | undefined> | undefined
+  /** A Git host that somebody else runs. */
+  otherGitHost?: GitHost
   /** Hosts of sources beside those on the Internet: what tests play. */
   outgoingHosts?: readonly string[]
 }
@@ -137,7 +139,7 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
         : await progress.step('starting the object store', () =>
             startObjectStore(controlPlane, { program, folder, ports: options.ports }),
           )
-    const gitHost = await openGitHost(controlPlane, options)
+    const gitHost = (await openGitHost(controlPlane, options)) ?? options.otherGitHost
     return { platform, store, operator: await operatorCommand(controlPlane, options, { store, gitHost }) }
   } finally {
     await admin.close()
