@@ -32,14 +32,23 @@ export type ToolSearch = {
  */
 export async function findTool(tool: Tool, search: ToolSearch): Promise<{ program: string } | { needsGo: string }> {
   const files = await readLock(tool)
-  const key = createHash('sha256').update(files.join('\n')).digest('hex').slice(0, 16)
-  const folder = cachedAt(`${tool.folder}-${key}`, search.environment)
+  const folder = folderOf(tool, files, search.environment)
   const program = join(folder, tool.name)
   if (await exists(program, constants.X_OK)) return { program }
   const [found, wanted] = [await goVersion(), /^go (\d+\.\d+(?:\.\d+)?)$/m.exec(files[0] ?? '')?.[1] ?? '']
   if (found === undefined || isGoOlder(found, wanted)) return { needsGo: wanted }
   await build(tool, folder, search)
   return { program }
+}
+
+/** Whether it was built before. */
+export async function isToolBuilt(tool: Tool): Promise<boolean> {
+  return exists(join(folderOf(tool, await readLock(tool)), tool.name), constants.X_OK)
+}
+
+function folderOf({ folder }: Tool, lock: readonly string[], environment?: NodeJS.ProcessEnv): string {
+  const key = createHash('sha256').update(lock.join('\n')).digest('hex').slice(0, 16)
+  return cachedAt(`${folder}-${key}`, environment)
 }
 
 /** The version of a module that the tool's lock names. */

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { Progress } from '../controlplane/index.ts'
-import { findTool, moduleFolder, type Tool } from '../controlplane/tool.ts'
+import { findTool, isToolBuilt, moduleFolder, type Tool } from '../controlplane/tool.ts'
 
 const MODULE = 'code.gitea.io/gitea'
 /** SQLite, its database here, is written in C. */
@@ -11,6 +11,11 @@ const HOST: Tool = {
   name: 'gitea',
   tags: 'sqlite,sqlite_unlock_notify',
   usesC: true,
+}
+
+/** Whether a start has nothing to build. */
+export function isGitHostBuilt(): Promise<boolean> {
+  return isToolBuilt(HOST)
 }
 
 /** The program of the Git host, and the folder of its module with the texts that it reads at its start. */

@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
+import { findGitHost } from '../../scripts/githost/find.ts'
 import { findObjectStore } from '../../scripts/objectstore/find.ts'
 import {
   PLATFORM_PORTS,
@@ -27,6 +28,8 @@ export type OwnPlatformOptions = {
   wired?: boolean
   /** Runs an object store beside it. */
   withStore?: boolean
+  /** Runs a Git host beside it. */
+  withGit?: boolean
   environment?: Record<string, string>
 }
 
@@ -77,6 +80,7 @@ export class OwnPlatform {
       ports,
       progress: silentProgress,
       signal,
+      ...(options.withGit === true ? { gitHost: findGitHost(silentProgress, signal) } : {}),
       ...(options.withStore === true ? { objectStore: findObjectStore(silentProgress, signal) } : {}),
     })
     const admin = createKubeClient(loadKubeconfig(controlPlane.kubeconfigPath), {

@@ -7,6 +7,7 @@ import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
 import { DeploymentSource } from '../../src/crds/sources.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
+import type { KubeError } from '../../src/kube/errors.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
 import {
   call,
@@ -101,7 +102,7 @@ describe('deployment sources', () => {
       ])
       expect(shown).to.not.contain(planted)
       const config = await expectCall<{ sorts: string[] }>(200, 'GET', `${path}/config`)
-      expect(config.body.sorts).to.include.members(['displayName', '-createdAt'])
+      expect(config.body.sorts).to.include.members(['displayName', 'createdAt'])
     })
 
     it('show their one installation and its repositories', async () => {
@@ -332,7 +333,10 @@ describe('deployment sources', () => {
       const tenant = await clientWithToken(contributor.token)
       const stolen = { secretName: `dsrc-${begun.deploymentSourceId}` }
       const theft = named({ provider: 'Gitea', baseUrl: 'https://evil.example.com', credentials: stolen })
-      const refusal = await tenant.create(DeploymentSource.resource, theft).then(String, String)
+      const refusal = await tenant.create(DeploymentSource.resource, theft).then(
+        () => undefined,
+        (error: KubeError) => error.denial?.message,
+      )
       expect(refusal).to.contain('may not get')
       await tenant.close()
       const own = {
