@@ -1,10 +1,18 @@
-type Given = { home: string; assets: string; port: number; url: string; secretKey: string; user: string }
+type Given = {
+  home: string
+  assets: string
+  port: number
+  url: string
+  secretKey: string
+  internalToken: string
+  user: string
+}
 
 /**
  * The settings of Gitea as the platform runs it: nobody registers, nothing is public, and of all that it can do only Git
  * and its REST interface are on. It runs on this machine, and so does the facade that its webhooks go to.
  */
-export function settingsOf({ home, assets, port, url, secretKey, user }: Given): string {
+export function settingsOf({ home, assets, port, url, secretKey, internalToken, user }: Given): string {
   const sections: Record<string, Record<string, string | number | boolean>> = {
     server: {
       PROTOCOL: 'https',
@@ -20,7 +28,7 @@ export function settingsOf({ home, assets, port, url, secretKey, user }: Given):
     },
     database: { DB_TYPE: 'sqlite3', PATH: `${home}/data/gitea.db` },
     repository: { ROOT: `${home}/repositories`, FORCE_PRIVATE: true },
-    security: { INSTALL_LOCK: true, SECRET_KEY: secretKey, INTERNAL_TOKEN_URI: `file:${home}/internal-token` },
+    security: { INSTALL_LOCK: true, SECRET_KEY: secretKey, INTERNAL_TOKEN: internalToken },
     service: { DISABLE_REGISTRATION: true, REQUIRE_SIGNIN_VIEW: true, DEFAULT_USER_VISIBILITY: 'private' },
     webhook: { ALLOWED_HOST_LIST: 'loopback' },
     migrations: { ALLOW_LOCALNETWORKS: false },

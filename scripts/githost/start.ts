@@ -46,9 +46,9 @@ export async function startGitHost(
   await writePrivate(place('tls.crt'), certificate.certPem)
   await writePrivate(place('tls.key'), certificate.keyPem)
   const url = `https://127.0.0.1:${port}`
-  const secretKey = await random('secret-key')
+  const [secretKey, internalToken] = [await random('secret-key'), await random('internal-token')]
   const user = userInfo().username
-  await writePrivate(place('app.ini'), settingsOf({ home, assets, port, url, secretKey, user }))
+  await writePrivate(place('app.ini'), settingsOf({ home, assets, port, url, secretKey, internalToken, user }))
   const environment = { PATH: process.env.PATH, HOME: home, USER: user }
   const run = async (...args: string[]) =>
     (

@@ -50,15 +50,10 @@ describe('a real Gitea as the Git host of the platform', () => {
     const ref = { namespace: boundaryNamespace(boundaryId), name: sourceId }
     return (await own.admin.get<Stored>(DeploymentSource.resource, ref)).status?.heads ?? []
   }
-  const git = (...args: string[]) =>
-    run(
-      'git',
-      ['-c', `http.sslCAInfo=${join(folder, 'ca.crt')}`, '-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args],
-      {
-        cwd: folder,
-        env: { ...process.env, GIT_TERMINAL_PROMPT: '0' },
-      },
-    )
+  const git = (...args: string[]) => {
+    const env = { ...process.env, GIT_TERMINAL_PROMPT: '0', GIT_SSL_CAINFO: join(folder, 'ca.crt') }
+    return run('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], { cwd: folder, env })
+  }
 
   before(async function () {
     const isFull = TEST_CONFIG.sized(0, 1) === 1
@@ -153,7 +148,7 @@ describe('a real Gitea as the Git host of the platform', () => {
       const token = Buffer.from(data.token ?? '', 'base64').toString()
       const baseUrl = `https://127.0.0.1:${own.ports.git}`
       const connection: Connection = { provider: 'Gitea', baseUrl, credentials: { token } }
-      const nobody = { ...connection, baseUrl: 'https://127.0.0.1:9' }
+      const nobody = { ...connection, baseUrl: `${baseUrl}/nothing` }
       const breakWebhook = async () => {
         const hooks = `${baseUrl}/api/v1/repos/${repository.fullName}/hooks`
         const headers = { authorization: `token ${token}`, 'content-type': 'application/json' }
