@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { CREDENTIAL_KEYS, sourceNameOf } from '../../contracts/sources/providers.ts'
 import { timestamp } from '../../core/clock.ts'
 import { messageOf, PlatformError } from '../../core/errors.ts'
+import { createdByOf } from '../../core/labels.ts'
 import { isSameHash, readLinkToken } from '../../core/linkToken.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { escapeHtml, page } from '../../core/page.ts'
@@ -63,7 +64,7 @@ function requirePlace({ parameters }: Context<'boundaryId' | 'sourceName'>, sour
 
 /** The object acts for whoever began the installation: the browser that comes back has no token. */
 const actorOf = ({ metadata }: SourceRecord) => ({
-  principalId: metadata.annotations?.['freehold.dev/created-by'] ?? metadata.name,
+  principalId: createdByOf(metadata) ?? metadata.name,
   principalType: 'User' as const,
   expiresAt: 0,
 })
@@ -134,7 +135,7 @@ export async function validateInstall(
       ...spec,
       install: next,
     }))
-    const installUrl = `${baseUrl}/apps/${encodeURIComponent(app.slug)}/installations/new?state=${state.token}`
+    const installUrl = `${pageOfApp(baseUrl, app)}/installations/new?state=${state.token}`
     if (install?.returnUrl === undefined) return redirect(installUrl)
     return redirect(withResult(services, install.returnUrl, { result: 'ok', installUrl }))
   } catch (error) {
@@ -142,6 +143,12 @@ export async function validateInstall(
     log.warn({ source: id, reason: messageOf(error) }, 'A GitHub App could not be made.')
     return failed()
   }
+}
+
+/** As GitHub says, unless that leads to somebody else. */
+function pageOfApp(baseUrl: string, { slug, htmlUrl }: { slug: string; htmlUrl: string }): string {
+  const isTheirs = URL.parse(htmlUrl)?.origin === new URL(baseUrl).origin
+  return isTheirs ? htmlUrl.replace(/\/+$/, '') : `${baseUrl}/apps/${encodeURIComponent(slug)}`
 }
 
 /**
