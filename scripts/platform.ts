@@ -7,6 +7,8 @@ import { createKubeClient, type KubeClient } from '../src/kube/client.ts'
 import { loadKubeconfig } from '../src/kube/kubeconfig.ts'
 import { readIfThere, writePrivate } from './controlplane/files.ts'
 import type { AccessOptions, ControlPlane, Progress } from './controlplane/index.ts'
+import type { GitHostProgram } from './githost/find.ts'
+import { type GitHost, startGitHost } from './githost/start.ts'
 import { installAddons, routeThroughGateway, untilGatewayServes } from './node/addons.ts'
 import { type RunningStore, startObjectStore } from './objectstore/start.ts'
 import { applyManifests, applyObjects } from './platform/manifests.ts'
@@ -15,7 +17,16 @@ import { type FirstOwners, installFirstOwners } from './platform/owners.ts'
 import { untilAnswers } from './platform/readiness.ts'
 
 /** Listeners of the platform on 127.0.0.1. They are chosen before the API server starts, which must know the issuer. */
-export const PLATFORM_PORTS = ['facade', 'identity', 'token', 'management', 'webhook', 'store', 'storeUsers'] as const
+export const PLATFORM_PORTS = [
+  'facade',
+  'identity',
+  'token',
+  'management',
+  'webhook',
+  'store',
+  'storeUsers',
+  'git',
+] as const
 export type PlatformPorts = Record<(typeof PLATFORM_PORTS)[number], number>
 
 export const REALM = 'freehold'
@@ -37,6 +48,12 @@ export type PlatformOptions = {
   signal: AbortSignal
   /** The program of the object store, once it is built; undefined runs without one. */
   objectStore?: Promise<string | undefined>
+  /** The program of the Git host, once it is built; undefined runs without one. */
+  gitHost?: Promise<GitHostProgram | undefined> | undefined
+  /** A Git host that somebody else runs. */
+  otherGitHost?: GitHost
+  /** Hosts of sources beside those on the Internet: what tests play. */
+  outgoingHosts?: readonly string[]
 }
 
 /** How to reach the platform, as `dev.json` tells it. */
@@ -123,10 +140,23 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
         : await progress.step('starting the object store', () =>
             startObjectStore(controlPlane, { program, folder, ports: options.ports }),
           )
-    return { platform, store, operator: await operatorCommand(controlPlane, options, store) }
+    const gitHost = (await openGitHost(controlPlane, options)) ?? options.otherGitHost
+    return { platform, store, operator: await operatorCommand(controlPlane, options, { store, gitHost }) }
   } finally {
     await admin.close()
   }
+}
+
+async function openGitHost(
+  controlPlane: ControlPlane,
+  { folder, ports, progress, gitHost }: PlatformOptions,
+): Promise<GitHost | undefined> {
+  const program = await gitHost
+  if (program === undefined) return undefined
+  const certificate = await controlPlane.issueServingCertificate(['127.0.0.1', 'localhost'])
+  return progress.step('starting the Git host', () =>
+    startGitHost(program, { folder, port: ports.git, certificate }, (process) => controlPlane.startProcess(process)),
+  )
 }
 
 /** Credentials of a backup target that nobody serves: what is played needs none, but the way of a real one is walked. */
@@ -160,9 +190,9 @@ async function platformKeys(path: string): Promise<string> {
 async function operatorCommand(
   controlPlane: ControlPlane,
   options: PlatformOptions,
-  store: RunningStore | undefined,
+  { store, gitHost }: { store: RunningStore | undefined; gitHost: GitHost | undefined },
 ): Promise<PreparedPlatform['operator']> {
-  const { folder, ports } = options
+  const { folder, ports, outgoingHosts = [] } = options
   const kubeconfig = await writeOperatorKubeconfig(controlPlane, folder)
   const { certPem, keyPem } = await controlPlane.issueServingCertificate(['127.0.0.1', 'localhost'])
   const file = (name: string) => join(folder, 'platform', name)
@@ -197,6 +227,8 @@ async function operatorCommand(
       vaultKeys,
       playedEngines: file('engines.json'),
       store,
+      gitHost,
+      outgoingHosts,
     }),
   }
 }

@@ -133,6 +133,20 @@ export const Configuration = z.strictObject({
   outgoingHosts: List.default([]).describe(
     'Hosts, with their port if it is not 443, that may be called although they are not on the Internet: identity providers of tenants inside your own network. All others must have public addresses',
   ),
+  outgoingCertificateAuthority: z
+    .string()
+    .optional()
+    .describe('Path of a PEM bundle that hosts of deployment sources are verified with, beside what Node trusts'),
+  circuitUrl: z
+    .url({ protocol: /^https$/ })
+    .optional()
+    .describe(
+      'The Gitea that the platform runs for deployment sources of type circuit; they wait with EngineMissing when absent',
+    ),
+  circuitTokenFile: z
+    .string()
+    .optional()
+    .describe('Path of a file with a token of its administrator, scopes write:admin and write:user; read at each use'),
   webhookHost: z.string().default('0.0.0.0').describe('Where the API server asks the facade; https only'),
   webhookPort: Port.default(9443).describe('Port of that'),
   webhookCertificate: z

@@ -8,7 +8,15 @@ import { exists } from './files.ts'
 import type { Progress } from './progress.ts'
 
 /** A program that a folder of `tools/` locks by itself: `package` is built there under `name`. */
-export type Tool = { readonly folder: string; readonly package: string; readonly name: string }
+export type Tool = {
+  readonly folder: string
+  readonly package: string
+  readonly name: string
+  /** Build tags of Go, with commas. */
+  readonly tags?: string
+  /** Whether it is linked with C, which needs a compiler on the machine; without, it is static and runs alone in an image. */
+  readonly usesC?: true
+}
 
 export type ToolSearch = {
   readonly progress: Progress
@@ -24,8 +32,7 @@ export type ToolSearch = {
  */
 export async function findTool(tool: Tool, search: ToolSearch): Promise<{ program: string } | { needsGo: string }> {
   const files = await readLock(tool)
-  const key = createHash('sha256').update(files.join('\n')).digest('hex').slice(0, 16)
-  const folder = cachedAt(`${tool.folder}-${key}`, search.environment)
+  const folder = folderOf(tool, files, search.environment)
   const program = join(folder, tool.name)
   if (await exists(program, constants.X_OK)) return { program }
   const [found, wanted] = [await goVersion(), /^go (\d+\.\d+(?:\.\d+)?)$/m.exec(files[0] ?? '')?.[1] ?? '']
@@ -34,13 +41,24 @@ export async function findTool(tool: Tool, search: ToolSearch): Promise<{ progra
   return { program }
 }
 
+/** Whether it was built before. */
+export async function isToolBuilt(tool: Tool): Promise<boolean> {
+  return exists(join(folderOf(tool, await readLock(tool)), tool.name), constants.X_OK)
+}
+
+function folderOf({ folder }: Tool, lock: readonly string[], environment?: NodeJS.ProcessEnv): string {
+  const key = createHash('sha256').update(lock.join('\n')).digest('hex').slice(0, 16)
+  return cachedAt(`${folder}-${key}`, environment)
+}
+
 /** The version of a module that the tool's lock names. */
 export async function lockedVersion(tool: Tool, module: string): Promise<string> {
   const [text = ''] = await readLock(tool)
   return text.split(`${module} v`)[1]?.split(/\s/)[0] ?? ''
 }
 
-const moduleFolder = ({ folder }: Tool) => fileURLToPath(new URL(`../../tools/${folder}`, import.meta.url))
+/** The folder of `tools/` that locks it. */
+export const moduleFolder = ({ folder }: Tool) => fileURLToPath(new URL(`../../tools/${folder}`, import.meta.url))
 
 /** go.mod, go.sum and, of a module of ours, its sources: they decide too what comes out. */
 async function readLock(tool: Tool): Promise<string[]> {
@@ -56,9 +74,9 @@ async function build(tool: Tool, folder: string, { progress, signal }: ToolSearc
   try {
     if (await exists(program, constants.X_OK)) return
     const output = join(temporary, tool.name)
-    const args = ['build', '-trimpath', '-ldflags', '-s -w', '-o', output, tool.package]
-    // Static: some of these run alone in an image.
-    const environment = { CGO_ENABLED: '0' }
+    const tags = tool.tags === undefined ? [] : ['-tags', tool.tags]
+    const args = ['build', '-trimpath', ...tags, '-ldflags', '-s -w', '-o', output, tool.package]
+    const environment = { CGO_ENABLED: tool.usesC ? '1' : '0' }
     await progress.step(`build ${tool.name} (only the first time)`, () =>
       goBuild(moduleFolder(tool), args, signal, environment),
     )

@@ -3,6 +3,8 @@ import type { KubeObject } from '../../src/core/object.ts'
 import { WEBHOOK_CONFIGURATION } from '../../src/core/webhook.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { PlatformClient, PlatformUser } from '../../src/crds/identity.ts'
+import { DeploymentSource } from '../../src/crds/sources.ts'
+import { BOUNDARY_SECRETS_ROLE } from '../../src/desired/boundaries.ts'
 import { projectedRoles } from '../../src/iam/projection.ts'
 import { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policies.ts'
 
@@ -133,8 +135,8 @@ function subresourceRights(kind: AnyKind, verbs: string[]): Right[] {
 function facadeRights(kinds: readonly AnyKind[], facadeReads: readonly Right[]): Right[] {
   return [
     ...kinds.map((kind) => ({ resource: kind.resource, verbs: [...READ, 'create', 'update', 'patch', 'delete'] })),
-    // When people signed in and service accounts got tokens: the local identity provider tells.
-    ...[PlatformUser, PlatformClient].map(({ resource: { group, plural } }) => ({
+    // When people signed in and service accounts got tokens, and which deliveries sources had.
+    ...[PlatformUser, PlatformClient, DeploymentSource].map(({ resource: { group, plural } }) => ({
       resource: { group, plural: `${plural}/status` },
       verbs: ['patch'],
     })),
@@ -205,6 +207,8 @@ export function accessObjects(
       ],
       'rbac',
     ),
+    // Bound in the namespace of each boundary, for the credentials of its sources.
+    clusterRole(BOUNDARY_SECRETS_ROLE, [{ resource: secrets, verbs: ['get', 'create', 'patch'] }], 'rbac'),
     ...aggregatedRoles(kinds),
     // What assignments become in the namespaces of boundaries and groups; the controllers may bind these and no others.
     ...projectedRoles(kinds).map((role) => clusterRole(role.clusterRole, role.rights, 'rbac')),

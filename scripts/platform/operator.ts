@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { ControlPlane } from '../controlplane/index.ts'
 import { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from '../generate/policies.ts'
+import type { GitHost } from '../githost/start.ts'
 import { CLOSED_NETWORKS } from '../node/addresses.ts'
 import { FILES_IMAGE } from '../node/filesImage.ts'
 import type { RunningStore } from '../objectstore/start.ts'
@@ -42,6 +43,9 @@ export type OperatorFiles = {
   domain: string
   /** The object store beside the platform, where one runs. */
   store: RunningStore | undefined
+  /** The Git host beside the platform, where one runs. */
+  gitHost: GitHost | undefined
+  outgoingHosts: readonly string[]
   /** Mails are laid down here: there is no mail server to rely on. */
   mailFolder: string
   /** Path of the platform keys of secret vaults. */
@@ -93,6 +97,7 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
       ...(files.store === undefined ? [] : ['object-store']),
     ].join(','),
     ...storeEnvironment(files.store),
+    ...sourceEnvironment(files),
     PLATFORM_COMMIT: commit(),
     PLATFORM_BUILT_AT: new Date().toISOString(),
   }
@@ -126,6 +131,17 @@ function storeEnvironment(store: RunningStore | undefined): Record<string, strin
     PLATFORM_OBJECT_STORE_SECRET_ACCESS_KEY: store.secretAccessKey,
     PLATFORM_OBJECT_STORE_ACCESS_LOG: store.accessLog,
     PLATFORM_OBJECT_STORE_VERSION: store.version,
+  }
+}
+
+function sourceEnvironment({ gitHost, authority, outgoingHosts }: OperatorFiles): Record<string, string> {
+  return {
+    PLATFORM_OUTGOING_CERTIFICATE_AUTHORITY: authority,
+    ...(outgoingHosts.length > 0 && { PLATFORM_OUTGOING_HOSTS: outgoingHosts.join(',') }),
+    ...(gitHost !== undefined && {
+      PLATFORM_CIRCUIT_URL: gitHost.url,
+      PLATFORM_CIRCUIT_TOKEN_FILE: gitHost.tokenFile,
+    }),
   }
 }
 

@@ -10,6 +10,7 @@ const A = '/boundaries/{boundaryId}/providers/authorization'
 const M = '/boundaries/{boundaryId}/members'
 const INVITATION = `${A}/invitations`
 const RESET = '/identity/password-reset'
+const SOURCES = '/boundaries/{boundaryId}/sources/{sourceName}'
 const RELATIONAL = '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}'
 
 /** The routes of the editor say the same in each area that has them. */
@@ -87,6 +88,19 @@ export const DOCUMENTED_CODES: Readonly<Record<string, readonly string[]>> = {
   ],
   ...editorCodes(RELATIONAL),
   ...editorCodes(RELATIONAL.replace('relationalclusters', 'sqlclusters')),
+  [`POST ${SOURCES}/create`]: [
+    ...['source-unknown', 'missing-credential', 'credential-rejected', 'URL_NOT_ALLOWED', 'BAD_REQUEST'],
+  ],
+  [`GET ${SOURCES}/finalize`]: ['state-invalid'],
+  [`GET ${SOURCES}/validate`]: ['state-invalid'],
+  [`POST ${SOURCES}/installations/{installationId}/repositories/{repositoryId}/webhooks/ensure`]: [
+    'webhooks-not-supported',
+  ],
+  [`POST ${SOURCES}/installations/{installationId}/token/{repositoryId}`]: ['tokens-not-supported'],
+  [`PUT ${SOURCES}/{deploymentSourceId}/circuit`]: ['not-a-circuit'],
+  [`POST ${SOURCES}/{deploymentSourceId}/circuit/repositories`]: ['already-exists', 'INVALID_STATE'],
+  [`POST ${SOURCES}/{deploymentSourceId}/materialize`]: ['already-exists', 'NOT_FOUND'],
+  [`POST ${SOURCES}/{deploymentSourceId}/verify`]: ['URL_NOT_ALLOWED', 'missing-credential'],
   'POST /admin/tenants': ['already_exists'],
   'DELETE /admin/tenants/{tenantId}': ['conflict'],
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writePrivate } from '../controlplane/files.ts'
-import { createProgress, startControlPlane } from '../controlplane/index.ts'
+import { type ControlPlane, createProgress, startControlPlane } from '../controlplane/index.ts'
 import { choosePorts } from '../controlplane/ports.ts'
 import { findObjectStore } from '../objectstore/find.ts'
 import { installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
@@ -13,6 +13,16 @@ export type TestPlatform = {
   folder: string
   managementUrl: string
   stop(): Promise<void>
+}
+
+/** Where tests play Git hosts and registries: the platform calls this port, at which nobody listens before they do. */
+async function placeOfProviders(controlPlane: ControlPlane, folder: string, port: number) {
+  const { certPem, keyPem } = await controlPlane.issueServingCertificate(['127.0.0.1'])
+  const file = (name: string) => join(folder, `providers-${name}`)
+  const place = { certificate: file('tls.crt'), key: file('tls.key'), tokenFile: file('token') }
+  await writePrivate(place.certificate, certPem)
+  await writePrivate(place.key, keyPem)
+  return { port, host: `127.0.0.1:${port}`, ...place }
 }
 
 /** Exit status after a signal, as shells have it. */
@@ -53,18 +63,27 @@ export async function startTestPlatform({ hasRealNode = false } = {}): Promise<T
   }
   signal.addEventListener('abort', () => void stop().finally(() => process.exit(INTERRUPTED)), { once: true })
   try {
+    const git = await placeOfProviders(controlPlane, folder, ports.git)
     const {
       isPersonNew: _,
       store,
       ...platform
-    } = await installPlatform(controlPlane, { folder, ports, progress, signal, objectStore })
+    } = await installPlatform(controlPlane, {
+      folder,
+      ports,
+      progress,
+      signal,
+      objectStore,
+      outgoingHosts: [git.host],
+      otherGitHost: { url: `https://${git.host}/circuit`, tokenFile: git.tokenFile },
+    })
     const certificateAuthority = join(folder, 'certificate-authority.crt')
     await writePrivate(certificateAuthority, controlPlane.servingCaPem)
     const file = join(folder, 'test.json')
     const { source, version, simulated, kubectlPath, kubeconfigPath: kubeconfig, gateway } = controlPlane
     const managementUrl = `http://127.0.0.1:${ports.management}`
     const place = { folder, source, version, simulated, kubectlPath, kubeconfig, certificateAuthority, managementUrl }
-    await writePrivate(file, JSON.stringify({ ...platform, ...place, store, gateway }))
+    await writePrivate(file, JSON.stringify({ ...platform, ...place, store, gateway, git }))
     return { environment: { FREEHOLD_TEST_PLATFORM: file, FREEHOLD_TEST_CLUSTER: file }, folder, managementUrl, stop }
   } catch (error) {
     await stop()

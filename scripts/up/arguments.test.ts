@@ -14,11 +14,23 @@ describe('the arguments of up', () => {
       facadePort: undefined,
       nodes: 1,
       node: false,
+      git: false,
     })
   })
 
   it('are all read', () => {
-    const words = ['--detach', '--fresh', '--kubeconfig', 'k', '--data=d', '--facade-port', '8080', '--nodes', '3']
+    const words = [
+      '--detach',
+      '--fresh',
+      '--kubeconfig',
+      'k',
+      '--data=d',
+      '--facade-port',
+      '8080',
+      '--nodes',
+      '3',
+      '--git',
+    ]
     expect(parseUpArguments(words)).to.include({
       detach: true,
       fresh: true,
@@ -26,6 +38,7 @@ describe('the arguments of up', () => {
       folder: resolve('d'),
       facadePort: 8080,
       nodes: 3,
+      git: true,
     })
   })
 

@@ -12,6 +12,8 @@ export type UpArguments = {
   nodes: number
   /** A real node instead of played ones. */
   node: boolean
+  /** A Git host of the platform's own. */
+  git: boolean
 }
 
 export const UP_USAGE = `Usage: npm run up -- [options]
@@ -21,7 +23,8 @@ export const UP_USAGE = `Usage: npm run up -- [options]
   --data DIR          where data, certificates and logs are kept (default .freehold)
   --facade-port PORT  port of the REST interface on 127.0.0.1 (default: that of the last run, else a free one)
   --nodes COUNT       how many nodes are played (default 1, at most 64)
-  --node              run pods for real, on one node in namespaces of its own (Linux, as root)`
+  --node              run pods for real, on one node in namespaces of its own (Linux, as root)
+  --git               run a Git host for deployment sources of type circuit (its program is built once, in minutes)`
 
 export const DOWN_USAGE = `Usage: npm run down -- [options]
   --data DIR          the data folder that "npm run up" was given (default .freehold)`
@@ -37,6 +40,7 @@ export function parseUpArguments(words: readonly string[]): UpArguments {
     'facade-port': { type: 'string' },
     nodes: { type: 'string', default: '1' },
     node: { type: 'boolean', default: false },
+    git: { type: 'boolean', default: false },
   })
   const { kubeconfig, 'facade-port': facadePort } = values
   return {
@@ -48,6 +52,7 @@ export function parseUpArguments(words: readonly string[]): UpArguments {
     facadePort: facadePort === undefined ? undefined : wholeNumber('--facade-port', facadePort, 65_535, UP_USAGE),
     nodes: wholeNumber('--nodes', values.nodes, 64, UP_USAGE),
     node: values.node,
+    git: values.git,
   }
 }
 

@@ -5,6 +5,7 @@ import { type ControlPlane, type Progress, startControlPlane } from '../controlp
 import { writeKubeconfigFile } from '../controlplane/kubeconfig.ts'
 import { choosePorts } from '../controlplane/ports.ts'
 import { stopLeftovers } from '../controlplane/processes.ts'
+import { findGitHost, isGitHostBuilt } from '../githost/find.ts'
 import { findObjectStore } from '../objectstore/find.ts'
 import { installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
 import type { UpArguments } from './arguments.ts'
@@ -37,6 +38,10 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
     const objectStore = findObjectStore(progress, signal)
     // Awaited where the platform is installed; a failure before that is not the one to show.
     objectStore.catch(() => undefined)
+    if (options.git && !(await isGitHostBuilt()))
+      progress.note('The Git host is built now, which takes ten minutes and more, and then never again')
+    const gitHost = options.git ? findGitHost(progress, signal) : undefined
+    gitHost?.catch(() => undefined)
     const chosen = await choosePorts(folder, PLATFORM_PORTS)
     const ports = { ...chosen, ...(options.facadePort === undefined ? {} : { facade: options.facadePort }) }
     controlPlane = await startControlPlane({
@@ -58,6 +63,7 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
       progress,
       signal,
       objectStore,
+      gitHost,
     })
     signal.throwIfAborted()
     const dev = { ...platform, ...(await describe(folder, controlPlane)) }

@@ -21,6 +21,7 @@ import { relationalRoutes } from './relational/index.ts'
 import { resourceGroupRoutes } from './resourcegroups/index.ts'
 import { orphanedGrantRoutes } from './resourcegroups/orphanedGrants.ts'
 import { backupReads } from './resources/backups.ts'
+import { sourceRoutes } from './sources/index.ts'
 import { sqlRoutes } from './sql/index.ts'
 import { ssoRoutes } from './sso/index.ts'
 import { userRoutes } from './users/index.ts'
@@ -52,7 +53,7 @@ export const AREAS: readonly Area[] = [
   whole('registry', 'registry', []),
   whole('blueprints', 'blueprints', []),
   whole('rbac', 'rbac', [rbacRoutes, tenantMoveRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes]),
-  whole('kernel', 'kernel', [activityRoutes, bugReportRoutes]),
+  whole('kernel', 'kernel', [activityRoutes, bugReportRoutes, sourceRoutes]),
   whole('lifecycle', 'lifecycle', []),
 ]
 

@@ -19,6 +19,7 @@ import { loadDocumentation } from '../api/platform/documentation.ts'
 import { createRecords } from '../api/records/kubeRecords.ts'
 import { declareBackupCaches } from '../api/resources/backups.ts'
 import { createCapacity } from '../api/resources/capacity.ts'
+import { installPages } from '../api/sources/install.ts'
 import { followConnections } from '../api/sso/follower.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
@@ -104,7 +105,7 @@ export async function runFacade(
       trustedProxies: configuration.trustedProxies,
     },
     services,
-    pages: linkPages(services, [invitationPages, resetPages]),
+    pages: linkPages(services, [invitationPages, resetPages, installPages]),
   })
   closing.onStop(() => facade.stop())
   await facade.listen(configuration.facadePort, configuration.facadeHost)

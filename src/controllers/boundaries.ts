@@ -7,8 +7,9 @@ import { Boundary } from '../crds/boundaries.ts'
 import { HELD_SHOWN } from '../crds/held.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { nameInGroup } from '../crds/retention.ts'
+import { BOUNDARY_SECRETS_ROLE, boundarySecretBinding } from '../desired/boundaries.ts'
 import { closedNetworkPolicy } from '../desired/isolation.ts'
-import { namespace, networkPolicy } from '../kube/builtin.ts'
+import { clusterRole, namespace, networkPolicy, roleBinding } from '../kube/builtin.ts'
 import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { closeToNew, removeHome, whileHeld } from './leaving.ts'
 import { assignInitialOwner, INITIAL_OWNER_RIGHTS } from './rbac.ts'
@@ -20,14 +21,16 @@ export type BoundaryPass = Pass<typeof Boundary>
  * takes nothing along that somebody made in it.
  */
 export const boundaryController = controller(Boundary, {
-  observes: [namespace, networkPolicy, { resource: ResourceGroup.resource, keysOf: concernedBoundary }],
+  observes: [namespace, networkPolicy, roleBinding, { resource: ResourceGroup.resource, keysOf: concernedBoundary }],
   childrenIn: 'records',
   writes: [
     { resource: namespace, verbs: ['get', 'create', 'patch', 'delete'] },
     { resource: networkPolicy, verbs: ['get', 'create', 'patch'] },
+    { resource: roleBinding, verbs: ['get', 'create', 'patch'] },
+    { resource: clusterRole, verbs: ['bind'], resourceNames: [BOUNDARY_SECRETS_ROLE] },
     ...INITIAL_OWNER_RIGHTS,
   ],
-  reconcile: steps(ensureNamespace, closeTraffic, assignInitialOwner, tellWhatHolds),
+  reconcile: steps(ensureNamespace, closeTraffic, openSecrets, assignInitialOwner, tellWhatHolds),
   finalize: steps(closeNamespace, stopWhileHeld, removeNamespace),
 })
 
@@ -47,6 +50,12 @@ export async function ensureNamespace(pass: BoundaryPass): Promise<Outcome> {
 export async function closeTraffic(pass: BoundaryPass): Promise<Outcome> {
   const policy = closedNetworkPolicy(boundaryNamespace(pass.object.metadata.name))
   await pass.children.ensure(policy, { resource: networkPolicy })
+  return done()
+}
+
+export async function openSecrets(pass: BoundaryPass): Promise<Outcome> {
+  const binding = boundarySecretBinding(boundaryNamespace(pass.object.metadata.name))
+  await pass.children.ensure(binding, { resource: roleBinding })
   return done()
 }
 

@@ -30,6 +30,7 @@ import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
 import { RELATIONAL_CONTROLLERS } from './relational/index.ts'
 import { resourceGroupController, type TrafficOptions } from './resourcegroups.ts'
+import { type SourceOptions, sourceController } from './sources.ts'
 import { sqlController } from './sql/index.ts'
 import { type SsoPorts, ssoController } from './sso.ts'
 import { countDataKeys, VAULT_CONTROLLERS } from './vaults/index.ts'
@@ -56,6 +57,7 @@ export type ControllerPorts = {
   /** What wraps the data keys of secret vaults; none. */
   vaultKeys?: PlatformKeys
   sso: SsoPorts
+  sources: SourceOptions
 }
 
 /** What a controller declares, and how it is made of the ports. */
@@ -84,6 +86,7 @@ const PARTS: readonly Part[] = [
   [managedIdentityController(), ({ signIn }) => managedIdentityController(KINDS, signIn)],
   made(ssoController, ({ sso }) => sso),
   fixed(bindingController),
+  made(sourceController, ({ sources }) => sources),
   made(vectorController, ({ vectorEngine: engine, allowOwnImages }) => ({ engine, allowOwnImages })),
   ...VAULT_CONTROLLERS.map((each) => made(each, keysOf)),
   made(sqlController, ({ sqlEngines: engines }) => ({ engines })),

@@ -8,6 +8,7 @@ import { StorageBench } from '../../test/worlds/storageWorld.ts'
 import { DOMAIN, VectorWorld } from '../../test/worlds/vectorWorld.ts'
 import { FakeObjectStore } from '../adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../adapters/platformkeys/fake.ts'
+import { FakeCircuit, FakeSources } from '../adapters/sources/fake.ts'
 import { accessKeySecretName, decodeAccessKey } from '../contracts/objectstorage.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { KubeObject, Resource } from '../core/object.ts'
@@ -18,9 +19,11 @@ import { ContainerInstance } from '../crds/containerinstances.ts'
 import { AccountBucket, ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { ComputePlan } from '../crds/plans.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
+import { DeploymentSource } from '../crds/sources.ts'
 import { SecretVault } from '../crds/vaults.ts'
 import { secret } from '../kube/builtin.ts'
 import { veleroLocation, volumeSnapshotClass } from '../kube/velero.ts'
+import { sourceController } from './sources.ts'
 import { VAULT_CONTROLLERS } from './vaults/index.ts'
 
 /** What kubectl or Git wrote, over the real controllers and an API server in memory: the phase that it is left in. */
@@ -244,6 +247,24 @@ const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
     'FEATURE_UNSUPPORTED',
     'ConfigurationInvalid',
     () => storage((world) => bucketWith(world, { quotaBytes: 1_073_741_824 })),
+  ],
+  [
+    'credential-rejected',
+    'ConfigurationInvalid',
+    async () => {
+      const bench = new ControllerBench([sourceController({ port: new FakeSources(), circuit: new FakeCircuit() })])
+      const { boundarySpace: namespace } = bench.seedGroup('shop')
+      const data = { token: Buffer.from('bad').toString('base64') }
+      const metadata = { name: 'shop', namespace }
+      bench.client.seed(secret, { apiVersion: 'v1', kind: 'Secret', metadata, data } as KubeObject)
+      const spec = { provider: 'Gitea', displayName: 'Shop', baseUrl: 'https://git.example.com' }
+      const named = { ...spec, credentials: { secretName: 'shop' } }
+      bench.seed(DeploymentSource, ELSEWHERE, named, { namespace })
+      await bench.start()
+      const found = (await bench.find(DeploymentSource.resource, ELSEWHERE, namespace)) as { status?: object }
+      await bench.stop()
+      return (found.status as { phase?: string }).phase
+    },
   ],
   [
     'ENGINE_MISSING',

@@ -20,7 +20,7 @@ describe('the rights of the operator', () => {
     ])
   })
 
-  it('bind the two roles for Secrets, those that assignments become, and no other', () => {
+  it('bind the three roles for Secrets, those that assignments become, and no other', () => {
     const binding = rights.filter(({ verbs }) =>
       verbs.some((verb) => ['bind', 'escalate', 'impersonate', '*'].includes(verb)),
     )
@@ -29,6 +29,7 @@ describe('the rights of the operator', () => {
     expect([...names].filter((name) => !name.startsWith('freehold-project-')).sort()).to.deep.equal([
       'freehold-facade-secrets',
       'freehold-secrets',
+      'freehold-source-secrets',
     ])
     expect(names).to.include('freehold-project-owner')
   })

@@ -59,6 +59,18 @@ export const ERROR_STATUS = {
   STATEMENT_REFUSED: 422,
   DATABASE_UNREACHABLE: 502,
   QUERY_TIMEOUT: 503,
+  // Deployment sources.
+  'missing-credential': 400,
+  'credential-rejected': 400,
+  'state-invalid': 400,
+  'source-unknown': 404,
+  'webhook-not-acceptable': 406,
+  'in-use': 409,
+  'already-exists': 409,
+  'not-a-circuit': 409,
+  'webhooks-not-supported': 501,
+  'tokens-not-supported': 501,
+  'upstream-failed': 502,
   // Files of volumes.
   PATH_NOT_ALLOWED: 400,
   DIRECTORY_NOT_EMPTY: 409,

@@ -36,6 +36,7 @@ const NO_OBJECT = none('it concerns rows and statements inside a database, which
 const NO_FILE = none('files of volumes are no objects of Kubernetes')
 const NO_WRITE = none('only reads are refused with it')
 const NO_REFUSAL = none('it tells of a failure; the request itself is allowed')
+const NO_DELIVERY = none('deliveries, installations and repositories are no objects of Kubernetes')
 const NO_ACCOUNT = none('it concerns how a person signs in, which is no object of Kubernetes')
 
 const NO_REPORT = none('reports come through REST; by kubectl only administrators of the cluster write any')
@@ -99,6 +100,17 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   STATEMENT_REFUSED: [NO_OBJECT],
   DATABASE_UNREACHABLE: [NO_OBJECT],
   QUERY_TIMEOUT: [NO_OBJECT],
+  'missing-credential': [rule],
+  'credential-rejected': [phase('ConfigurationInvalid')],
+  'state-invalid': [policy('protected-fields', 'DeploymentSource')],
+  'source-unknown': [NO_DELIVERY],
+  'webhook-not-acceptable': [NO_DELIVERY],
+  'in-use': [policy('kind-deletions', 'DeploymentSource')],
+  'already-exists': [NO_DELIVERY],
+  'not-a-circuit': [rule],
+  'webhooks-not-supported': [NO_DELIVERY],
+  'tokens-not-supported': [NO_DELIVERY],
+  'upstream-failed': [NO_REFUSAL],
   PATH_NOT_ALLOWED: [NO_FILE],
   DIRECTORY_NOT_EMPTY: [NO_FILE],
   STORAGE_FULL: [NO_FILE],

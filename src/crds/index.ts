@@ -23,6 +23,7 @@ import {
 import { RelationalCluster } from './relational.ts'
 import { RelationalSnapshot } from './relationalSnapshots.ts'
 import { ResourceGroup } from './resourcegroups.ts'
+import { DeploymentSource } from './sources.ts'
 import { SqlInstance } from './sql.ts'
 import { IdpBinding, SsoConnection } from './sso.ts'
 import { SecretVault, VaultEntry } from './vaults.ts'
@@ -51,6 +52,7 @@ export const KINDS: readonly AnyKind[] = [
   IdpBinding,
   SsoConnection,
   ManagedIdentity,
+  DeploymentSource,
   VectorCluster,
   // Vaults before entries: a vault that may not be deleted keeps its entries.
   SecretVault,

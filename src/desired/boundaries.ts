@@ -1,9 +1,23 @@
 import { uuidV5 } from '../core/ids.ts'
-import { boundaryNamespace } from '../core/names.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { formatScope } from '../core/scope.ts'
 import type { Boundary } from '../crds/boundaries.ts'
 import { RoleAssignment } from '../crds/rbac.ts'
+
+/** The Secrets of a boundary's own namespace, where sources keep credentials: opened to both accounts of ours. */
+export const BOUNDARY_SECRETS_ROLE = 'freehold-source-secrets'
+const SECRET_READERS = ['freehold-controllers', 'freehold-facade'] as const
+
+export function boundarySecretBinding(namespace: string): KubeObject {
+  return {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name: BOUNDARY_SECRETS_ROLE, namespace },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: BOUNDARY_SECRETS_ROLE },
+    subjects: SECRET_READERS.map((name) => ({ kind: 'ServiceAccount', name, namespace: SYSTEM_NAMESPACE })),
+  } as KubeObject
+}
 
 /** The role that the initial owner gets. */
 export const INITIAL_OWNER_ROLE = 'Owner'

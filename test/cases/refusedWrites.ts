@@ -11,6 +11,7 @@ import { AccountBucket, ObjectStorageAccount } from '../../src/crds/objectstorag
 import { PlatformTenant } from '../../src/crds/rbac.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { DeploymentSource } from '../../src/crds/sources.ts'
 import { SsoConnection } from '../../src/crds/sso.ts'
 import { SecretVault, VaultEntry } from '../../src/crds/vaults.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
@@ -210,6 +211,38 @@ export const REFUSED_WRITES: Readonly<Record<string, RefusedWrite>> = {
     status: 403,
     says: 'the tenantId of a Boundary',
   },
+  'freehold-protected-fields DeploymentSource': {
+    write: async (world) => {
+      const name = await makeSource(world)
+      const install = { step: 'Install', stateHash: '0'.repeat(64), expiresAt: '2099-01-01T00:00:00Z' }
+      const ref = { namespace: home(world), name }
+      return world.owner.mergePatch(DeploymentSource.resource, ref, { spec: { install } })
+    },
+    status: 403,
+    says: 'the install of a DeploymentSource',
+  },
+  'freehold-kind-deletions DeploymentSource': {
+    write: async (world) => {
+      const ref = { namespace: home(world), name: await makeSource(world) }
+      const { resource } = DeploymentSource
+      let refusal: unknown
+      // Nothing uses a source yet, so that its controller says so again with each pass.
+      await world.until('the source is held', async () => {
+        await world.admin.mergePatch(resource, ref, { status: { heldBy: ['web/x/y'] } }, { subresource: 'status' })
+        const options = { dryRun: true }
+        return world.admin.remove(resource, ref, options).then(
+          () => false,
+          (error: unknown) => {
+            refusal = error
+            return true
+          },
+        )
+      })
+      throw refusal
+    },
+    status: 403,
+    says: 'web/x/y',
+  },
   'freehold-iam-writers SsoConnection': closed(SsoConnection, {}),
   'freehold-iam-writers MemberInvitation': {
     ...closed(MemberInvitation, {}),
@@ -229,6 +262,14 @@ export const REFUSED_WRITES: Readonly<Record<string, RefusedWrite>> = {
   'freehold-iam-writers PlatformUser': closed(PlatformUser, { userName: 'ada', email: 'ada@example.org' }),
   'freehold-iam-writers PlatformTenant': closed(PlatformTenant, { displayName: 'Ada' }),
   'freehold-iam-writers PasswordReset': closed(PasswordReset, { ...LINK, userId: randomUUID() }),
+}
+
+async function makeSource(world: RefusalWorld): Promise<string> {
+  const name = randomUUID()
+  const credentials = { secretName: 'nothing-here' }
+  const spec = { provider: 'Git', displayName: 'Held', baseUrl: 'https://git.example.com/x.git', credentials }
+  await world.admin.create(DeploymentSource.resource, named(DeploymentSource, home(world), name, spec))
+  return name
 }
 
 function entryOf(world: RefusalWorld, vaultName: string, given: object = {}): KubeObject {

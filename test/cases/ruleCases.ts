@@ -3,6 +3,7 @@ import type { RuleCase } from './rules/case.ts'
 import { DATABASE_RULES } from './rules/databases.ts'
 import { PLATFORM_RULES } from './rules/platform.ts'
 import { SINGLE_SIGN_ON_RULES } from './rules/singleSignOn.ts'
+import { SOURCE_RULES } from './rules/sources.ts'
 import { STORAGE_RULES } from './rules/storage.ts'
 import { WORKLOAD_RULES } from './rules/workloads.ts'
 
@@ -13,6 +14,7 @@ export const RULE_CASES: readonly RuleCase[] = [
   ...PLATFORM_RULES,
   ...ACCESS_RULES,
   ...SINGLE_SIGN_ON_RULES,
+  ...SOURCE_RULES,
   ...DATABASE_RULES,
   ...STORAGE_RULES,
   ...WORKLOAD_RULES,

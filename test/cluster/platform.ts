@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { runningNamespaces } from '../../scripts/node/namespaces.ts'
+import { findGitHost } from '../../scripts/githost/find.ts'
 import { findObjectStore } from '../../scripts/objectstore/find.ts'
 import {
   PLATFORM_PORTS,
@@ -31,6 +32,8 @@ export type OwnPlatformOptions = {
   wired?: boolean
   /** Runs an object store beside it. */
   withStore?: boolean
+  /** Runs a Git host beside it. */
+  withGit?: boolean
   environment?: Record<string, string>
 }
 
@@ -79,6 +82,7 @@ export class OwnPlatform {
       ports,
       progress: silentProgress,
       signal,
+      ...(options.withGit === true ? { gitHost: findGitHost(silentProgress, signal) } : {}),
       ...(options.withStore === true ? { objectStore: findObjectStore(silentProgress, signal) } : {}),
     })
     const admin = createKubeClient(loadKubeconfig(controlPlane.kubeconfigPath), {

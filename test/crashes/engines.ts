@@ -3,6 +3,7 @@ import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../../src/adapters/platformkeys/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
 import { FakeQdrant } from '../../src/adapters/qdrant/fake.ts'
+import { FakeCircuit, FakeSources } from '../../src/adapters/sources/fake.ts'
 import { silentEngine } from '../../src/adapters/sql/fake.ts'
 import {
   type Login,
@@ -36,6 +37,8 @@ export class Engines {
   readonly sql = new FakeSqlServers()
   readonly store = new FakeObjectStore()
   readonly platformKeys = new FakePlatformKeys('first')
+  readonly sources = new FakeSources()
+  readonly circuit = new FakeCircuit()
   /** TXT records by name. */
   readonly domains = new Map<string, string[]>()
   readonly podLogs = new FakePodLogs()

@@ -5,7 +5,7 @@ import { type Life, mortal } from './life.ts'
 
 /** The engines as one process of the operator reaches them: it may die at each call that changes something. */
 export function portsOf(engines: Engines, life: Life): ControllerPorts {
-  const { vector, sql, store, platformKeys, domains } = engines
+  const { vector, sql, store, platformKeys, domains, sources, circuit } = engines
   const servers = mortal(sql, { prepare: ({ host }) => host }, 'sqlinstance', life)
   return {
     vectorEngine: mortal(
@@ -42,6 +42,15 @@ export function portsOf(engines: Engines, life: Life): ControllerPorts {
     jobs: { logs: engines.podLogs, blobs: mortal(engines.blobs, { write: ({ name }) => name }, 'platformjob', life) },
     projectRbac: true,
     vaultKeys: platformKeys,
+    sources: {
+      port: sources,
+      circuit: mortal(
+        circuit,
+        { openAccount: (name) => name, removeAccount: (name) => name },
+        'deploymentsource',
+        life,
+      ),
+    },
     sso: {
       dns: { texts: async (name) => domains.get(name) ?? [] },
       outgoing: { document: async () => '' },

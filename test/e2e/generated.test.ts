@@ -20,7 +20,7 @@ type Places = { boundaryId: string; group: string }
 type Body = ErrorBody & { action?: string }
 
 /** The least queries that routes take. */
-const QUERIES: readonly Record<string, string>[] = [{}, { path: '/x' }, { name: 'x' }]
+const QUERIES: readonly Record<string, string>[] = [{}, { path: '/x' }, { name: 'x' }, { installation_id: '1' }]
 
 /** Values for the parameters of a path: real places, and things that are well-formed but not there. */
 function pathOf({ path, query }: Route, { boundaryId, group }: Places): string {
@@ -53,13 +53,21 @@ const SQL_BODIES = [
   { keys: [KEY] },
 ]
 
-/** Invitations have codes of their own for what is missing (interface section 7). */
-function missingThing({ method, path }: Route): string {
+/** What browsers bring back is a state: it says nothing of what else there is. */
+const isReturn = ({ path }: Route) => /\/sources\/\{sourceName\}\/(finalize|validate)$/.test(path)
+
+/** Invitations and sources have codes of their own for what is missing (interface sections 7 and 4.20). */
+function missingThing(route: Route): string {
+  const { method, path } = route
+  if (isReturn(route)) return '400 state-invalid'
+  if (path.includes('/sources/{sourceName}')) return '404 source-unknown'
   const isOwn = /invitations\/\{(invitationId|token)\}/.test(path) && method !== 'GET'
   return isOwn ? '404 not_found' : '404 NOT_FOUND'
 }
 
-function missingBoundary({ method, path }: Route): string {
+function missingBoundary(route: Route): string {
+  const { method, path } = route
+  if (isReturn(route)) return '400 state-invalid'
   return method === 'POST' && path.endsWith('/invitations') ? '503 tenant_resolution_failed' : '404 NOT_FOUND'
 }
 
@@ -90,6 +98,8 @@ function goodBody({ body, bodyKind }: Route): unknown {
     { tenantId: null },
     { action: 'deploy.started', resourceType: 'apps', resourceName: 'x', resourceGroup: 'x' },
     { title: 'x', description: 'x' },
+    { resourceGroup: 'abc' },
+    { enabled: true },
     member,
     identity,
     ...more,

@@ -5,7 +5,7 @@ import { ListBucketsCommand } from '@aws-sdk/client-s3'
 import { expect } from 'chai'
 import { relationalNames } from '../../src/contracts/relational.ts'
 import { sqlNames } from '../../src/contracts/sql.ts'
-import { groupNamespace } from '../../src/core/names.ts'
+import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import * as builtin from '../../src/kube/builtin.ts'
@@ -106,6 +106,41 @@ describe('secrets', () => {
       .filter(([, text]) => text.includes(planted))
       .map(([where]) => where)
     expect(inLogs, 'what callers send astray is not logged').to.deep.equal([])
+  })
+
+  it('of deployment sources are in their Secrets, nowhere else', async () => {
+    const { id } = await makeBoundary()
+    const path = `/boundaries/${id}/sources`
+    const planted = `deploy-key-${randomUUID()}`
+    const answers: string[] = []
+    const record = async (...given: Parameters<typeof call>) => {
+      const answer = await call(...given)
+      answers.push(answer.text, JSON.stringify([...answer.headers]))
+    }
+    const body = { displayName: 'Guarded', baseUrl: 'ssh://git@git.example.com/x.git', privateKey: planted }
+    type Begun = { deploymentSourceId: string; webhookUrl: string; webhookSecret: string }
+    const made = await expectCall<Begun>(201, 'POST', `${path}/git/create`, body)
+    const { deploymentSourceId: source, webhookSecret } = made.body
+    expect(made.text).to.not.contain(planted)
+    const list = () => call<{ items: { status: string }[] }>('GET', path)
+    await until('the source is ready', async () => (await list()).body.items[0]?.status === 'Ready')
+    for (const tail of ['', '/git/installations', `/git/${source}/health`, `/git/${source}/repositories`])
+      await record('GET', path + tail)
+    await record('POST', `${path}/git/installations/${source}/token/repository`)
+    await record('POST', `${path}/gitea/create`, { ...body, accessToken: planted })
+    await record('POST', `${path}/gitlab/create`, { displayName: planted, accessToken: planted })
+    await record('GET', `${path}/github/finalize?installation_id=1&state=${webhookSecret}`)
+    const headers = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}`, 'x-freehold-event': 'push' }
+    await record('POST', `${path}/git/webhooks?source=${source}`, { planted: webhookSecret }, { headers })
+    const texts: [string, string][] = [
+      ...(await objectsOf(admin, boundaryNamespace(id))),
+      ...logsOf(),
+      ...answers.map((text): [string, string] => ['an answer', text]),
+    ]
+    const found = texts.flatMap(([where, text]) =>
+      [planted, webhookSecret].filter((one) => formsOf(one).some((form) => text.includes(form))).map(() => where),
+    )
+    expect(found).to.deep.equal([])
   })
 
   it('of access keys and sessions are in their Secrets and in the one answer that is for them, nowhere else', async function () {

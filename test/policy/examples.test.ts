@@ -50,6 +50,7 @@ describe('the examples', () => {
       '50-objectstorage',
       '60-jobs',
       '70-containerinstances',
+      '80-sources',
     ])
     expect(objects.map(({ kind }) => kind)).to.deep.equal([
       'Boundary',
@@ -62,6 +63,8 @@ describe('the examples', () => {
       'VaultEntry',
       ...storage,
       'ContainerInstance',
+      'Secret',
+      'DeploymentSource',
     ])
   })
 

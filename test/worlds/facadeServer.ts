@@ -4,6 +4,7 @@ import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
 import { followedPodLogs } from '../../src/adapters/podlogs/followed.ts'
+import { FakeCircuit, FakeSources } from '../../src/adapters/sources/fake.ts'
 import { silentEngine } from '../../src/adapters/sql/fake.ts'
 import { LocalVolumeFiles } from '../../src/adapters/volumefiles/fake.ts'
 import { inlineWorkers } from '../../src/adapters/workers/inline.ts'
@@ -20,6 +21,8 @@ import { createBackups } from '../../src/api/resources/backups.ts'
 import { createCapacity } from '../../src/api/resources/capacity.ts'
 import { createLiveState } from '../../src/api/resources/liveState.ts'
 import { createStorage } from '../../src/api/resources/storage.ts'
+import { kubeJournal } from '../../src/api/sources/journal.ts'
+import { kubePullSecrets } from '../../src/api/sources/pullSecrets.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { PlatformError } from '../../src/core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
@@ -178,6 +181,15 @@ async function serve(client: FakeKubeClient, change: Partial<FacadeOptions>, ser
       volumeFiles: new LocalVolumeFiles(),
       workers: inlineWorkers,
       sso: makeSso().sso,
+      sources: {
+        port: new FakeSources(),
+        circuit: new FakeCircuit(),
+        secrets: { ...kubeSecrets(client), ...kubeSecretWriter(client) },
+        pullSecrets: kubePullSecrets(client),
+        journal: kubeJournal(client),
+        allowedHosts: [],
+        baseUrl: 'https://platform.example.com',
+      },
       managedIdentities: {
         secrets: kubeSecrets(client),
         signIn: { tokenUrl: 'https://id.test/token', audience: 'platform', realm: 'test' },

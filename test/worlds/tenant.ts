@@ -26,6 +26,8 @@ export type TestPlatformFile = {
   folder: string
   /** Ports on 127.0.0.1 that lead to the Gateway; absent without a real node. */
   gateway?: GatewayPorts
+  /** Where Git hosts and registries are played. */
+  git: { port: number; host: string; certificate: string; key: string; tokenFile: string }
   /** The object store beside the platform; absent if the machine cannot build it. */
   store?: { endpoint: string; usersEndpoint: string; accessKeyId: string; secretAccessKey: string; accessLog: string }
 }

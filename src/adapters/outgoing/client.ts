@@ -103,14 +103,19 @@ function publicLookup(lookup: typeof resolve): LookupFunction {
   }
 }
 
-/** What the caller reads: the status, the text and two headers. */
+/** What protocols that are spoken through this need beside the body. */
+const PASSED_ON = ['content-type', 'location', 'www-authenticate', 'docker-content-digest']
+
+/** What the caller reads: the status, the text and a few headers. */
 async function responseOf(answer: Awaited<ReturnType<typeof send>>, maxBytes: number, host: string): Promise<Response> {
   const text = await limited(answer.body as AsyncIterable<Uint8Array> | null, maxBytes, host)
-  const type = answer.headers.get('content-type')
-  const location = answer.headers.get('location')
+  const headers = PASSED_ON.flatMap((name) => {
+    const value = answer.headers.get(name)
+    return value === null ? [] : [[name, value] as [string, string]]
+  })
   return new Response(answer.status === 204 || answer.status === 304 ? null : text, {
     status: answer.status,
-    headers: { ...(type === null ? {} : { 'content-type': type }), ...(location === null ? {} : { location }) },
+    headers,
   })
 }
 

@@ -10,6 +10,7 @@ import { jobParts } from './jobs.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
 import { podLogServices } from './podlogs.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
+import { sourcePorts, sourceServices } from './sources.ts'
 import { vaultPorts, vaultServices } from './vaults.ts'
 import { vectorPorts, vectorServices } from './vector.ts'
 import { volumeFileServices } from './volumefiles.ts'
@@ -32,6 +33,7 @@ type AreaServices = Pick<
   | 'storage'
   | 'live'
   | 'backups'
+  | 'sources'
 >
 
 /** What the routes of every area work with. */
@@ -44,6 +46,7 @@ export async function areaServices(setup: FacadeSetup): Promise<AreaServices> {
     ...podLogServices(setup),
     ...volumeFileServices(setup),
     ...workloadServices(setup),
+    ...sourceServices(setup),
     ...(await vaultServices(setup)),
     ...(await storageServices(setup)),
     managedIdentities: {
@@ -66,6 +69,7 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     ...vectorPorts(setup),
     ...databasePorts(setup),
     ...jobParts(setup),
+    ...sourcePorts(setup),
     ...(await vaultPorts(setup)),
     ...(await storagePorts(setup)),
     allowOwnImages,

@@ -6,6 +6,7 @@ import { identityFlows } from './identities.ts'
 import { jobFlows } from './jobs.ts'
 import { storageFlows } from './objectstorage.ts'
 import { relationalFlows } from './relational.ts'
+import { sourceFlows } from './sources.ts'
 import { sqlFlows } from './sql.ts'
 import { vaultFlows } from './vaults.ts'
 import { vectorFlows } from './vector.ts'
@@ -22,4 +23,5 @@ export const FLOWS: readonly Flow[] = [
   ...storageFlows,
   ...jobFlows,
   ...containerFlows,
+  ...sourceFlows,
 ]

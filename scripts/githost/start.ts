@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { readOrCreate, writePrivate } from '../controlplane/files.ts'
+import type { GitHostProgram } from './find.ts'
+import { settingsOf } from './settings.ts'
+
+export type GitHost = {
+  url: string
+  /** Path of a file with the token of its administrator. */
+  tokenFile: string
+}
+
+export type GitHostPlace = {
+  /** The data folder; the host's own files go into `githost` in it. */
+  folder: string
+  port: number
+  certificate: { certPem: string; keyPem: string }
+}
+
+type Start = (process: {
+  name: string
+  program: string
+  args: readonly string[]
+  environment: NodeJS.ProcessEnv
+}) => unknown
+
+const ADMINISTRATOR = 'freehold-admin'
+
+/**
+ * Prepares Gitea in a folder of its own and starts it. Its administrator is made before it runs, by its own command.
+ * It answers a moment after: nobody waits for it but who asks it something.
+ */
+export async function startGitHost(
+  { program, assets }: GitHostProgram,
+  { folder, port, certificate }: GitHostPlace,
+  start: Start,
+): Promise<GitHost> {
+  const home = join(folder, 'githost')
+  await mkdir(home, { recursive: true, mode: 0o700 })
+  const place = (name: string) => join(home, name)
+  const random = (name: string) => readOrCreate(place(name), () => randomBytes(32).toString('hex'))
+  await writePrivate(place('tls.crt'), certificate.certPem)
+  await writePrivate(place('tls.key'), certificate.keyPem)
+  const url = `https://127.0.0.1:${port}`
+  const [secretKey, internalToken] = [await random('secret-key'), await random('internal-token')]
+  const user = userInfo().username
+  await writePrivate(place('app.ini'), settingsOf({ home, assets, port, url, secretKey, internalToken, user }))
+  const environment = { PATH: process.env.PATH, HOME: home, USER: user }
+  const run = async (...args: string[]) =>
+    (
+      await promisify(execFile)(program, ['--config', place('app.ini'), '--work-path', home, ...args], {
+        env: environment,
+      })
+    ).stdout
+  const tokenFile = place('token')
+  await run('migrate')
+  await readOrCreate(tokenFile, async () => {
+    const account = ['--username', ADMINISTRATOR, '--email', 'admin@circuit.invalid', '--random-password']
+    await run('admin', 'user', 'create', '--admin', '--must-change-password=false', ...account).catch(() => '')
+    const scopes = ['--scopes', 'write:admin,write:user', '--token-name', `start-${randomBytes(4).toString('hex')}`]
+    const made = await run('admin', 'user', 'generate-access-token', '--username', ADMINISTRATOR, '--raw', ...scopes)
+    return made.trim().split('\n').at(-1) ?? ''
+  })
+  const args = ['--config', place('app.ini'), '--work-path', home, 'web']
+  start({ name: 'githost', program, args, environment })
+  return { url, tokenFile }
+}

@@ -1,0 +1,89 @@
+import type { z } from 'zod'
+import { OutgoingError, type OutgoingFetch } from '../outgoing/port.ts'
+import { REPOSITORIES_MAX, SourceError } from './port.ts'
+
+export type Call = {
+  method?: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+  headers?: Record<string, string>
+  body?: unknown
+  signal?: AbortSignal | undefined
+}
+
+/** The answer, if the address may be called and somebody is there. @throws SourceError */
+export async function send(fetch: OutgoingFetch, url: string, call: Call = {}): Promise<Response> {
+  const { method = 'GET', headers = {}, body, signal } = call
+  try {
+    return await fetch(url, {
+      method,
+      headers: {
+        accept: 'application/json',
+        'user-agent': 'freehold',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal,
+    })
+  } catch (error) {
+    if (!(error instanceof OutgoingError)) throw error
+    const reason = error.reason === 'NotAllowed' ? 'NotAllowed' : 'Unreachable'
+    throw new SourceError(reason, error.message, { cause: error })
+  }
+}
+
+/** What the provider answers, read by the schema. @throws SourceError by status */
+export async function ask<Schema extends z.ZodType>(
+  fetch: OutgoingFetch,
+  url: string,
+  schema: Schema,
+  call: Call = {},
+): Promise<z.output<Schema>> {
+  const answer = await send(fetch, url, call)
+  refuseStatus(answer.status, new URL(url).host)
+  const read = schema.safeParse(parsed(await answer.text()))
+  if (read.success) return read.data
+  throw new SourceError('Unreachable', `${new URL(url).host} answers in a form that is not of this provider.`)
+}
+
+/** @throws SourceError unless the status is a success */
+export function refuseStatus(status: number, host: string): void {
+  if (status >= 200 && status < 300) return
+  if (status === 401 || status === 403) {
+    throw new SourceError('CredentialRejected', `${host} does not accept the credentials (status ${status}).`)
+  }
+  if (status === 404) throw new SourceError('NotFound', `${host} does not know this, or hides it from the credentials.`)
+  if (status === 409 || status === 422) throw new SourceError('NameTaken', `${host} refused it (status ${status}).`)
+  throw new SourceError('Unreachable', `${host} answers with status ${status}.`)
+}
+
+const PAGE_SIZE = 50
+
+/** Page after page, until one is not full or there are as many as are read. */
+export async function allPages<Item>(
+  page: (number: number, size: number) => Promise<readonly Item[]>,
+  most = REPOSITORIES_MAX,
+): Promise<Item[]> {
+  const items: Item[] = []
+  for (let number = 1; items.length < most; number += 1) {
+    const next = await page(number, PAGE_SIZE)
+    items.push(...next)
+    if (next.length < PAGE_SIZE) break
+  }
+  return items.slice(0, most)
+}
+
+/** @throws SourceError NotFound for what no id of the provider looks like: it becomes a part of a path */
+export function safeId(id: string, pattern: RegExp): string {
+  if (pattern.test(id)) return id
+  throw new SourceError('NotFound', 'The provider has no repository of that id.')
+}
+
+export const NUMBER = /^[0-9]{1,20}$/
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

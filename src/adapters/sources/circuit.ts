@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import type { OutgoingFetch } from '../outgoing/port.ts'
+import { ask, refuseStatus, send } from './calls.ts'
+import { type CircuitPort, SourceError } from './port.ts'
+
+const TOKEN_NAME = 'freehold'
+const SCOPES = ['write:repository', 'write:user']
+
+/**
+ * Accounts of a Gitea that the platform runs, as its administrator.
+ *
+ * @param adminToken reads the token; undefined while there is none
+ */
+export function giteaCircuit(
+  fetch: OutgoingFetch,
+  baseUrl: string | undefined,
+  adminToken: () => Promise<string | undefined>,
+): CircuitPort {
+  const base = baseUrl?.replace(/\/+$/, '')
+  async function call(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<number> {
+    const token = base === undefined ? undefined : await adminToken()
+    if (token === undefined) throw new SourceError('Unreachable', 'The Git host of the platform is not set up.')
+    const headers = { authorization: `token ${token}` }
+    return (await send(fetch, `${base}/api/v1${path}`, { method, body, headers })).status
+  }
+  const host = () => new URL(base ?? '').host
+
+  return {
+    baseUrl: base,
+    async openAccount(name) {
+      // Only a person's own password makes tokens: this one is used here and forgotten.
+      const password = randomBytes(24).toString('base64url')
+      const email = `${name}@circuit.invalid`
+      const account = { username: name, email, password, must_change_password: false, visibility: 'private' }
+      const made = await call('POST', '/admin/users', account)
+      if (made === 422) {
+        const change = { source_id: 0, login_name: name, password, must_change_password: false }
+        refuseStatus(await call('PATCH', `/admin/users/${name}`, change), host())
+      } else refuseStatus(made, host())
+      const authorization = `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`
+      const tokens = `${base}/api/v1/users/${name}/tokens`
+      await send(fetch, `${tokens}/${TOKEN_NAME}`, { method: 'DELETE', headers: { authorization } })
+      const body = { name: TOKEN_NAME, scopes: SCOPES }
+      const answer = z.object({ sha1: z.string().min(1) })
+      const { sha1 } = await ask(fetch, tokens, answer, { method: 'POST', body, headers: { authorization } })
+      return { token: sha1 }
+    },
+    async removeAccount(name) {
+      const status = await call('DELETE', `/admin/users/${name}?purge=true`)
+      if (status !== 404) refuseStatus(status, host())
+    },
+  }
+}

@@ -1,0 +1,134 @@
+import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
+import {
+  type Checked,
+  type CircuitPort,
+  type Connection,
+  type MadeApp,
+  type Repository,
+  SourceError,
+  type SourcePort,
+} from './port.ts'
+
+/** A provider in memory that knows one token and one repository for each address. */
+export class FakeSources implements SourcePort {
+  /** The one token, password or App id that is good. */
+  readonly good: string
+  readonly repositoriesMade: Repository[] = []
+  readonly hooks = new Map<string, string>()
+  isAway = false
+
+  constructor(good = 'good-token') {
+    this.good = good
+  }
+
+  async check(connection: Connection): Promise<Checked> {
+    this.#signIn(connection)
+    if (connection.provider === 'GitHub' && connection.installationId !== '1')
+      throw new SourceError('NotFound', 'The App has no such installation.')
+    const installation = { repositorySelection: 'All' as const, permissions: { contents: 'read' } }
+    return { accountName: 'acme', accountType: 'Organization', installation }
+  }
+
+  async repositories(connection: Connection, search = ''): Promise<Repository[]> {
+    this.#signIn(connection)
+    const all = [repository('1', 'site'), ...this.repositoriesMade]
+    return all.filter(({ fullName }) => fullName.includes(search))
+  }
+
+  async token(connection: Connection, id: string) {
+    this.#signIn(connection)
+    const { cloneUrl } = this.#find(id)
+    return { token: 'clone-token', username: 'x', cloneUrl, expiresAt: null, permissions: { contents: 'read' } }
+  }
+
+  async ensureWebhook(connection: Connection, id: string, hook: { url: string; secret: string }) {
+    if (['Git', 'Registry'].includes(connection.provider)) throw new SourceError('Unsupported', 'No webhooks here.')
+    this.#signIn(connection)
+    this.#find(id)
+    const created = !this.hooks.has(hook.url)
+    this.hooks.set(hook.url, hook.secret)
+    const never = { lastDeliveryAt: null, lastDeliveryStatus: null }
+    return { url: hook.url, isActive: true, events: ['push'], ...never, created }
+  }
+
+  async createRepository(connection: Connection, { name }: { name: string }): Promise<Repository> {
+    this.#signIn(connection)
+    if (this.repositoriesMade.some((one) => one.name === name)) throw new SourceError('NameTaken', 'It is there.')
+    const made = repository(String(this.repositoriesMade.length + 2), name)
+    this.repositoriesMade.push(made)
+    return made
+  }
+
+  async usage(connection: Connection) {
+    this.#signIn(connection)
+    return { repositoryCount: this.repositoriesMade.length, kilobytes: this.repositoriesMade.length * 10 }
+  }
+
+  async makeApp(_baseUrl: string, code: string, hook: { secret: string }): Promise<MadeApp> {
+    if (code !== 'good-code') throw new SourceError('NotFound', 'The code is of no App.')
+    const { appId, appSlug, privateKey, webhookSecret } = CREDENTIAL_KEYS
+    const credentials = { [appId]: '7', [appSlug]: 'app', [privateKey]: this.good, [webhookSecret]: hook.secret }
+    return { credentials, slug: 'app', htmlUrl: 'https://github.test/apps/app' }
+  }
+
+  async verifyRegistry(connection: Connection) {
+    const isAuthenticated = this.#isGood(connection)
+    return { isReachable: !this.isAway, isAuthenticated, canPull: isAuthenticated, digest: null, message: null }
+  }
+
+  #isGood({ credentials }: Connection): boolean {
+    const { token, password, privateKey } = CREDENTIAL_KEYS
+    return [credentials[token], credentials[password], credentials[privateKey]].includes(this.good)
+  }
+
+  #signIn(connection: Connection): void {
+    if (this.isAway || connection.baseUrl.includes('nobody'))
+      throw new SourceError('Unreachable', 'The provider does not answer.')
+    if (!this.#isGood(connection)) throw new SourceError('CredentialRejected', 'The provider refuses the credentials.')
+  }
+
+  #find(id: string): Repository {
+    const found = [repository('1', 'site'), ...this.repositoriesMade].find((one) => one.id === id)
+    if (found === undefined) throw new SourceError('NotFound', 'There is no such repository.')
+    return found
+  }
+}
+
+/** The platform's own Git host in memory. */
+export class FakeCircuit implements CircuitPort {
+  readonly baseUrl: string | undefined
+  readonly accounts = new Set<string>()
+  readonly #token: string
+
+  constructor(baseUrl: string | undefined = 'https://git.platform.test', token = 'good-token') {
+    this.baseUrl = baseUrl
+    this.#token = token
+  }
+
+  async openAccount(name: string) {
+    this.accounts.add(name)
+    return { token: this.#token }
+  }
+
+  async removeAccount(name: string) {
+    this.accounts.delete(name)
+  }
+}
+
+function repository(id: string, name: string): Repository {
+  const url = `https://provider.test/acme/${name}`
+  return {
+    id,
+    name,
+    fullName: `acme/${name}`,
+    owner: 'acme',
+    url,
+    cloneUrl: `${url}.git`,
+    defaultBranch: 'main',
+    isPrivate: true,
+    isArchived: false,
+    description: null,
+    language: null,
+    pushedAt: null,
+  }
+}

@@ -1,0 +1,148 @@
+import type { Credentials, Provider } from '../../contracts/sources/providers.ts'
+
+/** How one connection of a tenant is spoken to. */
+export type Connection = {
+  readonly provider: Provider
+  readonly baseUrl: string
+  readonly organization?: string | undefined
+  readonly username?: string | undefined
+  readonly installationId?: string | undefined
+  readonly credentials: Credentials
+}
+
+/** What a provider says about whoever signs in. */
+export type Checked = {
+  accountName?: string
+  accountType?: 'User' | 'Organization'
+  installation?: {
+    avatarUrl?: string | undefined
+    repositorySelection: 'All' | 'Selected'
+    permissions: Record<string, string>
+    suspendedAt?: string | undefined
+    createdAt?: string | undefined
+  }
+}
+
+export type Repository = {
+  id: string
+  name: string
+  fullName: string
+  owner: string
+  url: string
+  cloneUrl: string
+  defaultBranch: string
+  isPrivate: boolean
+  isArchived: boolean
+  description: string | null
+  language: string | null
+  pushedAt: string | null
+}
+
+/** Of what was asked for no more are read. */
+export const REPOSITORIES_MAX = 1000
+
+export type RepositoryToken = {
+  token: string
+  username: string
+  cloneUrl: string
+  expiresAt: string | null
+  /** What it may, by subject; `repositories` says whether it is good for this one only. */
+  permissions: Record<string, string>
+}
+
+export type Webhook = {
+  url: string
+  isActive: boolean
+  events: string[]
+  lastDeliveryAt: string | null
+  lastDeliveryStatus: number | null
+  /** Whether there was none before. */
+  created: boolean
+}
+
+export type NewRepository = {
+  name: string
+  description: string
+  isPrivate: boolean
+  defaultBranch: string
+  /** With a first commit. */
+  initialize: boolean
+  /** A public repository to begin from. */
+  importUrl?: string | undefined
+}
+
+/** The App that GitHub made of a manifest. */
+export type MadeApp = { credentials: Credentials; slug: string; htmlUrl: string }
+
+export type RegistryVerdict = {
+  isReachable: boolean
+  isAuthenticated: boolean
+  canPull: boolean
+  digest: string | null
+  message: string | null
+}
+
+/** What every provider can be asked. Every address passes the rules for outgoing calls. */
+export interface SourcePort {
+  /** Signs in. @throws SourceError */
+  check(connection: Connection, signal?: AbortSignal): Promise<Checked>
+  /** At most 1000. @throws SourceError */
+  repositories(connection: Connection, search?: string, signal?: AbortSignal): Promise<Repository[]>
+  /** To read one repository with. @throws SourceError Unsupported where the credentials are no token */
+  token(connection: Connection, repositoryId: string, signal?: AbortSignal): Promise<RepositoryToken>
+  /** Makes the webhook of a repository, or repairs it. @throws SourceError Unsupported */
+  ensureWebhook(
+    connection: Connection,
+    repositoryId: string,
+    hook: { url: string; secret: string },
+    signal?: AbortSignal,
+  ): Promise<Webhook>
+  /** Of a Git host that the platform runs. @throws SourceError NameTaken */
+  createRepository(connection: Connection, repository: NewRepository, signal?: AbortSignal): Promise<Repository>
+  /** Kilobytes of all repositories, and how many they are. @throws SourceError */
+  usage(connection: Connection, signal?: AbortSignal): Promise<{ repositoryCount: number; kilobytes: number }>
+  /** Turns the code that GitHub sent back into the App, whose deliveries are signed with the secret from then on. */
+  makeApp(baseUrl: string, code: string, hook: { url: string; secret: string }, signal?: AbortSignal): Promise<MadeApp>
+  /** Whether images can be pulled. @throws SourceError NotAllowed alone: everything else is the answer */
+  verifyRegistry(
+    connection: Connection,
+    image: { repository?: string | undefined; tag?: string | undefined },
+    signal?: AbortSignal,
+  ): Promise<RegistryVerdict>
+}
+
+/** One provider: what it can do. Nobody can do everything. */
+export type SourceProvider = Pick<SourcePort, 'check' | 'repositories' | 'token'> &
+  Partial<Pick<SourcePort, 'ensureWebhook' | 'createRepository' | 'usage' | 'makeApp'>>
+
+export type SourceReason =
+  | 'CredentialRejected'
+  | 'NotFound'
+  | 'NameTaken'
+  /** The platform does not call that address. */
+  | 'NotAllowed'
+  /** No answer, or none that can be read. */
+  | 'Unreachable'
+  /** The provider cannot do this. */
+  | 'Unsupported'
+
+/** The message is ours and may be shown: no text of the provider is in it. */
+export class SourceError extends Error {
+  readonly reason: SourceReason
+
+  constructor(reason: SourceReason, message: string, options?: { cause: unknown }) {
+    super(message, options)
+    this.name = 'SourceError'
+    this.reason = reason
+  }
+}
+
+/** The Git host of the platform as its administrator: an account for each source. */
+export interface CircuitPort {
+  /** Where it is; undefined if the platform has none. */
+  readonly baseUrl: string | undefined
+  /** Makes the account, or a new token for it. @throws SourceError */
+  openAccount(name: string): Promise<{ token: string }>
+  /** With everything in it; an absent one is as wanted. @throws SourceError */
+  removeAccount(name: string): Promise<void>
+}

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
+import type { OutgoingFetch } from '../outgoing/port.ts'
+import { ask, send } from './calls.ts'
+import { type Connection, type RegistryVerdict, SourceError } from './port.ts'
+
+const MANIFESTS = [
+  'application/vnd.oci.image.index.v1+json',
+  'application/vnd.oci.image.manifest.v1+json',
+  'application/vnd.docker.distribution.manifest.list.v2+json',
+  'application/vnd.docker.distribution.manifest.v2+json',
+].join(', ')
+const Token = z.object({ token: z.string().optional(), access_token: z.string().optional() })
+
+/**
+ * Asks a registry as whoever pulls would (OCI distribution specification; token authentication of the distribution
+ * project): which credentials it wants, whether it takes these, and the manifest.
+ *
+ * @throws SourceError NotAllowed
+ */
+export async function verifyRegistry(
+  fetch: OutgoingFetch,
+  connection: Connection,
+  { repository, tag = 'latest' }: { repository?: string | undefined; tag?: string | undefined },
+  signal?: AbortSignal,
+): Promise<RegistryVerdict> {
+  const base = connection.baseUrl.replace(/\/+$/, '')
+  const verdict = { isReachable: false, isAuthenticated: false, canPull: false, digest: null, message: null }
+  try {
+    const first = await send(fetch, `${base}/v2/`, { signal })
+    if (first.status !== 200 && first.status !== 401)
+      return { ...verdict, message: `The address answers with status ${first.status}, as no registry does.` }
+    const authorization = await authorizationFor(fetch, connection, first, repository, signal)
+    const headers: Record<string, string> = authorization === undefined ? {} : { authorization }
+    const second = await send(fetch, `${base}/v2/`, { headers, signal })
+    const isAuthenticated = second.status === 200
+    if (!isAuthenticated) return { ...verdict, isReachable: true, message: 'The registry refuses the credentials.' }
+    if (repository === undefined) return { ...verdict, isReachable: true, isAuthenticated, canPull: true }
+    const url = `${base}/v2/${repository}/manifests/${tag}`
+    const answer = await send(fetch, url, { headers: { ...headers, accept: MANIFESTS }, signal })
+    const canPull = answer.status === 200
+    const message = canPull ? null : `The registry has no ${repository}:${tag} for these credentials.`
+    const digest = answer.headers.get('docker-content-digest')
+    return { isReachable: true, isAuthenticated, canPull, digest: canPull ? digest : null, message }
+  } catch (error) {
+    if (!(error instanceof SourceError) || error.reason === 'NotAllowed') throw error
+    const isReachable = error.reason === 'CredentialRejected'
+    return { ...verdict, isReachable, message: error.message }
+  }
+}
+
+/** Undefined if the registry asks for nothing. @throws SourceError */
+async function authorizationFor(
+  fetch: OutgoingFetch,
+  { username = '', credentials }: Connection,
+  first: Response,
+  repository: string | undefined,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  if (first.status === 200) return undefined
+  const challenge = first.headers.get('www-authenticate') ?? ''
+  const password = credentials[CREDENTIAL_KEYS.password] ?? ''
+  const basic = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+  if (!/^bearer\s/i.test(challenge)) return basic
+  const word = (name: string) => new RegExp(`[\\s,]${name}="([^"]*)"`).exec(challenge)?.[1]
+  const realm = URL.parse(word('realm') ?? '')
+  if (realm === null) throw new SourceError('Unreachable', 'The registry names no place to get a token from.')
+  const service = word('service')
+  if (service !== undefined) realm.searchParams.set('service', service)
+  if (repository !== undefined) realm.searchParams.set('scope', `repository:${repository}:pull`)
+  const headers: Record<string, string> = password === '' ? {} : { authorization: basic }
+  const { token, access_token: accessToken } = await ask(fetch, realm.href, Token, { headers, signal })
+  return `Bearer ${token ?? accessToken ?? ''}`
+}

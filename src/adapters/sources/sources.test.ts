@@ -1,0 +1,166 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { Server } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { reasonOf, sourceContract } from '../../../test/suites/sourceContract.ts'
+import { BITBUCKET_ID, PlayedBitbucket } from '../../../test/worlds/providers/bitbucket.ts'
+import { serveGit } from '../../../test/worlds/providers/gitBackend.ts'
+import { INSTALLATION, PlayedGitHub } from '../../../test/worlds/providers/github.ts'
+import { PlayedGitLab } from '../../../test/worlds/providers/gitlab.ts'
+import { PlayedRegistry } from '../../../test/worlds/providers/registry.ts'
+import { fetchOf } from '../../../test/worlds/providers/standIn.ts'
+import { OutgoingError, type OutgoingFetch } from '../outgoing/port.ts'
+import { createSources } from './client.ts'
+import { FakeSources } from './fake.ts'
+import type { Connection } from './port.ts'
+
+const now = () => Date.now()
+const away = () => Promise.reject(new OutgoingError('Unreachable', 'It does not answer.'))
+
+function played(connection: Connection, fetch: OutgoingFetch) {
+  const port = createSources((url, options) => (url.includes('nobody.test') ? away() : fetch(url, options)), now)
+  return { port, connection, nobody: { ...connection, baseUrl: 'https://nobody.test' } }
+}
+
+sourceContract('GitHub, played', {
+  hasWebhooks: true,
+  count: 130,
+  async open() {
+    const gitHub = new PlayedGitHub()
+    const credentials = { 'app-id': '77', 'private-key': gitHub.pem }
+    const baseUrl = 'https://stand.in/github'
+    const connection = { provider: 'GitHub', baseUrl, installationId: INSTALLATION, credentials } as const
+    const breakWebhook = () => void Object.assign(gitHub.hook, { secret: 'another' })
+    return { ...played(connection, fetchOf({ github: gitHub })), repositoryId: '1', breakWebhook }
+  },
+})
+
+sourceContract('GitLab, played', {
+  hasWebhooks: true,
+  count: 120,
+  async open() {
+    const gitLab = new PlayedGitLab('glpat')
+    const credentials = { token: 'glpat' }
+    const connection = { provider: 'GitLab', baseUrl: 'https://stand.in/gitlab', credentials } as const
+    const breakWebhook = () => {
+      for (const hook of gitLab.hooks) hook.alert_status = 'disabled'
+    }
+    return { ...played(connection, fetchOf({ gitlab: gitLab })), repositoryId: '1', breakWebhook }
+  },
+})
+
+sourceContract('Bitbucket, played', {
+  hasWebhooks: true,
+  count: 60,
+  async open() {
+    const bitbucket = new PlayedBitbucket('bb')
+    const baseUrl = 'https://stand.in/bitbucket'
+    const connection = { provider: 'Bitbucket', baseUrl, organization: 'acme', credentials: { token: 'bb' } } as const
+    const breakWebhook = () => {
+      for (const hook of bitbucket.hooks) hook.active = false
+    }
+    return { ...played(connection, fetchOf({ bitbucket })), repositoryId: BITBUCKET_ID, breakWebhook }
+  },
+})
+
+sourceContract('the fake', {
+  hasWebhooks: true,
+  count: 1,
+  async open() {
+    const port = new FakeSources()
+    const connection = { provider: 'Gitea', baseUrl: 'https://a.test', credentials: { token: 'good-token' } } as const
+    const nobody = { ...connection, baseUrl: 'https://nobody.test' }
+    return { port, connection, nobody, repositoryId: '1' }
+  },
+})
+
+describe('plain Git over https', () => {
+  let folder: string
+  let server: { url: string; fetch: OutgoingFetch; server: Server; close(): Promise<void> }
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'freehold-git-'))
+    const git = (...args: string[]) => promisify(execFile)('git', args, { cwd: folder })
+    await git('init', '--bare', '--initial-branch=trunk', 'shop.git')
+    await git('clone', 'shop.git', 'work')
+    const identity = ['-c', 'user.name=a', '-c', 'user.email=a@example.com']
+    await git('-C', 'work', ...identity, 'commit', '--allow-empty', '-m', 'first')
+    await git('-C', 'work', 'push', 'origin', 'HEAD:trunk')
+    server = await serveGit(folder, { username: 'git', password: 'good' })
+  })
+  after(async () => {
+    await server.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  sourceContract('a real git http-backend', {
+    hasWebhooks: false,
+    count: 1,
+    async open() {
+      const connection = { provider: 'Git', baseUrl: `${server.url}/shop.git`, credentials: { token: 'good' } } as const
+      const port = createSources(server.fetch, now)
+      const nobody = { ...connection, baseUrl: `${server.url}/nothing.git` }
+      return { port, connection, nobody, repositoryId: 'repository' }
+    },
+  })
+
+  it('tells the branch that HEAD stands for', async () => {
+    const port = createSources(server.fetch, now)
+    const credentials = { token: 'good' }
+    const [found] = await port.repositories({ provider: 'Git', baseUrl: `${server.url}/shop.git`, credentials })
+    expect([found?.defaultBranch, found?.name]).to.deep.equal(['trunk', 'shop'])
+  })
+})
+
+describe('a token of GitHub', () => {
+  it('is for one repository and for reading only', async () => {
+    const gitHub = new PlayedGitHub()
+    const port = createSources(fetchOf({ github: gitHub }), now)
+    const credentials = { 'app-id': '77', 'private-key': gitHub.pem }
+    const baseUrl = 'https://stand.in/github'
+    await port.token({ provider: 'GitHub', baseUrl, installationId: INSTALLATION, credentials }, '2')
+    expect(gitHub.asked).to.deep.equal({ repository_ids: [2], permissions: { contents: 'read' } })
+  })
+})
+
+describe('a registry, played', () => {
+  const registry = new PlayedRegistry('ada', 'good', 'https://stand.in/registry')
+  const port = createSources(fetchOf({ registry }), now)
+  const connection = (password: string): Connection => {
+    return { provider: 'Registry', baseUrl: 'https://stand.in/registry', username: 'ada', credentials: { password } }
+  }
+  const cases: [string, string, { repository?: string; tag?: string }, object][] = [
+    ['takes good credentials', 'good', {}, { isReachable: true, isAuthenticated: true, canPull: true }],
+    [
+      'tells the digest of an image',
+      'good',
+      { repository: 'team/app' },
+      { canPull: true, digest: `sha256:${'a'.repeat(64)}` },
+    ],
+    [
+      'has no such tag',
+      'good',
+      { repository: 'team/app', tag: 'no' },
+      { isAuthenticated: true, canPull: false, digest: null },
+    ],
+    ['refuses others', 'wrong', {}, { isReachable: true, isAuthenticated: false, canPull: false }],
+  ]
+  for (const [title, password, image, wanted] of cases) {
+    it(title, async () => {
+      expect(await port.verifyRegistry(connection(password), image)).to.include(wanted)
+    })
+  }
+
+  it('that is no registry, or away, is not reachable', async () => {
+    const none = await port.verifyRegistry({ ...connection('good'), baseUrl: 'https://stand.in/nothing' }, {})
+    expect(none).to.include({ isReachable: false, canPull: false })
+    expect(await reasonOf(createSources(away, now).check(connection('good')))).to.equal('Unreachable')
+  })
+
+  it('at an address that is not called says so', async () => {
+    const refusing = () => Promise.reject(new OutgoingError('NotAllowed', 'no'))
+    expect(await reasonOf(createSources(refusing, now).verifyRegistry(connection('good'), {}))).to.equal('NotAllowed')
+  })
+})

@@ -1,0 +1,134 @@
+import { z } from 'zod'
+import { PlatformError } from '../../core/errors.ts'
+import { CircuitSettings, DeploymentSource, VISIBILITIES } from '../../crds/sources.ts'
+import { created, ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { Uuid } from '../resources/dto.ts'
+import { asked, connectionOf, vetSourceUrl } from './connection.ts'
+import { findSource, SOURCE_STATES, type SourceRecord, stateOf } from './record.ts'
+
+/** Read without regard to case. */
+const Visibility = z.preprocess(
+  (value) =>
+    typeof value === 'string'
+      ? (VISIBILITIES.find((one) => one.toLowerCase() === value.toLowerCase()) ?? value)
+      : value,
+  z.enum(VISIBILITIES),
+)
+
+export const CircuitSourceSettingsRequest = CircuitSettings.extend({
+  enabled: z.boolean(),
+  defaultVisibility: Visibility.default('Private'),
+}).meta({ id: 'CircuitSourceSettingsRequest' })
+
+export const CircuitSourceSettingsDto = z
+  .object({
+    ...CircuitSettings.shape,
+    deploymentSourceId: Uuid,
+    baseUrl: z.string(),
+    repositoryCount: z.int(),
+    usedMegabytes: z.int(),
+    status: z.enum(SOURCE_STATES),
+  })
+  .meta({ id: 'CircuitSourceSettings' })
+
+export const CircuitRepositoryRequest = z
+  .strictObject({
+    name: z
+      .string()
+      .min(1)
+      .max(100)
+      .regex(/^[A-Za-z0-9._-]+$/, 'must be letters, digits, dots, hyphens and underscores')
+      .refine(
+        (name) => !/^\.+$/.test(name) && !/\.(git|wiki|rss|atom)$/i.test(name),
+        'is a name of the Git host itself',
+      ),
+    description: z.string().max(512).nullish(),
+    visibility: Visibility.nullish().describe('That of the settings if absent'),
+    initialize: z.boolean().default(true).describe('With a first commit'),
+    importUrl: z.string().min(1).max(2048).nullish().describe('A public repository to begin from'),
+    templateSlug: z.string().min(1).max(64).nullish(),
+  })
+  .meta({ id: 'CircuitRepositoryRequest' })
+
+type OfSource = Context<'boundaryId' | 'sourceName' | 'deploymentSourceId'>
+
+/** @throws PlatformError source-unknown, not-a-circuit */
+async function findCircuit(context: OfSource): Promise<SourceRecord> {
+  const { source } = await findSource(context, context.parameters.deploymentSourceId)
+  if (source.spec.provider === 'Circuit') return source
+  const message = `"${source.spec.displayName}" is of type ${source.spec.provider}, not a Git host of the platform.`
+  throw new PlatformError('not-a-circuit', message)
+}
+
+const MEGABYTE = 1024
+
+/** PUT .../circuit: replaces the settings. The host is asked first, so that nothing is written if it is away. */
+export async function putCircuit(
+  context: Context<
+    'boundaryId' | 'sourceName' | 'deploymentSourceId',
+    unknown,
+    z.output<typeof CircuitSourceSettingsRequest>
+  >,
+) {
+  const { services, caller, ifMatch, body, signal } = context
+  const source = await findCircuit(context as OfSource)
+  const connection = await connectionOf(services, source)
+  const { repositoryCount, kilobytes } = await asked(services.sources.port.usage(connection, signal), LATE)
+  const { namespace, name } = source.metadata
+  const { object } = await services.records.update(
+    DeploymentSource,
+    { namespace, name },
+    { caller, ifMatch, change: ({ spec }) => ({ ...spec, circuit: body }) },
+  )
+  const answer = {
+    ...CircuitSettings.parse(object.spec.circuit ?? {}),
+    deploymentSourceId: name,
+    baseUrl: object.spec.baseUrl,
+    repositoryCount,
+    usedMegabytes: Math.ceil(kilobytes / MEGABYTE),
+    status: stateOf(object),
+  }
+  return ok(answer, { etag: etagOf(object) })
+}
+
+/** An account whose token does not work yet, or any more, is a fault of the host and not of the caller. */
+const LATE = { CredentialRejected: 'upstream-failed', NotFound: 'upstream-failed' } as const
+
+/** @throws PlatformError not-a-circuit, INVALID_STATE, QUOTA_EXCEEDED, REFERENCE_NOT_FOUND, already-exists, upstream-failed */
+export async function createCircuitRepository(
+  context: Context<
+    'boundaryId' | 'sourceName' | 'deploymentSourceId',
+    unknown,
+    z.output<typeof CircuitRepositoryRequest>
+  >,
+) {
+  const { services, body, signal } = context
+  const source = await findCircuit(context as OfSource)
+  const settings = CircuitSettings.parse(source.spec.circuit ?? {})
+  if (!settings.enabled) throw new PlatformError('INVALID_STATE', 'The source is disabled.', { status: 'Disabled' })
+  const { templateSlug, importUrl } = body
+  if (templateSlug != null) {
+    const extras = { field: 'templateSlug', value: templateSlug }
+    throw new PlatformError('REFERENCE_NOT_FOUND', `There is no template "${templateSlug}".`, extras)
+  }
+  if (importUrl != null) vetSourceUrl(services, importUrl, 'importUrl')
+  const connection = await connectionOf(services, source)
+  const { kilobytes } = await asked(services.sources.port.usage(connection, signal), LATE)
+  const limit = settings.sizeLimitMegabytes
+  if (kilobytes >= limit * MEGABYTE) {
+    const extras = { quota: 'sizeLimitMegabytes', limit, used: Math.ceil(kilobytes / MEGABYTE), requested: 1 }
+    throw new PlatformError('QUOTA_EXCEEDED', `The repositories of the source hold ${limit} MB already.`, extras)
+  }
+  const wanted = {
+    name: body.name,
+    description: body.description ?? '',
+    // Others than this source see none of them, whatever the visibility says.
+    isPrivate: true,
+    defaultBranch: settings.defaultBranch,
+    initialize: body.initialize,
+    ...(importUrl != null && { importUrl }),
+  }
+  return created(await asked(services.sources.port.createRepository(connection, wanted, signal), LATE))
+}

@@ -1,0 +1,104 @@
+import { type Connection, SourceError } from '../../adapters/sources/port.ts'
+import {
+  CREDENTIAL_KEYS,
+  type Credentials,
+  readCredentials,
+  sourceSecretName,
+} from '../../contracts/sources/providers.ts'
+import { type ErrorCode, PlatformError } from '../../core/errors.ts'
+import { vetOutgoingUrl } from '../../core/outgoingUrl.ts'
+import { DeploymentSource } from '../../crds/sources.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import type { Context, Services } from '../http/context.ts'
+import { untilChanged } from '../resources/untilChanged.ts'
+import { type SourceRecord, secretNameOf } from './record.ts'
+
+/** @throws PlatformError URL_NOT_ALLOWED; ENGINE_MISSING for a source of a Git host that is not this platform's */
+export function vetSourceUrl(services: Services, address: string, field: string): void {
+  // ssh has no rule of its own: what counts is the host.
+  const judged = address.startsWith('ssh://') ? `https://${URL.parse(address)?.hostname ?? ''}` : address
+  const verdict = vetOutgoingUrl(judged, services.sources.allowedHosts)
+  if (verdict.isAllowed) return
+  const message = `The address in "${field}" is not one that the platform calls: ${verdict.why}.`
+  throw new PlatformError('URL_NOT_ALLOWED', message, { field })
+}
+
+/** What the Secret of a source holds; nothing if there is none. Read anew each time. */
+export async function credentialsOf({ sources }: Services, source: SourceRecord): Promise<Credentials> {
+  return readCredentials(await sources.secrets.read(source.metadata.namespace ?? '', secretNameOf(source)))
+}
+
+/** @throws PlatformError ENGINE_MISSING, URL_NOT_ALLOWED */
+export async function connectionOf(services: Services, source: SourceRecord): Promise<Connection> {
+  const { provider, baseUrl, organization, username, installationId } = source.spec
+  // The token of the platform's own Git host goes nowhere else, whatever kubectl wrote.
+  if (provider === 'Circuit') requireCircuit(services, baseUrl)
+  else vetSourceUrl(services, baseUrl, 'baseUrl')
+  const credentials = await credentialsOf(services, source)
+  return { provider, baseUrl, organization, username, installationId, credentials }
+}
+
+/** @returns where the Git host is. @throws PlatformError ENGINE_MISSING */
+export function requireCircuit({ sources }: Services, baseUrl = sources.circuit.baseUrl): string {
+  if (baseUrl !== undefined && baseUrl === sources.circuit.baseUrl) return baseUrl
+  const message = 'This platform runs no Git host at this address: an administrator sets circuitUrl.'
+  throw new PlatformError('ENGINE_MISSING', message, { engine: 'gitea' })
+}
+
+/** Entries of the platform's own Secret of a source; the others in it stay. */
+export async function writeCredentials(context: Context, source: SourceRecord, entries: Credentials): Promise<void> {
+  const { secrets } = context.services.sources
+  const { name, namespace = '', uid = '' } = source.metadata
+  const data = Object.fromEntries(
+    Object.entries(entries).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+  )
+  const { apiVersion, kind } = DeploymentSource
+  const owner = { apiVersion, kind, name, uid, labels: {} }
+  let refusal: unknown
+  // The rights to Secrets come with a RoleBinding, a moment after a boundary is made.
+  const isWritten = await untilChanged(
+    context,
+    () =>
+      secrets.put({ namespace, name: sourceSecretName(name) }, data, owner).then(
+        () => true,
+        (error: unknown) => {
+          if (!isKubeError(error, 'Forbidden')) throw error
+          refusal = error
+          return false
+        },
+      ),
+    RIGHTS_MILLISECONDS,
+  )
+  if (!isWritten) throw refusal
+}
+
+const RIGHTS_MILLISECONDS = 10_000
+
+const CODES: Readonly<Record<SourceError['reason'], ErrorCode>> = {
+  CredentialRejected: 'credential-rejected',
+  NotFound: 'source-unknown',
+  NameTaken: 'already-exists',
+  NotAllowed: 'URL_NOT_ALLOWED',
+  Unreachable: 'upstream-failed',
+  Unsupported: 'webhooks-not-supported',
+}
+
+/** Runs what asks a provider, and says in the words of the interface why it failed. */
+export async function asked<Result>(
+  work: Promise<Result>,
+  codes: Partial<Record<SourceError['reason'], ErrorCode>> = {},
+): Promise<Result> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error
+    throw new PlatformError(codes[error.reason] ?? CODES[error.reason], error.message, {}, { cause: error })
+  }
+}
+
+/** Where deliveries of the source go to. */
+export function webhookUrlOf({ sources }: Services, boundaryId: string, sourceName: string, id: string): string {
+  return `${sources.baseUrl}/boundaries/${boundaryId}/sources/${sourceName}/webhooks?source=${id}`
+}
+
+export const webhookSecretOf = (credentials: Credentials): string => credentials[CREDENTIAL_KEYS.webhookSecret] ?? ''

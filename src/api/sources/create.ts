@@ -1,0 +1,175 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import {
+  CREDENTIAL_KEYS,
+  type Credentials,
+  NEEDED_CREDENTIALS,
+  type Provider,
+  PUBLIC_HOSTS,
+  sourceNameOf,
+} from '../../contracts/sources/providers.ts'
+import { timestamp } from '../../core/clock.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
+import { type LinkToken, newLinkToken } from '../../core/linkToken.ts'
+import { DisplayName } from '../../crds/fields.ts'
+import { AccountName, DeploymentSource } from '../../crds/sources.ts'
+import { created } from '../http/answer.ts'
+import type { Context, Services } from '../http/context.ts'
+import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
+import { asked, requireCircuit, vetSourceUrl, webhookUrlOf, writeCredentials } from './connection.ts'
+import { requireProvider, SOURCE_STATES, type SourceRecord, stateOf } from './record.ts'
+
+const Address = z.string().min(1).max(2048)
+const SecretText = z.string().min(1).max(4096)
+
+export const CreateDeploymentSourceRequest = z
+  .strictObject({
+    displayName: DisplayName,
+    baseUrl: Address.nullish().describe('The public host of the provider if absent; of git the repository'),
+    organization: AccountName.nullish().describe('Organization, group or workspace'),
+    accessToken: SecretText.nullish().describe('gitlab, gitea, bitbucket, git; shown by no answer'),
+    username: z.string().min(1).max(256).nullish(),
+    privateKey: z.string().min(1).max(16_384).nullish().describe('git over ssh, as PEM; shown by no answer'),
+    registryUrl: Address.nullish().describe('registry'),
+    password: SecretText.nullish().describe('registry; shown by no answer'),
+    returnUrl: Address.nullish().describe('Where the browser goes after an installation; of this platform'),
+  })
+  .meta({ id: 'CreateDeploymentSourceRequest' })
+type Request = z.output<typeof CreateDeploymentSourceRequest>
+
+export const InitiateInstallResponse = z
+  .object({
+    deploymentSourceId: Uuid,
+    status: z.enum(SOURCE_STATES),
+    installUrl: z.string().nullable().describe('Where a browser goes on; null if nothing is to be installed'),
+    state: z.string().nullable().describe('What the provider sends back, once'),
+    webhookUrl: z.string(),
+    webhookSecret: z.string().describe('Shown this once'),
+    expiresAt: DateTime.nullable().describe('Of the state'),
+  })
+  .meta({ id: 'InitiateInstallResponse' })
+
+/** Milliseconds of a state (interface section 4.20). */
+const STATE_LIFE = 900_000
+
+/** A state for the next step of an installation, and what the object keeps of it. */
+export function newState(services: Services, boundaryId: string, id: string): LinkToken & { expiresAt: string } {
+  return { ...newLinkToken([boundaryId, id]), expiresAt: timestamp(services.clock.now() + STATE_LIFE) }
+}
+
+/**
+ * POST {B}/sources/{sourceName}/create.
+ *
+ * @throws PlatformError source-unknown, missing-credential, URL_NOT_ALLOWED, credential-rejected, upstream-failed, ENGINE_MISSING
+ */
+export async function createSource(context: Context<'boundaryId' | 'sourceName', unknown, Request>) {
+  const home = await inBoundary(context as Context)
+  const provider = requireProvider(context)
+  refuseWhileDeleting(home.owner)
+  const { services, body } = context
+  const id = randomUUID()
+  const baseUrl = baseUrlOf(services, provider, body)
+  const credentials = credentialsIn(provider, body)
+  checkReturnUrl(services, body.returnUrl ?? undefined)
+  const { organization, username, displayName } = body
+  const common = {
+    provider,
+    displayName,
+    baseUrl,
+    ...(organization != null && { organization }),
+    ...(username != null && { username }),
+  }
+  if (credentials !== undefined) {
+    const codes = { NotFound: 'credential-rejected' } as const
+    await asked(services.sources.port.check({ ...common, credentials }, context.signal), codes)
+  }
+  const webhookSecret = randomBytes(32).toString('base64url')
+  const state = provider === 'GitHub' ? newState(services, home.boundaryId, id) : undefined
+  const source = await store(context as Context, home, id, {
+    ...common,
+    ...(provider !== 'GitHub' && provider !== 'Circuit' && { credentials: { secretName: `dsrc-${id}` } }),
+    ...(provider === 'Circuit' && { circuit: {} }),
+    ...(state !== undefined && { install: installOf(state, body.returnUrl ?? undefined) }),
+  })
+  await writeOrTakeBack(context as Context, source, { ...credentials, [CREDENTIAL_KEYS.webhookSecret]: webhookSecret })
+  return created({
+    deploymentSourceId: id,
+    status: credentials === undefined ? stateOf(source) : 'Ready',
+    installUrl: state === undefined ? null : `${services.sources.baseUrl}/sources/install/${state.token}`,
+    state: state?.token ?? null,
+    webhookUrl: webhookUrlOf(services, home.boundaryId, sourceNameOf(provider), id),
+    webhookSecret,
+    expiresAt: state?.expiresAt ?? null,
+  })
+}
+
+function installOf({ hash: stateHash, expiresAt }: ReturnType<typeof newState>, returnUrl: string | undefined) {
+  return { step: 'Register', stateHash, expiresAt, ...(returnUrl !== undefined && { returnUrl }) }
+}
+
+async function store(context: Context, { namespace }: BoundaryHome, name: string, spec: object) {
+  const { services, caller } = context
+  const { object } = await services.records.create(DeploymentSource, { namespace, name, spec, caller })
+  return object as SourceRecord
+}
+
+/** A source without its Secret could never be used. */
+async function writeOrTakeBack(context: Context, source: SourceRecord, credentials: Credentials): Promise<void> {
+  try {
+    await writeCredentials(context, source, credentials)
+  } catch (error) {
+    const { namespace, name } = source.metadata
+    const { records, log } = context.services
+    await records
+      .remove(DeploymentSource, { namespace, name }, { caller: context.caller })
+      .catch(() => log.warn({ source: name }, 'A source without credentials could not be taken back.'))
+    throw error
+  }
+}
+
+/** @throws PlatformError BAD_REQUEST, URL_NOT_ALLOWED, ENGINE_MISSING */
+function baseUrlOf(services: Services, provider: Provider, body: Request): string {
+  if (provider === 'Circuit') return requireCircuit(services)
+  const field = provider === 'Registry' ? 'registryUrl' : 'baseUrl'
+  const given = body[field] ?? PUBLIC_HOSTS[provider]
+  if (given === undefined) throw refusedFields([{ field, message: 'is needed: it is the address of the repository' }])
+  if (URL.canParse(given)) {
+    const { search, hash, password } = new URL(given)
+    if (search !== '' || hash !== '' || password !== '')
+      throw refusedFields([{ field, message: 'must have no password, query or fragment' }])
+  }
+  if (given.startsWith('ssh://') && provider !== 'Git')
+    throw refusedFields([{ field, message: 'must be an https address' }])
+  vetSourceUrl(services, given, field)
+  return given.replace(/\/+$/, '')
+}
+
+/** Undefined where the platform gets them itself. @throws PlatformError missing-credential, BAD_REQUEST */
+function credentialsIn(provider: Provider, body: Request): Credentials | undefined {
+  const given: Record<string, string | null | undefined> = {
+    [CREDENTIAL_KEYS.token]: body.accessToken,
+    [CREDENTIAL_KEYS.password]: body.password,
+    [CREDENTIAL_KEYS.privateKey]: body.privateKey,
+  }
+  const isMadeHere = provider === 'GitHub' || provider === 'Circuit'
+  const wanted = isMadeHere ? [] : NEEDED_CREDENTIALS[provider]
+  const fields: Record<string, string> = { token: 'accessToken', password: 'password', 'private-key': 'privateKey' }
+  const idle = Object.entries(given).filter(([key, value]) => value != null && !wanted.includes(key))
+  const [unwanted] = idle
+  if (unwanted !== undefined)
+    throw refusedFields([{ field: fields[unwanted[0]] ?? '', message: `is not used by a source of type ${provider}` }])
+  if (isMadeHere) return undefined
+  const found = wanted.flatMap((key) => (given[key] == null ? [] : [[key, given[key]] as const]))
+  if (found.length > 0) return Object.fromEntries(found)
+  const names = wanted.map((key) => `"${fields[key]}"`).join(' or ')
+  throw new PlatformError('missing-credential', `A source of type ${provider} needs ${names}.`)
+}
+
+/** A page of this platform: another one would get the outcome, and people who believe they are still here. */
+function checkReturnUrl({ sources }: Services, returnUrl: string | undefined): void {
+  if (returnUrl === undefined) return
+  if (URL.parse(returnUrl)?.origin === new URL(sources.baseUrl).origin) return
+  throw refusedFields([{ field: 'returnUrl', message: `must be an address of ${new URL(sources.baseUrl).origin}` }])
+}

@@ -1,0 +1,215 @@
+import { z } from 'zod'
+import { CREDENTIAL_KEYS, sourceNameOf } from '../../contracts/sources/providers.ts'
+import { timestamp } from '../../core/clock.ts'
+import { messageOf, PlatformError } from '../../core/errors.ts'
+import { createdByOf } from '../../core/labels.ts'
+import { isSameHash, readLinkToken } from '../../core/linkToken.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { escapeHtml, page } from '../../core/page.ts'
+import { DeploymentSource } from '../../crds/sources.ts'
+import { type Answer, ok } from '../http/answer.ts'
+import type { Context, Services } from '../http/context.ts'
+import type { LinkPages } from '../people/forms.ts'
+import { Uuid } from '../resources/dto.ts'
+import { asked, connectionOf, credentialsOf, webhookSecretOf, webhookUrlOf, writeCredentials } from './connection.ts'
+import { newState } from './create.ts'
+import { SOURCE_STATES, type SourceRecord } from './record.ts'
+
+type Step = 'Register' | 'Install'
+
+export const FinalizeInstallResult = z
+  .object({ deploymentSourceId: Uuid, status: z.enum(SOURCE_STATES) })
+  .meta({ id: 'FinalizeInstallResult' })
+
+export const FinalizeQuery = z.strictObject({
+  installation_id: z.string().min(1).max(64),
+  app_id: z.string().max(64).optional(),
+  setup_action: z.string().max(64).optional(),
+  state: z.string().max(256).optional(),
+})
+export const ValidateQuery = z.strictObject({
+  code: z.string().max(256).optional(),
+  error: z.string().max(256).optional(),
+  error_description: z.string().max(1024).optional(),
+  state: z.string().max(256).optional(),
+})
+
+function stateInvalid(): PlatformError {
+  const message = 'The state is unknown, used or expired, or belongs to another step: begin the installation anew.'
+  return new PlatformError('state-invalid', message)
+}
+
+/** What a state proves, read past the cache: it may have been used a moment ago. @throws PlatformError state-invalid */
+async function sourceOfState(services: Services, state: string | undefined, step: Step): Promise<SourceRecord> {
+  const read = state === undefined ? undefined : readLinkToken(state, 2)
+  const [boundaryId = '', name = ''] = read?.ids ?? []
+  if (read === undefined) throw stateInvalid()
+  const ref = { namespace: boundaryNamespace(boundaryId), name }
+  const source = await services.records.get(DeploymentSource, ref, { fresh: true })
+  if (source === undefined || !isGood(services, source, read.hash, step)) throw stateInvalid()
+  return source
+}
+
+function isGood({ clock }: Services, { spec, metadata }: SourceRecord, hash: string, step: Step): boolean {
+  const { install } = spec
+  if (install === undefined || metadata.deletionTimestamp !== undefined) return false
+  return install.step === step && isSameHash(install.stateHash, hash) && install.expiresAt > timestamp(clock.now())
+}
+
+/** @throws PlatformError state-invalid if it is of another boundary or type than the path names */
+function requirePlace({ parameters }: Context<'boundaryId' | 'sourceName'>, source: SourceRecord): void {
+  const isHere = source.metadata.namespace === boundaryNamespace(parameters.boundaryId)
+  if (!isHere || sourceNameOf(source.spec.provider) !== parameters.sourceName) throw stateInvalid()
+}
+
+/** The object acts for whoever began the installation: the browser that comes back has no token. */
+const actorOf = ({ metadata }: SourceRecord) => ({
+  principalId: createdByOf(metadata) ?? metadata.name,
+  principalType: 'User' as const,
+  expiresAt: 0,
+})
+
+/** Uses the state, once: of two browsers that come back with it one is refused. @throws PlatformError state-invalid */
+async function useState(
+  services: Services,
+  source: SourceRecord,
+  hash: string,
+  step: Step,
+  next: (spec: SourceRecord['spec']) => object,
+): Promise<SourceRecord> {
+  const { namespace, name } = source.metadata
+  const { object } = await services.records.update(
+    DeploymentSource,
+    { namespace, name },
+    {
+      caller: actorOf(source),
+      fresh: true,
+      isOnce: true,
+      change: (stored) => {
+        if (!isGood(services, stored, hash, step)) throw stateInvalid()
+        const { install: _used, ...spec } = stored.spec
+        return next(spec as SourceRecord['spec'])
+      },
+    },
+  )
+  return object as SourceRecord
+}
+
+const redirect = (location: string): Answer<never> => ({
+  status: 302,
+  headers: { location, 'cache-control': 'no-store' },
+})
+
+function withResult(services: Services, returnUrl: string | undefined, result: Record<string, string>): string {
+  const url = new URL(returnUrl ?? `${services.sources.baseUrl}/`)
+  for (const [name, value] of Object.entries(result)) url.searchParams.set(name, value)
+  return url.href
+}
+
+/**
+ * GET {B}/sources/{sourceName}/validate: GitHub has made the App of our manifest, and its code is exchanged for the
+ * App's key. What is left is to give the App repositories, for which there is a new state.
+ *
+ * @throws PlatformError state-invalid
+ */
+export async function validateInstall(
+  context: Context<'boundaryId' | 'sourceName', z.output<typeof ValidateQuery>>,
+): Promise<Answer<never>> {
+  const { services, query, signal, log } = context
+  const source = await sourceOfState(services, query.state, 'Register')
+  requirePlace(context, source)
+  const { baseUrl, provider, install } = source.spec
+  const { boundaryId } = context.parameters
+  const failed = () => redirect(withResult(services, install?.returnUrl, { result: 'failed' }))
+  if (query.error !== undefined || query.code === undefined) return failed()
+  const id = source.metadata.name
+  const url = webhookUrlOf(services, boundaryId, sourceNameOf(provider), id)
+  const secret = webhookSecretOf(await credentialsOf(services, source))
+  try {
+    const app = await asked(services.sources.port.makeApp(baseUrl, query.code, { url, secret }, signal))
+    await writeCredentials(context as Context, source, app.credentials)
+    const state = newState(services, boundaryId, id)
+    const { hash: stateHash, expiresAt } = state
+    const next = { ...install, step: 'Install', stateHash, expiresAt }
+    await useState(services, source, readLinkToken(query.state ?? '', 2)?.hash ?? '', 'Register', (spec) => ({
+      ...spec,
+      install: next,
+    }))
+    const installUrl = `${pageOfApp(baseUrl, app)}/installations/new?state=${state.token}`
+    if (install?.returnUrl === undefined) return redirect(installUrl)
+    return redirect(withResult(services, install.returnUrl, { result: 'ok', installUrl }))
+  } catch (error) {
+    if (error instanceof PlatformError && error.code === 'state-invalid') throw error
+    log.warn({ source: id, reason: messageOf(error) }, 'A GitHub App could not be made.')
+    return failed()
+  }
+}
+
+/** As GitHub says, unless that leads to somebody else. */
+function pageOfApp(baseUrl: string, { slug, htmlUrl }: { slug: string; htmlUrl: string }): string {
+  const isTheirs = URL.parse(htmlUrl)?.origin === new URL(baseUrl).origin
+  return isTheirs ? htmlUrl.replace(/\/+$/, '') : `${baseUrl}/apps/${encodeURIComponent(slug)}`
+}
+
+/**
+ * GET {B}/sources/{sourceName}/finalize: the App was given repositories. Whether the installation is one of this App is
+ * asked of GitHub with the App's own key, because anybody can write a number into an address.
+ *
+ * @throws PlatformError state-invalid, upstream-failed
+ */
+export async function finalizeInstall(
+  context: Context<'boundaryId' | 'sourceName', z.output<typeof FinalizeQuery>>,
+): Promise<Answer<z.input<typeof FinalizeInstallResult>>> {
+  const { services, query, signal } = context
+  const { installation_id: installationId, app_id: appId, state } = query
+  const source = await sourceOfState(services, state, 'Install')
+  requirePlace(context, source)
+  const connection = await connectionOf(services, source)
+  if (appId !== undefined && appId !== connection.credentials[CREDENTIAL_KEYS.appId]) throw stateInvalid()
+  const codes = { NotFound: 'state-invalid', CredentialRejected: 'state-invalid' } as const
+  await asked(services.sources.port.check({ ...connection, installationId }, signal), codes)
+  const hash = readLinkToken(state ?? '', 2)?.hash ?? ''
+  await useState(services, source, hash, 'Install', (spec) => ({ ...spec, installationId }))
+  const { returnUrl } = source.spec.install ?? {}
+  if (returnUrl !== undefined) return redirect(withResult(services, returnUrl, { result: 'ok' }))
+  return ok({ deploymentSourceId: source.metadata.name, status: 'Ready' as const })
+}
+
+/** GitHub takes a manifest only as a form that a browser sends. */
+export const installPages: LinkPages = {
+  path: '/sources/install/:token',
+  async show(services, token) {
+    const source = await sourceOfState(services, token, 'Register')
+    const { baseUrl, organization, displayName } = source.spec
+    const owner = organization === undefined ? '' : `/organizations/${encodeURIComponent(organization)}`
+    const action = `${baseUrl}${owner}/settings/apps/new?state=${token}`
+    const manifest = escapeHtml(JSON.stringify(manifestOf(services, source)))
+    const body = `<p>GitHub makes an App for <strong>${escapeHtml(displayName)}</strong>. It reads the repositories that you give it, and tells this platform of pushes.</p>
+<form method="post" action="${escapeHtml(action)}">
+<input type="hidden" name="manifest" value="${manifest}">
+<button>Go on to GitHub</button>
+</form>`
+    return page('Connect GitHub', body, [new URL(baseUrl).origin])
+  },
+  async submit(services, token) {
+    return installPages.show(services, token)
+  },
+}
+
+/** GitHub's limit for the name of an App. */
+const APP_NAME_MAX = 34
+
+function manifestOf(services: Services, { metadata, spec }: SourceRecord): object {
+  const boundaryId = (metadata.namespace ?? '').slice(boundaryNamespace('').length)
+  const base = `${services.sources.baseUrl}/boundaries/${boundaryId}/sources/github`
+  return {
+    name: `${spec.displayName.slice(0, APP_NAME_MAX - 9)} ${metadata.name.slice(0, 8)}`,
+    url: services.sources.baseUrl,
+    hook_attributes: { url: webhookUrlOf(services, boundaryId, 'github', metadata.name), active: true },
+    redirect_url: `${base}/validate`,
+    setup_url: `${base}/finalize`,
+    public: false,
+    default_permissions: { contents: 'read', metadata: 'read', pull_requests: 'read' },
+    default_events: ['push', 'pull_request'],
+  }
+}

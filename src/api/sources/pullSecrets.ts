@@ -1,0 +1,54 @@
+import { PlatformError } from '../../core/errors.ts'
+import { MANAGED_BY, MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { secret } from '../../kube/builtin.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
+
+/** On a pull secret: the source that it was made of. Nothing else is ever written over. */
+export const SOURCE_LABEL = `${PREFIX}source`
+const DOCKER_CONFIG = '.dockerconfigjson'
+
+export type PullSecret = {
+  namespace: string
+  name: string
+  sourceId: string
+  /** `auths` of a Docker configuration, by registry or by registry and repository. */
+  auths: Readonly<Record<string, { username: string; password: string }>>
+  /** What it goes with; absent: it stays until somebody deletes it. */
+  owner?: { apiVersion: string; kind: string; name: string; uid: string } | undefined
+}
+
+/** Secrets of the type that kubelets pull images with. */
+export interface PullSecrets {
+  /** @throws PlatformError already-exists if a Secret of that name is something else */
+  write(given: PullSecret): Promise<void>
+}
+
+export function kubePullSecrets(client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>): PullSecrets {
+  return {
+    async write({ namespace, name, sourceId, auths, owner }) {
+      const config = Object.entries(auths).map(([place, { username, password }]) => {
+        const auth = Buffer.from(`${username}:${password}`).toString('base64')
+        return [place, { username, password, auth }]
+      })
+      const text = JSON.stringify({ auths: Object.fromEntries(config) })
+      const data = { [DOCKER_CONFIG]: Buffer.from(text).toString('base64') }
+      const labels = { [MANAGED_BY_LABEL]: MANAGED_BY, [SOURCE_LABEL]: sourceId }
+      const metadata = { namespace, name, labels, ...(owner !== undefined && { ownerReferences: [owner] }) }
+      const object = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'kubernetes.io/dockerconfigjson', data }
+      try {
+        await client.create(secret, object as KubeObject)
+      } catch (error) {
+        if (!isKubeError(error, 'AlreadyExists')) throw error
+        const { metadata: found } = await client.get(secret, { namespace, name })
+        if (found.labels?.[SOURCE_LABEL] !== sourceId) {
+          const message = `There is a Secret "${name}" in this group that was not made of this source.`
+          throw new PlatformError('already-exists', message, { secretName: name })
+        }
+        const { uid, resourceVersion } = found
+        await client.mergePatch(secret, { namespace, name }, { data }, { uid, resourceVersion })
+      }
+    },
+  }
+}

@@ -1,0 +1,170 @@
+import { z } from 'zod'
+import type { CircuitPort, SourcePort } from '../../adapters/sources/port.ts'
+import {
+  PROVIDERS,
+  type Provider,
+  providerNamed,
+  SOURCE_NAMES,
+  sourceNameOf,
+  sourceSecretName,
+} from '../../contracts/sources/providers.ts'
+import { summarize } from '../../core/conditions.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { isUuid } from '../../core/names.ts'
+import { RESOURCE_KINDS } from '../../crds/index.ts'
+import { DeploymentSource } from '../../crds/sources.ts'
+import type { Context, Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
+import type { SecretReader, SecretWriter } from '../records/secrets.ts'
+import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
+import { resourcesOfBoundary } from '../resources/contents.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import type { SourceJournal } from './journal.ts'
+import type { PullSecrets } from './pullSecrets.ts'
+
+/** What deployment sources work with. */
+export type SourceServices = {
+  readonly port: SourcePort
+  readonly circuit: Pick<CircuitPort, 'baseUrl'>
+  readonly secrets: SecretReader & SecretWriter
+  readonly pullSecrets: PullSecrets
+  readonly journal: SourceJournal
+  /** Hosts that are called wherever they are. */
+  readonly allowedHosts: readonly string[]
+  /** Where people and providers find the facade, without a slash at the end. */
+  readonly baseUrl: string
+}
+
+declare module '../http/context.ts' {
+  interface Services {
+    readonly sources: SourceServices
+  }
+}
+
+export type SourceRecord = RecordOf<typeof DeploymentSource>
+
+export const SOURCE_STATES = ['Pending', 'AwaitingInstall', 'Ready', 'Failing', 'Disabled'] as const
+
+const ResourceReference = z
+  .object({ collection: z.string(), resourceGroup: z.string(), name: z.string() })
+  .meta({ id: 'SourceUser' })
+export type ResourceReference = z.output<typeof ResourceReference>
+
+export const DeploymentSourceDto = z
+  .object({
+    id: Uuid,
+    sourceName: z.enum(SOURCE_NAMES),
+    displayName: z.string(),
+    boundaryId: Uuid,
+    status: z.enum(SOURCE_STATES),
+    statusMessage: z.string().nullable(),
+    baseUrl: z.string(),
+    accountName: z.string().nullable(),
+    accountType: z.enum(['User', 'Organization']).nullable(),
+    installationId: z.string().nullable(),
+    repositoryCount: z.int().nullable().describe('Counted up to 1000'),
+    usedBy: z.array(ResourceReference),
+    hasWebhookSecret: z.boolean(),
+    lastEventAt: DateTime.nullable(),
+    lastCheckedAt: DateTime.nullable(),
+    createdAt: DateTime,
+    createdBy: z.string().nullable(),
+  })
+  .meta({ id: 'DeploymentSourceDto' })
+export type DeploymentSourceDto = z.output<typeof DeploymentSourceDto>
+
+export function stateOf({ metadata, spec, status }: SourceRecord): (typeof SOURCE_STATES)[number] {
+  if (spec.circuit?.enabled === false || status?.removedAt !== undefined) return 'Disabled'
+  if (spec.provider === 'GitHub' && spec.installationId === undefined) return 'AwaitingInstall'
+  const { status: state } = summarize(status, metadata.deletionTimestamp !== undefined)
+  if (state === 'Running') return 'Ready'
+  return state === 'Failed' || state === 'Degraded' ? 'Failing' : 'Pending'
+}
+
+/** What names the source as where its code comes from. */
+export function usersOf(services: Services, boundaryId: string, id: string): ResourceReference[] {
+  if (!RESOURCE_KINDS.some(({ spec }) => 'deploymentSourceId' in spec.shape)) return []
+  return resourcesOfBoundary(services, boundaryId)
+    .filter(({ object }) => (object.spec as { deploymentSourceId?: string }).deploymentSourceId === id)
+    .map(({ kind, object, resourceGroup }) => {
+      return { collection: kind.segment, resourceGroup, name: object.metadata.name }
+    })
+}
+
+export function sourceDto(source: SourceRecord, { services, boundaryId }: { services: Services; boundaryId: string }) {
+  const { metadata, spec, status } = source
+  return {
+    sourceName: sourceNameOf(spec.provider),
+    boundaryId,
+    status: stateOf(source),
+    statusMessage: status?.statusMessage ?? null,
+    baseUrl: spec.baseUrl,
+    accountName: status?.accountName ?? spec.organization ?? null,
+    accountType: status?.accountType ?? null,
+    repositoryCount: status?.repositoryCount ?? null,
+    usedBy: usersOf(services, boundaryId, metadata.name),
+    hasWebhookSecret: status?.hasWebhookSecret ?? secretNameOf(source) === sourceSecretName(metadata.name),
+    lastEventAt: status?.lastEventAt ?? null,
+    lastCheckedAt: status?.lastCheckedAt ?? null,
+  }
+}
+
+/** The Secret with the credentials: one that somebody named, or the platform's own. */
+export function secretNameOf({ metadata, spec }: Pick<SourceRecord, 'metadata' | 'spec'>): string {
+  return spec.credentials?.secretName ?? sourceSecretName(metadata.name)
+}
+
+export function sourceUnknown(what: string): PlatformError {
+  return new PlatformError('source-unknown', `${what} was not found.`)
+}
+
+/** @throws PlatformError source-unknown */
+export function requireProvider({ parameters }: Context<'sourceName'>): Provider {
+  const provider = providerNamed(parameters.sourceName)
+  if (provider !== undefined) return provider
+  const known = PROVIDERS.map(sourceNameOf).join(', ')
+  throw sourceUnknown(`A source of type "${parameters.sourceName.slice(0, 64)}" (there are ${known})`)
+}
+
+/** @throws PlatformError NOT_FOUND for the boundary, source-unknown */
+export async function findSource(
+  context: Context<'boundaryId' | 'sourceName'>,
+  id: string,
+  home?: BoundaryHome,
+): Promise<{ source: SourceRecord; home: BoundaryHome }> {
+  const found = home ?? (await inBoundary(context as Context))
+  const provider = requireProvider(context)
+  const ref = { namespace: found.namespace, name: id }
+  const source = isUuid(id)
+    ? await context.services.records.get(DeploymentSource, ref, { fresh: context.fresh })
+    : undefined
+  if (source === undefined || source.spec.provider !== provider)
+    throw sourceUnknown(`Source "${id.slice(0, 64)}" of type ${provider}`)
+  return { source, home: found }
+}
+
+/** The sources of the type that the path names. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
+export async function sourcesOfType(context: Context<'boundaryId' | 'sourceName'>): Promise<{
+  sources: readonly SourceRecord[]
+  provider: Provider
+  home: BoundaryHome
+}> {
+  const home = await inBoundary(context as Context)
+  const provider = requireProvider(context)
+  const { namespace } = home
+  const all = await context.services.records.list(DeploymentSource, { namespace }, { fresh: context.fresh })
+  return { sources: all.filter(({ spec }) => spec.provider === provider), provider, home }
+}
+
+/** By the provider's own id, or by that of the source where there are no installations. @throws PlatformError source-unknown */
+export async function findInstallation(
+  context: Context<'boundaryId' | 'sourceName' | 'installationId'>,
+): Promise<SourceRecord> {
+  const { installationId } = context.parameters
+  const { sources, provider } = await sourcesOfType(context)
+  const isIt = ({ metadata, spec }: SourceRecord) =>
+    provider === 'GitHub' ? spec.installationId === installationId : metadata.name === installationId
+  const found = sources.find(isIt)
+  if (found === undefined) throw sourceUnknown(`Installation "${installationId.slice(0, 64)}" of type ${provider}`)
+  return found
+}

@@ -1,0 +1,159 @@
+import { z } from 'zod'
+import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
+import { timestamp } from '../../core/clock.ts'
+import { notFound, PlatformError } from '../../core/errors.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { ResourceName } from '../../crds/fields.ts'
+import { groupScope, resourceScope } from '../callers/visibility.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { inVisibleBoundary } from '../resources/collection/homes.ts'
+import { type GroupResource, resourcesOfGroup } from '../resources/contents.ts'
+import { DateTime } from '../resources/dto.ts'
+import { findGroup } from '../resources/places.ts'
+import { asked, connectionOf, vetSourceUrl } from './connection.ts'
+import { findSource, type SourceRecord } from './record.ts'
+
+/** As registries name repositories (OCI distribution specification). */
+const RepositoryPath = z
+  .string()
+  .max(255)
+  .regex(/^[a-z0-9]+([._-]+[a-z0-9]+)*(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*$/, 'must be the path of a repository')
+
+export const MaterializeRegistryRequest = z
+  .strictObject({
+    resourceGroup: ResourceName,
+    resourceName: ResourceName.nullish().describe('The resource that the secret goes with'),
+    secretName: ResourceName.nullish().describe('registry- and 8 digits of the id of the source if absent'),
+    repositories: z.array(RepositoryPath).min(1).max(50).nullish().describe('Only these are pulled with it'),
+  })
+  .meta({ id: 'MaterializeRegistryRequest' })
+
+export const MaterializedRegistryDto = z
+  .object({ secretName: z.string(), namespace: z.string(), registry: z.string(), expiresAt: DateTime.nullable() })
+  .meta({ id: 'MaterializedRegistryDto' })
+
+export const VerifyRegistryRequest = z
+  .strictObject({
+    registryUrl: z.string().min(1).max(2048).nullish().describe('That of the source if absent'),
+    username: z.string().min(1).max(256).nullish(),
+    password: z.string().min(1).max(4096).nullish().describe('The stored one if absent; it goes to its registry only'),
+    repository: RepositoryPath.nullish(),
+    tag: z
+      .string()
+      .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/, 'must be a tag')
+      .nullish()
+      .describe('latest if absent'),
+  })
+  .meta({ id: 'VerifyRegistryRequest' })
+
+export const RegistryVerificationDto = z
+  .object({
+    isReachable: z.boolean(),
+    isAuthenticated: z.boolean(),
+    canPull: z.boolean(),
+    digest: z.string().nullable(),
+    message: z.string().nullable(),
+    checkedAt: DateTime,
+  })
+  .meta({ id: 'RegistryVerificationDto' })
+
+type OfSource = Context<'boundaryId' | 'sourceName' | 'deploymentSourceId'>
+
+function requireRegistry({ spec }: SourceRecord): void {
+  if (spec.provider === 'Registry') return
+  throw new PlatformError('source-unknown', `"${spec.displayName}" is of type ${spec.provider}, no registry.`)
+}
+
+/**
+ * POST .../materialize: the pull secret in the namespace of a group. Whoever may write the resource may have it; to
+ * everybody else there is nothing here.
+ *
+ * @throws PlatformError NOT_FOUND, source-unknown, already-exists
+ */
+export async function materializeRegistry(
+  context: Context<
+    'boundaryId' | 'sourceName' | 'deploymentSourceId',
+    unknown,
+    z.output<typeof MaterializeRegistryRequest>
+  >,
+) {
+  const { services, body, parameters } = context
+  const { boundaryId, deploymentSourceId } = parameters
+  const home = await inVisibleBoundary(context as Context)
+  const resource = requireWriter(context as OfSource, body)
+  const { source } = await findSource(context as OfSource, deploymentSourceId, home)
+  requireRegistry(source)
+  await findGroup(context, boundaryId, body.resourceGroup)
+  const { username = '', credentials, baseUrl } = await connectionOf(services, source)
+  const registry = new URL(baseUrl).host
+  const account = { username, password: credentials[CREDENTIAL_KEYS.password] ?? '' }
+  const places = body.repositories?.map((path) => `${registry}/${path}`) ?? [registry]
+  const namespace = groupNamespace(boundaryId, body.resourceGroup)
+  const secretName = body.secretName ?? `registry-${source.metadata.name.slice(0, 8)}`
+  await services.sources.pullSecrets.write({
+    namespace,
+    name: secretName,
+    sourceId: source.metadata.name,
+    auths: Object.fromEntries(places.map((place) => [place, account])),
+    owner: resource === undefined ? undefined : ownerOf(resource),
+  })
+  return ok({ secretName, namespace, registry, expiresAt: null })
+}
+
+/** The resource that the caller may write, if one is named. @throws PlatformError NOT_FOUND, for missing and forbidden alike */
+function requireWriter(
+  { services, caller, parameters: { boundaryId } }: OfSource,
+  { resourceGroup, resourceName }: z.output<typeof MaterializeRegistryRequest>,
+): GroupResource | undefined {
+  const { principalId } = caller
+  if (resourceName == null) {
+    const scope = groupScope(boundaryId, resourceGroup)
+    if (services.access.isAllowed(principalId, 'resourcegroups/write', scope)) return undefined
+    throw notFound(`Resource group "${resourceGroup}"`)
+  }
+  const found = resourcesOfGroup(services, boundaryId, resourceGroup).find(({ kind, object }) => {
+    const scope = resourceScope(boundaryId, resourceGroup, kind.segment, resourceName)
+    return (
+      object.metadata.name === resourceName && services.access.isAllowed(principalId, `${kind.actions}/write`, scope)
+    )
+  })
+  if (found === undefined) throw notFound(`Resource "${resourceName}" in group "${resourceGroup}"`)
+  return found
+}
+
+function ownerOf({ kind: { apiVersion, kind }, object: { metadata } }: GroupResource) {
+  return { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '' }
+}
+
+/**
+ * POST .../verify. The stored password goes to the stored address alone, or whoever may read a source could have it sent
+ * to a host of their own.
+ *
+ * @throws PlatformError source-unknown, URL_NOT_ALLOWED, missing-credential
+ */
+export async function verifyRegistry(
+  context: Context<'boundaryId' | 'sourceName' | 'deploymentSourceId', unknown, z.output<typeof VerifyRegistryRequest>>,
+) {
+  const { services, body, signal } = context
+  const { source } = await findSource(context as OfSource, context.parameters.deploymentSourceId)
+  requireRegistry(source)
+  const stored = await connectionOf(services, source)
+  const { registryUrl, username, password, repository, tag } = body
+  if (registryUrl != null) vetSourceUrl(services, registryUrl, 'registryUrl')
+  const baseUrl = (registryUrl ?? stored.baseUrl).replace(/\/+$/, '')
+  const isElsewhere = new URL(baseUrl).origin !== new URL(stored.baseUrl).origin
+  if (isElsewhere && password == null) {
+    const message = 'The stored password is for the stored address: name a password for another registry.'
+    throw new PlatformError('missing-credential', message)
+  }
+  const connection = {
+    ...stored,
+    baseUrl,
+    username: username ?? (isElsewhere ? undefined : stored.username),
+    credentials: password == null ? stored.credentials : { [CREDENTIAL_KEYS.password]: password },
+  }
+  const image = { repository: repository ?? undefined, tag: tag ?? undefined }
+  const verdict = await asked(services.sources.port.verifyRegistry(connection, image, signal))
+  return ok({ ...verdict, checkedAt: timestamp(services.clock.now()) })
+}

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { readEvent } from '../../contracts/sources/events.ts'
+import { readCredentials } from '../../contracts/sources/providers.ts'
+import { type Claim, claimOf, deliveryKeys, isProved } from '../../contracts/sources/signatures.ts'
+import { timestamp } from '../../core/clock.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { readJson } from '../../core/json.ts'
+import { accepted } from '../http/answer.ts'
+import { JSON_LIMIT_BYTES, limitedTo } from '../http/body.ts'
+import type { Context } from '../http/context.ts'
+import { webhookSecretOf } from './connection.ts'
+import { findSource, type SourceRecord, secretNameOf, sourcesOfType, sourceUnknown } from './record.ts'
+
+export const WebhookReceiptDto = z
+  .object({
+    deliveryId: z.string(),
+    accepted: z.boolean().describe('False for a repeat, and for what changes nothing'),
+  })
+  .meta({ id: 'WebhookReceiptDto' })
+
+export const WebhookQuery = z.strictObject({ source: z.guid().optional() })
+
+/** Connections that a delivery without a name is tried on. */
+const TRIED = 50
+/** A body that trickles in would hold the connection for ever. */
+const BODY_MILLISECONDS = 20_000
+
+function notAcceptable(why: string): PlatformError {
+  return new PlatformError('webhook-not-acceptable', `The delivery is not accepted: ${why}.`)
+}
+
+/**
+ * POST {B}/sources/{sourceName}/webhooks. Nothing of the body is read before its raw bytes are shown to come from who
+ * knows the secret; what has no signature of the right form is refused before anything is looked up.
+ *
+ * @throws PlatformError source-unknown, webhook-not-acceptable, BODY_TOO_LARGE
+ */
+export async function receiveWebhook(context: Context<'boundaryId' | 'sourceName', z.output<typeof WebhookQuery>>) {
+  const { services, query } = context
+  const candidates = await candidatesOf(context)
+  const [first] = candidates
+  if (first === undefined) throw sourceUnknown('A source that this delivery could be of')
+  const { provider } = first.spec
+  const claim = claimOf(provider, (name) => context.header(name))
+  if (claim === undefined) throw notAcceptable('it has no signature, or names no event')
+  const body = await bytesOf(context)
+  const source = await senderOf(context, candidates, claim, body)
+  if (source === undefined) {
+    const whose = query.source === undefined ? 'of no source here' : 'not that of the source'
+    throw notAcceptable(`its signature is ${whose}`)
+  }
+  const read = readJson(body)
+  const event = 'value' in read ? readEvent(provider, claim.event, read.value) : undefined
+  if (event === undefined) throw notAcceptable('it is of a kind that cannot be read')
+  const id = claim.deliveryId ?? randomUUID()
+  const ref = { namespace: source.metadata.namespace ?? '', name: source.metadata.name }
+  const keys = deliveryKeys(claim, body)
+  const at = timestamp(services.clock.now())
+  const isNew = await services.sources.journal.record(ref, { id, keys, event, at })
+  return accepted({ deliveryId: id, accepted: isNew && event.kind !== 'Ignored' })
+}
+
+async function candidatesOf(
+  context: Context<'boundaryId' | 'sourceName', z.output<typeof WebhookQuery>>,
+): Promise<readonly SourceRecord[]> {
+  const { source: named } = context.query
+  const isThere = ({ metadata }: SourceRecord) => metadata.deletionTimestamp === undefined
+  if (named !== undefined) return [(await findSource(context, named.toLowerCase())).source].filter(isThere)
+  return (await sourcesOfType(context)).sources.filter(isThere).slice(0, TRIED)
+}
+
+/** @throws PlatformError BODY_TOO_LARGE, webhook-not-acceptable if it does not come to its end */
+async function bytesOf({ request, services }: Context<'boundaryId' | 'sourceName', unknown>): Promise<Uint8Array> {
+  const timer = services.clock.setTimeout(() => request.destroy(), BODY_MILLISECONDS)
+  const chunks: Uint8Array[] = []
+  try {
+    for await (const chunk of limitedTo(JSON_LIMIT_BYTES, request)) chunks.push(chunk)
+  } catch (error) {
+    if (error instanceof PlatformError) throw error
+    throw notAcceptable('its body ended too early')
+  } finally {
+    timer.cancel()
+  }
+  return Buffer.concat(chunks)
+}
+
+/** The connection whose secret the sender knows. */
+async function senderOf(
+  { services }: Context<'boundaryId' | 'sourceName', unknown>,
+  candidates: readonly SourceRecord[],
+  claim: Claim,
+  body: Uint8Array,
+): Promise<SourceRecord | undefined> {
+  for (const source of candidates) {
+    const { namespace = '' } = source.metadata
+    const credentials = readCredentials(await services.sources.secrets.read(namespace, secretNameOf(source)))
+    if (isProved(source.spec.provider, claim, webhookSecretOf(credentials), body)) return source
+  }
+  return undefined
+}

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { createOutgoing } from '../../adapters/outgoing/client.ts'
+import { giteaCircuit } from '../../adapters/sources/circuit.ts'
+import { createSources } from '../../adapters/sources/client.ts'
+import type { CircuitPort, SourcePort } from '../../adapters/sources/port.ts'
+import type { Services } from '../../api/http/context.ts'
+import { kubeSecrets, kubeSecretWriter } from '../../api/records/secrets.ts'
+import { kubeJournal } from '../../api/sources/journal.ts'
+import { kubePullSecrets } from '../../api/sources/pullSecrets.ts'
+import type { ControllerPorts } from '../../controllers/index.ts'
+import { systemClock } from '../../core/clock.ts'
+import type { AreaSetup, FacadeSetup } from './setup.ts'
+
+/** A page of repositories is long. */
+const MAX_BYTES = 8 * 1024 * 1024
+
+function providers({ configuration, onStop }: AreaSetup): { port: SourcePort; circuit: CircuitPort } {
+  const { outgoingHosts, outgoingCertificateAuthority: path, circuitUrl, circuitTokenFile } = configuration
+  const authority = path === undefined ? {} : { certificateAuthority: readFileSync(path, 'utf8') }
+  const allowedHosts = circuitUrl === undefined ? outgoingHosts : [...outgoingHosts, new URL(circuitUrl).host]
+  const outgoing = createOutgoing({ allowedHosts, maxBytes: MAX_BYTES, ...authority })
+  onStop(() => outgoing.close())
+  const adminToken = async () => {
+    if (circuitTokenFile === undefined) return undefined
+    const text = await readFile(circuitTokenFile, 'utf8').catch(() => '')
+    return text.trim() === '' ? undefined : text.trim()
+  }
+  return {
+    port: createSources(outgoing.fetch, () => systemClock.now()),
+    circuit: giteaCircuit(outgoing.fetch, circuitUrl, adminToken),
+  }
+}
+
+export function sourceServices(setup: FacadeSetup): Pick<Services, 'sources'> {
+  const { client, configuration, linkBase } = setup
+  return {
+    sources: {
+      ...providers(setup),
+      secrets: { ...kubeSecrets(client), ...kubeSecretWriter(client) },
+      pullSecrets: kubePullSecrets(client),
+      journal: kubeJournal(client),
+      allowedHosts: configuration.outgoingHosts,
+      baseUrl: linkBase,
+    },
+  }
+}
+
+export function sourcePorts(setup: AreaSetup): Pick<ControllerPorts, 'sources'> {
+  return { sources: providers(setup) }
+}

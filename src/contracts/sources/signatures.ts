@@ -1,0 +1,93 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import type { Provider } from './providers.ts'
+
+/** What of a delivery is looked at before its body is. */
+export type DeliveryHeaders = (name: string) => string | undefined
+
+type Form = {
+  /** How the sender proves that it knows the secret: an HMAC of the raw bytes, or, with GitLab, the secret itself. */
+  readonly proof: { readonly header: string; readonly pattern: RegExp; readonly isSecretItself?: true }
+  readonly event: string
+  /** Headers that may name the delivery, the first that is there. */
+  readonly delivery: readonly string[]
+}
+
+const HEX = /^([0-9a-f]{64})$/
+const PREFIXED_HEX = /^sha256=([0-9a-f]{64})$/
+const TOKEN = /^([!-~]{16,256})$/
+
+const GITEA: Form = {
+  proof: { header: 'x-gitea-signature', pattern: HEX },
+  event: 'x-gitea-event',
+  delivery: ['x-gitea-delivery'],
+}
+
+/** As each provider documents its webhooks; a registry sends none. */
+const FORMS: Readonly<Record<Provider, Form | undefined>> = {
+  GitHub: {
+    proof: { header: 'x-hub-signature-256', pattern: PREFIXED_HEX },
+    event: 'x-github-event',
+    delivery: ['x-github-delivery'],
+  },
+  GitLab: {
+    proof: { header: 'x-gitlab-token', pattern: TOKEN, isSecretItself: true },
+    event: 'x-gitlab-event',
+    delivery: ['idempotency-key', 'x-gitlab-event-uuid'],
+  },
+  Gitea: GITEA,
+  Circuit: GITEA,
+  Bitbucket: {
+    proof: { header: 'x-hub-signature', pattern: PREFIXED_HEX },
+    event: 'x-event-key',
+    delivery: ['x-request-uuid'],
+  },
+  // Of a hook that somebody wrote: it signs as GitHub does.
+  Git: {
+    proof: { header: 'x-hub-signature-256', pattern: PREFIXED_HEX },
+    event: 'x-freehold-event',
+    delivery: ['x-freehold-delivery'],
+  },
+  Registry: undefined,
+}
+
+export function sendsWebhooks(provider: Provider): boolean {
+  return FORMS[provider] !== undefined
+}
+
+const SHORT_TEXT = /^[!-~][ -~]{0,127}$/
+
+/** What a sender claims. Undefined if a header is missing or not of the form that the provider documents. */
+export type Claim = { readonly proof: string; readonly event: string; readonly deliveryId: string | undefined }
+
+export function claimOf(provider: Provider, header: DeliveryHeaders): Claim | undefined {
+  const form = FORMS[provider]
+  if (form === undefined) return undefined
+  const proof = form.proof.pattern.exec(header(form.proof.header) ?? '')?.[1]
+  const event = header(form.event) ?? ''
+  if (proof === undefined || !SHORT_TEXT.test(event)) return undefined
+  const deliveryId = form.delivery.map(header).find((id) => id !== undefined && SHORT_TEXT.test(id))
+  return { proof, event, deliveryId }
+}
+
+/** Whether whoever sent these very bytes knows the secret, in a time that does not depend on where the two differ. */
+export function isProved(provider: Provider, claim: Claim, secret: string, body: Uint8Array): boolean {
+  if (secret.length < 16) return false
+  const expected = FORMS[provider]?.proof.isSecretItself
+    ? digest(secret)
+    : createHmac('sha256', secret).update(body).digest('hex')
+  const presented = FORMS[provider]?.proof.isSecretItself ? digest(claim.proof) : claim.proof
+  return timingSafeEqual(Buffer.from(expected), Buffer.from(presented))
+}
+
+/**
+ * What tells a repeat: the id of the delivery, and its content. No provider signs the id, so that whoever overheard a
+ * delivery could send it again under another one.
+ */
+export function deliveryKeys(claim: Claim, body: Uint8Array): string[] {
+  const content = `c${digest(body).slice(0, 20)}`
+  return claim.deliveryId === undefined ? [content] : [`d${digest(claim.deliveryId).slice(0, 20)}`, content]
+}
+
+function digest(value: string | Uint8Array): string {
+  return createHash('sha256').update(value).digest('hex')
+}

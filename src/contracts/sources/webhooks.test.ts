@@ -1,0 +1,178 @@
+import { createHmac } from 'node:crypto'
+import { expect } from 'chai'
+import { SeededRandom } from '../../../test/make/random.ts'
+import { readEvent } from './events.ts'
+import { DELIVERY_KEYS_KEPT, HEADS_KEPT, type Journal, withDelivery } from './journal.ts'
+import type { Provider } from './providers.ts'
+import { claimOf, deliveryKeys, isProved } from './signatures.ts'
+
+const SECRET = 'a secret of thirty-two characters'
+const hmac = (text: string) => createHmac('sha256', SECRET).update(text).digest('hex')
+const [ONE, TWO] = ['a'.repeat(40), 'b'.repeat(40)]
+const gitHubPush = { ref: 'refs/heads/main', after: ONE, repository: { id: 7, full_name: 'acme/site' } }
+const fork = (id: number | null) => ({
+  action: 'opened',
+  repository: { id: 7, full_name: 'acme/site' },
+  pull_request: { head: { ref: 'fix', sha: ONE, repo: id === null ? null : { id } } },
+})
+const merge = (source: number) => ({
+  project: { id: 7, path_with_namespace: 'acme/site' },
+  object_attributes: {
+    action: 'open',
+    source_project_id: source,
+    target_project_id: 7,
+    source_branch: 'fix',
+    last_commit: { id: ONE },
+  },
+})
+const bitbucketRequest = (uuid: string) => ({
+  repository: { uuid: '{7}', full_name: 'acme/site' },
+  pullrequest: { source: { branch: { name: 'fix' }, commit: { hash: ONE }, repository: { uuid } } },
+})
+const SIGNED: [Provider, string, string][] = [
+  ['GitHub', 'x-hub-signature-256', 'sha256='],
+  ['Gitea', 'x-gitea-signature', ''],
+  ['Bitbucket', 'x-hub-signature', 'sha256='],
+  ['Git', 'x-hub-signature-256', 'sha256='],
+]
+const EVENT_HEADERS: Record<string, string> = {
+  GitHub: 'x-github-event',
+  Gitea: 'x-gitea-event',
+  Bitbucket: 'x-event-key',
+  Git: 'x-freehold-event',
+}
+
+describe('signatures of deliveries', () => {
+  const body = Buffer.from(JSON.stringify(gitHubPush))
+  for (const [provider, header, prefix] of SIGNED) {
+    const claim = (signature: string) =>
+      claimOf(provider, (name) => ({ [header]: signature, [EVENT_HEADERS[provider] ?? '']: 'push' })[name])
+
+    it(`of ${provider} hold for the very bytes and the very secret`, () => {
+      const made = claim(`${prefix}${hmac(body.toString())}`)
+      if (made === undefined) throw new Error('no claim')
+      expect(isProved(provider, made, SECRET, body)).to.equal(true)
+      expect(isProved(provider, made, `${SECRET}x`, body)).to.equal(false)
+      expect(isProved(provider, made, '', body)).to.equal(false)
+      const random = new SeededRandom(7)
+      for (let round = 0; round < 200; round += 1) {
+        const forged = Buffer.from(body)
+        const at = random.below(forged.length)
+        const byte = (forged[at] ?? 0) ^ (1 + random.below(255))
+        forged[at] = byte
+        const cut = round % 2 === 0 ? forged : body.subarray(0, random.below(body.length))
+        expect(isProved(provider, made, SECRET, cut), `round ${round}`).to.equal(false)
+      }
+    })
+
+    it(`of ${provider} are not looked at if they are of another form`, () => {
+      for (const wrong of [
+        '',
+        'sha1=abc',
+        hmac('x').toUpperCase(),
+        `${prefix}${hmac('x')}0`,
+        `${prefix}xyz`,
+        'sha256=',
+      ])
+        expect(claim(wrong), wrong).to.equal(undefined)
+    })
+  }
+
+  it('of GitLab are the secret itself', () => {
+    const headers: Record<string, string> = { 'x-gitlab-token': 'x'.repeat(32), 'x-gitlab-event': 'Push Hook' }
+    const made = claimOf('GitLab', (name) => headers[name])
+    if (made === undefined) throw new Error('no claim')
+    expect(isProved('GitLab', made, 'x'.repeat(32), body)).to.equal(true)
+    expect(isProved('GitLab', made, 'x'.repeat(31), body)).to.equal(false)
+  })
+
+  it('of a registry there are none', () => {
+    expect(claimOf('Registry', () => 'x'.repeat(64))).to.equal(undefined)
+  })
+})
+
+describe('events of deliveries', () => {
+  const head = { kind: 'Push', repositoryId: '7', repositoryName: 'acme/site', ref: 'refs/heads/main', commit: ONE }
+  const request = { ...head, kind: 'PullRequest', ref: 'fix' }
+  const cases: [string, Provider, string, unknown, unknown][] = [
+    ['a push', 'GitHub', 'push', gitHubPush, { kind: 'Heads', heads: [head] }],
+    ['a push', 'Gitea', 'push', gitHubPush, { kind: 'Heads', heads: [head] }],
+    [
+      'a tag',
+      'GitHub',
+      'push',
+      { ...gitHubPush, ref: 'refs/tags/v1' },
+      { kind: 'Heads', heads: [{ ...head, kind: 'Tag', ref: 'refs/tags/v1' }] },
+    ],
+    ['a branch that went', 'GitHub', 'push', { ...gitHubPush, after: '0'.repeat(40) }, { kind: 'Ignored' }],
+    ['a pull request of the repository', 'GitHub', 'pull_request', fork(7), { kind: 'Heads', heads: [request] }],
+    ['a pull request of a fork', 'GitHub', 'pull_request', fork(8), { kind: 'Ignored' }],
+    ['a pull request of a fork', 'Gitea', 'pull_request', fork(8), { kind: 'Ignored' }],
+    ['a pull request of a fork that is gone', 'GitHub', 'pull_request', fork(null), { kind: 'Ignored' }],
+    ['a merge request of the project', 'GitLab', 'Merge Request Hook', merge(7), { kind: 'Heads', heads: [request] }],
+    ['a merge request of a fork', 'GitLab', 'Merge Request Hook', merge(8), { kind: 'Ignored' }],
+    ['a pull request of a fork', 'Bitbucket', 'pullrequest:created', bitbucketRequest('{8}'), { kind: 'Ignored' }],
+    ['a ping', 'GitHub', 'ping', { zen: 'x' }, { kind: 'Ping' }],
+    [
+      'an installation that is gone',
+      'GitHub',
+      'installation',
+      { action: 'deleted', installation: { id: 5 } },
+      { kind: 'Removed', installationId: '5' },
+    ],
+    ['an event of another kind', 'GitHub', 'star', {}, undefined],
+    ['an event that is a name of every object', 'GitHub', 'constructor', {}, undefined],
+    ['a ref that would be a command', 'GitHub', 'push', { ...gitHubPush, ref: 'a b' }, undefined],
+    ['a commit that is none', 'GitHub', 'push', { ...gitHubPush, after: '../../x' }, undefined],
+  ]
+  for (const [title, provider, event, body, wanted] of cases) {
+    it(`of ${provider}: ${title}`, () => {
+      expect(readEvent(provider, event, body)).to.deep.equal(wanted)
+    })
+  }
+})
+
+describe('the journal of deliveries', () => {
+  const claim = { proof: '', event: 'push', deliveryId: 'one' }
+  const push = (commit: string, ref = 'refs/heads/main') =>
+    readEvent('GitHub', 'push', { ...gitHubPush, after: commit, ref }) ?? { kind: 'Ping' as const }
+  const delivery = (id: string, keys: string[], commit = ONE, ref?: string) => ({
+    id,
+    keys,
+    event: push(commit, ref),
+    at: '2026-01-01T00:00:00Z',
+  })
+
+  it('has a repeat, also of the same content under another id', () => {
+    const body = Buffer.from('{}')
+    const first = withDelivery({}, delivery('one', deliveryKeys(claim, body)))
+    if (first === undefined) throw new Error('not recorded')
+    const again = deliveryKeys({ ...claim, deliveryId: 'two' }, body)
+    expect(withDelivery(first, delivery('two', again))).to.equal(undefined)
+    const other = deliveryKeys(claim, Buffer.from('{"a":1}'))
+    expect(withDelivery(first, delivery('one', other))).to.equal(undefined)
+  })
+
+  it('knows where each ref stands, the newest alone', () => {
+    const first = withDelivery({}, delivery('one', ['a']))
+    const second = withDelivery(first ?? {}, delivery('two', ['b'], TWO))
+    expect(second?.heads?.map(({ commit, deliveryId }) => [commit, deliveryId])).to.deep.equal([[TWO, 'two']])
+  })
+
+  it('is bounded, whatever comes', () => {
+    let journal: Journal = {}
+    for (let index = 0; index < 1_000; index += 1) {
+      const next = delivery(String(index), [`d${index}`, `c${index}`], ONE, `refs/heads/b${index}`)
+      journal = { ...journal, ...withDelivery(journal, next) }
+    }
+    expect(journal.heads).to.have.length(HEADS_KEPT)
+    expect(journal.deliveries).to.have.length(DELIVERY_KEYS_KEPT)
+    expect(journal.heads?.at(-1)?.ref).to.equal('refs/heads/b999')
+  })
+
+  it('notes that an installation is gone, if it is its own', () => {
+    const gone = { id: 'x', keys: ['x'], event: { kind: 'Removed', installationId: '5' }, at: 'now' } as const
+    expect(withDelivery({}, gone, '5')?.removedAt).to.equal('now')
+    expect(withDelivery({}, gone, '6')?.removedAt).to.equal(undefined)
+  })
+})

@@ -1,0 +1,131 @@
+import { expect } from 'chai'
+import { ControllerBench } from '../../test/worlds/controllers.ts'
+import { FakeCircuit, FakeSources } from '../adapters/sources/fake.ts'
+import { sourceSecretName } from '../contracts/sources/providers.ts'
+import type { KubeObject } from '../core/object.ts'
+import { DeploymentSource } from '../crds/sources.ts'
+import { secret } from '../kube/builtin.ts'
+import { sourceController } from './sources.ts'
+
+const ID = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
+const HOST = 'https://git.platform.test'
+const HOUR = 3_600_000
+
+type Source = DeploymentSource & KubeObject
+
+describe('the controller of deployment sources', () => {
+  let bench: ControllerBench
+  let port: FakeSources
+  let circuit: FakeCircuit
+  let space: string
+  const open = (host: string | undefined = HOST) => {
+    port = new FakeSources()
+    circuit = host === 'none' ? Object.assign(new FakeCircuit(), { baseUrl: undefined }) : new FakeCircuit(host)
+    bench = new ControllerBench([sourceController({ port, circuit })])
+    space = bench.seedGroup('shop').boundarySpace
+  }
+  const source = (spec: object) =>
+    bench.seed(DeploymentSource, ID, { displayName: 'Shop', ...spec }, { namespace: space })
+  const gitea = { provider: 'Gitea', baseUrl: 'https://git.example.com', credentials: { secretName: 'shop' } }
+  const keep = (data: Record<string, string>, name = 'shop') => {
+    const entries = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')])
+    const metadata = { name, namespace: space }
+    bench.client.seed(secret, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata,
+      data: Object.fromEntries(entries),
+    } as KubeObject)
+  }
+  const status = async () => ((await bench.find(DeploymentSource.resource, ID, space)) as Source).status ?? {}
+
+  beforeEach(() => open())
+  afterEach(() => bench.stop())
+
+  it('signs in with the Secret that is named, and says whose it is', async () => {
+    source(gitea)
+    keep({ token: 'good-token', 'webhook-secret': 's'.repeat(32) })
+    await bench.start()
+    expect(await status()).to.include({
+      phase: 'Available',
+      accountName: 'acme',
+      repositoryCount: 1,
+      hasWebhookSecret: true,
+    })
+  })
+
+  const stalls: [string, object, Record<string, string>, string][] = [
+    ['without the Secret', gitea, {}, 'ReferenceMissing'],
+    ['with credentials that are refused', gitea, { token: 'bad' }, 'ConfigurationInvalid'],
+    [
+      'until the GitHub App is installed',
+      { provider: 'GitHub', baseUrl: 'https://github.com' },
+      {},
+      'WaitingForDependency',
+    ],
+    [
+      'whose Circuit is somewhere else',
+      { provider: 'Circuit', baseUrl: 'https://evil.example' },
+      {},
+      'ConfigurationInvalid',
+    ],
+  ]
+  for (const [title, spec, data, phase] of stalls) {
+    it(`stops ${title}`, async () => {
+      source(spec)
+      if (Object.keys(data).length > 0) keep(data)
+      await bench.start()
+      expect((await status()).phase).to.equal(phase)
+    })
+  }
+
+  it('tries again a provider that is away, and asks one that answers once an hour', async () => {
+    source(gitea)
+    keep({ token: 'good-token' })
+    port.isAway = true
+    await bench.start()
+    expect((await status()).phase).to.equal('PartiallyAvailable')
+    port.isAway = false
+    await bench.clock.advance(HOUR / 12)
+    await bench.rest()
+    expect((await status()).phase).to.equal('Available')
+    let asked = 0
+    const { check } = FakeSources.prototype
+    port.check = (connection) => {
+      asked += 1
+      return check.call(port, connection)
+    }
+    await bench.client.mergePatch(
+      DeploymentSource.resource,
+      { namespace: space, name: ID },
+      { status: { lastEventAt: '2026-01-01T00:00:00Z' } },
+      { subresource: 'status' },
+    )
+    await bench.rest()
+    expect(asked, 'a delivery is no reason to ask').to.equal(0)
+    await bench.clock.advance(HOUR + 1)
+    await bench.rest()
+    expect(asked).to.equal(1)
+  })
+
+  it('makes an account at the Git host of the platform, keeps its token in a Secret, and takes it away', async () => {
+    source({ provider: 'Circuit', baseUrl: HOST, circuit: {} })
+    await bench.start()
+    expect((await status()).phase).to.equal('Available')
+    expect(circuit.accounts.size).to.equal(1)
+    const kept = (await bench.find(secret, sourceSecretName(ID), space)) as { data?: object } | undefined
+    expect(kept?.data).to.have.all.keys('token', 'webhook-secret')
+    await bench.client.remove(DeploymentSource.resource, { namespace: space, name: ID })
+    await bench.rest()
+    expect(circuit.accounts.size).to.equal(0)
+    expect(await bench.find(DeploymentSource.resource, ID, space)).to.equal(undefined)
+  })
+
+  it('says what is missing where the platform runs no Git host', async () => {
+    await bench.stop()
+    open('none')
+    source({ provider: 'Circuit', baseUrl: HOST })
+    await bench.start()
+    expect((await status()).phase).to.equal('EngineMissing')
+  })
+})

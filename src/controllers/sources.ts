@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto'
+import {
+  type Checked,
+  type CircuitPort,
+  type Connection,
+  SourceError,
+  type SourcePort,
+} from '../adapters/sources/port.ts'
+import {
+  CREDENTIAL_KEYS,
+  type Credentials,
+  hasCredentials,
+  readCredentials,
+  sourceSecretName,
+} from '../contracts/sources/providers.ts'
+import { BOUNDARY_LABEL, GROUP_LABEL } from '../core/labels.ts'
+import { boundaryNamespace, sha256 } from '../core/names.ts'
+import { type KubeObject, keyOf } from '../core/object.ts'
+import { degraded, done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import { HELD_SHOWN } from '../crds/held.ts'
+import { DeploymentSource } from '../crds/sources.ts'
+import { sourceOf, sourceSecret, WITH_SOURCES } from '../desired/sources.ts'
+import { namespace, secret } from '../kube/builtin.ts'
+import { isKubeError } from '../kube/errors.ts'
+import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
+import { readSecret, withSecretRights } from './workload/secrets.ts'
+
+export type SourceOptions = { port: Pick<SourcePort, 'check' | 'repositories'>; circuit: CircuitPort }
+
+type SourcePass = Pass<typeof DeploymentSource>
+
+/** No provider tells that a credential was withdrawn. */
+const LOOK_AGAIN = 3_600_000
+const RETRY = 300_000
+/** For a Secret that is applied beside its source: nothing of it is watched. */
+const SECRET_RETRY = 15_000
+
+/** Signs in at the provider of each source, and keeps the accounts of sources at the platform's own Git host. */
+export const sourceController = controllerWith(
+  DeploymentSource,
+  {
+    observes: WITH_SOURCES.map(({ resource }) => ({ resource, keysOf: concernedSources })),
+    reads: [namespace],
+    writes: [],
+  },
+  ({ port, circuit }: SourceOptions) => {
+    return { reconcile: steps(tellWhatHolds, openCircuit, checkProvider), finalize: steps(closeCircuit) }
+
+    function openCircuit(pass: SourcePass): Outcome | Promise<Outcome> {
+      const { provider, baseUrl } = pass.object.spec
+      if (provider !== 'Circuit') return done()
+      if (circuit.baseUrl === undefined)
+        return stalled('EngineMissing', 'This platform runs no Git host: an administrator sets circuitUrl.')
+      if (baseUrl !== circuit.baseUrl)
+        return stalled('ConfigurationInvalid', `The Git host of this platform is ${circuit.baseUrl}.`)
+      return withSecretRights(() => withErrors(async () => openAccount(pass, circuit)))
+    }
+
+    function checkProvider(pass: SourcePass): Outcome | Promise<Outcome> {
+      const { spec, status } = pass.object
+      if (status?.removedAt !== undefined)
+        return stalled('ReferenceMissing', 'The provider says that the installation is gone: delete the source.')
+      if (spec.provider === 'GitHub' && spec.installationId === undefined)
+        return waiting('WaitingForDependency', 'The GitHub App is not installed yet.')
+      const left = isKnownGood(pass)
+      if (left > 0) return done({ after: left })
+      return withSecretRights(() => withErrors(() => signIn(pass)))
+    }
+
+    async function signIn(pass: SourcePass): Promise<Outcome> {
+      const { spec, status, metadata } = pass.object
+      const { provider, baseUrl, organization, username, installationId } = spec
+      const credentials = await credentialsOf(pass)
+      pass.report({ hasWebhookSecret: (credentials[CREDENTIAL_KEYS.webhookSecret] ?? '') !== '' })
+      if (!hasCredentials(provider, credentials)) {
+        const message = `The Secret "${secretNameOf(pass)}" has not what a source of type ${provider} signs in with.`
+        return stalled('ReferenceMissing', message, SECRET_RETRY)
+      }
+      const connection: Connection = { provider, baseUrl, organization, username, installationId, credentials }
+      const checked = await port.check(connection)
+      const isNew = status?.observedGeneration !== metadata.generation || status?.repositoryCount === undefined
+      const counted = isNew ? (await port.repositories(connection)).length : status?.repositoryCount
+      pass.report({ ...statusOf(checked), repositoryCount: counted, lastCheckedAt: pass.now })
+      return done({ after: LOOK_AGAIN })
+    }
+
+    /** With everything in it: the deletion of the source is what asked for that. */
+    async function closeCircuit(pass: SourcePass): Promise<Outcome> {
+      if (pass.object.spec.provider !== 'Circuit' || circuit.baseUrl === undefined) return done()
+      try {
+        await circuit.removeAccount(accountOf(pass))
+        return done()
+      } catch (error) {
+        if (!(error instanceof SourceError)) throw error
+        return waiting('TearingDown', `Its account at the Git host is not gone yet: ${error.message}`, RETRY)
+      }
+    }
+  },
+)
+
+/** Resources of the same boundary whose code comes from here. One of another boundary that names it holds nothing. */
+function tellWhatHolds(pass: SourcePass): Outcome {
+  const { name, namespace: home } = pass.object.metadata
+  const heldBy = WITH_SOURCES.flatMap(({ resource, segment }) =>
+    pass.records
+      .cache(resource)
+      .list()
+      .filter((object) => sourceOf(object) === name)
+      .flatMap(({ metadata }) => {
+        const labels = pass.records.cache(namespace).get(undefined, metadata.namespace ?? '')?.metadata.labels
+        const isHere = boundaryNamespace(labels?.[BOUNDARY_LABEL] ?? '') === home
+        return isHere ? [`${labels?.[GROUP_LABEL]}/${segment}/${metadata.name}`] : []
+      }),
+  )
+  pass.report({ heldBy: heldBy.length === 0 ? undefined : heldBy.sort().slice(0, HELD_SHOWN) })
+  return done()
+}
+
+function concernedSources(resource: KubeObject, records: Workspace): string[] {
+  const id = sourceOf(resource)
+  const sources = records.cache<DeploymentSource & KubeObject>(DeploymentSource.resource).list()
+  return sources.filter(({ metadata }) => metadata.name === id).map(keyOf)
+}
+
+/** Milliseconds for which the last answer of the provider still holds; deliveries write to the status and wake us too. */
+function isKnownGood({ object: { status, metadata }, clock }: SourcePass): number {
+  const isReady = status?.status === 'Running' && status.observedGeneration === metadata.generation
+  if (!isReady || status.lastCheckedAt === undefined) return 0
+  return Math.max(0, Date.parse(status.lastCheckedAt) + LOOK_AGAIN - clock.now())
+}
+
+function statusOf({ accountName, accountType, installation }: Checked) {
+  return { accountName, accountType, installation }
+}
+
+async function withErrors(work: () => Promise<Outcome>): Promise<Outcome> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error
+    if (error.reason === 'Unreachable') return degraded('PartiallyAvailable', error.message, RETRY)
+    return stalled('ConfigurationInvalid', error.message, RETRY)
+  }
+}
+
+function secretNameOf({ object: { spec, metadata } }: SourcePass): string {
+  return spec.credentials?.secretName ?? sourceSecretName(metadata.name)
+}
+
+async function credentialsOf(pass: SourcePass): Promise<Credentials> {
+  const { namespace = '' } = pass.object.metadata
+  return readCredentials((await readSecret({ workloads: pass.records }, namespace, secretNameOf(pass)))?.data)
+}
+
+/** Of this life of the source: one made anew under its name finds nothing of it. */
+function accountOf({ object: { metadata }, incarnation }: SourcePass): string {
+  return `c-${sha256(`${metadata.namespace}/${metadata.name}/${incarnation}`).slice(0, 24)}`
+}
+
+/** The account and its token. A token whose Secret could not be written is replaced by the next pass. */
+async function openAccount(pass: SourcePass, circuit: CircuitPort): Promise<Outcome> {
+  const known = await credentialsOf(pass)
+  if (hasCredentials('Circuit', known)) return done()
+  const { token } = await circuit.openAccount(accountOf(pass))
+  const entries = {
+    [CREDENTIAL_KEYS.webhookSecret]: known[CREDENTIAL_KEYS.webhookSecret] ?? randomBytes(32).toString('base64url'),
+    [CREDENTIAL_KEYS.token]: token,
+  }
+  const object = sourceSecret(pass.object, entries)
+  const { client } = pass.records
+  try {
+    await client.create(secret, object)
+  } catch (error) {
+    if (!isKubeError(error, 'AlreadyExists')) throw error
+    const { namespace, name } = object.metadata
+    await client.mergePatch(secret, { namespace, name }, { data: object.data })
+  }
+  return done()
+}

@@ -1,0 +1,232 @@
+import { z } from 'zod'
+import { HEAD_KINDS } from '../contracts/sources/events.ts'
+import { DELIVERY_KEYS_KEPT, HEADS_KEPT } from '../contracts/sources/journal.ts'
+import { PROVIDERS } from '../contracts/sources/providers.ts'
+import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { DateTime, DisplayName } from './fields.ts'
+import { HELD_SHOWN, HeldBy, notWhileHeld } from './held.ts'
+
+/** https, or ssh for plain Git; what may be called is judged when it is called. */
+export const SourceUrl = z
+  .string()
+  .min(9)
+  .max(2048)
+  .regex(
+    /^(https:\/\/[^\s@?#]+|ssh:\/\/([a-z0-9._-]{1,64}@)?[^\s@?#]+)$/,
+    'must be an https or ssh address without a password, a query or a fragment',
+  )
+
+/** The name of a person, a group or an organization at a provider. */
+export const AccountName = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]*$/, 'must be letters, digits, dots, hyphens, underscores and slashes')
+
+const UserName = z
+  .string()
+  .min(1)
+  .max(256)
+  .regex(/^[!-9;-~]+$/, 'must be ASCII characters without spaces and colons')
+const SecretObjectName = z
+  .string()
+  .max(253)
+  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'must be the name of a Secret')
+
+export const VISIBILITIES = ['Private', 'Boundary'] as const
+
+export const CircuitSettings = z.strictObject({
+  enabled: z.boolean().default(true).describe('Whether repositories are made in it and tokens given for it'),
+  defaultVisibility: z
+    .enum(VISIBILITIES)
+    .default('Private')
+    .describe(
+      'Whom a new repository is meant for: Private is this source, Boundary every source of the boundary. Kept and shown; only this source reads either',
+    ),
+  defaultBranch: z
+    .string()
+    .max(100)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'must be the name of a branch')
+    .default('main')
+    .describe('The first branch of a new repository'),
+  sizeLimitMegabytes: z
+    .int()
+    .min(10)
+    .max(10240)
+    .default(1024)
+    .describe('Size of all repositories together, in megabytes, from which on none is made any more'),
+  allowPush: z.boolean().default(true).describe('Whether tokens of the source may push'),
+})
+export type CircuitSettings = z.output<typeof CircuitSettings>
+
+const spec = z.strictObject({
+  provider: z
+    .enum(PROVIDERS)
+    .describe('What it is connected to; Circuit is the Git host that the platform runs; immutable'),
+  displayName: DisplayName,
+  baseUrl: SourceUrl.describe(
+    'Where the provider is, such as https://gitlab.com; of Git the repository, of Registry the registry; immutable, because the credentials go there',
+  ),
+  organization: AccountName.optional().describe('The organization, group or workspace that is meant; immutable'),
+  username: UserName.optional().describe('Who signs in with the password or token, where a name is needed; immutable'),
+  credentials: z
+    .strictObject({
+      secretName: SecretObjectName.describe(
+        'A Secret of this namespace: token, password or private-key, with webhook-secret for deliveries',
+      ),
+    })
+    .optional()
+    .describe('What the platform signs in with; absent only until a GitHub App or a Git host has given it'),
+  installationId: z
+    .string()
+    .max(64)
+    .regex(/^[0-9]+$/, 'must be a number')
+    .optional()
+    .describe('Installation of the GitHub App; set once'),
+  circuit: CircuitSettings.optional().describe('Only of provider Circuit'),
+  install: z
+    .strictObject({
+      step: z.enum(['Register', 'Install']).describe('Register makes the GitHub App, Install gives it repositories'),
+      stateHash: z.string().max(64).describe('SHA-256 of the state that the provider sends back, in hex'),
+      expiresAt: DateTime.describe('From then on the state proves nothing'),
+      returnUrl: z.string().max(2048).optional().describe('Where the browser goes in the end'),
+    })
+    .optional()
+    .describe('An installation under way; written by the platform only, and taken away by the one use of its state'),
+})
+type Spec = z.output<typeof spec>
+
+const isInstalled = ({ provider }: Spec) => provider === 'GitHub' || provider === 'Circuit'
+
+const rules: Rule<Spec>[] = [
+  {
+    cel: "self.provider in ['GitHub', 'Circuit'] || has(self.credentials)",
+    message: 'credentials are needed for this provider',
+    code: 'missing-credential',
+    field: 'credentials',
+    test: (next) => isInstalled(next) || next.credentials !== undefined,
+  },
+  {
+    cel: "self.provider != 'Circuit' || !has(self.credentials)",
+    message: 'the platform makes the credentials of a Circuit',
+    code: 'BAD_REQUEST',
+    field: 'credentials',
+    test: ({ provider, credentials }) => provider !== 'Circuit' || credentials === undefined,
+  },
+  {
+    cel: "self.provider == 'Git' || self.baseUrl.startsWith('https://')",
+    message: 'ssh is for provider Git only',
+    code: 'BAD_REQUEST',
+    field: 'baseUrl',
+    test: ({ provider, baseUrl }) => provider === 'Git' || baseUrl.startsWith('https://'),
+  },
+  {
+    cel: "self.provider == 'Circuit' || !has(self.circuit)",
+    message: 'circuit is for provider Circuit only',
+    code: 'not-a-circuit',
+    field: 'circuit',
+    test: ({ provider, circuit }) => provider === 'Circuit' || circuit === undefined,
+  },
+  {
+    cel: "self.provider == 'GitHub' || !has(self.installationId)",
+    message: 'only GitHub has installations',
+    code: 'BAD_REQUEST',
+    field: 'installationId',
+    test: ({ provider, installationId }) => provider === 'GitHub' || installationId === undefined,
+  },
+  {
+    cel: '!has(oldSelf.installationId) || (has(self.installationId) && self.installationId == oldSelf.installationId)',
+    message: 'installationId cannot be changed once it is set',
+    code: 'BAD_REQUEST',
+    field: 'installationId',
+    test: (next, previous) => previous.installationId === undefined || next.installationId === previous.installationId,
+  },
+]
+
+const head = z.object({
+  kind: z.enum(HEAD_KINDS).describe('Push of a branch, Tag, or PullRequest from the repository itself'),
+  repositoryId: z.string().describe("The provider's id of the repository"),
+  repositoryName: z.string().describe('Its full name'),
+  ref: z.string().describe('Such as refs/heads/main; of a pull request its branch'),
+  commit: z.string().describe('Where the ref stands'),
+  deliveryId: z.string().describe('The delivery that said so'),
+  receivedAt: DateTime.describe('When it came'),
+})
+
+const mayGet =
+  "authorizer.group('').resource('secrets').namespace(request.namespace).name(object.spec.credentials.secretName).check('get').allowed()"
+
+/** A connection to where code or images come from. */
+export const DeploymentSource = defineKind({
+  group: 'delivery',
+  kind: 'DeploymentSource',
+  plural: 'deploymentsources',
+  shortNames: ['dsrc'],
+  placement: 'boundary',
+  name: 'uuid',
+  area: 'sources',
+  actions: 'kernel/deployments',
+  restOnly: ['kernel/deployments/token'],
+  description:
+    'A connection of a boundary to a Git host or registry. Its name is a uuid; what it signs in with lies in a Secret.',
+  spec,
+  status: resourceStatus.extend({
+    accountName: z.string().optional().describe('Whose credentials they are, as the provider says'),
+    accountType: z.enum(['User', 'Organization']).optional().describe('What that account is'),
+    repositoryCount: z.int().optional().describe('Repositories that the credentials reach, counted up to 1000'),
+    installation: z
+      .object({
+        avatarUrl: z.string().optional().describe('Picture of the account'),
+        repositorySelection: z.enum(['All', 'Selected']).describe('Whether new repositories are reached too'),
+        permissions: z.record(z.string(), z.string()).describe('What the credentials may, by subject'),
+        suspendedAt: DateTime.optional().describe('Since when the provider has suspended it'),
+        createdAt: DateTime.optional().describe('When it was made at the provider'),
+      })
+      .optional()
+      .describe('What the provider says about the installation, or about the credentials'),
+    heldBy: HeldBy.describe(
+      `What uses it, as <group>/<collection>/<name>, the first ${HELD_SHOWN}: while there is anything, it is not deleted`,
+    ),
+    hasWebhookSecret: z.boolean().optional().describe('Whether deliveries can be verified'),
+    lastCheckedAt: DateTime.optional().describe('When the provider was last asked'),
+    lastEventAt: DateTime.optional().describe('When a verified delivery last came'),
+    removedAt: DateTime.optional().describe('When the provider said that the installation is gone'),
+    heads: z
+      .array(head)
+      .max(HEADS_KEPT)
+      .optional()
+      .describe('Where refs stand, as deliveries said: one entry for each ref, at most 100, the quietest goes first'),
+    deliveries: z
+      .array(z.string().max(32))
+      .max(DELIVERY_KEYS_KEPT)
+      .optional()
+      .describe('Hashes of the ids and contents of the last 300 deliveries, by which repeats are told'),
+  }),
+  immutable: ['provider', 'baseUrl', 'organization', 'username'],
+  protectedFields: { install: 'administrators' },
+  rules,
+  admission: [
+    notWhileHeld,
+    {
+      on: 'CREATE',
+      cel: 'variables.isExempt || !has(object.spec.install)',
+      message: 'install is written by the platform only',
+    },
+    {
+      // Else a source could send a Secret that its writer may not read to a host of the writer's choice.
+      on: 'WRITE',
+      cel: `variables.isExempt || !has(object.spec.credentials) || (request.operation == 'UPDATE' && oldObject.spec.?credentials == object.spec.?credentials) || ${mayGet}`,
+      message: 'credentials names a Secret that you may not get',
+    },
+  ],
+  columns: [
+    ...statusColumns,
+    { name: 'Provider', path: '.spec.provider' },
+    { name: 'Display Name', path: '.spec.displayName' },
+    { name: 'Account', path: '.status.accountName' },
+    { name: 'Last Event', path: '.status.lastEventAt', type: 'date' },
+    { name: 'URL', path: '.spec.baseUrl', priority: 1 },
+    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+  ],
+})
+export type DeploymentSource = ObjectOf<typeof DeploymentSource>

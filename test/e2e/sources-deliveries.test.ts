@@ -1,0 +1,124 @@
+import { createHmac } from 'node:crypto'
+import { expect } from 'chai'
+import type { DeploymentSourceDto } from '../../src/api/sources/record.ts'
+import { boundaryNamespace } from '../../src/core/names.ts'
+import { DeploymentSource } from '../../src/crds/sources.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import type { KubeObject } from '../../src/kube/object.ts'
+import { TEST_CONFIG } from '../config.ts'
+import { SeededRandom } from '../make/random.ts'
+import { type ErrorBody, expectCall, itemsOf, makeBoundary, until } from '../worlds/platform.ts'
+import { administrator, testPlatform } from '../worlds/tenant.ts'
+
+type Begun = { deploymentSourceId: string; webhookUrl: string; webhookSecret: string }
+type Status = { heads?: { commit: string; ref: string }[]; deliveries?: string[] }
+type Receipt = { deliveryId: string; accepted: boolean }
+type Given = { secret?: string; event?: string; isUnnamed?: boolean; signature?: string }
+
+const ROUNDS = 200
+const push = (commit: string) =>
+  JSON.stringify({ ref: 'refs/heads/main', after: commit, repository: { id: 1, full_name: 'acme/site' } })
+const [ONE, TWO, THREE] = ['a'.repeat(40), 'b'.repeat(40), 'c'.repeat(40)]
+
+/** Of plain Git over ssh, which nobody has to answer for: what is tested is who may tell of pushes. */
+describe('deliveries to a deployment source', () => {
+  let admin: KubeClient
+  let boundaryId: string
+  let begun: Begun
+  const stored = async () => {
+    const ref = { namespace: boundaryNamespace(boundaryId), name: begun.deploymentSourceId }
+    return (await admin.get<KubeObject & { status?: Status }>(DeploymentSource.resource, ref)).status ?? {}
+  }
+  const send = (body: string | Buffer, id: string, given: Given = {}) => {
+    const { secret = begun.webhookSecret, event = 'push', isUnnamed = false } = given
+    const signature = given.signature ?? `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
+    const url = new URL(begun.webhookUrl)
+    if (isUnnamed) url.searchParams.delete('source')
+    const headers = {
+      'content-type': 'application/json',
+      'x-hub-signature-256': signature,
+      'x-freehold-event': event,
+      'x-freehold-delivery': id,
+    }
+    return fetch(url, { method: 'POST', headers, body: new Uint8Array(Buffer.from(body)) })
+  }
+  const receipt = async (answer: Response) => [answer.status, (await answer.json()) as Receipt]
+
+  before(async () => {
+    admin = await administrator()
+    boundaryId = (await makeBoundary()).id
+    const path = `/boundaries/${boundaryId}/sources`
+    const body = { displayName: 'Shop', baseUrl: 'ssh://git@git.example.com/shop.git', privateKey: 'a key' }
+    begun = (await expectCall<Begun>(201, 'POST', `${path}/git/create`, body)).body
+    await until('the source is ready', async () => {
+      const [source] = await itemsOf<DeploymentSourceDto>(path)
+      return source?.status === 'Ready'
+    })
+  })
+  after(() => admin.close())
+
+  it('are verified, recorded once, and found by their signature where the address names no source', async () => {
+    expect(await receipt(await send(push(ONE), 'one'))).to.deep.equal([202, { deliveryId: 'one', accepted: true }])
+    expect(await receipt(await send(push(ONE), 'one'))).to.deep.equal([202, { deliveryId: 'one', accepted: false }])
+    // No provider signs the id: who overheard a delivery could send it under another one.
+    expect(await receipt(await send(push(ONE), 'new'))).to.deep.equal([202, { deliveryId: 'new', accepted: false }])
+    const unnamed = await receipt(await send(push(TWO), 'two', { isUnnamed: true }))
+    expect(unnamed).to.deep.equal([202, { deliveryId: 'two', accepted: true }])
+    const { heads } = await stored()
+    expect(heads?.map(({ ref, commit }) => [ref, commit])).to.deep.equal([['refs/heads/main', TWO]])
+  })
+
+  it('that come at the same time are all recorded', async () => {
+    const bodies = Array.from({ length: 20 }, (_, index) =>
+      JSON.stringify({ ref: `refs/heads/b${index}`, after: ONE, repository: { id: 1, full_name: 'acme/site' } }),
+    )
+    const answers = await Promise.all(
+      bodies.flatMap((body, index) => [send(body, `b${index}`), send(body, `b${index}`)]),
+    )
+    const receipts = await Promise.all(answers.map(async (answer) => ((await answer.json()) as Receipt).accepted))
+    expect(receipts.filter(Boolean)).to.have.length(20)
+    expect((await stored()).heads).to.have.length(21)
+  })
+
+  it(`that are forged, repeated, cut short or too long change nothing: ${ROUNDS} of them`, async () => {
+    const before = await stored()
+    const random = new SeededRandom(TEST_CONFIG.seed)
+    const good = push(THREE)
+    const attempts: ((id: string) => Promise<Response>)[] = [
+      (id) => send(good, id, { secret: `a secret that is not the one: ${random.next()}` }),
+      (id) => send(push(TWO), id),
+      (id) => send(good.slice(0, 1 + random.below(good.length - 1)), id),
+      (id) => send(good, id, { signature: `sha256=${'f'.repeat(random.below(80))}` }),
+      (id) => send(good, id, { event: ['star', 'constructor', '', 'pull_request'][random.below(4)] ?? '' }),
+      (id) => send(good.replace(THREE, '../../etc'), id),
+    ]
+    const statuses = new Set<number>()
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const attempt = attempts[round % attempts.length]
+      if (attempt !== undefined) statuses.add((await attempt(`f${round}`)).status)
+    }
+    const long = await send(Buffer.alloc(1_048_577, 0x20), 'long')
+    expect([long.status, ((await long.json()) as ErrorBody).code]).to.deep.equal([400, 'BODY_TOO_LARGE'])
+    expect([...statuses].sort()).to.deep.equal([202, 406])
+    const after = await stored()
+    expect([after.heads, after.deliveries]).to.deep.equal([before.heads, before.deliveries])
+  })
+
+  it('of a branch that went are understood and record nothing', async () => {
+    const before = (await stored()).heads
+    const gone = JSON.stringify({
+      ref: 'refs/heads/main',
+      after: '0'.repeat(40),
+      repository: { id: 1, full_name: 'acme/site' },
+    })
+    expect(await receipt(await send(gone, 'gone'))).to.deep.equal([202, { deliveryId: 'gone', accepted: false }])
+    expect((await stored()).heads).to.deep.equal(before)
+  })
+
+  it('of nobody that is known here are not found', async () => {
+    const url = `${testPlatform().facadeUrl}/boundaries/${boundaryId}/sources/bitbucket/webhooks`
+    const answer = await fetch(url, { method: 'POST', body: '{}' })
+    expect([answer.status, ((await answer.json()) as ErrorBody).code]).to.deep.equal([404, 'source-unknown'])
+    expect(answer.headers.get('content-type')).to.contain('problem+json')
+  })
+})

@@ -1,0 +1,88 @@
+import { expect } from 'chai'
+import { type Connection, SourceError, type SourcePort } from '../../src/adapters/sources/port.ts'
+
+export type SourceContract = {
+  open: () => Promise<{
+    port: SourcePort
+    connection: Connection
+    /** Where a connection of that provider meets nobody. */
+    nobody: Connection
+    repositoryId: string
+    /** Makes the webhook useless, as somebody at the provider could; absent where none can be looked at. */
+    breakWebhook?: () => Promise<void> | void
+  }>
+  hasWebhooks: boolean
+  /** Repositories, more than a page where the provider has pages. */
+  count: number
+}
+
+export async function reasonOf(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise
+    return 'none'
+  } catch (error) {
+    if (error instanceof SourceError) return error.reason
+    throw error
+  }
+}
+
+const WEBHOOK = { url: 'https://platform.example.com/webhooks?source=x', secret: 's'.repeat(32) }
+const HOSTILE_IDS = ['../1', '1/../../user', '', '1?x=1', '%2e%2e', '1\n', 'x'.repeat(300)]
+
+/** What every provider of code promises, whoever plays it. */
+export function sourceContract(title: string, { open, hasWebhooks, count }: SourceContract): void {
+  describe(title, () => {
+    let world: Awaited<ReturnType<SourceContract['open']>>
+    before(async () => {
+      world = await open()
+    })
+
+    it('lets in who has the credentials, and nobody else', async () => {
+      const { port, connection } = world
+      const { installation } = await port.check(connection)
+      expect(installation?.permissions).to.not.deep.equal({})
+      const wrong = Object.fromEntries(Object.keys(connection.credentials).map((key) => [key, 'wrong']))
+      expect(await reasonOf(port.check({ ...connection, credentials: wrong }))).to.equal('CredentialRejected')
+      expect(await reasonOf(port.check(world.nobody))).to.be.oneOf(['Unreachable', 'NotFound'])
+    })
+
+    it('lists all repositories, and those that are searched for', async () => {
+      const { port, connection, repositoryId } = world
+      const all = await port.repositories(connection)
+      expect(all).to.have.length(count)
+      expect(new Set(all.map(({ id }) => id)).size).to.equal(count)
+      const one = all.find(({ id }) => id === repositoryId)
+      expect(one?.cloneUrl).to.match(/^https:\/\/[^@]+$/)
+      expect((await port.repositories(connection, one?.name)).map(({ id }) => id)).to.include(repositoryId)
+      expect(await port.repositories(connection, 'nothing-of-this-name')).to.deep.equal([])
+    })
+
+    it('gives a token for a repository that there is, whatever an id looks like', async () => {
+      const { port, connection, repositoryId } = world
+      const { token, cloneUrl, permissions } = await port.token(connection, repositoryId)
+      expect(token).to.not.equal('')
+      expect(cloneUrl).to.match(/^https:/)
+      expect(permissions).to.have.any.keys('contents', 'repositories')
+      for (const id of HOSTILE_IDS) expect(await reasonOf(port.token(connection, id)), id).to.equal('NotFound')
+    })
+
+    if (!hasWebhooks) {
+      it('says that it has no webhooks', async () => {
+        const { port, connection, repositoryId } = world
+        expect(await reasonOf(port.ensureWebhook(connection, repositoryId, WEBHOOK))).to.equal('Unsupported')
+      })
+      return
+    }
+
+    it('makes the webhook once, and repairs it', async () => {
+      const { port, connection, repositoryId, breakWebhook } = world
+      const first = await port.ensureWebhook(connection, repositoryId, WEBHOOK)
+      expect([first.created, first.isActive, first.url]).to.deep.equal([true, true, WEBHOOK.url])
+      await breakWebhook?.()
+      const second = await port.ensureWebhook(connection, repositoryId, WEBHOOK)
+      expect([second.created, second.isActive]).to.deep.equal([false, true])
+      expect(second.events).to.not.deep.equal([])
+      expect(await reasonOf(port.ensureWebhook(connection, '../1', WEBHOOK))).to.equal('NotFound')
+    })
+  })
+}

@@ -1,0 +1,66 @@
+import { createServer, type Server } from 'node:https'
+import type { OutgoingFetch } from '../../../src/adapters/outgoing/port.ts'
+
+/** What a stand-in sees of a request: below the address that it is reached at. */
+export type Asked = {
+  method: string
+  path: string
+  query: URLSearchParams
+  authorization: string
+  body: Record<string, unknown>
+}
+export type Said = { status: number; body?: unknown; headers?: Record<string, string> }
+
+/** A provider that this machine cannot run, written from its public documentation: what we ask of it, and no more. */
+export interface StandIn {
+  answer(asked: Asked): Said | Promise<Said>
+}
+
+/** Each stand-in below a path of its own, `https://host/<name>`. */
+export type StandIns = Readonly<Record<string, StandIn>>
+
+async function dispatch(
+  all: StandIns,
+  url: URL,
+  { method, authorization, text }: { method: string; authorization: string; text: string },
+): Promise<Said> {
+  const [, name = '', ...rest] = url.pathname.split('/')
+  const standIn = all[name]
+  if (standIn === undefined) return { status: 404 }
+  const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
+  return standIn.answer({ method, path: `/${rest.join('/')}`, query: url.searchParams, authorization, body })
+}
+
+/** Calls them without a network, as `OutgoingPort.fetch` would. */
+export function fetchOf(all: StandIns): OutgoingFetch {
+  return async (address, { method = 'GET', headers = {}, body: text = '' } = {}) => {
+    const said = await dispatch(all, new URL(address), { method, authorization: headers.authorization ?? '', text })
+    const content = said.body === undefined || said.status === 204 ? null : JSON.stringify(said.body)
+    return new Response(content, { status: said.status, headers: said.headers ?? {} })
+  }
+}
+
+/** Serves them over TLS. */
+export async function serve(all: StandIns, port: number, tls: { cert: string; key: string }): Promise<Server> {
+  const server = createServer(tls, (request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const { method = 'GET', headers, url = '/' } = request
+      const text = Buffer.concat(chunks).toString()
+      const authorization = headers.authorization ?? ''
+      void dispatch(all, new URL(url, 'https://stand.in'), { method, authorization, text }).then((said) => {
+        response.writeHead(said.status, { 'content-type': 'application/json', ...said.headers })
+        response.end(said.body === undefined ? '' : JSON.stringify(said.body))
+      })
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  return server
+}
+
+/** One page of a list. */
+export function pageOf<Item>(items: readonly Item[], query: URLSearchParams, sizeName: string): Item[] {
+  const [page, size] = [Number(query.get('page') ?? 1), Number(query.get(sizeName) ?? 30)]
+  return items.slice((page - 1) * size, page * size)
+}
