@@ -13,9 +13,19 @@ import { applyManifests, applyObjects } from './platform/manifests.ts'
 import { operatorEnvironment, writeOperatorKubeconfig } from './platform/operator.ts'
 import { type FirstOwners, installFirstOwners } from './platform/owners.ts'
 import { untilAnswers } from './platform/readiness.ts'
+import { type RunningRegistry, startRegistry } from './registry/start.ts'
 
 /** Listeners of the platform on 127.0.0.1. They are chosen before the API server starts, which must know the issuer. */
-export const PLATFORM_PORTS = ['facade', 'identity', 'token', 'management', 'webhook', 'store', 'storeUsers'] as const
+export const PLATFORM_PORTS = [
+  'facade',
+  'identity',
+  'token',
+  'management',
+  'webhook',
+  'store',
+  'storeUsers',
+  'registry',
+] as const
 export type PlatformPorts = Record<(typeof PLATFORM_PORTS)[number], number>
 
 export const REALM = 'freehold'
@@ -37,6 +47,8 @@ export type PlatformOptions = {
   signal: AbortSignal
   /** The program of the object store, once it is built; undefined runs without one. */
   objectStore?: Promise<string | undefined>
+  /** The same of the registry of images. */
+  registry?: Promise<string | undefined>
 }
 
 /** How to reach the platform, as `dev.json` tells it. */
@@ -54,6 +66,7 @@ export function platformAccess(ports: PlatformPorts): AccessOptions {
 export type PreparedPlatform = {
   platform: Platform
   store: RunningStore | undefined
+  registry: RunningRegistry | undefined
   /** What `src/main.ts` is to be started with. */
   operator: { program: string; args: readonly string[]; environment: Record<string, string> }
 }
@@ -67,16 +80,16 @@ export type PreparedPlatform = {
 export async function installPlatform(
   controlPlane: ControlPlane,
   options: PlatformOptions,
-): Promise<Platform & { store: RunningStore | undefined }> {
+): Promise<Platform & Pick<PreparedPlatform, 'store' | 'registry'>> {
   const { ports, progress, signal } = options
-  const { platform, operator, store } = await preparePlatform(controlPlane, options)
+  const { platform, operator, store, registry } = await preparePlatform(controlPlane, options)
   await progress.step('starting the platform', async () => {
     controlPlane.startProcess({ name: 'freehold', ...operator })
     await Promise.race([untilReady(ports, signal), controlPlane.failed])
   })
   if (controlPlane.source !== 'kubeconfig') await openGateway(controlPlane, progress)
   signal.throwIfAborted()
-  return { ...platform, store }
+  return { ...platform, store, registry }
 }
 
 /** The record of the cluster, which the operator has made by now, names the Gateway of the node. */
@@ -115,16 +128,28 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
     const credentials = await progress.step('making the first Owners', () => installFirstOwners(admin, folder))
     const tokenUrl = `${realmUrl(`http://127.0.0.1:${ports.token}`)}/protocol/openid-connect/token`
     const platform = { facadeUrl: `http://127.0.0.1:${ports.facade}`, tokenUrl, realm: REALM, ...credentials }
-    const program = await options.objectStore
-    const store =
-      program === undefined
-        ? undefined
-        : await progress.step('starting the object store', () =>
-            startObjectStore(controlPlane, { program, folder, ports: options.ports }),
-          )
-    return { platform, store, operator: await operatorCommand(controlPlane, options, store) }
+    const beside = await startBeside(controlPlane, options)
+    return { platform, ...beside, operator: await operatorCommand(controlPlane, options, beside) }
   } finally {
     await admin.close()
+  }
+}
+
+type Beside = Pick<PreparedPlatform, 'store' | 'registry'>
+
+/** What runs beside the platform, where its programs could be had. */
+async function startBeside(controlPlane: ControlPlane, options: PlatformOptions): Promise<Beside> {
+  const { folder, ports, progress } = options
+  const [storeProgram, registryProgram] = [await options.objectStore, await options.registry]
+  const started = async <Running>(name: string, program: string | undefined, start: (program: string) => Running) =>
+    program === undefined ? undefined : progress.step(`starting ${name}`, async () => start(program))
+  return {
+    store: await started('the object store', storeProgram, (program) =>
+      startObjectStore(controlPlane, { program, folder, ports }),
+    ),
+    registry: await started('the registry', registryProgram, (program) =>
+      startRegistry(controlPlane, { program, folder, ports }),
+    ),
   }
 }
 
@@ -159,7 +184,7 @@ async function platformKeys(path: string): Promise<string> {
 async function operatorCommand(
   controlPlane: ControlPlane,
   options: PlatformOptions,
-  store: RunningStore | undefined,
+  beside: Beside,
 ): Promise<PreparedPlatform['operator']> {
   const { folder, ports } = options
   const kubeconfig = await writeOperatorKubeconfig(controlPlane, folder)
@@ -195,7 +220,7 @@ async function operatorCommand(
       mailFolder: join(folder, 'mails'),
       vaultKeys,
       playedEngines: file('engines.json'),
-      store,
+      ...beside,
     }),
   }
 }

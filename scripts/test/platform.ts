@@ -6,6 +6,7 @@ import { createProgress, startControlPlane } from '../controlplane/index.ts'
 import { choosePorts } from '../controlplane/ports.ts'
 import { findObjectStore } from '../objectstore/find.ts'
 import { installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
+import { findRegistry } from '../registry/find.ts'
 
 /** A running platform for tests, and the variables that tell them where it is. */
 export type TestPlatform = {
@@ -36,6 +37,8 @@ export async function startTestPlatform({ hasRealNode = false } = {}): Promise<T
   const ports = await choosePorts(folder, PLATFORM_PORTS)
   const objectStore = findObjectStore(progress, signal)
   objectStore.catch(() => undefined)
+  const registryProgram = findRegistry(progress, signal)
+  registryProgram.catch(() => undefined)
   const controlPlane = await startControlPlane({
     folder,
     durable: false,
@@ -56,15 +59,16 @@ export async function startTestPlatform({ hasRealNode = false } = {}): Promise<T
     const {
       isPersonNew: _,
       store,
+      registry,
       ...platform
-    } = await installPlatform(controlPlane, { folder, ports, progress, signal, objectStore })
+    } = await installPlatform(controlPlane, { folder, ports, progress, signal, objectStore, registry: registryProgram })
     const certificateAuthority = join(folder, 'certificate-authority.crt')
     await writePrivate(certificateAuthority, controlPlane.servingCaPem)
     const file = join(folder, 'test.json')
     const { source, version, simulated, kubectlPath, kubeconfigPath: kubeconfig, gateway } = controlPlane
     const managementUrl = `http://127.0.0.1:${ports.management}`
     const place = { folder, source, version, simulated, kubectlPath, kubeconfig, certificateAuthority, managementUrl }
-    await writePrivate(file, JSON.stringify({ ...platform, ...place, store, gateway }))
+    await writePrivate(file, JSON.stringify({ ...platform, ...place, store, registry, gateway }))
     return { environment: { FREEHOLD_TEST_PLATFORM: file, FREEHOLD_TEST_CLUSTER: file }, folder, managementUrl, stop }
   } catch (error) {
     await stop()

@@ -7,6 +7,7 @@ import { choosePorts } from '../controlplane/ports.ts'
 import { stopLeftovers } from '../controlplane/processes.ts'
 import { findObjectStore } from '../objectstore/find.ts'
 import { installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
+import { findRegistry } from '../registry/find.ts'
 import type { UpArguments } from './arguments.ts'
 import { becomeSupervisor, type DevFile, forgetData, writeDevFile } from './state.ts'
 
@@ -37,6 +38,8 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
     const objectStore = findObjectStore(progress, signal)
     // Awaited where the platform is installed; a failure before that is not the one to show.
     objectStore.catch(() => undefined)
+    const registry = findRegistry(progress, signal)
+    registry.catch(() => undefined)
     const chosen = await choosePorts(folder, PLATFORM_PORTS)
     const ports = { ...chosen, ...(options.facadePort === undefined ? {} : { facade: options.facadePort }) }
     controlPlane = await startControlPlane({
@@ -51,6 +54,7 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
     const {
       isPersonNew,
       store: _store,
+      registry: served,
       ...platform
     } = await installPlatform(controlPlane, {
       folder,
@@ -58,9 +62,11 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
       progress,
       signal,
       objectStore,
+      registry,
     })
     signal.throwIfAborted()
-    const dev = { ...platform, ...(await describe(folder, controlPlane)) }
+    const host = served === undefined ? {} : { registry: served.host }
+    const dev = { ...platform, ...host, ...(await describe(folder, controlPlane)) }
     await writeDevFile(folder, dev)
     onReady(dev, isPersonNew)
     await Promise.race([controlPlane.failed, aborted(signal)])

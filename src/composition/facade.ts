@@ -77,11 +77,7 @@ export async function runFacade(
     namespaces: kubeNamespaces(client),
     capacity: createCapacity(caches, systemClock),
     ...(await areaServices({
-      configuration,
-      client,
-      caches,
-      exec,
-      log,
+      ...{ configuration, client, caches, exec, log, tokens, standing },
       onStop: closing.onStop,
       linkBase: people.accounts.linkBase,
     })),

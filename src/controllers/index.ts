@@ -26,6 +26,7 @@ import { STORAGE_CONTROLLERS, type StorageOptions } from './objectstorage/index.
 import { groupController } from './principals.ts'
 import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
+import type { RegistryPort } from './registry/port.ts'
 import { RELATIONAL_CONTROLLERS } from './relational/index.ts'
 import { resourceGroupController, type TrafficOptions } from './resourcegroups.ts'
 import { sqlController } from './sql/index.ts'
@@ -50,6 +51,8 @@ export type ControllerPorts = {
   /** What wraps the data keys of secret vaults; none. */
   vaultKeys?: PlatformKeys
   sso: SsoPorts
+  /** Undefined if the platform has no registry of images. */
+  registry?: RegistryPort | undefined
 }
 
 /** What a controller declares, and how it is made of the ports. */

@@ -7,6 +7,7 @@ import { databasePorts, databaseServices } from './databases.ts'
 import { jobParts } from './jobs.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
 import { podLogServices } from './podlogs.ts'
+import { registryPorts, registryServices, type SignInParts } from './registry.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
 import { vaultPorts, vaultServices } from './vaults.ts'
 import { vectorPorts, vectorServices } from './vector.ts'
@@ -25,12 +26,13 @@ type AreaServices = Pick<
   | 'vaults'
   | 'objectStorage'
   | 'managedIdentities'
+  | 'registry'
   | 'storage'
   | 'live'
 >
 
 /** What the routes of every area work with. */
-export async function areaServices(setup: FacadeSetup): Promise<AreaServices> {
+export async function areaServices(setup: FacadeSetup & SignInParts): Promise<AreaServices> {
   const { issuer, audience, realm } = setup.configuration
   return {
     ...vectorServices(setup),
@@ -41,6 +43,7 @@ export async function areaServices(setup: FacadeSetup): Promise<AreaServices> {
     ...workloadServices(setup),
     ...(await vaultServices(setup)),
     ...(await storageServices(setup)),
+    ...(await registryServices(setup, setup)),
     managedIdentities: {
       secrets: kubeSecrets(setup.client),
       signIn: { tokenUrl: `${issuer}/protocol/openid-connect/token`, audience, realm },
@@ -59,6 +62,7 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     ...jobParts(setup),
     ...(await vaultPorts(setup)),
     ...(await storagePorts(setup)),
+    ...(await registryPorts(setup)),
     allowOwnImages,
     projectRbac,
     closedNetworks,
