@@ -70,6 +70,8 @@ function configurationOf(
   secret: string,
 ): object {
   const facadeUrl = `http://127.0.0.1:${facade}`
+  // Clients follow a registry to no address of this machine, but to its name.
+  const realm = `http://localhost:${facade}/registry/auth/token`
   return {
     version: 0.1,
     log: { level: 'warn', accesslog: { disabled: true } },
@@ -81,7 +83,7 @@ function configurationOf(
     http: { addr: host, secret, draintimeout: '5s' },
     auth: {
       token: {
-        realm: `${facadeUrl}/registry/auth/token`,
+        realm,
         service: host,
         issuer: ISSUER,
         rootcertbundle: authorityCertificate,

@@ -52,7 +52,7 @@ export const RegistryPin = defineKind({
       .describe('Keeps tagged manifests at least so long after push or pull'),
     expiresAt: DateTime.describe('From then on the pin keeps nothing; the object stays until somebody deletes it'),
   }),
-  status: resourceStatus,
+  status: z.object({}),
   immutable: ['repository'],
   admission: [ofThisBoundary('a pin')],
   columns: [
@@ -99,7 +99,7 @@ export const RegistryRepository = defineKind({
           sizeBytes: z.int().describe('Of the manifest and all that it names, in bytes'),
           pushedAt: z.string().describe('When it was pushed, or first seen'),
           lastPulledAt: z.string().optional().describe('When it was last pulled; exact to an hour'),
-          references: z.array(z.string().max(71)).max(500).optional().describe('Manifests that it needs'),
+          references: z.array(z.string().max(71)).max(500).describe('Manifests that it needs'),
           subject: z.string().max(71).optional().describe('The manifest that it is about'),
         }),
       )
@@ -161,11 +161,13 @@ export const RetentionRun = defineKind({
         z.object({
           repository: z.string().max(200).describe('The repository'),
           digest: z.string().max(71).describe('The manifest'),
+          sizeBytes: z.int().describe('Of the manifest and all that it names, in bytes'),
         }),
       )
       .max(500)
       .optional()
       .describe('What is being removed now: a run that is interrupted goes on with it'),
+    stuck: z.array(z.string().max(71)).max(500).optional().describe('Manifests that the registry did not remove'),
   }),
   immutable: ['dryRun', 'trigger', 'notBefore', 'startedBy'],
   columns: [

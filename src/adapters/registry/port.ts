@@ -70,6 +70,10 @@ export class RegistryError extends Error {
   }
 }
 
+export function isRegistryError(error: unknown, ...codes: readonly RegistryErrorCode[]): error is RegistryError {
+  return error instanceof RegistryError && (codes.length === 0 || codes.includes(error.code))
+}
+
 /** What one token opens at the registry, in the words of its specification. */
 export type RegistryAccess = { readonly type: string; readonly name: string; readonly actions: readonly string[] }
 
