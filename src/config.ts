@@ -243,8 +243,10 @@ export const Configuration = z.strictObject({
     .number()
     .int()
     .min(600)
-    .default(86_400)
-    .describe('How long after the last token to push nothing is removed from the storage of a repository'),
+    .default(3600)
+    .describe(
+      'How long after the last token to push nothing is removed of a repository: longer than any one request of a push',
+    ),
   clusterDomain: z
     .string()
     .default('freehold.localhost')

@@ -1,4 +1,4 @@
-import { isPushToken, TOKEN_SECONDS } from '../../contracts/registry/audit.ts'
+import { isPushToken } from '../../contracts/registry/audit.ts'
 import { parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
 import { DEFAULT_POLICY, judge, NOTHING_KEPT, removable, type Uses } from '../../contracts/registry/retention.ts'
 import { boundaryNamespace } from '../../core/names.ts'
@@ -13,8 +13,6 @@ import type { RegistryPort } from './port.ts'
 type Looking = Pick<Pass, 'records' | 'clock' | 'now'>
 export type Removal = { repository: string; digest: string; sizeBytes: number }
 
-/** What the registry allows clocks to differ by, and as much again for a request under way. */
-const LEEWAY = 120_000
 const MOST_ENTRIES = 1_000_000
 
 /** Repositories that somebody got a token to push to since then. */
@@ -47,9 +45,8 @@ export async function stillRemovable(pass: Looking, port: RegistryPort, reposito
   return removalsOf(pass, port, repository, { uses: uses(repository), busy })
 }
 
-/** A token that was given out before pushing was held back is good for some minutes. */
-const withTokens = (pass: Looking, port: RegistryPort) =>
-  pushedTo(port, pass.clock.now() - TOKEN_SECONDS * 1000 - LEEWAY)
+/** A push that asks for a token now may count on what it saw with the one before. */
+const withTokens = (pass: Looking, port: RegistryPort) => pushedTo(port, pass.clock.now() - port.grace)
 
 type Facts = { uses: Uses; busy: ReadonlySet<string> }
 

@@ -12,6 +12,6 @@ export type RegistryPort = {
   readonly audit: AuditLog<RegistryAuditEntry>
   /** What is in use now, by repository. */
   readonly uses: () => Promise<(repository: string) => Uses>
-  /** Milliseconds for which nothing is collected of a repository after somebody got a token to push to it. */
+  /** Milliseconds for which nothing is removed of a repository after somebody got a token to push to it. */
   readonly grace: number
 }

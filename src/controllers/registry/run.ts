@@ -133,8 +133,8 @@ async function remove({ object, now }: RunPass, { audit, registry }: RegistryPor
 }
 
 async function collect(pass: RunPass, port: RegistryPort): Promise<Outcome> {
-  const before = pass.clock.now() - port.grace
-  await port.registry.sweep({ busy: await pushedTo(port, before), before })
+  const now = pass.clock.now()
+  await port.registry.sweep({ busy: await pushedTo(port, now - port.grace), before: now - DAY })
   const hasFailed = (pass.object.status?.failedManifests ?? 0) > 0
   pass.report({ state: hasFailed ? 'PartiallyFailed' : 'Succeeded', finishedAt: pass.now })
   return done({ reason: 'Completed' })
