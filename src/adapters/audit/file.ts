@@ -36,12 +36,13 @@ export function fileAudit<Entry extends AuditLine>(options: FileAuditOptions): A
     cleaned = day
   }
   return {
-    async append(entries) {
+    async append(entries, { isMinor = false } = {}) {
       if (entries.length === 0) return
       const day = dayOf(clock.now())
       try {
         await begin(day)
         const { size } = await stat(pathOf(day)).catch(() => ({ size: 0 }))
+        if (isMinor && size > dayBytes / 2) return
         if (size > dayBytes) throw new AuditError('The audit of this day is full.')
         const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')
         await appendFile(pathOf(day), lines, { mode: 0o600 })
@@ -51,20 +52,26 @@ export function fileAudit<Entry extends AuditLine>(options: FileAuditOptions): A
     },
     async newest(limit, wanted, from = clock.now() - days * DAY) {
       const found = new Map<string, Entry>()
-      let left = READ_BYTES
-      for (const day of (await daysIn(folder)).reverse()) {
-        if (day < dayOf(from)) break
-        for await (const line of linesBackwards(pathOf(day), left)) {
-          left -= line.length + 1
-          const entry = parse<Entry>(line)
-          if (entry === undefined || found.has(entry.id) || !wanted(entry)) continue
-          found.set(entry.id, entry)
-          if (found.size >= limit) return [...found.values()]
-        }
-        if (left <= 0) break
+      if (limit < 1) return []
+      for await (const entry of entriesBackwards(dayOf(from))) {
+        if (Date.parse(entry.timestamp) < from || found.has(entry.id) || !wanted(entry)) continue
+        found.set(entry.id, entry)
+        if (found.size >= limit) break
       }
       return [...found.values()]
     },
+  }
+
+  async function* entriesBackwards(oldest: string): AsyncGenerator<Entry> {
+    let left = READ_BYTES
+    for (const day of (await daysIn(folder)).reverse()) {
+      if (day < oldest || left <= 0) return
+      for await (const line of linesBackwards(pathOf(day), left)) {
+        left -= line.length + 1
+        const entry = parse<Entry>(line)
+        if (entry !== undefined) yield entry
+      }
+    }
   }
 }
 

@@ -3,8 +3,11 @@ export type AuditLine = { readonly id: string; readonly timestamp: string }
 
 /** An append-only log of what was done. Entries are never changed and go when their time is over. */
 export interface AuditLog<Entry extends AuditLine> {
-  /** @throws AuditError if it could not be kept: then what was to be told of must not happen */
-  append(entries: readonly Entry[]): Promise<void>
+  /**
+   * @param isMinor may be left out where there is little room: what strangers can cause in any number
+   * @throws AuditError if it could not be kept: then what was to be told of must not happen
+   */
+  append(entries: readonly Entry[], options?: { isMinor?: boolean }): Promise<void>
   /**
    * The newest entries that are wanted, newest first, each once. A look-up reads a bounded part of the log.
    *

@@ -50,23 +50,32 @@ export function registryOf({ registry }: Services): RegistryService {
 type Told = Omit<RegistryAuditEntry, 'id' | 'timestamp' | 'remoteAddress' | 'correlationId'>
 
 /** Puts down what is about to be answered. @throws PlatformError SERVICE_UNAVAILABLE if it cannot be kept */
-export async function record(context: Context, ...entries: readonly Told[]): Promise<void> {
+export function record(context: Context, ...entries: readonly Told[]): Promise<void> {
+  return keep(context, entries, {})
+}
+
+async function keep(context: Context, entries: readonly Told[], how: { isMinor?: boolean }): Promise<void> {
   const { services, address: remoteAddress, correlationId } = context
   const at = new Date(services.clock.now()).toISOString()
   const whole = entries.map((entry) => ({ id: randomUUID(), timestamp: at, remoteAddress, correlationId, ...entry }))
   try {
-    await registryOf(services).audit.append(whole)
+    await registryOf(services).audit.append(whole, how)
   } catch (cause) {
     throw new PlatformError('SERVICE_UNAVAILABLE', 'The audit of the registry cannot be written.', {}, { cause })
   }
 }
 
-/** Puts down a refusal, then refuses: one that cannot be kept is a refusal all the same. */
+/** Puts down a refusal: one that cannot be kept is a refusal all the same. */
+export function recordRefusal(context: Context, entry: Omit<Told, 'action' | 'outcome'>): Promise<void> {
+  return keep(context, [{ ...entry, action: 'Refused', outcome: 'Refused' }], { isMinor: true }).catch(() => undefined)
+}
+
+/** @throws PlatformError the one that is given, once it is put down */
 export async function refuse(
   context: Context,
   entry: Omit<Told, 'action' | 'outcome'>,
   error: PlatformError,
 ): Promise<never> {
-  await record(context, { ...entry, action: 'Refused', outcome: 'Refused' }).catch(() => undefined)
+  await recordRefusal(context, entry)
   throw error
 }

@@ -12,7 +12,7 @@ import { DateTime } from '../resources/dto.ts'
 import { type Bearer, bearerOf, bearerWith } from './credentials.ts'
 import { knownRepository, rightsTo } from './rights.ts'
 import { askedScopes, isWithin } from './scopes.ts'
-import { record, registryOf } from './service.ts'
+import { record, recordRefusal, registryOf } from './service.ts'
 
 /** A refresh token lives no longer, and no longer than the credential that it was got with. */
 const REFRESH_MILLISECONDS = 8 * 3_600_000
@@ -35,10 +35,7 @@ type Asked = { scopes: readonly string[]; service: string | undefined; isOffline
 /** @throws PlatformError UNAUTHORIZED in the form of the registry's clients */
 async function refuseCredentials(context: Context, user: string | undefined): Promise<never> {
   const message = 'The credentials for the registry are missing or not good.'
-  if (user !== undefined) {
-    const entry = { action: 'Refused', outcome: 'Refused', actor: 'anonymous', detail: 'wrong credentials' } as const
-    await record(context, entry).catch(() => undefined)
-  }
+  if (user !== undefined) await recordRefusal(context, { actor: 'anonymous', detail: 'wrong credentials' })
   throw new PlatformError('UNAUTHORIZED', message, {
     errors: [{ code: 'UNAUTHORIZED', message }],
     challenge: `Basic realm="${registryOf(context.services).service}", charset="UTF-8"`,
