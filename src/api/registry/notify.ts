@@ -2,7 +2,12 @@ import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
-import { NOTIFY_HEADER, PLATFORM_ACTOR, repositoryObjectName } from '../../contracts/registry/names.ts'
+import {
+  NOTIFY_HEADER,
+  nextAnnouncement,
+  PLATFORM_ACTOR,
+  repositoryObjectName,
+} from '../../contracts/registry/names.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { boundaryNamespace, isUuid, sha256 } from '../../core/names.ts'
@@ -116,13 +121,14 @@ async function announce({ services }: Context, told: Announcement): Promise<void
 
 function next(spec: Spec, { digest, action, at }: Announcement): Spec {
   const known = spec.digests[digest]
-  if (action === 'Delete') return { ...spec, announcedAt: at }
+  const announcedAt = nextAnnouncement(spec.announcedAt, Date.parse(at))
+  if (action === 'Delete') return { ...spec, announcedAt }
   if (action === 'Pull' && known?.lastPulledAt !== undefined && Date.parse(at) - Date.parse(known.lastPulledAt) < HOUR)
     return spec
   const isFull = known === undefined && Object.keys(spec.digests).length >= DIGESTS_MAX
   const times = action === 'Pull' ? { pushedAt: known?.pushedAt ?? at, lastPulledAt: at } : { ...known, pushedAt: at }
   const digests = isFull ? spec.digests : { ...spec.digests, [digest]: times }
-  return { ...spec, digests, ...(action === 'Push' || known === undefined ? { announcedAt: at } : {}) }
+  return { ...spec, digests, ...(action === 'Push' || known === undefined ? { announcedAt } : {}) }
 }
 
 export const notifyRoutes: readonly RouteDraft[] = [

@@ -35,6 +35,11 @@ export function repositoryObjectName(repository: string): string {
   return `repository-${sha256(repository).slice(0, 32)}`
 }
 
+/** A time for `announcedAt` that differs from the one before: two announcements within one moment are two. */
+export function nextAnnouncement(before: string | undefined, now: number): string {
+  return new Date(Math.max(now, before === undefined ? 0 : Date.parse(before) + 1)).toISOString()
+}
+
 /** The Secret that nodes pull with, in the namespace of each group. */
 export const PULL_SECRET = 'freehold-registry-pull'
 

@@ -1,5 +1,5 @@
 import { isPushToken } from '../../contracts/registry/audit.ts'
-import { parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
+import { nextAnnouncement, parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
 import { DEFAULT_POLICY, judge, NOTHING_KEPT, removable, type Uses } from '../../contracts/registry/retention.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
@@ -95,7 +95,7 @@ const shape = (held: readonly { digest: string; tags: readonly string[] }[]) =>
 
 /** Notifications get lost with a registry that is restarted: what they would have told is found here. */
 async function makeKnown(
-  { records, now }: Looking,
+  { records, clock, now }: Looking,
   repository: string,
   ref: { namespace: string; name: string },
   stored: Stored,
@@ -111,5 +111,7 @@ async function makeKnown(
     return
   }
   if (shape(held) === shape(stored.status?.digests ?? [])) return
-  await records.client.mergePatch(RegistryRepository.resource, refOf(stored), { spec: { announcedAt: now } })
+  await records.client.mergePatch(RegistryRepository.resource, refOf(stored), {
+    spec: { announcedAt: nextAnnouncement(stored.spec.announcedAt, clock.now()) },
+  })
 }

@@ -5,6 +5,7 @@ import { iamFlows } from './iam.ts'
 import { identityFlows } from './identities.ts'
 import { jobFlows } from './jobs.ts'
 import { storageFlows } from './objectstorage.ts'
+import { registryFlows } from './registry.ts'
 import { relationalFlows } from './relational.ts'
 import { sqlFlows } from './sql.ts'
 import { vaultFlows } from './vaults.ts'
@@ -22,4 +23,5 @@ export const FLOWS: readonly Flow[] = [
   ...storageFlows,
   ...jobFlows,
   ...containerFlows,
+  ...registryFlows,
 ]
