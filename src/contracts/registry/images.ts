@@ -12,7 +12,7 @@ export type Named = { readonly digests: Set<string>; readonly tags: Set<string> 
 export function imagesIn(objects: Iterable<unknown>): ReadonlyMap<string, Named> {
   const found = new Map<string, Named>()
   for (const object of objects) {
-    for (const [, repository = '', tag, digest] of JSON.stringify(object).matchAll(IMAGE)) {
+    for (const [, repository = '', tag, digest] of JSON.stringify(object, joined).matchAll(IMAGE)) {
       const named = found.get(repository) ?? { digests: new Set(), tags: new Set() }
       found.set(repository, named)
       if (digest !== undefined) named.digests.add(digest)
@@ -20,4 +20,12 @@ export function imagesIn(objects: Iterable<unknown>): ReadonlyMap<string, Named>
     }
   }
   return found
+}
+
+/** Of records that keep the tag beside the image, as jobs do. */
+function joined(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const { image, tag } = value as { image?: unknown; tag?: unknown }
+  const isApart = typeof image === 'string' && typeof tag === 'string' && !image.includes('@')
+  return isApart ? { ...value, image: `${image}:${tag}` } : value
 }
