@@ -159,7 +159,10 @@ export const RetentionRun = defineKind({
     removing: z
       .array(
         z.object({
-          repository: z.string().max(200).describe('The repository'),
+          repository: z
+            .string()
+            .max(200)
+            .describe('Whose manifest it is: <boundaryId>/<resourceGroup>/<collection>/<name>'),
           digest: z.string().max(71).describe('The manifest'),
           sizeBytes: z.int().describe('Of the manifest and all that it names, in bytes'),
         }),
