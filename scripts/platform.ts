@@ -15,6 +15,7 @@ import { applyManifests, applyObjects } from './platform/manifests.ts'
 import { operatorEnvironment, writeOperatorKubeconfig } from './platform/operator.ts'
 import { type FirstOwners, installFirstOwners } from './platform/owners.ts'
 import { untilAnswers } from './platform/readiness.ts'
+import { type RunningRegistry, startRegistry } from './registry/start.ts'
 
 /** Listeners of the platform on 127.0.0.1. They are chosen before the API server starts, which must know the issuer. */
 export const PLATFORM_PORTS = [
@@ -26,6 +27,7 @@ export const PLATFORM_PORTS = [
   'store',
   'storeUsers',
   'git',
+  'registry',
 ] as const
 export type PlatformPorts = Record<(typeof PLATFORM_PORTS)[number], number>
 
@@ -48,6 +50,8 @@ export type PlatformOptions = {
   signal: AbortSignal
   /** The program of the object store, once it is built; undefined runs without one. */
   objectStore?: Promise<string | undefined>
+  /** The same of the registry of images. */
+  registry?: Promise<string | undefined>
   /** The program of the Git host, once it is built; undefined runs without one. */
   gitHost?: Promise<GitHostProgram | undefined> | undefined
   /** A Git host that somebody else runs. */
@@ -72,6 +76,7 @@ export function platformAccess(ports: PlatformPorts): AccessOptions {
 export type PreparedPlatform = {
   platform: Platform
   store: RunningStore | undefined
+  registry: RunningRegistry | undefined
   /** What `src/main.ts` is to be started with. */
   operator: { program: string; args: readonly string[]; environment: Record<string, string> }
 }
@@ -85,16 +90,16 @@ export type PreparedPlatform = {
 export async function installPlatform(
   controlPlane: ControlPlane,
   options: PlatformOptions,
-): Promise<Platform & { store: RunningStore | undefined }> {
+): Promise<Platform & Pick<PreparedPlatform, 'store' | 'registry'>> {
   const { ports, progress, signal } = options
-  const { platform, operator, store } = await preparePlatform(controlPlane, options)
+  const { platform, operator, store, registry } = await preparePlatform(controlPlane, options)
   await progress.step('starting the platform', async () => {
     controlPlane.startProcess({ name: 'freehold', ...operator })
     await Promise.race([untilReady(ports, signal), controlPlane.failed])
   })
   if (controlPlane.source !== 'kubeconfig') await openGateway(controlPlane, progress)
   signal.throwIfAborted()
-  return { ...platform, store }
+  return { ...platform, store, registry }
 }
 
 /** The record of the cluster, which the operator has made by now, names the Gateway of the node. */
@@ -133,30 +138,41 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
     const credentials = await progress.step('making the first Owners', () => installFirstOwners(admin, folder))
     const tokenUrl = `${realmUrl(`http://127.0.0.1:${ports.token}`)}/protocol/openid-connect/token`
     const platform = { facadeUrl: `http://127.0.0.1:${ports.facade}`, tokenUrl, realm: REALM, ...credentials }
-    const program = await options.objectStore
-    const store =
-      program === undefined
-        ? undefined
-        : await progress.step('starting the object store', () =>
-            startObjectStore(controlPlane, { program, folder, ports: options.ports }),
-          )
-    const gitHost = (await openGitHost(controlPlane, options)) ?? options.otherGitHost
-    return { platform, store, operator: await operatorCommand(controlPlane, options, { store, gitHost }) }
+    const beside = await startBeside(controlPlane, options)
+    const { store, registry } = beside
+    return { platform, store, registry, operator: await operatorCommand(controlPlane, options, beside) }
   } finally {
     await admin.close()
   }
 }
 
-async function openGitHost(
-  controlPlane: ControlPlane,
-  { folder, ports, progress, gitHost }: PlatformOptions,
-): Promise<GitHost | undefined> {
-  const program = await gitHost
-  if (program === undefined) return undefined
-  const certificate = await controlPlane.issueServingCertificate(['127.0.0.1', 'localhost'])
-  return progress.step('starting the Git host', () =>
-    startGitHost(program, { folder, port: ports.git, certificate }, (process) => controlPlane.startProcess(process)),
-  )
+type Beside = Pick<PreparedPlatform, 'store' | 'registry'> & { gitHost: GitHost | undefined }
+
+/** What runs beside the platform, where its programs could be had. */
+async function startBeside(controlPlane: ControlPlane, options: PlatformOptions): Promise<Beside> {
+  const { folder, ports, progress, otherGitHost } = options
+  const programs = [await options.objectStore, await options.registry, await options.gitHost] as const
+  const [storeProgram, registryProgram, gitProgram] = programs
+  const started = async <Program, Running>(
+    name: string,
+    program: Program | undefined,
+    start: (program: Program) => Running | Promise<Running>,
+  ) => (program === undefined ? undefined : progress.step(`starting ${name}`, async () => start(program)))
+  const gitHost = await started('the Git host', gitProgram, async (program) => {
+    const certificate = await controlPlane.issueServingCertificate(['127.0.0.1', 'localhost'])
+    return startGitHost(program, { folder, port: ports.git, certificate }, (process) =>
+      controlPlane.startProcess(process),
+    )
+  })
+  return {
+    store: await started('the object store', storeProgram, (program) =>
+      startObjectStore(controlPlane, { program, folder, ports }),
+    ),
+    registry: await started('the registry', registryProgram, (program) =>
+      startRegistry(controlPlane, { program, folder, ports }),
+    ),
+    gitHost: gitHost ?? otherGitHost,
+  }
 }
 
 /** Credentials of a backup target that nobody serves: what is played needs none, but the way of a real one is walked. */
@@ -190,7 +206,7 @@ async function platformKeys(path: string): Promise<string> {
 async function operatorCommand(
   controlPlane: ControlPlane,
   options: PlatformOptions,
-  { store, gitHost }: { store: RunningStore | undefined; gitHost: GitHost | undefined },
+  beside: Beside,
 ): Promise<PreparedPlatform['operator']> {
   const { folder, ports, outgoingHosts = [] } = options
   const kubeconfig = await writeOperatorKubeconfig(controlPlane, folder)
@@ -226,8 +242,7 @@ async function operatorCommand(
       mailFolder: join(folder, 'mails'),
       vaultKeys,
       playedEngines: file('engines.json'),
-      store,
-      gitHost,
+      ...beside,
       outgoingHosts,
     }),
   }

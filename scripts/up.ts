@@ -72,6 +72,7 @@ function summary(dev: DevFile, isPersonNew: boolean): string {
   return [
     `  REST interface  ${dev.facadeUrl}`,
     ...(hosts === undefined ? [] : [hosts]),
+    ...(dev.registry === undefined ? [] : [`  images          ${dev.registry}`]),
     `  tokens          ${dev.tokenUrl}`,
     `  sign in         "freehold setup --dev", then "freehold login" as ${userName}, ${password}`,
     `  kubectl         kubectl --kubeconfig ${dev.kubeconfig}`,

@@ -1,5 +1,6 @@
 import { goVersion, requireGo } from '../controlplane/build.ts'
 import { findTool, type Tool, type ToolSearch } from '../controlplane/tool.ts'
+import { REGISTRY_TOOL } from '../registry/find.ts'
 import { filesImage } from './filesImage.ts'
 import type { Image } from './image.ts'
 import { programImage } from './images.ts'
@@ -9,11 +10,7 @@ const TOOLS = {
   forward: { folder: 'node', package: './forward', name: 'forward' },
   pause: { folder: 'node', package: './pause', name: 'pause' },
   coredns: { folder: 'coredns', package: '.', name: 'coredns' },
-  registry: {
-    folder: 'registry',
-    package: 'github.com/distribution/distribution/v3/cmd/registry',
-    name: 'registry',
-  },
+  registry: REGISTRY_TOOL,
   traefik: { folder: 'traefik', package: 'github.com/traefik/traefik/v3/cmd/traefik', name: 'traefik' },
   'metrics-server': {
     folder: 'metrics-server',

@@ -8,6 +8,7 @@ import { CLOSED_NETWORKS } from '../node/addresses.ts'
 import { FILES_IMAGE } from '../node/filesImage.ts'
 import type { RunningStore } from '../objectstore/start.ts'
 import type { PlatformPorts } from '../platform.ts'
+import type { RunningRegistry } from '../registry/start.ts'
 
 /**
  * A kubeconfig with one context for each service account of ours. The certificates carry the accounts' own user names,
@@ -43,6 +44,7 @@ export type OperatorFiles = {
   domain: string
   /** The object store beside the platform, where one runs. */
   store: RunningStore | undefined
+  registry: RunningRegistry | undefined
   /** The Git host beside the platform, where one runs. */
   gitHost: GitHost | undefined
   outgoingHosts: readonly string[]
@@ -98,6 +100,7 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     ].join(','),
     ...storeEnvironment(files.store),
     ...sourceEnvironment(files),
+    ...registryEnvironment(files.registry),
     PLATFORM_COMMIT: commit(),
     PLATFORM_BUILT_AT: new Date().toISOString(),
   }
@@ -131,6 +134,18 @@ function storeEnvironment(store: RunningStore | undefined): Record<string, strin
     PLATFORM_OBJECT_STORE_SECRET_ACCESS_KEY: store.secretAccessKey,
     PLATFORM_OBJECT_STORE_ACCESS_LOG: store.accessLog,
     PLATFORM_OBJECT_STORE_VERSION: store.version,
+  }
+}
+
+function registryEnvironment(registry: RunningRegistry | undefined): Record<string, string> {
+  if (registry === undefined) return {}
+  return {
+    PLATFORM_REGISTRY_URL: registry.url,
+    PLATFORM_REGISTRY_AUTHORITY_CERTIFICATE: registry.authorityCertificate,
+    PLATFORM_REGISTRY_AUTHORITY_KEY: registry.authorityKey,
+    PLATFORM_REGISTRY_NOTIFY_SECRET_FILE: registry.notifySecretFile,
+    PLATFORM_REGISTRY_STORAGE_FOLDER: registry.storageFolder,
+    PLATFORM_REGISTRY_AUDIT_FOLDER: registry.auditFolder,
   }
 }
 

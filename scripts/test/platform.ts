@@ -6,6 +6,7 @@ import { type ControlPlane, createProgress, startControlPlane } from '../control
 import { choosePorts } from '../controlplane/ports.ts'
 import { findObjectStore } from '../objectstore/find.ts'
 import { installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
+import { findRegistry } from '../registry/find.ts'
 
 /** A running platform for tests, and the variables that tell them where it is. */
 export type TestPlatform = {
@@ -46,6 +47,8 @@ export async function startTestPlatform({ hasRealNode = false } = {}): Promise<T
   const ports = await choosePorts(folder, PLATFORM_PORTS)
   const objectStore = findObjectStore(progress, signal)
   objectStore.catch(() => undefined)
+  const registryProgram = findRegistry(progress, signal)
+  registryProgram.catch(() => undefined)
   const controlPlane = await startControlPlane({
     folder,
     durable: false,
@@ -67,6 +70,7 @@ export async function startTestPlatform({ hasRealNode = false } = {}): Promise<T
     const {
       isPersonNew: _,
       store,
+      registry,
       ...platform
     } = await installPlatform(controlPlane, {
       folder,
@@ -74,6 +78,7 @@ export async function startTestPlatform({ hasRealNode = false } = {}): Promise<T
       progress,
       signal,
       objectStore,
+      registry: registryProgram,
       outgoingHosts: [git.host],
       otherGitHost: { url: `https://${git.host}/circuit`, tokenFile: git.tokenFile },
     })
@@ -83,7 +88,7 @@ export async function startTestPlatform({ hasRealNode = false } = {}): Promise<T
     const { source, version, simulated, kubectlPath, kubeconfigPath: kubeconfig, gateway } = controlPlane
     const managementUrl = `http://127.0.0.1:${ports.management}`
     const place = { folder, source, version, simulated, kubectlPath, kubeconfig, certificateAuthority, managementUrl }
-    await writePrivate(file, JSON.stringify({ ...platform, ...place, store, gateway, git }))
+    await writePrivate(file, JSON.stringify({ ...platform, ...place, store, registry, gateway, git }))
     return { environment: { FREEHOLD_TEST_PLATFORM: file, FREEHOLD_TEST_CLUSTER: file }, folder, managementUrl, stop }
   } catch (error) {
     await stop()

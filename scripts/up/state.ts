@@ -17,6 +17,8 @@ export type DevFile = {
   person: FirstPerson
   /** Ports on 127.0.0.1 that lead to the Gateway of a real node; absent without one. */
   gateway?: GatewayPorts | undefined
+  /** The registry of images, as it stands in their names; absent if the machine cannot build it. */
+  registry?: string
   /** Path of a kubeconfig with full rights. */
   kubeconfig: string
   kubernetes: { source: string; version: string; simulated: readonly string[] }
@@ -38,10 +40,12 @@ const OURS = [
   'kubeconfigs',
   'logs',
   'node',
+  'objectstore',
   'pki',
   'platform',
   'ports.json',
   'processes.json',
+  'registry',
 ]
 
 export async function forgetData(folder: string): Promise<void> {

@@ -8,6 +8,7 @@ import { stopLeftovers } from '../controlplane/processes.ts'
 import { findGitHost, isGitHostBuilt } from '../githost/find.ts'
 import { findObjectStore } from '../objectstore/find.ts'
 import { installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
+import { findRegistry } from '../registry/find.ts'
 import type { UpArguments } from './arguments.ts'
 import { becomeSupervisor, type DevFile, forgetData, writeDevFile } from './state.ts'
 
@@ -42,6 +43,8 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
       progress.note('The Git host is built now, which takes ten minutes and more, and then never again')
     const gitHost = options.git ? findGitHost(progress, signal) : undefined
     gitHost?.catch(() => undefined)
+    const registry = findRegistry(progress, signal)
+    registry.catch(() => undefined)
     const chosen = await choosePorts(folder, PLATFORM_PORTS)
     const ports = { ...chosen, ...(options.facadePort === undefined ? {} : { facade: options.facadePort }) }
     controlPlane = await startControlPlane({
@@ -56,6 +59,7 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
     const {
       isPersonNew,
       store: _store,
+      registry: served,
       ...platform
     } = await installPlatform(controlPlane, {
       folder,
@@ -64,9 +68,11 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
       signal,
       objectStore,
       gitHost,
+      registry,
     })
     signal.throwIfAborted()
-    const dev = { ...platform, ...(await describe(folder, controlPlane)) }
+    const host = served === undefined ? {} : { registry: served.host }
+    const dev = { ...platform, ...host, ...(await describe(folder, controlPlane)) }
     await writeDevFile(folder, dev)
     onReady(dev, isPersonNew)
     await Promise.race([controlPlane.failed, aborted(signal)])

@@ -17,6 +17,7 @@ import { passwordRoutes } from './passwords/index.ts'
 import { plannedRoutes } from './planned.ts'
 import { commonRoutes } from './platform/index.ts'
 import { rbacRoutes } from './rbac/index.ts'
+import { registryRoutes } from './registry/index.ts'
 import { relationalRoutes } from './relational/index.ts'
 import { resourceGroupRoutes } from './resourcegroups/index.ts'
 import { orphanedGrantRoutes } from './resourcegroups/orphanedGrants.ts'
@@ -50,7 +51,7 @@ export const AREAS: readonly Area[] = [
   whole('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),
   whole('managedidentities', 'managed-identity', [managedIdentityRoutes()]),
   whole('monitoring', 'monitoring', []),
-  whole('registry', 'registry', []),
+  whole('registry', 'registry', [registryRoutes]),
   whole('blueprints', 'blueprints', []),
   whole('rbac', 'rbac', [rbacRoutes, tenantMoveRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes]),
   whole('kernel', 'kernel', [activityRoutes, bugReportRoutes, sourceRoutes]),

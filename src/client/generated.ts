@@ -277,14 +277,14 @@ export const OPERATIONS = {
   "GetAdminMonitoringStorageClaims": { method: 'GET', path: '/admin/monitoring/storage/claims', query: ["claim", "lookbackMinutes", "namespace"] },
   "PostV1InternalRegistriesMintBoundaryCredential": { method: 'POST', path: '/v1/internal/registries/mint-boundary-credential' },
   "PostV1InternalRegistriesMintBuildToken": { method: 'POST', path: '/v1/internal/registries/mint-build-token' },
-  "GetResourcesRegistriesAudit": { method: 'GET', path: '/resources/registries/audit', query: ["action", "boundary", "correlation_id", "from", "limit", "repository", "to"] },
+  "GetResourcesRegistriesAudit": { method: 'GET', path: '/resources/registries/audit', query: ["action", "boundary", "correlation_id", "filter", "from", "page", "pageSize", "repository", "search", "sort", "to"], paged: true },
   "GetV1InternalRegistriesManifests": { method: 'GET', path: '/v1/internal/registries/manifests', query: ["repository", "tag"] },
   "PutV1InternalRegistriesPins": { method: 'PUT', path: '/v1/internal/registries/pins' },
   "DeleteV1InternalRegistriesPins": { method: 'DELETE', path: '/v1/internal/registries/pins', query: ["boundary", "repository"] },
   "GetV1RegistriesRetentionPreview": { method: 'GET', path: '/v1/registries/retention/preview', query: ["boundary", "repository"] },
-  "GetV1RegistriesRetentionRuns": { method: 'GET', path: '/v1/registries/retention/runs', query: ["limit"] },
+  "GetV1RegistriesRetentionRuns": { method: 'GET', path: '/v1/registries/retention/runs', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostV1RegistriesRetentionRuns": { method: 'POST', path: '/v1/registries/retention/runs' },
-  "RegistryAuthTokenGet": { method: 'GET', path: '/registry/auth/token', query: ["account", "scope", "service"] },
+  "RegistryAuthTokenGet": { method: 'GET', path: '/registry/auth/token', query: ["account", "client_id", "offline_token", "scope", "service"] },
   "RegistryAuthToken": { method: 'POST', path: '/registry/auth/token' },
   "RegistryNotify": { method: 'POST', path: '/v1/internal/registries/notify' },
   "GetBoundariesResourcesBlueprints": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints' },
@@ -608,6 +608,17 @@ export interface OperationTypes {
   "PostBoundariesResourcegroupsProvidersIdentityManagedidentities": { body: ProvisionRequestInput; reply: ManagedIdentityDto }
   "GetBoundariesResourcegroupsProvidersIdentityManagedidentitiesByResourceUid": { body: unknown; reply: ManagedIdentityDto }
   "PostBoundariesResourcegroupsProvidersIdentityManagedidentitiesResourceUidToken": { body: unknown; reply: ManagedIdentityCredentialsDto }
+  "PostV1InternalRegistriesMintBoundaryCredential": { body: MintBoundaryRequestInput; reply: RegistryCredentialDto }
+  "PostV1InternalRegistriesMintBuildToken": { body: MintBuildRequestInput; reply: RegistryBuildTokenDto }
+  "GetResourcesRegistriesAudit": { body: unknown; reply: { items: Array<RegistryAuditEntry>; pagination: PaginationMeta } }
+  "GetV1InternalRegistriesManifests": { body: unknown; reply: ManifestDto }
+  "PutV1InternalRegistriesPins": { body: PinUpsertRequestInput; reply: PinDto }
+  "GetV1RegistriesRetentionPreview": { body: unknown; reply: RetentionPreviewDto }
+  "GetV1RegistriesRetentionRuns": { body: unknown; reply: { items: Array<RetentionRunDto>; pagination: PaginationMeta } }
+  "PostV1RegistriesRetentionRuns": { body: PostRunRequestInput; reply: RetentionRunDto }
+  "RegistryAuthTokenGet": { body: unknown; reply: RegistryTokenDto }
+  "RegistryAuthToken": { body: unknown; reply: RegistryTokenDto }
+  "RegistryNotify": { body: RegistryNotificationInput; reply: RegistryNotifyResult }
   "GetAdminBoundaryTrusts": { body: unknown; reply: { items: Array<TrustDto>; pagination: PaginationMeta } }
   "PostAdminBoundaryTrusts": { body: CreateTrustRequestInput; reply: TrustDto }
   "PostAdminIamMembers": { body: AddMemberRequestInput; reply: PlatformMemberDto }
@@ -774,6 +785,9 @@ export type MakeDirectoryRequestInput = { component?: string | null; path: strin
 export type ManagedIdentityCredentialsDto = { grantType: "client_credentials"; clientId: string; clientSecret: string; tokenUrl: string; audience: string; realm: string; expiresAt: string | null; secretVersion: number }
 export type ManagedIdentityDto = { id: string; resourceUid: string; resourceName: string; resourceType: "apps" | "containerinstances" | "staticwebapps" | "jobs" | "functionnamespaces"; boundaryId: string; resourceGroup: string; principalId: string; clientId: string; status: "Provisioning" | "Ready" | "Failed" | "Deleting"; statusMessage: string | null; createdAt: string; lastTokenAt: string | null; roleAssignments: Array<ManagedIdentityRole> }
 export type ManagedIdentityRole = { assignmentId: string; roleDefinitionName: string; scope: string }
+export type ManifestDto = { repository: string; tag: string; digest: string; mediaType: string; sizeBytes: number; platforms: Array<string>; createdAt: string | null; labels: Record<string, string>; isPinned: boolean; isRunning: boolean }
+export type MintBoundaryRequestInput = { boundary: string }
+export type MintBuildRequestInput = { boundary: string; resourceGroup: string; kind: string; name: string }
 export type MoveBoundaryTenantRequestInput = { tenantId: string | null }
 export type MoveRequestInput = { component?: string | null; from: string; to: string; overwrite?: boolean }
 export type NamedPort = { name: string; port: number; protocol: string }
@@ -795,13 +809,22 @@ export type PasswordResetConfirmRequestInput = { password: string }
 export type PasswordResetLinkDto = { email: string; expiresAt: string }
 export type PasswordResetRequestInput = { email: string }
 export type PasswordResetResult = { signInUrl: string }
+export type PinDto = { id: string; boundary: string; repository: string; digests: Array<string>; keepLast: number | null; keepForDays: number | null; expiresAt: string; updatedAt: string; updatedBy: string; missingDigests: Array<string> }
+export type PinUpsertRequestInput = { boundary: string; repository: string; digests?: Array<string>; keepLast?: number | null; keepForDays?: number | null; expiresAt: string }
 export type PitrWindowDto = { isAvailable: boolean; earliest: string | null; latest: string | null; lastBackupAt: string | null; lastArchivedAt: string | null; archiving: "Disabled" | "Healthy" | "Failing" | "Suspended"; gaps: Array<TimeRange>; reason: string | null }
 export type PlanChoice = { id: string; name: string; isDefault: boolean }
 export type PlatformMemberDto = { userId: string; tenantId: string; displayName: string; email: string | null; roleDefinitionName: string | null; assignmentId: string | null; createdAt: string }
 export type Point = { timestamp: string; value: number | null }
+export type PostRunRequestInput = { dryRun?: boolean | null }
 export type ProvisionRequestInput = { resourceName: string; resourceType: "apps" | "containerinstances" | "staticwebapps" | "jobs" | "functionnamespaces"; resourceUid: string }
 export type PublicInvitationDto = { email: string; boundary: string; roleDefinitionName: string; invitedBy: string; expiresAt: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; requiresPassword: boolean }
 export type ReadinessDto = { status: "Ready" | "NotReady"; checks: Array<HealthCheck> }
+export type RegistryAuditEntry = { id: string; timestamp: string; action: "MintBoundary" | "MintBuild" | "Token" | "Push" | "Pull" | "Delete" | "Pin" | "Unpin" | "Retain" | "Refused"; boundary: string | null; repository: string | null; tag: string | null; digest: string | null; actor: string; remoteAddress: string | null; outcome: "Succeeded" | "Refused" | "Failed"; detail: string | null; correlationId: string | null }
+export type RegistryBuildTokenDto = { registry: string; repository: string; username: string; token: string; scopes: Array<string>; expiresAt: string }
+export type RegistryCredentialDto = { registry: string; username: string; password: string; dockerConfigJson: string; scope: string; expiresAt: string; secretName: string | null }
+export type RegistryNotificationInput = { events: Array<{ id: string; action: string; target: { mediaType?: string; digest?: string; repository: string; tag?: string }; request?: { id?: string; addr?: string }; actor?: { name?: string } }> }
+export type RegistryNotifyResult = { accepted: number; duplicates: number }
+export type RegistryTokenDto = { token: string; access_token: string; expires_in: number; issued_at: string; scope: string | null; refresh_token: string | null }
 export type RelationalClusterDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; restoredFrom: RestoreOrigin | null; currentPrimary: string | null; publicEndpoint: string | null; readyReplicas: number | null; archiving: "Disabled" | "Healthy" | "Failing" | "Suspended"; lastBackupAt: string | null; firstRecoverableAt: string | null; clusterId: string | null; computePlan: string | null; cpuRequest: string | null; cpuLimit: string | null; memoryRequest: string | null; memoryLimit: string | null; storageSize: string | null; storageClass: string | null; walStorageSize: string | null; replicas: number | null; engineVersion: "14" | "15" | "16" | "17"; imageName: string | null; databaseName: string; ownerName: string; extensions: Array<"bloom" | "btree_gin" | "btree_gist" | "citext" | "cube" | "dict_int" | "earthdistance" | "fuzzystrmatch" | "hstore" | "intarray" | "isn" | "lo" | "ltree" | "pg_trgm" | "pgcrypto" | "seg" | "tablefunc" | "tsm_system_rows" | "tsm_system_time" | "unaccent" | "uuid-ossp" | "vector">; parameters: Record<string, (unknown) & (unknown)>; synchronousReplicas: number; enablePooler: boolean; poolerMode: "Session" | "Transaction"; enableLoadBalancer: boolean; allowedCidrs: string | null; backupEnabled: boolean; backupSchedule: string; backupRetentionDays: number; deletionProtection: boolean; finalSnapshotOnDelete: boolean; tags: Record<string, string>; resourcePlanId: string | null }
 export type RelationalHealthReport = { status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; checkedAt: string; message: string | null; checks: Array<HealthCheck>; replicationLagBytes: number | null; databaseSizeBytes: number | null }
 export type RelationalResourcePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null; maxConnections: number; walStorageSize: string }
@@ -813,6 +836,11 @@ export type ResourceSummaryDto = { id: string; name: string; boundary: string; b
 export type RestoreOrigin = { clusterName: string; snapshotId: string | null; targetTime: string | null }
 export type RestoreResultDto = { cluster: RelationalClusterDto; snapshotId: string; targetTime: string | null }
 export type RestoreSnapshotRequestInput = { newName: string; targetTime?: string | null; resourceGroup?: string | null; computePlan?: string | null; storageSize?: string | null; takeOverName?: boolean | null }
+export type RetentionItemDto = { digest: string; tags: Array<string>; sizeBytes: number; pushedAt: string; lastPulledAt: string | null; action: "Keep" | "Remove"; reason: "Latest" | "Recent" | "Pinned" | "Running" | "Revision" | "Untagged" | "Expired" }
+export type RetentionPolicyDto = { keepLast: number; keepForDays: number; deleteUntaggedAfterDays: number; keepRunning: boolean; keepPinned: boolean; keepRevisions: boolean }
+export type RetentionPreviewDto = { policy: RetentionPolicyDto; repositories: Array<RetentionRepositoryDto>; totals: { repositories: number; keep: number; remove: number; freedBytes: number }; computedAt: string }
+export type RetentionRepositoryDto = { repository: string; boundary: string; keep: number; remove: number; freedBytes: number; items: Array<RetentionItemDto> }
+export type RetentionRunDto = { id: string; dryRun: boolean; trigger: "Manual" | "Scheduled"; status: "Queued" | "Running" | "CollectingGarbage" | "Succeeded" | "PartiallyFailed" | "Failed"; startedBy: string | null; startedAt: string; finishedAt: string | null; removedManifests: number; failedManifests: number; freedBytes: number; error: string | null }
 export type RevisionChange = { path: string; kind: "Added" | "Removed" | "Changed"; from: unknown; to: unknown }
 export type RevisionDiffDto = { from: number; to: number; changes: Array<RevisionChange> }
 export type RevisionDto = { number: number; createdAt: string; createdBy: string | null; reason: "Created" | "Updated" | "RolledBack" | "Redeployed"; message: string | null; isCurrent: boolean; images: Record<string, string> }

@@ -24,6 +24,8 @@ export type LeafRequest = {
   purpose: Purpose
   /** DNS names and addresses of a server. */
   names?: readonly string[]
+  /** For how long; a year. */
+  days?: number
 }
 
 /** Days. */
@@ -48,7 +50,7 @@ export async function issueCertificate(
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const names = (request.names ?? []).map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }) as const)
   const certificate = await X509CertificateGenerator.create({
-    ...validity(now, LIFETIME_DAYS.leaf),
+    ...validity(now, request.days ?? LIFETIME_DAYS.leaf),
     subject: [
       { CN: [request.commonName] },
       ...(request.organizations ?? []).map((organization) => ({ O: [organization] })),

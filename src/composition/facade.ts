@@ -82,7 +82,7 @@ export async function runFacade(
     reservedNames: new Set(reservedNames()),
     namespaces: kubeNamespaces(client),
     capacity: createCapacity(caches, systemClock),
-    ...(await areaServices(setup)),
+    ...(await areaServices({ ...setup, tokens, standing })),
     documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
     platform: await platformFacts(configuration, client, [...checks, ...otherChecks()]),
   }

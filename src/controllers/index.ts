@@ -28,8 +28,10 @@ import { STORAGE_CONTROLLERS, type StorageOptions } from './objectstorage/index.
 import { groupController } from './principals.ts'
 import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
+import { repositoryController, runController, scheduleRun } from './registry/index.ts'
+import type { RegistryPort } from './registry/port.ts'
 import { RELATIONAL_CONTROLLERS } from './relational/index.ts'
-import { resourceGroupController, type TrafficOptions } from './resourcegroups.ts'
+import { type GroupOptions, resourceGroupController } from './resourcegroups.ts'
 import { type SourceOptions, sourceController } from './sources.ts'
 import { sqlController } from './sql/index.ts'
 import { type SsoPorts, ssoController } from './sso.ts'
@@ -58,15 +60,18 @@ export type ControllerPorts = {
   vaultKeys?: PlatformKeys
   sso: SsoPorts
   sources: SourceOptions
+  /** Undefined if the platform has no registry of images. */
+  registry?: RegistryPort | undefined
 }
 
 /** What a controller declares, and how it is made of the ports. */
 type Part = readonly [Declared, (ports: ControllerPorts) => Controller]
 
 const fixed = (controller: Controller): Part => [controller, () => controller]
-const projected = (make: (options: TrafficOptions) => Controller): Part => [
+const projected = (make: (options: GroupOptions) => Controller): Part => [
   withProjection(make({}), true),
-  ({ projectRbac = false, closedNetworks = [] }) => withProjection(make({ closedNetworks }), projectRbac),
+  ({ projectRbac = false, closedNetworks = [], registry }) =>
+    withProjection(make({ closedNetworks, registry }), projectRbac),
 ]
 const made = <Options>(
   make: Declared & ((options: Options) => Controller),
@@ -100,6 +105,8 @@ const PARTS: readonly Part[] = [
   ...STORAGE_CONTROLLERS.map((each) => made(each, ({ objectStorage }) => objectStorage)),
   made(containerController, (ports) => ({ keys: keysOf(ports), backupNamespace: ports.backupNamespace ?? 'velero' })),
   made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs })),
+  made(repositoryController, ({ registry }) => ({ registry })),
+  made(runController, ({ registry }) => ({ registry })),
 ]
 
 export function controllers(ports: ControllerPorts): readonly Controller[] {
@@ -142,6 +149,7 @@ export async function startControllers(options: ControllersOptions): Promise<Run
   const { records, workloads } = openWorkspaces(options, list)
   await whenSynced(options, clock)
   await installDefaults(options.records.client, options.platform, log)
+  if (options.ports.registry !== undefined) await scheduleRun(options.records.client, clock.now())
   const environment: Environment = {
     records,
     workloads,

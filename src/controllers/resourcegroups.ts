@@ -30,6 +30,8 @@ import { controller, type Pass, steps, type Workspace } from './engine/controlle
 import { ownerKeyOf } from './engine/ownership.ts'
 import { closeToNew, removeHome, shownOf, whileHeld } from './leaving.ts'
 import { askLedger, LEDGER_RIGHTS, releaseGrant } from './quotaLedger.ts'
+import { keepPullSecret } from './registry/index.ts'
+import type { RegistryPort } from './registry/port.ts'
 
 export type ResourceGroupPass = Pass<typeof ResourceGroup>
 
@@ -43,11 +45,16 @@ export type TrafficOptions = {
   closedNetworks?: readonly string[]
 }
 
+export type GroupOptions = TrafficOptions & {
+  /** The registry whose images nodes pull; none. */
+  registry?: Pick<RegistryPort, 'host' | 'keys'> | undefined
+}
+
 /**
  * Keeps the namespace of each group with what has to be in it before any resource: rights to its Secrets, closed
  * traffic, limits. A namespace cannot be owned by a namespaced object, so a finalizer tears it down.
  */
-export const resourceGroupController = ({ closedNetworks = [] }: TrafficOptions = {}) =>
+export const resourceGroupController = ({ closedNetworks = [], registry }: GroupOptions = {}) =>
   controller(ResourceGroup, {
     observes: [
       namespace,
@@ -76,6 +83,7 @@ export const resourceGroupController = ({ closedNetworks = [] }: TrafficOptions 
       checkQuota,
       ensureNamespace,
       openSecrets,
+      keepPullSecret(registry),
       closeTraffic(closedNetworks),
       limitRequests,
       tellWhatHolds,

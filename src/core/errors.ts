@@ -71,6 +71,8 @@ export const ERROR_STATUS = {
   'webhooks-not-supported': 501,
   'tokens-not-supported': 501,
   'upstream-failed': 502,
+  // Registry.
+  RETENTION_RUNNING: 409,
   // Files of volumes.
   PATH_NOT_ALLOWED: 400,
   DIRECTORY_NOT_EMPTY: 409,

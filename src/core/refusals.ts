@@ -75,6 +75,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   SECRET_EXPIRED: [NO_WRITE],
   LOAD_BALANCER_DISABLED: [NO_WRITE],
   SNAPSHOT_RUNNING: [none('a second snapshot waits: the engine takes one backup after the other')],
+  RETENTION_RUNNING: [none('a second run waits: runs take turns')],
   LAST_RECOVERY_BASE: [phase('DeletionBlocked')],
   PARAMETER_REFUSED: [rule],
   BACKUP_TARGET_MISSING: [phase('ConfigurationInvalid')],

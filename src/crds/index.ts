@@ -20,6 +20,7 @@ import {
   RoleAssignment,
   RoleDefinition,
 } from './rbac.ts'
+import { RegistryPin, RegistryRepository, RetentionRun } from './registry.ts'
 import { RelationalCluster } from './relational.ts'
 import { RelationalSnapshot } from './relationalSnapshots.ts'
 import { ResourceGroup } from './resourcegroups.ts'
@@ -65,6 +66,9 @@ export const KINDS: readonly AnyKind[] = [
   ObjectStorageAccount,
   AccountBucket,
   ObjectAccessKey,
+  RegistryPin,
+  RegistryRepository,
+  RetentionRun,
 ]
 
 /**

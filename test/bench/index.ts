@@ -7,6 +7,7 @@ import { runIdle } from './idle.ts'
 import { runList } from './list.ts'
 import { runLists } from './lists.ts'
 import { runReconcile } from './reconcile.ts'
+import { runRegistry } from './registry.ts'
 import { runRequests } from './requests.ts'
 import { runSecret } from './secret.ts'
 import { runStart } from './start.ts'
@@ -32,5 +33,6 @@ export const BENCHMARKS: Readonly<Record<string, (options: BenchmarkOptions) => 
   editor: runEditor,
   freshness: runFreshness,
   hostile: runHostile,
+  registry: runRegistry,
   authz: ({ seconds }) => runAuthorization(seconds),
 }

@@ -2,6 +2,7 @@ import { ACCESS_RULES } from './rules/access.ts'
 import type { RuleCase } from './rules/case.ts'
 import { DATABASE_RULES } from './rules/databases.ts'
 import { PLATFORM_RULES } from './rules/platform.ts'
+import { REGISTRY_RULES } from './rules/registry.ts'
 import { SINGLE_SIGN_ON_RULES } from './rules/singleSignOn.ts'
 import { SOURCE_RULES } from './rules/sources.ts'
 import { STORAGE_RULES } from './rules/storage.ts'
@@ -18,4 +19,5 @@ export const RULE_CASES: readonly RuleCase[] = [
   ...DATABASE_RULES,
   ...STORAGE_RULES,
   ...WORKLOAD_RULES,
+  ...REGISTRY_RULES,
 ]

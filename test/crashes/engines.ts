@@ -1,8 +1,10 @@
+import { memoryAudit } from '../../src/adapters/audit/memory.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../../src/adapters/platformkeys/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
 import { FakeQdrant } from '../../src/adapters/qdrant/fake.ts'
+import { FakeImageRegistry } from '../../src/adapters/registry/fake.ts'
 import { FakeCircuit, FakeSources } from '../../src/adapters/sources/fake.ts'
 import { silentEngine } from '../../src/adapters/sql/fake.ts'
 import {
@@ -13,6 +15,7 @@ import {
   SqlFault,
   type SqlTarget,
 } from '../../src/adapters/sql/port.ts'
+import type { RegistryAuditEntry } from '../../src/contracts/registry/audit.ts'
 import { sqlHost } from '../../src/contracts/sql.ts'
 import { SqlInstance } from '../../src/crds/sql.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
@@ -43,6 +46,8 @@ export class Engines {
   readonly domains = new Map<string, string[]>()
   readonly podLogs = new FakePodLogs()
   readonly blobs = fakeBlobs()
+  readonly registry = new FakeImageRegistry()
+  readonly audit = memoryAudit<RegistryAuditEntry>()
   /** Containers of jobs that were started, by the name of their pod. */
   readonly startedJobs: string[] = []
   readonly #volumes = new Map<string, string>()

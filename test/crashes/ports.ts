@@ -1,4 +1,6 @@
+import { UNUSED } from '../../src/contracts/registry/retention.ts'
 import type { ControllerPorts } from '../../src/controllers/index.ts'
+import { testKeys } from '../make/registry.ts'
 import { TARGET } from '../make/relational.ts'
 import type { Engines } from './engines.ts'
 import { type Life, mortal } from './life.ts'
@@ -40,6 +42,19 @@ export function portsOf(engines: Engines, life: Life): ControllerPorts {
       usageInterval: 3_600_000,
     },
     jobs: { logs: engines.podLogs, blobs: mortal(engines.blobs, { write: ({ name }) => name }, 'platformjob', life) },
+    registry: {
+      host: 'registry.test',
+      registry: mortal(
+        engines.registry,
+        { remove: (repository, digest) => `${repository}@${digest}`, sweep: () => 'everything' },
+        'retentionrun',
+        life,
+      ),
+      keys: testKeys(),
+      audit: mortal(engines.audit, { append: ([entry]) => entry?.action ?? '' }, 'retentionrun', life),
+      uses: async () => () => UNUSED,
+      grace: 3_600_000,
+    },
     projectRbac: true,
     vaultKeys: platformKeys,
     sources: {

@@ -70,6 +70,8 @@ function covers(roleName: string, action: string, isData: boolean): boolean {
 
 /** What the table and the roles say, worked out without the evaluator of the platform. */
 function due(row: Row, holder: Holder | undefined): Verdict {
+  // Without credentials of its own kind it asks for them.
+  if (keyOf(row) === 'GET /registry/auth/token') return '401'
   if (row.auth === 'anonymous' || (row.auth === 'authenticated' && holder !== undefined)) return 'served'
   if (holder === undefined) return '401'
   if (holder.isDenied === true) return '403'

@@ -41,6 +41,7 @@ import { CacheSet } from '../../src/kube/caches.ts'
 import type { WriteObserver } from '../../src/kube/client.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
 import { makeAccounts } from '../make/accounts.ts'
+import { makeRegistry } from '../make/registry.ts'
 import { makeSso } from '../make/sso.ts'
 import { makeVaults } from '../make/vaults.ts'
 
@@ -190,6 +191,7 @@ async function serve(client: FakeKubeClient, change: Partial<FacadeOptions>, ser
         allowedHosts: [],
         baseUrl: 'https://platform.example.com',
       },
+      registry: makeRegistry().service,
       managedIdentities: {
         secrets: kubeSecrets(client),
         signIn: { tokenUrl: 'https://id.test/token', audience: 'platform', realm: 'test' },

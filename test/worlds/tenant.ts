@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dump, load } from 'js-yaml'
 import type { GatewayPorts } from '../../scripts/node/start.ts'
+import type { RunningRegistry } from '../../scripts/registry/start.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformClient } from '../../src/crds/identity.ts'
@@ -30,6 +31,8 @@ export type TestPlatformFile = {
   git: { port: number; host: string; certificate: string; key: string; tokenFile: string }
   /** The object store beside the platform; absent if the machine cannot build it. */
   store?: { endpoint: string; usersEndpoint: string; accessKeyId: string; secretAccessKey: string; accessLog: string }
+  /** The registry of images beside it; absent likewise. */
+  registry?: RunningRegistry
 }
 
 export const PLATFORM_VARIABLE = 'FREEHOLD_TEST_PLATFORM'

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
-import { open } from 'node:fs/promises'
+import { linesBackwards } from '../audit/lines.ts'
 import type { AuditRecord, ObjectStore } from './port.ts'
 
-/** The end of the log that a look-up reads, and how much of it at once: some milliseconds of work. */
+/** The end of the log that a look-up reads. */
 const READ_BYTES = 8 * 1024 * 1024
-const BLOCK_BYTES = 256 * 1024
 
 /**
  * Reads requests from an access log in the form of S3 ("Server access log format"), as versitygw writes it, newest
@@ -16,7 +15,7 @@ const BLOCK_BYTES = 256 * 1024
 export function fileAudit(path: string | undefined, platform: string): ObjectStore['audit'] {
   return async (buckets, limit) => {
     const found: AuditRecord[] = []
-    for await (const line of path === undefined ? [] : linesBackwards(path)) {
+    for await (const line of path === undefined ? [] : linesBackwards(path, READ_BYTES)) {
       const record = parseAccess(line)
       if (record === undefined || !buckets.has(record.bucket)) continue
       if (record.accessKeyId === platform && record.statusCode !== 403) continue
@@ -24,32 +23,6 @@ export function fileAudit(path: string | undefined, platform: string): ObjectSto
       if (found.length >= limit) break
     }
     return found
-  }
-}
-
-/** The lines of the end of a file, last first. Others have their turn between two blocks. */
-async function* linesBackwards(path: string): AsyncGenerator<string> {
-  const file = await open(path, 'r').catch(() => undefined)
-  if (file === undefined) return
-  try {
-    const { size } = await file.stat()
-    const start = Math.max(0, size - READ_BYTES)
-    // Bytes, because a block may begin within a character.
-    let rest: Buffer = Buffer.alloc(0)
-    for (let at = size; at > start; ) {
-      const length = Math.min(BLOCK_BYTES, at - start)
-      at -= length
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, at)
-      const block = Buffer.concat([buffer.subarray(0, bytesRead), rest])
-      const cut = block.indexOf('\n')
-      // What stands before the first end of a line is the end of a line of the block before.
-      const isWhole = at === 0
-      rest = isWhole ? Buffer.alloc(0) : block.subarray(0, cut < 0 ? block.length : cut)
-      const lines = isWhole ? block : cut < 0 ? Buffer.alloc(0) : block.subarray(cut + 1)
-      yield* lines.toString('utf8').split('\n').reverse()
-    }
-  } finally {
-    await file.close()
   }
 }
 

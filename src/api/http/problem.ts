@@ -18,14 +18,17 @@ function isProblem(form: ErrorPlace['form'], code: string, status: number): bool
   return form === 'problem' && (/^[a-z]+(-[a-z]+)*$/.test(code) || status >= 500)
 }
 
+/** What becomes a header: `challenge` where something other than a bearer token is asked for. */
+type Unshown = { retryAfterSeconds?: number; challenge?: string }
+
 /** The two error bodies of section 7 of the interface. */
 export function errorAnswer(error: PlatformError, place: ErrorPlace): ErrorAnswer {
   const { code, message, extras } = error
   const { status } = error
-  const { retryAfterSeconds, ...shown } = extras as Record<string, unknown> & { retryAfterSeconds?: number }
+  const { retryAfterSeconds, challenge, ...shown } = extras as Record<string, unknown> & Unshown
   const headers: Record<string, string> = {}
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
-  if (status === 401) headers['www-authenticate'] = challenge(place)
+  if (status === 401) headers['www-authenticate'] = challenge ?? bearerChallenge(place)
   const { module, correlationId, traceId } = place
   if (isProblem(place.form, code, status)) {
     headers['content-type'] = 'application/problem+json'
@@ -41,7 +44,7 @@ export function errorAnswer(error: PlatformError, place: ErrorPlace): ErrorAnswe
 }
 
 /** RFC 6750 section 3.1: a request without a token is not told of an error in it. */
-function challenge({ hasToken = false }: ErrorPlace): string {
+function bearerChallenge({ hasToken = false }: ErrorPlace): string {
   return hasToken ? 'Bearer error="invalid_token"' : 'Bearer'
 }
 

@@ -53,8 +53,10 @@ export function parseQuery(route: Route, text: string): { query: unknown; list: 
   for (const [name, values] of Object.entries(raw)) {
     const isDeclared = route.query !== undefined && Object.hasOwn(route.query.shape, name)
     if (isDeclared) {
-      if (values.length > 1) throw badParameter(name, `The query parameter ${name} may be given once.`)
-      own[name] = values[0]
+      // What takes a list takes an empty one too.
+      const isRepeatable = route.query?.shape[name]?.safeParse([]).success === true
+      if (values.length > 1 && !isRepeatable) throw badParameter(name, `The query parameter ${name} may be given once.`)
+      own[name] = isRepeatable ? values : values[0]
     } else if (!isListName(route, name) && !route.ignoresUnknownQuery) {
       throw badParameter(name.slice(0, 64), `This route has no query parameter "${name.slice(0, 64)}".`)
     }

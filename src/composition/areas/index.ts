@@ -9,6 +9,7 @@ import { databasePorts, databaseServices } from './databases.ts'
 import { jobParts } from './jobs.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
 import { podLogServices } from './podlogs.ts'
+import { registryPorts, registryServices, type SignInParts } from './registry.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
 import { sourcePorts, sourceServices } from './sources.ts'
 import { vaultPorts, vaultServices } from './vaults.ts'
@@ -30,6 +31,7 @@ type AreaServices = Pick<
   | 'vaults'
   | 'objectStorage'
   | 'managedIdentities'
+  | 'registry'
   | 'storage'
   | 'live'
   | 'backups'
@@ -37,7 +39,7 @@ type AreaServices = Pick<
 >
 
 /** What the routes of every area work with. */
-export async function areaServices(setup: FacadeSetup): Promise<AreaServices> {
+export async function areaServices(setup: FacadeSetup & SignInParts): Promise<AreaServices> {
   return {
     ...activityServices(setup),
     ...vectorServices(setup),
@@ -49,6 +51,7 @@ export async function areaServices(setup: FacadeSetup): Promise<AreaServices> {
     ...sourceServices(setup),
     ...(await vaultServices(setup)),
     ...(await storageServices(setup)),
+    ...(await registryServices(setup, setup)),
     managedIdentities: {
       secrets: kubeSecrets(setup.client),
       signIn: signInOf(setup),
@@ -72,6 +75,7 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     ...sourcePorts(setup),
     ...(await vaultPorts(setup)),
     ...(await storagePorts(setup)),
+    ...(await registryPorts(setup)),
     allowOwnImages,
     signIn: signInOf(setup),
     backupNamespace: setup.configuration.backupNamespace,

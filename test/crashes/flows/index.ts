@@ -5,6 +5,7 @@ import { iamFlows } from './iam.ts'
 import { identityFlows } from './identities.ts'
 import { jobFlows } from './jobs.ts'
 import { storageFlows } from './objectstorage.ts'
+import { registryFlows } from './registry.ts'
 import { relationalFlows } from './relational.ts'
 import { sourceFlows } from './sources.ts'
 import { sqlFlows } from './sql.ts'
@@ -24,4 +25,5 @@ export const FLOWS: readonly Flow[] = [
   ...jobFlows,
   ...containerFlows,
   ...sourceFlows,
+  ...registryFlows,
 ]

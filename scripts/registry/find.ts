@@ -1,0 +1,30 @@
+import type { Progress } from '../controlplane/index.ts'
+import { findTool, lockedVersion, type Tool } from '../controlplane/tool.ts'
+
+export const REGISTRY_TOOL = {
+  folder: 'registry',
+  package: 'github.com/distribution/distribution/v3/cmd/registry',
+  name: 'registry',
+} as const satisfies Tool
+
+/**
+ * The program of the registry. Undefined, and said so, if there is no Go that could build it: everything else of the
+ * platform runs without.
+ *
+ * @throws Error if the build fails
+ */
+export async function findRegistry(
+  progress: Progress,
+  signal: AbortSignal,
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<string | undefined> {
+  const found = await findTool(REGISTRY_TOOL, { progress, signal, environment })
+  if ('program' in found) return found.program
+  progress.note(`No registry: it is built with Go ${found.needsGo} or newer, which is not on the PATH`)
+  return undefined
+}
+
+/** The version that the lock names. */
+export async function registryVersion(): Promise<string> {
+  return lockedVersion(REGISTRY_TOOL, 'github.com/distribution/distribution/v3')
+}

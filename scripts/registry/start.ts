@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { dump } from 'js-yaml'
+import { createAuthority } from '../../src/composition/certificates.ts'
+import { NOTIFY_HEADER } from '../../src/contracts/registry/names.ts'
+import { readIfThere, readOrCreate, writePrivate } from '../controlplane/files.ts'
+import type { ControlPlane } from '../controlplane/index.ts'
+
+/** A registry and the files that the operator needs of it. */
+export type RunningRegistry = {
+  url: string
+  host: string
+  storageFolder: string
+  auditFolder: string
+  authorityCertificate: string
+  authorityKey: string
+  notifySecretFile: string
+}
+
+const READY_WITHIN = 60_000
+const ISSUER = 'freehold'
+
+type Place = { folder: string; ports: { registry: number; facade: number } }
+
+/**
+ * Runs the registry on a folder of the data folder. It sends clients to the facade for tokens, believes whatever the
+ * authority has certified, and tells the facade what happens.
+ *
+ * @throws Error if it does not answer in time
+ */
+export async function startRegistry(
+  controlPlane: ControlPlane,
+  { program, folder, ports }: Place & { program: string },
+): Promise<RunningRegistry> {
+  const home = join(folder, 'registry')
+  const place = (name: string) => join(home, name)
+  const host = `127.0.0.1:${ports.registry}`
+  const running = {
+    url: `http://${host}`,
+    host,
+    storageFolder: place('storage'),
+    auditFolder: place('audit'),
+    authorityCertificate: place('authority.crt'),
+    authorityKey: place('authority.key'),
+    notifySecretFile: place('notify-secret'),
+  }
+  await keepAuthority(running)
+  const secret = await readOrCreate(running.notifySecretFile, () => randomBytes(32).toString('base64url'))
+  const configuration = place('configuration.yaml')
+  await writePrivate(configuration, dump(configurationOf(running, ports, secret)))
+  const environment = { ...process.env, OTEL_TRACES_EXPORTER: 'none' }
+  controlPlane.startProcess({ name: 'registry', program, args: ['serve', configuration], environment })
+  await untilAnswers(controlPlane, `${running.url}/v2/`)
+  return running
+}
+
+/** Made once for a data folder: what was minted with it would be void with another. */
+async function keepAuthority({ authorityCertificate, authorityKey }: RunningRegistry): Promise<void> {
+  if ((await readIfThere(authorityKey)) !== undefined) return
+  const { certPem, keyPem } = await createAuthority('freehold registry', new Date())
+  // The key last: a start that ended between the two makes both anew.
+  await writePrivate(authorityCertificate, certPem)
+  await writePrivate(authorityKey, keyPem)
+}
+
+function configurationOf(
+  { host, storageFolder, authorityCertificate }: RunningRegistry,
+  { facade }: Place['ports'],
+  secret: string,
+): object {
+  const facadeUrl = `http://127.0.0.1:${facade}`
+  // Clients follow a registry to no address of this machine, but to its name.
+  const realm = `http://localhost:${facade}/registry/auth/token`
+  return {
+    version: 0.1,
+    log: { level: 'warn', accesslog: { disabled: true } },
+    storage: {
+      filesystem: { rootdirectory: storageFolder },
+      delete: { enabled: true },
+      maintenance: { uploadpurging: { enabled: true, age: '48h', interval: '24h', dryrun: false } },
+    },
+    http: { addr: host, secret, draintimeout: '5s' },
+    auth: {
+      token: {
+        realm,
+        service: host,
+        issuer: ISSUER,
+        rootcertbundle: authorityCertificate,
+        signingalgorithms: ['ES256'],
+      },
+    },
+    notifications: {
+      endpoints: [
+        {
+          name: 'freehold',
+          url: `${facadeUrl}/v1/internal/registries/notify`,
+          headers: { [NOTIFY_HEADER]: [secret] },
+          timeout: '5s',
+          threshold: 5,
+          backoff: '1s',
+          // Blobs of images: what is told of is manifests.
+          ignoredmediatypes: ['application/octet-stream'],
+        },
+      ],
+    },
+  }
+}
+
+/** Without a token it refuses, which is an answer. */
+async function untilAnswers(controlPlane: ControlPlane, url: string): Promise<void> {
+  const deadline = performance.now() + READY_WITHIN
+  for (;;) {
+    const answered = await Promise.race([
+      fetch(url).then(
+        () => true,
+        () => false,
+      ),
+      controlPlane.failed,
+    ])
+    if (answered) return
+    if (performance.now() > deadline) throw new Error(`The registry does not answer at ${url}.`)
+    await delay(50)
+  }
+}

@@ -1,0 +1,79 @@
+import { appendFile, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { ManualClock } from '../../../test/make/clock.ts'
+import { fileAudit } from './file.ts'
+import { memoryAudit } from './memory.ts'
+import { AuditError, type AuditLog } from './port.ts'
+
+type Entry = { id: string; timestamp: string; what?: string }
+const DAY = 86_400_000
+const START = Date.parse('2026-05-01T12:00:00Z')
+const entry = (id: string, what = 'push', at = START): Entry => ({ id, what, timestamp: new Date(at).toISOString() })
+const ids = (entries: readonly Entry[]) => entries.map(({ id }) => id)
+const everything = () => true
+
+function auditContract(open: () => AuditLog<Entry>) {
+  it('tells the newest first, of those that are wanted, each once', async () => {
+    const log = open()
+    await log.append([entry('a'), entry('b', 'pull')])
+    await log.append([entry('c'), entry('a')])
+    expect(ids(await log.newest(10, everything))).to.deep.equal(['a', 'c', 'b'])
+    expect(ids(await log.newest(1, everything))).to.deep.equal(['a'])
+    expect(ids(await log.newest(10, ({ what }) => what === 'pull'))).to.deep.equal(['b'])
+    await log.append([entry('d', 'push', START + 1000)])
+    expect(ids(await log.newest(10, everything, START + 1))).to.deep.equal(['d'])
+  })
+}
+
+describe('an audit in memory', () => {
+  auditContract(() => memoryAudit<Entry>())
+
+  it('forgets the oldest when it is full', async () => {
+    const log = memoryAudit<Entry>(2)
+    await log.append([entry('a'), entry('b'), entry('c')])
+    expect(ids(await log.newest(10, everything))).to.deep.equal(['c', 'b'])
+  })
+})
+
+describe('an audit in files', () => {
+  let folder: string
+  let clock: ManualClock
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'freehold-audit-'))
+    clock = new ManualClock(START)
+  })
+  afterEach(() => rm(folder, { recursive: true, force: true }))
+  auditContract(() => fileAudit<Entry>({ folder, clock }))
+
+  it('keeps 90 days, a file for each', async () => {
+    const log = fileAudit<Entry>({ folder, clock })
+    await log.append([entry('old')])
+    await clock.advance(90 * DAY)
+    await log.append([entry('later', 'push', clock.now())])
+    expect(ids(await log.newest(10, everything))).to.deep.equal(['later', 'old'])
+    await clock.advance(DAY)
+    await log.append([entry('latest', 'push', clock.now())])
+    expect(await readdir(folder)).to.have.length(2)
+    expect(ids(await log.newest(10, everything))).to.deep.equal(['latest', 'later'])
+  })
+
+  it('reads over the half of a line that a process left', async () => {
+    const log = fileAudit<Entry>({ folder, clock })
+    await log.append([entry('a')])
+    await appendFile(join(folder, '2026-05-01.jsonl'), '{"id":"b","ti\n')
+    await log.append([entry('c')])
+    expect(ids(await log.newest(10, everything))).to.deep.equal(['c', 'a'])
+  })
+
+  it('is full at a bound, and lets nothing happen that it could not tell of', async () => {
+    const log = fileAudit<Entry>({ folder, clock, dayBytes: 100 })
+    await log.append([entry('a'), entry('b')])
+    await log.append([entry('minor')], { isMinor: true })
+    expect(ids(await log.newest(10, everything))).to.deep.equal(['b', 'a'])
+    expect(await log.append([entry('c')]).catch((error: unknown) => error)).to.be.instanceOf(AuditError)
+    await clock.advance(DAY)
+    await log.append([entry('d')])
+  })
+})

@@ -1,0 +1,91 @@
+import { appendFile, mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../../core/clock.ts'
+import { linesBackwards } from './lines.ts'
+import { AuditError, type AuditLine, type AuditLog } from './port.ts'
+
+export type FileAuditOptions = {
+  folder: string
+  clock: Clock
+  /** Days for which entries are kept; 90. */
+  days?: number
+  /** Bytes of one day; beyond, the day's log is full and nothing more is let happen; 256 MiB. */
+  dayBytes?: number
+}
+
+const DAY = 86_400_000
+/** What one look-up reads. */
+const READ_BYTES = 64 * 1024 * 1024
+
+/**
+ * A log in a file for each day. Several processes may write to one folder: each entry is one write to the end of a file,
+ * which is whole for lines of this size.
+ */
+export function fileAudit<Entry extends AuditLine>(options: FileAuditOptions): AuditLog<Entry> {
+  const { folder, clock, days = 90, dayBytes = 256 * 1024 * 1024 } = options
+  const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10)
+  const pathOf = (day: string) => join(folder, `${day}.jsonl`)
+  let cleaned = ''
+
+  /** Before the first entry of a day: the folder, and the end of what is over. */
+  async function begin(day: string): Promise<void> {
+    if (cleaned === day) return
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const oldest = dayOf(clock.now() - days * DAY)
+    for (const found of await daysIn(folder)) if (found < oldest) await rm(pathOf(found), { force: true })
+    cleaned = day
+  }
+  return {
+    async append(entries, { isMinor = false } = {}) {
+      if (entries.length === 0) return
+      const day = dayOf(clock.now())
+      try {
+        await begin(day)
+        const { size } = await stat(pathOf(day)).catch(() => ({ size: 0 }))
+        if (isMinor && size > dayBytes / 2) return
+        if (size > dayBytes) throw new AuditError('The audit of this day is full.')
+        const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')
+        await appendFile(pathOf(day), lines, { mode: 0o600 })
+      } catch (error) {
+        throw error instanceof AuditError ? error : new AuditError('The audit cannot be written.', error)
+      }
+    },
+    async newest(limit, wanted, from = clock.now() - days * DAY) {
+      const found = new Map<string, Entry>()
+      if (limit < 1) return []
+      for await (const entry of entriesBackwards(dayOf(from))) {
+        if (Date.parse(entry.timestamp) < from || found.has(entry.id) || !wanted(entry)) continue
+        found.set(entry.id, entry)
+        if (found.size >= limit) break
+      }
+      return [...found.values()]
+    },
+  }
+
+  async function* entriesBackwards(oldest: string): AsyncGenerator<Entry> {
+    let left = READ_BYTES
+    for (const day of (await daysIn(folder)).reverse()) {
+      if (day < oldest || left <= 0) return
+      for await (const line of linesBackwards(pathOf(day), left)) {
+        left -= line.length + 1
+        const entry = parse<Entry>(line)
+        if (entry !== undefined) yield entry
+      }
+    }
+  }
+}
+
+async function daysIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => [])
+  return names.flatMap((name) => /^(\d{4}-\d\d-\d\d)\.jsonl$/.exec(name)?.[1] ?? []).sort()
+}
+
+/** Undefined for the line that a process was writing when it died. */
+function parse<Entry>(line: string): Entry | undefined {
+  if (line === '') return undefined
+  try {
+    return JSON.parse(line) as Entry
+  } catch {
+    return undefined
+  }
+}

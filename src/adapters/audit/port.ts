@@ -1,0 +1,24 @@
+/** One entry; whoever keeps a log says what else stands in it. `id` is the same when an entry is written again. */
+export type AuditLine = { readonly id: string; readonly timestamp: string }
+
+/** An append-only log of what was done. Entries are never changed and go when their time is over. */
+export interface AuditLog<Entry extends AuditLine> {
+  /**
+   * @param isMinor may be left out where there is little room: what strangers can cause in any number
+   * @throws AuditError if it could not be kept: then what was to be told of must not happen
+   */
+  append(entries: readonly Entry[], options?: { isMinor?: boolean }): Promise<void>
+  /**
+   * The newest entries that are wanted, newest first, each once. A look-up reads a bounded part of the log.
+   *
+   * @param from milliseconds since the epoch: older ones need not be looked for
+   */
+  newest(limit: number, wanted: (entry: Entry) => boolean, from?: number): Promise<Entry[]>
+}
+
+export class AuditError extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? {} : { cause })
+    this.name = 'AuditError'
+  }
+}

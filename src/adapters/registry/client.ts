@@ -1,0 +1,162 @@
+import { request } from 'undici'
+import { z } from 'zod'
+import { type ImageRegistry, type RegistryCall, RegistryError, type RegistryManifest } from './port.ts'
+
+export type RegistryClientOptions = {
+  /** Such as http://127.0.0.1:5000. */
+  url: string
+  /** A token for one repository, or for the catalogue. */
+  tokenFor: (type: 'repository' | 'registry', name: string, actions: readonly string[]) => Promise<string>
+  /** What only the disk of the registry tells; absent where it is not on this machine. */
+  disk?: Pick<ImageRegistry, 'digests' | 'sweep'> | undefined
+  /** Milliseconds for one request; 10 s. */
+  timeout?: number
+}
+
+export const MANIFEST_TYPES = [
+  'application/vnd.oci.image.index.v1+json',
+  'application/vnd.oci.image.manifest.v1+json',
+  'application/vnd.docker.distribution.manifest.list.v2+json',
+  'application/vnd.docker.distribution.manifest.v2+json',
+] as const
+
+/** Bytes; the registry itself takes manifests of 4 MiB. */
+const ANSWER_MAX = 4 * 1024 * 1024
+const PAGE = 1000
+const PAGES_MAX = 1000
+
+const Catalogue = z.object({ repositories: z.array(z.string()).nullish() })
+const Tags = z.object({ tags: z.array(z.string()).nullish() })
+const Descriptor = z.object({
+  digest: z.string(),
+  size: z.number().int().nonnegative().default(0),
+  platform: z.object({ os: z.string().default(''), architecture: z.string().default('') }).optional(),
+})
+export const ManifestDocument = z.object({
+  mediaType: z.string().optional(),
+  config: Descriptor.optional(),
+  layers: z.array(Descriptor).optional(),
+  manifests: z.array(Descriptor).optional(),
+  subject: Descriptor.optional(),
+})
+const ImageConfiguration = z.object({
+  created: z.string().optional(),
+  os: z.string().optional(),
+  architecture: z.string().optional(),
+  config: z.object({ Labels: z.record(z.string(), z.string()).nullish() }).nullish(),
+})
+
+type Ask = RegistryCall & { method?: 'GET' | 'HEAD' | 'DELETE'; accept?: string }
+type Said = { status: number; headers: Record<string, unknown>; text: string }
+
+/** A registry that speaks the distribution protocol of the OCI. @see https://github.com/opencontainers/distribution-spec */
+export function createRegistryClient(options: RegistryClientOptions): ImageRegistry {
+  const { url, tokenFor, disk, timeout = 10_000 } = options
+
+  async function ask(path: string, token: string, { method = 'GET', accept, signal }: Ask = {}): Promise<Said> {
+    const deadline = AbortSignal.timeout(timeout)
+    try {
+      const answer = await request(`${url}/v2/${path}`, {
+        method,
+        headers: { authorization: `Bearer ${token}`, ...(accept === undefined ? {} : { accept }) },
+        signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
+      })
+      const text = await limited(answer.body)
+      if (answer.statusCode >= 500 || answer.statusCode === 429) throw unreachable(path)
+      return { status: answer.statusCode, headers: answer.headers, text }
+    } catch (error) {
+      throw error instanceof RegistryError ? error : unreachable(path, error)
+    }
+  }
+  /** Of the answer to a question about one repository; undefined if what was asked for is not there. */
+  async function about(repository: string, path: string, wanted: Ask = {}): Promise<Said | undefined> {
+    const actions = wanted.method === 'DELETE' ? ['delete'] : ['pull']
+    const said = await ask(`${repository}/${path}`, await tokenFor('repository', repository, actions), wanted)
+    if (said.status === 404) return undefined
+    if (said.status >= 300) throw refused(`${repository}/${path}`, said.status)
+    return said
+  }
+  const manifestAsk = { accept: MANIFEST_TYPES.join(', ') }
+  return {
+    async repositories(call = {}) {
+      const token = await tokenFor('registry', 'catalog', ['*'])
+      const found: string[] = []
+      for (let page = 0, last = ''; page < PAGES_MAX; page += 1) {
+        const after = last === '' ? '' : `&last=${encodeURIComponent(last)}`
+        const said = await ask(`_catalog?n=${PAGE}${after}`, token, call)
+        if (said.status !== 200) throw refused('_catalog', said.status)
+        const repositories = read(Catalogue, said.text, '_catalog').repositories ?? []
+        found.push(...repositories)
+        last = repositories.at(-1) ?? ''
+        if (repositories.length < PAGE) break
+      }
+      return found
+    },
+    async tags(repository, call = {}) {
+      const said = await about(repository, 'tags/list', call)
+      return said === undefined ? [] : [...(read(Tags, said.text, repository).tags ?? [])].sort()
+    },
+    async manifest(repository, reference, call = {}) {
+      const said = await about(repository, `manifests/${encodeURIComponent(reference)}`, { ...call, ...manifestAsk })
+      return said && manifestOf(said, repository)
+    },
+    async digestOf(repository, tag, call = {}) {
+      const wanted: Ask = { ...call, ...manifestAsk, method: 'HEAD' }
+      const said = await about(repository, `manifests/${encodeURIComponent(tag)}`, wanted)
+      return said && String(said.headers['docker-content-digest'])
+    },
+    async details(repository, configuration, call = {}) {
+      const said = await about(repository, `blobs/${configuration}`, call)
+      if (said === undefined) return { createdAt: undefined, labels: {}, platform: undefined }
+      const { created, os, architecture, config } = read(ImageConfiguration, said.text, repository)
+      const platform = os === undefined ? undefined : `${os}/${architecture ?? ''}`
+      return { createdAt: created, labels: config?.Labels ?? {}, platform }
+    },
+    digests: (repository) => disk?.digests(repository) ?? Promise.resolve(undefined),
+    async remove(repository, digest, call = {}) {
+      await about(repository, `manifests/${digest}`, { ...call, method: 'DELETE' })
+    },
+    sweep: (wanted) => disk?.sweep(wanted) ?? Promise.resolve(undefined),
+  }
+}
+
+function manifestOf({ headers, text }: Said, repository: string): RegistryManifest {
+  const { mediaType, config, layers = [], manifests = [], subject } = read(ManifestDocument, text, repository)
+  const parts = [...(config === undefined ? [] : [config]), ...layers, ...manifests]
+  const platforms = manifests.flatMap(({ platform }) =>
+    platform === undefined || platform.os === 'unknown' ? [] : [`${platform.os}/${platform.architecture}`],
+  )
+  return {
+    digest: String(headers['docker-content-digest']),
+    mediaType: mediaType ?? String(headers['content-type']),
+    sizeBytes: parts.reduce((sum, { size }) => sum + size, Buffer.byteLength(text)),
+    references: manifests.map(({ digest }) => digest),
+    subject: subject?.digest,
+    platforms: [...new Set(platforms)],
+    configuration: config?.digest,
+  }
+}
+
+function read<Schema extends z.ZodType>(schema: Schema, text: string, what: string): z.output<Schema> {
+  try {
+    return schema.parse(JSON.parse(text))
+  } catch (cause) {
+    throw new RegistryError('Unreadable', `What the registry answered about ${what} cannot be read.`, cause)
+  }
+}
+
+async function limited(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    if (length > ANSWER_MAX) throw new RegistryError('Unreadable', 'The registry answered with too many bytes.')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+const unreachable = (path: string, cause?: unknown) =>
+  new RegistryError('Unreachable', `The registry did not answer about ${path}.`, cause)
+const refused = (path: string, status: number) =>
+  new RegistryError('Refused', `The registry answered with status ${status} about ${path}.`)

@@ -1,0 +1,97 @@
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { planSweep, type SweepInventory } from '../../contracts/registry/sweep.ts'
+import { ManifestDocument } from './client.ts'
+import { type ImageRegistry, RegistryError } from './port.ts'
+
+/**
+ * What only the disk of a registry tells, where it is on this machine: manifests without tags, and data that nothing
+ * needs. In the layout of the filesystem driver, which is the same since its first version: folders of a repository hold
+ * links, and `blobs` what they point to.
+ *
+ * @see https://github.com/distribution/distribution/blob/main/registry/storage/paths.go
+ */
+export function registryDisk(root: string): Required<Pick<ImageRegistry, 'digests' | 'sweep'>> {
+  const base = join(root, 'docker/registry/v2')
+  const repositories = join(base, 'repositories')
+  const blobs = join(base, 'blobs/sha256')
+  const dataOf = (digest: string) => join(blobs, hexOf(digest).slice(0, 2), hexOf(digest), 'data')
+  const layersOf = (name: string) => join(repositories, name, '_layers/sha256')
+
+  const digests = async (name: string) => {
+    const folder = join(repositories, name, '_manifests/revisions/sha256')
+    // A manifest that was deleted leaves its folder, without the link.
+    return (await linksIn(folder)).map(({ digest }) => digest)
+  }
+  async function manifest(name: string, digest: string): Promise<{ digest: string; references: string[] }> {
+    const text = await readFile(dataOf(digest), 'utf8').catch((error: unknown) => {
+      throw new RegistryError('Unreadable', `The manifest ${digest} of ${name} is linked but not there.`, error)
+    })
+    const parsed = ManifestDocument.safeParse(JSON.parse(text))
+    // Nothing is removed by whoever does not understand what is needed.
+    if (!parsed.success) throw new RegistryError('Unreadable', `The manifest ${digest} of ${name} cannot be read.`)
+    const { config, layers = [], manifests = [], subject } = parsed.data
+    const parts = [config, subject, ...layers, ...manifests].flatMap((part) => part ?? [])
+    return { digest, references: parts.map((part) => part.digest) }
+  }
+  async function inventory(): Promise<SweepInventory> {
+    const found: SweepInventory['repositories'][number][] = []
+    for await (const name of repositoriesIn(repositories)) {
+      const manifests = []
+      for (const digest of await digests(name)) manifests.push(await manifest(name, digest))
+      found.push({ name, manifests, layers: await linksIn(layersOf(name)) })
+    }
+    return { repositories: found, blobs: await blobsIn(blobs) }
+  }
+  return {
+    digests,
+    async sweep(bounds) {
+      const plan = planSweep(await inventory(), bounds)
+      // Links first: a repository must not say that it has what is gone.
+      for (const { repository, digest } of plan.layers) await remove(join(layersOf(repository), hexOf(digest)))
+      for (const digest of plan.blobs) await remove(join(dataOf(digest), '..'))
+      return { freedBytes: plan.freedBytes }
+    },
+  }
+}
+
+const hexOf = (digest: string) => digest.slice('sha256:'.length)
+const remove = (path: string) => rm(path, { recursive: true, force: true })
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).sort()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** The names of all repositories: folders that hold what no part of a name begins with. */
+async function* repositoriesIn(root: string, name = ''): AsyncGenerator<string> {
+  const names = await namesIn(join(root, name))
+  if (names.some((part) => part.startsWith('_'))) yield name
+  for (const part of names) if (!part.startsWith('_')) yield* repositoriesIn(root, join(name, part))
+}
+
+async function linksIn(folder: string): Promise<{ digest: string; changedAt: number }[]> {
+  const links = await Promise.all(
+    (await namesIn(folder)).map(async (hex) => {
+      const found = await stat(join(folder, hex, 'link')).catch(() => undefined)
+      return found === undefined ? [] : [{ digest: `sha256:${hex}`, changedAt: found.mtimeMs }]
+    }),
+  )
+  return links.flat()
+}
+
+async function blobsIn(folder: string): Promise<SweepInventory['blobs']> {
+  const found: SweepInventory['blobs'][number][] = []
+  for (const start of await namesIn(folder)) {
+    for (const hex of await namesIn(join(folder, start))) {
+      const data = await stat(join(folder, start, hex, 'data')).catch(() => undefined)
+      if (data === undefined) continue
+      found.push({ digest: `sha256:${hex}`, changedAt: data.mtimeMs, sizeBytes: data.size })
+    }
+  }
+  return found
+}

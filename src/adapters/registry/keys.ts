@@ -1,0 +1,108 @@
+import {
+  createHmac,
+  createPrivateKey,
+  hkdfSync,
+  type KeyObject,
+  randomUUID,
+  timingSafeEqual,
+  X509Certificate,
+} from 'node:crypto'
+import { SignJWT } from 'jose'
+import { z } from 'zod'
+import type { RegistryKeys } from './port.ts'
+
+/** PEM texts. */
+export type Pair = { readonly certPem: string; readonly keyPem: string }
+
+export type KeyOptions = {
+  /** What the registry has in its bundle of root certificates. */
+  authority: Pair
+  /** Makes a certificate that the authority signs. */
+  certify: (authority: Pair, now: Date) => Promise<Pair>
+  issuer: string
+  service: string
+  /** Milliseconds after which tokens are signed with another key; half a day. */
+  rotation?: number
+}
+
+const HALF_A_DAY = 43_200_000
+/** What the registry allows clocks to differ by is a minute: a token of before is good then too. */
+const BACKDATED_SECONDS = 5
+
+const Content = z.object({
+  kind: z.enum(['Boundary', 'Build', 'Refresh']),
+  principalId: z.string(),
+  principalType: z.enum(['User', 'ServicePrincipal', 'Platform']),
+  principalUid: z.string().optional(),
+  limit: z.object({ repositories: z.string(), actions: z.array(z.string()) }).optional(),
+  lives: z.record(z.string(), z.string()).optional(),
+  expiresAt: z.number(),
+})
+
+/**
+ * Keys below one authority. Each process signs with a key of its own, which it makes anew twice a day: tokens carry the
+ * certificate of that key, which the registry verifies with the authority, so that no rotation has to reach it. What the
+ * token endpoint gives out to be shown again is signed with a secret that is derived from the authority's key.
+ *
+ * @see https://distribution.github.io/distribution/spec/auth/jwt/
+ */
+export function createRegistryKeys(options: KeyOptions): RegistryKeys {
+  const { authority, certify, issuer, service, rotation = HALF_A_DAY } = options
+  const secret = credentialSecret(authority.keyPem)
+  let current: Promise<{ since: number; key: KeyObject; chain: string[] }> | undefined
+  let madeAt = 0
+
+  async function make(now: number) {
+    const { certPem, keyPem } = await certify(authority, new Date(now))
+    const chain = [new X509Certificate(certPem).raw.toString('base64')]
+    return { since: now, key: createPrivateKey(keyPem), chain }
+  }
+  function signer(now: number) {
+    if (current === undefined || now - madeAt >= rotation || now < madeAt) {
+      madeAt = now
+      const made = make(now)
+      made.catch(() => {
+        if (current === made) current = undefined
+      })
+      current = made
+    }
+    return current
+  }
+  return {
+    async token(subject, access, { now, seconds }) {
+      const { key, chain } = await signer(now)
+      const issued = Math.floor(now / 1000)
+      return new SignJWT({ access })
+        .setProtectedHeader({ alg: 'ES256', typ: 'JWT', x5c: chain })
+        .setIssuer(issuer)
+        .setSubject(subject)
+        .setAudience(service)
+        .setIssuedAt(issued)
+        .setNotBefore(issued - BACKDATED_SECONDS)
+        .setExpirationTime(issued + seconds)
+        .setJti(randomUUID())
+        .sign(key)
+    },
+    async issue(credential) {
+      const content = Buffer.from(JSON.stringify(credential)).toString('base64url')
+      return `${content}.${macOf(secret, content).toString('base64url')}`
+    },
+    async read(text, now) {
+      const [content = '', mac = '', ...rest] = text.split('.')
+      const [given, wanted] = [Buffer.from(mac, 'base64url'), macOf(secret, content)]
+      if (rest.length > 0 || given.length !== wanted.length || !timingSafeEqual(given, wanted)) return undefined
+      const credential = Content.parse(JSON.parse(Buffer.from(content, 'base64url').toString('utf8')))
+      return credential.expiresAt > now ? credential : undefined
+    },
+  }
+}
+
+/** At once and in order: whoever writes a Secret of these must not be overtaken while another thread signs. */
+function macOf(secret: Uint8Array, content: string): Buffer {
+  return createHmac('sha256', secret).update(content).digest()
+}
+
+function credentialSecret(keyPem: string): Uint8Array {
+  const der = createPrivateKey(keyPem).export({ type: 'pkcs8', format: 'der' })
+  return new Uint8Array(hkdfSync('sha256', der, new Uint8Array(), 'freehold registry credentials', 32))
+}

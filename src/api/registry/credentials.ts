@@ -1,0 +1,59 @@
+import type { Credential } from '../../adapters/registry/port.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { boundaryNamespace, isUuid } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import type { Caller, Services } from '../http/context.ts'
+import { registryOf } from './service.ts'
+
+/** Of a person who shows an access token, in place of a user name. */
+export const TOKEN_USER = 'token'
+
+/** Who asks, with what was shown. Only its rights count, within its limit. */
+export type Bearer = Pick<Credential, 'principalId' | 'principalType' | 'principalUid' | 'limit' | 'lives'> & {
+  readonly expiresAt: number | undefined
+}
+
+/**
+ * Whom a user name and password are of: a service account with its secret, a person with an access token, or somebody
+ * with a credential that was minted here. Undefined if they are nobody's.
+ */
+export async function bearerOf(services: Services, user: string, password: string): Promise<Bearer | undefined> {
+  const { signIn } = registryOf(services)
+  if (user === TOKEN_USER) return callerBearer(await signIn.byToken(password))
+  if (isUuid(user)) return callerBearer(await signIn.byClient(user, password))
+  return bearerWith(services, password, ['Boundary', 'Build'])
+}
+
+function callerBearer(caller: Caller | undefined): Bearer | undefined {
+  if (caller === undefined) return undefined
+  const { principalId, principalType, principalUid } = caller
+  return { principalId, principalType, principalUid, limit: undefined, lives: undefined, expiresAt: undefined }
+}
+
+/** Whom a credential of ours is of, if they are still there and what it was made for has not been made anew since. */
+export async function bearerWith(
+  services: Services,
+  text: string,
+  kinds: readonly Credential['kind'][],
+): Promise<Bearer | undefined> {
+  const { keys, signIn } = registryOf(services)
+  const credential = await keys.read(text, services.clock.now())
+  if (credential === undefined || !kinds.includes(credential.kind)) return undefined
+  const { principalId, principalType, principalUid, lives = {} } = credential
+  if (Object.entries(lives).some(([place, life]) => lifeOf(services, place) !== life)) return undefined
+  if (principalType === 'Platform') return credential
+  return (await signIn.stands({ principalId, principalType, ...(principalUid !== undefined && { principalUid }) }))
+    ? credential
+    : undefined
+}
+
+/** Which life a boundary (`<id>`) or a group (`<id>/<group>`) leads now; undefined if it is not there. */
+export function lifeOf({ records }: Services, place: string): string | undefined {
+  const [boundaryId = '', group] = place.split('/')
+  const found =
+    group === undefined
+      ? records.peek(Boundary, { name: boundaryId })
+      : records.peek(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name: group })
+  return found && (found.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '')
+}

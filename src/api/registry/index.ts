@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../contracts/registry/audit.ts'
+import { action, type RouteDraft } from '../http/route.ts'
+import { listRoute } from '../resources/collection/columns.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import { dateTime, text } from '../resources/paging.ts'
+import { manifestRoutes } from './manifests.ts'
+import { mintRoutes } from './mint.ts'
+import { notifyRoutes } from './notify.ts'
+import { pinRoutes } from './pins.ts'
+import { retentionRoutes } from './retention.ts'
+import { registryOf } from './service.ts'
+import { tokenRoutes } from './token.ts'
+
+const RegistryAuditEntryDto = z
+  .object({
+    id: Uuid,
+    timestamp: DateTime,
+    action: z.enum(AUDIT_ACTIONS),
+    boundary: z.string().nullable(),
+    repository: z.string().nullable(),
+    tag: z.string().nullable(),
+    digest: z.string().nullable(),
+    actor: z.string(),
+    remoteAddress: z.string().nullable(),
+    outcome: z.enum(AUDIT_OUTCOMES),
+    detail: z.string().nullable(),
+    correlationId: z.string().nullable(),
+  })
+  .meta({ id: 'RegistryAuditEntry' })
+
+/** The newest entries that one look-up considers. */
+const ENTRIES_MAX = 10_000
+
+/** Compared as they are written, but for the action, which is an enumeration. */
+const AuditQuery = z.object({
+  action: z.string().max(32).optional(),
+  boundary: z.string().max(64).optional(),
+  repository: z.string().max(255).optional(),
+  correlation_id: Uuid.optional(),
+  from: DateTime.optional(),
+  to: DateTime.optional(),
+})
+
+const auditRoute = listRoute('/resources/registries/audit', {
+  auth: action('registry/audit/read'),
+  summary: 'What was done at the registry, and what was refused, newest first',
+  query: AuditQuery,
+  dto: RegistryAuditEntryDto,
+  columns: { timestamp: dateTime('Time'), actor: text('Actor', { isSorted: false }) },
+  sort: '-timestamp',
+  limitName: 'limit',
+  pageSizeDefault: 100,
+  answers: [503],
+  rows: async ({ services, query }) => {
+    const { action: wanted, boundary, repository, correlation_id: correlationId, from, to } = query
+    const found = await registryOf(services).audit.newest(
+      ENTRIES_MAX,
+      (entry) =>
+        (wanted === undefined || entry.action.toLowerCase() === wanted.toLowerCase()) &&
+        (boundary === undefined || entry.boundary === boundary) &&
+        (repository === undefined || entry.repository === repository) &&
+        (correlationId === undefined || entry.correlationId === correlationId) &&
+        (from === undefined || Date.parse(entry.timestamp) >= Date.parse(from)) &&
+        (to === undefined || Date.parse(entry.timestamp) <= Date.parse(to)),
+      from === undefined ? undefined : Date.parse(from),
+    )
+    return found.map(({ granted: _granted, ...entry }) => ({
+      ...{ boundary: null, repository: null, tag: null, digest: null, remoteAddress: null, detail: null },
+      correlationId: null,
+      ...entry,
+    })) as z.output<typeof RegistryAuditEntryDto>[]
+  },
+})
+
+/** The rows of interface section 4.17. */
+export const registryRoutes: readonly RouteDraft[] = [
+  ...mintRoutes,
+  auditRoute,
+  ...manifestRoutes,
+  ...pinRoutes,
+  ...retentionRoutes,
+  ...tokenRoutes,
+  ...notifyRoutes,
+]

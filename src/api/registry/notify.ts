@@ -1,0 +1,148 @@
+import { timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
+import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
+import {
+  NOTIFY_HEADER,
+  nextAnnouncement,
+  PLATFORM_ACTOR,
+  repositoryObjectName,
+} from '../../contracts/registry/names.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { uuidV5 } from '../../core/ids.ts'
+import { boundaryNamespace, isUuid, sha256 } from '../../core/names.ts'
+import { DIGESTS_MAX, Digest, RegistryRepository } from '../../crds/registry.ts'
+import { accepted } from '../http/answer.ts'
+import type { Caller, Context } from '../http/context.ts'
+import { anonymous, type RouteDraft, route } from '../http/route.ts'
+import { knownRepository } from './rights.ts'
+import { registryOf } from './service.ts'
+
+const Event = z.object({
+  id: z.string().min(1).max(128),
+  action: z.string().max(32),
+  target: z.object({
+    mediaType: z.string().max(255).optional(),
+    digest: z.string().max(128).optional(),
+    repository: z.string().max(255),
+    tag: z.string().max(128).optional(),
+  }),
+  request: z.object({ id: z.string().max(128).optional(), addr: z.string().max(128).optional() }).optional(),
+  actor: z.object({ name: z.string().max(128).optional() }).optional(),
+})
+type Event = z.output<typeof Event>
+/** As the registry sends it: whatever else stands in it is of no account here. */
+const Envelope = z.object({ events: z.array(Event).max(1000) }).meta({ id: 'RegistryNotification' })
+
+const RegistryNotifyResult = z.object({ accepted: z.int(), duplicates: z.int() }).meta({ id: 'RegistryNotifyResult' })
+
+/** Deliveries that were taken. Another replica that takes one again writes the same. */
+const seen = new LRUCache<string, true>({ max: 10_000 })
+
+/** In whose name what the registry tells is written down. */
+const REGISTRY: Caller = {
+  principalId: '00000000-0000-0000-0000-000000000000',
+  principalType: 'ServicePrincipal',
+  displayName: 'Registry',
+  expiresAt: Number.POSITIVE_INFINITY,
+}
+
+const ACTIONS = { push: 'Push', pull: 'Pull', delete: 'Delete' } as const
+
+function requireSecret(context: Context): void {
+  const { notifySecret } = registryOf(context.services)
+  if (notifySecret === undefined) return
+  const [given, wanted] = [context.header(NOTIFY_HEADER) ?? '', notifySecret].map((text) => Buffer.from(sha256(text)))
+  if (given !== undefined && wanted !== undefined && timingSafeEqual(given, wanted)) return
+  throw new PlatformError('UNAUTHORIZED', `The header ${NOTIFY_HEADER} is missing or not the one that was agreed on.`)
+}
+
+async function notify(context: Context<string, unknown, z.output<typeof Envelope>>) {
+  const { audit } = registryOf(context.services)
+  requireSecret(context)
+  let duplicates = 0
+  for (const event of context.body.events) {
+    if (seen.has(event.id)) duplicates += 1
+    else await take(context, event, audit)
+    // After the writes: one that failed is taken when the registry sends it again.
+    seen.set(event.id, true)
+  }
+  return accepted({ accepted: context.body.events.length - duplicates, duplicates })
+}
+
+/** Of manifests, and of repositories of ours, by whoever is not the platform itself. */
+async function take(context: Context, event: Event, audit: { append(entries: RegistryAuditEntry[]): Promise<void> }) {
+  const { services } = context
+  const { repository, digest, tag, mediaType } = event.target
+  const action = ACTIONS[event.action as keyof typeof ACTIONS]
+  const actor = event.actor?.name ?? ''
+  const isOfManifest = event.action === 'delete' || /manifest|image\.index/.test(mediaType ?? '')
+  if (action === undefined || !isOfManifest || actor === PLATFORM_ACTOR) return
+  const name = knownRepository(services, repository)
+  if (name === undefined || !Digest.safeParse(digest).success || digest === undefined) return
+  const correlationId = isUuid(event.request?.id ?? '') ? event.request?.id : context.correlationId
+  const timestamp = new Date(services.clock.now()).toISOString()
+  const where = { boundary: name.boundaryId, repository, tag, digest, remoteAddress: event.request?.addr }
+  await audit.append([
+    {
+      id: uuidV5(`registry-event/${event.id}`),
+      timestamp,
+      action,
+      outcome: 'Succeeded',
+      actor,
+      correlationId,
+      ...where,
+    },
+  ])
+  await announce(context, { repository, boundaryId: name.boundaryId, digest, action, at: timestamp })
+}
+
+type Announcement = { repository: string; boundaryId: string; digest: string; action: string; at: string }
+type Spec = {
+  repository: string
+  announcedAt: string
+  digests: Record<string, { pushedAt: string; lastPulledAt?: string | undefined }>
+}
+
+const HOUR = 3_600_000
+
+/** Writes down what the registry does not keep itself. Whether anything is to be read anew follows from `announcedAt`. */
+async function announce({ services }: Context, told: Announcement): Promise<void> {
+  const { records } = services
+  const ref = { namespace: boundaryNamespace(told.boundaryId), name: repositoryObjectName(told.repository) }
+  if (records.peek(RegistryRepository, ref) === undefined) {
+    const spec = next({ repository: told.repository, announcedAt: told.at, digests: {} }, told)
+    const isSame = () => true
+    const { isNew } = await records.create(RegistryRepository, { ...ref, spec, caller: REGISTRY, isSame })
+    if (isNew) return
+  }
+  await records.update(RegistryRepository, ref, { caller: REGISTRY, change: ({ spec }) => next(spec, told) })
+}
+
+function next(spec: Spec, { digest, action, at }: Announcement): Spec {
+  const known = spec.digests[digest]
+  const announcedAt = nextAnnouncement(spec.announcedAt, Date.parse(at))
+  if (action === 'Delete') return { ...spec, announcedAt }
+  if (action === 'Pull' && known?.lastPulledAt !== undefined && Date.parse(at) - Date.parse(known.lastPulledAt) < HOUR)
+    return spec
+  const isFull = known === undefined && Object.keys(spec.digests).length >= DIGESTS_MAX
+  const times = action === 'Pull' ? { pushedAt: known?.pushedAt ?? at, lastPulledAt: at } : { ...known, pushedAt: at }
+  const digests = isFull ? spec.digests : { ...spec.digests, [digest]: times }
+  return { ...spec, digests, ...(action === 'Push' || known === undefined ? { announcedAt } : {}) }
+}
+
+export const notifyRoutes: readonly RouteDraft[] = [
+  route(
+    'POST',
+    '/v1/internal/registries/notify',
+    {
+      auth: anonymous,
+      summary: 'What happened at the registry, as it tells it',
+      body: Envelope,
+      mediaTypes: ['application/vnd.docker.distribution.events.v2+json', 'application/json'],
+      reply: RegistryNotifyResult,
+      answers: [400, 401, 503],
+    },
+    notify,
+  ),
+]

@@ -1,0 +1,169 @@
+import { z } from 'zod'
+import { parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
+import { badRequest, permissionMissing } from '../../core/errors.ts'
+import { idOf } from '../../core/ids.ts'
+import { ACTOR_ANNOTATION } from '../../core/labels.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { RegistryPin, RegistryRepository, Repository } from '../../crds/registry.ts'
+import { boundaryScope } from '../callers/visibility.ts'
+import { noContent, ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { authenticated, type RouteDraft, route } from '../http/route.ts'
+import type { RecordOf } from '../records/records.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import { findBoundary } from '../resources/places.ts'
+import { BUILD } from './rights.ts'
+import { record, refuse, registryOf } from './service.ts'
+
+type PinObject = RecordOf<typeof RegistryPin>
+const { digests, keepLast, keepForDays, expiresAt } = RegistryPin.spec.shape
+
+const PinUpsertRequest = z
+  .strictObject({
+    boundary: Uuid,
+    repository: Repository,
+    digests,
+    keepLast: keepLast.nullish(),
+    keepForDays: keepForDays.nullish(),
+    expiresAt,
+  })
+  .meta({ id: 'PinUpsertRequest' })
+
+const PinDto = z
+  .object({
+    id: Uuid,
+    boundary: Uuid,
+    repository: z.string(),
+    digests: z.array(z.string()),
+    keepLast: z.int().nullable(),
+    keepForDays: z.int().nullable(),
+    expiresAt: DateTime,
+    updatedAt: DateTime,
+    updatedBy: z.string(),
+    missingDigests: z.array(z.string()).describe('Of digests, those that the registry does not have'),
+  })
+  .meta({ id: 'PinDto' })
+
+const PinQuery = z.object({ boundary: Uuid, repository: z.string().max(255) })
+
+/** @throws PlatformError FORBIDDEN, put down as a refusal; BAD_REQUEST for a repository of another boundary */
+async function mayPin(context: Context, boundary: string, repository: string): Promise<void> {
+  const { services, caller } = context
+  registryOf(services)
+  const scope = boundaryScope(boundary)
+  if (!services.access.isAllowed(caller.principalId, BUILD, scope)) {
+    const entry = { actor: caller.principalId, boundary, repository: repository.slice(0, 200), detail: 'pin' }
+    await refuse(context, entry, permissionMissing(BUILD, scope))
+  }
+  if (parseRepository(repository)?.boundaryId === boundary) return
+  const message = `must be <boundaryId>/<resourceGroup>/<collection>/<name> and begin with ${boundary}/`
+  throw badRequest(`The repository ${message}.`, [{ field: 'repository', message }])
+}
+
+/** Whoever made them, and under whatever name: kubectl and Git choose names of their own. The oldest first. */
+async function pinsOf({ services }: Context, boundary: string, repository: string): Promise<PinObject[]> {
+  const all = await services.records.list(RegistryPin, { namespace: boundaryNamespace(boundary) }, { fresh: true })
+  const age = ({ metadata }: PinObject) => `${metadata.creationTimestamp} ${metadata.name}`
+  return all.filter(({ spec }) => spec.repository === repository).sort((a, b) => (age(a) < age(b) ? -1 : 1))
+}
+
+async function putPin(context: Context<string, unknown, z.output<typeof PinUpsertRequest>>) {
+  const { services, caller, body, ifMatch } = context
+  const { boundary, repository } = body
+  await mayPin(context, boundary, repository)
+  if (Date.parse(body.expiresAt) <= services.clock.now()) {
+    const errors = [{ field: 'expiresAt', message: 'must be in the future' }]
+    throw badRequest('The field "expiresAt" was refused: must be in the future.', errors)
+  }
+  await findBoundary(context, boundary)
+  const spec = {
+    repository,
+    digests: body.digests,
+    expiresAt: body.expiresAt,
+    ...(body.keepLast == null ? {} : { keepLast: body.keepLast }),
+    ...(body.keepForDays == null ? {} : { keepForDays: body.keepForDays }),
+  }
+  const namespace = boundaryNamespace(boundary)
+  const [found, ...others] = await pinsOf(context, boundary, repository)
+  const { principalId: actor } = caller
+  await record(context, {
+    action: 'Pin',
+    outcome: 'Succeeded',
+    actor,
+    boundary,
+    repository,
+    detail: `${body.digests.length} digests`,
+  })
+  const object =
+    found === undefined
+      ? (
+          await services.records.create(RegistryPin, {
+            namespace,
+            name: repositoryObjectName(repository),
+            spec,
+            caller,
+          })
+        ).object
+      : (await services.records.update(RegistryPin, refOf(found), { caller, ifMatch, change: () => spec })).object
+  // What is replaced is the pin of the repository, not one of several.
+  for (const other of others) await services.records.remove(RegistryPin, refOf(other), { caller })
+  return ok(pinDto(context, boundary, object))
+}
+
+const refOf = ({ metadata: { namespace, name } }: PinObject) => ({ namespace, name })
+
+function pinDto({ services }: Context, boundary: string, { metadata, spec }: PinObject): z.input<typeof PinDto> {
+  const { namespace, name, annotations } = metadata
+  const ref = { namespace, name: repositoryObjectName(spec.repository) }
+  const stored = services.records.peek(RegistryRepository, ref)?.status?.digests ?? []
+  const present = new Set(stored.map(({ digest }) => digest))
+  return {
+    id: idOf({ group: RegistryPin.resource.group, kind: RegistryPin.kind, namespace, name }),
+    boundary,
+    repository: spec.repository,
+    digests: spec.digests,
+    keepLast: spec.keepLast ?? null,
+    keepForDays: spec.keepForDays ?? null,
+    expiresAt: spec.expiresAt,
+    updatedAt: new Date(services.clock.now()).toISOString(),
+    updatedBy: annotations?.[ACTOR_ANNOTATION]?.split(' ')[1] ?? '',
+    missingDigests: spec.digests.filter((digest) => !present.has(digest)),
+  }
+}
+
+async function deletePin(context: Context<string, z.output<typeof PinQuery>>) {
+  const { services, caller, query } = context
+  const { boundary, repository } = query
+  await mayPin(context, boundary, repository)
+  if ((await services.records.get(Boundary, { name: boundary })) === undefined) return noContent()
+  for (const pin of await pinsOf(context, boundary, repository)) {
+    const { principalId: actor } = caller
+    await record(context, { action: 'Unpin', outcome: 'Succeeded', actor, boundary, repository })
+    await services.records.remove(RegistryPin, refOf(pin), { caller })
+  }
+  return noContent()
+}
+
+const PINS = '/v1/internal/registries/pins'
+
+export const pinRoutes: readonly RouteDraft[] = [
+  route(
+    'PUT',
+    PINS,
+    {
+      auth: authenticated,
+      summary: 'Keep images of a repository; replaces its pin',
+      body: PinUpsertRequest,
+      reply: PinDto,
+      answers: [403, 404, 503],
+    },
+    putPin,
+  ),
+  route(
+    'DELETE',
+    PINS,
+    { auth: authenticated, summary: 'Keep them no longer', query: PinQuery, answers: [403, 503] },
+    deletePin,
+  ),
+]

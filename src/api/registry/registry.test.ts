@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import supertest from 'supertest'
+import { makeRegistry, testKeys } from '../../../test/make/registry.ts'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { PlatformJob } from '../../crds/jobs.ts'
+import { BoundaryTrust, DenyAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { RetentionRun } from '../../crds/registry.ts'
+import { BUILT_IN_ROLES } from '../../iam/roles.ts'
+import { askedScopes, isWithin } from './scopes.ts'
+
+const BOUNDARY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
+const OTHER = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b02'
+const HERE = `/boundaries/${BOUNDARY}`
+const REPOSITORY = `${BOUNDARY}/shop/jobs/report`
+
+describe('scopes that a client asks for', () => {
+  const CASES: [string, string[], string][] = [
+    ['one', ['repository:a/b:pull'], 'a/b:pull'],
+    ['several in one parameter', ['repository:a:pull repository:b:push'], 'a:pull b:push'],
+    ['several parameters', ['repository:a:pull', 'repository:b:push'], 'a:pull b:push'],
+    ['one twice', ['repository:a:pull', 'repository:a:push,pull'], 'a:pull,push'],
+    ['everything', ['repository:a:*'], 'a:pull,push,delete'],
+    ['a class', ['repository(plugin):a:pull'], 'a:pull'],
+    ['the catalogue', ['registry:catalog:*'], ''],
+    ['nonsense', ['repository', 'a:b', ':::', 'repository::pull'], ''],
+  ]
+  for (const [title, texts, expected] of CASES) {
+    it(title, () => {
+      const told = askedScopes(texts).map(({ repository, actions }) => `${repository}:${actions.join(',')}`)
+      expect(told.join(' ')).to.equal(expected)
+    })
+  }
+
+  it('are within a boundary by whole parts of their name', () => {
+    expect(isWithin('abc/*', 'abc/d')).to.equal(true)
+    expect(isWithin('abc/*', 'abcd/e')).to.equal(false)
+    expect(isWithin('abc/d', 'abc/d/e')).to.equal(false)
+  })
+})
+
+describe('the token endpoint of the registry', () => {
+  let facade: Awaited<ReturnType<typeof startFacade>>
+  let world: ReturnType<typeof makeRegistry>
+  beforeEach(async () => {
+    world = makeRegistry()
+    facade = await startFacade({}, { registry: world.service })
+    for (const { name, ...role } of BUILT_IN_ROLES) {
+      const { displayName, description, actions, notActions, dataActions, notDataActions, assignableScopes } = role
+      const spec = { displayName, description, actions, notActions, dataActions, notDataActions, assignableScopes }
+      facade.put(RoleDefinition, name, { ...spec, isBuiltIn: true })
+    }
+    for (const id of [BOUNDARY, OTHER]) facade.boundary(id)
+    facade.group(BOUNDARY, 'shop')
+    const job = { image: 'python', computePlan: 'job-small' }
+    for (const name of ['report', 'other']) facade.put(PlatformJob, name, job, groupNamespace(BOUNDARY, 'shop'))
+  })
+  afterEach(() => facade.stop())
+
+  const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+  const ask = (authorization: string, scope = `repository:${REPOSITORY}:pull,push,delete`) =>
+    supertest(facade.app).get('/registry/auth/token').query({ scope }).set('authorization', authorization)
+  const granted = async (person: string, scope?: string) => {
+    const { status, body } = await ask(basic('token', person), scope)
+    return status === 200 ? (body.scope ?? '').replace(`repository:${REPOSITORY}:`, '') : status
+  }
+  const withRole = (role: string, scope: string) => {
+    const person = randomUUID()
+    facade.grant(person, role, scope)
+    return person
+  }
+  const deny = (principalId: string, actions: string[], scope = HERE) =>
+    facade.put(
+      DenyAssignment,
+      randomUUID(),
+      { principalId, principalType: 'User', actions, dataActions: [], scope, reason: 'test', scopeIncarnation: 'life' },
+      boundaryNamespace(BOUNDARY),
+    )
+
+  it('gives each role what it may do, and deletion to nobody', async () => {
+    const resource = `${HERE}/resourcegroups/shop/resources/jobs/report`
+    const cases: [string, string, string][] = [
+      ['Owner', HERE, 'pull,push'],
+      ['Contributor', HERE, 'pull,push'],
+      ['Contributor', resource, 'pull,push'],
+      ['Contributor', `${HERE}/resourcegroups/shop/resources/jobs/other`, ''],
+      ['Reader', HERE, 'pull'],
+      ['Reader', `${HERE}/resourcegroups/shop`, 'pull'],
+      ['Contributor', `/boundaries/${OTHER}`, ''],
+      ['Secrets Officer', HERE, ''],
+    ]
+    for (const [role, scope, expected] of cases)
+      expect(await granted(withRole(role, scope)), `${role} at ${scope}`).to.equal(expected)
+  })
+
+  it('lets a deny beat every grant, whichever name it has', async () => {
+    for (const [action, expected] of [
+      ['registry/pull', 'push'],
+      ['jobs/read', 'push'],
+      ['registry/push', 'pull'],
+      ['jobs/write', 'pull'],
+      ['registry/*', ''],
+    ] as const) {
+      const person = withRole('Contributor', HERE)
+      deny(person, [action])
+      expect(await granted(person), action).to.equal(expected)
+    }
+  })
+
+  it('lets a trust lend pulling, and no more', async () => {
+    const person = withRole('Owner', `/boundaries/${OTHER}`)
+    expect(await granted(person)).to.equal('')
+    const spec = { boundaryId: BOUNDARY, trustedBoundaryId: OTHER, actions: ['registry/pull'] }
+    const lives = { boundaryIncarnation: 'life', trustedBoundaryIncarnation: 'life' }
+    facade.put(BoundaryTrust, randomUUID(), { ...spec, ...lives }, SYSTEM_NAMESPACE)
+    expect(await granted(person)).to.equal('pull')
+  })
+
+  it('knows no repositories but of groups that exist and of collections that are served', async () => {
+    const person = withRole('Owner', HERE)
+    for (const name of ['shop/rockets/report', 'none/jobs/report', 'shop/jobs', 'shop/jobs/report/x'])
+      expect(await granted(person, `repository:${BOUNDARY}/${name}:pull`), name).to.equal('')
+  })
+
+  it('takes what was minted for as long as its boundary, its group and its person are the same', async () => {
+    const person = withRole('Owner', HERE)
+    const mint = (change: object = {}) =>
+      testKeys().issue({
+        kind: 'Build',
+        principalId: person,
+        principalType: 'User',
+        limit: { repositories: REPOSITORY, actions: ['pull'] },
+        lives: { [`${BOUNDARY}/shop`]: 'life' },
+        expiresAt: Date.now() + 60_000,
+        ...change,
+      })
+    const scopeOf = async (password: string) => {
+      const { status, body } = await ask(basic('build', password))
+      return status === 200 ? body.scope : status
+    }
+    expect(await scopeOf(await mint())).to.equal(`repository:${REPOSITORY}:pull`)
+    expect(await scopeOf(await mint({ lives: { [`${BOUNDARY}/shop`]: 'another life' } }))).to.equal(401)
+    expect(await scopeOf(await mint({ lives: { [`${BOUNDARY}/gone`]: 'life' } }))).to.equal(401)
+    expect(await scopeOf(await mint({ kind: 'Refresh' })), 'a refresh token is no password').to.equal(401)
+    expect(await scopeOf(await mint({ expiresAt: Date.now() - 1000 }))).to.equal(401)
+    world.ended.add(person)
+    expect(await scopeOf(await mint()), 'who is disabled').to.equal(401)
+  })
+
+  it('holds pushing back while a run removes, and pulling never', async () => {
+    const person = withRole('Owner', HERE)
+    const name = randomUUID()
+    const run = facade.put(RetentionRun, name, {}, SYSTEM_NAMESPACE)
+    const acting = facade.client.seed(RetentionRun.resource, { ...run, status: { state: 'Running' } })
+    facade.caches.get(RetentionRun.resource).observeWrite(acting)
+    expect(await granted(person, `repository:${REPOSITORY}:pull`)).to.equal('pull')
+    const held = await ask(basic('token', person))
+    expect([held.status, held.headers['retry-after']]).to.deep.equal([503, '5'])
+  })
+
+  it('answers 503 with what to do where no registry is configured', async () => {
+    const bare = await startFacade({}, { registry: undefined })
+    try {
+      const answer = await supertest(bare.app).get('/registry/auth/token')
+      expect([answer.status, answer.body.code]).to.deep.equal([503, 'ENGINE_MISSING'])
+      const minted = await supertest(bare.app)
+        .post('/v1/internal/registries/mint-boundary-credential')
+        .set('authorization', bearer(randomUUID()))
+        .send({ boundary: BOUNDARY })
+      expect(minted.status).to.equal(503)
+    } finally {
+      await bare.stop()
+    }
+  })
+})

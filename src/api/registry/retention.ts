@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { DEFAULT_POLICY, judge, KEEP_REASONS, REMOVE_REASONS } from '../../contracts/registry/retention.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { idOf } from '../../core/ids.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { createdAtOf } from '../../core/object.ts'
+import { isRunOver, RegistryPin, RegistryRepository, RetentionRun, RUN_STATES } from '../../crds/registry.ts'
+import { accepted, ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import type { RecordOf } from '../records/records.ts'
+import { listRoute } from '../resources/collection/columns.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import { dateTime, enumeration } from '../resources/paging.ts'
+import { oneAtATime } from '../rules/turns.ts'
+import { registryOf } from './service.ts'
+
+const RetentionPolicyDto = z
+  .object({
+    keepLast: z.int(),
+    keepForDays: z.int(),
+    deleteUntaggedAfterDays: z.int(),
+    keepRunning: z.boolean(),
+    keepPinned: z.boolean(),
+    keepRevisions: z.boolean(),
+  })
+  .meta({ id: 'RetentionPolicyDto' })
+
+const RetentionItemDto = z
+  .object({
+    digest: z.string(),
+    tags: z.array(z.string()),
+    sizeBytes: z.int(),
+    pushedAt: DateTime,
+    lastPulledAt: DateTime.nullable(),
+    action: z.enum(['Keep', 'Remove']),
+    reason: z.enum([...KEEP_REASONS, ...REMOVE_REASONS]),
+  })
+  .meta({ id: 'RetentionItemDto' })
+
+const sums = { keep: z.int(), remove: z.int(), freedBytes: z.int() }
+const RetentionRepositoryDto = z
+  .object({ repository: z.string(), boundary: Uuid, ...sums, items: z.array(RetentionItemDto) })
+  .meta({ id: 'RetentionRepositoryDto' })
+const RetentionPreviewDto = z
+  .object({
+    policy: RetentionPolicyDto,
+    repositories: z.array(RetentionRepositoryDto),
+    totals: z.object({ repositories: z.int(), ...sums }),
+    computedAt: DateTime,
+  })
+  .meta({ id: 'RetentionPreviewDto' })
+
+const PreviewQuery = z.object({ boundary: Uuid.optional(), repository: z.string().max(255).optional() })
+
+async function preview(context: Context<string, z.output<typeof PreviewQuery>>) {
+  const { services, query } = context
+  const uses = await registryOf(services).uses()
+  const now = services.clock.now()
+  const namespace = query.boundary === undefined ? {} : { namespace: boundaryNamespace(query.boundary) }
+  const found = services.records
+    .peekAll(RegistryRepository, namespace)
+    .filter(({ spec }) => query.repository === undefined || spec.repository === query.repository)
+  const pins = Map.groupBy(services.records.peekAll(RegistryPin, namespace), ({ spec }) => spec.repository)
+  const repositories = found.map(({ spec: { repository }, status }) => {
+    const own = (pins.get(repository) ?? []).map(({ spec }) => spec)
+    const question = { digests: status?.digests ?? [], pins: own, uses: uses(repository), policy: DEFAULT_POLICY, now }
+    const items = judge(question).map(({ stored, action: verdict, reason }) => {
+      const { digest, tags, sizeBytes, pushedAt, lastPulledAt = null } = stored
+      return { digest, tags: [...tags], sizeBytes, pushedAt, lastPulledAt, action: verdict, reason }
+    })
+    const gone = items.filter((item) => item.action === 'Remove')
+    const freedBytes = sum(gone.map(({ sizeBytes }) => sizeBytes))
+    const boundary = repository.split('/')[0] ?? ''
+    return { repository, boundary, keep: items.length - gone.length, remove: gone.length, freedBytes, items }
+  })
+  const totals = {
+    repositories: repositories.length,
+    keep: sum(repositories.map(({ keep }) => keep)),
+    remove: sum(repositories.map(({ remove }) => remove)),
+    freedBytes: sum(repositories.map(({ freedBytes }) => freedBytes)),
+  }
+  const policy = { ...DEFAULT_POLICY, keepRunning: true, keepPinned: true, keepRevisions: true }
+  repositories.sort((one, other) => (one.repository < other.repository ? -1 : 1))
+  return ok({ policy, repositories, totals, computedAt: new Date(now).toISOString() })
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0)
+
+const RetentionRunDto = z
+  .object({
+    id: Uuid,
+    dryRun: z.boolean(),
+    trigger: z.enum(['Manual', 'Scheduled']),
+    status: z.enum(RUN_STATES),
+    startedBy: z.string().nullable(),
+    startedAt: DateTime.describe('Of one that waits: when it is to begin'),
+    finishedAt: DateTime.nullable(),
+    removedManifests: z.int(),
+    failedManifests: z.int(),
+    freedBytes: z.int(),
+    error: z.string().nullable(),
+  })
+  .meta({ id: 'RetentionRunDto' })
+
+type RunObject = RecordOf<typeof RetentionRun>
+
+function runDto({ metadata, spec, status }: RunObject): z.output<typeof RetentionRunDto> {
+  const { namespace, name } = metadata
+  return {
+    id: idOf({ group: RetentionRun.resource.group, kind: RetentionRun.kind, namespace, name }),
+    dryRun: spec.dryRun,
+    trigger: spec.trigger,
+    status: status?.state ?? 'Queued',
+    startedBy: spec.startedBy ?? null,
+    startedAt: status?.startedAt ?? spec.notBefore ?? createdAtOf(metadata),
+    finishedAt: status?.finishedAt ?? null,
+    removedManifests: status?.removedManifests ?? 0,
+    failedManifests: status?.failedManifests ?? 0,
+    freedBytes: status?.freedBytes ?? 0,
+    error: status?.error ?? null,
+  }
+}
+
+const PostRunRequest = z.strictObject({ dryRun: z.boolean().nullish() }).meta({ id: 'PostRunRequest' })
+const PLACE = { namespace: SYSTEM_NAMESPACE }
+
+async function startRun(context: Context<string, unknown, z.output<typeof PostRunRequest> | undefined>) {
+  const { services, caller, body } = context
+  registryOf(services)
+  const turn = { key: 'retention runs', sees: [] }
+  return oneAtATime(services, turn, async () => {
+    const runs = await services.records.list(RetentionRun, PLACE, { fresh: true })
+    const now = services.clock.now()
+    const isDue = ({ spec }: RunObject) => spec.notBefore === undefined || Date.parse(spec.notBefore) <= now
+    const open = runs.find((run) => !isRunOver(run.status?.state) && isDue(run))
+    if (open !== undefined) {
+      const { id } = runDto(open)
+      throw new PlatformError('RETENTION_RUNNING', 'A retention run is under way: wait until it has ended.', {
+        runId: id,
+      })
+    }
+    const spec = { dryRun: body?.dryRun ?? false, trigger: 'Manual', startedBy: caller.principalId }
+    const name = randomUUID()
+    const { object } = await services.records.create(RetentionRun, { ...PLACE, name, spec, caller })
+    return accepted(runDto(object))
+  })
+}
+
+const RUNS = '/v1/registries/retention/runs'
+
+export const retentionRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '/v1/registries/retention/preview',
+    {
+      auth: action('registry/audit/read'),
+      summary: 'What a run would keep and remove now, and why',
+      query: PreviewQuery,
+      reply: RetentionPreviewDto,
+      answers: [503],
+    },
+    preview,
+  ),
+  listRoute(RUNS, {
+    auth: action('registry/audit/read'),
+    summary: 'Retention runs, newest first',
+    dto: RetentionRunDto,
+    columns: {
+      startedAt: dateTime('Started'),
+      status: enumeration('Status', RUN_STATES),
+      trigger: enumeration('Trigger', ['Manual', 'Scheduled'], { isSorted: false }),
+    },
+    sort: '-startedAt',
+    limitName: 'limit',
+    rows: async ({ services, fresh }) => {
+      registryOf(services)
+      return (await services.records.list(RetentionRun, PLACE, { fresh })).map(runDto)
+    },
+    answers: [503],
+  }),
+  route(
+    'POST',
+    RUNS,
+    {
+      auth: action('registry/retention/manage'),
+      summary: 'Remove what retention does not keep',
+      body: PostRunRequest,
+      isBodyOptional: true,
+      reply: RetentionRunDto,
+      answers: [409, 503],
+    },
+    startRun,
+  ),
+]

@@ -1,0 +1,45 @@
+import { parseRepository, type RepositoryName, repositoryScope } from '../../contracts/registry/names.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { RESOURCE_KINDS } from '../../crds/index.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import type { Decision } from '../../iam/records.ts'
+import type { Services } from '../http/context.ts'
+
+/** Whoever builds for a boundary. */
+export const BUILD = 'kernel/deployments/token'
+
+/** The prefix of a collection's actions; undefined for what is no collection of resources. */
+export function actionPrefix(collection: string): string | undefined {
+  return RESOURCE_KINDS.find(({ segment }) => segment === collection)?.actions
+}
+
+/** A repository that can be: of a boundary and a group that exist, and of a collection that is served. */
+export function knownRepository(services: Services, text: string): RepositoryName | undefined {
+  const name = parseRepository(text)
+  if (name === undefined || actionPrefix(name.collection) === undefined) return undefined
+  const { boundaryId, resourceGroup } = name
+  const namespace = boundaryNamespace(boundaryId)
+  const isThere =
+    services.records.peek(Boundary, { name: boundaryId }) !== undefined &&
+    services.records.peek(ResourceGroup, { namespace, name: resourceGroup }) !== undefined
+  return isThere ? name : undefined
+}
+
+/**
+ * What a principal may do with images of a resource. To read the resource is to pull, to write it, or to build
+ * for it, is to push, for which one pulls too; who holds `registry/pull` or `registry/push`, also by a trust, needs neither. A deny of either name beats all of them. Deletion is
+ * nobody's: only retention removes, because only it knows what is in use.
+ */
+export function rightsTo({ access }: Services, principalId: string, repository: RepositoryName): Set<'pull' | 'push'> {
+  const scope = repositoryScope(repository)
+  const prefix = actionPrefix(repository.collection)
+  const asked = (names: readonly string[]) => names.map((name) => access.explain(principalId, name, scope))
+  const isClosed = (decisions: readonly Decision[]) => decisions.some(({ reason }) => reason === 'DeniedByAssignment')
+  const isOpen = (decisions: readonly Decision[]) => decisions.some(({ allowed }) => allowed)
+  const push = asked(['registry/push', `${prefix}/write`])
+  const pull = asked(['registry/pull', `${prefix}/read`])
+  const mayPush = !isClosed(push) && (isOpen(push) || access.isAllowed(principalId, BUILD, scope))
+  const mayPull = !isClosed(pull) && (isOpen(pull) || mayPush)
+  return new Set([...(mayPull ? ['pull' as const] : []), ...(mayPush ? ['push' as const] : [])])
+}

@@ -1,0 +1,195 @@
+import { z } from 'zod'
+import type { RegistryAccess } from '../../adapters/registry/port.ts'
+import { type RegistryAuditEntry, TOKEN_SECONDS } from '../../contracts/registry/audit.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { isRunActing, RetentionRun } from '../../crds/registry.ts'
+import { type Answer, ok } from '../http/answer.ts'
+import { limitedTo } from '../http/body.ts'
+import type { Context, Services } from '../http/context.ts'
+import { anonymous, type RouteDraft, route } from '../http/route.ts'
+import { DateTime } from '../resources/dto.ts'
+import { type Bearer, bearerOf, bearerWith } from './credentials.ts'
+import { knownRepository, rightsTo } from './rights.ts'
+import { askedScopes, isWithin } from './scopes.ts'
+import { record, recordRefusal, registryOf } from './service.ts'
+
+/** A refresh token lives no longer, and no longer than the credential that it was got with. */
+const REFRESH_MILLISECONDS = 8 * 3_600_000
+const FORM_BYTES = 64 * 1024
+const FORM = 'application/x-www-form-urlencoded'
+
+const RegistryTokenDto = z
+  .object({
+    token: z.string(),
+    access_token: z.string().describe('The same as token'),
+    expires_in: z.int().describe('Seconds'),
+    issued_at: DateTime,
+    scope: z.string().nullable().describe('What was granted of what was asked for'),
+    refresh_token: z.string().nullable(),
+  })
+  .meta({ id: 'RegistryTokenDto' })
+
+type Asked = { scopes: readonly string[]; service: string | undefined; isOffline: boolean }
+
+/** @throws PlatformError UNAUTHORIZED in the form of the registry's clients */
+async function refuseCredentials(context: Context, user: string | undefined): Promise<never> {
+  const message = 'The credentials for the registry are missing or not good.'
+  if (user !== undefined) await recordRefusal(context, { actor: 'anonymous', detail: 'wrong credentials' })
+  throw new PlatformError('UNAUTHORIZED', message, {
+    errors: [{ code: 'UNAUTHORIZED', message }],
+    challenge: `Basic realm="${registryOf(context.services).service}", charset="UTF-8"`,
+  })
+}
+
+/** Issues the token: what was asked for, narrowed to what the bearer may do now. */
+async function issue(context: Context, bearer: Bearer | undefined, asked: Asked): Promise<Answer<never>> {
+  const { services } = context
+  const { keys, service } = registryOf(services)
+  if (asked.service !== undefined && asked.service !== service) {
+    throw new PlatformError('BAD_REQUEST', 'The parameter service names another registry.', { parameter: 'service' })
+  }
+  const granted = bearer === undefined ? [] : narrowed(services, bearer, asked.scopes)
+  refuseWhileRemoving(services, granted)
+  const actor = bearer?.principalId ?? 'anonymous'
+  if (bearer !== undefined) await record(context, ...tokenEntries(actor, asked.scopes, granted))
+  const now = services.clock.now()
+  const token = await keys.token(actor, granted, { now, seconds: TOKEN_SECONDS })
+  const refresh = bearer !== undefined && asked.isOffline ? await refreshToken(services, bearer) : null
+  const body = {
+    token,
+    access_token: token,
+    expires_in: TOKEN_SECONDS,
+    issued_at: new Date(now).toISOString(),
+    scope: granted.map(({ name, actions }) => `repository:${name}:${actions.join(',')}`).join(' ') || null,
+    refresh_token: refresh,
+  }
+  return ok(body as never, { headers: { 'cache-control': 'no-store' } })
+}
+
+function narrowed(services: Services, bearer: Bearer, scopes: readonly string[]): RegistryAccess[] {
+  const { principalId, principalType, limit } = bearer
+  return askedScopes(scopes).flatMap(({ repository, actions }) => {
+    const name = knownRepository(services, repository)
+    if (name === undefined || (limit !== undefined && !isWithin(limit.repositories, repository))) return []
+    // What the platform keeps for a group is good for what it is limited to.
+    const may: ReadonlySet<string> =
+      principalType === 'Platform' ? new Set(limit?.actions ?? []) : rightsTo(services, principalId, name)
+    const left = actions.filter((action) => may.has(action) && limit?.actions.includes(action) !== false)
+    return left.length === 0 ? [] : [{ type: 'repository', name: repository, actions: left }]
+  })
+}
+
+/** Nothing that is being looked at for removal may come to be needed meanwhile. */
+function refuseWhileRemoving({ records }: Services, granted: readonly RegistryAccess[]): void {
+  if (!granted.some(({ actions }) => actions.includes('push'))) return
+  const runs = records.peekAll(RetentionRun, { namespace: SYSTEM_NAMESPACE })
+  if (!runs.some(({ spec, status }) => !spec.dryRun && isRunActing(status?.state))) return
+  const message = 'Images are being removed by retention: pushing goes on in a moment.'
+  throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
+}
+
+function tokenEntries(actor: string, scopes: readonly string[], granted: readonly RegistryAccess[]) {
+  return askedScopes(scopes).map(({ repository, actions }): Omit<RegistryAuditEntry, 'id' | 'timestamp'> => {
+    const found = granted.find(({ name }) => name === repository)
+    const boundary = repository.split('/')[0]
+    if (found === undefined) {
+      const detail = `${actions.join(',').slice(0, 64)} was not granted`
+      return { action: 'Refused', outcome: 'Refused', actor, repository, boundary, detail }
+    }
+    const detail = found.actions.join(',')
+    return { action: 'Token', outcome: 'Succeeded', actor, repository, boundary, detail, granted: found.actions }
+  })
+}
+
+function refreshToken({ registry, clock }: Services, bearer: Bearer): Promise<string> | null {
+  const latest = clock.now() + REFRESH_MILLISECONDS
+  const expiresAt = Math.min(latest, bearer.expiresAt ?? latest)
+  return registry?.keys.issue({ ...bearer, kind: 'Refresh', expiresAt }) ?? null
+}
+
+async function byBasic(context: Context<string, z.output<typeof TokenQuery>>): Promise<Answer<never>> {
+  const { services, query } = context
+  registryOf(services)
+  const asked = { scopes: query.scope, service: query.service, isOffline: query.offline_token === 'true' }
+  const header = context.header('authorization')
+  if (header === undefined) {
+    // Whoever asks for something without credentials gets a token that opens nothing: nothing here is public.
+    return query.scope.length > 0 ? issue(context, undefined, asked) : refuseCredentials(context, undefined)
+  }
+  const encoded = /^Basic ([A-Za-z0-9+/=_-]+)$/i.exec(header)?.[1] ?? ''
+  const [user = '', ...password] = Buffer.from(encoded, 'base64').toString('utf8').split(':')
+  const bearer = await bearerOf(services, user, password.join(':'))
+  return bearer === undefined ? refuseCredentials(context, user) : issue(context, bearer, asked)
+}
+
+async function byForm(context: Context): Promise<Answer<never>> {
+  const { services } = context
+  registryOf(services)
+  const form = await readForm(context)
+  const one = (name: string) => form.get(name) ?? undefined
+  const asked = { scopes: form.getAll('scope'), service: one('service'), isOffline: one('access_type') === 'offline' }
+  const grant = one('grant_type')
+  if (grant === 'password') {
+    const user = one('username') ?? ''
+    const bearer = await bearerOf(services, user, one('password') ?? '')
+    return bearer === undefined ? refuseCredentials(context, user) : issue(context, bearer, asked)
+  }
+  if (grant === 'refresh_token') {
+    const bearer = await bearerWith(services, one('refresh_token') ?? '', ['Refresh'])
+    return bearer === undefined ? refuseCredentials(context, 'refresh') : issue(context, bearer, asked)
+  }
+  const message = 'The form needs a grant_type: password or refresh_token.'
+  throw new PlatformError('BAD_REQUEST', message, { parameter: 'grant_type' })
+}
+
+/** @throws PlatformError MODEL_BINDING_FAILED, BODY_TOO_LARGE */
+async function readForm(context: Context): Promise<URLSearchParams> {
+  const type = context.header('content-type')?.split(';')[0]?.trim().toLowerCase()
+  if (type !== FORM) {
+    const message = `The body must be sent as ${FORM}.`
+    throw new PlatformError('MODEL_BINDING_FAILED', message, { errors: [{ field: '', message }] })
+  }
+  const chunks: Uint8Array[] = []
+  for await (const chunk of limitedTo(FORM_BYTES, context.request)) chunks.push(chunk)
+  return new URLSearchParams(Buffer.concat(chunks).toString('utf8'))
+}
+
+const TokenQuery = z.object({
+  service: z.string().max(255).optional(),
+  scope: z.array(z.string().max(1024)).default([]).describe('repository:<name>:pull,push; may be given several times'),
+  account: z.string().max(255).optional(),
+  client_id: z.string().max(255).optional(),
+  offline_token: z.string().max(16).optional(),
+})
+
+export const tokenRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '/registry/auth/token',
+    {
+      auth: anonymous,
+      summary: 'A token for the registry, for Basic credentials',
+      query: TokenQuery,
+      ignoresUnknownQuery: true,
+      reply: RegistryTokenDto,
+      answers: [400, 401, 503],
+    },
+    byBasic,
+  ),
+  route(
+    'POST',
+    '/registry/auth/token',
+    {
+      auth: anonymous,
+      summary: 'A token for the registry, for credentials in a form or a refresh token',
+      ignoresUnknownQuery: true,
+      bodyKind: 'raw',
+      bodyLimit: FORM_BYTES,
+      mediaTypes: [FORM],
+      reply: RegistryTokenDto,
+      answers: [400, 401, 503],
+    },
+    byForm,
+  ),
+]

@@ -1,0 +1,119 @@
+import { readFile } from 'node:fs/promises'
+import { fileAudit } from '../../adapters/audit/file.ts'
+import { memoryAudit } from '../../adapters/audit/memory.ts'
+import { createRegistryClient } from '../../adapters/registry/client.ts'
+import { registryDisk } from '../../adapters/registry/disk.ts'
+import { createRegistryKeys, type Pair } from '../../adapters/registry/keys.ts'
+import type { RegistryKeys } from '../../adapters/registry/port.ts'
+import type { Standing } from '../../api/callers/standing.ts'
+import type { TokenVerifier } from '../../api/callers/tokens.ts'
+import type { RegistryService } from '../../api/registry/service.ts'
+import { type Configuration, ConfigurationError } from '../../config.ts'
+import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
+import { PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
+import { usesIn } from '../../contracts/registry/uses.ts'
+import type { RegistryPort } from '../../controllers/registry/port.ts'
+import { systemClock } from '../../core/clock.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { RESOURCE_KINDS } from '../../crds/index.ts'
+import { controllerRevision, pod } from '../../kube/builtin.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { clientSignIn } from './clientSignIn.ts'
+import type { AreaSetup } from './setup.ts'
+
+type Settings = { url: string; host: string; service: string; authority: Pair }
+
+/** Undefined where no registry is configured. @throws ConfigurationError where it lacks its authority */
+async function settingsOf(configuration: Configuration): Promise<Settings | undefined> {
+  const { registryUrl, registryAuthorityCertificate, registryAuthorityKey } = configuration
+  if (registryUrl === undefined) return undefined
+  if (registryAuthorityCertificate === undefined || registryAuthorityKey === undefined) {
+    throw new ConfigurationError('registryUrl needs registryAuthorityCertificate and registryAuthorityKey.')
+  }
+  const host = configuration.registryHost ?? new URL(registryUrl).host
+  const [certPem, keyPem] = await Promise.all([
+    readFile(registryAuthorityCertificate, 'utf8'),
+    readFile(registryAuthorityKey, 'utf8'),
+  ])
+  const service = configuration.registryService ?? host
+  return { url: registryUrl.replace(/\/+$/, ''), host, service, authority: { certPem, keyPem } }
+}
+
+/** What facade and controllers both work with. */
+async function openRegistry({ configuration, client }: AreaSetup, settings: Settings): Promise<RegistryPort> {
+  const { registryIssuer: issuer, registryStorageFolder: storage, registryAuditFolder: folder } = configuration
+  const { authority, host, service, url } = settings
+  // Loaded only where there is a registry: it brings the machinery of certificates.
+  const { issueCertificate } = await import('../certificates.ts')
+  const certify = (by: Pair, now: Date) =>
+    issueCertificate(by, { commonName: 'freehold registry tokens', purpose: 'client', days: 2 }, now)
+  const keys = createRegistryKeys({ authority, certify, issuer, service })
+  return {
+    host,
+    keys,
+    registry: createRegistryClient({
+      url,
+      tokenFor: ownTokens(keys),
+      disk: storage === undefined ? undefined : registryDisk(storage),
+    }),
+    audit:
+      folder === undefined
+        ? memoryAudit<RegistryAuditEntry>()
+        : fileAudit<RegistryAuditEntry>({ folder, clock: systemClock }),
+    uses: () => usesNow(client),
+    grace: configuration.registryUploadGraceSeconds * 1000,
+  }
+}
+
+/** Of the platform itself: for one repository and one call. */
+function ownTokens(keys: RegistryKeys) {
+  return (type: 'repository' | 'registry', name: string, actions: readonly string[]) =>
+    keys.token(PLATFORM_ACTOR, [{ type, name, actions }], { now: systemClock.now(), seconds: 60 })
+}
+
+/** Everything that may name an image: pods, resources, and what can be brought back. */
+async function usesNow(client: KubeClient) {
+  const running: unknown[] = (await client.list(pod)).items
+  for (const { resource } of RESOURCE_KINDS) running.push(...(await client.list(resource)).items)
+  return usesIn({ running, revisions: (await client.list(controllerRevision)).items })
+}
+
+export async function registryPorts(setup: AreaSetup): Promise<{ registry: RegistryPort | undefined }> {
+  const settings = await settingsOf(setup.configuration)
+  return { registry: settings && (await openRegistry(setup, settings)) }
+}
+
+export type SignInParts = {
+  tokens: Pick<TokenVerifier, 'verify'>
+  standing: Standing | undefined
+}
+
+export async function registryServices(
+  setup: AreaSetup,
+  { tokens, standing }: SignInParts,
+): Promise<{ registry: RegistryService | undefined }> {
+  const { configuration } = setup
+  const settings = await settingsOf(configuration)
+  if (settings === undefined) return { registry: undefined }
+  const port = await openRegistry(setup, settings)
+  const stands: RegistryService['signIn']['stands'] = async ({ principalId, principalType, principalUid }) =>
+    (await standing?.endOf(principalId, principalType, principalUid)) === undefined
+  const byToken: RegistryService['signIn']['byToken'] = async (token) => {
+    try {
+      const caller = await tokens.verify(`Bearer ${token}`)
+      return (await stands(caller)) ? caller : undefined
+    } catch (error) {
+      if (error instanceof PlatformError && error.status === 401) return undefined
+      throw error
+    }
+  }
+  const secret = configuration.registryNotifySecretFile
+  const notifySecret = secret === undefined ? undefined : (await readFile(secret, 'utf8')).trim()
+  const client = await clientSignIn(configuration)
+  setup.onStop(() => client.close())
+  const byClient: RegistryService['signIn']['byClient'] = async (id, password) => {
+    const token = await client.tokenOf(id, password)
+    return token === undefined ? undefined : byToken(token)
+  }
+  return { registry: { ...port, service: settings.service, notifySecret, signIn: { byToken, byClient, stands } } }
+}

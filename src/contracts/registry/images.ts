@@ -1,0 +1,31 @@
+/** A place in a text where an image of ours is named, by tag or by digest, whatever stands before it. */
+const IMAGE =
+  /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\/[a-z0-9][a-z0-9-]*){3})(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?:@(sha256:[0-9a-f]{64}))?/g
+
+/** What is named of a repository: digests, and tags that mean whatever they point to. */
+export type Named = { readonly digests: Set<string>; readonly tags: Set<string> }
+
+/**
+ * Images that objects name anywhere in them: a spec, a status, a kept revision. Read from their text, so that a kind
+ * that comes later is seen without being listed here. An image without tag and digest means `latest`.
+ */
+export function imagesIn(objects: Iterable<unknown>): ReadonlyMap<string, Named> {
+  const found = new Map<string, Named>()
+  for (const object of objects) {
+    for (const [, repository = '', tag, digest] of JSON.stringify(object, joined).matchAll(IMAGE)) {
+      const named = found.get(repository) ?? { digests: new Set(), tags: new Set() }
+      found.set(repository, named)
+      if (digest !== undefined) named.digests.add(digest)
+      if (digest === undefined) named.tags.add(tag ?? 'latest')
+    }
+  }
+  return found
+}
+
+/** Of records that keep the tag beside the image, as jobs do. */
+function joined(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const { image, tag } = value as { image?: unknown; tag?: unknown }
+  const isApart = typeof image === 'string' && typeof tag === 'string' && !image.includes('@')
+  return isApart ? { ...value, image: `${image}:${tag}` } : value
+}

@@ -1,0 +1,56 @@
+import { isResourceName, isUuid, sha256 } from '../../core/names.ts'
+
+/** Where images of a resource are kept: `<boundaryId>/<resourceGroup>/<collection>/<name>`. */
+export type RepositoryName = {
+  readonly boundaryId: string
+  readonly resourceGroup: string
+  readonly collection: string
+  readonly name: string
+}
+
+export const DIGEST_PATTERN = '^sha256:[0-9a-f]{64}$'
+export const REPOSITORY_PATTERN =
+  '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?/[a-z]{1,40}/[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?$'
+
+/** Undefined for a name that has more or fewer parts, or others. */
+export function parseRepository(text: string): RepositoryName | undefined {
+  const parts = text.split('/')
+  const [boundaryId = '', resourceGroup = '', collection = '', name = ''] = parts
+  if (parts.length !== 4 || !isUuid(boundaryId) || !/^[a-z]{1,40}$/.test(collection)) return undefined
+  return isResourceName(resourceGroup) && isResourceName(name)
+    ? { boundaryId, resourceGroup, collection, name }
+    : undefined
+}
+
+export function repositoryText({ boundaryId, resourceGroup, collection, name }: RepositoryName): string {
+  return [boundaryId, resourceGroup, collection, name].join('/')
+}
+
+export function repositoryScope({ boundaryId, resourceGroup, collection, name }: RepositoryName): string {
+  return `/boundaries/${boundaryId}/resourcegroups/${resourceGroup}/resources/${collection}/${name}`
+}
+
+/** The name of the RegistryRepository, and of the pin that REST makes: both stand in the boundary's namespace. */
+export function repositoryObjectName(repository: string): string {
+  return `repository-${sha256(repository).slice(0, 32)}`
+}
+
+/** A time for `announcedAt` that differs from the one before: two announcements within one moment are two. */
+export function nextAnnouncement(before: string | undefined, now: number): string {
+  return new Date(Math.max(now, before === undefined ? 0 : Date.parse(before) + 1)).toISOString()
+}
+
+/** The Secret that nodes pull with, in the namespace of each group. */
+export const PULL_SECRET = 'freehold-registry-pull'
+
+/** The header that the registry sends with its notifications, where a secret is configured. */
+export const NOTIFY_HEADER = 'x-freehold-registry-secret'
+
+/** Whom the registry names in what the platform itself does there. */
+export const PLATFORM_ACTOR = 'freehold'
+
+/** What a docker client is configured with (`~/.docker/config.json`). */
+export function dockerConfig(host: string, username: string, password: string): string {
+  const auth = Buffer.from(`${username}:${password}`).toString('base64')
+  return JSON.stringify({ auths: { [host]: { username, password, auth } } })
+}

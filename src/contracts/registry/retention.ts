@@ -1,0 +1,114 @@
+/** What is kept of a repository and what may go. Pure: the preview and the runs decide by the same function. */
+
+export type StoredDigest = {
+  readonly digest: string
+  readonly tags: readonly string[]
+  readonly sizeBytes: number
+  readonly pushedAt: string
+  readonly lastPulledAt?: string | undefined
+  /** Manifests that it needs: those of an index, and the one that it is about. */
+  readonly references?: readonly string[] | undefined
+  /** The manifest that it is about, such as the image of a signature: it stays as long as that one. */
+  readonly subject?: string | undefined
+}
+
+export type RetentionPolicy = { keepLast: number; keepForDays: number; deleteUntaggedAfterDays: number }
+export const DEFAULT_POLICY: RetentionPolicy = { keepLast: 10, keepForDays: 30, deleteUntaggedAfterDays: 7 }
+/** Of a repository whose boundary is gone. */
+export const NOTHING_KEPT: RetentionPolicy = { keepLast: 0, keepForDays: 0, deleteUntaggedAfterDays: 0 }
+
+export type Pin = {
+  readonly digests: readonly string[]
+  readonly keepLast?: number | undefined
+  readonly keepForDays?: number | undefined
+  readonly expiresAt: string
+}
+
+export type Uses = {
+  /** Digests and tags that something names which runs, or would run. */
+  readonly running: { readonly digests: ReadonlySet<string>; readonly tags: ReadonlySet<string> }
+  /** The same of revisions that can be brought back. */
+  readonly revisions: { readonly digests: ReadonlySet<string>; readonly tags: ReadonlySet<string> }
+}
+export const UNUSED: Uses = {
+  running: { digests: new Set(), tags: new Set() },
+  revisions: { digests: new Set(), tags: new Set() },
+}
+
+export const KEEP_REASONS = ['Latest', 'Recent', 'Pinned', 'Running', 'Revision'] as const
+export const REMOVE_REASONS = ['Untagged', 'Expired'] as const
+export type Verdict = {
+  readonly stored: StoredDigest
+} & (
+  | { readonly action: 'Keep'; readonly reason: (typeof KEEP_REASONS)[number] }
+  | { readonly action: 'Remove'; readonly reason: (typeof REMOVE_REASONS)[number] }
+)
+
+export type RetentionQuestion = {
+  readonly digests: readonly StoredDigest[]
+  readonly pins: readonly Pin[]
+  readonly uses: Uses
+  readonly policy: RetentionPolicy
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+const DAY = 86_400_000
+
+/** A verdict on each digest, the newest first. */
+export function judge({ digests, pins, uses, policy, now }: RetentionQuestion): Verdict[] {
+  const active = pins.filter(({ expiresAt }) => Date.parse(expiresAt) > now)
+  // A pin that names neither digests nor bounds is about everything.
+  const keepsAll = active.some(
+    (pin) => pin.digests.length === 0 && !('keepLast' in bounds(pin)) && !('keepForDays' in bounds(pin)),
+  )
+  const pinned = new Set(active.flatMap((pin) => pin.digests))
+  const keepLast = Math.max(policy.keepLast, ...active.map((pin) => pin.keepLast ?? 0))
+  const keepFor = Math.max(policy.keepForDays, ...active.map((pin) => pin.keepForDays ?? 0)) * DAY
+  const newest = digests.toSorted((one, other) => (order(one) < order(other) ? 1 : -1))
+  const latest = new Set(newest.filter(({ tags }) => tags.length > 0).slice(0, keepLast))
+  const age = ({ pushedAt, lastPulledAt }: StoredDigest) =>
+    now - Math.max(Date.parse(pushedAt), lastPulledAt === undefined ? 0 : Date.parse(lastPulledAt))
+  const isNamed = ({ digest, tags }: StoredDigest, by: Uses['running']) =>
+    by.digests.has(digest) || tags.some((tag) => by.tags.has(tag))
+  const own = (stored: StoredDigest): Verdict => {
+    const keep = (reason: (typeof KEEP_REASONS)[number]): Verdict => ({ stored, action: 'Keep', reason })
+    if (keepsAll || pinned.has(stored.digest)) return keep('Pinned')
+    if (isNamed(stored, uses.running)) return keep('Running')
+    if (isNamed(stored, uses.revisions)) return keep('Revision')
+    if (latest.has(stored)) return keep('Latest')
+    const isTagged = stored.tags.length > 0
+    if (age(stored) < (isTagged ? keepFor : policy.deleteUntaggedAfterDays * DAY)) return keep('Recent')
+    return { stored, action: 'Remove', reason: isTagged ? 'Expired' : 'Untagged' }
+  }
+  return withNeeded(newest.map(own))
+}
+
+const bounds = ({ keepLast, keepForDays }: Pin) => ({
+  ...(keepLast === undefined ? {} : { keepLast }),
+  ...(keepForDays === undefined ? {} : { keepForDays }),
+})
+
+/** By time, then by digest, so that equal times have one order. */
+const order = ({ pushedAt, digest }: StoredDigest) => `${String(Date.parse(pushedAt)).padStart(16, '0')} ${digest}`
+
+/** What a kept manifest needs is kept for the same reason, and what is about it. */
+function withNeeded(verdicts: readonly Verdict[]): Verdict[] {
+  const byDigest = new Map(verdicts.map((verdict) => [verdict.stored.digest, verdict]))
+  const about = Map.groupBy(verdicts, ({ stored }) => stored.subject)
+  const waiting = verdicts.filter(({ action }) => action === 'Keep')
+  for (const kept of waiting) {
+    if (kept.action !== 'Keep') continue
+    const needed = (kept.stored.references ?? []).flatMap((digest) => byDigest.get(digest) ?? [])
+    for (const { stored } of [...needed, ...(about.get(kept.stored.digest) ?? [])]) {
+      if (byDigest.get(stored.digest)?.action === 'Keep') continue
+      const next: Verdict = { stored, action: 'Keep', reason: kept.reason }
+      byDigest.set(stored.digest, next)
+      waiting.push(next)
+    }
+  }
+  return verdicts.map(({ stored }) => byDigest.get(stored.digest) as Verdict)
+}
+
+export const removable = (verdicts: readonly Verdict[]) =>
+  verdicts.filter(({ action }) => action === 'Remove').map(({ stored }) => stored)

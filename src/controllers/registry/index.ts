@@ -1,0 +1,3 @@
+export { keepPullSecret } from './pullSecret.ts'
+export { repositoryController } from './repository.ts'
+export { runController, scheduleRun } from './run.ts'

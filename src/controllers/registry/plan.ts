@@ -1,0 +1,117 @@
+import { isPushToken } from '../../contracts/registry/audit.ts'
+import { nextAnnouncement, parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
+import { DEFAULT_POLICY, judge, NOTHING_KEPT, removable, type Uses } from '../../contracts/registry/retention.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { type KubeObject, refOf } from '../../core/object.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { DIGESTS_MAX, RegistryPin, RegistryRepository } from '../../crds/registry.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import type { Pass } from '../engine/controller.ts'
+import { type Held, readContents } from './contents.ts'
+import type { RegistryPort } from './port.ts'
+
+type Looking = Pick<Pass, 'records' | 'clock' | 'now'>
+export type Removal = { repository: string; digest: string; sizeBytes: number }
+
+const MOST_ENTRIES = 1_000_000
+
+/** Repositories that somebody got a token to push to since then. */
+export async function pushedTo({ audit }: RegistryPort, since: number): Promise<Set<string>> {
+  const busy = new Set<string>()
+  await audit.newest(
+    MOST_ENTRIES,
+    (entry) => {
+      if (isPushToken(entry) && entry.repository !== undefined) busy.add(entry.repository)
+      return false
+    },
+    since,
+  )
+  return busy
+}
+
+/** What may go of everything that the registry has. Makes known what it has and nobody announced. */
+export async function planRemovals(pass: Looking, port: RegistryPort): Promise<Removal[]> {
+  const [uses, busy] = [await port.uses(), await withTokens(pass, port)]
+  const found: Removal[] = []
+  for (const repository of await port.registry.repositories()) {
+    found.push(...(await removalsOf(pass, port, repository, { uses: uses(repository), busy })))
+  }
+  return found
+}
+
+/** The same of one repository, asked again right before anything of it is removed. */
+export async function stillRemovable(pass: Looking, port: RegistryPort, repository: string): Promise<Removal[]> {
+  const [uses, busy] = [await port.uses(), await withTokens(pass, port)]
+  return removalsOf(pass, port, repository, { uses: uses(repository), busy })
+}
+
+/** A push that asks for a token now may count on what it saw with the one before. */
+const withTokens = (pass: Looking, port: RegistryPort) => pushedTo(port, pass.clock.now() - port.grace)
+
+type Facts = { uses: Uses; busy: ReadonlySet<string> }
+
+async function removalsOf(
+  pass: Looking,
+  port: RegistryPort,
+  repository: string,
+  { uses, busy }: Facts,
+): Promise<Removal[]> {
+  const name = parseRepository(repository)
+  // What is not of a boundary is not ours to remove.
+  if (name === undefined || busy.has(repository)) return []
+  const namespace = boundaryNamespace(name.boundaryId)
+  const ref = { namespace, name: repositoryObjectName(repository) }
+  const stored = pass.records
+    .cache<RegistryRepository & KubeObject>(RegistryRepository.resource)
+    .get(namespace, ref.name)
+  const times = stored?.spec.digests ?? {}
+  const how = { known: stored?.status?.digests ?? [], announced: Object.keys(times) }
+  const held = await readContents(port.registry, repository, how)
+  const hasBoundary = await isThere(pass, name.boundaryId)
+  if (hasBoundary) await makeKnown(pass, repository, ref, stored, held)
+  const pins = pass.records.cache<RegistryPin & KubeObject>(RegistryPin.resource).list({ namespace })
+  const digests = held.map((one) => ({ ...one, pushedAt: pass.now, ...times[one.digest] }))
+  const policy = hasBoundary ? DEFAULT_POLICY : NOTHING_KEPT
+  const own = pins.map(({ spec }) => spec).filter((pin) => pin.repository === repository)
+  const verdicts = judge({ digests, pins: own, uses, policy, now: pass.clock.now() })
+  return removable(verdicts).map(({ digest, sizeBytes }) => ({ repository, digest, sizeBytes }))
+}
+
+/** A cache that lacks a boundary is no proof that it is gone: the API server is asked. */
+async function isThere({ records }: Looking, boundaryId: string): Promise<boolean> {
+  if (records.cache(Boundary.resource).get(undefined, boundaryId) !== undefined) return true
+  try {
+    await records.client.get(Boundary.resource, { name: boundaryId })
+    return true
+  } catch (error) {
+    if (isKubeError(error, 'NotFound') && !error.typeMissing) return false
+    throw error
+  }
+}
+
+type Stored = (RegistryRepository & KubeObject) | undefined
+const shape = (held: readonly { digest: string; tags: readonly string[] }[]) =>
+  JSON.stringify(held.slice(0, DIGESTS_MAX).map(({ digest, tags }) => [digest, tags]))
+
+/** Notifications get lost with a registry that is restarted: what they would have told is found here. */
+async function makeKnown(
+  { records, clock, now }: Looking,
+  repository: string,
+  ref: { namespace: string; name: string },
+  stored: Stored,
+  held: readonly Held[],
+): Promise<void> {
+  if (stored === undefined) {
+    if (held.length === 0) return
+    const { apiVersion, kind, resource } = RegistryRepository
+    const spec = { repository, announcedAt: now, digests: {} }
+    await records.client.create(resource, { apiVersion, kind, metadata: ref, spec }).catch((error: unknown) => {
+      if (!isKubeError(error, 'AlreadyExists')) throw error
+    })
+    return
+  }
+  if (shape(held) === shape(stored.status?.digests ?? [])) return
+  await records.client.mergePatch(RegistryRepository.resource, refOf(stored), {
+    spec: { announcedAt: nextAnnouncement(stored.spec.announcedAt, clock.now()) },
+  })
+}

@@ -1,0 +1,63 @@
+import type { RegistryKeys } from '../../adapters/registry/port.ts'
+import { dockerConfig, PLATFORM_ACTOR, PULL_SECRET } from '../../contracts/registry/names.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { groupNamespace, sha256 } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { done, type Outcome } from '../../core/outcome.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import type { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { secret } from '../../kube/builtin.ts'
+import type { Pass } from '../engine/controller.ts'
+import type { RegistryPort } from './port.ts'
+
+/** Milliseconds of a credential's life, and after how many of them its successor takes its place. */
+const LIFE = 86_400_000
+const TURN = LIFE / 3
+
+type GroupPass = Pass<typeof ResourceGroup>
+
+/**
+ * Keeps the Secret that nodes pull the boundary's images with in the namespace of each group. Its password changes when
+ * its time comes, at a moment of each group's own; with the registry's authority; and with a boundary or a group that
+ * was made anew. What is written follows from these alone: whoever writes it again changes nothing.
+ */
+export const keepPullSecret = (port: Pick<RegistryPort, 'host' | 'keys'> | undefined) =>
+  async function keepPullSecretCurrent(pass: GroupPass): Promise<Outcome> {
+    const { boundaryId } = pass.place
+    if (port === undefined || boundaryId === undefined) return done()
+    const group = pass.object.metadata.name
+    const namespace = groupNamespace(boundaryId, group)
+    const { from, left } = turnOf(namespace, pass.clock.now())
+    const boundary = pass.records.cache(Boundary.resource).get(undefined, boundaryId)
+    const lives = {
+      [boundaryId]: boundary?.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '',
+      [`${boundaryId}/${group}`]: pass.incarnation,
+    }
+    const desired = await pullSecret(port, { boundaryId, namespace, lives, expiresAt: from + LIFE })
+    await pass.children.ensure(desired, { resource: secret })
+    return done({ after: left })
+  }
+
+/** When the turn began that is now, and how long it lasts yet: not the same moment for all, which would be a rush. */
+function turnOf(namespace: string, now: number): { from: number; left: number } {
+  const shift = Number.parseInt(sha256(namespace).slice(0, 8), 16) % TURN
+  const from = Math.floor((now - shift) / TURN) * TURN + shift
+  return { from, left: from + TURN - now }
+}
+
+type Wanted = { boundaryId: string; namespace: string; lives: Record<string, string>; expiresAt: number }
+
+async function pullSecret(port: { host: string; keys: RegistryKeys }, wanted: Wanted): Promise<KubeObject> {
+  const { boundaryId, namespace, lives, expiresAt } = wanted
+  const limit = { repositories: `${boundaryId}/*`, actions: ['pull'] }
+  const rest = { principalId: PLATFORM_ACTOR, principalType: 'Platform', limit, lives, expiresAt } as const
+  const password = await port.keys.issue({ kind: 'Boundary', ...rest })
+  const text = dockerConfig(port.host, `boundary-${boundaryId}`, password)
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: PULL_SECRET, namespace },
+    type: 'kubernetes.io/dockerconfigjson',
+    data: { '.dockerconfigjson': Buffer.from(text).toString('base64') },
+  }
+}

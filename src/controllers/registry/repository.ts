@@ -1,0 +1,105 @@
+import { isRegistryError } from '../../adapters/registry/port.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { refOf } from '../../core/object.ts'
+import { degraded, done, type Outcome, stalled } from '../../core/outcome.ts'
+import { DIGESTS_MAX, RegistryRepository } from '../../crds/registry.ts'
+import { controllerWith, type Pass, steps } from '../engine/controller.ts'
+import { type Held, readContents } from './contents.ts'
+import type { RegistryPort } from './port.ts'
+
+export type RegistryOptions = { registry?: RegistryPort | undefined }
+type RepositoryPass = Pass<typeof RegistryRepository>
+type Times = RegistryRepository['spec']['digests']
+
+/** Milliseconds: nobody watches a registry. */
+const LOOK_AGAIN = 60_000
+
+/**
+ * Keeps what is shown of a repository as the registry has it: read again when something was announced, which the facade
+ * does for each push, and a retention run where announcements were lost. At rest nothing is asked.
+ */
+export const repositoryController = controllerWith(
+  RegistryRepository,
+  { observes: [], writes: [{ resource: RegistryRepository.resource, verbs: ['create', 'patch', 'delete'] }] },
+  ({ registry }: RegistryOptions) => ({
+    reconcile: steps(function readRepository(pass: RepositoryPass): Promise<Outcome> | Outcome {
+      if (registry !== undefined) return keepCurrent(pass, registry)
+      return stalled('EngineMissing', 'The platform has no registry: an administrator sets registryUrl.')
+    }),
+  }),
+)
+
+async function keepCurrent(pass: RepositoryPass, { registry }: RegistryPort): Promise<Outcome> {
+  const { spec, status } = pass.object
+  const { repository, announcedAt } = spec
+  if (status?.readAt === announcedAt && status.digests !== undefined) {
+    report(pass, status.digests.map(withoutTimes), spec.digests)
+    return done({ reason: 'Available' })
+  }
+  try {
+    const how = { known: status?.digests ?? [], announced: Object.keys(spec.digests) }
+    const held = await readContents(registry, repository, how)
+    const times = timesOf(held, spec.digests, pass.now)
+    // Before the status, which says that it was read: whoever dies in between reads it again.
+    await writeTimes(pass, times)
+    report(pass, held, times)
+    pass.report({ readAt: announcedAt })
+    return done({ reason: 'Available' })
+  } catch (error) {
+    if (!isRegistryError(error, 'Unreachable', 'Refused')) throw error
+    return degraded('PartiallyAvailable', error.message, LOOK_AGAIN)
+  }
+}
+
+const withoutTimes = (stored: Held & { pushedAt: string; lastPulledAt?: string | undefined }): Held => {
+  const { pushedAt: _pushed, lastPulledAt: _pulled, ...held } = stored
+  return held
+}
+
+/** Of what is there; what nobody announced is as old as its first look. */
+function timesOf(held: readonly Held[], known: Times, now: string): Times {
+  return Object.fromEntries(
+    held.slice(0, DIGESTS_MAX).map(({ digest }) => [digest, known[digest] ?? { pushedAt: now }]),
+  )
+}
+
+async function writeTimes(pass: RepositoryPass, wanted: Times): Promise<void> {
+  const { digests } = pass.object.spec
+  const gone = Object.keys(digests).filter((digest) => !(digest in wanted))
+  const added = Object.entries(wanted).filter(([digest]) => !(digest in digests))
+  if (gone.length === 0 && added.length === 0) return
+  const patch = {
+    spec: { digests: { ...Object.fromEntries(gone.map((digest) => [digest, null])), ...Object.fromEntries(added) } },
+  }
+  const { uid, resourceVersion } = pass.object.metadata
+  // Over what was seen: an announcement that came meanwhile must not be written over.
+  await pass.records.client.mergePatch<KubeObject>(pass.kind.resource, refOf(pass.object), patch, {
+    uid,
+    resourceVersion,
+  })
+}
+
+function report(pass: RepositoryPass, held: readonly Held[], times: Times): void {
+  const digests = held.slice(0, DIGESTS_MAX).map((one) => {
+    const { pushedAt = pass.now, lastPulledAt } = times[one.digest] ?? {}
+    return {
+      ...one,
+      tags: [...one.tags],
+      references: [...one.references],
+      pushedAt,
+      ...(lastPulledAt && { lastPulledAt }),
+    }
+  })
+  const latest = (list: readonly (string | undefined)[]) =>
+    list
+      .filter((time) => time !== undefined)
+      .sort()
+      .at(-1)
+  const [pushed, pulled] = [latest(digests.map((one) => one.pushedAt)), latest(digests.map((one) => one.lastPulledAt))]
+  pass.report({
+    digests,
+    tagCount: digests.reduce((sum, { tags }) => sum + tags.length, 0),
+    ...(pushed !== undefined && { lastPushAt: pushed }),
+    ...(pulled !== undefined && { lastPullAt: pulled }),
+  })
+}

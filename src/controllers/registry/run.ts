@@ -1,0 +1,198 @@
+import { isRegistryError, type RegistryError } from '../../adapters/registry/port.ts'
+import { uuidV5 } from '../../core/ids.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { isRunOver, RegistryPin, RegistryRepository, RetentionRun } from '../../crds/registry.ts'
+import { pod } from '../../kube/builtin.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
+import { planRemovals, pushedTo, type Removal, stillRemovable } from './plan.ts'
+import type { RegistryPort } from './port.ts'
+import type { RegistryOptions } from './repository.ts'
+
+type RunPass = Pass<typeof RetentionRun>
+type RunObject = RetentionRun & KubeObject
+
+/** Milliseconds until every facade has heard that nobody is to get a token to push with. */
+const SETTLE = 5_000
+/** Manifests that are removed between two looks at everything. */
+const CHUNK = 500
+const RUNS_KEPT = 50
+const HOUR_OF_DAY = 3
+const DAY = 86_400_000
+
+/**
+ * Removes what retention does not keep, in steps of which each is written down before it is done: what is about to be
+ * removed, then that it was, then the data that nothing needs any more. While it acts, the token endpoint gives out no
+ * token to push with, and repositories that somebody still holds one for are left for the next run.
+ */
+export const runController = controllerWith(
+  RetentionRun,
+  {
+    observes: [{ resource: RetentionRun.resource, keysOf: waitingRuns }],
+    reads: [RegistryRepository.resource, RegistryPin.resource, Boundary.resource],
+    writes: [
+      { resource: RetentionRun.resource, verbs: ['create', 'delete'], in: 'system' },
+      { resource: RegistryRepository.resource, verbs: ['create', 'patch'] },
+      { resource: pod, verbs: ['list'] },
+    ],
+  },
+  ({ registry }: RegistryOptions) => ({
+    reconcile: steps(function removeUnkept(pass: RunPass): Promise<Outcome> | Outcome {
+      if (registry !== undefined) return advance(pass, registry)
+      return stalled('EngineMissing', 'The platform has no registry: an administrator sets registryUrl.')
+    }),
+  }),
+)
+
+async function advance(pass: RunPass, port: RegistryPort): Promise<Outcome> {
+  const { spec, status = {} } = pass.object
+  if (isRunOver(status.state)) return tidy(pass)
+  const now = pass.clock.now()
+  const early = Date.parse(spec.notBefore ?? pass.now) - now
+  if (early > 0) return waiting('Accepted', `It begins at ${spec.notBefore}.`, Math.min(early, DAY))
+  if (runsBefore(pass)) return waiting('WaitingForDependency', 'Another run is under way: runs take turns.')
+  if (status.state === undefined || status.state === 'Queued') {
+    pass.report({ state: 'Running', startedAt: pass.now, removedManifests: 0, failedManifests: 0, freedBytes: 0 })
+    return waiting('Starting', 'Tokens to push with are held back.', spec.dryRun ? 1 : SETTLE)
+  }
+  const settling = spec.dryRun ? 0 : Date.parse(status.startedAt ?? pass.now) + SETTLE - now
+  if (settling > 0) return waiting('Starting', 'Tokens to push with are held back.', settling)
+  try {
+    return await act(pass, port)
+  } catch (error) {
+    if (!isRegistryError(error)) throw error
+    return fail(pass, error)
+  }
+}
+
+async function act(pass: RunPass, port: RegistryPort): Promise<Outcome> {
+  const { spec, status = {} } = pass.object
+  if (status.state === 'CollectingGarbage') return collect(pass, port)
+  if ((status.removing ?? []).length > 0) return removeChunk(pass, port, status.removing ?? [])
+  const stuck = new Set(status.stuck)
+  const planned = (await planRemovals(pass, port)).filter(({ digest }) => !stuck.has(digest))
+  if (spec.dryRun) {
+    const freedBytes = planned.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+    pass.report({ state: 'Succeeded', finishedAt: pass.now, removedManifests: planned.length, freedBytes })
+    return done({ reason: 'Completed' })
+  }
+  if (planned.length === 0) pass.report({ state: 'CollectingGarbage' })
+  else pass.report({ removing: planned.slice(0, CHUNK) })
+  return waiting('ApplyingWorkload', `${planned.length} manifests are to be removed.`, 1)
+}
+
+async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly Removal[]): Promise<Outcome> {
+  const { status = {} } = pass.object
+  const gone: Removal[] = []
+  const stuck: string[] = []
+  for (const [repository, wanted] of Map.groupBy(removing, (one) => one.repository)) {
+    // Between plan and deed it may have come into use.
+    const still = new Set((await stillRemovable(pass, port, repository)).map(({ digest }) => digest))
+    for (const one of wanted) {
+      const isLeft = still.has(one.digest) || (await port.registry.manifest(repository, one.digest)) !== undefined
+      if (isLeft && !still.has(one.digest)) continue
+      if (isLeft && !(await remove(pass, port, one))) stuck.push(one.digest)
+      else gone.push(one)
+    }
+  }
+  pass.report({
+    removing: [],
+    stuck: [...(status.stuck ?? []), ...stuck].slice(0, CHUNK),
+    removedManifests: (status.removedManifests ?? 0) + gone.length,
+    failedManifests: (status.failedManifests ?? 0) + stuck.length,
+    freedBytes: (status.freedBytes ?? 0) + gone.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+  })
+  // What cannot be removed would be planned again for ever; there is no more of it than can be remembered.
+  if (stuck.length === removing.length) pass.report({ state: 'CollectingGarbage' })
+  return waiting('ApplyingWorkload', `${gone.length} manifests were removed.`, 1)
+}
+
+/** @returns false if the registry will not */
+async function remove({ object, now }: RunPass, { audit, registry }: RegistryPort, one: Removal): Promise<boolean> {
+  const { repository, digest } = one
+  const entry = {
+    id: uuidV5(`retention/${object.metadata.uid}/${repository}@${digest}`),
+    timestamp: now,
+    action: 'Retain' as const,
+    actor: object.spec.startedBy ?? 'freehold',
+    boundary: repository.split('/')[0],
+    ...{ repository, digest, detail: `run ${object.metadata.name}` },
+  }
+  try {
+    await audit.append([{ ...entry, outcome: 'Succeeded' }])
+    await registry.remove(repository, digest)
+    return true
+  } catch (error) {
+    if (!isRegistryError(error, 'Refused')) throw error
+    return false
+  }
+}
+
+async function collect(pass: RunPass, port: RegistryPort): Promise<Outcome> {
+  const now = pass.clock.now()
+  await port.registry.sweep({ busy: await pushedTo(port, now - port.grace), before: now - DAY })
+  const hasFailed = (pass.object.status?.failedManifests ?? 0) > 0
+  pass.report({ state: hasFailed ? 'PartiallyFailed' : 'Succeeded', finishedAt: pass.now })
+  return done({ reason: 'Completed' })
+}
+
+function fail(pass: RunPass, error: RegistryError): Outcome {
+  pass.report({ state: 'Failed', finishedAt: pass.now, error: error.message.slice(0, 1024) })
+  return done({ reason: 'Completed', message: error.message })
+}
+
+const runsOf = (records: Workspace) =>
+  records.cache<RunObject>(RetentionRun.resource).list({ namespace: SYSTEM_NAMESPACE })
+const age = ({ metadata }: KubeObject) => `${metadata.creationTimestamp} ${metadata.name}`
+
+/** Those that are at work, and of those that could begin the oldest. */
+function runsBefore({ object, records, clock }: RunPass): boolean {
+  const isAtWork = ({ status }: RunObject) => status?.state === 'Running' || status?.state === 'CollectingGarbage'
+  if (isAtWork(object as RunObject)) return false
+  const isDue = ({ spec }: RunObject) => Date.parse(spec.notBefore ?? '1970-01-01') <= clock.now()
+  return runsOf(records).some(
+    (other) =>
+      other.metadata.name !== object.metadata.name &&
+      !isRunOver(other.status?.state) &&
+      (isAtWork(other) || (isDue(other) && age(other) < age(object as RunObject))),
+  )
+}
+
+function waitingRuns(_changed: KubeObject, records: Workspace): string[] {
+  return runsOf(records)
+    .filter(({ status }) => status?.phase === 'WaitingForDependency')
+    .map(keyOf)
+}
+
+/** Of ended runs the newest are kept, and after the last comes that of the next morning. */
+async function tidy(pass: RunPass): Promise<Outcome> {
+  const ended = runsOf(pass.records).filter(({ status }) => isRunOver(status?.state))
+  const newest = ended.sort((one, other) => (age(one) < age(other) ? 1 : -1))
+  if (newest.slice(RUNS_KEPT).some(({ metadata }) => metadata.name === pass.object.metadata.name)) {
+    await pass.records.client.remove(RetentionRun.resource, refOf(pass.object), { uid: pass.object.metadata.uid })
+    return done({ reason: 'Completed' })
+  }
+  const isWaiting = runsOf(pass.records).some(
+    ({ spec, status }) => spec.trigger === 'Scheduled' && !isRunOver(status?.state),
+  )
+  if (!isWaiting) await scheduleRun(pass.records.client, pass.clock.now())
+  return done({ reason: 'Completed' })
+}
+
+/** Makes the run of the next morning, which waits for its time: nobody has to remember it. */
+export async function scheduleRun(client: KubeClient, now: number): Promise<void> {
+  const today = new Date(now)
+  today.setUTCHours(HOUR_OF_DAY, 0, 0, 0)
+  const notBefore = new Date(today.getTime() <= now ? today.getTime() + DAY : today.getTime()).toISOString()
+  const name = `scheduled-${notBefore.slice(0, 10)}`
+  const { apiVersion, kind, resource } = RetentionRun
+  const spec = { dryRun: false, trigger: 'Scheduled', notBefore }
+  const metadata = { name, namespace: SYSTEM_NAMESPACE }
+  await client.create(resource, { apiVersion, kind, metadata, spec }).catch((error: unknown) => {
+    if (!isKubeError(error, 'AlreadyExists')) throw error
+  })
+}

@@ -1,0 +1,185 @@
+import { z } from 'zod'
+import { DIGEST_PATTERN, REPOSITORY_PATTERN } from '../contracts/registry/names.ts'
+import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { DateTime, mapOf, PlainText, setOf } from './fields.ts'
+
+const READ = ['get', 'list', 'watch']
+const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
+
+/** More manifests than a repository keeps of them are not told of, and never removed. */
+export const DIGESTS_MAX = 1000
+
+export const Digest = z
+  .string()
+  .max(71)
+  .regex(new RegExp(DIGEST_PATTERN), 'must be sha256: and 64 hexadecimal digits in lower case')
+
+export const Repository = z
+  .string()
+  .max(200)
+  .regex(new RegExp(REPOSITORY_PATTERN), 'must be <boundaryId>/<resourceGroup>/<collection>/<name>')
+
+/** Of its own boundary: the namespace says which. */
+const ofThisBoundary = (noun: string) => ({
+  on: 'WRITE' as const,
+  cel: "variables.isExempt || !has(object.spec) || request.namespace == 'boundary-' + object.spec.repository.split('/')[0]",
+  message: `${noun} stands in the namespace of the boundary that its repository begins with`,
+})
+
+/** Keeps images of a repository from being removed by retention. */
+export const RegistryPin = defineKind({
+  group: 'registry',
+  kind: 'RegistryPin',
+  plural: 'registrypins',
+  shortNames: ['rpin'],
+  placement: 'boundary',
+  area: 'registry',
+  description: 'Keeps images of a repository until a time, whatever the rules of retention say.',
+  forms: { 'kernel/deployments/read': READ, 'kernel/deployments/token': WRITE },
+  spec: z.strictObject({
+    repository: Repository.describe(
+      'Whose images are kept: <boundaryId>/<resourceGroup>/<collection>/<name>; immutable',
+    ),
+    digests: setOf(Digest, 500)
+      .default([])
+      .describe('Manifests that are kept. Without any, and without keepLast and keepForDays, everything is'),
+    keepLast: z.int().min(1).max(1000).optional().describe('Keeps at least so many of the newest tagged manifests'),
+    keepForDays: z
+      .int()
+      .min(1)
+      .max(3650)
+      .optional()
+      .describe('Keeps tagged manifests at least so long after push or pull'),
+    expiresAt: DateTime.describe('From then on the pin keeps nothing; the object stays until somebody deletes it'),
+  }),
+  status: z.object({}),
+  immutable: ['repository'],
+  admission: [ofThisBoundary('a pin')],
+  columns: [
+    { name: 'Repository', path: '.spec.repository' },
+    { name: 'Expires', path: '.spec.expiresAt', type: 'date' },
+    { name: 'Keep Last', path: '.spec.keepLast', type: 'integer', priority: 1 },
+    { name: 'Keep Days', path: '.spec.keepForDays', type: 'integer', priority: 1 },
+  ],
+})
+export type RegistryPin = ObjectOf<typeof RegistryPin>
+
+const Announced = z.strictObject({
+  pushedAt: DateTime.describe('When it was pushed, or first seen'),
+  lastPulledAt: DateTime.optional().describe('When it was last pulled; exact to an hour'),
+})
+
+/** What is known of a repository of the registry. */
+export const RegistryRepository = defineKind({
+  group: 'registry',
+  kind: 'RegistryRepository',
+  plural: 'registryrepositories',
+  shortNames: ['rrepo'],
+  placement: 'boundary',
+  area: 'registry',
+  description:
+    'A repository of the registry: written by the platform from what the registry tells, and read by people.',
+  forms: { 'kernel/deployments/read': READ },
+  spec: z.strictObject({
+    repository: Repository.describe('<boundaryId>/<resourceGroup>/<collection>/<name>; immutable'),
+    announcedAt: DateTime.describe('When it was last pushed to or deleted from: what it holds is then read again'),
+    digests: mapOf(Announced, DIGESTS_MAX).default({}).describe('Times that the registry does not keep, by digest'),
+  }),
+  status: resourceStatus.extend({
+    readAt: z.string().optional().describe('The announcedAt that digests were read for'),
+    lastPushAt: z.string().optional().describe('When it was last pushed to'),
+    lastPullAt: z.string().optional().describe('When it was last pulled from; exact to an hour'),
+    tagCount: z.int().optional().describe('How many tags there are'),
+    digests: z
+      .array(
+        z.object({
+          digest: z.string().max(71).describe('sha256 of the manifest'),
+          tags: z.array(z.string().max(128)).max(1000).describe('Tags that point to it'),
+          mediaType: z.string().max(128).describe('What kind of manifest it is'),
+          sizeBytes: z.int().describe('Of the manifest and all that it names, in bytes'),
+          pushedAt: z.string().describe('When it was pushed, or first seen'),
+          lastPulledAt: z.string().optional().describe('When it was last pulled; exact to an hour'),
+          references: z.array(z.string().max(71)).max(500).describe('Manifests that it needs'),
+          subject: z.string().max(71).optional().describe('The manifest that it is about'),
+        }),
+      )
+      .max(DIGESTS_MAX)
+      .optional()
+      .describe('Manifests of the repository'),
+  }),
+  immutable: ['repository'],
+  admission: [ofThisBoundary('a repository')],
+  columns: [
+    { name: 'Repository', path: '.spec.repository' },
+    { name: 'Tags', path: '.status.tagCount', type: 'integer' },
+    { name: 'Pushed', path: '.status.lastPushAt', type: 'date' },
+    { name: 'Pulled', path: '.status.lastPullAt', type: 'date' },
+    ...statusColumns.map((column) => ({ ...column, priority: 1 as const })),
+  ],
+})
+export type RegistryRepository = ObjectOf<typeof RegistryRepository>
+
+/** How far a run has come. The order is the only way it goes. */
+export const RUN_STATES = ['Queued', 'Running', 'CollectingGarbage', 'Succeeded', 'PartiallyFailed', 'Failed'] as const
+export type RunState = (typeof RUN_STATES)[number]
+export const isRunOver = (state: string | undefined) =>
+  state === 'Succeeded' || state === 'PartiallyFailed' || state === 'Failed'
+/** While a run removes, nobody gets a token to push with. */
+export const isRunActing = (state: string | undefined) => state === 'Running' || state === 'CollectingGarbage'
+
+/** One removal of what retention does not keep. */
+export const RetentionRun = defineKind({
+  group: 'registry',
+  kind: 'RetentionRun',
+  plural: 'retentionruns',
+  shortNames: ['rrun'],
+  placement: 'platform',
+  name: 'free',
+  area: 'registry',
+  aggregate: false,
+  description: 'One pass over the registry that removes what retention does not keep. Runs take turns.',
+  platformForms: { 'registry/audit/read': READ, 'registry/retention/manage': ['create'] },
+  spec: z.strictObject({
+    dryRun: z.boolean().default(false).describe('Only counts what would go; immutable'),
+    trigger: z
+      .enum(['Manual', 'Scheduled'])
+      .default('Manual')
+      .describe('Scheduled ones are made by the platform, one for each day; immutable'),
+    notBefore: DateTime.optional().describe('When it may begin; at once when absent; immutable'),
+    startedBy: PlainText.max(128).optional().describe('Id of the principal who asked for it; immutable'),
+  }),
+  status: resourceStatus.extend({
+    state: z.enum(RUN_STATES).optional().describe('Queued, Running, CollectingGarbage, then how it ended'),
+    startedAt: z.string().optional().describe('When it began'),
+    finishedAt: z.string().optional().describe('When it ended'),
+    removedManifests: z.int().optional().describe('Manifests that were removed; of a dry run, that would be'),
+    failedManifests: z.int().optional().describe('Manifests that the registry did not remove'),
+    freedBytes: z.int().optional().describe('Sizes of the removed manifests with their layers, shared ones each time'),
+    error: z.string().max(1024).optional().describe('Why it failed, as a sentence'),
+    removing: z
+      .array(
+        z.object({
+          repository: z
+            .string()
+            .max(200)
+            .describe('Whose manifest it is: <boundaryId>/<resourceGroup>/<collection>/<name>'),
+          digest: z.string().max(71).describe('The manifest'),
+          sizeBytes: z.int().describe('Of the manifest and all that it names, in bytes'),
+        }),
+      )
+      .max(500)
+      .optional()
+      .describe('What is being removed now: a run that is interrupted goes on with it'),
+    stuck: z.array(z.string().max(71)).max(500).optional().describe('Manifests that the registry did not remove'),
+  }),
+  immutable: ['dryRun', 'trigger', 'notBefore', 'startedBy'],
+  columns: [
+    { name: 'State', path: '.status.state' },
+    { name: 'Trigger', path: '.spec.trigger' },
+    { name: 'Dry Run', path: '.spec.dryRun', type: 'boolean' },
+    { name: 'Removed', path: '.status.removedManifests', type: 'integer' },
+    { name: 'Freed', path: '.status.freedBytes', type: 'integer' },
+    { name: 'Finished', path: '.status.finishedAt', type: 'date' },
+  ],
+})
+export type RetentionRun = ObjectOf<typeof RetentionRun>

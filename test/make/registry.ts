@@ -1,0 +1,51 @@
+import { memoryAudit } from '../../src/adapters/audit/memory.ts'
+import { FakeImageRegistry } from '../../src/adapters/registry/fake.ts'
+import { createRegistryKeys, type Pair } from '../../src/adapters/registry/keys.ts'
+import type { RegistryKeys } from '../../src/adapters/registry/port.ts'
+import type { RegistryService } from '../../src/api/registry/service.ts'
+import { createAuthority, issueCertificate } from '../../src/composition/certificates.ts'
+import type { RegistryAuditEntry } from '../../src/contracts/registry/audit.ts'
+import { UNUSED, type Uses } from '../../src/contracts/registry/retention.ts'
+
+const YEAR_2026 = new Date('2026-01-01T00:00:00Z')
+let authority: Promise<Pair> | undefined
+
+/** Keys below one authority, the same for all tests of a process. */
+export function testKeys(): RegistryKeys {
+  authority ??= createAuthority('registry of tests', YEAR_2026)
+  const certify = (pair: Pair, now: Date) => issueCertificate(pair, { commonName: 'tokens', purpose: 'client' }, now)
+  const keys = authority.then((pair) =>
+    createRegistryKeys({ authority: pair, certify, issuer: 'freehold', service: 'registry.test' }),
+  )
+  return {
+    token: async (...given) => (await keys).token(...given),
+    issue: async (credential) => (await keys).issue(credential),
+    read: async (...given) => (await keys).read(...given),
+  }
+}
+
+/** The registry of a facade in memory. A service account's secret is `secret of <id>`; tokens are principals' ids. */
+export function makeRegistry(change: Partial<RegistryService> = {}) {
+  const registry = new FakeImageRegistry()
+  const audit = memoryAudit<RegistryAuditEntry>()
+  const uses = new Map<string, Uses>()
+  const ended = new Set<string>()
+  const caller = (principalId: string, principalType: 'User' | 'ServicePrincipal') =>
+    ended.has(principalId) ? undefined : { principalId, principalType, expiresAt: Number.POSITIVE_INFINITY }
+  const service: RegistryService = {
+    host: 'registry.test',
+    service: 'registry.test',
+    registry,
+    keys: testKeys(),
+    audit,
+    notifySecret: undefined,
+    uses: async () => (repository) => uses.get(repository) ?? UNUSED,
+    signIn: {
+      byToken: async (token) => (/^[0-9a-f-]{36}$/.test(token) ? caller(token, 'User') : undefined),
+      byClient: async (id, secret) => (secret === `secret of ${id}` ? caller(id, 'ServicePrincipal') : undefined),
+      stands: async ({ principalId }) => !ended.has(principalId),
+    },
+    ...change,
+  }
+  return { service, registry, audit, uses, ended }
+}

@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import type { ImageRegistry } from '../../src/adapters/registry/port.ts'
+
+/** An image as a client pushes it: a layer with this text. @returns the digest of its manifest */
+export type PushImage = (repository: string, tag: string | undefined, text: string) => Promise<string> | string
+
+/** What every registry must do, the fake and the real one alike. */
+export function imageRegistryContract(open: () => { registry: ImageRegistry; push: PushImage }) {
+  let registry: ImageRegistry
+  let push: PushImage
+  let repository: string
+  beforeEach(() => {
+    const opened = open()
+    registry = opened.registry
+    push = opened.push
+    repository = `${randomUUID()}/group/containerinstances/web`
+  })
+
+  it('tells of nothing where nothing was pushed', async () => {
+    expect(await registry.tags(repository)).to.deep.equal([])
+    expect(await registry.manifest(repository, 'latest')).to.equal(undefined)
+    expect(await registry.digestOf(repository, 'latest')).to.equal(undefined)
+    expect(await registry.digests(repository)).to.deep.equal([])
+    expect(await registry.repositories()).not.to.include(repository)
+  })
+
+  it('tells of a pushed image by its tag and by its digest', async () => {
+    const digest = await push(repository, 'v1', 'one')
+    expect(await registry.repositories()).to.include(repository)
+    expect(await registry.tags(repository)).to.deep.equal(['v1'])
+    expect(await registry.digestOf(repository, 'v1')).to.equal(digest)
+    const byTag = await registry.manifest(repository, 'v1')
+    expect(byTag).to.deep.include({ digest, references: [] })
+    expect(byTag?.sizeBytes).to.be.greaterThan(3)
+    expect(await registry.manifest(repository, digest)).to.deep.equal(byTag)
+    const details = await registry.details(repository, byTag?.configuration ?? '')
+    expect(details.platform).to.equal('linux/amd64')
+  })
+
+  it('goes on telling of a manifest whose tag was given to another', async () => {
+    const first = await push(repository, 'v1', 'one')
+    const second = await push(repository, 'v1', 'two')
+    expect(await registry.digestOf(repository, 'v1')).to.equal(second)
+    expect(await registry.digests(repository)).to.have.members([first, second])
+    expect((await registry.manifest(repository, first))?.digest).to.equal(first)
+  })
+
+  it('removes a manifest with its tags, again and again, and nothing else', async () => {
+    const [first, second] = [await push(repository, 'v1', 'one'), await push(repository, 'v2', 'two')]
+    await registry.remove(repository, first)
+    await registry.remove(repository, first)
+    expect(await registry.tags(repository)).to.deep.equal(['v2'])
+    expect(await registry.manifest(repository, first)).to.equal(undefined)
+    expect((await registry.manifest(repository, 'v2'))?.digest).to.equal(second)
+    expect(await registry.digests(repository)).to.deep.equal([second])
+  })
+
+  it('sweeps what nothing needs, but nothing of a busy repository and nothing that is new', async () => {
+    const [gone, kept] = [await push(repository, 'v1', 'one'), await push(repository, 'v2', 'two')]
+    await registry.remove(repository, gone)
+    const later = Date.now() + 60_000
+    expect(await registry.sweep({ busy: new Set(), before: 0 })).to.deep.equal({ freedBytes: 0 })
+    await registry.sweep({ busy: new Set([...(await registry.repositories())]), before: later })
+    const swept = await registry.sweep({ busy: new Set(), before: later })
+    expect(swept?.freedBytes).to.be.greaterThan(3)
+    expect((await registry.manifest(repository, kept))?.digest).to.equal(kept)
+    expect(await registry.sweep({ busy: new Set(), before: later })).to.deep.equal({ freedBytes: 0 })
+  })
+}
