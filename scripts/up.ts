@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { endWith } from './commandLine.ts'
 import { createProgress } from './controlplane/index.ts'
@@ -74,6 +75,7 @@ function summary(dev: DevFile, isPersonNew: boolean): string {
     ...(hosts === undefined ? [] : [hosts]),
     `  tokens          ${dev.tokenUrl}`,
     `  sign in         "freehold setup --dev", then "freehold login" as ${userName}, ${password}`,
+    `  commands        export PATH="${dirname(dev.certificateAuthority)}:$PATH" gives freehold and kubectl`,
     `  kubectl         kubectl --kubeconfig ${dev.kubeconfig}`,
     `  Kubernetes      ${version} (${source}${played})`,
     `  CA certificate  ${dev.certificateAuthority}`,

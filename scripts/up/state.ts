@@ -33,6 +33,7 @@ const OURS = [
   'configuration',
   'dev.json',
   'etcd',
+  'freehold',
   'kubeconfig',
   'kubectl',
   'kubeconfigs',
