@@ -408,6 +408,8 @@ export const OPERATIONS = {
   "PostLifecycleRolloutsExecutionsExecutionIdResume": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/resume' },
   "PostLifecycleRolloutsExecutionsRevertPlatformDrift": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/revert-platform-drift' },
   "PostLifecycleRolloutsExecutionsExecutionIdRollback": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/rollback' },
+  "GetDocs": { method: 'GET', path: '/docs' },
+  "GetOpenapiJson": { method: 'GET', path: '/openapi.json' },
   "GetBoundariesProvidersAuthorizationRoleDefinitions": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleDefinitions', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesProvidersAuthorizationRoleAssignments": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesProvidersAuthorizationRoleAssignments": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments' },
@@ -637,6 +639,8 @@ export interface OperationTypes {
   "PutAdminTenantsSsoDomains": { body: SetSsoDomainsRequestInput; reply: SsoDto }
   "PostAdminTenantsSsoIdentityProviders": { body: CreateSsoIdentityProviderRequestInput; reply: SsoIdentityProviderDto }
   "PatchAdminTenantsSsoIdentityProvidersByAlias": { body: { alias?: string | null; protocol?: "Oidc" | "Saml" | null; displayName?: string | null; metadataUrl?: string | null; issuer?: string | null; authorizationUrl?: string | null; tokenUrl?: string | null; jwksUrl?: string | null; clientId?: string | null; clientSecret?: string | null; signingCertificate?: string | null; emailClaim?: string | null; trustEmail?: boolean | null; enabled?: boolean | null; defaultRoleDefinitionName?: string | null }; reply: SsoIdentityProviderDto }
+  "GetDocs": { body: unknown; reply: DocumentedModules }
+  "GetOpenapiJson": { body: unknown; reply: { openapi: string } }
   "GetBoundariesProvidersAuthorizationRoleDefinitions": { body: unknown; reply: { items: Array<RoleDefinitionDto>; pagination: PaginationMeta } }
   "GetBoundariesProvidersAuthorizationRoleAssignments": { body: unknown; reply: { items: Array<RoleAssignmentDto>; pagination: PaginationMeta } }
   "PostBoundariesProvidersAuthorizationRoleAssignments": { body: CreateRoleAssignmentRequestInput; reply: RoleAssignmentDto }
@@ -718,6 +722,8 @@ export type DenyAssignmentDto = { id: string; principalId: string | null; isEver
 export type DnsRecord = { type: string; name: string; value: string }
 export type DocsFileEntry = { path: string; title: string; mediaType: string; sizeBytes: number }
 export type DocsManifest = { module: string; title: string; version: string; files: Array<DocsFileEntry> }
+export type DocumentedModule = { module: string; title: string; manifest: string; openApi: string }
+export type DocumentedModules = { version: string; openApi: string; modules: Array<DocumentedModule> }
 export type EditorClassification = { statements: Array<EditorStatement>; kind: "Read" | "Write" | "Ddl" | "Transaction" | "Admin" | "Unknown" }
 export type EditorColumn = { name: string; ordinal: number; dataType: string; encoding: "boolean" | "integer" | "bigint" | "decimal" | "float" | "text" | "date" | "time" | "dateTime" | "dateTimeOffset" | "uuid" | "binary" | "json" | "wkt"; isNullable: boolean; isPrimaryKey: boolean; isIdentity: boolean; isComputed: boolean; maxLength: number | null; precision: number | null; scale: number | null; defaultExpression: string | null }
 export type EditorError = { code: string; message: string; statementIndex: number; line: number | null; position: number | null; engineCode: string | null }

@@ -16,6 +16,8 @@ import { invitationPages } from '../api/invitations/pages.ts'
 import { resetPages } from '../api/passwords/pages.ts'
 import { linkPages } from '../api/people/forms.ts'
 import { loadDocumentation } from '../api/platform/documentation.ts'
+import { platformPages } from '../api/platform/pages.ts'
+import { wholeDocument } from '../api/platform/reference.ts'
 import { createRecords } from '../api/records/kubeRecords.ts'
 import { createCapacity } from '../api/resources/capacity.ts'
 import { followConnections } from '../api/sso/follower.ts'
@@ -34,6 +36,7 @@ import { areaServices } from './areas/index.ts'
 import { Closing } from './areas/setup.ts'
 import { type Connection, connect, untilServed } from './connection.ts'
 import { runIdentityProvider } from './identity.ts'
+import { readOpenApi } from './openApi.ts'
 import type { Part, Surroundings } from './part.ts'
 import { ssoServices } from './sso.ts'
 import { runWebhooks } from './webhooks.ts'
@@ -86,6 +89,7 @@ export async function runFacade(
       linkBase: people.accounts.linkBase,
     })),
     documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
+    wholeDocument: wholeDocument(readOpenApi),
     platform: await platformFacts(configuration, client, [...checks, ...otherChecks()]),
   }
   const webhooks = await runWebhooks(configuration, { services, caches, client, isReady: isComplete, standing, log })
@@ -98,13 +102,9 @@ export async function runFacade(
     metrics: createHttpMetrics(surroundings.registry),
     isReady: isComplete,
     staleness,
-    limits: {
-      requestsPerPrincipal: configuration.requestsPerMinute,
-      anonymousRequestsPerAddress: configuration.anonymousRequestsPerMinute,
-      trustedProxies: configuration.trustedProxies,
-    },
+    limits: limitsOf(configuration),
     services,
-    pages: linkPages(services, [invitationPages, resetPages]),
+    pages: [platformPages(services.platform), linkPages(services, [invitationPages, resetPages])],
   })
   closing.onStop(() => facade.stop())
   await facade.listen(configuration.facadePort, configuration.facadeHost)
@@ -118,6 +118,14 @@ export async function runFacade(
       await delay(configuration.drainSeconds * 1000)
       await closing.stop()
     },
+  }
+}
+
+function limitsOf({ requestsPerMinute, anonymousRequestsPerMinute, trustedProxies }: Configuration) {
+  return {
+    requestsPerPrincipal: requestsPerMinute,
+    anonymousRequestsPerAddress: anonymousRequestsPerMinute,
+    trustedProxies,
   }
 }
 

@@ -43,7 +43,7 @@ export type FacadeOptions = {
   /** How old what the caches hold may be, and is. Absent: never old. */
   staleness?: Staleness | undefined
   /** Pages for browsers, in front of the routes. */
-  pages?: express.RequestHandler
+  pages?: readonly express.RequestHandler[]
 }
 
 export type Facade = {
@@ -87,7 +87,7 @@ export function createFacade(options: FacadeOptions): Facade {
     if (isDraining) response.setHeader('connection', 'close')
     next()
   })
-  if (options.pages !== undefined) app.use(options.pages)
+  for (const pages of options.pages ?? []) app.use(pages)
   app.use((request, response) => pipeline.handle(request, response, request.ip))
   const server = createServer(app, limits)
   return {
