@@ -28,7 +28,7 @@ describe('command lines', () => {
     ['refuse unknown commands', 'fly', /no command "fly"/],
     ['refuse unknown options', 'list vc --all', /--all/],
     ['refuse an option without its value', 'list vc --boundary', /--boundary/],
-    ['refuse a value that is not a choice', 'list vc -o xml', /table, json, yaml/],
+    ['refuse a value that is not a choice', 'list vc -o xml', /table, wide, name, json, yaml, jsonpath=/],
     ['refuse too few words', 'delete vc', /Usage: freehold delete KIND NAME/],
     ['refuse too many words', 'whoami now', /Usage: freehold whoami/],
   ]
